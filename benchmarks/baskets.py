@@ -2,8 +2,9 @@
 
 make bench BENCH=baskets
 
-Items are drawn by a power law from 10⁴, in groups of ten and departments of a hundred. Every size is measured in a process of its own: seconds on the clock,
-CPU seconds and peak memory. What is released is judged again.
+Items are drawn by a power law from 10⁴, in groups of ten and departments of a hundred. Every size
+is measured in a process of its own: seconds on the clock, CPU seconds and peak memory. What is
+released is judged again.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ HEAD = f"{'people':>10} {'what':22} {'seconds':>8} {'CPU s':>8} {'peak MB':>8}"
 
 def main() -> None:
     """Measure all sizes and print the growth."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--people", type=float, default=1e6, help="people of the largest file")
     parser.add_argument("--one", type=int, help=argparse.SUPPRESS)
     asked = parser.parse_args()
@@ -38,13 +41,21 @@ def main() -> None:
     spent = {}
     for people in sizes:
         command = [sys.executable, __file__, "--one", str(people)]
-        told = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()[-1])
+        told = json.loads(
+            subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()[
+                -1
+            ]
+        )
         for what, (wall, cpu) in told["seconds"].items():
-            print(f"{people:>10,} {what:22} {wall:8.2f} {cpu:8.2f} {told['peak']:8,.0f}", flush=True)
+            print(
+                f"{people:>10,} {what:22} {wall:8.2f} {cpu:8.2f} {told['peak']:8,.0f}", flush=True
+            )
             spent[what, people] = cpu
         print(f"{'':10} {told['outcome']}")
     for what in {what for what, _ in spent}:
-        growth = math.log(spent[what, sizes[1]] / spent[what, sizes[0]]) / math.log(sizes[1] / sizes[0])
+        growth = math.log(spent[what, sizes[1]] / spent[what, sizes[0]]) / math.log(
+            sizes[1] / sizes[0]
+        )
         print(f"growth exponent of {what}: {growth:.2f}")
 
 
@@ -82,8 +93,12 @@ def rows(people: int) -> pl.DataFrame:
     """Ten draws a person from a power law, and who drew them."""
     draws = np.random.default_rng(7)
     weights = 1.0 / np.arange(1, ITEMS + 1) ** 0.8
-    chosen = np.searchsorted(np.cumsum(weights / weights.sum()), draws.random(people * LENGTH)).clip(0, ITEMS - 1)
-    return pl.DataFrame({"who": np.repeat(np.arange(people), LENGTH), "what": draws.permutation(ITEMS)[chosen]})
+    chosen = np.searchsorted(
+        np.cumsum(weights / weights.sum()), draws.random(people * LENGTH)
+    ).clip(0, ITEMS - 1)
+    return pl.DataFrame(
+        {"who": np.repeat(np.arange(people), LENGTH), "what": draws.permutation(ITEMS)[chosen]}
+    )
 
 
 def read(table: pl.DataFrame) -> Any:
@@ -96,7 +111,9 @@ def read(table: pl.DataFrame) -> Any:
     groups: dict[str, dict[str, list[str]]] = {}
     for item in range(ITEMS):
         groups.setdefault(f"d{item // 100}", {}).setdefault(f"g{item // 10}", []).append(str(item))
-    schema = Schema({"who": Attribute(("unit",)), "what": Attribute(("item",), hierarchy=tree({"*": groups}))})
+    schema = Schema(
+        {"who": Attribute(("unit",)), "what": Attribute(("item",), hierarchy=tree({"*": groups}))}
+    )
     return Baskets.from_tables({"data": table}, {"data": schema}, Source())
 
 

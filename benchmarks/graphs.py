@@ -1,8 +1,10 @@
-"""Graphs: reading, refinement, degree anonymization and the whole way to a verified release, and how they grow with the ties.
+"""Graphs: reading, refinement, degree anonymization and the whole way to a verified release, and
+how they grow with the ties.
 
 make bench BENCH=graphs
 
-Ties are those of a generated network (preferential attachment, five ties a person), ids in random order; k = 10.
+Ties are those of a generated network (preferential attachment, five ties a person), ids in random
+order; k = 10.
 """
 
 from __future__ import annotations
@@ -57,7 +59,9 @@ def reading(ties: int) -> Ours:
         return made
 
     cpu, wall, made = best_of(3, build)
-    return Ours(cpu, bool((made.arcs == graph.arcs).all()), f"{made.counts()['edges']:,} ties", wall, peak())
+    return Ours(
+        cpu, bool((made.arcs == graph.arcs).all()), f"{made.counts()['edges']:,} ties", wall, peak()
+    )
 
 
 @once
@@ -67,7 +71,13 @@ def refinement(ties: int) -> Ours:
     exact_classes(network(1000), 3)  # compiled loops are warm
     cpu, wall, (classes, sizes) = best_of(3, lambda _: exact_classes(graph, 3))
     alone = int((sizes == 1).sum())
-    return Ours(cpu, int(np.bincount(classes).sum()) == graph.people, f"{alone:,} people alone in H3", wall, peak())
+    return Ours(
+        cpu,
+        int(np.bincount(classes).sum()) == graph.people,
+        f"{alone:,} people alone in H3",
+        wall,
+        peak(),
+    )
 
 
 @once
@@ -90,7 +100,15 @@ def whole(ties: int) -> Ours:
         ends = order[graph.edges]
         pl.DataFrame({"person": ends[0], "friend": ends[1]}).write_csv(home / "ties.csv")
         (home / "recipe.yaml").write_text(RECIPE)
-        command = [sys.executable, "-m", "sfumato", "run", home / "ties.csv", "-r", home / "recipe.yaml"]
+        command = [
+            sys.executable,
+            "-m",
+            "sfumato",
+            "run",
+            home / "ties.csv",
+            "-r",
+            home / "recipe.yaml",
+        ]
         spent = process([*command, "-o", home / "out", "--attack", "0"])
         process([sys.executable, "-m", "sfumato", "verify", home / "out" / "share"])
         return Ours(spent.cpu, True, f"{spent.peak:,.0f} MB at most", spent.wall, spent.peak)

@@ -1,13 +1,15 @@
 """How time and memory of whole commands grow with the rows, from 10⁵ to 10⁷.
 
-    make bench BENCH=growth                              10⁵, 10⁶ and 10⁷ rows: some ten minutes, several GB
-    make bench BENCH=growth ARGS='--rows 1e6'            up to another number of rows
+    make bench BENCH=growth                              10⁵, 10⁶ and 10⁷ rows: some ten minutes,
+    several GB make bench BENCH=growth ARGS='--rows 1e6'            up to another number of rows
     make bench BENCH=growth ARGS='--commands profile check'
 
-`run`, `assess`, `check`, `verify` and `profile` on two tables of the speed guard (few distinct rows, nearly all distinct), each in a process of
-its own. From CPU seconds and peak memory those of the same command on 100 rows are subtracted, which is its start. The exponent is that of a
-power of the rows through the smallest and the largest table: n^1.00 grows in step with the rows. Where a small table hardly costs more than the
-start, growth is measured from the next larger one. Exponents above 1.05 are marked.
+`run`, `assess`, `check`, `verify` and `profile` on two tables of the speed guard (few distinct
+rows, nearly all distinct), each in a process of its own. From CPU seconds and peak memory those of
+the same command on 100 rows are subtracted, which is its start. The exponent is that of a power of
+the rows through the smallest and the largest table: n^1.00 grows in step with the rows. Where a
+small table hardly costs more than the start, growth is measured from the next larger one. Exponents
+above 1.05 are marked.
 """
 
 from __future__ import annotations
@@ -48,7 +50,8 @@ class Cost:
 
 
 def exponent(points: Sequence[tuple[int, float]], least: float) -> tuple[float, int] | None:
-    """The power of the rows by which a figure grows up to the last point, and from how many rows; None where that cannot be told.
+    """The power of the rows by which a figure grows up to the last point, and from how many rows;
+    None where that cannot be told.
 
     >>> exponent([(100, 0.01), (1000, 1.0), (100_000, 100.0)], least=0.1)
     (1.0, 1000)
@@ -84,7 +87,9 @@ def measured(arguments: list[str], rows: int) -> Cost | None:
         line = [sys.executable, "-m", "sfumato", *repeated]
         cpu, megabytes, code, errors = guard.spent(line)
         if not guard.did_its_work(line, code):
-            last = errors.strip().splitlines()[-1:] or ["no message: the system may have ended it for want of memory"]
+            last = errors.strip().splitlines()[-1:] or [
+                "no message: the system may have ended it for want of memory"
+            ]
             print(f"{arguments[0]:<8} {rows:>11,} rows: ended with {code}: {last[0]}", flush=True)
             return None
         costs.append(Cost(rows, cpu, megabytes))
@@ -92,7 +97,9 @@ def measured(arguments: list[str], rows: int) -> Cost | None:
 
 
 def make_tables(folder: Path, rows: int) -> None:
-    """Write the tables in a process of its own: a process counts the memory of the one that started it as its own peak."""
+    """Write the tables in a process of its own: a process counts the memory of the one that started
+    it as its own peak.
+    """
     folder.mkdir()
     maker = multiprocessing.get_context("spawn").Process(
         target=guard.tables, args=(folder, rows), kwargs={"wide": False}
@@ -103,7 +110,9 @@ def make_tables(folder: Path, rows: int) -> None:
         sys.exit(f"the tables of {rows:,} rows could not be made")
 
 
-def measure(folder: Path, sizes: Sequence[int], wanted: Sequence[str]) -> dict[tuple[str, str], list[Cost]]:
+def measure(
+    folder: Path, sizes: Sequence[int], wanted: Sequence[str]
+) -> dict[tuple[str, str], list[Cost]]:
     """The costs of every command on every kind of table, the start first."""
     costs: dict[tuple[str, str], list[Cost]] = {}
     for rows in sizes:
@@ -112,7 +121,9 @@ def measure(folder: Path, sizes: Sequence[int], wanted: Sequence[str]) -> dict[t
         for data in sorted(place.glob("*.parquet")):
             out = place / f"{data.stem}-release"
             for command, arguments in guard.commands(data, data.with_suffix(".yaml"), out).items():
-                needed = command in wanted or (command == "run" and {"check", "verify"} & set(wanted))
+                needed = command in wanted or (
+                    command == "run" and {"check", "verify"} & set(wanted)
+                )
                 if command not in COMMANDS or not needed:
                     continue
                 if command in ("check", "verify") and not out.is_dir():
@@ -122,7 +133,8 @@ def measure(folder: Path, sizes: Sequence[int], wanted: Sequence[str]) -> dict[t
                     continue
                 costs.setdefault((command, data.stem.replace("_", " ")), []).append(cost)
                 print(
-                    f"{command:<8} {data.stem:<16} {rows:>11,} rows {cost.cpu:8.2f} CPU s {cost.megabytes:>7,} MB",
+                    f"{command:<8} {data.stem:<16} {rows:>11,} rows {cost.cpu:8.2f} CPU s"
+                    f" {cost.megabytes:>7,} MB",
                     flush=True,
                 )
     return costs
@@ -130,11 +142,15 @@ def measure(folder: Path, sizes: Sequence[int], wanted: Sequence[str]) -> dict[t
 
 def main() -> None:
     """Measure and print growth."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rows", type=float, default=1e7, help="rows of the largest table")
     parser.add_argument("--commands", nargs="+", default=list(COMMANDS), choices=COMMANDS)
     options = parser.parse_args()
-    steps = itertools.takewhile(lambda rows: rows <= options.rows, (SMALLEST * 10**power for power in range(9)))
+    steps = itertools.takewhile(
+        lambda rows: rows <= options.rows, (SMALLEST * 10**power for power in range(9))
+    )
     with tempfile.TemporaryDirectory(prefix="sfumato-growth-") as folder:
         costs = measure(Path(folder), [START, *steps], options.commands)
     print()
@@ -144,7 +160,9 @@ def main() -> None:
             continue
         cpu = described([(cost.rows, cost.cpu) for cost in beyond], LEAST_SECONDS)
         memory = described([(cost.rows, float(cost.megabytes)) for cost in beyond], LEAST_MEGABYTES)
-        print(f"{command:<8} {table:<16} to {beyond[-1].rows:>11,} rows: CPU {cpu}; memory {memory}")
+        print(
+            f"{command:<8} {table:<16} to {beyond[-1].rows:>11,} rows: CPU {cpu}; memory {memory}"
+        )
 
 
 if __name__ == "__main__":

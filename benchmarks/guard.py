@@ -1,12 +1,15 @@
 """The speed guard: whole commands on three generated tables, held against ceilings.
 
-    make guard                      fails when a command needs more than its ceiling, and names command, ceiling and figure
-    make guard ARGS=--update        measures and rewrites benchmarks/ceilings.json
+    make guard                      fails when a command needs more than its ceiling, and names
+    command, ceiling and figure make guard ARGS=--update        measures and rewrites
+    benchmarks/ceilings.json
 
-Every command runs in a process of its own. Three figures do not depend on the machine and must stay at or below their ceiling: how often a
-command goes over all rows (encodings, groupings, tallies, sorts of full length), how many modules besides those of Python it imports, and its peak
-memory (with a slack of a tenth). CPU time does depend on the machine, so it is divided by that of a plain polars copy of the same file plus the import of numpy, polars
-and numba, measured in the same minute; it may be twice the stored figure, since machines are busy (``--factor``).
+Every command runs in a process of its own. Three figures do not depend on the machine and must stay
+at or below their ceiling: how often a command goes over all rows (encodings, groupings, tallies,
+sorts of full length), how many modules besides those of Python it imports, and its peak memory
+(with a slack of a tenth). CPU time does depend on the machine, so it is divided by that of a plain
+polars copy of the same file plus the import of numpy, polars and numba, measured in the same
+minute; it may be twice the stored figure, since machines are busy (``--factor``).
 """
 
 from __future__ import annotations
@@ -39,8 +42,11 @@ IMPORT = "import numpy, polars, numba"
 COPY = "import sys, polars as pl; pl.read_parquet(sys.argv[1]).write_parquet(sys.argv[2])"
 
 EXIT_CODES = {"attack": (0, 1), "assess": (0, 1), "verify": (0, 7)}
-"""Exit codes of commands that did their work, where others than 0 are. 1: an attack succeeds, or the original keeps no promise;
-7: not everything can be verified without the original. A `verify` that ends with 1 found a false claim."""
+"""Exit codes of commands that did their work, where others than 0 are. 1: an attack succeeds, or
+the original keeps no promise;
+7: not everything can be verified without the original. A `verify` that ends with 1 found a false
+claim.
+"""
 
 WIDE_QUASI = 8
 """Quasi-identifiers of the wide table."""
@@ -57,7 +63,9 @@ class Figures:
 
 
 def tables(folder: Path, rows: int = ROWS, *, wide: bool = True) -> dict[str, tuple[Path, Path]]:
-    """Three tables of the same height with their recipes: few distinct rows, nearly all distinct and, with ``wide``, many columns."""
+    """Three tables of the same height with their recipes: few distinct rows, nearly all distinct
+    and, with ``wide``, many columns.
+    """
     draw = np.random.default_rng(20_261_118)
     few = {
         "age": draw.integers(18, 90, rows),
@@ -83,21 +91,34 @@ def tables(folder: Path, rows: int = ROWS, *, wide: bool = True) -> dict[str, tu
         "sex": {"hierarchy": {"suppress": {}}},
         "region": {"hierarchy": {"suppress": {}}},
         "zip": {"hierarchy": {"mask_right": {"length": 5}}},
-        "income": {"kind": "numeric", "hierarchy": {"intervals": {"widths": [1000, 10_000, 100_000]}}},
+        "income": {
+            "kind": "numeric",
+            "hierarchy": {"intervals": {"widths": [1000, 10_000, 100_000]}},
+        },
         "born": {"kind": "date", "hierarchy": {"dates": {}}},
         **{f"q{i}": {"hierarchy": {"suppress": {}}} for i in range(WIDE_QUASI)},
     }
     written = {}
     for name, columns in every.items():
-        data, recipe = folder / f"{name.replace(' ', '_')}.parquet", folder / f"{name.replace(' ', '_')}.yaml"
+        data, recipe = (
+            folder / f"{name.replace(' ', '_')}.parquet",
+            folder / f"{name.replace(' ', '_')}.yaml",
+        )
         pl.DataFrame(columns).write_parquet(data)
         described = {}
         for column in columns:
-            described[column] = {"role": "quasi", **quasi[column]} if column in quasi else {"role": "plain"}
+            described[column] = (
+                {"role": "quasi", **quasi[column]} if column in quasi else {"role": "plain"}
+            )
             if column == "illness":
                 described[column] = {"role": "sensitive"}
         steps = [{"global_recoding": {"suppress": "tuple", "budget": 0.02}}]
-        document = {"sfumato": 1, "columns": described, "meet": [{"k_anonymity": {"k": 5}}], "steps": steps}
+        document = {
+            "sfumato": 1,
+            "columns": described,
+            "meet": [{"k_anonymity": {"k": 5}}],
+            "steps": steps,
+        }
         recipe.write_text(json.dumps(document))
         written[name] = (data, recipe)
     return written
@@ -116,7 +137,15 @@ def commands(data: Path, recipe: Path, out: Path) -> dict[str, list[str]]:
     shared = str(out / "share")
     return {
         "run": ["run", str(data), "-r", str(recipe), "-o", str(out), "-q"],
-        "attack": ["attack", str(out), "--original", str(data), "--seconds", str(ATTACK_SECONDS), "-q"],
+        "attack": [
+            "attack",
+            str(out),
+            "--original",
+            str(data),
+            "--seconds",
+            str(ATTACK_SECONDS),
+            "-q",
+        ],
         "evaluate": ["evaluate", str(out), "--original", str(data), "-q"],
         "assess": ["assess", str(data), "-r", str(recipe), "-q"],
         "profile": ["profile", str(data), "-q"],
@@ -125,19 +154,31 @@ def commands(data: Path, recipe: Path, out: Path) -> dict[str, list[str]]:
     }
 
 
-def spent(arguments: list[str], environment: dict[str, str] | None = None) -> tuple[float, int, int, str]:
+def spent(
+    arguments: list[str], environment: dict[str, str] | None = None
+) -> tuple[float, int, int, str]:
     """CPU seconds, peak memory in megabytes, exit code and errors of a process and all below it."""
     process = subprocess.Popen(
-        arguments, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env={**os.environ, **(environment or {})}
+        arguments,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        env={**os.environ, **(environment or {})},
     )
     assert process.stderr is not None
     said = process.stderr.read()
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
-    return used.ru_utime + used.ru_stime, used.ru_maxrss // 1024, process.returncode, said.decode(errors="replace")
+    return (
+        used.ru_utime + used.ru_stime,
+        used.ru_maxrss // 1024,
+        process.returncode,
+        said.decode(errors="replace"),
+    )
 
 
-def timed(arguments: list[str], environment: dict[str, str] | None = None) -> tuple[float, int, int]:
+def timed(
+    arguments: list[str], environment: dict[str, str] | None = None
+) -> tuple[float, int, int]:
     """CPU seconds, peak memory in megabytes and exit code; a command that fails ends everything."""
     cpu, megabytes, code, errors = spent(arguments, environment)
     if not did_its_work(arguments, code):
@@ -171,7 +212,9 @@ def measure(folder: Path) -> dict[str, dict[str, Figures]]:
         out.parent.mkdir(exist_ok=True)
         for command, arguments in commands(data, recipe, out).items():
             ceiling = ceilings.get(command, {}).get(table)
-            found = least_figures(arguments, out if command == "run" else None, copied + started, ceiling)
+            found = least_figures(
+                arguments, out if command == "run" else None, copied + started, ceiling
+            )
             figures.setdefault(command, {})[table] = found
             print(
                 f"{command:<9} {table:<16} passes {found.passes:>4}  modules {found.modules:>5}  "
@@ -181,11 +224,15 @@ def measure(folder: Path) -> dict[str, dict[str, Figures]]:
     return figures
 
 
-def least_figures(arguments: list[str], made: Path | None, unit: float, ceiling: Figures | None) -> Figures:
+def least_figures(
+    arguments: list[str], made: Path | None, unit: float, ceiling: Figures | None
+) -> Figures:
     """The figures of one command, the least of up to three runs.
 
-    One run is enough where it stays below its ceiling. A run that has to compile loops imports numba's compiler, and a busy machine takes
-    longer: neither says anything about the command, so it is run again. ``made`` is the folder that the command writes.
+    One run is enough where it stays below its ceiling. A run that has to compile loops imports
+    numba's compiler, and a busy machine takes
+    longer: neither says anything about the command, so it is run again. ``made`` is the folder that
+    the command writes.
     """
     figures: Figures | None = None
     for _ in range(MOST_RUNS):
@@ -194,7 +241,9 @@ def least_figures(arguments: list[str], made: Path | None, unit: float, ceiling:
         loops = compiled_loops()
         found = figures_of(arguments, unit)
         figures = found if figures is None else lower_of(figures, found)
-        if compiled_loops() == loops and (ceiling is None or not excesses(figures, ceiling, FACTOR)):
+        if compiled_loops() == loops and (
+            ceiling is None or not excesses(figures, ceiling, FACTOR)
+        ):
             break
     assert figures is not None
     return figures
@@ -203,7 +252,11 @@ def least_figures(arguments: list[str], made: Path | None, unit: float, ceiling:
 def figures_of(arguments: list[str], unit: float) -> Figures:
     """The figures of one run; ``unit`` is the CPU time of a copy and the imports."""
     with tempfile.NamedTemporaryFile(suffix=".json") as counted:
-        environment = {"GUARD_ROWS": str(ROWS), "GUARD_COUNTED": counted.name, "SFUMATO_WIDTH": "100"}
+        environment = {
+            "GUARD_ROWS": str(ROWS),
+            "GUARD_COUNTED": counted.name,
+            "SFUMATO_WIDTH": "100",
+        }
         cpu, megabytes, _ = timed([sys.executable, str(CHILD), *arguments], environment)
         seen = json.loads(Path(counted.name).read_text())
     return Figures(seen["passes"], seen["modules"], megabytes, round(cpu / unit, 2))
@@ -225,7 +278,10 @@ def compiled_loops() -> int:
 def stored_ceilings() -> dict[str, dict[str, Figures]]:
     """The ceilings by command and table."""
     stored = json.loads(CEILINGS.read_text()) if CEILINGS.exists() else {}
-    return {command: {t: Figures(**f) for t, f in by_table.items()} for command, by_table in stored.items()}
+    return {
+        command: {t: Figures(**f) for t, f in by_table.items()}
+        for command, by_table in stored.items()
+    }
 
 
 def excesses(found: Figures, allowed: Figures, factor: float) -> list[str]:
@@ -256,21 +312,34 @@ def compare(figures: dict[str, dict[str, Figures]], factor: float) -> int:
             for what in dataclasses.asdict(found):
                 if getattr(found, what) < LOWER_BY * getattr(allowed, what):
                     print(
-                        f"lower it: {command} on '{table}': {what} {getattr(found, what)}, stored {getattr(allowed, what)}"
+                        f"lower it: {command} on '{table}': {what} {getattr(found, what)}, stored"
+                        f" {getattr(allowed, what)}"
                     )
     return failures
 
 
 def main() -> None:
     """Measure, then compare or store."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--update", action="store_true", help="store what is measured as the new ceilings")
-    parser.add_argument("--factor", type=float, default=FACTOR, help="how many times the stored CPU ratio is allowed")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--update", action="store_true", help="store what is measured as the new ceilings"
+    )
+    parser.add_argument(
+        "--factor",
+        type=float,
+        default=FACTOR,
+        help="how many times the stored CPU ratio is allowed",
+    )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="sfumato-guard-") as folder:
         figures = measure(Path(folder))
     if options.update:
-        stored = {c: {t: dataclasses.asdict(f) for t, f in by_table.items()} for c, by_table in figures.items()}
+        stored = {
+            c: {t: dataclasses.asdict(f) for t, f in by_table.items()}
+            for c, by_table in figures.items()
+        }
         CEILINGS.write_text(json.dumps(stored, indent=1) + "\n")
         print(f"stored in {CEILINGS.name}")
         return

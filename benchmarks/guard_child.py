@@ -1,7 +1,9 @@
-"""One command of the speed guard: it counts how often all rows are gone over, and which modules are imported.
+"""One command of the speed guard: it counts how often all rows are gone over, and which modules are
+imported.
 
-What is counted are calls of full length (nine tenths of the rows or more) of the functions that sort, group, tally or encode: those of
-numpy and polars, and our own encoder and loops. They are replaced by counting ones before anything else is imported.
+What is counted are calls of full length (nine tenths of the rows or more) of the functions that
+sort, group, tally or encode: those of numpy and polars, and our own encoder and loops. They are
+replaced by counting ones before anything else is imported.
 """
 
 from __future__ import annotations
@@ -39,7 +41,12 @@ def counting(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _length(given: Any) -> int:
-    if isinstance(given, tuple | list) and given and hasattr(given[0], "__len__") and not isinstance(given[0], str):
+    if (
+        isinstance(given, tuple | list)
+        and given
+        and hasattr(given[0], "__len__")
+        and not isinstance(given[0], str)
+    ):
         given = given[0]  # lexsort takes a list of keys
     try:
         return len(given)
@@ -61,7 +68,9 @@ def main() -> None:
     for name in SERIES:
         setattr(pl.Series, name, counting(f"polars.Series.{name}", getattr(pl.Series, name)))
     for name in FRAME:
-        setattr(pl.DataFrame, name, counting(f"polars.DataFrame.{name}", getattr(pl.DataFrame, name)))
+        setattr(
+            pl.DataFrame, name, counting(f"polars.DataFrame.{name}", getattr(pl.DataFrame, name))
+        )
 
     from sfumato import kernels
     from sfumato.core import encoding

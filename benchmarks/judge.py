@@ -2,8 +2,9 @@
 
 make bench BENCH=judge ARGS='--peers venv/bin/python'
 
-k; distinct, entropy and recursive l; α; t by equal and by ordered distance; δ strict and with absent values skipped; basic
-and enhanced β. Compared are those that pycanon works out by their definition.
+k; distinct, entropy and recursive l; α; t by equal and by ordered distance; δ strict and with
+absent values skipped; basic and enhanced β. Compared are those that pycanon works out by their
+definition.
 """
 
 from __future__ import annotations
@@ -17,7 +18,15 @@ from tables import SAME_SIZE, folder, people, reference
 
 import sfumato as sf
 
-QUASI = ("sex", "race", "marital-status", "education", "native-country", "workclass", "salary-class")
+QUASI = (
+    "sex",
+    "race",
+    "marital-status",
+    "education",
+    "native-country",
+    "workclass",
+    "salary-class",
+)
 
 
 def models(text: str, number: str) -> dict[str, str]:
@@ -40,7 +49,9 @@ def models(text: str, number: str) -> dict[str, str]:
 @once
 def adult() -> sf.Table:
     """Adult with a word and a number to protect."""
-    return sf.read(reference("adult", "adult.csv")).with_roles(quasi=QUASI, sensitive=("occupation", "age"))
+    return sf.read(reference("adult", "adult.csv")).with_roles(
+        quasi=QUASI, sensitive=("occupation", "age")
+    )
 
 
 @once
@@ -54,11 +65,15 @@ def judged(table: sf.Table, text: str, number: str, times: int) -> Ours:
     """Judge all at once; k and l are counted by polars as well."""
     asked = models(text, number)
     cpu, wall, verdicts = best_of(
-        times, lambda fresh: sf.judge(fresh, list(asked.values())), lambda: dataclasses.replace(table)
+        times,
+        lambda fresh: sf.judge(fresh, list(asked.values())),
+        lambda: dataclasses.replace(table),
     )
     values = {name: verdict.attained for name, verdict in zip(asked, verdicts, strict=True)}
     classes = (
-        table.to_polars().group_by(table.schema.quasi).agg(pl.len().alias("k"), pl.col(text).n_unique().alias("l"))
+        table.to_polars()
+        .group_by(table.schema.quasi)
+        .agg(pl.len().alias("k"), pl.col(text).n_unique().alias("l"))
     )
     right = (values["k"], values["distinct l"]) == (classes["k"].min(), classes["l"].min())
     return Ours(cpu, right, f"k {values['k']:g}, l {values['distinct l']:g}", wall, result=values)
@@ -70,7 +85,9 @@ def theirs(table: Callable[[], sf.Table]) -> Callable[[Options], Theirs]:
     def asked(options: Options) -> Theirs:
         file = folder() / "judged.csv"
         table().to_polars().write_csv(file, null_value="missing")
-        told = ask_peer(options, "pycanon", file=str(file), quasi=QUASI, text="occupation", number="age")
+        told = ask_peer(
+            options, "pycanon", file=str(file), quasi=QUASI, text="occupation", number="age"
+        )
         return Theirs(told["version"], told["seconds"], result=told["values"])
 
     return asked
@@ -78,13 +95,18 @@ def theirs(table: Callable[[], sf.Table]) -> Callable[[Options], Theirs]:
 
 def same(ours: Ours, peer: Theirs) -> bool:
     """Whether the values that have one definition are equal."""
-    return all(abs(ours.result[name] - value) <= 1e-6 * max(1.0, abs(value)) for name, value in peer.result.items())
+    return all(
+        abs(ours.result[name] - value) <= 1e-6 * max(1.0, abs(value))
+        for name, value in peer.result.items()
+    )
 
 
 @once
 def grown(rows: int) -> Ours:
     """The generated table, five quasi-identifiers."""
-    table = people(rows).with_roles(quasi=("sex", "zip", "nationality", "marital_status", "education"))
+    table = people(rows).with_roles(
+        quasi=("sex", "zip", "nationality", "marital_status", "education")
+    )
     return judged(table.with_roles(sensitive=("illness", "age")), "illness", "age", 3)
 
 

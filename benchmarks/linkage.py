@@ -1,9 +1,11 @@
-"""Record linkage of 5,000 × 5,000 records beside recordlinkage and splink, and of noisy numbers: seconds and recall.
+"""Record linkage of 5,000 × 5,000 records beside recordlinkage and splink, and of noisy numbers:
+seconds and recall.
 
 make bench BENCH=linkage ARGS='--peers venv/bin/python'
 
-FEBRL 4: who is whom is known, so that recall is the share of people linked to their own record. The peers get candidate
-pairs from blocks of equal surname, postcode or date of birth, the usual choice, and keep each person's best candidate.
+FEBRL 4: who is whom is known, so that recall is the share of people linked to their own record. The
+peers get candidate pairs from blocks of equal surname, postcode or date of birth, the usual choice,
+and keep each person's best candidate.
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ Files = tuple[pl.DataFrame, pl.DataFrame, np.ndarray]
 def febrl() -> Files:
     """Originals, corrupted copies, and which original each copy is of."""
     tables = [
-        pl.read_csv(reference("linkage", f"febrl4{part}.csv"), infer_schema=False).rename(str.strip) for part in "ab"
+        pl.read_csv(reference("linkage", f"febrl4{part}.csv"), infer_schema=False).rename(str.strip)
+        for part in "ab"
     ]
     ours, theirs = (t.with_columns(pl.all().str.strip_chars().replace("", None)) for t in tables)
     number = {key.split("-")[1]: i for i, key in enumerate(ours["rec_id"])}
@@ -48,22 +51,30 @@ def points(rows: int) -> Files:
     return pl.DataFrame(x, schema=names), pl.DataFrame(y, schema=names), np.arange(rows)
 
 
-def linked(attack: Attack, files: Callable[[], Files], least: float, times: int) -> Callable[[Options], Ours]:
+def linked(
+    attack: Attack, files: Callable[[], Files], least: float, times: int
+) -> Callable[[Options], Ours]:
     """Link a file to a register."""
 
     def measured(_: Options) -> Ours:
         released, register, truth = files()
         kind = Kind.NUMERIC if released.dtypes[0].is_numeric() else Kind.NOMINAL
-        schema = Schema({n: Attribute((Role.QUASI,), kind, missing=Missing.WILDCARD) for n in released.columns})
+        schema = Schema(
+            {n: Attribute((Role.QUASI,), kind, missing=Missing.WILDCARD) for n in released.columns}
+        )
 
         def scene() -> Scene:
             table = Table(released, schema)
             return Scene(
-                TablePair.of(table, table), Intruder(Table(register), tuple(register.columns), truth), seconds=3600
+                TablePair.of(table, table),
+                Intruder(Table(register), tuple(register.columns), truth),
+                seconds=3600,
             )
 
         cpu, wall, finding = best_of(times, attack.attack, scene)
-        return Ours(cpu, finding.value >= least, f"recall {finding.value:.4f}", wall, result=finding.value)
+        return Ours(
+            cpu, finding.value >= least, f"recall {finding.value:.4f}", wall, result=finding.value
+        )
 
     return measured
 
@@ -85,7 +96,14 @@ def peer(package: str) -> Callable[[Options], Theirs]:
 def febrl_race(task: str, package: str, name: str, seconds: float, aim: float | None) -> Race:
     """Probabilistic linkage of FEBRL beside a package."""
     ours = linked(sf.ProbabilisticLinkage(), febrl, RECALL, 5)
-    return Race(task, f"recall is at least {RECALL}", ours, peer(package), Theirs(name, seconds, EARLIER), aim=aim)
+    return Race(
+        task,
+        f"recall is at least {RECALL}",
+        ours,
+        peer(package),
+        Theirs(name, seconds, EARLIER),
+        aim=aim,
+    )
 
 
 NUMBERS = (

@@ -17,7 +17,16 @@ from sfumato.core.step import Goal
 from sfumato.methods.models import KAnonymity
 
 K = 10
-MONDRIAN = ("sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation")
+MONDRIAN = (
+    "sex",
+    "age",
+    "race",
+    "marital-status",
+    "education",
+    "native-country",
+    "workclass",
+    "occupation",
+)
 
 
 def local(name: str, columns: tuple[str, ...], loss: float) -> Callable[[Options], Ours]:
@@ -25,16 +34,22 @@ def local(name: str, columns: tuple[str, ...], loss: float) -> Callable[[Options
 
     def measured(_: Options) -> Ours:
         table, step, goal = coded(name, columns), sf.LocalRecoding(), Goal((KAnonymity(5),))
-        cpu, wall, plan = best_of(3, lambda fresh: step.plan(fresh, goal), lambda: dataclasses.replace(table))
+        cpu, wall, plan = best_of(
+            3, lambda fresh: step.plan(fresh, goal), lambda: dataclasses.replace(table)
+        )
         verdict = sf.judge(step.apply(table, plan), [KAnonymity(5)])[0]
-        return Ours(cpu, verdict.holds and plan.score <= loss, f"loss {plan.score:.4f}, ARX {loss}", wall)
+        return Ours(
+            cpu, verdict.holds and plan.score <= loss, f"loss {plan.score:.4f}, ARX {loss}", wall
+        )
 
     return measured
 
 
 @once
 def bare() -> sf.Table:
-    """Adult without hierarchies: a cell is a range of numbers or a set of values, as the packages have it."""
+    """Adult without hierarchies: a cell is a range of numbers or a set of values, as the packages
+    have it.
+    """
     people = sf.read(reference("adult", "adult.csv"))
     return people.drop([c for c in people.columns if c not in MONDRIAN]).with_roles(quasi=MONDRIAN)
 
@@ -42,7 +57,9 @@ def bare() -> sf.Table:
 def mondrian(_: Options) -> Ours:
     """Cut Adult."""
     cpu, wall, plan = best_of(
-        5, lambda fresh: sf.Mondrian().plan(fresh, Goal((KAnonymity(K),))), lambda: dataclasses.replace(bare())
+        5,
+        lambda fresh: sf.Mondrian().plan(fresh, Goal((KAnonymity(K),))),
+        lambda: dataclasses.replace(bare()),
     )
     verdict = sf.judge(sf.Mondrian().apply(bare(), plan), [KAnonymity(K)])[0]
     return Ours(cpu, verdict.holds, f"loss {plan.score:.4f}", wall, result=plan.score)
@@ -57,12 +74,20 @@ def anonypy(options: Options) -> Theirs:
 
 
 def loss_of(frame: pl.DataFrame, part_of: list[int]) -> float:
-    """Mean over cells of what a part leaves open: (values − 1)/(all values − 1), for numbers width over the table's width."""
+    """Mean over cells of what a part leaves open: (values − 1)/(all values − 1), for numbers width
+    over the table's width.
+    """
     numbers = [name for name, kind in frame.schema.items() if kind.is_numeric()]
     sets = [name for name in frame.columns if name not in numbers]
-    wide = [(pl.col(n).max() - pl.col(n).min()) / (frame[n].max() - frame[n].min()) for n in numbers]  # type: ignore[operator]
+    wide = [
+        (pl.col(n).max() - pl.col(n).min()) / (frame[n].max() - frame[n].min()) for n in numbers
+    ]  # type: ignore[operator]
     wide += [(pl.col(n).n_unique() - 1) / (frame[n].n_unique() - 1) for n in sets]
-    parts = frame.with_columns(part=pl.Series(part_of)).group_by("part").agg(pl.len(), lost=pl.mean_horizontal(wide))
+    parts = (
+        frame.with_columns(part=pl.Series(part_of))
+        .group_by("part")
+        .agg(pl.len(), lost=pl.mean_horizontal(wide))
+    )
     return float((parts["len"] * parts["lost"]).sum() / len(frame))
 
 
@@ -75,10 +100,18 @@ def grown(rows: int) -> Ours:
     return Ours(cpu, verdict.holds, f"loss {plan.score:.4f}", wall)
 
 
-def against_arx(task: str, name: str, columns: tuple[str, ...], loss: float, seconds: float) -> Race:
+def against_arx(
+    task: str, name: str, columns: tuple[str, ...], loss: float, seconds: float
+) -> Race:
     """A race with ARX's local transformation, 100 rounds."""
     check = f"the release keeps k = 5 and loses no more than ARX's ({loss})"
-    return Race(task, check, local(name, columns, loss), stored=Theirs("ARX 3.9.2", seconds, TIMES), times=1.0)
+    return Race(
+        task,
+        check,
+        local(name, columns, loss),
+        stored=Theirs("ARX 3.9.2", seconds, TIMES),
+        times=1.0,
+    )
 
 
 RACES = (
@@ -94,7 +127,13 @@ RACES = (
         lambda ours, theirs: ours.result <= theirs.result + 1e-9,
         times=1.0,
     ),
-    Race("growth of Mondrian, distinct rows", "the release keeps k = 10", growth(grown), unit="n^", aim=1.1),
+    Race(
+        "growth of Mondrian, distinct rows",
+        "the release keeps k = 10",
+        growth(grown),
+        unit="n^",
+        aim=1.1,
+    ),
 )
 
 if __name__ == "__main__":

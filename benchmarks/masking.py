@@ -2,8 +2,9 @@
 
 make bench BENCH=masking
 
-No package on PyPI does these steps with weights, strata, units and a result that does not depend on the order of rows, so
-no peer runs beside them. The rows are ordered anew for each run, which is part of every random step.
+No package on PyPI does these steps with weights, strata, units and a result that does not depend on
+the order of rows, so no peer runs beside them. The rows are ordered anew for each run, which is
+part of every random step.
 """
 
 from __future__ import annotations
@@ -39,13 +40,18 @@ def people(rows: int) -> Table:
         }
     )
     return Table(
-        frame.with_columns(seen=pl.lit(start) + pl.duration(days=days), left=pl.lit(start) + pl.duration(days=days + 9))
+        frame.with_columns(
+            seen=pl.lit(start) + pl.duration(days=days),
+            left=pl.lit(start) + pl.duration(days=days + 9),
+        )
     )
 
 
 @once
 def homes(rows: int) -> Table:
-    """Households of one to five people in ten regions with ten districts each, about so many people."""
+    """Households of one to five people in ten regions with ten districts each, about so many
+    people.
+    """
     rng = np.random.default_rng(0)
     size, region = rng.integers(1, 6, rows // 3), rng.integers(0, 10, rows // 3)
     of = np.repeat(np.arange(rows // 3), size)
@@ -58,7 +64,9 @@ def homes(rows: int) -> Table:
         "job": rng.integers(0, 50, len(of)),
     }
     plain = {name: Attribute((Role.PLAIN,)) for name in frame if name != "home"}
-    return Table(pl.DataFrame(frame), Schema({"home": Attribute((Role.UNIT,), unit="household"), **plain}))
+    return Table(
+        pl.DataFrame(frame), Schema({"home": Attribute((Role.UNIT,), unit="household"), **plain})
+    )
 
 
 def applied(step: Any, table: Table) -> Table:
@@ -82,7 +90,9 @@ def work(step: Any, make: Callable[[int], Table]) -> Callable[[int], Ours]:
     def measured(rows: int) -> Ours:
         right = any_order(step, make(3000))  # and loops are compiled
         cpu, wall, out = best_of(
-            1, lambda fresh: applied(step, fresh), lambda: Table(make(rows).frame, make(rows).schema)
+            1,
+            lambda fresh: applied(step, fresh),
+            lambda: Table(make(rows).frame, make(rows).schema),
         )
         return Ours(cpu, right, f"{len(out):,} rows", wall)
 

@@ -1,7 +1,8 @@
 """Microaggregation: MDAV beside sdcMicro's, and the error on the three tables of the literature.
 
 make bench BENCH=microaggregation
-make bench BENCH=microaggregation ARGS=--slow     and the best method on every table and k, 10 CPU seconds each
+make bench BENCH=microaggregation ARGS=--slow     and the best method on every table and k, 10 CPU
+seconds each
 """
 
 from __future__ import annotations
@@ -17,9 +18,15 @@ import sfumato as sf
 from sfumato.core.randomness import Seed
 from sfumato.core.step import Goal
 
-# 100·SSE/SST: MDAV as the textbook has it, and the best partitions that 60 s of local search had found before
+# 100·SSE/SST: MDAV as the textbook has it, and the best partitions that 60 s of local search had
+# found before
 KNOWN = {
-    "Tarragona": {3: (16.9326, 14.666), 4: (19.5460, 17.340), 5: (22.4619, 20.305), 10: (33.1929, 30.311)},
+    "Tarragona": {
+        3: (16.9326, 14.666),
+        4: (19.5460, 17.340),
+        5: (22.4619, 20.305),
+        10: (33.1929, 30.311),
+    },
     "Census": {3: (5.6922, 4.870), 4: (7.4947, 6.338), 5: (9.0884, 7.490), 10: (14.1559, 11.619)},
     "EIA": {3: (0.4829, 0.350), 4: (0.6713, 0.491), 5: (1.6667, 0.734), 10: (3.8397, 2.010)},
 }
@@ -36,7 +43,9 @@ def known_table(name: str) -> sf.Table:
 
 def normal(rows: int) -> sf.Table:
     """Five columns of standard normal numbers."""
-    return sf.Table(pl.DataFrame(np.random.default_rng(1).standard_normal((rows, 5)), schema=list("abcde")))
+    return sf.Table(
+        pl.DataFrame(np.random.default_rng(1).standard_normal((rows, 5)), schema=list("abcde"))
+    )
 
 
 def planned(table: sf.Table, k: int, **options: object) -> tuple[float, float, float]:
@@ -47,7 +56,9 @@ def planned(table: sf.Table, k: int, **options: object) -> tuple[float, float, f
 
 
 def textbook() -> bool:
-    """Whether MDAV has the textbook's error on every table and k, to the four digits that are known."""
+    """Whether MDAV has the textbook's error on every table and k, to the four digits that are
+    known.
+    """
     return all(
         abs(planned(known_table(name), k)[2] - mdav) < 6e-5
         for name, known in KNOWN.items()
@@ -67,7 +78,12 @@ def blocks(rows: int) -> Ours:
     """A large table in blocks; on 50,000 records that costs next to nothing."""
     plain, cut = planned(normal(50_000), 3)[2], planned(normal(50_000), 3, method="partitioned")[2]
     cpu, wall, error = planned(normal(rows), 3, method="partitioned")
-    return Ours(cpu, cut <= 1.1 * plain, f"error {error:.4f}; on 50,000 {cut:.4f} instead of {plain:.4f}", wall)
+    return Ours(
+        cpu,
+        cut <= 1.1 * plain,
+        f"error {error:.4f}; on 50,000 {cut:.4f} instead of {plain:.4f}",
+        wall,
+    )
 
 
 def best(name: str, k: int, bar: float) -> Callable[[Options], Ours]:
@@ -96,7 +112,12 @@ RACES = (
         aim=1.1,
     ),
     *(
-        Race(f"best groups, {name}, k = {k}", "within 1 % of the best partition known", best(name, k, bar), slow=True)
+        Race(
+            f"best groups, {name}, k = {k}",
+            "within 1 % of the best partition known",
+            best(name, k, bar),
+            slow=True,
+        )
         for name, known in KNOWN.items()
         for k, (_, bar) in known.items()
     ),

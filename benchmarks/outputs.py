@@ -1,4 +1,6 @@
-"""Tables of results: a hundred thousand cells with hierarchies protected by boxes, and the audit beside it."""
+"""Tables of results: a hundred thousand cells with hierarchies protected by boxes, and the audit
+beside it.
+"""
 
 from __future__ import annotations
 
@@ -40,17 +42,22 @@ def main(count: int) -> None:
     hierarchies = {name: sf.mask_right(2) for name in CODES}
     for measure, columns, rules in CASES:
         started, cpu = time.perf_counter(), time.process_time()
-        table = tabulate(frame, columns, measure, hierarchies={name: hierarchies[name] for name in columns})
+        table = tabulate(
+            frame, columns, measure, hierarchies={name: hierarchies[name] for name in columns}
+        )
         judged = table.sensitive(*rules)
         print(
-            f"{measure}: {len(judged.unsafe):,} cells, {len(judged):,} sensitive, {time.perf_counter() - started:.1f} s to tabulate",
+            f"{measure}: {len(judged.unsafe):,} cells, {len(judged):,} sensitive,"
+            f" {time.perf_counter() - started:.1f} s to tabulate",
             flush=True,
         )
         begun = time.perf_counter()
         made = judged.protect("heuristic")
         print(*made.sentences(), sep="\n")
         print(
-            f"protected in {time.perf_counter() - begun:.1f} s, all {time.perf_counter() - started:.1f} s ({time.process_time() - cpu:.1f} CPU s); audit {made.audited.seconds:.1f} s\n",
+            f"protected in {time.perf_counter() - begun:.1f} s, all"
+            f" {time.perf_counter() - started:.1f} s ({time.process_time() - cpu:.1f} CPU s); audit"
+            f" {made.audited.seconds:.1f} s\n",
             flush=True,
         )
 

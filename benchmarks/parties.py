@@ -1,12 +1,15 @@
-"""What it costs to compute together: secure sums by protocol, parties and cells, and one joint release.
+"""What it costs to compute together: secure sums by protocol, parties and cells, and one joint
+release.
 
-    make bench BENCH=parties                                         sums of 10², 10⁴ and 10⁶ cells among 3, 4 and 10 parties
-    make bench BENCH=parties ARGS='--tls'                            the same, a process a party, over TLS on this machine
-    make bench BENCH=parties ARGS='--release --parties 4 --rows 30000'   a joint release, compared with that of the pooled table
+    make bench BENCH=parties                                         sums of 10², 10⁴ and 10⁶ cells
+    among 3, 4 and 10 parties make bench BENCH=parties ARGS='--tls'                            the
+    same, a process a party, over TLS on this machine make bench BENCH=parties ARGS='--release
+    --parties 4 --rows 30000'   a joint release, compared with that of the pooled table
 
-Seconds without --tls are CPU seconds of all parties, who share one process, divided by their number; with --tls the slowest party's clock
-(parties share the processors of this machine) and, beside it, its CPU seconds. Bytes are what one party sends, the busiest one.
-Growth is the exponent between the two largest sizes: 1 means that time grows as the cells do.
+Seconds without --tls are CPU seconds of all parties, who share one process, divided by their
+number; with --tls the slowest party's clock (parties share the processors of this machine) and,
+beside it, its CPU seconds. Bytes are what one party sends, the busiest one. Growth is the exponent
+between the two largest sizes: 1 means that time grows as the cells do.
 """
 
 from __future__ import annotations
@@ -51,7 +54,9 @@ def sum_work(protocol: str, cells: int) -> Work:
     async def work(channel: Channel) -> Any:
         counts = np.random.default_rng(channel.number).poisson(2, cells)
         if protocol == "at_least":
-            return await at_least(Arithmetic(channel, (channel.parties - 1) // 2, os.urandom), counts, 5)
+            return await at_least(
+                Arithmetic(channel, (channel.parties - 1) // 2, os.urandom), counts, 5
+            )
         total = await summation(protocol).total(channel, counts, BOUND, os.urandom)
         expected = sum(np.random.default_rng(i).poisson(2, cells) for i in range(channel.parties))
         assert np.array_equal(total, expected)
@@ -74,8 +79,12 @@ def in_one_process(parties: int, work: Work) -> tuple[float, float, int, list[An
     return took, took, max(channel.sent for channel in channels), found
 
 
-def over_tls(parties: int, work: Callable[..., Work], arguments: Sequence[Any]) -> tuple[float, float, int, list[Any]]:
-    """The slowest party's seconds, its CPU seconds, bytes of the busiest one, and what the parties found."""
+def over_tls(
+    parties: int, work: Callable[..., Work], arguments: Sequence[Any]
+) -> tuple[float, float, int, list[Any]]:
+    """The slowest party's seconds, its CPU seconds, bytes of the busiest one, and what the parties
+    found.
+    """
     with tempfile.TemporaryDirectory() as folder:
         for i in range(parties):
             new_keys(Path(folder), f"p{i}")
@@ -88,7 +97,12 @@ def over_tls(parties: int, work: Callable[..., Work], arguments: Sequence[Any]) 
 
 
 def party(
-    number: int, parties: int, folder: str, ports: Sequence[int], work: Callable[..., Work], arguments: Sequence[Any]
+    number: int,
+    parties: int,
+    folder: str,
+    ports: Sequence[int],
+    work: Callable[..., Work],
+    arguments: Sequence[Any],
 ) -> tuple[float, float, int, Any]:
     """One party in a process of its own; the clock starts when all have come."""
     keys = [Keys(Path(folder), f"p{i}") for i in range(parties)]
@@ -116,7 +130,11 @@ def free_ports(count: int) -> list[int]:
 
 def sums(options: argparse.Namespace) -> None:
     """One line a protocol and number of parties."""
-    print(f"{'parties':>7} {'protocol':<10}" + "".join(f"{cells:>26,}" for cells in CELLS) + f"{'growth':>8}")
+    print(
+        f"{'parties':>7} {'protocol':<10}"
+        + "".join(f"{cells:>26,}" for cells in CELLS)
+        + f"{'growth':>8}"
+    )
     for parties in options.parties or (3, 4, 10):
         for protocol in PROTOCOLS:
             if protocol == "encrypted" and importlib.util.find_spec("tenseal") is None:
@@ -132,7 +150,9 @@ def sums(options: argparse.Namespace) -> None:
             print(f"{parties:>7} {protocol:<10}{shown}{growth:>8.2f}", flush=True)
 
 
-def run(tls: bool, parties: int, work: Callable[..., Work], arguments: Sequence[Any]) -> tuple[float, float, int, Any]:
+def run(
+    tls: bool, parties: int, work: Callable[..., Work], arguments: Sequence[Any]
+) -> tuple[float, float, int, Any]:
     """By the way that was asked for."""
     return over_tls(parties, work, arguments) if tls else in_one_process(parties, work(*arguments))
 
@@ -149,8 +169,16 @@ COLUMNS = {
     "age": {"role": "quasi", "between": [0, 99], "hierarchy": {"intervals": [5, 10, 20]}},
     "zip": {"role": "quasi", "between": [100, 299], "hierarchy": {"mask_right": {"length": 3}}},
     "sex": {"role": "quasi", "domain": ["f", "m"], "hierarchy": "suppress"},
-    "state": {"role": "quasi", "domain": ["single", "married", "divorced", "widowed"], "hierarchy": "suppress"},
-    "work": {"role": "quasi", "domain": WORK, "hierarchy": {"table": {"rows": [[w, w[0], "*"] for w in WORK]}}},
+    "state": {
+        "role": "quasi",
+        "domain": ["single", "married", "divorced", "widowed"],
+        "hierarchy": "suppress",
+    },
+    "work": {
+        "role": "quasi",
+        "domain": WORK,
+        "hierarchy": {"table": {"rows": [[w, w[0], "*"] for w in WORK]}},
+    },
     "illness": {"role": "sensitive", "domain": ["none", "cold", "flu", "asthma", "cancer"]},
 }
 
@@ -158,14 +186,20 @@ COLUMNS = {
 def people(rows: int, seed: int) -> pl.DataFrame:
     """Made-up persons."""
     draw = np.random.default_rng(seed)
-    return pl.DataFrame({
-        "age": np.clip(draw.normal(45, 20, rows), 0, 99).astype(np.int64),
-        "zip": 100 + (200 * draw.beta(1, 3, rows)).astype(np.int64),
-        "sex": draw.choice(["f", "m"], rows),
-        "state": draw.choice(["single", "married", "divorced", "widowed"], rows, p=[0.35, 0.45, 0.12, 0.08]),
-        "work": draw.choice(WORK, rows, p=[0.3, 0.2, 0.1, 0.1, 0.1, 0.1, 0.06, 0.04]),
-        "illness": draw.choice(["none", "cold", "flu", "asthma", "cancer"], rows, p=[0.6, 0.2, 0.1, 0.07, 0.03]),
-    })  # fmt: skip
+    return pl.DataFrame(
+        {
+            "age": np.clip(draw.normal(45, 20, rows), 0, 99).astype(np.int64),
+            "zip": 100 + (200 * draw.beta(1, 3, rows)).astype(np.int64),
+            "sex": draw.choice(["f", "m"], rows),
+            "state": draw.choice(
+                ["single", "married", "divorced", "widowed"], rows, p=[0.35, 0.45, 0.12, 0.08]
+            ),
+            "work": draw.choice(WORK, rows, p=[0.3, 0.2, 0.1, 0.1, 0.1, 0.1, 0.06, 0.04]),
+            "illness": draw.choice(
+                ["none", "cold", "flu", "asthma", "cancer"], rows, p=[0.6, 0.2, 0.1, 0.07, 0.03]
+            ),
+        }
+    )
 
 
 def question(k: int, budget: str, insiders: bool, l: int | None) -> JointRelease:  # noqa: E741
@@ -193,24 +227,28 @@ def release(options: argparse.Namespace) -> None:
         wall, cpu, sent, found = run(options.tls, parties, release_work, (asked, rows))
         pooled = pl.concat([people(rows // parties, i) for i in range(parties)])
         same = all(answer == found[0] for answer in found)
-        judged = "the same at all parties"  # one table does not say whose rows are whose, as insiders need
+        # one table does not say whose rows are whose, as insiders need
+        judged = "the same at all parties"
         if not options.insiders:
             same = same and found[0] == joint.plain(sf.Table(pooled))
             judged = "equal to the pooled release"
         learned, lattice = found[0]["learned"], joint.lattice
         print(
-            f"{parties} parties, {rows:,} rows, {len(lattice.nodes)} nodes of up to "
-            f"{max(map(lattice.cells, range(len(lattice.nodes)))):,} cells ({lattice.left_out} left out): "
-            f"{found[0]['levels']}, {len(learned['bits'])} bits, {learned['nodes_tested']} nodes counted, "
-            f"{wall:.1f} s ({cpu:.1f} s CPU), {amount(sent)} a party (at most {amount(expected.sent)} expected), "
-            f"{judged if same else 'DIFFERENT'}",
+            f"{parties} parties, {rows:,} rows, {len(lattice.nodes)} nodes of up to"
+            f" {max(map(lattice.cells, range(len(lattice.nodes)))):,} cells ({lattice.left_out}"
+            f" left out): {found[0]['levels']}, {len(learned['bits'])} bits,"
+            f" {learned['nodes_tested']} nodes counted, {wall:.1f} s ({cpu:.1f} s CPU),"
+            f" {amount(sent)} a party (at most {amount(expected.sent)} expected),"
+            f" {judged if same else 'DIFFERENT'}",
             flush=True,
         )
 
 
 def main() -> None:
     """Measure sums, or a release."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--parties", type=int, nargs="*")
     parser.add_argument("--tls", action="store_true")
     parser.add_argument("--release", action="store_true")

@@ -1,6 +1,8 @@
-"""What peers do with a table, run by the Python that has them: ``python peers.py PACKAGE job.json told.json``.
+"""What peers do with a table, run by the Python that has them:
+``python peers.py PACKAGE job.json told.json``.
 
-Nothing of ours is imported here. Each function takes a job and gives CPU seconds of the work itself and what came out of it.
+Nothing of ours is imported here. Each function takes a job and gives CPU seconds of the work itself
+and what came out of it.
 """
 
 from __future__ import annotations
@@ -55,7 +57,9 @@ def anonypy(file: str, numeric: list[str], k: int) -> dict[str, Any]:
 
 
 def synthpop(file: str, numeric: list[str], draws: int, out: str) -> dict[str, Any]:
-    """Several tables of py-synthpop with its defaults: the best seconds of one, and the files they are in."""
+    """Several tables of py-synthpop with its defaults: the best seconds of one, and the files they
+    are in.
+    """
     import pandas as pd
     from synthpop import Synthpop
 
@@ -75,7 +79,9 @@ def synthpop(file: str, numeric: list[str], draws: int, out: str) -> dict[str, A
 
 
 def recordlinkage(one: str, two: str, truth: list[int], blocks: list[str]) -> dict[str, Any]:
-    """Blocks, exact comparison, expectation and maximisation; of each person's candidates the best."""
+    """Blocks, exact comparison, expectation and maximisation; of each person's candidates the
+    best.
+    """
     import pandas as pd
     import recordlinkage as rl
 
@@ -114,7 +120,9 @@ def splink(one: str, two: str, truth: list[int], blocks: list[str]) -> dict[str,
         retain_intermediate_calculation_columns=False,
     )
     api = DuckDBAPI()
-    both = [api.register(t, dataset_display_name=n) for t, n in zip(tables, ("one", "two"), strict=True)]
+    both = [
+        api.register(t, dataset_display_name=n) for t, n in zip(tables, ("one", "two"), strict=True)
+    ]
     linker = Linker(both, settings, log_level="ERROR")
     linker.training.estimate_u_using_random_sampling(max_pairs=1e6)
     for name in blocks[:2]:
@@ -139,5 +147,8 @@ if __name__ == "__main__":
     _, package, asked, told = sys.argv
     job = json.loads(Path(asked).read_text(encoding="utf-8"))
     sys.path.pop(0)  # the folder of this file, whose names are not those of packages
-    found = {"version": f"{package} {version(SOLD_AS.get(package, package))}", **PEERS[package](**job)}
+    found = {
+        "version": f"{package} {version(SOLD_AS.get(package, package))}",
+        **PEERS[package](**job),
+    }
     Path(told).write_text(json.dumps(found), encoding="utf-8")

@@ -1,9 +1,12 @@
-"""Persons in several tables: how small the crowds are that rows leave, by what is known, and what reaching a promise takes.
+"""Persons in several tables: how small the crowds are that rows leave, by what is known, and what
+reaching a promise takes.
 
 make bench BENCH=persons
 
-People with two tables below them, five rows of each on average (log-normal, so that a few have hundreds), 300 and 1,000 kinds of rows by a power law, in 50 classes of own columns.
-Seconds on the clock, CPU seconds and the peak of memory so far; a peer counts pairs of rows by a join and a group-by of polars. What is released is judged again.
+People with two tables below them, five rows of each on average (log-normal, so that a few have
+hundreds), 300 and 1,000 kinds of rows by a power law, in 50 classes of own columns. Seconds on the
+clock, CPU seconds and the peak of memory so far; a peer counts pairs of rows by a join and a
+group-by of polars. What is released is judged again.
 """
 
 from __future__ import annotations
@@ -29,7 +32,9 @@ CLASSES, KINDS, EACH = 50, (300, 1000), 5
 
 def main() -> None:
     """Measure all kinds of knowledge on one size."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--people", type=float, default=2e5, help="how many people")
     people = round(parser.parse_args().people)
     warm(shown_of(300))
@@ -41,7 +46,10 @@ def main() -> None:
     for m in (1, 2, 3, 4):
         timed(f"any {m}", lambda m=m: least(Acquaintance("any", m).crowds(shown)))
     timed("any 6, bounds", lambda: least(Acquaintance("any", 6, effort=10**7).crowds(shown)))
-    timed("any 2, how often one value", lambda: told(Acquaintance("any", 2), shown, Disclosure.FREQUENCY))
+    timed(
+        "any 2, how often one value",
+        lambda: told(Acquaintance("any", 2), shown, Disclosure.FREQUENCY),
+    )
     timed("any 2, persons apart", lambda: told(Acquaintance("any", 2), shown, Disclosure.DISTINCT))
     timed("pairs by polars, for any 2", lambda: pairs_by_polars(shown))
     timed("suppress persons, any 1, k = 5", lambda: suppressed(shown))
@@ -63,7 +71,9 @@ def told(known: Acquaintance, shown: Shown, measure: Disclosure) -> str:
 
 
 def pairs_by_polars(shown: Shown) -> str:
-    """Persons for every pair of different rows of a class, as a query would count them; copies of a row are not looked at."""
+    """Persons for every pair of different rows of a class, as a query would count them; copies of a
+    row are not looked at.
+    """
     rows = pl.concat(
         pl.DataFrame({"person": table.person, "row": table.shows + 10_000 * place})
         for place, table in enumerate(shown.rows)
@@ -113,9 +123,13 @@ def shown_of(people: int) -> Shown:
     for name, kinds in zip(("visits", "orders"), KINDS, strict=True):
         weight = stream.lognormal(0, 1, people)
         person = stream.choice(people, size=EACH * people, p=weight / weight.sum()).astype(np.int64)
-        tables.append(ShownRows(name, person, (stream.zipf(1.3, len(person)) % kinds).astype(np.int64)))
+        tables.append(
+            ShownRows(name, person, (stream.zipf(1.3, len(person)) % kinds).astype(np.int64))
+        )
     illness = ShownSensitive(tables[0].person, stream.integers(0, 30, len(tables[0].person)))
-    return Shown(people, stream.integers(0, CLASSES, people), tuple(tables), {"visits.illness": illness})
+    return Shown(
+        people, stream.integers(0, CLASSES, people), tuple(tables), {"visits.illness": illness}
+    )
 
 
 def warm(shown: Shown) -> None:

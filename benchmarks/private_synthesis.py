@@ -3,7 +3,8 @@
 make bench BENCH=private_synthesis
 make bench BENCH=private_synthesis ARGS=--slow     and AIM
 
-The error is the mean, over all marginals of two or three columns, of the sum of absolute differences between the shares of their cells.
+The error is the mean, over all marginals of two or three columns, of the sum of absolute
+differences between the shares of their cells.
 """
 
 from __future__ import annotations
@@ -22,14 +23,19 @@ from sfumato.methods.steps.synthesis.model_fits import require_fitting
 
 DELTA = 1e-9
 AIM_AT = (0.103, 0.223)
-"""The mean errors of three runs of MST that were the aim, on pairs and triples; independent columns have .167 and .360."""
+"""The mean errors of three runs of MST that were the aim, on pairs and triples; independent columns
+have .167 and .360.
+"""
 
 
 def error(original: pl.DataFrame, drawn: pl.DataFrame, many: int) -> float:
     """The mean error of all marginals of so many columns."""
     errors = []
     for columns in itertools.combinations(original.columns, many):
-        shares = [table.group_by(columns).len().with_columns(pl.col("len") / len(table)) for table in (original, drawn)]
+        shares = [
+            table.group_by(columns).len().with_columns(pl.col("len") / len(table))
+            for table in (original, drawn)
+        ]
         both = shares[0].join(shares[1], on=columns, how="full", suffix="_drawn").fill_null(0)
         errors.append((both["len"] - both["len_drawn"]).abs().sum())
     return float(np.mean(errors))
@@ -58,7 +64,12 @@ def mst(_: Options) -> Ours:
     """MST three times: the mean of the errors is what was aimed at."""
     cpu, wall, pairs, triples = np.mean([drawn() for _ in range(3)], axis=0)
     right = pairs <= AIM_AT[0] and triples <= AIM_AT[1]
-    return Ours(float(cpu), bool(right), f"error {pairs:.4f} / {triples:.4f} on pairs / triples", float(wall))
+    return Ours(
+        float(cpu),
+        bool(right),
+        f"error {pairs:.4f} / {triples:.4f} on pairs / triples",
+        float(wall),
+    )
 
 
 def aim(_: Options) -> Ours:
@@ -69,7 +80,11 @@ def aim(_: Options) -> Ours:
 
 
 RACES = (
-    Race("MST, Adult × 9, ε = 1, mean of three", "error at most .103 on pairs and .223 on triples", mst),
+    Race(
+        "MST, Adult × 9, ε = 1, mean of three",
+        "error at most .103 on pairs and .223 on triples",
+        mst,
+    ),
     Race("AIM, Adult × 9, ε = 1", "error below that of MST on pairs and triples", aim, slow=True),
 )
 

@@ -1,13 +1,14 @@
 """Do reply times tell neighbouring tables apart? A two-sample test on 200 runs each.
 
-    make bench BENCH=queries                            a table of 100,000 rows, a quantum of 0.1 seconds
-    make bench BENCH=queries ARGS='--rows 1000000 --quantum 0.5'
+    make bench BENCH=queries                            a table of 100,000 rows, a quantum of 0.1
+    seconds make bench BENCH=queries ARGS='--rows 1000000 --quantum 0.5'
 
-Every question is asked in turn of two tables that differ in one person, chosen to be as telling as one person can be: at
-the bound instead of in the middle, in a rare group, missing. Each time with new noise, in random order. The test is that
-of Kolmogorov and Smirnov; a p-value above 0.01 means that 200 replies a table do not tell them apart. Shown with the
-quantum, which is what people who ask can see, and without, which is what the data-independent plan does alone. With ten
-questions, one p-value below 0.01 comes by chance in one of ten runs: run it again before believing it.
+Every question is asked in turn of two tables that differ in one person, chosen to be as telling as
+one person can be: at the bound instead of in the middle, in a rare group, missing. Each time with
+new noise, in random order. The test is that of Kolmogorov and Smirnov; a p-value above 0.01 means
+that 200 replies a table do not tell them apart. Shown with the quantum, which is what people who
+ask can see, and without, which is what the data-independent plan does alone. With ten questions,
+one p-value below 0.01 comes by chance in one of ten runs: run it again before believing it.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ LEVEL = 0.01
 
 QUESTIONS: dict[str, Callable[[sf.dp.Session], sf.dp.Answer]] = {
     "count": lambda s: s.count(epsilon=0.1, fresh=True),
-    "filtered count": lambda s: s.where("age", ">", 90).where("sex", "=", "f").count(epsilon=0.1, fresh=True),
+    "filtered count": lambda s: (
+        s.where("age", ">", 90).where("sex", "=", "f").count(epsilon=0.1, fresh=True)
+    ),
     "mean by group": lambda s: s.group_by("sex").mean("age", epsilon=0.1, fresh=True),
     "variance": lambda s: s.variance("age", epsilon=0.1, fresh=True),
     "median": lambda s: s.quantile("age", epsilon=0.1, fresh=True),
@@ -38,10 +41,12 @@ QUESTIONS: dict[str, Callable[[sf.dp.Session], sf.dp.Answer]] = {
 def neighbours(rows: int) -> tuple[pl.DataFrame, pl.DataFrame]:
     """A table and the same without its last person, who is unlike all others."""
     numbers = np.random.default_rng(1)
-    most = pl.DataFrame({
-        "age": numbers.uniform(40, 60, rows - 1),
-        "sex": numbers.choice(["f", "m"], rows - 1),
-    })  # fmt: skip
+    most = pl.DataFrame(
+        {
+            "age": numbers.uniform(40, 60, rows - 1),
+            "sex": numbers.choice(["f", "m"], rows - 1),
+        }
+    )
     person = pl.DataFrame({"age": [1e300], "sex": ["somebody who is the only one"]})
     return pl.concat([most, person]), most
 
@@ -52,7 +57,9 @@ def session(frame: pl.DataFrame, quantum: float | None) -> sf.dp.Session:
     return sf.dp.session(sf.read(frame), budget=1e9, quantum=quantum, **declared)
 
 
-def measure(tables: tuple[pl.DataFrame, pl.DataFrame], ask: Callable, quantum: float | None) -> tuple[list, list]:
+def measure(
+    tables: tuple[pl.DataFrame, pl.DataFrame], ask: Callable, quantum: float | None
+) -> tuple[list, list]:
     """Seconds of every reply, of both tables, in random order."""
     sessions = [session(frame, quantum) for frame in tables]
     for one in sessions:
@@ -69,7 +76,9 @@ def measure(tables: tuple[pl.DataFrame, pl.DataFrame], ask: Callable, quantum: f
 
 def main() -> None:
     """Measure every question with and without the quantum."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--quantum", type=float, default=0.1)
     options = parser.parse_args()

@@ -1,15 +1,18 @@
-"""Races: what we do, beside what others do on the same table, with an aim, and with a check of the result.
+"""Races: what we do, beside what others do on the same table, with an aim, and with a check of the
+result.
 
     make bench                                        every race of the default set, one table
     make bench BENCH=search                           the races of one script
-    make bench ARGS='--peers venv/bin/python'         peers (pycanon, anonypy, recordlinkage, splink) in an environment of their own
-    make bench ARGS='--rows 1e7'                      generated tables up to ten million rows
-    python benchmarks/race.py --table                 write the table of docs/performance.md from the last whole run
+    make bench ARGS='--peers venv/bin/python'         peers (pycanon, anonypy, recordlinkage,
+    splink) in an environment of their own make bench ARGS='--rows 1e7'
+    generated tables up to ten million rows python benchmarks/race.py --table                 write
+    the table of docs/performance.md from the last whole run
 
-A figure is CPU seconds of the work itself, all threads together, the best of several, compiled loops warm, unless its unit
-says otherwise. The peer runs in the same run where it is installed; otherwise its stored figure *for the same table* is shown
-with a star and without a ratio. A race whose result is wrong is lost however fast it was: the exit code is 1. What was measured is written to
-build/bench as JSON, with the machine, the versions and the load.
+A figure is CPU seconds of the work itself, all threads together, the best of several, compiled
+loops warm, unless its unit says otherwise. The peer runs in the same run where it is installed;
+otherwise its stored figure *for the same table* is shown with a star and without a ratio. A race
+whose result is wrong is lost however fast it was: the exit code is 1. What was measured is written
+to build/bench as JSON, with the machine, the versions and the load.
 """
 
 from __future__ import annotations
@@ -33,8 +36,20 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-SCRIPTS = ("whole", "search", "judge", "local", "suppression", "risk", "linkage", "utility", "microaggregation")
-"""The default set. Other scripts run by name: masking, synthesis, private_synthesis, and roles and queries, which are no races."""
+SCRIPTS = (
+    "whole",
+    "search",
+    "judge",
+    "local",
+    "suppression",
+    "risk",
+    "linkage",
+    "utility",
+    "microaggregation",
+)
+"""The default set. Other scripts run by name: masking, synthesis, private_synthesis, and roles and
+queries, which are no races.
+"""
 HOME = Path(__file__).resolve().parents[1]
 RESULTS = HOME / "build" / "bench"
 PAGE = HOME / "docs" / "performance.md"
@@ -51,7 +66,9 @@ class Skip(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """What the caller asked for: rows of the largest generated table, the Python that has the peers, slow ones too."""
+    """What the caller asked for: rows of the largest generated table, the Python that has the
+    peers, slow ones too.
+    """
 
     rows: int = 1_000_000
     peers: str = sys.executable
@@ -60,7 +77,9 @@ class Options:
 
 @dataclasses.dataclass(frozen=True)
 class Ours:
-    """What we did: the figure, whether the result is right and what was seen of it; a limit that follows from the table."""
+    """What we did: the figure, whether the result is right and what was seen of it; a limit that
+    follows from the table.
+    """
 
     figure: float
     holds: bool
@@ -73,7 +92,9 @@ class Ours:
 
 @dataclasses.dataclass(frozen=True)
 class Theirs:
-    """What a peer did; ``source`` says where a stored figure was measured, and is empty for one measured now."""
+    """What a peer did; ``source`` says where a stored figure was measured, and is empty for one
+    measured now.
+    """
 
     name: str
     figure: float
@@ -85,8 +106,9 @@ class Theirs:
 class Race:
     """One line of the table.
 
-    ``check`` says in words what makes our result right. ``agrees`` compares it with that of a peer that ran beside us.
-    ``aim`` is the most that our figure may be; ``times`` the same as a multiple of the peer's. A slow peer runs with --slow only.
+    ``check`` says in words what makes our result right. ``agrees`` compares it with that of a peer
+    that ran beside us. ``aim`` is the most that our figure may be; ``times`` the same as a multiple
+    of the peer's. A slow peer runs with --slow only.
     """
 
     task: str
@@ -125,13 +147,15 @@ class Line:
     note: str = ""
 
 
-# ------------------------------------------------------------------------------------------------------------ measuring
+# ---------------------------------------------------------------------------------------- measuring
 
 
 def best_of(
     times: int, work: Callable[[Any], Result], fresh: Callable[[], Any] = lambda: None
 ) -> tuple[float, float, Result]:
-    """CPU and wall seconds of some work on what ``fresh`` makes, each the best of several, and its last result."""
+    """CPU and wall seconds of some work on what ``fresh`` makes, each the best of several, and its
+    last result.
+    """
     cpu = wall = math.inf
     for _ in range(times):
         given, began, started = fresh(), time.perf_counter(), time.process_time()
@@ -154,7 +178,10 @@ def process(command: Sequence[str | Path], **environment: str) -> Spent:
     with tempfile.TemporaryFile() as words:
         started = time.perf_counter()
         child = subprocess.Popen(
-            [str(part) for part in command], stdout=words, stderr=words, env={**os.environ, **environment}
+            [str(part) for part in command],
+            stdout=words,
+            stderr=words,
+            env={**os.environ, **environment},
         )
         _, status, usage = os.wait4(child.pid, 0)
         wall = time.perf_counter() - started
@@ -167,11 +194,15 @@ def process(command: Sequence[str | Path], **environment: str) -> Spent:
 
 
 def ask_peer(options: Options, package: str, **job: Any) -> Any:
-    """What a function of peers.py gives in the Python that has the package; ``Skip`` where it has not."""
+    """What a function of peers.py gives in the Python that has the package; ``Skip`` where it has
+    not.
+    """
     with tempfile.TemporaryDirectory() as folder:
         asked, told = Path(folder) / "job.json", Path(folder) / "told.json"
         asked.write_text(json.dumps(job), encoding="utf-8")
-        if subprocess.run([options.peers, "-c", f"import {package}"], capture_output=True, check=False).returncode:
+        if subprocess.run(
+            [options.peers, "-c", f"import {package}"], capture_output=True, check=False
+        ).returncode:
             raise Skip(f"{package} is not installed")
         process([options.peers, Path(__file__).with_name("peers.py"), package, asked, told])
         return json.loads(told.read_text(encoding="utf-8"))
@@ -189,7 +220,9 @@ def at(rows: int, work: Callable[[int], Ours]) -> Callable[[Options], Ours]:
 
 
 def growth(work: Callable[[int], Ours], most: int = 10**7) -> Callable[[Options], Ours]:
-    """The exponent with which the time of some work grows with the rows, from 10⁵ to as many as asked for; 1 is linear."""
+    """The exponent with which the time of some work grows with the rows, from 10⁵ to as many as
+    asked for; 1 is linear.
+    """
 
     def measured(options: Options) -> Ours:
         rows = [rows for rows in (10**5, 10**6, 10**7) if rows <= min(options.rows, most)]
@@ -197,13 +230,15 @@ def growth(work: Callable[[int], Ours], most: int = 10**7) -> Callable[[Options]
             raise Skip("two sizes are needed: --rows 1e6 or more")
         found = [work(size) for size in rows]
         exponent = math.log(found[-1].figure / found[0].figure) / math.log(rows[-1] / rows[0])
-        seen = ", ".join(f"{size:.0e}: {one.figure:.3g}" for size, one in zip(rows, found, strict=True))
+        seen = ", ".join(
+            f"{size:.0e}: {one.figure:.3g}" for size, one in zip(rows, found, strict=True)
+        )
         return Ours(exponent, all(one.holds for one in found), seen)
 
     return measured
 
 
-# -------------------------------------------------------------------------------------------------------------- running
+# ------------------------------------------------------------------------------------------ running
 
 
 def run(race: Race, options: Options) -> Line:
@@ -214,7 +249,9 @@ def run(race: Race, options: Options) -> Line:
     except Skip as reason:
         return dataclasses.replace(line, note=str(reason))
     except Exception as error:  # noqa: BLE001 - one lost race does not end the others
-        return dataclasses.replace(line, result="failed", note=f"{type(error).__name__}: {error}"[:300])
+        return dataclasses.replace(
+            line, result="failed", note=f"{type(error).__name__}: {error}"[:300]
+        )
     theirs, note = beside(race, options)
     return judged(race, line, ours, theirs, note)
 
@@ -264,7 +301,7 @@ def judged(race: Race, line: Line, ours: Ours, theirs: Theirs | None, note: str)
     )
 
 
-# -------------------------------------------------------------------------------------------------------------- telling
+# ------------------------------------------------------------------------------------------ telling
 
 
 def shown(value: float | None, unit: str) -> str:
@@ -285,11 +322,21 @@ def times_of(ratio: float | None) -> str:
 def columns(line: Line) -> tuple[str, ...]:
     """A line as texts: task, peer, theirs, ours, ratio, aim, result."""
     peer = (
-        line.peer + ("*" if line.mark == "stored" else "") if line.peer else "absent" if line.mark == "absent" else "–"
+        line.peer + ("*" if line.mark == "stored" else "")
+        if line.peer
+        else "absent"
+        if line.mark == "absent"
+        else "–"
     )
     aim = f"≤ {shown(line.aim, line.unit)}" if line.aim is not None else "–"
     wall = " (wall)" if line.unit == "s wall" else ""
-    told = (shown(line.theirs, line.unit), shown(line.ours, line.unit), times_of(line.ratio), aim, line.result)
+    told = (
+        shown(line.theirs, line.unit),
+        shown(line.ours, line.unit),
+        times_of(line.ratio),
+        aim,
+        line.result,
+    )
     return (line.task + wall, peer, *told)
 
 
@@ -337,40 +384,67 @@ def load() -> float:
 
 
 def is_busy(about: dict[str, Any]) -> bool:
-    """Whether others wanted the machine: before the races, or during them more than our own threads can."""
+    """Whether others wanted the machine: before the races, or during them more than our own threads
+    can.
+    """
     return bool(about["load"] > BUSY or about.get("highest_load", 0) > (about["cores"] or 1) + BUSY)
 
 
 def notes(lines: Sequence[Line]) -> list[str]:
-    """What the table has no room for: sources of stored figures, what was skipped or wrong and why."""
+    """What the table has no room for: sources of stored figures, what was skipped or wrong and
+    why.
+    """
     tasks: dict[str, list[str]] = {}
     for line in lines:
         if line.mark == "stored":
             tasks.setdefault(line.source, []).append(line.task)
     told = [f"* stored: {source}: {'; '.join(names)}" for source, names in tasks.items()]
     told += [f"{line.task}: {line.note}" for line in lines if line.note]
-    return told + [f"{line.task}: WRONG: {line.check}; seen: {line.seen}" for line in lines if line.result == "wrong"]
+    return told + [
+        f"{line.task}: WRONG: {line.check}; seen: {line.seen}"
+        for line in lines
+        if line.result == "wrong"
+    ]
 
 
 def markdown(found: dict[str, Any]) -> str:
-    """The table of the page, with where and when it was measured: ratios to peers that ran in the same run, and growth."""
+    """The table of the page, with where and when it was measured: ratios to peers that ran in the
+    same run, and growth.
+    """
     about, lines = found["machine"], [Line(**line) for line in found["races"]]
     versions = ", ".join(f"{name} {number}" for name, number in about["versions"].items())
     busy = (
-        " **Busy machine**: others were at work; wall seconds say little, and CPU seconds are higher than on a quiet one."
+        " **Busy machine**: others were at work; wall seconds say little, and CPU seconds are"
+        " higher than on a quiet one."
         if is_busy(about)
         else ""
     )
-    head = f"{about['date'][:10]}, {about['cores']} cores, {about['system']}, Python {about['python']}, {versions}; load {about['load']}.{busy}"
-    told = [line for line in lines if line.ratio is not None or (line.unit == "n^" and line.ours is not None)]
-    rows = [f"| {line.task.replace('|', '/')} | {line.peer or '–'} | {page_figure(line)} |" for line in told]
-    wrong = [f"- {line.task}: WRONG: {line.check}; seen: {line.seen}" for line in lines if line.result == "wrong"]
+    head = (
+        f"{about['date'][:10]}, {about['cores']} cores, {about['system']}, Python"
+        f" {about['python']}, {versions}; load {about['load']}.{busy}"
+    )
+    told = [
+        line
+        for line in lines
+        if line.ratio is not None or (line.unit == "n^" and line.ours is not None)
+    ]
+    rows = [
+        f"| {line.task.replace('|', '/')} | {line.peer or '–'} | {page_figure(line)} |"
+        for line in told
+    ]
+    wrong = [
+        f"- {line.task}: WRONG: {line.check}; seen: {line.seen}"
+        for line in lines
+        if line.result == "wrong"
+    ]
     table = [head, "", "| task | peer in the same run | ratio or growth |", "|---|---|---:|", *rows]
     return "\n".join([*table, "", *wrong] if wrong else table)
 
 
 def page_figure(line: Line) -> str:
-    """What the page says of a race: nothing that another machine or another day would change, such as seconds."""
+    """What the page says of a race: nothing that another machine or another day would change, such
+    as seconds.
+    """
     return shown(line.ours, line.unit) if line.unit == "n^" else times_of(line.ratio)
 
 
@@ -381,7 +455,7 @@ def write_page(found: dict[str, Any], page: Path = PAGE) -> None:
     page.write_text(f"{before}{BEGIN}\n\n{markdown(found)}\n\n{END}{after}", encoding="utf-8")
 
 
-# -------------------------------------------------------------------------------------------------------------- calling
+# ------------------------------------------------------------------------------------------ calling
 
 
 def races_of(scripts: Iterable[str]) -> list[Race]:
@@ -390,7 +464,9 @@ def races_of(scripts: Iterable[str]) -> list[Race]:
 
 
 def hold(races: Iterable[Race], options: Options, file: Path) -> int:
-    """Hold races, print and write what came of them, one by one; 1 where a result was wrong or none came."""
+    """Hold races, print and write what came of them, one by one; 1 where a result was wrong or none
+    came.
+    """
     about, width = machine(), shutil.get_terminal_size((100, 24)).columns
     print(text_line(HEADS, width))
     lines: list[Line] = []
@@ -401,26 +477,38 @@ def hold(races: Iterable[Race], options: Options, file: Path) -> int:
         write_results(file, about, lines)
     for note in notes(lines):
         print(f"  {note}")
-    print(f"load {about['load']}{', busy machine' if is_busy(about) else ''}; {file.relative_to(HOME)}")
+    print(
+        f"load {about['load']}{', busy machine' if is_busy(about) else ''};"
+        f" {file.relative_to(HOME)}"
+    )
     return int(any(line.result in ("wrong", "failed") for line in lines))
 
 
 def write_results(file: Path, about: dict[str, Any], lines: Iterable[Line]) -> None:
     """The JSON file: whatever stops the races, those that were held are told."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    told = {"machine": {**about, "busy": is_busy(about)}, "races": [dataclasses.asdict(line) for line in lines]}
+    told = {
+        "machine": {**about, "busy": is_busy(about)},
+        "races": [dataclasses.asdict(line) for line in lines],
+    }
     file.write_text(json.dumps(told, indent=1, ensure_ascii=False), encoding="utf-8")
 
 
 def main(scripts: Sequence[str] = SCRIPTS, name: str = "race") -> None:
     """Read the options and hold the races of some scripts."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rows", type=float, default=1e6, help="largest generated table")
     parser.add_argument("--peers", default=sys.executable, help="the Python that has the peers")
-    parser.add_argument("--slow", action="store_true", help="races and peers that take minutes, too")
+    parser.add_argument(
+        "--slow", action="store_true", help="races and peers that take minutes, too"
+    )
     parser.add_argument("--only", default="", help="races whose task contains this")
     parser.add_argument(
-        "--table", action="store_true", help="write the table of docs/performance.md and measure nothing"
+        "--table",
+        action="store_true",
+        help="write the table of docs/performance.md and measure nothing",
     )
     given, file = parser.parse_args(), RESULTS / f"{name}.json"
     if given.table:
@@ -446,4 +534,6 @@ once = functools.cache
 
 
 if __name__ == "__main__":
-    importlib.import_module("race").main()  # not this copy of the module: scripts import the other one
+    importlib.import_module(
+        "race"
+    ).main()  # not this copy of the module: scripts import the other one

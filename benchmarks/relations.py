@@ -1,10 +1,14 @@
-"""Several tables that join, from the shell prompt to the verified folder: wall and CPU seconds, peak memory, and whether all keys join.
+"""Several tables that join, from the shell prompt to the verified folder: wall and CPU seconds,
+peak memory, and whether all keys join.
 
-make bench BENCH=relations                            200,000 people, a million visits, a million prescriptions
-make bench BENCH=relations ARGS='--people 1000000 --visits 1'   three tables of a million rows
+make bench BENCH=relations                            200,000 people, a million visits, a million
+prescriptions make bench BENCH=relations ARGS='--people 1000000 --visits 1'   three tables of a
+million rows
 
-Files are written first and not measured. ``sfumato run`` and ``sfumato verify`` each run in a process of their own, as a user starts them; intruders get no time, since the
-race is about reading, recoding, judging and writing. Checked: all promises hold, every released key names a row, and no key of the input is in a released file.
+Files are written first and not measured. ``sfumato run`` and ``sfumato verify`` each run in a
+process of their own, as a user starts them; intruders get no time, since the race is about reading,
+recoding, judging and writing. Checked: all promises hold, every released key names a row, and no
+key of the input is in a released file.
 """
 
 from __future__ import annotations
@@ -56,15 +60,24 @@ steps:
 def timed(*arguments: str) -> tuple[float, float, float, int]:
     """Wall seconds, CPU seconds, peak MB and exit code of a command."""
     began = time.perf_counter()
-    child = subprocess.Popen([sys.executable, "-m", "sfumato", *arguments], stdout=subprocess.DEVNULL)
+    child = subprocess.Popen(
+        [sys.executable, "-m", "sfumato", *arguments], stdout=subprocess.DEVNULL
+    )
     _, status, usage = os.wait4(child.pid, 0)
     wall = time.perf_counter() - began
-    return wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, os.waitstatus_to_exitcode(status)
+    return (
+        wall,
+        usage.ru_utime + usage.ru_stime,
+        usage.ru_maxrss / 1024,
+        os.waitstatus_to_exitcode(status),
+    )
 
 
 def joins(share: Path, files: dict[str, Path]) -> bool:
     """Whether every released key names a row, and none of them is one of the input."""
-    people, visits, given = (pl.read_csv(share / f"{name}.csv") for name in ("people", "visits", "prescriptions"))
+    people, visits, given = (
+        pl.read_csv(share / f"{name}.csv") for name in ("people", "visits", "prescriptions")
+    )
     raw = pl.read_csv(files["people"])["person_id"]
     return bool(
         people["person_id"].is_unique().all()
@@ -76,10 +89,14 @@ def joins(share: Path, files: dict[str, Path]) -> bool:
 
 def main() -> None:
     """Write the tables, run and verify, and say what it took."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--people", type=int, default=200_000)
     parser.add_argument("--visits", type=float, default=5.0, help="visits of a person on average")
-    parser.add_argument("--prescriptions", type=float, default=1.0, help="prescriptions of a visit on average")
+    parser.add_argument(
+        "--prescriptions", type=float, default=1.0, help="prescriptions of a visit on average"
+    )
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
         folder, out = Path(place) / "clinic", Path(place) / "out"
@@ -91,13 +108,28 @@ def main() -> None:
             print(f"{name}: {table.height:,} rows, {files[name].stat().st_size / 1e6:.0f} MB")
         del tables
         (folder / "recipe.yaml").write_text(RECIPE, encoding="utf-8")
-        run = ("run", str(folder), "-r", str(folder / "recipe.yaml"), "-o", str(out), "--attack", "0", "-q")
+        run = (
+            "run",
+            str(folder),
+            "-r",
+            str(folder / "recipe.yaml"),
+            "-o",
+            str(out),
+            "--attack",
+            "0",
+            "-q",
+        )
         for what, command in (("run", run), ("verify", ("verify", str(out / "share"), "-q"))):
             wall, cpu, memory, code = timed(*command)
             print(
-                f"{what:8} {wall:7.1f} s wall {cpu:7.1f} s CPU {memory:8.0f} MB peak  {'ok' if code == 0 else f'exit {code}'}"
+                f"{what:8} {wall:7.1f} s wall {cpu:7.1f} s CPU {memory:8.0f} MB peak "
+                f" {'ok' if code == 0 else f'exit {code}'}"
             )
-        print("every key joins, none is of the input" if joins(out / "share", files) else "KEYS DO NOT JOIN")
+        print(
+            "every key joins, none is of the input"
+            if joins(out / "share", files)
+            else "KEYS DO NOT JOIN"
+        )
 
 
 if __name__ == "__main__":

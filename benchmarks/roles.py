@@ -1,10 +1,13 @@
-"""What ``sfumato profile`` makes of column names and value shapes of real tables: precision and recall of every role.
+"""What ``sfumato profile`` makes of column names and value shapes of real tables: precision and
+recall of every role.
 
-    make bench BENCH=roles                 the table of columns in tests/guidance/profiling/real_columns.py
-    make bench BENCH=roles ARGS='--wrong'  and every column whose role is another one than it should be
+    make bench BENCH=roles                 the table of columns in
+    tests/guidance/profiling/real_columns.py make bench BENCH=roles ARGS='--wrong'  and every column
+    whose role is another one than it should be
 
-A column is *unsafe* where people could be found by it because of what was proposed: a name or number of a person that is
-neither dropped nor asked about, or something others can know that would be released as it is. There must be none.
+A column is *unsafe* where people could be found by it because of what was proposed: a name or
+number of a person that is neither dropped nor asked about, or something others can know that would
+be released as it is. There must be none.
 """
 
 from __future__ import annotations
@@ -23,7 +26,9 @@ def table_of_columns() -> pl.DataFrame:
     sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "profile"))
     from real_columns import outcomes
 
-    return pl.DataFrame(outcomes(), schema=["table", "column", "expected", "proposed"], orient="row")
+    return pl.DataFrame(
+        outcomes(), schema=["table", "column", "expected", "proposed"], orient="row"
+    )
 
 
 def counts(found: pl.DataFrame, role: str) -> tuple[int, int, int]:
@@ -40,7 +45,8 @@ def show(found: pl.DataFrame) -> None:
     unsafe = sum(is_unsafe(e, p) for e, p in found.select("expected", "proposed").iter_rows())
     right = int((found["expected"] == found["proposed"]).sum())
     print(
-        f"{found.height} columns in {found['table'].n_unique()} tables: {right} as expected ({right / found.height:.1%}), {unsafe} unsafe"
+        f"{found.height} columns in {found['table'].n_unique()} tables: {right} as expected"
+        f" ({right / found.height:.1%}), {unsafe} unsafe"
     )
     print(f"{'role':<10}{'should':>8}{'proposed':>10}{'precision':>11}{'recall':>8}")
     for role in ROLES:
@@ -53,12 +59,16 @@ def show(found: pl.DataFrame) -> None:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--wrong", action="store_true", help="list the columns whose role is another one")
+    parser.add_argument(
+        "--wrong", action="store_true", help="list the columns whose role is another one"
+    )
     asked = parser.parse_args()
     found = table_of_columns()
     show(found)
     if asked.wrong:
-        for table, column, expected, proposed in found.filter(pl.col("expected") != pl.col("proposed")).iter_rows():
+        for table, column, expected, proposed in found.filter(
+            pl.col("expected") != pl.col("proposed")
+        ).iter_rows():
             print(f"  {table}: {column} is {proposed}, should be {expected}")
 
 

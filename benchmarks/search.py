@@ -1,4 +1,5 @@
-"""Optimal global recoding: from a table in memory to the best node, counting included, beside ARX on the same tables.
+"""Optimal global recoding: from a table in memory to the best node, counting included, beside ARX
+on the same tables.
 
 make bench BENCH=search
 """
@@ -36,15 +37,21 @@ SHAPES = {
 """Leaves and levels of the columns of the table with a large hierarchy file: 9,000 nodes."""
 
 
-def optimum(name: str, columns: tuple[str, ...], label: str, budget: float) -> Callable[[Options], Ours]:
+def optimum(
+    name: str, columns: tuple[str, ...], label: str, budget: float
+) -> Callable[[Options], Ours]:
     """Plan on a table that nothing was counted of yet."""
 
     def measured(_: Options) -> Ours:
         file = "arx_fars.json" if name == "fars_int" else "arx_adult_kanonymity.json"
         table, best = coded(name, columns), arx(file, label)
         step = GlobalRecoding(budget=budget, objective="loss_geometric")
-        cpu, wall, plan = best_of(7, lambda fresh: step.plan(fresh, GOAL), lambda: dataclasses.replace(table))
-        right = plan.suppressed == best["suppressed"] and abs(plan.score - float(best["score"])) < 1e-8
+        cpu, wall, plan = best_of(
+            7, lambda fresh: step.plan(fresh, GOAL), lambda: dataclasses.replace(table)
+        )
+        right = (
+            plan.suppressed == best["suppressed"] and abs(plan.score - float(best["score"])) < 1e-8
+        )
         return Ours(cpu, right, f"loss {plan.score:.6f}, {plan.suppressed} suppressed", wall)
 
     return measured
@@ -53,7 +60,9 @@ def optimum(name: str, columns: tuple[str, ...], label: str, budget: float) -> C
 def every_node(_: Options) -> Ours:
     """Evaluate all nodes of Adult-9: the best that keeps 5 % is the optimum that ARX finds."""
     best = arx("arx_adult_kanonymity.json", "adult9 k=5 s=0.05 lossAM")
-    lattice = GlobalRecoding(budget=0.05).lattice(dataclasses.replace(coded("adult", ADULT_9)), GOAL)
+    lattice = GlobalRecoding(budget=0.05).lattice(
+        dataclasses.replace(coded("adult", ADULT_9)), GOAL
+    )
     cpu, wall, found = best_of(3, lambda _: whole_lattice(lattice))
     least = float(found.score[found.suppressed <= lattice.budget].min())
     right = len(found.score) == best["lattice"] and abs(least - float(best["score"])) < 1e-8
@@ -62,7 +71,9 @@ def every_node(_: Options) -> Ours:
 
 @once
 def large_hierarchy() -> tuple[pl.DataFrame, dict[str, list[str]]]:
-    """A table of seven columns, and the lines of their hierarchy files: a node has five children, the top says nothing."""
+    """A table of seven columns, and the lines of their hierarchy files: a node has five children,
+    the top says nothing.
+    """
     rng, columns, files = np.random.default_rng(5), {}, {}
     for name, (leaves, levels) in SHAPES.items():
         drawn = (leaves * rng.random(ROWS) ** 2.5).astype(int)
@@ -80,7 +91,12 @@ def described() -> Iterator[Table]:
     for number in range(1000):
         place = folder() / f"hierarchies_{number}"
         place.mkdir()
-        yield Table(frame, Schema({name: from_file(place / f"{name}.csv", lines) for name, lines in files.items()}))
+        yield Table(
+            frame,
+            Schema(
+                {name: from_file(place / f"{name}.csv", lines) for name, lines in files.items()}
+            ),
+        )
 
 
 def from_file(file: Path, lines: list[str]) -> Attribute:
@@ -96,14 +112,18 @@ def hierarchy_file(_: Options) -> Ours:
     lattice = step.lattice(next(tables), GOAL)
     every = whole_lattice(lattice)
     least = float(every.score[every.suppressed <= lattice.budget].min())
-    return Ours(cpu, abs(plan.score - least) < 1e-9, f"{lattice.size:,} nodes, loss {plan.score:.6f}", wall)
+    return Ours(
+        cpu, abs(plan.score - least) < 1e-9, f"{lattice.size:,} nodes, loss {plan.score:.6f}", wall
+    )
 
 
 @once
 def grown(rows: int) -> Ours:
     """Counting and searching on the generated table: the release keeps its promise."""
     step = GlobalRecoding(budget=0.05)
-    cpu, wall, plan = best_of(2, lambda fresh: step.plan(fresh, GOAL), lambda: dataclasses.replace(people(rows)))
+    cpu, wall, plan = best_of(
+        2, lambda fresh: step.plan(fresh, GOAL), lambda: dataclasses.replace(people(rows))
+    )
     verdict = sf.judge(step.apply(people(rows), plan), [sf.KAnonymity(5)])[0]
     return Ours(cpu, verdict.holds, f"loss {plan.score:.6f}", wall)
 
@@ -112,14 +132,22 @@ def adult(share: float, theirs: float, aim: float) -> Race:
     """Adult with nine quasi-identifiers."""
     label = f"adult9 k=5 s={share} loss"
     stored = Theirs("ARX 3.9.2", theirs, TIMES)
-    return Race(f"search, Adult-9, {share:.0%}", CHECK, optimum("adult", ADULT_9, label, share), stored=stored, aim=aim)
+    return Race(
+        f"search, Adult-9, {share:.0%}",
+        CHECK,
+        optimum("adult", ADULT_9, label, share),
+        stored=stored,
+        aim=aim,
+    )
 
 
 FACTORS = 5
 
 
 def wide(columns: int, rows: int = 10_000, *, latent: bool = False) -> Table:
-    """A table of columns with 32 values and six levels each, independent or around five common factors: nothing can decide its lattice."""
+    """A table of columns with 32 values and six levels each, independent or around five
+    common factors: nothing can decide its lattice.
+    """
     draw = np.random.default_rng(1)
     paths = [tuple(f"{i:05b}"[: 5 - level] + "*" * level for level in range(6)) for i in range(32)]
     factors = draw.normal(size=(rows, FACTORS)) if latent else None
@@ -136,7 +164,9 @@ def wide(columns: int, rows: int = 10_000, *, latent: bool = False) -> Table:
 
 
 def gap(columns: int, *, latent: bool = False) -> Callable[[Options], Ours]:
-    """How far from the optimum a search that cannot decide a lattice may be; the effort follows from the table."""
+    """How far from the optimum a search that cannot decide a lattice may be; the effort follows
+    from the table.
+    """
 
     def measured(_: Options) -> Ours:
         table, step = wide(columns, latent=latent), GlobalRecoding()
@@ -161,7 +191,12 @@ RACES = (
         stored=Theirs("ARX 3.9.2", 0.47, TIMES),
         aim=0.06,
     ),
-    Race("every node of Adult-9", "the best node is ARX's optimum, and all nodes are there", every_node, aim=0.3),
+    Race(
+        "every node of Adult-9",
+        "the best node is ARX's optimum, and all nodes are there",
+        every_node,
+        aim=0.3,
+    ),
     Race(
         "hierarchy file, 10⁵ lines, 63k × 7",
         "the optimum is the best of all 9,000 nodes, each evaluated",
@@ -169,7 +204,13 @@ RACES = (
         aim=0.25,
     ),
     *(
-        Race(f"gap, {n} columns × 6 levels", "the release keeps its promise", gap(n), unit="gap", aim=aim)
+        Race(
+            f"gap, {n} columns × 6 levels",
+            "the release keeps its promise",
+            gap(n),
+            unit="gap",
+            aim=aim,
+        )
         for n, aim in ((15, 0.22), (20, 0.27), (30, 0.33))
     ),
     Race(
@@ -179,7 +220,13 @@ RACES = (
         unit="gap",
         aim=0.33,
     ),
-    Race("growth of counting and search", "the release keeps its promise", growth(grown), unit="n^", aim=1.1),
+    Race(
+        "growth of counting and search",
+        "the release keeps its promise",
+        growth(grown),
+        unit="n^",
+        aim=1.1,
+    ),
 )
 
 if __name__ == "__main__":

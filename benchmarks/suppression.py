@@ -15,11 +15,17 @@ import sfumato as sf
 from sfumato.core.step import Goal
 
 
-def cells(rows: int, keys: tuple[str, ...], redrawn: float, rare: int, most: int) -> Callable[[Options], Ours]:
+def cells(
+    rows: int, keys: tuple[str, ...], redrawn: float, rare: int, most: int
+) -> Callable[[Options], Ours]:
     """Suppress cells of a table of the survey's keys."""
 
     def measured(_: Options) -> Ours:
-        table, step, goal = survey_keys(rows, keys, redrawn), sf.Suppress("cell"), Goal(models=(sf.KAnonymity(3),))
+        table, step, goal = (
+            survey_keys(rows, keys, redrawn),
+            sf.Suppress("cell"),
+            Goal(models=(sf.KAnonymity(3),)),
+        )
         found = sf.judge(table, [sf.KAnonymity(3)])[0].records
         cpu, wall, (plan, out) = best_of(
             3,
@@ -29,17 +35,29 @@ def cells(rows: int, keys: tuple[str, ...], redrawn: float, rare: int, most: int
         gone = sum(plan.describe()["suppressed_cells"].values())
         holds = sf.judge(out, [sf.KAnonymity(3)])[0].holds
         return Ours(
-            cpu, found == rare and gone <= most and holds, f"{found} rare records, {gone} cells, sdcMicro {most}", wall
+            cpu,
+            found == rare and gone <= most and holds,
+            f"{found} rare records, {gone} cells, sdcMicro {most}",
+            wall,
         )
 
     return measured
 
 
 def against_sdcmicro(
-    task: str, rows: int, keys: tuple[str, ...], redrawn: float, rare: int, most: int, seconds: float, measured: str
+    task: str,
+    rows: int,
+    keys: tuple[str, ...],
+    redrawn: float,
+    rare: int,
+    most: int,
+    seconds: float,
+    measured: str,
 ) -> Race:
     """A race on a table on which sdcMicro was timed."""
-    check = f"the same {rare:,} rare records, k = 3 holds, and no more cells than sdcMicro's {most:,}"
+    check = (
+        f"the same {rare:,} rare records, k = 3 holds, and no more cells than sdcMicro's {most:,}"
+    )
     stored = Theirs("sdcMicro 5.8.1", seconds, measured)
     return Race(task, check, cells(rows, keys, redrawn, rare, most), stored=stored, times=1.0)
 
@@ -47,7 +65,14 @@ def against_sdcmicro(
 RACES = (
     against_sdcmicro("cell suppression, 10⁶ × 7", 10**6, KEYS[:7], 0.012, 637, 660, 4.35, TIMES),
     against_sdcmicro(
-        "cell suppression, 2·10⁴ × 8", 20_000, KEYS, 0.22, 7_453, 7_583, 120.0, f"{EARLIER}, which was busy"
+        "cell suppression, 2·10⁴ × 8",
+        20_000,
+        KEYS,
+        0.22,
+        7_453,
+        7_583,
+        120.0,
+        f"{EARLIER}, which was busy",
     ),
 )
 

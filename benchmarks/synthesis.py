@@ -1,10 +1,12 @@
-"""Synthetic records beside py-synthpop on the Adult table: seconds and errors; and seconds on 10⁶ rows of 15 columns.
+"""Synthetic records beside py-synthpop on the Adult table: seconds and errors; and seconds on 10⁶
+rows of 15 columns.
 
 make bench BENCH=synthesis ARGS='--peers venv/bin/python'
 
-py-synthpop 0.1.2 wants pandas 1.5.3, numpy 1.26 and scikit-learn 1.5 in an environment of its own, installed without its
-dependencies. Errors are the mean over all tables of two or three columns of Σ|p − q|, and the mean of three draws: one is off by
-about 2 %. The copied excess R is that of half the table, the other half set aside.
+py-synthpop 0.1.2 wants pandas 1.5.3, numpy 1.26 and scikit-learn 1.5 in an environment of its own,
+installed without its dependencies. Errors are the mean over all tables of two or three columns of
+Σ|p − q|, and the mean of three draws: one is off by about 2 %. The copied excess R is that of half
+the table, the other half set aside.
 """
 
 from __future__ import annotations
@@ -45,7 +47,9 @@ def people(rows: int) -> Table:
     for place in range(5):
         score = hidden @ draw.normal(size=3) + draw.standard_normal(rows)
         columns[f"n{place}"] = np.round(score, 1 + place % 3)
-    frame = pl.DataFrame(columns).with_columns(pl.col(f"c{place}").cast(pl.String) for place in range(10))
+    frame = pl.DataFrame(columns).with_columns(
+        pl.col(f"c{place}").cast(pl.String) for place in range(10)
+    )
     return Table(frame).with_roles(plain=frame.columns)
 
 
@@ -65,13 +69,18 @@ def apart(real: pl.DataFrame, other: pl.DataFrame, ways: int) -> float:
         for name in names:
             key = key * (codes[name].max() + 1) + codes[name]
         _, cells = np.unique(key, return_inverse=True)
-        one, two = (np.bincount(part, minlength=cells.max() + 1) / len(part) for part in np.split(cells, [len(real)]))
+        one, two = (
+            np.bincount(part, minlength=cells.max() + 1) / len(part)
+            for part in np.split(cells, [len(real)])
+        )
         errors.append(np.abs(one - two).sum())
     return float(np.mean(errors))
 
 
 def copied_excess(min_leaf: int) -> float:
-    """R = (a − h)/(1 − h) of those who are unique in the whole table: drawn of those learnt from, and of those set aside."""
+    """R = (a − h)/(1 − h) of those who are unique in the whole table: drawn of those learnt from,
+    and of those set aside.
+    """
     real = adult().with_row_index("row")
     step = sf.Synthesize(min_leaf=min_leaf, holdout=0.5)
     plan = step.plan(Table(adult()).with_roles(plain=adult().columns), Goal(seed=Seed(1)))
@@ -86,9 +95,13 @@ def on_adult(min_leaf: int) -> Callable[[Options], Ours]:
     """Seconds on the Adult table."""
 
     def measured(_: Options) -> Ours:
-        drawn(Table(adult().head(3000)).with_roles(plain=adult().columns), min_leaf)  # loops are compiled
+        drawn(
+            Table(adult().head(3000)).with_roles(plain=adult().columns), min_leaf
+        )  # loops are compiled
         cpu, wall, out = best_of(
-            3, lambda table: drawn(table, min_leaf), lambda: Table(adult().clone()).with_roles(plain=adult().columns)
+            3,
+            lambda table: drawn(table, min_leaf),
+            lambda: Table(adult().clone()).with_roles(plain=adult().columns),
         )
         excess = copied_excess(min_leaf)
         return Ours(cpu, len(out) == len(adult()), f"copied excess {excess:.3f}", wall)
@@ -110,9 +123,18 @@ def by_synthpop(python: str) -> tuple[float, tuple[float, float]]:
     with folder() as where:
         file = where / "adult.csv"
         adult().write_csv(file)
-        told = ask_peer(Options(peers=python), "synthpop", file=str(file), numeric=NUMERIC, draws=DRAWS, out=str(where))
+        told = ask_peer(
+            Options(peers=python),
+            "synthpop",
+            file=str(file),
+            numeric=NUMERIC,
+            draws=DRAWS,
+            out=str(where),
+        )
         draws = [pl.read_csv(name) for name in told["files"]]
-    return told["seconds"], tuple(float(np.mean([apart(adult(), each, ways) for each in draws])) for ways in (2, 3))
+    return told["seconds"], tuple(
+        float(np.mean([apart(adult(), each, ways) for each in draws])) for ways in (2, 3)
+    )
 
 
 def error(min_leaf: int, ways: int) -> Callable[[Options], Ours]:
@@ -138,13 +160,21 @@ def error_of_synthpop(ways: int) -> Callable[[Options], Theirs]:
 
 @once
 def large(rows: int) -> Ours:
-    """Seconds on a generated table that nothing was counted of yet; means must be those of the table."""
+    """Seconds on a generated table that nothing was counted of yet; means must be those of the
+    table.
+    """
     drawn(people(3000), 20)
     made = people(rows)
-    cpu, wall, out = best_of(1, lambda table: drawn(table, 20), lambda: Table(made.frame, made.schema))
+    cpu, wall, out = best_of(
+        1, lambda table: drawn(table, 20), lambda: Table(made.frame, made.schema)
+    )
     numbers = [name for name in made.columns if name.startswith("n")]
-    off = [abs(out.column(n).mean() - made.column(n).mean()) / made.column(n).std() for n in numbers]
-    return Ours(cpu, max(off) < 8 / rows**0.5, f"means off by {max(off):.4f} standard deviations", wall)
+    off = [
+        abs(out.column(n).mean() - made.column(n).mean()) / made.column(n).std() for n in numbers
+    ]
+    return Ours(
+        cpu, max(off) < 8 / rows**0.5, f"means off by {max(off):.4f} standard deviations", wall
+    )
 
 
 STORED = "measured on the same table in another run, three draws"
@@ -152,7 +182,14 @@ SECONDS = Theirs("py-synthpop", 1.37, STORED)
 ERRORS = {2: Theirs("py-synthpop", 0.0339, STORED), 3: Theirs("py-synthpop", 0.0796, STORED)}
 RACES = (
     *(
-        Race(f"trees on Adult, leaves of {leaf}", "as many records as the table", on_adult(leaf), seconds_of_synthpop, SECONDS, times=0.1)
+        Race(
+            f"trees on Adult, leaves of {leaf}",
+            "as many records as the table",
+            on_adult(leaf),
+            seconds_of_synthpop,
+            SECONDS,
+            times=0.1,
+        )
         for leaf in (5, 20)
     ),
     *(
@@ -168,9 +205,20 @@ RACES = (
         for leaf, most in ((5, 1.07), (20, 1.15))
         for ways in (2, 3)
     ),
-    Race("trees, 10⁶ rows × 15 columns", "means of numbers are those of the table", at(10**6, large), aim=180),
-    Race("growth of trees from 10⁵ rows", "means of numbers are those of the table", growth(large, 10**6), unit="n^", aim=1.15),
-)  # fmt: skip
+    Race(
+        "trees, 10⁶ rows × 15 columns",
+        "means of numbers are those of the table",
+        at(10**6, large),
+        aim=180,
+    ),
+    Race(
+        "growth of trees from 10⁵ rows",
+        "means of numbers are those of the table",
+        growth(large, 10**6),
+        unit="n^",
+        aim=1.15,
+    ),
+)
 
 if __name__ == "__main__":
     script(__file__)

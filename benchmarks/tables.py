@@ -21,14 +21,28 @@ from sfumato.core.table import Table
 from sfumato.methods.hierarchies import HierarchyFile
 from sfumato.release.release import Release
 
-REFERENCE = Path(os.environ.get("SFUMATO_REFERENCE_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
+REFERENCE = Path(
+    os.environ.get("SFUMATO_REFERENCE_DATA")
+    or Path(__file__).resolve().parents[2] / "shared" / "data"
+)
 TIMES = "measured on 17 November 2026 on a quiet machine of 2 cores"
-"""When and where the stored figures of peers were measured; that the table is the same shows in ARX's optimum or sdcMicro's rare records."""
+"""When and where the stored figures of peers were measured; that the table is the same shows in
+ARX's optimum or sdcMicro's rare records.
+"""
 EARLIER = "measured on 16 November 2026 on a machine of 2 cores"
 """The same for peers that were not measured again since, on a slower day."""
 SAME_SIZE = f"{EARLIER}; the record of the peer tells the size of its table and not its values"
 """The same where nothing that was stored can show that the values were the same, too."""
-ADULT = ("sex", "age", "race", "marital-status", "education", "native-country", "workclass", "salary-class")
+ADULT = (
+    "sex",
+    "age",
+    "race",
+    "marital-status",
+    "education",
+    "native-country",
+    "workclass",
+    "salary-class",
+)
 ADULT_9 = (*ADULT, "occupation")
 FARS = ("iage", "ideathday", "ideathmon", "ihispanic", "iinjury", "irace", "isex")
 KEYS = ("urbrur", "roof", "walls", "water", "electcon", "relat", "sex", "age")
@@ -43,11 +57,15 @@ def reference(*parts: str) -> Path:
 
 @functools.cache
 def coded(name: str, columns: tuple[str, ...]) -> Table:
-    """A table of ARX's (``adult`` or ``fars_int``), all text, with its hierarchy files: all columns are quasi-identifiers."""
+    """A table of ARX's (``adult`` or ``fars_int``), all text, with its hierarchy files: all columns
+    are quasi-identifiers.
+    """
     file = reference(name, f"{name}.csv")
     frame = pl.read_csv(file, separator=";", infer_schema=False).select(columns)
     files = {c: HierarchyFile(str(file.with_name(f"{name}_hierarchy_{c}.csv"))) for c in columns}
-    return Table(frame, Schema({c: Attribute((Role.QUASI,), hierarchy=file) for c, file in files.items()}))
+    return Table(
+        frame, Schema({c: Attribute((Role.QUASI,), hierarchy=file) for c, file in files.items()})
+    )
 
 
 def arx(file: str, label: str) -> dict[str, Any]:
@@ -58,10 +76,16 @@ def arx(file: str, label: str) -> dict[str, Any]:
 
 @functools.cache
 def people(rows: int) -> Table:
-    """The generated table of six quasi-identifiers in the types a user's file has: text and 64-bit numbers."""
+    """The generated table of six quasi-identifiers in the types a user's file has: text and 64-bit
+    numbers.
+    """
     table = sf.examples.large(rows)
     frame = table.to_polars()
-    text = [pl.col(n).cast(pl.String) for n, kind in frame.schema.items() if kind in (pl.Enum, pl.Categorical)]
+    text = [
+        pl.col(n).cast(pl.String)
+        for n, kind in frame.schema.items()
+        if kind in (pl.Enum, pl.Categorical)
+    ]
     whole = [pl.col(n).cast(pl.Int64) for n, kind in frame.schema.items() if kind.is_integer()]
     return dataclasses.replace(table, frame=frame.with_columns(*text, *whole))
 
@@ -73,7 +97,9 @@ def released(rows: int) -> Release:
 
 
 def survey_keys(rows: int, keys: Sequence[str], redrawn: float) -> Table:
-    """Records of a household survey drawn with replacement, each cell redrawn from its column with some chance."""
+    """Records of a household survey drawn with replacement, each cell redrawn from its column with
+    some chance.
+    """
     file = reference("survey", "testdata.csv")
     base, rng = pl.read_csv(file, infer_schema_length=10_000).select(keys), np.random.default_rng(0)
     chosen, drawn = rng.integers(0, len(base), rows), {}
@@ -100,7 +126,9 @@ def folder() -> Path:
 _KEPT: list[tempfile.TemporaryDirectory[str]] = []
 
 
-if __name__ == "__main__":  # make bench BENCH=tables: both kinds of tables, whose scripts have other names
+if (
+    __name__ == "__main__"
+):  # make bench BENCH=tables: both kinds of tables, whose scripts have other names
     import outputs
     import relations
 

@@ -1,4 +1,5 @@
-"""What a release is still worth: every default metric of a release of a million rows, and how that grows.
+"""What a release is still worth: every default metric of a release of a million rows, and how that
+grows.
 
 make bench BENCH=utility
 """
@@ -14,12 +15,16 @@ import sfumato as sf
 
 @once
 def evaluated(rows: int) -> Ours:
-    """Measure everything that applies; the discernibility is that of the classes as polars counts them."""
+    """Measure everything that applies; the discernibility is that of the classes as polars counts
+    them.
+    """
     release = released(rows)
     sf.evaluate(released(1000).pair)  # compiled loops are warm
     cpu, wall, found = best_of(2 if rows < 10**7 else 1, sf.evaluate, lambda: release.pair)
     out = release.released.to_polars()
-    squares = int((out.group_by(release.recipe.schema.quasi).len()["len"].cast(pl.Int64) ** 2).sum())
+    squares = int(
+        (out.group_by(release.recipe.schema.quasi).len()["len"].cast(pl.Int64) ** 2).sum()
+    )
     counted, told = squares + (rows - len(out)) * rows, found.measure("discernibility").raw
     return Ours(cpu, told == counted, f"discernibility {told:,.0f}, by hand {counted:,}", wall)
 

@@ -1,4 +1,5 @@
-"""Whole runs from the command line, in processes of their own: the first second, and the millionth row.
+"""Whole runs from the command line, in processes of their own: the first second, and the millionth
+row.
 
 make bench BENCH=whole
 make bench BENCH=whole ARGS='--rows 1e7'
@@ -29,13 +30,29 @@ COPY = "import sys, polars; polars.read_parquet(sys.argv[1]).write_parquet(sys.a
 def recipe(table: Table, name: str) -> Path:
     """A recipe file: k = 5, recoded globally, at most 5 % suppressed."""
     file = folder() / f"{name}.yaml"
-    file.write_text(recipe_files.dump(Recipe(table.schema, (sf.KAnonymity(5),), (sf.GlobalRecoding(budget=0.05),))))
+    file.write_text(
+        recipe_files.dump(
+            Recipe(table.schema, (sf.KAnonymity(5),), (sf.GlobalRecoding(budget=0.05),))
+        )
+    )
     return file
 
 
 def run(source: Path, name: str, made: Path, **environment: str) -> Spent:
     """``sfumato run`` with all that it does by default."""
-    command = [sys.executable, "-m", "sfumato", "run", source, "-r", made, "-o", folder() / name, "--force", "--quiet"]
+    command = [
+        sys.executable,
+        "-m",
+        "sfumato",
+        "run",
+        source,
+        "-r",
+        made,
+        "-o",
+        folder() / name,
+        "--force",
+        "--quiet",
+    ]
     return process(command, **environment)
 
 
@@ -46,7 +63,9 @@ def cold_runs() -> tuple[Spent, ...]:
     described = Schema({**table.schema.attributes, "occupation": Attribute((Role.SENSITIVE,))})
     made, cache = recipe(Table(table.frame, described), "adult"), folder() / "kernels"
     source = reference("adult", "adult.csv")
-    return tuple(run(source, "adult", made, NUMBA_CACHE_DIR=str(cache)) for _ in range(1 + COLD_RUNS))
+    return tuple(
+        run(source, "adult", made, NUMBA_CACHE_DIR=str(cache)) for _ in range(1 + COLD_RUNS)
+    )
 
 
 def cold(which: Callable[[tuple[Spent, ...]], float]) -> Callable[[Options], Ours]:
@@ -54,7 +73,9 @@ def cold(which: Callable[[tuple[Spent, ...]], float]) -> Callable[[Options], Our
 
     def measured(_: Options) -> Ours:
         runs, best = cold_runs(), arx("arx_adult_kanonymity.json", "adult k=5 s=0.05 lossAM")
-        written = json.loads((folder() / "adult" / "share" / "certificate.json").read_text(encoding="utf-8"))
+        written = json.loads(
+            (folder() / "adult" / "share" / "certificate.json").read_text(encoding="utf-8")
+        )
         levels = {name: at["level"] for name, at in written["plan"][0]["levels"].items()}
         gone, smallest = written["suppressed_records"], written["classes"]["smallest"]
         right = (levels, gone) == (best["levels"], best["suppressed"]) and smallest >= 5
@@ -90,7 +111,9 @@ def whole(rows: int) -> Ours:
 
 
 def megabytes(rows: int) -> Ours:
-    """The memory of the whole run at its highest: three times the table in Arrow, and 300 MB, are allowed."""
+    """The memory of the whole run at its highest: three times the table in Arrow, and 300 MB, are
+    allowed.
+    """
     found, arrow = whole(rows), people(rows).to_polars().to_arrow().nbytes / 1e6
     return dataclasses.replace(found, figure=found.peak or 0.0, aim=3 * arrow + 300)
 
@@ -105,17 +128,35 @@ OPTIMUM = "the written release has ARX's levels and suppressed records"
 ARX = Theirs("ARX 3.9.2", 2.2, TIMES)
 RACES = (
     Race(
-        "cold run, Adult", OPTIMUM, cold(lambda r: min(one.wall for one in r[1:])), stored=ARX, unit="s wall", aim=1.5
+        "cold run, Adult",
+        OPTIMUM,
+        cold(lambda r: min(one.wall for one in r[1:])),
+        stored=ARX,
+        unit="s wall",
+        aim=1.5,
     ),
     Race("cold run, Adult, CPU", OPTIMUM, cold(lambda r: min(one.cpu for one in r[1:]))),
-    Race("first run ever, Adult", OPTIMUM, cold(lambda r: r[0].wall), stored=ARX, unit="s wall", aim=6.0),
+    Race(
+        "first run ever, Adult",
+        OPTIMUM,
+        cold(lambda r: r[0].wall),
+        stored=ARX,
+        unit="s wall",
+        aim=6.0,
+    ),
     Race("first run ever, Adult, CPU", OPTIMUM, cold(lambda r: r[0].cpu)),
     *(
         race
         for rows, name in ((10**6, "10⁶"), (10**7, "10⁷"))
         for race in (
             Race(f"whole run, {name} × 6, Parquet", CHECK, at(rows, whole), copy(rows), times=5.0),
-            Race(f"whole run, {name} × 6, peak memory", CHECK, at(rows, megabytes), copy(rows, memory=True), unit="MB"),
+            Race(
+                f"whole run, {name} × 6, peak memory",
+                CHECK,
+                at(rows, megabytes),
+                copy(rows, memory=True),
+                unit="MB",
+            ),
         )
     ),
     Race("growth of the whole run", CHECK, growth(whole), unit="n^", aim=1.1),

@@ -41,7 +41,18 @@ def _cluster(programs: Path, root: bool) -> Iterator[str]:
         port = free.getsockname()[1]
     ours = {"PGHOST": str(folder), "PGPORT": str(port), "PGUSER": "test"}
     try:
-        do(str(programs / "initdb"), "-D", str(folder / "data"), "-A", "trust", "-U", "test", "--no-sync", "-E", "UTF8")
+        do(
+            str(programs / "initdb"),
+            "-D",
+            str(folder / "data"),
+            "-A",
+            "trust",
+            "-U",
+            "test",
+            "--no-sync",
+            "-E",
+            "UTF8",
+        )
         started = f"-k {folder} -p {port} -c listen_addresses=127.0.0.1 -c fsync=off"
         do(
             str(programs / "pg_ctl"),
@@ -55,7 +66,9 @@ def _cluster(programs: Path, root: bool) -> Iterator[str]:
             "start",
         )
         before = {name: os.environ.get(name) for name in ours}
-        os.environ.update(ours)  # as a user would say it: neither host nor user stands in an address
+        os.environ.update(
+            ours
+        )  # as a user would say it: neither host nor user stands in an address
         yield "postgresql:///postgres"
         for name, value in before.items():
             os.environ.pop(name) if value is None else os.environ.update({name: value})

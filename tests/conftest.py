@@ -1,4 +1,6 @@
-"""What all tests share: where reference data may be, how hypothesis searches, where kernels are cached."""
+"""What all tests share: where reference data may be, how hypothesis searches, where kernels are
+cached.
+"""
 
 from __future__ import annotations
 
@@ -24,28 +26,33 @@ from tests.clusters import postgresql  # noqa: F401 - a fixture
 
 ROOT = Path(__file__).resolve().parents[1]
 
-# All processes of a run share one cache of compiled loops, kept between runs: what one of them has compiled, the others
-# load. This must happen before anything imports a kernel.
+# All processes of a run share one cache of compiled loops, kept between runs: what one of them has
+# compiled, the others load. This must happen before anything imports a kernel.
 if os.environ.get("PYTEST_XDIST_WORKER"):
     os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / ".pytest_cache" / "kernels"))
-    # The other cores are those of the other processes: `compare` would start more, which import everything again.
+    # The other cores are those of the other processes: `compare` would start more, which import
+    # everything again.
     os.cpu_count = lambda: 1
-    # Thousands of releases wait for a disk to have them, 5 ms each. No test takes the power away: processes are killed,
-    # and what they wrote is there.
+    # Thousands of releases wait for a disk to have them, 5 ms each. No test takes the power away:
+    # processes are killed, and what they wrote is there.
     os.fsync = os.fstat  # type: ignore[assignment]
 
-# Registers remember in the user's folder how far they were seen. Secret draws are the same in every run, and so are the marks of
-# registers: what an earlier run left there would make a new register look like an old copy. So every process has a folder of its own.
+# Registers remember in the user's folder how far they were seen. Secret draws are the same in every
+# run, and so are the marks of
+# registers: what an earlier run left there would make a new register look like an old copy. So
+# every process has a folder of its own.
 _STATE = tempfile.mkdtemp(prefix="sfumato-tests-")
 atexit.register(shutil.rmtree, _STATE, ignore_errors=True)
 os.environ["XDG_STATE_HOME"] = _STATE
 
-# A shell that starts the tests in the background has them ignore Ctrl-C, and all their children too; here it is tested.
+# A shell that starts the tests in the background has them ignore Ctrl-C, and all their children
+# too; here it is tested.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# `ci` and `quick` always try the same examples: a failure is the change's doing. `thorough` looks for new ones.
-# Choose with HYPOTHESIS_PROFILE=thorough make test. Deadlines would measure the machine, not the code.
+# `ci` and `quick` always try the same examples: a failure is the change's doing. `thorough` looks
+# for new ones. Choose with HYPOTHESIS_PROFILE=thorough make test. Deadlines would measure the
+# machine, not the code.
 _shared = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("ci", derandomize=True, max_examples=35, print_blob=True, **_shared)
 settings.register_profile("quick", derandomize=True, max_examples=15, **_shared)
@@ -58,7 +65,10 @@ gc.disable()  # until all tests are collected: nothing of that is garbage
 
 
 # What starts a Java machine stays in one process: each takes 2 GB and its time to start.
-SPARK = ("tests/golden/test_golden.py::test_the_files_are_as_stored[spark", "tests/data/lazy/test_spark.py")
+SPARK = (
+    "tests/golden/test_golden.py::test_the_files_are_as_stored[spark",
+    "tests/data/lazy/test_spark.py",
+)
 # What takes longest comes first: at the end, no process waits for another.
 LONG = (
     *SPARK,
@@ -74,7 +84,11 @@ LONG = (
     "tests/golden/test_golden.py",
 )
 # Tests of a file share what they made, and run in one process; tests of these files share nothing.
-SPREAD = ("tests/test_docs.py", "tests/results/tables/test_many_tables.py", "tests/golden/test_golden.py")
+SPREAD = (
+    "tests/test_docs.py",
+    "tests/results/tables/test_many_tables.py",
+    "tests/golden/test_golden.py",
+)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -109,7 +123,9 @@ def scope_of(nodeid: str) -> str:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """With ``--dist loadfile``, processes get one scope after the other, in the order of collection."""
+    """With ``--dist loadfile``, processes get one scope after the other, in the order of
+    collection.
+    """
     if config.getvalue("dist") != "loadfile":
         return None
     from xdist.scheduler import LoadFileScheduling
@@ -123,20 +139,25 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 def pytest_collection_finish() -> None:
-    """All that was imported stays for good: a search for garbage that looks through it takes longer than many a test."""
+    """All that was imported stays for good: a search for garbage that looks through it takes longer
+    than many a test.
+    """
     gc.collect()
     gc.freeze()
     gc.enable()
 
 
 def pytest_runtest_teardown() -> None:
-    """The command line, called inside of this process, lets garbage lie for the rest of it; tests go on for long."""
+    """The command line, called inside of this process, lets garbage lie for the rest of it; tests
+    go on for long.
+    """
     gc.set_threshold(*_COLLECTIONS)
 
 
 @pytest.fixture(scope="session")
 def reference_data() -> Path:
-    """The folder of tables and results of other tools that we compare with; the test is skipped where it is absent.
+    """The folder of tables and results of other tools that we compare with; the test is skipped
+    where it is absent.
 
     They are too large for the repository: SFUMATO_REFERENCE_DATA names their folder, by default
     ``shared/data`` beside the repository.
@@ -149,7 +170,8 @@ def reference_data() -> Path:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Let chance be the same in every run: seeds that a release without one draws, and secret noise, keys and tokens.
+    """Let chance be the same in every run: seeds that a release without one draws, and secret
+    noise, keys and tokens.
 
     Processes that a test starts draw their own.
     """

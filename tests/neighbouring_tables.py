@@ -1,7 +1,9 @@
-"""Recipes that account for an ε, and pairs of tables that differ in one record, however odd: what no record may decide.
+"""Recipes that account for an ε, and pairs of tables that differ in one record, however odd: what
+no record may decide.
 
-Written from the specification alone: a released type, label, layout or error follows from the recipe. The accounted step is made to release
-the records that both tables have, and no other: then nothing at all that is shared may differ.
+Written from the specification alone: a released type, label, layout or error follows from the
+recipe. The accounted step is made to release the records that both tables have, and no other: then
+nothing at all that is shared may differ.
 """
 
 from __future__ import annotations
@@ -31,15 +33,59 @@ STAGES: list[Any] = ["low", "mid", "top"]
 DAYS: list[Any] = ["2020-01-05", "2020-03-09", "2021-07-31"]
 CODES: list[Any] = ["537", "539", "440"]
 ODD_NUMBERS: list[Any] = [
-    20.5, -3, 0, 1e6, 1e300, float("nan"), float("inf"), None, "n/a", "", "20,5", "1,234", " 20", "020", True, 2**70, -0.0, "20-24", 1e-320,
-]  # fmt: skip
+    20.5,
+    -3,
+    0,
+    1e6,
+    1e300,
+    float("nan"),
+    float("inf"),
+    None,
+    "n/a",
+    "",
+    "20,5",
+    "1,234",
+    " 20",
+    "020",
+    True,
+    2**70,
+    -0.0,
+    "20-24",
+    1e-320,
+]
 ODD_WORDS: list[Any] = [
-    None, "", "dog", "ant ", "ANT", 7, 7.0, 7.5, "1.50", "01", 'a,"b', "a\nb", "x" * 40000, "nul\0", True, "=1+1", "é", float("nan"),
-    "*", "a b c d e f g h i j",
-]  # fmt: skip
+    None,
+    "",
+    "dog",
+    "ant ",
+    "ANT",
+    7,
+    7.0,
+    7.5,
+    "1.50",
+    "01",
+    'a,"b',
+    "a\nb",
+    "x" * 40000,
+    "nul\0",
+    True,
+    "=1+1",
+    "é",
+    float("nan"),
+    "*",
+    "a b c d e f g h i j",
+]
 ODD_DAYS: list[Any] = [
-    None, "", "2020-02-30", "2020-01-05 13:45:00", "5.1.2020", "soon", datetime.date(2020, 1, 5), datetime.datetime(2020, 1, 5, 1, 2), 20200105,
-]  # fmt: skip
+    None,
+    "",
+    "2020-02-30",
+    "2020-01-05 13:45:00",
+    "5.1.2020",
+    "soon",
+    datetime.date(2020, 1, 5),
+    datetime.datetime(2020, 1, 5, 1, 2),
+    20200105,
+]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,27 +126,42 @@ KINDS = {
     "stage": Column(
         STAGES,
         ODD_WORDS,
-        [{"kind": "ordinal", "order": ("low", "mid", "top")}, {"kind": "ordinal", "order": ("low", "mid", "top"), "hierarchy": sf.suppress()}],
+        [
+            {"kind": "ordinal", "order": ("low", "mid", "top")},
+            {"kind": "ordinal", "order": ("low", "mid", "top"), "hierarchy": sf.suppress()},
+        ],
     ),
     "day": Column(
         DAYS,
         ODD_DAYS,
-        [{"kind": "date"}, {"kind": "date", "hierarchy": sf.dates("month", "year")}, {"kind": "nominal"}],
+        [
+            {"kind": "date"},
+            {"kind": "date", "hierarchy": sf.dates("month", "year")},
+            {"kind": "nominal"},
+        ],
     ),
     "code": Column(
         CODES,
         [*ODD_WORDS, 537, 53, "53*", "5371"],
-        [{"kind": "nominal", "hierarchy": sf.mask_right(3)}, {"kind": "nominal", "hierarchy": sf.mask_right(3, pad="0")}, {"kind": "nominal"}],
+        [
+            {"kind": "nominal", "hierarchy": sf.mask_right(3)},
+            {"kind": "nominal", "hierarchy": sf.mask_right(3, pad="0")},
+            {"kind": "nominal"},
+        ],
     ),
-}  # fmt: skip
+}
 POLICIES = ["strict", "open"]
 METRICS = [cls() for cls in registry.utility_metrics().values() if not required_fields(cls)]
-"""Every utility that a contract may report without a word: what it finds stays with the owner, and ends no run."""
+"""Every utility that a contract may report without a word: what it finds stays with the owner, and
+ends no run.
+"""
 
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """A recipe and two tables of records; ``common`` are the rows that both have, by their place in each."""
+    """A recipe and two tables of records; ``common`` are the rows that both have, by their place in
+    each.
+    """
 
     recipe: Recipe
     tables: tuple[list[dict[str, Any]], list[dict[str, Any]]]
@@ -113,7 +174,8 @@ class Case:
         """The case in a line, for whoever must find what is wrong."""
         steps = [registry.write(step) for step in self.recipe.steps]
         columns = {
-            n: (str(a.kind), getattr(a.hierarchy, "name", None)) for n, a in self.recipe.schema.attributes.items()
+            n: (str(a.kind), getattr(a.hierarchy, "name", None))
+            for n, a in self.recipe.schema.attributes.items()
         }
         odd = [
             row
@@ -129,7 +191,10 @@ def _pick(stream: np.random.Generator, values: list[Any]) -> Any:
 
 
 def _before(
-    stream: np.random.Generator, names: list[str], kinds: dict[str, str], schema: dict[str, Attribute]
+    stream: np.random.Generator,
+    names: list[str],
+    kinds: dict[str, str],
+    schema: dict[str, Attribute],
 ) -> list[Any]:
     """Steps before the accounted one, each of which works on every record by itself."""
     steps: list[Any] = []
@@ -141,14 +206,28 @@ def _before(
             steps.append(sf.Round([name], base=_pick(stream, [2.5, 5, 1, 0.1])))
         elif choice == 1 and kinds[name] == "number":
             ends = _pick(stream, [{"top": 21.5}, {"bottom": 20}, {"top": 30, "bottom": 20.5}])
-            steps.append(sf.TopBottomCoding([name], replacement=_pick(stream, ["threshold", "label"]), **ends))
+            steps.append(
+                sf.TopBottomCoding(
+                    [name], replacement=_pick(stream, ["threshold", "label"]), **ends
+                )
+            )
         elif choice == 1 and kinds[name] == "stage":
-            steps.append(sf.TopBottomCoding([name], top="top", replacement=_pick(stream, ["threshold", "label"])))
+            steps.append(
+                sf.TopBottomCoding(
+                    [name], top="top", replacement=_pick(stream, ["threshold", "label"])
+                )
+            )
         elif choice == 2 and kinds[name] == "number":
             steps.append(sf.Recode([name], breaks=[20, 25.5, 30]))
         elif choice == 3 and kinds[name] in ("word", "number"):
-            mapping = {"ant": "small", "bee": "small"} if kinds[name] == "word" else {20: "young", 21: "young"}
-            steps.append(sf.Recode([name], mapping=mapping, unmapped=_pick(stream, ["error", "other"])))
+            mapping = (
+                {"ant": "small", "bee": "small"}
+                if kinds[name] == "word"
+                else {20: "young", 21: "young"}
+            )
+            steps.append(
+                sf.Recode([name], mapping=mapping, unmapped=_pick(stream, ["error", "other"]))
+            )
         elif choice == 4 and raised:
             steps.append(sf.PersonalLevels({name: 1}))
         elif choice == 5 and raised and not policy:
@@ -158,14 +237,24 @@ def _before(
 
 
 def _accounted(
-    stream: np.random.Generator, names: list[str], kinds: dict[str, str], schema: dict[str, Attribute]
+    stream: np.random.Generator,
+    names: list[str],
+    kinds: dict[str, str],
+    schema: dict[str, Attribute],
 ) -> tuple[Any, bool]:
     numbers = [name for name in names if kinds[name] == "number"]
     if numbers and stream.random() < 0.2:
         bounds = dict.fromkeys(numbers, (0.0, 100.0))
         return sf.InsensitiveMicroaggregate(numbers, k=2, epsilon=1.0, bounds=bounds), False
-    levels = {n: int(stream.integers(2)) for n in names if schema[n].hierarchy is not None and stream.random() < 0.7}
-    return sf.SafeAnonymize(1.0, k=2, levels={n: level for n, level in levels.items() if level}), True
+    levels = {
+        n: int(stream.integers(2))
+        for n in names
+        if schema[n].hierarchy is not None and stream.random() < 0.7
+    }
+    return (
+        sf.SafeAnonymize(1.0, k=2, levels={n: level for n, level in levels.items() if level}),
+        True,
+    )
 
 
 def _after(stream: np.random.Generator, names: list[str]) -> list[Any]:
@@ -191,7 +280,9 @@ def _after(stream: np.random.Generator, names: list[str]) -> list[Any]:
     return [_pick(stream, choices)] if stream.random() < 0.4 else []
 
 
-def _record(stream: np.random.Generator, names: list[str], kinds: dict[str, str], *, odd: bool) -> dict[str, Any]:
+def _record(
+    stream: np.random.Generator, names: list[str], kinds: dict[str, str], *, odd: bool
+) -> dict[str, Any]:
     made = {}
     for name in names:
         column = KINDS[kinds[name]]
@@ -216,7 +307,8 @@ def case_of(number: int) -> Case:
     usual = [_record(stream, names, kinds, odd=False) for _ in range(int(stream.integers(2, 9)))]
     neighbour = _record(stream, names, kinds, odd=True)
     same = list(range(len(usual)))
-    # One record more; always so before later steps, whose coins are dealt by the number of a record among equal ones.
+    # One record more; always so before later steps, whose coins are dealt by the number of a record
+    # among equal ones.
     if whole and (later or stream.random() < 0.5):
         tables, common = (usual, [*usual, neighbour]), (same, same)
     else:  # one record is another
@@ -224,7 +316,11 @@ def case_of(number: int) -> Case:
         others = [i for i in same if i != place]
         tables, common = (usual, [*usual[:place], neighbour, *usual[place + 1 :]]), (others, others)
     source = _pick(stream, ["csv", "polars", "pandas", "parquet", "arrow"])
-    if source == "csv":  # a text with NUL is no text: how a file is cut into cells is an assumption of the certificate
+    if (
+        source == "csv"
+        # a text with NUL is no text: how a file is cut into cells is an assumption of the
+        # certificate
+    ):
         neighbour.update({name: "dog" for name, value in neighbour.items() if value == "nul\0"})
     return Case(recipe, tables, common, source, _pick(stream, ["csv", "parquet"]), whole)
 
@@ -236,7 +332,9 @@ def _typed(values: list[Any]) -> pl.Series:
     try:
         return pl.Series(values, strict=True)
     except (TypeError, OverflowError, pl.exceptions.PolarsError):
-        numbers = all(v is None or (isinstance(v, int | float) and not isinstance(v, bool)) for v in values)
+        numbers = all(
+            v is None or (isinstance(v, int | float) and not isinstance(v, bool)) for v in values
+        )
         if numbers:
             return pl.Series([None if v is None else float(v) for v in values], dtype=pl.Float64)
         return pl.Series([None if v is None else str(v) for v in values], dtype=pl.String)
@@ -263,7 +361,9 @@ def given(case: Case, records: list[dict[str, Any]], folder: Path) -> Any:
 
 
 def _as_text(columns: dict[str, list[Any]]) -> pl.DataFrame:
-    texts = {key: [None if v is None else str(v) for v in values] for key, values in columns.items()}
+    texts = {
+        key: [None if v is None else str(v) for v in values] for key, values in columns.items()
+    }
     return pl.DataFrame({key: pl.Series(values, dtype=pl.String) for key, values in texts.items()})
 
 
@@ -277,7 +377,9 @@ CHANGES = re.compile(r"[0-9a-f]{32,}|\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?[^\s<\"
 
 @dataclasses.dataclass(frozen=True)
 class Shown:
-    """How a run ended, the form of its data, and all that is shared of it besides the values of random noise."""
+    """How a run ended, the form of its data, and all that is shared of it besides the values of
+    random noise.
+    """
 
     ended: str
     form: dict[str, Any]
@@ -307,7 +409,10 @@ def shown(case: Case, which: int, folder: Path) -> Shown:
     else:
         text = file.read_bytes()
         form |= {"header": text.split(b"\n")[0], "returns": text.count(b"\r\n"), "bom": text[:3]}
-    pages = {page.name: CHANGES.sub("", page.read_text()) for page in sorted((out / "share").glob("*.[jh]*"))}
+    pages = {
+        page.name: CHANGES.sub("", page.read_text())
+        for page in sorted((out / "share").glob("*.[jh]*"))
+    }
     return Shown("released", form, {**pages, "data": file.read_bytes()} if case.exact else {})
 
 
@@ -317,6 +422,8 @@ def compared(case: Case, folder: Path) -> tuple[Shown, Shown]:
     for which in (0, 1):
         rows = np.array(case.common[which], dtype=np.int64)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(SafeAnonymize, "_rows", lambda self, dataset, fixed, draws, rows=rows: rows)
+            patch.setattr(
+                SafeAnonymize, "_rows", lambda self, dataset, fixed, draws, rows=rows: rows
+            )
             found.append(shown(case, which, folder))
     return found[0], found[1]

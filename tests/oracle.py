@@ -1,6 +1,8 @@
-"""Naive definitions, straight from the papers: slow, short, and with nothing in common with what they check.
+"""Naive definitions, straight from the papers: slow, short, and with nothing in common with what
+they check.
 
-A table is a list of rows, a row a tuple of labels, None a missing value. Append only: others lean on what is here.
+A table is a list of rows, a row a tuple of labels, None a missing value. Append only: others lean
+on what is here.
 """
 
 from __future__ import annotations
@@ -10,9 +12,9 @@ from collections import Counter
 from fractions import Fraction
 from itertools import combinations, permutations, product
 
-# ---------------------------------------------------------------------------------------------- classes and levels
-# ``paths`` has one mapping a column: value -> (value, label of level 1, ..., top). A column without a hierarchy has
-# paths of length one.
+# ------------------------------------------------------------------------------- classes and levels
+# ``paths`` has one mapping a column: value -> (value, label of level 1, ..., top). A column without
+# a hierarchy has paths of length one.
 
 TOP = "*"
 
@@ -27,7 +29,11 @@ def released_label(value, path_of, level, depth):
 def generalised(rows, paths, depths, node):
     """Every row at the levels of a node."""
     return [
-        tuple(released_label(v, p, lv, d) for v, p, lv, d in zip(row, paths, node, depths, strict=True)) for row in rows
+        tuple(
+            released_label(v, p, lv, d)
+            for v, p, lv, d in zip(row, paths, node, depths, strict=True)
+        )
+        for row in rows
     ]
 
 
@@ -52,7 +58,10 @@ def suppressed_rows(rows, k):
 
 def compatible(one, other, wildcard):
     """Whether two rows agree where neither has a missing value in a wildcard column."""
-    return all(a == b or (w and (a is None or b is None)) for a, b, w in zip(one, other, wildcard, strict=True))
+    return all(
+        a == b or (w and (a is None or b is None))
+        for a, b, w in zip(one, other, wildcard, strict=True)
+    )
 
 
 def compatible_rows(rows, wildcard):
@@ -60,12 +69,14 @@ def compatible_rows(rows, wildcard):
     return [sum(compatible(one, other, wildcard) for other in rows) for one in rows]
 
 
-# ------------------------------------------------------------------------------------------------- scores of a node
+# --------------------------------------------------------------------------------- scores of a node
 # ``leaves`` has one mapping a column and level: label -> leaves of the hierarchy below it.
 
 
 def cell_losses(rows, paths, leaves, depths, node, gone):
-    """Iyengar's loss, (leaves-1)/(all leaves-1), cell by cell; the cells of a suppressed row lose everything."""
+    """Iyengar's loss, (leaves-1)/(all leaves-1), cell by cell; the cells of a suppressed row lose
+    everything.
+    """
     columns = []
     for a, level in enumerate(node):
         total = leaves[a][-1][TOP] if depths[a] > 1 else 0
@@ -84,11 +95,16 @@ def cell_losses(rows, paths, leaves, depths, node, gone):
 
 def height_losses(rows, depths, node, gone):
     """Level over height, cell by cell; a suppressed row stands at the top."""
-    return [[1.0 if lost else level / max(1, d - 1) for lost in gone] for level, d in zip(node, depths, strict=True)]
+    return [
+        [1.0 if lost else level / max(1, d - 1) for lost in gone]
+        for level, d in zip(node, depths, strict=True)
+    ]
 
 
 def entropy_lost(rows, paths, depths, node, gone):
-    """Bits lost per column, -log2(n_v/n_g) cell by cell, over the bits that suppressing all of it would lose."""
+    """Bits lost per column, -log2(n_v/n_g) cell by cell, over the bits that suppressing all of it
+    would lose.
+    """
     shares = []
     for a, level in enumerate(node):
         before = Counter(row[a] for row in rows)
@@ -98,7 +114,8 @@ def entropy_lost(rows, paths, depths, node, gone):
             group = len(rows) if lost else after[released_label(row[a], paths[a], level, depths[a])]
             bits -= math.log2(before[row[a]] / group)
             most -= math.log2(before[row[a]] / len(rows))
-        # a column with one single value has nothing to lose; its suppressed cells cost 1 as everywhere
+        # a column with one single value has nothing to lose; its suppressed cells cost 1 as
+        # everywhere
         shares.append(bits / most if most > 0 else sum(gone) / len(rows))
     return shares
 
@@ -109,7 +126,9 @@ def discernibility(sizes, suppressed, rows):
 
 
 def certainty_penalties(rows, paths, leaves, depths, node, gone):
-    """Mean certainty penalty of each column's cells: leaves over all leaves from two on, 1 for a suppressed row."""
+    """Mean certainty penalty of each column's cells: leaves over all leaves from two on, 1 for a
+    suppressed row.
+    """
     means = []
     for a, level in enumerate(node):
         total, cells = leaves[a][-1].get(TOP, 1) if depths[a] > 1 else 1, 0.0
@@ -122,7 +141,9 @@ def certainty_penalties(rows, paths, leaves, depths, node, gone):
 
 
 def values_meant(rows, paths, leaves, depths, node, a, row):
-    """How many values the cell of a row may stand for, missing being one more at the top; without ``row``, all there are."""
+    """How many values the cell of a row may stand for, missing being one more at the top; without
+    ``row``, all there are.
+    """
     missing = any(r[a] is None for r in rows)
     if depths[a] == 1:
         return 1 if row is not None else max(1, len({r[a] for r in rows}))
@@ -134,7 +155,9 @@ def values_meant(rows, paths, leaves, depths, node, a, row):
 
 
 def ambiguity(rows, paths, leaves, depths, node, gone):
-    """Logarithm of the mean number of combinations that a row may stand for, over that of all combinations."""
+    """Logarithm of the mean number of combinations that a row may stand for, over that of all
+    combinations.
+    """
     known = (rows, paths, leaves, depths, node)
     every = math.prod(values_meant(*known, a, None) for a in range(len(node)))
     mean = sum(
@@ -145,7 +168,9 @@ def ambiguity(rows, paths, leaves, depths, node, gone):
 
 
 def divergence(rows, paths, leaves, depths, node, gone):
-    """Bits from the distribution of the original rows to that which spreads released rows over what they may stand for."""
+    """Bits from the distribution of the original rows to that which spreads released rows over what
+    they may stand for.
+    """
     known, n = (rows, paths, leaves, depths, node), len(rows)
     every = math.prod(values_meant(*known, a, None) for a in range(len(node)))
     labels = generalised(rows, paths, depths, node)
@@ -171,7 +196,13 @@ def node_scores(rows, paths, leaves, depths, node, gone, weights):
     """Every objective of a node, by name."""
     n = len(rows)
     share = [w / sum(weights) for w in weights]
-    kept = class_sizes([r for r, lost in zip(generalised(rows, paths, depths, node), gone, strict=True) if not lost])
+    kept = class_sizes(
+        [
+            r
+            for r, lost in zip(generalised(rows, paths, depths, node), gone, strict=True)
+            if not lost
+        ]
+    )
     losses = [sum(column) / n for column in cell_losses(rows, paths, leaves, depths, node, gone)]
     heights = [sum(column) / n for column in height_losses(rows, depths, node, gone)]
     bits = entropy_lost(rows, paths, depths, node, gone)
@@ -179,17 +210,24 @@ def node_scores(rows, paths, leaves, depths, node, gone, weights):
         "loss": sum(w * x for w, x in zip(share, losses, strict=True)),
         "loss_geometric": math.prod((1 + x) ** w for w, x in zip(share, losses, strict=True)) - 1,
         "precision": sum(w * x for w, x in zip(share, heights, strict=True)),
-        "height": sum(w * level / max(1, d - 1) for w, level, d in zip(share, node, depths, strict=True)),
+        "height": sum(
+            w * level / max(1, d - 1) for w, level, d in zip(share, node, depths, strict=True)
+        ),
         "entropy": sum(w * x for w, x in zip(share, bits, strict=True)),
         "ncp": sum(
-            w * x for w, x in zip(share, certainty_penalties(rows, paths, leaves, depths, node, gone), strict=True)
+            w * x
+            for w, x in zip(
+                share, certainty_penalties(rows, paths, leaves, depths, node, gone), strict=True
+            )
         ),
         "ambiguity": ambiguity(rows, paths, leaves, depths, node, gone),
         "kl_divergence": divergence(rows, paths, leaves, depths, node, gone),
         "class_size": (n - sum(gone)) / len(kept) if kept else float(n),
         "discernibility": discernibility(kept.values(), sum(gone), n),
         "minimum_absolute_distance": sum(node),
-        "minimum_relative_distance": sum(level / max(1, d - 1) for level, d in zip(node, depths, strict=True)),
+        "minimum_relative_distance": sum(
+            level / max(1, d - 1) for level, d in zip(node, depths, strict=True)
+        ),
         "maximum_distribution": -len(kept),
         "minimum_suppression": sum(gone),
     }
@@ -205,11 +243,14 @@ def minimal_nodes(nodes):
     return {
         node
         for node in nodes
-        if not any(other != node and all(a <= b for a, b in zip(other, node, strict=True)) for other in nodes)
+        if not any(
+            other != node and all(a <= b for a, b in zip(other, node, strict=True))
+            for other in nodes
+        )
     }
 
 
-# ------------------------------------------------------------------------------------------------------------- risk
+# --------------------------------------------------------------------------------------------- risk
 
 
 def unique_rows(rows, columns):
@@ -220,7 +261,9 @@ def unique_rows(rows, columns):
 
 
 def exposing_sets(rows, width):
-    """The smallest sets of columns on which some row is unique, each with the number of unique rows."""
+    """The smallest sets of columns on which some row is unique, each with the number of unique
+    rows.
+    """
     for size in range(1, width + 1):
         found = {c: n for c in combinations(range(width), size) if (n := unique_rows(rows, c))}
         if found:
@@ -228,8 +271,9 @@ def exposing_sets(rows, width):
     return {}
 
 
-# ------------------------------------------------------------------------------- sensitive values of a class: counts
-# ``counts`` and ``table`` say how often each value occurs in one class and in the whole table, in the same order.
+# -------------------------------------------------------------- sensitive values of a class: counts
+# ``counts`` and ``table`` say how often each value occurs in one class and in the whole table, in
+# the same order.
 
 
 def shares(counts):
@@ -243,23 +287,32 @@ def distinct_values(counts):
 
 
 def effective_values(counts):
-    """exp of Shannon's entropy: entropy l-diversity holds up to this l (Machanavajjhala et al. 2007)."""
+    """exp of Shannon's entropy: entropy l-diversity holds up to this l (Machanavajjhala et al.
+    2007).
+    """
     return math.exp(-sum(q * math.log(q) for q in shares(counts) if q))
 
 
 def recursively_diverse(counts, c, l):  # noqa: E741
-    """Recursive (c, l)-diversity: r1 < c (rl + ... + rm), counts in descending order; 1-diversity always holds."""
+    """Recursive (c, l)-diversity: r1 < c (rl + ... + rm), counts in descending order; 1-diversity
+    always holds.
+    """
     ranked = sorted((n for n in counts if n), reverse=True)
     return l == 1 or (len(ranked) >= l and ranked[0] < c * sum(ranked[l - 1 :]))
 
 
 def largest_share(counts, protected):
-    """Share of the most frequent protected value: (alpha, k)-anonymity bounds it (Wong et al. 2006)."""
-    return max([q for q, guarded in zip(shares(counts), protected, strict=True) if guarded], default=0.0)
+    """Share of the most frequent protected value: (alpha, k)-anonymity bounds it (Wong et al.
+    2006).
+    """
+    return max(
+        [q for q, guarded in zip(shares(counts), protected, strict=True) if guarded], default=0.0
+    )
 
 
 def earth_movers_distance(counts, table, ground):
-    """Least work that turns one distribution into the other; ``ground[i][j]`` is the way from value i to j.
+    """Least work that turns one distribution into the other; ``ground[i][j]`` is the way from value
+    i to j.
 
     The definition itself, as a linear program: this is what every closed form must equal.
     """
@@ -268,7 +321,11 @@ def earth_movers_distance(counts, table, ground):
     m = len(counts)
     sent = [[1.0 if i == row else 0.0 for i in range(m) for _ in range(m)] for row in range(m)]
     received = [[1.0 if j == row else 0.0 for _ in range(m) for j in range(m)] for row in range(m)]
-    found = linprog([d for row in ground for d in row], A_eq=sent + received, b_eq=shares(counts) + shares(table))
+    found = linprog(
+        [d for row in ground for d in row],
+        A_eq=sent + received,
+        b_eq=shares(counts) + shares(table),
+    )
     assert found.status == 0
     return found.fun
 
@@ -288,13 +345,18 @@ def tree_ground(paths):
     """Values are as far apart as the lowest label they share is high, the top being at 1."""
     height = len(paths[0]) - 1
     return [
-        [next(level for level in range(height + 1) if one[level] == other[level]) / height for other in paths]
+        [
+            next(level for level in range(height + 1) if one[level] == other[level]) / height
+            for other in paths
+        ]
         for one in paths
     ]
 
 
 def multiplicative_distance(counts, table):
-    """Largest ratio of shares in either direction; infinite for a value that only one of them has."""
+    """Largest ratio of shares in either direction; infinite for a value that only one of them
+    has.
+    """
     worst = 1.0
     for q, p in zip(shares(counts), shares(table), strict=True):
         if q != p:
@@ -303,13 +365,19 @@ def multiplicative_distance(counts, table):
 
 
 def disclosure(counts, table, *, skip_absent=False):
-    """Largest |ln(q/p)|: delta-disclosure privacy needs it below delta (Brickell & Shmatikov 2008)."""
+    """Largest |ln(q/p)|: delta-disclosure privacy needs it below delta (Brickell & Shmatikov
+    2008).
+    """
     pairs = zip(shares(counts), shares(table), strict=True)
-    return max(abs(math.log(q / p)) if q else math.inf for q, p in pairs if p and (q or not skip_absent))
+    return max(
+        abs(math.log(q / p)) if q else math.inf for q, p in pairs if p and (q or not skip_absent)
+    )
 
 
 def like(counts, table, beta, *, enhanced=False):
-    """Beta-likeness: no value with q > p gains more than beta (enhanced: nor -ln p), relative to p (Cao & Karras 2012)."""
+    """Beta-likeness: no value with q > p gains more than beta (enhanced: nor -ln p), relative to p
+    (Cao & Karras 2012).
+    """
     for q, p in zip(shares(counts), shares(table), strict=True):
         limit = min(beta, -math.log(p)) if enhanced else beta
         if q > p and (q - p) / p > limit + 1e-9:
@@ -318,18 +386,24 @@ def like(counts, table, beta, *, enhanced=False):
 
 
 def merged(classes, groups):
-    """Classes after class i joined group ``groups[i]``, value by value; empty groups are left out."""
+    """Classes after class i joined group ``groups[i]``, value by value; empty groups are left
+    out.
+    """
     sums = {}
     for counts, group in zip(classes, groups, strict=True):
-        sums[group] = [a + b for a, b in zip(sums.get(group, [0] * len(counts)), counts, strict=True)]
+        sums[group] = [
+            a + b for a, b in zip(sums.get(group, [0] * len(counts)), counts, strict=True)
+        ]
     return [sums[group] for group in sorted(sums)]
 
 
-# ---------------------------------------------------------------------------------- populations, pairs and thresholds
+# ---------------------------------------------------------------- populations, pairs and thresholds
 
 
 def covers(label, value, path_of):
-    """Whether a released label generalises a value: it is on the value's path; missing generalises missing only."""
+    """Whether a released label generalises a value: it is on the value's path; missing generalises
+    missing only.
+    """
     if value is None:
         return label is None or label == TOP
     return label == TOP or label in path_of[value]
@@ -337,16 +411,23 @@ def covers(label, value, path_of):
 
 def row_covers(released, original, paths):
     """Whether every cell of a released row generalises that of an original one."""
-    return all(covers(label, value, path) for label, value, path in zip(released, original, paths, strict=True))
+    return all(
+        covers(label, value, path)
+        for label, value, path in zip(released, original, paths, strict=True)
+    )
 
 
 def population_matches(released, population, paths):
-    """Per released row, the rows of the population it generalises: the F of k-map (Sweeney 2002)."""
+    """Per released row, the rows of the population it generalises: the F of k-map (Sweeney
+    2002).
+    """
     return [sum(row_covers(row, other, paths) for other in population) for row in released]
 
 
 def surely_in_population(size, fraction, confidence):
-    """The largest k for which a population class smaller than k is refuted by ``size`` sampled records."""
+    """The largest k for which a population class smaller than k is refuted by ``size`` sampled
+    records.
+    """
     k = size
     while True:  # would k people give so few records, each sampled with the same chance?
         fewer = sum(math.comb(k, i) * fraction**i * (1 - fraction) ** (k - i) for i in range(size))
@@ -356,7 +437,9 @@ def surely_in_population(size, fraction, confidence):
 
 
 def smallest_group(rows, columns_known):
-    """Per row, the smallest number of rows that share its values on any of these sets of columns."""
+    """Per row, the smallest number of rows that share its values on any of these sets of
+    columns.
+    """
     least = [len(rows)] * len(rows)
     for columns in columns_known:
         keys = [tuple(row[c] for c in columns) for row in rows]
@@ -366,7 +449,8 @@ def smallest_group(rows, columns_known):
 
 
 def fewest_dropped(classes, holds):
-    """Fewest records that go with whole classes so that ``holds(the rest)``, by trying every set of classes.
+    """Fewest records that go with whole classes so that ``holds(the rest)``, by trying every set of
+    classes.
 
     ``classes`` are sizes, or tuples that begin with the number of records.
     """
@@ -395,7 +479,9 @@ def perfect_matchings(originals, released, paths):
 
 
 def match_counts(originals, released, paths):
-    """Per original, the released rows it has in some perfect matching (Tassa, Mazza & Gionis 2012)."""
+    """Per original, the released rows it has in some perfect matching (Tassa, Mazza & Gionis
+    2012).
+    """
     found = [set() for _ in originals]
     for matching in perfect_matchings(originals, released, paths):
         for x, y in enumerate(matching):
@@ -404,7 +490,9 @@ def match_counts(originals, released, paths):
 
 
 def mean_of_one_over_population(f, total, terms=20_000):
-    """E[1/F | f] as the series over F, each of the f sampled with chance f/total (Benedetti & Franconi 1998)."""
+    """E[1/F | f] as the series over F, each of the f sampled with chance f/total (Benedetti &
+    Franconi 1998).
+    """
     p = f / total
     if p >= 1:
         return 1 / f
@@ -417,7 +505,9 @@ def mean_of_one_over_population(f, total, terms=20_000):
 
 
 def zayatz_uniques(sizes, population):
-    """Sample uniques, times the chance that one is unique in the population, scaled up (Zayatz 1991)."""
+    """Sample uniques, times the chance that one is unique in the population, scaled up (Zayatz
+    1991).
+    """
     n = sum(sizes)
 
     def drawn_once(i):
@@ -430,7 +520,9 @@ def zayatz_uniques(sizes, population):
 def pitman_log_likelihood(sizes, theta, alpha):
     """Pitman's sampling formula without the part that no parameter changes (Hoshino 2001)."""
     n, u = sum(sizes), len(sizes)
-    found = sum(math.log(theta + i * alpha) for i in range(1, u)) - sum(math.log(theta + i) for i in range(1, n))
+    found = sum(math.log(theta + i * alpha) for i in range(1, u)) - sum(
+        math.log(theta + i) for i in range(1, n)
+    )
     return found + sum(math.log(j - alpha) for size in sizes for j in range(1, size))
 
 
@@ -455,11 +547,13 @@ def randomised(values, matrix):
     return chances
 
 
-# ---------------------------------------------------------------------------------------- columns that expose people
+# ----------------------------------------------------------------------- columns that expose people
 
 
 def unique_shares(rows, width):
-    """Each column's Shapley value in the share of unique rows: its gain, averaged over all orders of learning columns."""
+    """Each column's Shapley value in the share of unique rows: its gain, averaged over all orders
+    of learning columns.
+    """
     gains = [0.0] * width
     orders = list(permutations(range(width)))
     for order in orders:
@@ -479,9 +573,10 @@ def rows_of_lonely_persons(rows, persons, columns):
     return sum(len(who[tuple(row[c] for c in columns)]) == 1 for row in rows)
 
 
-# -------------------------------------------------------------------------------- cutting and joining (local recoding)
-# A dimension is ("line", {value: place}, span), ("tree", {value: path}, [{label: leaves} a level]) or ("set", values).
-# Missing values come last in every order, and a cell of missing and other values loses everything.
+# ------------------------------------------------------------- cutting and joining (local recoding)
+# A dimension is ("line", {value: place}, span), ("tree", {value: path}, [{label: leaves} a level])
+# or ("set", values). Missing values come last in every order, and a cell of missing and other
+# values loses everything.
 
 
 def covering_loss(dimension, values):
@@ -490,7 +585,9 @@ def covering_loss(dimension, values):
     present = {v for v in values if v is not None}
     if form == "tree":
         paths = [tree_path(v, known) for v in set(values)]
-        level = next(i for i, labels in enumerate(zip(*paths, strict=True)) if len(set(labels)) == 1)
+        level = next(
+            i for i, labels in enumerate(zip(*paths, strict=True)) if len(set(labels)) == 1
+        )
         total, label = more[-1][TOP], paths[0][level]
         return 0.0 if label is None or total <= 1 else (more[level][label] - 1) / (total - 1)
     if not present or len(set(values)) == 1:
@@ -498,18 +595,24 @@ def covering_loss(dimension, values):
     if None in values:
         return 1.0
     if form == "line":
-        width = max(line_cell(known, v)[2] for v in present) - min(line_cell(known, v)[1] for v in present)
+        width = max(line_cell(known, v)[2] for v in present) - min(
+            line_cell(known, v)[1] for v in present
+        )
         return min(1.0, width / more) if more else 0.0
     return (len(present) - 1) / (len([v for v in known if v is not None]) - 1)
 
 
 def line_cell(known, value):
-    """Where a value lies on a line, and the limits of its cell as a label states them; a bare place is its own cell."""
+    """Where a value lies on a line, and the limits of its cell as a label states them; a bare place
+    is its own cell.
+    """
     return known[value] if isinstance(known[value], tuple) else (known[value],) * 3
 
 
 def default_step(numbers):
-    """The least of 1, 2, 5 times a power of ten that is a tenth of the interquartile range of different numbers; 1 for whole ones."""
+    """The least of 1, 2, 5 times a power of ten that is a tenth of the interquartile range of
+    different numbers; 1 for whole ones.
+    """
     ordered = sorted(numbers)
     whole = all(isinstance(number, int) for number in ordered)
     steps = [Fraction(m) * Fraction(10) ** e for e in range(-9, 9) for m in (1, 2, 5)]
@@ -521,17 +624,25 @@ def default_step(numbers):
 def _quantile(ordered, share):
     at = share * (len(ordered) - 1)
     below = math.floor(at)
-    rest = Fraction(repr(ordered[min(below + 1, len(ordered) - 1)])) - Fraction(repr(ordered[below]))
+    rest = Fraction(repr(ordered[min(below + 1, len(ordered) - 1)])) - Fraction(
+        repr(ordered[below])
+    )
     return Fraction(repr(ordered[below])) + (at - below) * rest
 
 
 def cells_of_numbers(values, step=None):
-    """Per text the number it is, and the limits of the cell of the grid around it; whole cells end at their last number."""
+    """Per text the number it is, and the limits of the cell of the grid around it; whole cells end
+    at their last number.
+    """
     numbers = {text: int(text) if text.lstrip("-").isdecimal() else float(text) for text in values}
     if not numbers:
         return {}
     step = default_step(set(numbers.values())) if step is None else Fraction(str(step))
-    last = 1 if step.denominator == 1 and all(isinstance(number, int) for number in numbers.values()) else 0
+    last = (
+        1
+        if step.denominator == 1 and all(isinstance(number, int) for number in numbers.values())
+        else 0
+    )
     found = {}
     for text, number in numbers.items():
         start = Fraction(repr(number)) // step * step
@@ -548,7 +659,11 @@ def tree_path(value, paths):
 def in_order(dimension, values):
     """Different values as a cut goes through them."""
     form, known, _ = dimension
-    keys = {"line": lambda v: (line_cell(known, v)[0], v), "tree": lambda v: known[v][::-1], "set": lambda v: v}
+    keys = {
+        "line": lambda v: (line_cell(known, v)[0], v),
+        "tree": lambda v: known[v][::-1],
+        "set": lambda v: v,
+    }
     present = sorted({v for v in values if v is not None}, key=keys[form])
     return present + [None] * (None in values)
 
@@ -556,7 +671,9 @@ def in_order(dimension, values):
 def tree_children(dimension, values):
     """The values below each child of the node above all of them, children in depth-first order."""
     paths = {v: tree_path(v, dimension[1]) for v in set(values)}
-    level = next(i for i, labels in enumerate(zip(*paths.values(), strict=True)) if len(set(labels)) == 1)
+    level = next(
+        i for i, labels in enumerate(zip(*paths.values(), strict=True)) if len(set(labels)) == 1
+    )
     found = {}
     for value in in_order(dimension, values):
         found.setdefault(paths[value][level - 1], set()).add(value)
@@ -564,15 +681,23 @@ def tree_children(dimension, values):
 
 
 def frequent_value(dimension, column):
-    """The most frequent of the values that share their cell with another value of the table, the first of equal ones; None without any."""
+    """The most frequent of the values that share their cell with another value of the table, the
+    first of equal ones; None without any.
+    """
     cells = Counter(line_cell(dimension[1], v)[1:] for v in dimension[1])
-    crowded = [v for v in in_order(dimension, column) if v is not None and cells[line_cell(dimension[1], v)[1:]] > 1]
+    crowded = [
+        v
+        for v in in_order(dimension, column)
+        if v is not None and cells[line_cell(dimension[1], v)[1:]] > 1
+    ]
     count = Counter(column)
     return max(crowded, key=lambda v: count[v]) if crowded else None
 
 
 def mondrian_cuts(dimension, column, crowd, children, off_cell=False):
-    """Left sides, as sets of values, in the order in which they are tried: ``column`` has one value a record."""
+    """Left sides, as sets of values, in the order in which they are tried: ``column`` has one value
+    a record.
+    """
     value = frequent_value(dimension, column) if dimension[0] == "line" else None
     heavy = value is not None and 2 * Counter(column)[value] >= len(column)
     if off_cell:
@@ -580,8 +705,14 @@ def mondrian_cuts(dimension, column, crowd, children, off_cell=False):
     count, values = Counter(column), in_order(dimension, column)
     n, lefts = len(column), [{value}] if heavy else []
     if dimension[0] == "tree":
-        sizes = [(sum(count[v] for v in below), below) for below in tree_children(dimension, column)]
-        sizes = sorted((abs(2 * m - n), i, below) for i, (m, below) in enumerate(sizes) if crowd <= m <= n - crowd)
+        sizes = [
+            (sum(count[v] for v in below), below) for below in tree_children(dimension, column)
+        ]
+        sizes = sorted(
+            (abs(2 * m - n), i, below)
+            for i, (m, below) in enumerate(sizes)
+            if crowd <= m <= n - crowd
+        )
         lefts += [below for _, _, below in sizes[:children]]
     groups = [[v] for v in values]
     if dimension[0] == "line":  # values of one cell stay together
@@ -595,7 +726,9 @@ def mondrian_cuts(dimension, column, crowd, children, off_cell=False):
 
 
 def mondrian(rows, dimensions, weights, crowd, allowed, children=1, part=None):
-    """Strict multidimensional partitioning (LeFevre, DeWitt & Ramakrishnan 2006): lists of row numbers."""
+    """Strict multidimensional partitioning (LeFevre, DeWitt & Ramakrishnan 2006): lists of row
+    numbers.
+    """
     part = list(range(len(rows))) if part is None else part
     columns = [[rows[i][a] for i in part] for a in range(len(dimensions))]
     widths = [w * covering_loss(d, c) for d, c, w in zip(dimensions, columns, weights, strict=True)]
@@ -615,10 +748,11 @@ def mondrian(rows, dimensions, weights, crowd, allowed, children=1, part=None):
 
 
 def k_member(points, amounts, dimensions, k, far):
-    """Greedy k-member clustering (Byun, Kamra, Bertino & Li 2007) of different rows with their numbers of records.
+    """Greedy k-member clustering (Byun, Kamra, Bertino & Li 2007) of different rows with their
+    numbers of records.
 
-    Rows with k records are clusters; a cluster starts nearest to (or farthest from) the last start. Of equal ones the
-    first is taken. Returns lists of point numbers.
+    Rows with k records are clusters; a cluster starts nearest to (or farthest from) the last start.
+    Of equal ones the first is taken. Returns lists of point numbers.
     """
 
     def loss(members):
@@ -639,7 +773,10 @@ def k_member(points, amounts, dimensions, k, far):
         left.remove(seed)
         while records(grown) < k:
             now, n = loss(grown), records(grown)
-            costs = {i: (float(n) * (loss([*grown, i]) - now) + amounts[i] * loss([*grown, i]), i) for i in left}
+            costs = {
+                i: (float(n) * (loss([*grown, i]) - now) + amounts[i] * loss([*grown, i]), i)
+                for i in left
+            }
             chosen = min(left, key=costs.__getitem__)
             grown.append(chosen)
             left.remove(chosen)
@@ -649,7 +786,10 @@ def k_member(points, amounts, dimensions, k, far):
     before = [list(members) for members in clusters]
     for i in left:
         costs = [
-            (amounts[i] + records(m)) * loss([*m, i]) - amounts[i] * loss([i]) - records(m) * loss(m) for m in before
+            (amounts[i] + records(m)) * loss([*m, i])
+            - amounts[i] * loss([i])
+            - records(m) * loss(m)
+            for m in before
         ]
         clusters[costs.index(min(costs))].append(i)
     return clusters

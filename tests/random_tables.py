@@ -1,4 +1,6 @@
-"""Random small tables with random hierarchies, as hypothesis draws them, in the forms that oracle and library take."""
+"""Random small tables with random hierarchies, as hypothesis draws them, in the forms that oracle
+and library take.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from tests.oracle import TOP
 
 @dataclasses.dataclass(frozen=True)
 class RandomTable:
-    """Rows of labels, and per column the paths and leaves of its hierarchy (one level: it has none)."""
+    """Rows of labels, and per column the paths and leaves of its hierarchy (one level: it has
+    none).
+    """
 
     rows: list[tuple[str | None, ...]]
     paths: list[dict[str, tuple[str, ...]]]
@@ -39,14 +43,19 @@ class RandomTable:
     def frame(self, rows=None):
         rows = self.rows if rows is None else rows
         return pl.DataFrame(
-            {name: pl.Series([row[a] for row in rows], dtype=pl.String) for a, name in enumerate(self.names)}
+            {
+                name: pl.Series([row[a] for row in rows], dtype=pl.String)
+                for a, name in enumerate(self.names)
+            }
         )
 
     def schema(self, **changes):
         return Schema(
             {
                 name: Attribute(
-                    (Role.QUASI,), hierarchy=None if depth == 1 else TableHierarchy(list(paths.values())), **changes
+                    (Role.QUASI,),
+                    hierarchy=None if depth == 1 else TableHierarchy(list(paths.values())),
+                    **changes,
                 )
                 for name, paths, depth in zip(self.names, self.paths, self.depths, strict=True)
             }
@@ -75,7 +84,11 @@ def hierarchies(draw, *, most_leaves=5, most_levels=3):
 def tables(draw, *, most_columns=3, most_rows=14, most_leaves=4, most_levels=3, fewest_rows=1):
     """A table whose cells are leaves of its hierarchies, or missing."""
     paths = draw(
-        st.lists(hierarchies(most_leaves=most_leaves, most_levels=most_levels), min_size=1, max_size=most_columns)
+        st.lists(
+            hierarchies(most_leaves=most_leaves, most_levels=most_levels),
+            min_size=1,
+            max_size=most_columns,
+        )
     )
     cell = [st.sampled_from([*below, None] if draw(st.booleans()) else [*below]) for below in paths]
     rows = draw(st.lists(st.tuples(*cell), min_size=fewest_rows, max_size=most_rows))

@@ -13,7 +13,8 @@ SETTINGS = {
     "spark.driver.memory": "1g",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
-    # The Java machine lives for minutes: code that is compiled quickly beats code that is compiled well.
+    # The Java machine lives for minutes: code that is compiled quickly beats code that is compiled
+    # well.
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -23,7 +24,9 @@ SETTINGS = {
 
 @contextlib.contextmanager
 def spark_in_this_process() -> Iterator[None]:
-    """Undo what Spark does to a process: it takes over Ctrl-C, and remembers in variables how it was begun."""
+    """Undo what Spark does to a process: it takes over Ctrl-C, and remembers in variables how it
+    was begun.
+    """
     on_interrupt = signal.getsignal(signal.SIGINT)
     variables = _spark_variables()
     os.environ["PYSPARK_PYTHON"] = sys.executable
@@ -38,12 +41,16 @@ def spark_in_this_process() -> Iterator[None]:
 
 
 def _spark_variables() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if name.startswith(("SPARK_", "PYSPARK_"))}
+    return {
+        name: value for name, value in os.environ.items() if name.startswith(("SPARK_", "PYSPARK_"))
+    }
 
 
 @contextlib.contextmanager
 def local_session(master: str, *, partitions: int) -> Iterator[Any]:
-    """A session of this machine: ``local[2]`` has two workers, ``local[2,4]`` tries a task up to four times."""
+    """A session of this machine: ``local[2]`` has two workers, ``local[2,4]`` tries a task up to
+    four times.
+    """
     from pyspark.sql import SparkSession
 
     with spark_in_this_process():

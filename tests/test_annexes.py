@@ -1,4 +1,6 @@
-"""Parts that can be left out: the package works without any one of them, and says what is not installed."""
+"""Parts that can be left out: the package works without any one of them, and says what is not
+installed.
+"""
 
 from __future__ import annotations
 
@@ -38,13 +40,26 @@ CASES = {
     "data/relational": "tables: coarse counts",
 }
 """A golden release of each kind of data besides tables."""
-SHAPES = {"data/baskets": "baskets", "data/paths": "paths", "data/graphs": "graph", "data/relational": "tables"}
+SHAPES = {
+    "data/baskets": "baskets",
+    "data/paths": "paths",
+    "data/graphs": "graph",
+    "data/relational": "tables",
+}
 """The shape of data that a recipe cannot be about without a part."""
 RECIPES = {
-    "baskets": "shape: baskets\ncolumns: {who: unit, what: item}\nmeet: [{km_anonymity: {k: 2, m: 2}}]\n",
-    "paths": "shape: paths\ncolumns: {who: unit, when: time, where: place}\nmeet: [{km_anonymity: {k: 2, m: 2}}]\n",
+    "baskets": (
+        "shape: baskets\ncolumns: {who: unit, what: item}\nmeet: [{km_anonymity: {k: 2, m: 2}}]\n"
+    ),
+    "paths": (
+        "shape: paths\ncolumns: {who: unit, when: time, where: place}\nmeet: [{km_anonymity: {k: 2,"
+        " m: 2}}]\n"
+    ),
     "graph": "shape: graph\ncolumns: {a: from, b: to}\nmeet: [{k_degree: {k: 2}}]\n",
-    "tables": "tables: {people: {key: id, columns: {age: quasi}}}\nmeet: [{persons_k_anonymity: {k: 2}}]\n",
+    "tables": (
+        "tables: {people: {key: id, columns: {age: quasi}}}\nmeet: [{persons_k_anonymity: {k:"
+        " 2}}]\n"
+    ),
 }
 RUN = """
 import sys, tempfile
@@ -91,10 +106,11 @@ for name in {cases!r}:
 
 
 def _share_machine_code(copy: Path, cache: Path) -> None:
-    """Let loops of a copy of the package find the machine code of the original, which is minutes of work.
+    """Let loops of a copy of the package find the machine code of the original, which is minutes of
+    work.
 
-    numba keeps the code of a folder in a folder that is named by its path, and looks whether the source has another
-    date or size: those of the copy are the same.
+    numba keeps the code of a folder in a folder that is named by its path, and looks whether the
+    source has another date or size: those of the copy are the same.
     """
     folder = os.environ.get("NUMBA_CACHE_DIR")
     if folder is None:
@@ -126,7 +142,9 @@ def _run(copy: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.slow
 def test_the_package_works_without_any_one_of_its_parts(tmp_path):
-    """All in one copy, so that loops are compiled once: each part in turn is taken away and put back."""
+    """All in one copy, so that loops are compiled once: each part in turn is taken away and put
+    back.
+    """
     copy = tmp_path / "src"
     shutil.copytree(Path(sfumato.__file__).parent, copy / "sfumato")
     _share_machine_code(copy, tmp_path / "cache")
@@ -135,13 +153,25 @@ def test_the_package_works_without_any_one_of_its_parts(tmp_path):
         cases = ["sample", *(case for other, case in CASES.items() if other != annex)]
         out = tmp_path / f"demo without {annex.replace('/', ' ')}"
         shapes = [shape for part, shape in SHAPES.items() if part == annex]
-        done = _run(copy, "-c", RUN.format(copy=str(copy), name=name, out=str(out), cases=cases, shapes=shapes))
+        done = _run(
+            copy,
+            "-c",
+            RUN.format(copy=str(copy), name=name, out=str(out), cases=cases, shapes=shapes),
+        )
         assert done.returncode == 0, f"without {annex}: {done.stdout[-1000:]}{done.stderr[-3000:]}"
         for shape in shapes:
             recipe = tmp_path / f"{shape}.yaml"
             recipe.write_text(RECIPES[shape], encoding="utf-8")
             refused = _run(
-                copy, "-m", "sfumato", "run", "nothing.csv", "-r", str(recipe), "-o", str(tmp_path / "never")
+                copy,
+                "-m",
+                "sfumato",
+                "run",
+                "nothing.csv",
+                "-r",
+                str(recipe),
+                "-o",
+                str(tmp_path / "never"),
             )
             assert refused.returncode == 2, refused.stderr
             assert "is not installed" in " ".join(refused.stderr.split())

@@ -1,4 +1,6 @@
-"""Projects of ARX, made here in the layout that ARX 3.7 saves: what is taken over, what is named, what is refused."""
+"""Projects of ARX, made here in the layout that ARX 3.7 saves: what is taken over, what is named,
+what is refused.
+"""
 
 from __future__ import annotations
 
@@ -41,8 +43,12 @@ def column(name: str, kind: str, ref: str = "", low: str = "All", high: str = "A
     return COLUMN.format(name=name, kind=kind, ref=told, low=low, high=high)
 
 
-def project(folder: Path, *, criteria: tuple[str, ...] = ("2-anonymity",), weights: str = "", **changed: str) -> Path:
-    """A small project; keyword arguments replace parts, with ``_`` for ``/`` and the ending left out."""
+def project(
+    folder: Path, *, criteria: tuple[str, ...] = ("2-anonymity",), weights: str = "", **changed: str
+) -> Path:
+    """A small project; keyword arguments replace parts, with ``_`` for ``/`` and the ending left
+    out.
+    """
     definition = "".join(
         [
             column("name", "IDENTIFYING_ATTRIBUTE"),
@@ -70,7 +76,9 @@ def project(folder: Path, *, criteria: tuple[str, ...] = ("2-anonymity",), weigh
 
 
 def test_roles_hierarchies_models_and_the_table_are_taken_over(tmp_path: Path) -> None:
-    read = read_arx(project(tmp_path, criteria=("2-anonymity", "distinct-2-diversity for attribute 'illness'")))
+    read = read_arx(
+        project(tmp_path, criteria=("2-anonymity", "distinct-2-diversity for attribute 'illness'"))
+    )
     folder = read.write(tmp_path / "taken")
     recipe = recipes.load(folder / "recipe.yaml")
     assert {n: [str(r) for r in a.roles] for n, a in recipe.schema.attributes.items()} == {
@@ -88,7 +96,9 @@ def test_roles_hierarchies_models_and_the_table_are_taken_over(tmp_path: Path) -
 
 def test_what_was_imported_runs_and_verifies(tmp_path: Path) -> None:
     described = f"<definition>{column('age', 'QUASI_IDENTIFYING_ATTRIBUTE', 'hierarchies/age.csv')}"
-    described += "".join(column(name, "INSENSITIVE_ATTRIBUTE") for name in ("name", "zip", "illness", "ward"))
+    described += "".join(
+        column(name, "INSENSITIVE_ATTRIBUTE") for name in ("name", "zip", "illness", "ward")
+    )
     file = project(tmp_path, **{"input/definition.xml": described + "</definition>"})
     runner, app = CliRunner(), build_app()
     made = runner.invoke(app, ["import", str(file), "-o", str(tmp_path / "taken")])
@@ -112,8 +122,14 @@ def test_what_was_imported_runs_and_verifies(tmp_path: Path) -> None:
         ("distinct-3-diversity for attribute 'illness'", "3-diversity of illness"),
         ("shannon-entropy-3.0-diversity for attribute 'illness'", "entropy 3-diversity of illness"),
         ("entropy-2.5-diversity for attribute 'illness'", "entropy 2.5-diversity of illness"),
-        ("recursive-(4.0,3)-diversity for attribute 'illness'", "recursive (4, 3)-diversity of illness"),
-        ("0.2-closeness with equal ground-distance for attribute 'illness'", "0.2-closeness of illness"),
+        (
+            "recursive-(4.0,3)-diversity for attribute 'illness'",
+            "recursive (4, 3)-diversity of illness",
+        ),
+        (
+            "0.2-closeness with equal ground-distance for attribute 'illness'",
+            "0.2-closeness of illness",
+        ),
         ("0.2-closeness with ordered distance for attribute 'illness'", "0.2-closeness of illness"),
         (
             "1.0-disclosure privacy for attribute 'illness'",
@@ -130,13 +146,18 @@ def test_every_way_arx_writes_a_model_is_read(tmp_path: Path, criterion: str, pr
     from sfumato.core import registry
 
     told = registry.build("models", read.document["meet"][0]).promise
-    assert [word for word in promise.split() if word not in told.split()] in ([], promise.split()[:1]), told
+    assert [word for word in promise.split() if word not in told.split()] in (
+        [],
+        promise.split()[:1],
+    ), told
 
 
 @pytest.mark.parametrize(
     "criterion", ["Inclusion", "grassberger-entropy-3.0-diversity for attribute 'illness'", "2-map"]
 )
-def test_a_model_without_counterpart_is_named_not_dropped_in_silence(tmp_path: Path, criterion: str) -> None:
+def test_a_model_without_counterpart_is_named_not_dropped_in_silence(
+    tmp_path: Path, criterion: str
+) -> None:
     read = read_arx(project(tmp_path, criteria=(criterion,)))
     assert not read.document["meet"]
     assert f"the privacy model '{criterion}'" in read.not_taken
@@ -151,8 +172,14 @@ def test_weights_that_differ_are_kept(tmp_path: Path) -> None:
     assert step["global_recoding"]["weights"] == {"age": 0.25, "zip": 0.75}
 
 
-BOMB = '<?xml version="1.0"?><!DOCTYPE a [<!ENTITY b "cc"><!ENTITY c "&b;&b;">]><metadata><version>&c;</version></metadata>'
-OUTSIDE = '<?xml version="1.0"?><!DOCTYPE a [<!ENTITY b SYSTEM "file:///etc/hostname">]><metadata><version>&b;</version></metadata>'
+BOMB = (
+    '<?xml version="1.0"?><!DOCTYPE a [<!ENTITY b "cc"><!ENTITY c'
+    ' "&b;&b;">]><metadata><version>&c;</version></metadata>'
+)
+OUTSIDE = (
+    '<?xml version="1.0"?><!DOCTYPE a [<!ENTITY b SYSTEM'
+    ' "file:///etc/hostname">]><metadata><version>&b;</version></metadata>'
+)
 
 
 @pytest.mark.parametrize(
@@ -175,7 +202,9 @@ def test_a_hostile_archive_is_refused(tmp_path: Path, changed: dict[str, str], s
 
 def test_a_reference_of_the_definition_cannot_name_a_file_of_the_machine(tmp_path: Path) -> None:
     described = column("age", "QUASI_IDENTIFYING_ATTRIBUTE", "../../../../etc/hostname")
-    read = read_arx(project(tmp_path, **{"input/definition.xml": f"<definition>{described}</definition>"}))
+    read = read_arx(
+        project(tmp_path, **{"input/definition.xml": f"<definition>{described}</definition>"})
+    )
     assert not read.hierarchies
     assert any("does not hold" in what for what in read.not_taken)
 
@@ -194,7 +223,9 @@ def test_a_damaged_archive_is_refused_and_nothing_is_left(tmp_path: Path) -> Non
         read_arx(file)
 
 
-def test_an_archive_without_its_parts_and_a_folder_that_is_there_are_refused(tmp_path: Path) -> None:
+def test_an_archive_without_its_parts_and_a_folder_that_is_there_are_refused(
+    tmp_path: Path,
+) -> None:
     with zipfile.ZipFile(tmp_path / "other.deid", "w") as archive:
         archive.writestr("readme.txt", "x")
     with pytest.raises(UnreadableInput, match="no project of ARX"):
@@ -213,7 +244,9 @@ def test_every_criterion_names_a_model_that_exists() -> None:
         assert recipes.registry.build("models", built)
 
 
-@pytest.mark.parametrize(("name", "columns", "records"), [("example", 9, 30_162), ("example2", 30, 68_725)])
+@pytest.mark.parametrize(
+    ("name", "columns", "records"), [("example", 9, 30_162), ("example2", 30, 68_725)]
+)
 def test_projects_that_arx_itself_saved(
     reference_data: Path, tmp_path: Path, name: str, columns: int, records: int
 ) -> None:
@@ -242,18 +275,40 @@ def settings_of(folder: Path, more: str, of_age: str = "", about: str = "") -> s
     ("more", "of_age", "about", "named"),
     [
         ("", "", "", "the quality model 'Loss (0.5/1.0/1.0)'"),
-        ("<suppressionAlwaysEnabled>true</suppressionAlwaysEnabled>", "", "", "'suppressionAlwaysEnabled' (true)"),
+        (
+            "<suppressionAlwaysEnabled>true</suppressionAlwaysEnabled>",
+            "",
+            "",
+            "'suppressionAlwaysEnabled' (true)",
+        ),
         ("<suppressionString>NA</suppressionString>", "", "", "'suppressionString' (NA)"),
-        ("<suppressedAttributeTypes><type>x</type></suppressedAttributeTypes>", "", "", "are starred"),
-        ("<practicalMonotonicity>true</practicalMonotonicity>", "", "", "'practicalMonotonicity' (true)"),
+        (
+            "<suppressedAttributeTypes><type>x</type></suppressedAttributeTypes>",
+            "",
+            "",
+            "are starred",
+        ),
+        (
+            "<practicalMonotonicity>true</practicalMonotonicity>",
+            "",
+            "",
+            "'practicalMonotonicity' (true)",
+        ),
         ("<somethingNew>3</somethingNew>", "", "", "'somethingNew' (3)"),
         ("", "<format>dd.MM.yyyy</format>", "", "the format of column 'age'"),
-        ("", "<microAggregationFunction>Mean</microAggregationFunction>", "", "microaggregation of column 'age'"),
+        (
+            "",
+            "<microAggregationFunction>Mean</microAggregationFunction>",
+            "",
+            "microaggregation of column 'age'",
+        ),
         ("", "<somethingNew>x</somethingNew>", "", "the somethingNew of column 'age'"),
         ("", "", "<quote>'</quote>", "the quote character"),
     ],
 )
-def test_every_setting_is_taken_over_or_named(tmp_path: Path, more: str, of_age: str, about: str, named: str) -> None:
+def test_every_setting_is_taken_over_or_named(
+    tmp_path: Path, more: str, of_age: str, about: str, named: str
+) -> None:
     lines = settings_of(tmp_path, more, of_age, about).splitlines()
     assert any("not taken over: " in line and named in line for line in lines), lines
 

@@ -19,7 +19,10 @@ from tests import oracle
 from tests.random_tables import RandomTable, tables
 
 
-@given(table=tables(fewest_rows=0, most_rows=20, most_columns=3), threshold=st.sampled_from([0.2, 0.34, 1.0]))
+@given(
+    table=tables(fewest_rows=0, most_rows=20, most_columns=3),
+    threshold=st.sampled_from([0.2, 0.34, 1.0]),
+)
 def test_figures(table, threshold):
     found = sf.assess(table.dataset(), [KAnonymity(2)], threshold=threshold)
     sizes = oracle.class_sizes(table.rows)
@@ -37,7 +40,9 @@ def test_figures(table, threshold):
     assert found.verdicts[0].holds == all(f >= 2 for f in each)
     assert sum(found.contributions.values()) == pytest.approx(each.count(1) / n if n else 0)
     exposed = oracle.exposing_sets(table.rows, len(table.names))
-    assert {e.columns for e in found.exposing_sets} <= {tuple(table.names[c] for c in s) for s in exposed}
+    assert {e.columns for e in found.exposing_sets} <= {
+        tuple(table.names[c] for c in s) for s in exposed
+    }
     assert bool(found.exposing_sets) == bool(exposed)
 
 
@@ -54,7 +59,9 @@ def test_persons_and_weights():
 
 
 def test_figures_and_words_show_no_value():
-    table = RandomTable([("secret",), ("other",), ("other",)], [{v: (v,) for v in ("secret", "other")}])
+    table = RandomTable(
+        [("secret",), ("other",), ("other",)], [{v: (v,) for v in ("secret", "other")}]
+    )
     found = sf.assess(table.dataset(), [KAnonymity(2)])
     told = str(found) + json.dumps(found.to_dict())
     assert "secret" not in told
@@ -72,7 +79,9 @@ def test_the_missing_rule_is_named():
 def test_what_cannot_be_assessed():
     frame = pl.DataFrame({"a": ["x"], "b": ["y"]})
     with pytest.raises(SchemaError, match="role quasi"):
-        sf.assess(Table(frame, Schema({"a": Attribute((Role.PLAIN,)), "b": Attribute((Role.PLAIN,))})))
+        sf.assess(
+            Table(frame, Schema({"a": Attribute((Role.PLAIN,)), "b": Attribute((Role.PLAIN,))}))
+        )
     with pytest.raises(SchemaError, match="'b' of the table has no role"):
         sf.assess(Table(frame, Schema({"a": Attribute((Role.QUASI,))})))
     two = Schema({"a": Attribute((Role.QUASI,)), "b": Attribute((Role.QUASI,))})

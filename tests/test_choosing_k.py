@@ -18,7 +18,8 @@ from sfumato.methods.formulas.uniqueness import individual_risk
 
 
 def test_nine_in_a_hundred_is_not_one_in_eleven():
-    # 1/11 = 0.0909… > 0.09 ≥ 1/12 = 0.0833…: the published 0.09 strictly needs 12 and is taken as 11 (EMA Policy 0070)
+    # 1/11 = 0.0909… > 0.09 ≥ 1/12 = 0.0833…: the published 0.09 strictly needs 12 and is taken as
+    # 11 (EMA Policy 0070)
     assert k_for(0.09) == 12 and k_for(0.09, strict=False) == 11
     assert Fraction(1, 11) > Fraction(9, 100) >= Fraction(1, 12)
 
@@ -56,9 +57,16 @@ def test_k_is_a_count(k):
 def test_both_readings_and_their_sources_are_told():
     told = str(sf.choose_k(0.09)).splitlines()
     assert told[0] == "Strictly: k = 12, because 1/12 = 0.08333 is at most 0.09."
-    assert told[1] == "In practice: k = 11, but 1/11 = 0.09091 is more than 0.09: do not claim a risk of at most 0.09."
+    assert (
+        told[1]
+        == "In practice: k = 11, but 1/11 = 0.09091 is more than 0.09: do not claim a risk of at"
+        " most 0.09."
+    )
     assert any("EMA Policy 0070" in line and "secondary source" in line for line in told)
-    assert str(sf.choose_k(0.075)).splitlines()[1] == "In practice: k = 15; 1/15 = 0.06667 is at most 0.075 as well."
+    assert (
+        str(sf.choose_k(0.075)).splitlines()[1]
+        == "In practice: k = 15; 1/15 = 0.06667 is at most 0.075 as well."
+    )
     assert str(sf.choose_k(0.05)).splitlines()[1] == "In practice: the same."
     assert "In practice" not in str(sf.choose_k(0.33)), "nobody published that one"
 
@@ -66,7 +74,9 @@ def test_both_readings_and_their_sources_are_told():
 def test_plain_data_has_both_risks():
     plain = sf.choose_k(0.09).to_dict()
     assert (plain["strict"], plain["practice"]) == (12, 11)
-    assert plain["strict_risk"] == pytest.approx(1 / 12) and plain["practice_risk"] == pytest.approx(1 / 11)
+    assert plain["strict_risk"] == pytest.approx(1 / 12) and plain[
+        "practice_risk"
+    ] == pytest.approx(1 / 11)
 
 
 @pytest.mark.slow
@@ -94,7 +104,11 @@ def test_a_population_needs_records_and_must_hold_them():
 def test_the_tables_are_in_order():
     assert [need for need, _, _ in RULE_OF_THUMB] == ["low", "medium", "high"]
     assert RULE_OF_THUMB[0][1:] == (3, 5) and RULE_OF_THUMB[2][1:] == (10, 20)
-    assert {one.seen for one in PUBLISHED} == {"seen at the source", "secondary source", "not verified"}
+    assert {one.seen for one in PUBLISHED} == {
+        "seen at the source",
+        "secondary source",
+        "not verified",
+    }
     # no published pair is further from the strict reading than one
     assert all(abs(k_for(one.risk) - one.k) <= 1 for one in PUBLISHED if one.risk is not None)
 
@@ -104,23 +118,38 @@ def test_the_page_names_every_source_and_how_far_it_was_checked():
     rows = [line for line in page.splitlines() if line.startswith("|")]
     for one in PUBLISHED:
         source = one.source.split(":")[0]
-        assert any(source in row and str(one.k) in row and one.seen in row for row in rows), one.name
+        assert any(source in row and str(one.k) in row and one.seen in row for row in rows), (
+            one.name
+        )
 
 
 def test_a_table_and_its_recipe_say_what_each_k_costs():
     from sfumato.core.progress import silent
     from sfumato.guidance.cost_of_k import choose_for
 
-    people = sf.read(pl.DataFrame({"age": [30] * 6 + [31] * 4 + [70] * 2, "n": range(12), "w": [10] * 12}))
-    people = people.with_roles(quasi="age", plain="n", weight="w").with_hierarchies(age=sf.suppress())
+    people = sf.read(
+        pl.DataFrame({"age": [30] * 6 + [31] * 4 + [70] * 2, "n": range(12), "w": [10] * 12})
+    )
+    people = people.with_roles(quasi="age", plain="n", weight="w").with_hierarchies(
+        age=sf.suppress()
+    )
     recipe = sf.Recipe(people.schema, (sf.KAnonymity(2),), (sf.GlobalRecoding(budget=0.2),))
     found = choose_for(people, recipe, risk=0.2, progress=silent)
-    # sizes 6, 4, 2: below 3 stand 2 records, below 5 stand 6, below 10 all; 2 of 12 may go; the top is one class of 12
-    assert [(p.k, p.exposed, p.suppressed) for p in found.prices] == [(3, 2, 2), (5, 6, 0), (10, 12, 0), (20, 12, None)]
+    # sizes 6, 4, 2: below 3 stand 2 records, below 5 stand 6, below 10 all; 2 of 12 may go; the top
+    # is one class of 12
+    assert [(p.k, p.exposed, p.suppressed) for p in found.prices] == [
+        (3, 2, 2),
+        (5, 6, 0),
+        (10, 12, 0),
+        (20, 12, None),
+    ]
     assert found.prices[1].loss == 1.0
     assert (found.asked.strict, found.reachable) == (5, 5)
     assert found.asked.population == 120 and found.asked.sample is not None
     assert found.sentences()[-1] == "Choose k = 5: the recipe reaches it at a loss of 100 %."
     far = choose_for(people, recipe, risk=0.05, progress=silent)
     assert far.reachable == 10
-    assert "does not reach k = 20; k = 10, which it reaches, bounds the risk by 0.1" in far.sentences()[-1]
+    assert (
+        "does not reach k = 20; k = 10, which it reaches, bounds the risk by 0.1"
+        in far.sentences()[-1]
+    )

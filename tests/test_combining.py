@@ -1,4 +1,6 @@
-"""Combining rules for several synthetic copies: the worked numbers, and a simulation in which the variances come true."""
+"""Combining rules for several synthetic copies: the worked numbers, and a simulation in which the
+variances come true.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ NEAR = [10.2, 9.8, 10.5, 9.9, 10.1]
 FAR = [10.9, 9.1, 10.6, 9.4, 10]
 SAME = [10, 10.1, 9.9, 10, 10.05]
 
-# Worked by hand from Raghunathan, Reiter & Rubin 2003, Reiter 2003 and Raab, Nowok & Dibben 2016; ū = .045, m = 5.
+# Worked by hand from Raghunathan, Reiter & Rubin 2003, Reiter 2003 and Raab, Nowok & Dibben 2016; ū
+# = .045, m = 5.
 
 
 def test_partly_synthetic_copies():
@@ -29,7 +32,9 @@ def test_partly_synthetic_copies():
 def test_fully_synthetic_copies_from_a_posterior():
     near, far = sf.combine(NEAR, U, case="fully"), sf.combine(FAR, U, case="fully")
     assert (near.variance, near.degrees, near.adjusted) == pytest.approx((0.045, 1, False))
-    assert (far.between, far.variance, far.degrees) == pytest.approx((0.585, 0.657, 3.503616), abs=5e-7)
+    assert (far.between, far.variance, far.degrees) == pytest.approx(
+        (0.585, 0.657, 3.503616), abs=5e-7
+    )
 
 
 def test_a_negative_variance_is_replaced():
@@ -42,7 +47,9 @@ def test_a_negative_variance_is_replaced():
 def test_copies_of_plain_trees_and_proper_ones():
     given = {"n": 200, "n_synthetic": 400}
     assert sf.combine([1.0] * 5, [0.0025] * 5, **given).variance == pytest.approx(0.0055)
-    assert sf.combine([1.0] * 5, [0.0025] * 5, case="proper", **given).variance == pytest.approx(0.0065)
+    assert sf.combine([1.0] * 5, [0.0025] * 5, case="proper", **given).variance == pytest.approx(
+        0.0065
+    )
     one = sf.combine([3.0], [0.5])
     assert (one.variance, one.degrees) == (1.0, math.inf)
     low, high = one.interval(0.9)
@@ -55,7 +62,8 @@ def test_equal_estimates_have_no_degrees_to_count():
 
 
 def test_the_plain_variance_comes_true():
-    # Mean of a normal, n = 200, m = 5 copies of 200 drawn from the fitted normal: true variance .006; 4000 runs know it to 2.2 %.
+    # Mean of a normal, n = 200, m = 5 copies of 200 drawn from the fitted normal: true variance
+    # .006; 4000 runs know it to 2.2 %.
     draw = np.random.default_rng(7)
     estimates, variances = [], []
     for _ in range(4000):
@@ -71,10 +79,17 @@ def test_the_plain_variance_comes_true():
 @pytest.mark.parametrize(
     ("estimates", "variances", "given"),
     [
-        ([], [], {}), ([1.0], [1.0, 2.0], {}), ([1.0], [-1.0], {}), ([math.nan], [1.0], {}), ([1.0], [1.0], {"case": "fully"}),
-        ([1.0], [1.0], {"case": "partly"}), ([1.0], [1.0], {"case": "other"}), ([1.0], [1.0], {"n": 5}), ([1.0], [1.0], {"n": 0, "n_synthetic": 5}),
+        ([], [], {}),
+        ([1.0], [1.0, 2.0], {}),
+        ([1.0], [-1.0], {}),
+        ([math.nan], [1.0], {}),
+        ([1.0], [1.0], {"case": "fully"}),
+        ([1.0], [1.0], {"case": "partly"}),
+        ([1.0], [1.0], {"case": "other"}),
+        ([1.0], [1.0], {"n": 5}),
+        ([1.0], [1.0], {"n": 0, "n_synthetic": 5}),
     ],
-)  # fmt: skip
+)
 def test_what_makes_no_sense_is_refused(estimates, variances, given):
     with pytest.raises(ParameterError, match="combine"):
         sf.combine(estimates, variances, **given)

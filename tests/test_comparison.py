@@ -15,7 +15,14 @@ from sfumato import examples
 from sfumato.core.pair import TablePair, levels_of
 from sfumato.core.step import Goal
 from sfumato.errors import OutputError, ParameterError, RecipeError
-from sfumato.guidance.comparison import DONE, CandidateOutcome, Comparison, candidates_from, expanded, on_one_map
+from sfumato.guidance.comparison import (
+    DONE,
+    CandidateOutcome,
+    Comparison,
+    candidates_from,
+    expanded,
+    on_one_map,
+)
 from sfumato.methods.utility.information_loss import Loss
 from sfumato.release.report.risk_utility import axis_told, front_told, risk_told
 from tests.random_tables import tables
@@ -25,7 +32,10 @@ columns:
   sex: {role: quasi, hierarchy: {suppress: {}}}
   illness: {role: quasi, hierarchy: {suppress: {}}}
 """
-GRID = COLUMNS + "meet:\n  - k_anonymity: {k: {vary: [1, 2, 4]}}\nsteps:\n  - global_recoding: {budget: 0}\n"
+GRID = (
+    COLUMNS
+    + "meet:\n  - k_anonymity: {k: {vary: [1, 2, 4]}}\nsteps:\n  - global_recoding: {budget: 0}\n"
+)
 SWAP = COLUMNS + "steps:\n  - pram: {columns: [illness], retain: 0.5}\n"
 IMPOSSIBLE = COLUMNS + "meet:\n  - k_anonymity: {k: 50}\nsteps:\n  - global_recoding: {budget: 0}\n"
 
@@ -81,9 +91,16 @@ def test_the_usual_axis_is_one_that_all_candidates_have(files):
     assert recoding.utility == "loss"
     losses = [o.utilities["loss"] for o in recoding.outcomes]
     assert losses == sorted(losses), "a larger k never looks better"
-    mixed = sf.compare(table, [files / "grid.yaml", files / "swap.yaml", files / "impossible.yaml"], seed=1, workers=1)
+    mixed = sf.compare(
+        table,
+        [files / "grid.yaml", files / "swap.yaml", files / "impossible.yaml"],
+        seed=1,
+        workers=1,
+    )
     assert mixed.utility == "squared_error"
-    assert "no other one has less linkage and less loss (LM) at once" in front_told(recoding.to_dict())
+    assert "no other one has less linkage and less loss (LM) at once" in front_told(
+        recoding.to_dict()
+    )
     assert "never looks better in it" in axis_told(recoding.to_dict())
     assert "a coarser release can look better in it" in axis_told(mixed.to_dict())
 
@@ -97,9 +114,18 @@ def test_the_notebook_shows_verdict_map_and_candidates(files):
 
 def test_generalization_and_masking_on_one_map(files):
     found = sf.compare(
-        examples.illnesses(), [files / "grid.yaml", files / "swap.yaml", files / "impossible.yaml"], seed=1, workers=1
+        examples.illnesses(),
+        [files / "grid.yaml", files / "swap.yaml", files / "impossible.yaml"],
+        seed=1,
+        workers=1,
     )
-    assert [o.name for o in found.outcomes] == ["grid k=1", "grid k=2", "grid k=4", "swap", "impossible"]
+    assert [o.name for o in found.outcomes] == [
+        "grid k=1",
+        "grid k=2",
+        "grid k=4",
+        "swap",
+        "impossible",
+    ]
     assert [o.holds for o in found.outcomes] == [True, True, True, True, False]
     assert found.outcomes[-1].reason and not found.outcomes[-1].made
     one, _, four = found.outcomes[:3]
@@ -115,7 +141,10 @@ def test_generalization_and_masking_on_one_map(files):
 def test_workers_give_the_same(files):
     table = examples.illnesses()
     runs = [sf.compare(table, [files / "grid.yaml"], seed=1, workers=workers) for workers in (1, 2)]
-    plain = [[{k: v for k, v in o.items() if k != "seconds"} for o in r.to_dict()["candidates"]] for r in runs]
+    plain = [
+        [{k: v for k, v in o.items() if k != "seconds"} for o in r.to_dict()["candidates"]]
+        for r in runs
+    ]
     assert plain[0] == plain[1]
 
 
@@ -139,7 +168,9 @@ def test_what_is_written(files, tmp_path):
     folder = found.write(tmp_path / "out")
     names = {f.name for f in folder.iterdir()}
     assert names == {"comparison.json", "comparison.csv", "comparison.html", "map.svg", "map.png"}
-    assert json.loads((folder / "comparison.json").read_text())["front"] == [o.name for o in found.front]
+    assert json.loads((folder / "comparison.json").read_text())["front"] == [
+        o.name for o in found.front
+    ]
     page = (folder / "comparison.html").read_text()
     assert "grid k=2" in page and "http" not in page.replace("http-equiv", "")
     with pytest.raises(OutputError, match="already holds"):
@@ -148,12 +179,19 @@ def test_what_is_written(files, tmp_path):
 
 
 def outcome(name, risk, loss, higher=()):
-    return CandidateOutcome(name, True, "", 1, 0, (), {"r": risk}, {"u": loss}, higher, {"steps": []}, 0.0)
+    return CandidateOutcome(
+        name, True, "", 1, 0, (), {"r": risk}, {"u": loss}, higher, {"steps": []}, 0.0
+    )
 
 
-@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=10), st.booleans())
+@given(
+    st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=10),
+    st.booleans(),
+)
 def test_the_front_against_its_definition(places, higher):
-    outcomes = tuple(outcome(str(i), r, u, ("u",) if higher else ()) for i, (r, u) in enumerate(places))
+    outcomes = tuple(
+        outcome(str(i), r, u, ("u",) if higher else ()) for i, (r, u) in enumerate(places)
+    )
     front = Comparison("x", outcomes, "r", "u").front
     sign = -1 if higher else 1
 
@@ -173,7 +211,11 @@ def test_axes_must_have_been_measured():
 
 @pytest.mark.parametrize(
     ("vary", "told"),
-    [("=3", "varies nothing"), ("k_anonymity.k", "varies nothing"), ("mondrian.k=3", "no model or step 'mondrian'")],
+    [
+        ("=3", "varies nothing"),
+        ("k_anonymity.k", "varies nothing"),
+        ("mondrian.k=3", "no model or step 'mondrian'"),
+    ],
 )
 def test_wrong_variations(files, vary, told):
     with pytest.raises(ParameterError, match=told):
@@ -182,14 +224,20 @@ def test_wrong_variations(files, vary, told):
 
 def test_a_field_that_only_one_has_needs_no_owner(files):
     found = candidates_from([files / "impossible.yaml"], ["k=2,3", "budget=0,0.5"])
-    assert found == candidates_from([files / "impossible.yaml"], ["k_anonymity.k=2,3", "global_recoding.budget=0,0.5"])
-    with pytest.raises(ParameterError, match=r"no model or step of impossible.yaml has a field 'retain'"):
+    assert found == candidates_from(
+        [files / "impossible.yaml"], ["k_anonymity.k=2,3", "global_recoding.budget=0,0.5"]
+    )
+    with pytest.raises(
+        ParameterError, match=r"no model or step of impossible.yaml has a field 'retain'"
+    ):
         candidates_from([files / "impossible.yaml"], ["retain=0.5"])
 
 
 def test_a_field_that_several_have_asks_for_the_owner(files):
     text = (
-        COLUMNS + "meet: [{k_anonymity: {k: 2}}, {p_sensitive: {sensitive: illness, p: 2, k: 2}}]\nsteps: [mondrian]\n"
+        COLUMNS
+        + "meet: [{k_anonymity: {k: 2}}, {p_sensitive: {sensitive: illness, p: 2, k: 2}}]\nsteps:"
+        " [mondrian]\n"
     )
     (files / "both.yaml").write_text(text)
     with pytest.raises(ParameterError, match=r"write k_anonymity\.k or p_sensitive\.k"):
@@ -197,8 +245,12 @@ def test_a_field_that_several_have_asks_for_the_owner(files):
 
 
 def test_variations_from_outside(files):
-    found = candidates_from([files / "impossible.yaml"], ["k_anonymity.k=2,3", "global_recoding.budget=0,0.5"])
-    assert [c.name for c in found] == [f"impossible k={k}, budget={b}" for k, b in ((2, 0), (2, 0.5), (3, 0), (3, 0.5))]
+    found = candidates_from(
+        [files / "impossible.yaml"], ["k_anonymity.k=2,3", "global_recoding.budget=0,0.5"]
+    )
+    assert [c.name for c in found] == [
+        f"impossible k={k}, budget={b}" for k, b in ((2, 0), (2, 0.5), (3, 0), (3, 0.5))
+    ]
     assert [c.recipe.meet[0].k for c in found] == [2, 2, 3, 3]
 
 
@@ -208,19 +260,35 @@ def test_bad_grids(files):
         candidates_from([files / "bad.yaml"])
     with pytest.raises(ParameterError, match="nothing to compare"):
         sf.compare(examples.illnesses(), {})
-    (files / "many.yaml").write_text(COLUMNS + f"meet:\n  - k_anonymity: {{k: {{vary: {list(range(1, 700))}}}}}\n")
+    (files / "many.yaml").write_text(
+        COLUMNS + f"meet:\n  - k_anonymity: {{k: {{vary: {list(range(1, 700))}}}}}\n"
+    )
     with pytest.raises(ParameterError, match="more than 500"):
         candidates_from([files / "many.yaml"])
 
 
 def measured_on(name, risks, *, drawn=False, intervals=None):
     return CandidateOutcome(
-        name, True, "", 1, 0, (), risks, {"loss": 0.1}, (), {"steps": []}, 0.0, intervals or {}, drawn
+        name,
+        True,
+        "",
+        1,
+        0,
+        (),
+        risks,
+        {"loss": 0.1},
+        (),
+        {"steps": []},
+        0.0,
+        intervals or {},
+        drawn,
     )
 
 
 def test_the_risk_of_the_map_is_one_that_asks_the_same_of_all():
-    """Singling out starts from a row, which is somebody's or nobody's: it is taken where nothing else was measured on all."""
+    """Singling out starts from a row, which is somebody's or nobody's: it is taken where nothing
+    else was measured on all.
+    """
     every = {"singling_out": 0.1, "inference": 0.2, "membership": 0.3, "linkability": 0.4}
     recoded = measured_on("recoded", every | {"linkage": 0.5})
     for expected in ("linkability", "membership", "inference", "singling_out"):
@@ -237,9 +305,18 @@ def test_the_risk_of_the_map_is_one_that_asks_the_same_of_all():
 def test_risks_of_a_sample_are_told_with_their_interval(tmp_path):
     sampled = measured_on("k=5", {"linkage": 0.25}, intervals={"linkage": (0.125, 0.5)})
     found = on_one_map("t", [sampled, measured_on("k=6", {"linkage": 0.2})])
-    assert re.search(r"k=5 +25 % +12.5 % to 50 %", str(found)) and re.search(r"k=6 +20 % +–", str(found))
+    assert re.search(r"k=5 +25 % +12.5 % to 50 %", str(found)) and re.search(
+        r"k=6 +20 % +–", str(found)
+    )
     assert found.to_frame()["risk_high"].to_list() == [0.5, None]
     assert "overlap are not told apart" in risk_told(found.to_dict())
     page = (found.write(tmp_path / "out") / "comparison.html").read_text()
-    assert "12.5 % to 50 %" in page and "Thin upright lines" in page and "overlap are not told apart" in page
-    assert CandidateOutcome.from_dict(json.loads(json.dumps(found.to_dict()["candidates"][0]))) == sampled
+    assert (
+        "12.5 % to 50 %" in page
+        and "Thin upright lines" in page
+        and "overlap are not told apart" in page
+    )
+    assert (
+        CandidateOutcome.from_dict(json.loads(json.dumps(found.to_dict()["candidates"][0])))
+        == sampled
+    )

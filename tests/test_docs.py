@@ -3,12 +3,13 @@
 Per file, in one namespace and one empty folder, from top to bottom:
 
 - a ``python`` block is executed; with ``>>>`` prompts its output is compared as well;
-- a ``console`` block that calls ``sfumato`` is run line by line; each ``$`` command must exit with 0, or with N if
-  it ends in ``# exit N``; the lines between are what a reader sees and are not compared; the table that ``sfumato demo
-  --table`` writes is made shorter;
+- a ``console`` block that calls ``sfumato`` is run line by line; each ``$`` command must exit with
+  0, or with N if it ends in ``# exit N``; the lines between are what a reader sees and are not
+  compared; the table that ``sfumato demo --table`` writes is made shorter;
 - an HTML comment that starts with ``setup`` holds Python that a reader need not see.
 
-``<!-- not executed: reason -->`` before a block leaves it out. Blocks of other languages are left alone.
+``<!-- not executed: reason -->`` before a block leaves it out. Blocks of other languages are left
+alone.
 """
 
 from __future__ import annotations
@@ -33,16 +34,22 @@ import pytest
 from sfumato.interfaces.cli import main
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = [ROOT / "README.md", *sorted(p for p in (ROOT / "docs").rglob("*.md") if "_build" not in p.parts)]
+PAGES = [
+    ROOT / "README.md",
+    *sorted(p for p in (ROOT / "docs").rglob("*.md") if "_build" not in p.parts),
+]
 
-# What a console block may call besides sfumato: enough to show files, nothing that installs or deletes.
+# What a console block may call besides sfumato: enough to show files, nothing that installs or
+# deletes.
 COMMANDS = {"sfumato", "cat", "cd", "cp", "echo", "head", "ls", "mkdir", "printf"}
 CALLS_SFUMATO = re.compile(r"(^|\|\s*)sfumato\b")
 # What only a shell understands: pipes, files, patterns of names, and other programs.
 SHELL = re.compile(r"^(?!sfumato )|[|<>;&*?$~`]")
 TABLE = re.compile(r"sfumato demo --table (\S+\.csv)$")
 ROWS = 800
-"""Of the 3,000 rows that ``sfumato demo --table`` writes, so many are left for the commands that follow."""
+"""Of the 3,000 rows that ``sfumato demo --table`` writes, so many are left for the commands that
+follow.
+"""
 EXIT = re.compile(r"#\s*exit (\d+)\s*$")
 FENCE = re.compile(r"^(?P<indent> *)(?P<marks>`{3,}|~{3,})\s*(?P<language>[^\s`]*)[^`]*$")
 SKIP = re.compile(r"<!--\s*not executed\b:?\s*(?P<reason>.*?)\s*-->")
@@ -52,7 +59,9 @@ FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 @dataclasses.dataclass(frozen=True)
 class Block:
-    """A fenced block or a hidden setup: where its text starts, and why it is not executed if it is not."""
+    """A fenced block or a hidden setup: where its text starts, and why it is not executed if it is
+    not.
+    """
 
     language: str
     text: str
@@ -62,30 +71,42 @@ class Block:
     @property
     def runs(self) -> bool:
         """Whether this block is of a kind that is executed."""
-        shell = self.language == "console" and any(CALLS_SFUMATO.search(command) for command in commands(self.text))
+        shell = self.language == "console" and any(
+            CALLS_SFUMATO.search(command) for command in commands(self.text)
+        )
         return shell or self.language in ("python", "setup")
 
 
 def blocks(page: str) -> list[Block]:
-    """The fenced blocks and hidden setups of a page, in order. A fence that is never closed is an error."""
+    """The fenced blocks and hidden setups of a page, in order. A fence that is never closed is an
+    error.
+    """
     lines = iter(enumerate(page.splitlines(), start=1))
     found: list[Block] = []
     reason: str | None = None
     for number, line in lines:
         if skip := SKIP.match(line.strip()):
             if reason is not None or not skip["reason"]:
-                raise ValueError(f"line {number}: say '<!-- not executed: reason -->' right before the block")
+                raise ValueError(
+                    f"line {number}: say '<!-- not executed: reason -->' right before the block"
+                )
             reason = skip["reason"]
         elif SETUP.match(line.strip()):
-            found.append(Block("setup", until(lines, lambda text: text.strip() == "-->", number), number + 1))
+            found.append(
+                Block("setup", until(lines, lambda text: text.strip() == "-->", number), number + 1)
+            )
         elif fence := FENCE.match(line):
             inside = until(lines, closing(fence["marks"]), number)
             indent = len(fence["indent"])
-            text = "\n".join(text[min(indent, len(text) - len(text.lstrip(" "))) :] for text in inside.split("\n"))
+            text = "\n".join(
+                text[min(indent, len(text) - len(text.lstrip(" "))) :]
+                for text in inside.split("\n")
+            )
             found.append(Block(fence["language"], text, number + 1, reason))
             if reason is not None and fence["language"] not in ("python", "console"):
                 raise ValueError(
-                    f"line {number}: this block would not be executed anyway; remove the comment before it"
+                    f"line {number}: this block would not be executed anyway; remove the comment"
+                    " before it"
                 )
             reason = None
         elif reason is not None and line.strip():
@@ -107,13 +128,17 @@ def until(lines: Any, ends: Any, opened: int) -> str:
 
 def closing(marks: str) -> Any:
     """Whether a line closes a fence that was opened with these marks."""
-    return lambda line: re.fullmatch(rf" *{re.escape(marks[0])}{{{len(marks)},}}\s*", line) is not None
+    return lambda line: (
+        re.fullmatch(rf" *{re.escape(marks[0])}{{{len(marks)},}}\s*", line) is not None
+    )
 
 
 def commands(text: str) -> list[str]:
     """The commands after ``$`` prompts, continued lines joined."""
     joined = re.sub(r"\\\n\s*(>\s)?", " ", text)
-    return [line.lstrip()[2:].strip() for line in joined.splitlines() if line.lstrip().startswith("$ ")]
+    return [
+        line.lstrip()[2:].strip() for line in joined.splitlines() if line.lstrip().startswith("$ ")
+    ]
 
 
 def run_python(block: Block, namespace: dict[str, Any], page: str) -> None:
@@ -128,9 +153,15 @@ def run_python(block: Block, namespace: dict[str, Any], page: str) -> None:
 
 def run_prompts(block: Block, namespace: dict[str, Any], page: str) -> None:
     """Compare the output of each ``>>>`` line."""
-    test = doctest.DocTestParser().get_doctest(block.text + "\n", namespace, page, page, block.line - 1)
+    test = doctest.DocTestParser().get_doctest(
+        block.text + "\n", namespace, page, page, block.line - 1
+    )
     said: list[str] = []
-    failed = doctest.DocTestRunner(optionflags=FLAGS).run(test, out=said.append, clear_globs=False).failed
+    failed = (
+        doctest.DocTestRunner(optionflags=FLAGS)
+        .run(test, out=said.append, clear_globs=False)
+        .failed
+    )
     namespace.update(test.globs)
     assert not failed, "".join(said)
 
@@ -138,7 +169,9 @@ def run_prompts(block: Block, namespace: dict[str, Any], page: str) -> None:
 def run_console(block: Block, page: str) -> None:
     """Run the commands of a block in the current folder and compare their exit codes."""
     for command in commands(block.text):
-        assert command.split()[0] in COMMANDS, f"{page}:{block.line}: `{command}` cannot be checked in this block"
+        assert command.split()[0] in COMMANDS, (
+            f"{page}:{block.line}: `{command}` cannot be checked in this block"
+        )
         wanted = int(found[1]) if (found := EXIT.search(command)) else 0
         code, said = run_shell(command) if SHELL.search(command) else run_here(command)
         assert code == wanted, f"{page}:{block.line}: $ {command}\nexit {code}\n{said}"
@@ -147,18 +180,27 @@ def run_console(block: Block, page: str) -> None:
 
 
 def shorten(table: Path) -> None:
-    """Leave the first rows of the table to try things on: the commands of a page do the same with them, sooner."""
+    """Leave the first rows of the table to try things on: the commands of a page do the same with
+    them, sooner.
+    """
     lines = table.read_text(encoding="utf-8").splitlines(keepends=True)
     table.write_text("".join(lines[: ROWS + 1]), encoding="utf-8")
 
 
 def run_shell(command: str) -> tuple[int, str]:
-    """Run a command that a shell must read, as a reader would: its exit code and what it complained of."""
+    """Run a command that a shell must read, as a reader would: its exit code and what it complained
+    of.
+    """
     bash = shutil.which("bash")
     if bash is None:
         pytest.skip("console blocks need bash")
     folder = str(Path(sys.executable).parent)
-    environment = {**os.environ, "PATH": folder + os.pathsep + os.environ["PATH"], "NO_COLOR": "1", "COLUMNS": "120"}
+    environment = {
+        **os.environ,
+        "PATH": folder + os.pathsep + os.environ["PATH"],
+        "NO_COLOR": "1",
+        "COLUMNS": "120",
+    }
     done = subprocess.run(
         [bash, "-o", "pipefail", "-c", command],
         env=environment,
@@ -172,7 +214,9 @@ def run_shell(command: str) -> tuple[int, str]:
 
 
 def run_here(command: str) -> tuple[int, str]:
-    """Run a plain call of sfumato in this process, which has long imported what a new one would: the same, with nothing to read."""
+    """Run a plain call of sfumato in this process, which has long imported what a new one would:
+    the same, with nothing to read.
+    """
     said = io.StringIO()
     with pytest.MonkeyPatch.context() as patched, open(os.devnull, encoding="utf-8") as nothing:
         patched.setenv("NO_COLOR", "1")
@@ -185,7 +229,9 @@ def run_here(command: str) -> tuple[int, str]:
             with contextlib.redirect_stderr(said):
                 main()
         except SystemExit as stop:
-            return stop.code if isinstance(stop.code, int) else int(stop.code is not None), said.getvalue()
+            return (
+                stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+            ), said.getvalue()
     return 0, said.getvalue()
 
 
@@ -209,7 +255,9 @@ def test_page_runs_as_printed(path, tmp_path, monkeypatch):
 
 
 def table_of_commands(text: str) -> list[str]:
-    """The commands of the table of a page whose heading is ``type``, from top to bottom; all but the workbench, which serves until it is ended."""
+    """The commands of the table of a page whose heading is ``type``, from top to bottom; all but
+    the workbench, which serves until it is ended.
+    """
     rows = text.split("| you want to … | type |", 1)[1].split("\n\n", 1)[0].splitlines()[2:]
     listed = [command for row in rows for command in re.findall(r"`([^`]+)`", row.split("|")[2])]
     return [command for command in listed if not command.startswith("sfumato serve ")]
@@ -225,7 +273,11 @@ def test_the_table_of_commands_works_from_top_to_bottom_in_an_empty_folder(tmp_p
 
 
 def test_readme_has_examples_that_run():
-    running = {b.language for b in blocks((ROOT / "README.md").read_text(encoding="utf-8")) if b.runs and not b.skipped}
+    running = {
+        b.language
+        for b in blocks((ROOT / "README.md").read_text(encoding="utf-8"))
+        if b.runs and not b.skipped
+    }
     assert {"python", "console"} <= running
 
 
@@ -264,7 +316,12 @@ not: [python
 
 @pytest.mark.parametrize(
     "text",
-    ["```python\n1 / 0\n```", "```python\n>>> 1 + 1\n3\n```", "~~~python\nundefined\n~~~", "````python\n1 / 0\n````"],
+    [
+        "```python\n1 / 0\n```",
+        "```python\n>>> 1 + 1\n3\n```",
+        "~~~python\nundefined\n~~~",
+        "````python\n1 / 0\n````",
+    ],
 )
 def test_a_wrong_block_fails(text):
     with pytest.raises((AssertionError, ZeroDivisionError, NameError)):
@@ -352,7 +409,9 @@ def test_compares_exit_codes(command, exit_code, passes, tmp_path, monkeypatch):
         ("sfumato no-such-command", 2, False),
     ],
 )
-def test_compares_exit_codes_of_calls_in_this_process(command, exit_code, passes, tmp_path, monkeypatch):
+def test_compares_exit_codes_of_calls_in_this_process(
+    command, exit_code, passes, tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     is_judged_by(command, exit_code, passes)
 

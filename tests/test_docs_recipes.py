@@ -19,8 +19,14 @@ PAGES = {str(path.relative_to(HERE.parent)): path for path in DOCS["PAGES"]}
 
 def documents(text: str) -> list[tuple[int, dict]]:
     """The YAML blocks of a page that are a recipe or a part of one, each with its line."""
-    found = [(b.line, read_yaml(b.text, "block")) for b in DOCS["blocks"](text) if b.language == "yaml"]
-    return [(n, plain) for n, plain in found if isinstance(plain, dict) and set(plain) <= set(recipes.SECTIONS)]
+    found = [
+        (b.line, read_yaml(b.text, "block")) for b in DOCS["blocks"](text) if b.language == "yaml"
+    ]
+    return [
+        (n, plain)
+        for n, plain in found
+        if isinstance(plain, dict) and set(plain) <= set(recipes.SECTIONS)
+    ]
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -35,6 +41,8 @@ def test_there_are_recipes_to_read():
 
 
 def test_a_wrong_recipe_is_noticed():
-    (_, plain), *_ = documents("```yaml\nsteps:\n  - add_noise: {columns: [cost], alfa: 0.1}\n```\n")
+    (_, plain), *_ = documents(
+        "```yaml\nsteps:\n  - add_noise: {columns: [cost], alfa: 0.1}\n```\n"
+    )
     with pytest.raises(RecipeError, match="alfa"):
         recipes.from_dict(plain)

@@ -23,8 +23,9 @@ def found():
 def test_every_metric_without_parameters_is_measured_or_has_a_reason(found):
     names = [metric.name for metric in default_metrics()]
     assert [*(m.name for m in found.measures), *found.skipped] == [
-        *(n for n in names if n not in found.skipped), *(n for n in names if n in found.skipped)
-    ]  # fmt: skip
+        *(n for n in names if n not in found.skipped),
+        *(n for n in names if n in found.skipped),
+    ]
     assert "c_avg" not in names
     assert found.skipped["correlations"] == "two columns of numbers are needed"
 
@@ -54,9 +55,16 @@ def test_no_data_value_is_shown(found):
 def test_what_may_be_given():
     before, after = sf.examples.patients(), sf.examples.patients(release="multi")
     by_tables = sf.evaluate(before, after, ["loss"])
-    assert sf.evaluate(TablePair.of(before, after), metrics=[sf.Loss()]).to_dict() == by_tables.to_dict()
-    release = sf.anonymize(sf.examples.hospital(), [sf.KAnonymity(3)], [sf.GlobalRecoding()], seed=1)
-    assert sf.evaluate(release, metrics=["loss"]).measures[0].value == pytest.approx(release.scores["loss"])
+    assert (
+        sf.evaluate(TablePair.of(before, after), metrics=[sf.Loss()]).to_dict()
+        == by_tables.to_dict()
+    )
+    release = sf.anonymize(
+        sf.examples.hospital(), [sf.KAnonymity(3)], [sf.GlobalRecoding()], seed=1
+    )
+    assert sf.evaluate(release, metrics=["loss"]).measures[0].value == pytest.approx(
+        release.scores["loss"]
+    )
     assert sf.evaluate(before, after, [{"c_avg": {"k": 2}}]).measures[0].raw == 1.0
     assert sf.evaluate(before, after, []).measures == ()
     for wrong in ((before,), (release, after), (TablePair.of(before, after), after)):
@@ -64,7 +72,9 @@ def test_what_may_be_given():
             sf.evaluate(*wrong)
     with pytest.raises(sf.errors.UnreadableInput, match="there is no such file"):
         sf.evaluate("patients", after)
-    with pytest.raises(sf.errors.RecipeError, match=r"'los' is not a known utility metric\. Did you mean 'loss'"):
+    with pytest.raises(
+        sf.errors.RecipeError, match=r"'los' is not a known utility metric\. Did you mean 'loss'"
+    ):
         sf.evaluate(before, after, ["los"])
     with pytest.raises(sf.errors.SchemaError, match="no column 'zipcode'"):
         sf.evaluate(before, after, [sf.Loss(["zipcode"])])
@@ -73,7 +83,11 @@ def test_what_may_be_given():
 def test_tables_that_do_not_belong_together():
     people = sf.examples.patients()
     with pytest.raises(sf.errors.SchemaError, match="no column in common"):
-        sf.evaluate(people, sf.examples.illnesses().take(np.array([0, 1, 2, 3, 0, 1])).drop(["sex"]), align="order")
+        sf.evaluate(
+            people,
+            sf.examples.illnesses().take(np.array([0, 1, 2, 3, 0, 1])).drop(["sex"]),
+            align="order",
+        )
     other = sf.read(people.to_polars()[:3]).with_schema(people.schema)
     with pytest.raises(sf.errors.ParameterError, match="does not say which rows"):
         sf.evaluate(people, other)
@@ -100,9 +114,19 @@ def test_other_columns():
 def test_a_figure_and_the_words_beside_it_tell_of_the_same():
     """The value is a share of the worst; figures in a metric's own unit stand in its words."""
     table = pl.DataFrame({"age": [20 + i % 37 for i in range(200)], "sex": ["f", "m"] * 100})
-    release = sf.anonymize(table, sf.KAnonymity(5), sf.Mondrian(), roles={"quasi": ["age", "sex"]}, seed=1)
-    found = {m.name: m for m in release.evaluate(["average_class_size", "query_workload", "discernibility"]).measures}
+    release = sf.anonymize(
+        table, sf.KAnonymity(5), sf.Mondrian(), roles={"quasi": ["age", "sex"]}, seed=1
+    )
+    found = {
+        m.name: m
+        for m in release.evaluate(
+            ["average_class_size", "query_workload", "discernibility"]
+        ).measures
+    }
     size, queries = found["average_class_size"], found["query_workload"]
-    assert size.meaning.startswith(f"{size.raw:,.4g} records share") and "share of all records" in size.meaning
+    assert (
+        size.meaning.startswith(f"{size.raw:,.4g} records share")
+        and "share of all records" in size.meaning
+    )
     assert f"relative error of {queries.raw:.3g}, 90 %" in queries.meaning
     assert f"{found['discernibility'].raw:,.0f}" in found["discernibility"].meaning

@@ -1,4 +1,6 @@
-"""Frames as they come: raw, with roles beside them, ordered categories, an index, and the types of their columns."""
+"""Frames as they come: raw, with roles beside them, ordered categories, an index, and the types of
+their columns.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ def test_verbs_take_a_frame_with_roles_and_one_promise_step_or_metric(kind):
     assert sf.assess(frame, sf.KAnonymity(5), roles=ROLES).smallest_class == 10
     assert sf.judge(frame, "k_anonymity", roles=ROLES)[0].attained == 10
     assert sf.profile(frame).rows == 20
-    release = sf.anonymize(frame, meet=sf.KAnonymity(5), steps=sf.GlobalRecoding(), roles=ROLES, seed=1)
+    release = sf.anonymize(
+        frame, meet=sf.KAnonymity(5), steps=sf.GlobalRecoding(), roles=ROLES, seed=1
+    )
     assert type(release.released.to_native()) is type(frame)
     assert [m.name for m in sf.evaluate(release, metrics="loss").measures] == ["loss"]
     assert [m.name for m in sf.evaluate(frame, frame, "loss", roles=ROLES).measures] == ["loss"]
@@ -70,16 +74,21 @@ def test_a_file_that_was_cut_otherwise_than_the_recipe_says_is_refused(tmp_path)
     intake = sf.read(tmp_path / "t.csv", header=False).source.intake
     with pytest.raises(ParameterError, match=r"with another header than it was read with.*recipe="):
         sf.run(
-            sf.read(tmp_path / "t.csv"), sf.Recipe(schema, (sf.KAnonymity(1),), (sf.GlobalRecoding(),), intake=intake)
+            sf.read(tmp_path / "t.csv"),
+            sf.Recipe(schema, (sf.KAnonymity(1),), (sf.GlobalRecoding(),), intake=intake),
         )
 
 
 def stages(*, ordered: bool) -> pd.DataFrame:
     levels = ["low", "mid", "high"]
-    return pd.DataFrame({"stage": pd.Categorical(["low", "high", "mid"] * 4, categories=levels, ordered=ordered)})
+    return pd.DataFrame(
+        {"stage": pd.Categorical(["low", "high", "mid"] * 4, categories=levels, ordered=ordered)}
+    )
 
 
-@pytest.mark.parametrize("make", [lambda frame: frame, pa.Table.from_pandas], ids=["pandas", "arrow"])
+@pytest.mark.parametrize(
+    "make", [lambda frame: frame, pa.Table.from_pandas], ids=["pandas", "arrow"]
+)
 def test_ordered_categories_are_ordinal_with_their_order(make):
     known = sf.read(make(stages(ordered=True))).with_roles(quasi="stage").schema["stage"]
     assert (known.kind, known.order) == (Kind.ORDINAL, ("low", "mid", "high"))
@@ -137,7 +146,11 @@ def types(frame) -> list[str]:
 def test_noise_keeps_the_types_it_can(kind):
     frame = typed(kind)
     roles = {"quasi": ["n"], "plain": ["u", "f", "d"]}
-    options = {"roles": roles, "seed": 1, "accept": {"d": {"implies": "n", "because": "both count up"}}}
+    options = {
+        "roles": roles,
+        "seed": 1,
+        "accept": {"d": {"implies": "n", "because": "both count up"}},
+    }
     whole = sf.AddNoise(["n", "f"], alpha=0.1, keep_integers=True)
     released = sf.anonymize(frame, sf.KAnonymity(1), whole, **options).released.to_native()
     assert types(released) == types(frame)
@@ -150,14 +163,20 @@ def test_noise_keeps_the_types_it_can(kind):
 def test_mondrian_keeps_the_types_of_columns_it_releases_as_they_were(kind):
     frame = typed(kind)
     roles = {"quasi": ["n", "d"], "plain": ["u", "f"]}
-    released = sf.anonymize(frame, sf.KAnonymity(1), sf.Mondrian(), roles=roles, seed=1).released.to_native()
+    released = sf.anonymize(
+        frame, sf.KAnonymity(1), sf.Mondrian(), roles=roles, seed=1
+    ).released.to_native()
     assert types(released) == types(frame)
 
 
 def test_mondrian_keeps_the_type_where_only_rows_went():
-    table = pl.DataFrame({"n": pl.Series([30] * 6 + [31] * 6 + [77], dtype=pl.Int16), "m": ["x"] * 13})
+    table = pl.DataFrame(
+        {"n": pl.Series([30] * 6 + [31] * 6 + [77], dtype=pl.Int16), "m": ["x"] * 13}
+    )
     step = sf.Mondrian(budget=0.2)
-    release = sf.anonymize(table, sf.KAnonymity(5), step, roles={"quasi": ["n"], "plain": "m"}, seed=1)
+    release = sf.anonymize(
+        table, sf.KAnonymity(5), step, roles={"quasi": ["n"], "plain": "m"}, seed=1
+    )
     assert release.released.column("n").dtype == pl.Int16
     assert sorted(release.released.column("n").to_list()) == [30] * 6 + [31] * 6
 

@@ -1,4 +1,6 @@
-"""Random tables and random recipes: a release that keeps its promise, or one of our errors. Nothing else."""
+"""Random tables and random recipes: a release that keeps its promise, or one of our errors. Nothing
+else.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,17 @@ HIERARCHIES = st.sampled_from(
     ]
 )
 ROLES = st.sampled_from(
-    ["quasi", "quasi", "quasi", "sensitive", "plain", "direct", "unit", "stratum", ["quasi", "sensitive"]]
+    [
+        "quasi",
+        "quasi",
+        "quasi",
+        "sensitive",
+        "plain",
+        "direct",
+        "unit",
+        "stratum",
+        ["quasi", "sensitive"],
+    ]
 )
 
 
@@ -42,7 +54,9 @@ def tables(draw):
     for name in names:
         cells = draw(st.lists(CELLS, min_size=rows, max_size=rows))
         whole = all(c is None or isinstance(c, int) for c in cells)
-        columns[name] = pl.Series(name, cells if whole else [None if c is None else str(c) for c in cells])
+        columns[name] = pl.Series(
+            name, cells if whole else [None if c is None else str(c) for c in cells]
+        )
     return pl.DataFrame(columns)
 
 
@@ -84,7 +98,9 @@ def test_run_releases_what_holds_or_refuses_politely(data):
         assert refusal.exit_code in (1, 2, 4) and str(refusal)
     else:
         assert release.holds
-        assert all(verdict.holds for verdict in sf.check(sf.read(release.data), recipes.from_dict(plan)))
+        assert all(
+            verdict.holds for verdict in sf.check(sf.read(release.data), recipes.from_dict(plan))
+        )
     assert table.equals(before, null_equal=True)
 
 

@@ -1,4 +1,6 @@
-"""The gallery: every page calls one thing its picture, and every picture is there, shown and small."""
+"""The gallery: every page calls one thing its picture, and every picture is there, shown and
+small.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +18,27 @@ INDEX = (TOOL["HERE"] / "index.md").read_text(encoding="utf-8")
 
 def test_the_tool_makes_the_pictures_that_are_there():
     assert len(PAGES) >= 9
-    assert {path.name for path in TOOL["PICTURES"].iterdir()} == {TOOL["target"](name).name for name in PAGES}
+    assert {path.name for path in TOOL["PICTURES"].iterdir()} == {
+        TOOL["target"](name).name for name in PAGES
+    }
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_makes_and_shows_its_own_picture(name):
-    assert sum(len(re.findall(r"^picture = ", block, re.MULTILINE)) for block in TOOL["code_of"](PAGES[name])) == 1
+    assert (
+        sum(
+            len(re.findall(r"^picture = ", block, re.MULTILINE))
+            for block in TOOL["code_of"](PAGES[name])
+        )
+        == 1
+    )
     assert re.findall(r"pictures/(\w+)\.svg", PAGES[name]) == [name]
     assert "## Read next" in PAGES[name]
-    assert f"]({name}.md)" in INDEX and f"pictures/{name}.svg" in INDEX and re.search(rf"^{name}$", INDEX, re.MULTILINE)
+    assert (
+        f"]({name}.md)" in INDEX
+        and f"pictures/{name}.svg" in INDEX
+        and re.search(rf"^{name}$", INDEX, re.MULTILINE)
+    )
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -36,11 +50,23 @@ def test_a_picture_is_small_and_whole(name):
 
 
 def test_what_a_page_calls_its_picture_is_drawn():
-    page = "```python\nfrom sfumato.release.report.drawing import Drawing\npaper = Drawing(40, 30)\npaper.text(5, 5, 'seen')\n```\n\n```python\n>>> 1 + 1\n2\n>>> picture = paper.chart()\n\n```\n"
+    page = (
+        "```python\nfrom sfumato.release.report.drawing import Drawing\npaper = Drawing(40,"
+        " 30)\npaper.text(5, 5, 'seen')\n```\n\n```python\n>>> 1 + 1\n2\n>>> picture ="
+        " paper.chart()\n\n```\n"
+    )
     drawn = TOOL["svg_of"](TOOL["picture_of"](page))
     assert 'width="40"' in drawn and ">seen</text>" in drawn
 
 
 def test_prompts_and_their_output_are_taken_away():
-    assert TOOL["statements"](">>> for x in (1, 2):\n...     print(x)\n1\n2\n") == "for x in (1, 2):\n    print(x)\n"
-    assert TOOL["statements"](">>> 1 / 0\nTraceback (most recent call last):\n...\nZeroDivisionError: ...\n") == ""
+    assert (
+        TOOL["statements"](">>> for x in (1, 2):\n...     print(x)\n1\n2\n")
+        == "for x in (1, 2):\n    print(x)\n"
+    )
+    assert (
+        TOOL["statements"](
+            ">>> 1 / 0\nTraceback (most recent call last):\n...\nZeroDivisionError: ...\n"
+        )
+        == ""
+    )

@@ -61,7 +61,11 @@ def test_counts_a_small_house_by_hand(tmp_path):
 def test_measures_a_wing_of_the_house_itself():
     counted = TOOL["figures"](TOOL["PACKAGE"] / "methods" / "steps")
     assert counted["files"] > counted["packages"] > 5
-    assert counted["function body, median"] <= counted["function body, p95"] <= counted["function body, longest"]
+    assert (
+        counted["function body, median"]
+        <= counted["function body, p95"]
+        <= counted["function body, longest"]
+    )
     assert TOOL["table"](counted).count("\n") == len(counted) + 1
 
 
@@ -85,7 +89,9 @@ def test_gauges_of_a_small_package_by_hand(tmp_path):
     for folder in (package / "baskets", tests):
         folder.mkdir(parents=True)
     (package / "hall.py").write_text(HAND, encoding="utf-8")
-    (package / "baskets" / "cellar.py").write_text("inside = isinstance(basket, Table)\n", encoding="utf-8")
+    (package / "baskets" / "cellar.py").write_text(
+        "inside = isinstance(basket, Table)\n", encoding="utf-8"
+    )
     (tests / "test_hall.py").touch()
     counted = GAUGES["gauges"](package, tests)
     assert counted["code lines"] == 7
@@ -101,6 +107,9 @@ def test_gauges_of_a_small_package_by_hand(tmp_path):
 def test_a_gauge_that_gets_worse_is_told(monkeypatch):
     monkeypatch.syspath_prepend(str(Path(__file__).resolve().parents[1] / "tools"))
     stored = {"Any": 5, "comments per 100": 2.0, "tokens": 10, "glued files": 1}
-    assert TOOL["worse"](stored, {"Any": 5, "comments per 100": 2.0, "tokens": 99, "glued files": 0}) == []
+    assert (
+        TOOL["worse"](stored, {"Any": 5, "comments per 100": 2.0, "tokens": 99, "glued files": 0})
+        == []
+    )
     lines = TOOL["worse"](stored, {"Any": 6, "comments per 100": 1.9, "tokens": 10})
     assert [line.partition(":")[0] for line in lines] == ["Any", "comments per 100", "glued files"]

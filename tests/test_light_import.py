@@ -1,4 +1,6 @@
-"""``import sfumato`` and ``sfumato --help`` load none of the heavy packages: they must answer at once."""
+"""``import sfumato`` and ``sfumato --help`` load none of the heavy packages: they must answer at
+once.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ from sfumato.interfaces.cli.app import COMMANDS, GROUPS, _not_called, build_app
 
 # Named here, not taken from the architecture test: this is what a user waits for.
 HEAVY = {"altair", "cryptography", "jinja2", "numba", "pandas", "pyarrow", "scipy", "vl_convert"}
-# What the command line may load before it knows what is wanted: frames and arrays, which nearly every command needs.
+# What the command line may load before it knows what is wanted: frames and arrays, which nearly
+# every command needs.
 ALLOWED = {"narwhals", "numpy", "polars"}
 
 IMPORT = "import sfumato"
@@ -27,13 +30,20 @@ except SystemExit as stop:
     if stop.code not in (None, 0):
         raise
 """
-REPORT = "\nimport json, sys\nprint('LOADED ' + json.dumps(sorted({name.split('.')[0] for name in sys.modules})))"
+REPORT = (
+    "\nimport json, sys\nprint('LOADED ' + json.dumps(sorted({name.split('.')[0] for name in"
+    " sys.modules})))"
+)
 
 
 def loaded_by(code: str) -> set[str]:
     """The top-level packages in ``sys.modules`` of a fresh process after it ran some code."""
     done = subprocess.run(
-        [sys.executable, "-c", code + REPORT], capture_output=True, text=True, timeout=300, check=False
+        [sys.executable, "-c", code + REPORT],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     last = done.stdout.splitlines()[-1]
@@ -53,10 +63,14 @@ def test_help_needs_no_frames():
 
 
 def test_titles_are_those_of_the_commands():
-    """The words of ``--help`` are written down beside the names of the commands; they must say what the commands say."""
+    """The words of ``--help`` are written down beside the names of the commands; they must say what
+    the commands say.
+    """
     every = build_app()
     said = {
-        one.name: inspect.getdoc(one.callback).split("\n\n")[0] for one in every.registered_commands if not one.hidden
+        one.name: inspect.getdoc(one.callback).split("\n\n")[0].replace("\n", " ")
+        for one in every.registered_commands
+        if not one.hidden
     }
     said |= {one.name: one.typer_instance.info.help for one in every.registered_groups}
     assert said == {name: title for name, (_, title) in (COMMANDS | GROUPS).items()}
@@ -67,13 +81,20 @@ def test_a_command_is_there_when_it_is_called_and_only_then(name):
     one = build_app([name, "--help"])
     real = {c.name for c in one.registered_commands if c.callback is not _not_called}
     assert real | {group.name for group in one.registered_groups} == {name}
-    assert {c.name for c in one.registered_commands} | {g.name for g in one.registered_groups} == {*COMMANDS, *GROUPS}
+    assert {c.name for c in one.registered_commands} | {g.name for g in one.registered_groups} == {
+        *COMMANDS,
+        *GROUPS,
+    }
 
 
 def test_help_is_shown():
     """The check above means nothing if the command line never got that far."""
     done = subprocess.run(
-        [sys.executable, "-m", "sfumato", "--help"], capture_output=True, text=True, timeout=300, check=False
+        [sys.executable, "-m", "sfumato", "--help"],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     assert "Usage" in done.stdout
@@ -105,7 +126,9 @@ MEMBERS = {
     "methods.attacks.file_risks": {"reidentification"},
     "methods.attacks": set(),
 }
-"""Modules with classes of a family that such a run may import; all else of these families waits until it is named."""
+"""Modules with classes of a family that such a run may import; all else of these families waits
+until it is named.
+"""
 
 
 def _homes(room: str) -> set[str]:
@@ -117,7 +140,9 @@ def _homes(room: str) -> set[str]:
 NOT_NEEDED = {"altair", "cryptography", "pandas", "pyarrow", "vl_convert"}
 LINEAR_ALGEBRA = {f"scipy.{part}" for part in ("linalg", "optimize", "sparse", "special", "stats")}
 COMPILER = {"numba.np.arraymath", "numba.np.linalg", "numba.np.npyimpl", "numba.np.math.mathimpl"}
-"""Parts of numba that tell how things are compiled; loading what was compiled needs none, and some bring scipy along."""
+"""Parts of numba that tell how things are compiled; loading what was compiled needs none, and some
+bring scipy along.
+"""
 ELSEWHERE = {
     "guidance",
     "results",
@@ -152,11 +177,14 @@ def _people(folder):
 def _after(*words: str) -> set[str]:
     """The modules of a process that ran a command whose loops were compiled before.
 
-    What compiles the loops needs more than what finds them compiled; who compiles others at the same moment may take some out of the cache again.
+    What compiles the loops needs more than what finds them compiled; who compiles others at the
+    same moment may take some out of the cache again.
     """
     for turn in ("first", "again", "a third time"):
         code = RUN.format(words=", ".join(repr(word.replace("TURN", turn)) for word in words))
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=False)
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=False
+        )
         assert done.returncode == 0, done.stderr
         loaded = set(json.loads(done.stdout.splitlines()[-1].removeprefix("LOADED ")))
         if turn != "first" and not loaded & COMPILER:
@@ -166,7 +194,9 @@ def _after(*words: str) -> set[str]:
 
 @pytest.mark.slow
 def test_a_run_imports_what_its_recipe_names(tmp_path):
-    """A k-anonymous release: once the loops are compiled, neither heavy packages nor other steps and models are loaded."""
+    """A k-anonymous release: once the loops are compiled, neither heavy packages nor other steps
+    and models are loaded.
+    """
     table, recipe = _people(tmp_path)
     loaded = _after("run", table, "-r", recipe, "-o", str(tmp_path / "TURN"), "-q")
     assert not {name.split(".")[0] for name in loaded} & NOT_NEEDED
@@ -174,7 +204,9 @@ def test_a_run_imports_what_its_recipe_names(tmp_path):
     assert not {package for package in ELSEWHERE if f"sfumato.{package}" in loaded}
     assert not loaded & NOT_ASKED_FOR
     for room, expected in MEMBERS.items():
-        assert {home for home in _homes(room) if f"sfumato.{room}.{home}" in loaded} <= expected, room
+        assert {home for home in _homes(room) if f"sfumato.{room}.{home}" in loaded} <= expected, (
+            room
+        )
 
 
 @pytest.mark.slow
@@ -189,11 +221,16 @@ def test_looking_at_a_table_needs_no_linear_algebra(tmp_path, command):
 
 @pytest.mark.slow
 def test_judging_a_small_table_needs_no_numba(tmp_path):
-    """Where rows are few numpy stands in for the loops that count and group, and numba is not even imported."""
+    """Where rows are few numpy stands in for the loops that count and group, and numba is not even
+    imported.
+    """
     table, recipe = _people(tmp_path)
     _after("run", table, "-r", recipe, "-o", str(tmp_path / "TURN"), "-q")
     released = tmp_path / "first"
-    for words in (("check", str(released / "share" / "data.csv"), "-r", recipe), ("verify", str(released / "share"))):
+    for words in (
+        ("check", str(released / "share" / "data.csv"), "-r", recipe),
+        ("verify", str(released / "share")),
+    ):
         assert "numba" not in _after(*words)
 
 

@@ -38,12 +38,20 @@ def test_no_markup_of_docstrings_is_left(name):
 
 
 def test_a_definition_that_is_told_by_a_function_is_shown():
-    assert r"{}_2F_1(f, f; f+1; 1-\hat p)" in TOOL["entry"](registry.family("risk")["individual_risk"], "risk")
+    assert r"{}_2F_1(f, f; f+1; 1-\hat p)" in TOOL["entry"](
+        registry.family("risk")["individual_risk"], "risk"
+    )
 
 
 def test_markup_becomes_markdown():
-    doc = "Sum of ``x``, :math:`x\n\\ge 0` as in :class:`~a.b.Means`.\n\n.. math:: x\n     + 1\n\nSee doi:10.1/a.b.\n\n>>> 1\n1"
-    told = "Sum of `x`, $x \\ge 0$ as in `Means`.\n\n$$\nx\n+ 1\n$$\n\nSee [doi:10.1/a.b](https://doi.org/10.1/a.b)."
+    doc = (
+        "Sum of ``x``, :math:`x\n\\ge 0` as in :class:`~a.b.Means`.\n\n.. math:: x\n     + 1\n\nSee"
+        " doi:10.1/a.b.\n\n>>> 1\n1"
+    )
+    told = (
+        "Sum of `x`, $x \\ge 0$ as in `Means`.\n\n$$\nx\n+ 1\n$$\n\nSee"
+        " [doi:10.1/a.b](https://doi.org/10.1/a.b)."
+    )
     assert TOOL["text_of"](doc) == told
 
 

@@ -1,4 +1,6 @@
-"""What objects show in a notebook: names, counts and rates, every text escaped; charts and frames on request."""
+"""What objects show in a notebook: names, counts and rates, every text escaped; charts and frames
+on request.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +20,19 @@ from tests.release.report.test_pages import Page
 
 @pytest.fixture(scope="module")
 def release():
-    made = sf.anonymize(examples.hospital(300), [sf.KAnonymity(4)], [sf.GlobalRecoding(budget=0.1)], seed=1)
+    made = sf.anonymize(
+        examples.hospital(300), [sf.KAnonymity(4)], [sf.GlobalRecoding(budget=0.1)], seed=1
+    )
     return made.attacked(seconds=5, sample=40, only=("linkage", "homogeneity"))
 
 
 def test_dataset_shows_counts_and_no_values():
     frame = pl.DataFrame(
-        {"age": [61, 61, None, 87], "town": ["Ulm", "Ulm", "Bonn", None], "x": [0.5, float("nan"), None, 0.5]}
+        {
+            "age": [61, 61, None, 87],
+            "town": ["Ulm", "Ulm", "Bonn", None],
+            "x": [0.5, float("nan"), None, 0.5],
+        }
     )
     shown = Page(sf.read(frame).with_roles(quasi=["age", "town"])._repr_html_())
     assert "4 rows, 3 columns" in shown.text
@@ -66,7 +74,12 @@ def test_hostile_names_are_escaped():
     dataset = sf.read(pl.DataFrame({name: ["a", "b", *"cccc"]})).with_roles(quasi=[name])
     measure = Measure(name, 0.5, "lower", name, per_column={name: 0.5})
     attack = AttackReport(
-        name, 1, 1, (Tried(name, (name,), Finding(name, 0.5, name), 0.2),), (Skipped(name, name, name),), 1
+        name,
+        1,
+        1,
+        (Tried(name, (name,), Finding(name, 0.5, name), 0.2),),
+        (Skipped(name, name, name),),
+        1,
     )
     evaluation = Evaluation(name, 1, 1, (measure,), {name: name})
     for shown in (dataset, sf.assess(dataset), measure, attack, evaluation):
@@ -77,8 +90,13 @@ def test_hostile_names_are_escaped():
 def test_verdict_and_measure(release):
     verdict = Page(release.verdicts[0]._repr_html_())
     assert "✓ 4-anonymity" in verdict.text and "attained required" in verdict.text
-    interval = Page(Measure("linkage", 0.25, "lower", "links people", (0.2, 0.3), raw=7.0)._repr_html_())
-    assert "linkage: links people (lower is better)" in interval.text and "all 0.25 0.2 to 0.3 7" in interval.text
+    interval = Page(
+        Measure("linkage", 0.25, "lower", "links people", (0.2, 0.3), raw=7.0)._repr_html_()
+    )
+    assert (
+        "linkage: links people (lower is better)" in interval.text
+        and "all 0.25 0.2 to 0.3 7" in interval.text
+    )
 
 
 def test_every_object_shows_its_verdict_first_and_has_its_style_inline(release):
@@ -112,7 +130,9 @@ def test_frames(release):
     assert frame["column"].to_list() == release.original.columns
     assert frame.filter(pl.col("column") == "patient_name")["distinct_after"].to_list() == [None]
     risks = release.before.to_frame()
-    assert dict(risks.select("risk", "value").iter_rows())["marketer_risk"] == release.before.measure("marketer_risk")
+    assert dict(risks.select("risk", "value").iter_rows())[
+        "marketer_risk"
+    ] == release.before.measure("marketer_risk")
     attacks = release.attacks.to_frame()
     assert attacks["value"].to_list() == [t.finding.value for t in release.attacks.tried]
     assert {"low", "high", "baseline", "limit", "exceeds"} < set(attacks.columns)
@@ -120,7 +140,10 @@ def test_frames(release):
 
 def test_frames_of_nothing_have_their_columns():
     nothing = AttackReport("x", 0, 0, (), (), 0.0)
-    assert nothing.to_frame().columns[:3] == ["intruder", "attack", "value"] and len(nothing.to_frame()) == 0
+    assert (
+        nothing.to_frame().columns[:3] == ["intruder", "attack", "value"]
+        and len(nothing.to_frame()) == 0
+    )
     assert nothing.plot() is None
     assert Evaluation("x", 0, 0, (), {}).plot() is None
     assert "no attacks" in Page(nothing._repr_html_()).text

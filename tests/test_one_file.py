@@ -1,7 +1,8 @@
-"""One file and one entry: a package that is not ours adds one of everything, and everything works on it.
+"""One file and one entry: a package that is not ours adds one of everything, and everything works
+on it.
 
-The package is written into an empty folder and announced by entry points, as an installed one would be. Not a line of ours
-names anything in it.
+The package is written into an empty folder and announced by entry points, as an installed one would
+be. Not a line of ours names anything in it.
 """
 
 from __future__ import annotations
@@ -370,7 +371,9 @@ steps: [{global_recoding: {budget: 0.1}}]
 
 
 def announce(monkeypatch, entries):
-    """Let entry points say what they would say if a package were installed: ``entries`` holds (group, name, value)."""
+    """Let entry points say what they would say if a package were installed: ``entries`` holds
+    (group, name, value).
+    """
     points = [importlib.metadata.EntryPoint(name, value, group) for group, name, value in entries]
     real = importlib.metadata.entry_points
 
@@ -398,7 +401,12 @@ def package(tmp_path, monkeypatch, announced):
     for name, text in FILES.items():
         (folder / f"{name}.py").write_text(text, encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
-    announced(*((f"sfumato.{f}", name, f"their_package.{place}") for f, (name, place) in {**ENTRIES, **KINDS}.items()))
+    announced(
+        *(
+            (f"sfumato.{f}", name, f"their_package.{place}")
+            for f, (name, place) in {**ENTRIES, **KINDS}.items()
+        )
+    )
     yield folder
     for module in [name for name in sys.modules if name.split(".")[0] == "their_package"]:
         del sys.modules[module]
@@ -459,8 +467,12 @@ def test_a_recipe_holds_all_of_it(package):
 
 def test_pages_have_words_for_it(package):
     assert title_of("rows_lost") == "Rows lost"
-    assert plain_words("lucky_guess") == "Somebody points at a record with closed eyes (lucky guess)"
-    assert "lucky_guess" in BATTERY[0].attacks and not any("lucky_guess" in other.attacks for other in BATTERY[1:])
+    assert (
+        plain_words("lucky_guess") == "Somebody points at a record with closed eyes (lucky guess)"
+    )
+    assert "lucky_guess" in BATTERY[0].attacks and not any(
+        "lucky_guess" in other.attacks for other in BATTERY[1:]
+    )
 
 
 @pytest.mark.slow
@@ -469,8 +481,12 @@ def test_the_workbench_has_a_form_for_it(package, family):
     cls = registry.family(family)[NAMES[family]]
     fields = form_of(cls)
     assert all(field.help for field in fields)
-    lacking = {field.name: 4 if field.kind == "number" else "age" for field in fields if field.required}
-    assert read_form(cls, {**{field.name: field.value for field in fields}, **lacking}) == cls(**lacking)
+    lacking = {
+        field.name: 4 if field.kind == "number" else "age" for field in fields if field.required
+    }
+    assert read_form(cls, {**{field.name: field.value for field in fields}, **lacking}) == cls(
+        **lacking
+    )
 
 
 def test_the_whole_way(package, sfumato, people, tmp_path):
@@ -478,13 +494,17 @@ def test_the_whole_way(package, sfumato, people, tmp_path):
     recipe.write_text(RECIPE, encoding="utf-8")
     sfumato("run", people, "-r", recipe, "-o", release, "--attack", "5", "-q")
     certificate = json.loads((release / "share" / "certificate.json").read_text())
-    assert [v["model"] for v in certificate["verdicts"]] == ["crowd_of"] and certificate["verdicts"][0]["holds"]
+    assert [v["model"] for v in certificate["verdicts"]] == ["crowd_of"] and certificate[
+        "verdicts"
+    ][0]["holds"]
     assert "cut_off" in [step["step"] for step in certificate["plan"]]
     pages = {page.name: page.read_text(encoding="utf-8") for page in release.rglob("*.html")}
     assert pages and all("a crowd of 4" in page for page in pages.values())
     measured = json.loads(sfumato("evaluate", release, "--original", people, "--json", "-q"))
     assert "rows_lost" in [measure["name"] for measure in measured["measures"]]
-    report = json.loads(sfumato("attack", release, "--original", people, "--attack", "lucky_guess", "--json", "-q"))
+    report = json.loads(
+        sfumato("attack", release, "--original", people, "--attack", "lucky_guess", "--json", "-q")
+    )
     assert [tried["attack"] for tried in report["tried"]] == ["lucky_guess"]
     assert "crowd of 4" in sfumato("verify", release / "share", "--original", people)
 
@@ -523,7 +543,11 @@ def test_a_policy_in_their_language_is_written_read_and_checked(package, sfumato
 
 
 def test_a_table_in_their_format_goes_the_whole_way(package, sfumato, people, tmp_path):
-    source, recipe, release = tmp_path / "people.bars", tmp_path / "recipe.yaml", tmp_path / "release"
+    source, recipe, release = (
+        tmp_path / "people.bars",
+        tmp_path / "recipe.yaml",
+        tmp_path / "release",
+    )
     table = sf.read(people)
     write_table(table.to_polars(), source, table.source)
     assert source.read_bytes().startswith(b"BARS\n")
@@ -542,8 +566,22 @@ def test_their_engine_releases_what_polars_does(package, sfumato, people, tmp_pa
     pl.read_csv(people).write_parquet(table)
     recipe.write_text(HELD, encoding="utf-8")
     for engine in ("turtle", "polars"):
-        sfumato("run", table, "-r", recipe, "-o", tmp_path / engine, "--engine", engine, "--seed", "3", "-q")
-    theirs, ours = (sorted((tmp_path / engine / "share").rglob("*.parquet")) for engine in ("turtle", "polars"))
+        sfumato(
+            "run",
+            table,
+            "-r",
+            recipe,
+            "-o",
+            tmp_path / engine,
+            "--engine",
+            engine,
+            "--seed",
+            "3",
+            "-q",
+        )
+    theirs, ours = (
+        sorted((tmp_path / engine / "share").rglob("*.parquet")) for engine in ("turtle", "polars")
+    )
     assert theirs and [part.read_bytes() for part in theirs] == [part.read_bytes() for part in ours]
 
 
@@ -561,17 +599,21 @@ def test_a_stage_at_an_address_of_ours_is_refused(package, announced):
 
 
 @pytest.mark.parametrize(
-    ("kind", "value"), [("formats", "json:JSONDecoder"), ("policy_languages", "json:dumps"), ("engines", "json")]
+    ("kind", "value"),
+    [("formats", "json:JSONDecoder"), ("policy_languages", "json:dumps"), ("engines", "json")],
 )
 def test_what_is_nothing_of_its_kind_is_refused(announced, kind, value):
     announced((f"sfumato.{kind}", "theirs", value))
-    members = {"formats": formats.FORMATS, "policy_languages": dialects.ALL, "engines": ENGINES}[kind]
+    members = {"formats": formats.FORMATS, "policy_languages": dialects.ALL, "engines": ENGINES}[
+        kind
+    ]
     with pytest.raises(ParameterError, match=f"plug-in '{value}' is no "):
         members["theirs"]
 
 
 @pytest.mark.parametrize(
-    ("kind", "name"), [("formats", "csv"), ("policy_languages", "ours"), ("engines", "polars"), ("commands", "run")]
+    ("kind", "name"),
+    [("formats", "csv"), ("policy_languages", "ours"), ("engines", "polars"), ("commands", "run")],
 )
 def test_a_name_of_ours_is_refused_for_every_kind(package, announced, kind, name):
     announced((f"sfumato.{kind}", name, f"their_package.{KINDS[kind][1]}"))
@@ -636,7 +678,10 @@ def test_the_hierarchy_keeps_the_contract_of_hierarchies(package):
 def test_the_step_gives_the_same_in_every_frame_and_order(package):
     step = registry.build("steps", {"cut_off": "age"})
     every = masking_contract.in_all_frames(masking_contract.people(gaps=False))
-    made = {kind: step.apply(table, step.plan(table, Goal(seed=Seed(1)))) for kind, table in every.items()}
+    made = {
+        kind: step.apply(table, step.plan(table, Goal(seed=Seed(1))))
+        for kind, table in every.items()
+    }
     assert len({tuple(masking_contract.multiset(table)) for table in made.values()}) == 1
 
 
@@ -648,15 +693,21 @@ def test_without_a_plug_in_nothing_is_known_of_it():
 
 
 def test_a_name_of_ours_is_refused(package, announced):
-    (package / "model.py").write_text(MODEL.replace('"crowd_of"', '"k_anonymity"'), encoding="utf-8")
+    (package / "model.py").write_text(
+        MODEL.replace('"crowd_of"', '"k_anonymity"'), encoding="utf-8"
+    )
     announced(("sfumato.models", "mine", "their_package.model:CrowdOf"))
-    with pytest.raises(ParameterError, match="is called 'k_anonymity', as sfumato itself has one already"):
+    with pytest.raises(
+        ParameterError, match="is called 'k_anonymity', as sfumato itself has one already"
+    ):
         registry.family("models")
     assert registry.family("steps"), "other families are not concerned"
 
 
 def test_two_plug_ins_of_one_name_are_refused(package, announced):
-    announced(*((("sfumato.models", name, "their_package.model:CrowdOf")) for name in ("one", "two")))
+    announced(
+        *((("sfumato.models", name, "their_package.model:CrowdOf")) for name in ("one", "two"))
+    )
     with pytest.raises(ParameterError, match=r"as their_package\.model has one already"):
         registry.family("models")
 
@@ -664,7 +715,9 @@ def test_two_plug_ins_of_one_name_are_refused(package, announced):
 @pytest.mark.parametrize("value", ["not_a_package_of_anyone:Model", "json:Nothing"])
 def test_what_cannot_be_loaded_is_named(announced, value):
     announced(("sfumato.models", "theirs", value))
-    with pytest.raises(ParameterError, match=f"plug-in '{value}' cannot be loaded .*; repair or uninstall it"):
+    with pytest.raises(
+        ParameterError, match=f"plug-in '{value}' cannot be loaded .*; repair or uninstall it"
+    ):
         registry.family("models")
 
 
@@ -686,7 +739,10 @@ def test_what_is_nothing_of_the_family_is_refused(announced, family, value):
 )
 def test_what_does_not_say_all_it_must_is_refused(package, announced, family, file, lacking):
     path = package / f"{file.partition(':')[0]}.py"
-    path.write_text(path.read_text(encoding="utf-8").replace(f"def {lacking}(", "def another("), encoding="utf-8")
+    path.write_text(
+        path.read_text(encoding="utf-8").replace(f"def {lacking}(", "def another("),
+        encoding="utf-8",
+    )
     announced((f"sfumato.{family}", "theirs", f"their_package.{file}"))
     with pytest.raises(ParameterError, match="is no "):
         registry.family(family)
@@ -696,14 +752,21 @@ HOOKS = {"attack", "better", "title", "line", "tried_by", "turn", "judges_detail
 
 
 def test_what_metrics_and_attacks_may_say_is_never_looked_for_by_name():
-    """They are members with a default; whoever asks by ``getattr`` would take a typing error for a default."""
+    """They are members with a default; whoever asks by ``getattr`` would take a typing error for a
+    default.
+    """
     asked = []
-    sources = {path: path.read_text(encoding="utf-8") for path in Path(sf.__file__).parent.rglob("*.py")}
+    sources = {
+        path: path.read_text(encoding="utf-8") for path in Path(sf.__file__).parent.rglob("*.py")
+    }
     for path, source in sources.items():
         if "getattr" not in source and "hasattr" not in source:
             continue
         for node in ast.walk(ast.parse(source)):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("getattr", "hasattr"):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") in (
+                "getattr",
+                "hasattr",
+            ):
                 name = node.args[1].value if isinstance(node.args[1], ast.Constant) else None
                 asked += [f"{path.name}:{node.lineno}"] if name in HOOKS else []
     assert not asked
@@ -712,5 +775,7 @@ def test_what_metrics_and_attacks_may_say_is_never_looked_for_by_name():
 def test_an_attack_of_an_unknown_intruder_is_refused(package, monkeypatch, people):
     monkeypatch.setattr(registry.family("risk")["lucky_guess"], "tried_by", ("colleage",))
     table = sf.read(people).with_roles(quasi=["age", "town"])
-    with pytest.raises(ParameterError, match=r"'colleage', who is no intruder\. Did you mean 'colleague'\?"):
+    with pytest.raises(
+        ParameterError, match=r"'colleage', who is no intruder\. Did you mean 'colleague'\?"
+    ):
         attack_release(TablePair.of(table, table), only=["linkage"])

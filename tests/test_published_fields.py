@@ -1,4 +1,6 @@
-"""What a certificate shows of a recipe: every field that can hold text was looked at, and those with data values are kept."""
+"""What a certificate shows of a recipe: every field that can hold text was looked at, and those
+with data values are kept.
+"""
 
 from __future__ import annotations
 
@@ -14,17 +16,61 @@ from sfumato.core import registry
 
 FREE_OF_VALUES = {
     # names of columns
-    "axis", "by", "columns", "combinations", "label", "order", "outcome", "predictors", "quasi", "sensitive", "within", "weight",
-    "column", "carry", "geography", "keep", "match", "members", "risk", "similar", "subsets", "among", "of", "version",
+    "axis",
+    "by",
+    "columns",
+    "combinations",
+    "label",
+    "order",
+    "outcome",
+    "predictors",
+    "quasi",
+    "sensitive",
+    "within",
+    "weight",
+    "column",
+    "carry",
+    "geography",
+    "keep",
+    "match",
+    "members",
+    "risk",
+    "similar",
+    "subsets",
+    "among",
+    "of",
+    "version",
     # columns, and numbers or levels for them
-    "importance", "levels", "weights", "bounds", "bins", "decimals", "leaves", "workload", "grid",
+    "importance",
+    "levels",
+    "weights",
+    "bounds",
+    "bins",
+    "decimals",
+    "leaves",
+    "workload",
+    "grid",
     # words of the method, names chosen for what is released, and paths
-    "objective", "domain", "locale", "format", "encoding", "delimiter", "other", "top_label", "bottom_label", "population", "today",
-    "char", "pad",
+    "objective",
+    "domain",
+    "locale",
+    "format",
+    "encoding",
+    "delimiter",
+    "other",
+    "top_label",
+    "bottom_label",
+    "population",
+    "today",
+    "char",
+    "pad",
     # a threshold (a number or a date) that the released table shows as a label
-    "top", "bottom",
-}  # fmt: skip
-"""Fields that hold text and no value of a person; a field of another name that can hold text must be decided about."""
+    "top",
+    "bottom",
+}
+"""Fields that hold text and no value of a person; a field of another name that can hold text must
+be decided about.
+"""
 
 
 def text_inside(annotation: object) -> bool:
@@ -34,7 +80,10 @@ def text_inside(annotation: object) -> bool:
     if typing.get_origin(annotation) is typing.Literal:
         return False
     supertype = getattr(annotation, "__supertype__", None) or getattr(annotation, "__value__", None)
-    return any(text_inside(part) for part in (*typing.get_args(annotation), *([supertype] if supertype else [])))
+    return any(
+        text_inside(part)
+        for part in (*typing.get_args(annotation), *([supertype] if supertype else []))
+    )
 
 
 def fields_with_text():
@@ -47,7 +96,12 @@ def fields_with_text():
 
 def test_the_search_finds_fields():
     found = {(one.values[0].name, one.values[1]) for one in fields_with_text()}
-    assert {("alpha_k_anonymity", "values"), ("tree", "nested"), ("count", "where"), ("pram", "matrix")} <= found
+    assert {
+        ("alpha_k_anonymity", "values"),
+        ("tree", "nested"),
+        ("count", "where"),
+        ("pram", "matrix"),
+    } <= found
     assert ("suppression", "what") not in found
     assert {field for _, field in found} >= FREE_OF_VALUES
 
@@ -60,7 +114,9 @@ def test_a_field_that_can_hold_values_is_kept_by_the_owner(cls, field):
 @pytest.mark.parametrize("family", ["models", "steps", "utility", "hierarchies"])
 def test_what_is_kept_is_a_field(family):
     for cls in registry.family(family).values():
-        assert set(getattr(cls, "secret", ())) <= {field.name for field in dataclasses.fields(cls)}, cls.name
+        assert set(getattr(cls, "secret", ())) <= {
+            field.name for field in dataclasses.fields(cls)
+        }, cls.name
 
 
 def shy_release(tmp_path):
@@ -74,7 +130,8 @@ def shy_release(tmp_path):
 def test_the_values_a_promise_protects_are_not_published(tmp_path):
     values, folder = shy_release(tmp_path)
     shared = "".join(
-        (folder / "share" / name).read_text(encoding="utf-8") for name in ("certificate.json", "report.html")
+        (folder / "share" / name).read_text(encoding="utf-8")
+        for name in ("certificate.json", "report.html")
     )
     assert not [value for value in values if value in shared] and recipes.KEPT in shared
     lock = json.loads((folder / "owner" / "lock.json").read_text(encoding="utf-8"))
@@ -86,5 +143,7 @@ def test_a_promise_with_kept_values_is_open_until_the_owner_shows_them(tmp_path)
     alone = sf.verify(folder / "share")
     assert not alone.holds
     assert "1 of 1 promise needs the original" in alone.headline
-    full = sf.verify(folder / "share", original=sf.examples.hospital(rows=400), owner=folder / "owner")
+    full = sf.verify(
+        folder / "share", original=sf.examples.hospital(rows=400), owner=folder / "owner"
+    )
     assert full.holds and {claim.status for claim in full.claims} == {"holds"}

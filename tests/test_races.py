@@ -1,4 +1,6 @@
-"""Races of benchmarks/: what the table says of a figure, a peer and a wrong result. No time is asserted here."""
+"""Races of benchmarks/: what the table says of a figure, a peer and a wrong result. No time is
+asserted here.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 
 @pytest.fixture
 def race(monkeypatch):
-    """The module as its scripts import it; afterwards nobody else finds modules of such short names."""
+    """The module as its scripts import it; afterwards nobody else finds modules of such short
+    names.
+    """
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     before = dict(sys.modules)
     yield importlib.import_module("race")
@@ -29,7 +33,9 @@ def held(race):
 
     def hold(figure=1.0, *, holds=True, ours_aim=None, **options):
         ours = race.Ours(figure, holds, "seen", aim=ours_aim)
-        return race.run(race.Race("task", "what makes it right", lambda _: ours, **options), race.Options())
+        return race.run(
+            race.Race("task", "what makes it right", lambda _: ours, **options), race.Options()
+        )
 
     return hold
 
@@ -47,7 +53,13 @@ def test_a_wrong_result_is_lost_however_fast(held):
 
 def test_a_stored_figure_is_marked_with_its_source(race, held):
     line = held(stored=race.Theirs("ARX", 2.0, "a file"), times=1.0)
-    assert (line.result, line.mark, line.source, line.ratio, line.aim) == ("met", "stored", "a file", None, 2.0)
+    assert (line.result, line.mark, line.source, line.ratio, line.aim) == (
+        "met",
+        "stored",
+        "a file",
+        None,
+        2.0,
+    )
     assert "ARX*" in race.columns(line)
     assert "* stored: a file: task" in race.notes([line])
 
@@ -63,7 +75,11 @@ def test_a_peer_that_is_absent_is_said(race, held):
         raise race.Skip("peer is not installed")
 
     line = held(peer=absent)
-    assert (line.mark, line.note, race.columns(line)[1]) == ("absent", "peer is not installed", "absent")
+    assert (line.mark, line.note, race.columns(line)[1]) == (
+        "absent",
+        "peer is not installed",
+        "absent",
+    )
     line = held(peer=absent, stored=race.Theirs("peer", 3.0, "a file"))
     assert (line.mark, line.theirs, line.note) == ("stored", 3.0, "peer is not installed")
 
@@ -77,7 +93,11 @@ def test_results_are_compared_with_a_peer_that_ran_and_only_with_it(race, held):
 
 
 def test_a_slow_peer_waits_until_it_is_asked(race, held):
-    line = held(peer=lambda _: race.Theirs("peer", 99.0), stored=race.Theirs("peer", 98.0, "a file"), slow_peer=True)
+    line = held(
+        peer=lambda _: race.Theirs("peer", 99.0),
+        stored=race.Theirs("peer", 98.0, "a file"),
+        slow_peer=True,
+    )
     assert (line.mark, line.note) == ("stored", "the peer takes long: --slow")
 
 
@@ -88,7 +108,9 @@ def test_a_race_without_its_table_is_skipped_and_one_that_breaks_has_failed(race
     def breaks(_):
         raise ValueError("no luck")
 
-    skipped, failed = (race.run(race.Race("t", "c", work), race.Options()) for work in (skips, breaks))
+    skipped, failed = (
+        race.run(race.Race("t", "c", work), race.Options()) for work in (skips, breaks)
+    )
     assert (skipped.result, skipped.note) == ("skipped", "no data")
     assert (failed.result, failed.note) == ("failed", "ValueError: no luck")
 
@@ -120,7 +142,9 @@ def test_the_best_of_several_keeps_the_result_and_starts_afresh(race):
 @pytest.mark.parametrize("width", [80, 100, 140])
 def test_lines_fit_the_terminal(race, held, width):
     line = held(stored=race.Theirs("a peer with a long name 1.2.3", 20.0, "a file"), aim=0.5)
-    told = race.text_line(race.columns(dataclasses.replace(line, task="a task whose name is long " * 5)), width)
+    told = race.text_line(
+        race.columns(dataclasses.replace(line, task="a task whose name is long " * 5)), width
+    )
     assert len(told) <= width
     assert "…*" in told
     assert "missed" in told
@@ -129,7 +153,9 @@ def test_lines_fit_the_terminal(race, held, width):
 def test_holding_prints_writes_and_fails_on_wrong_results(race, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(race, "HOME", tmp_path)
     right = race.Race("first", "c", lambda _: race.Ours(1.0, True, "fine"), aim=2.0)
-    wrong = race.Race("second", "the sum is right", lambda _: race.Ours(1.0, False, "another sum"), unit="MB")
+    wrong = race.Race(
+        "second", "the sum is right", lambda _: race.Ours(1.0, False, "another sum"), unit="MB"
+    )
     file = tmp_path / "build" / "x.json"
     assert race.hold([right], race.Options(), file) == 0
     assert race.hold([right, wrong], race.Options(), file) == 1
@@ -145,7 +171,12 @@ def test_the_page_is_written_between_its_marks(race, held, tmp_path):
     page.write_text(f"before\n{race.BEGIN}\nold\n{race.END}\nafter\n", encoding="utf-8")
     about = {**race.machine(), "load": 3.0, "highest_load": 3.0}
     there, stored = race.Theirs("ARX", 2.0), race.Theirs("sdcMicro", 3.0, "a file")
-    lines = [held(aim=2.0, peer=lambda _: there), held(stored=stored), held(figure=1.02, unit="n^", aim=1.1), held()]
+    lines = [
+        held(aim=2.0, peer=lambda _: there),
+        held(stored=stored),
+        held(figure=1.02, unit="n^", aim=1.1),
+        held(),
+    ]
     lines = [dataclasses.asdict(line) for line in (*lines, held(holds=False))]
     for _ in range(2):
         race.write_page({"machine": about, "races": lines}, page)
@@ -153,7 +184,10 @@ def test_the_page_is_written_between_its_marks(race, held, tmp_path):
     assert text.startswith("before\n")
     assert text.endswith("after\n")
     assert "old" not in text
-    assert "| task | ARX | 2× |\n| task | – | n^1.02 |\n\n- task: WRONG: what makes it right; seen: seen" in text
+    assert (
+        "| task | ARX | 2× |\n| task | – | n^1.02 |\n\n- task: WRONG: what makes it right; seen:"
+        " seen" in text
+    )
     assert "sdcMicro" not in text and " s |" not in text  # of another day; seconds of one machine
     assert "**Busy machine**" in text
 
@@ -165,8 +199,22 @@ def test_a_machine_is_busy_when_others_want_it(race):
     assert race.is_busy({**quiet, "highest_load": 3.6})
 
 
-@pytest.mark.parametrize("name", ["whole", "search", "judge", "local", "suppression", "risk", "linkage", "utility",
-                                  "microaggregation", "masking", "synthesis"])  # fmt: skip
+@pytest.mark.parametrize(
+    "name",
+    [
+        "whole",
+        "search",
+        "judge",
+        "local",
+        "suppression",
+        "risk",
+        "linkage",
+        "utility",
+        "microaggregation",
+        "masking",
+        "synthesis",
+    ],
+)
 def test_every_race_names_its_check_and_every_stored_figure_its_source(race, name):
     races = importlib.import_module(name).RACES
     assert len({one.task for one in races}) == len(races) > 0
@@ -197,10 +245,15 @@ def test_growth_above_the_limit_is_marked(growth):
 
 
 def test_growth_is_not_told_from_tables_that_cost_no_more_than_the_start(growth):
-    assert growth.described([(100, 0.0), (1000, 1.0), (10_000, 100.0)], 0.1) == "n^2.00 from 1,000 rows  TOO MUCH"
+    assert (
+        growth.described([(100, 0.0), (1000, 1.0), (10_000, 100.0)], 0.1)
+        == "n^2.00 from 1,000 rows  TOO MUCH"
+    )
     assert growth.described([(100, -0.1), (1000, 0.05)], 0.1) == "hardly more than the start"
     assert growth.described([(100, -0.1), (1000, 5.0)], 0.1).startswith("unknown")
 
 
 def test_the_start_is_subtracted(growth):
-    assert growth.Cost(1000, 3.0, 500).beyond(growth.Cost(100, 1.0, 200)) == growth.Cost(1000, 2.0, 300)
+    assert growth.Cost(1000, 3.0, 500).beyond(growth.Cost(100, 1.0, 200)) == growth.Cost(
+        1000, 2.0, 300
+    )

@@ -21,12 +21,22 @@ from sfumato.methods.hierarchies import HierarchyFile, TableHierarchy
 from sfumato.methods.models.k_anonymity import KAnonymity
 from sfumato.methods.steps.recoding.global_recoding import GlobalRecoding
 
-# ------------------------------------------------------------------------------------------------- there and back again
+# ----------------------------------------------------------------------------- there and back again
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 WORD = st.text("abcdé 0123456789:#-*'\"", min_size=1, max_size=6)
 PATHS = st.one_of(
-    st.sampled_from(["h.csv", "deep/er/h.csv", "../h.csv", "../../up/h.csv", "/abs/h.csv", "./h.csv", "a b/ü.csv"]),
+    st.sampled_from(
+        [
+            "h.csv",
+            "deep/er/h.csv",
+            "../h.csv",
+            "../../up/h.csv",
+            "/abs/h.csv",
+            "./h.csv",
+            "a b/ü.csv",
+        ]
+    ),
     WORD.filter(lambda w: w.strip() and w not in (".", "..")),
 ).map(Path)
 
@@ -40,7 +50,9 @@ def rows(draw):
 HIERARCHIES = st.one_of(
     st.none(),
     st.just(sf.suppress()),
-    st.lists(st.sampled_from([2, 4, 8]), unique=True, min_size=1).map(lambda w: sf.intervals(*sorted(w))),
+    st.lists(st.sampled_from([2, 4, 8]), unique=True, min_size=1).map(
+        lambda w: sf.intervals(*sorted(w))
+    ),
     st.just(sf.intervals(0.5, 5, origin=-1.5, lower=-10, upper=10)),
     st.integers(1, 6).map(sf.mask_right),
     st.integers(1, 6).map(sf.mask_left),
@@ -81,7 +93,9 @@ STEPS = st.builds(
     objective=st.sampled_from([o.name for o in OBJECTIVES if not o.labelled]),
     weights=st.dictionaries(TEXT, st.floats(0, 10), max_size=2),
     levels=st.dictionaries(
-        TEXT, st.one_of(st.integers(0, 5), st.tuples(st.integers(0, 2), st.integers(2, 5))), max_size=2
+        TEXT,
+        st.one_of(st.integers(0, 5), st.tuples(st.integers(0, 2), st.integers(2, 5))),
+        max_size=2,
     ),
 )
 RECIPES = st.builds(
@@ -95,12 +109,22 @@ RECIPES = st.builds(
 @pytest.mark.slow
 @given(RECIPES)
 @example(
-    Recipe(Schema({n: Attribute(("quasi",)) for n in ["no", "yes", "y", "~", "null", "true", "007", "1.10", "1e3"]}))
+    Recipe(
+        Schema(
+            {
+                n: Attribute(("quasi",))
+                for n in ["no", "yes", "y", "~", "null", "true", "007", "1.10", "1e3"]
+            }
+        )
+    )
 )
 @example(
     Recipe(
         Schema(
-            {n: Attribute(("quasi",)) for n in ["", " ", "a: b", "- a", "#", "<<", "=", "2024-01-01", "\ufeff", "\x85"]}
+            {
+                n: Attribute(("quasi",))
+                for n in ["", " ", "a: b", "- a", "#", "<<", "=", "2024-01-01", "\ufeff", "\x85"]
+            }
         )
     )
 )
@@ -127,7 +151,8 @@ def test_files_named_relative_to_the_recipe_stay_so(path, base):
 
 def test_a_path_outside_the_recipes_folder_still_names_the_same_file():
     recipe = Recipe(
-        Schema({"zip": Attribute(("quasi",), hierarchy=HierarchyFile(Path("data/zip.csv")))}), base=Path("recipes")
+        Schema({"zip": Attribute(("quasi",), hierarchy=HierarchyFile(Path("data/zip.csv")))}),
+        base=Path("recipes"),
     )
     again = recipes.parse(recipes.dump(recipe), base="recipes")
     assert os.path.normpath(again.schema["zip"].hierarchy.path) == os.path.normpath("data/zip.csv")
@@ -138,7 +163,9 @@ def test_a_path_outside_the_recipes_folder_still_names_the_same_file():
 def test_a_recipe_in_a_folder_finds_its_hierarchies_from_anywhere(tmp_path, monkeypatch):
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "zip.csv").write_text("a;*\nb;*\n")
-    (tmp_path / "sub" / "recipe.yaml").write_text("columns:\n  zip: {role: quasi, hierarchy: {file: zip.csv}}\n")
+    (tmp_path / "sub" / "recipe.yaml").write_text(
+        "columns:\n  zip: {role: quasi, hierarchy: {file: zip.csv}}\n"
+    )
     monkeypatch.chdir(tmp_path)
     recipe = recipes.load("sub/recipe.yaml")
     assert recipe.schema["zip"].hierarchy.paths(["a"], [1]).rows == (("a", "*"),)
@@ -150,7 +177,8 @@ def test_a_recipe_in_a_folder_finds_its_hierarchies_from_anywhere(tmp_path, monk
 
 def test_short_and_long_forms_are_the_same():
     short = (
-        "columns: {a: quasi, b: {role: quasi, hierarchy: suppress}}\nmeet: [k_anonymity: 5]\nsteps: [global_recoding]"
+        "columns: {a: quasi, b: {role: quasi, hierarchy: suppress}}\nmeet: [k_anonymity: 5]\nsteps:"
+        " [global_recoding]"
     )
     long = """
 sfumato: 1
@@ -169,9 +197,13 @@ def test_the_certificate_shows_no_values():
     recipe = Recipe(
         Schema(
             {
-                "a": Attribute(("quasi",), hierarchy=sf.tree({"*": {"secret group": ["secret leaf"]}})),
+                "a": Attribute(
+                    ("quasi",), hierarchy=sf.tree({"*": {"secret group": ["secret leaf"]}})
+                ),
                 "b": Attribute(
-                    ("quasi",), hierarchy=TableHierarchy([("secret leaf", "*")]), order=("secret low", "secret high")
+                    ("quasi",),
+                    hierarchy=TableHierarchy([("secret leaf", "*")]),
+                    order=("secret low", "secret high"),
                 ),
                 "c": Attribute(("quasi",), hierarchy=sf.order(["secret low", "secret high"])),
                 "d": Attribute(("quasi",), hierarchy=HierarchyFile(Path("secret.csv"))),
@@ -184,7 +216,7 @@ def test_the_certificate_shows_no_values():
     assert "{'intervals': {'widths': [5]}}" in shown
 
 
-# ------------------------------------------------------------------------------------------------- names as written
+# --------------------------------------------------------------------------------- names as written
 
 NAMED = """
 columns:
@@ -203,16 +235,34 @@ columns:
 
 
 def test_column_names_are_taken_as_they_are_written():
-    expected = ["2020", "007", "1.10", "no", "yes", "true", "null", "2020-01-01", "0x1F", "1_000", ".nan"]
+    expected = [
+        "2020",
+        "007",
+        "1.10",
+        "no",
+        "yes",
+        "true",
+        "null",
+        "2020-01-01",
+        "0x1F",
+        "1_000",
+        ".nan",
+    ]
     assert list(recipes.parse(NAMED).schema.attributes) == expected
     assert list(recipes.parse("%YAML 1.1\n---" + NAMED).schema.attributes) == expected
 
 
 def test_postcodes_without_quotes_keep_their_zeros():
-    text = "columns:\n  zip: {role: quasi, order: [01, 02, 10], hierarchy: {tree: {nested: {'*': {0: [01, 02], 1: [10]}}}}}"
+    text = (
+        "columns:\n  zip: {role: quasi, order: [01, 02, 10], hierarchy: {tree: {nested: {'*': {0:"
+        " [01, 02], 1: [10]}}}}}"
+    )
     attribute = recipes.parse(text).schema["zip"]
     assert attribute.order == ("01", "02", "10")
-    assert attribute.hierarchy.paths(["01", "10"], [1, 1]).rows == (("01", "0", "*"), ("10", "1", "*"))
+    assert attribute.hierarchy.paths(["01", "10"], [1, 1]).rows == (
+        ("01", "0", "*"),
+        ("10", "1", "*"),
+    )
 
 
 def test_merged_keys_and_shared_parts():
@@ -227,7 +277,7 @@ columns:
     assert schema["b"] == Attribute(("quasi",), hierarchy=sf.mask_right(5), missing="wildcard")
 
 
-# -------------------------------------------------------------------------------------------------------- all at once
+# -------------------------------------------------------------------------------------- all at once
 
 
 def test_all_problems_are_told_at_once():
@@ -259,10 +309,16 @@ promises: []
         "column 'd', hierarchy: 'intervalls' is not a known hierarchy",
         "column 'e': 'colour' is not known",
         "column 'e': 'size' is not known",
-        "column 'f', hierarchy: intervals: widths must be growing multiples of each other; 7 is none of the one before",
+        (
+            "column 'f', hierarchy: intervals: widths must be growing multiples of each other; 7 is"
+            " none of the one before"
+        ),
         "meet[1]: k_anonymity: k should be greater than or equal to 1",
         "meet[2]: 'k_anonimity' is not a known model",
-        "steps[1]: global_recoding: budget should be less than or equal to 1; there is no parameter 'colour'",
+        (
+            "steps[1]: global_recoding: budget should be less than or equal to 1; there is no"
+            " parameter 'colour'"
+        ),
     ]
     assert all(t.startswith("r.yaml: ") for t in told)
     assert "Did you mean 'quasi'?" in told[2]
@@ -304,7 +360,10 @@ promises: []
         ("columns: {a: {role: quasi, hierarchy: 5}}", "like 'intervals: {widths: [5, 10]}'"),
         ("columns: {a: {role: quasi, hierarchy: {}}}", "expected one name"),
         ("columns: {a: {role: quasi, hierarchy: {tree: 5}}}", "nested should be a mapping"),
-        ("columns: {a: {role: quasi, hierarchy: {table: {rows: [[a, x], [a, y]]}}}}", "two different labels"),
+        (
+            "columns: {a: {role: quasi, hierarchy: {table: {rows: [[a, x], [a, y]]}}}}",
+            "two different labels",
+        ),
         ("columns: {? [a] : quasi}", "a column name must be text"),
         ("columns: {a: quasi, a: plain}", "duplicate key"),
         ("columns: {1: quasi, '1': plain}", "duplicate key"),
@@ -317,9 +376,15 @@ promises: []
         ("meet: [{k_anonymity: {k: true}}]", "k should be a number, not true or false"),
         ("meet: [{k_anonymity: {k: five}}]", "k should be a whole number"),
         ("meet: [{k_anonymity: {kk: 5}}]", "there is no parameter 'kk'"),
-        ("steps: [{global_recoding: {budget: true}}]", "budget should be a number, not true or false"),
+        (
+            "steps: [{global_recoding: {budget: true}}]",
+            "budget should be a number, not true or false",
+        ),
         ("steps: [{global_recoding: {budget: .nan}}]", "budget should be"),
-        ("steps: [{global_recoding: {suppress: no}}]", "suppress should be 'tuple', 'attribute', 'cell' or 'none'"),
+        (
+            "steps: [{global_recoding: {suppress: no}}]",
+            "suppress should be 'tuple', 'attribute', 'cell' or 'none'",
+        ),
         ("steps: [{global_recoding: 0.5}]", "suppress should be"),
         ("steps: [5]", "like 'global_recoding: {budget: 0.02}'"),
         ("sfumato: true", "recipe version True"),
@@ -365,7 +430,9 @@ def test_what_is_no_yaml(text):
 
 def test_limits_are_enforced_from_python_too():
     table = sf.examples.torra()
-    with pytest.raises(ReleaseRefused, match=r"marketer risk is .*; the recipe allows at most 0\.1"):
+    with pytest.raises(
+        ReleaseRefused, match=r"marketer risk is .*; the recipe allows at most 0\.1"
+    ):
         sf.anonymize(table, [KAnonymity(2)], [GlobalRecoding()], limits={"marketer_risk": 0.1})
     with pytest.raises(ParameterError, match="Did you mean 'marketer_risk'"):
         sf.anonymize(table, [KAnonymity(2)], [GlobalRecoding()], limits={"marketer_rsk": 0.1})
@@ -378,14 +445,18 @@ def test_errors_name_the_line():
         recipes.parse("columns:\n  a: quasi\n  b: c: d\n", name="r.yaml")
 
 
-@pytest.mark.parametrize("text", ["&a [*a]", "columns: &a {b: *a}", "meet: &a [*a]", "meet: [&a {k_anonymity: *a}]"])
+@pytest.mark.parametrize(
+    "text", ["&a [*a]", "columns: &a {b: *a}", "meet: &a [*a]", "meet: [&a {k_anonymity: *a}]"]
+)
 def test_recipes_that_contain_themselves(text):
     with pytest.raises(RecipeError, match="repeats itself"):
         recipes.parse(text)
 
 
 def test_a_recipe_that_grows_a_billionfold_is_refused_at_once():
-    lines = ["t0: &t0 [a, b]"] + [f"t{i}: &t{i} {{p{i}: *t{i - 1}, q{i}: *t{i - 1}}}" for i in range(1, 31)]
+    lines = ["t0: &t0 [a, b]"] + [
+        f"t{i}: &t{i} {{p{i}: *t{i - 1}, q{i}: *t{i - 1}}}" for i in range(1, 31)
+    ]
     text = "columns:\n  c: {role: quasi, hierarchy: {tree: {nested: {'*': *t30}}}}\n"
     started = time.process_time()
     with pytest.raises(RecipeError, match="repeats itself"):
@@ -402,7 +473,10 @@ def test_any_text_is_a_recipe_or_a_recipe_error(text):
 
 ANY = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.dates(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5) | st.integers(), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text(max_size=5) | st.integers(), inner, max_size=3)
+    ),
     max_leaves=6,
 )
 
@@ -413,9 +487,15 @@ ANY = st.recursive(
         {},
         optional={
             "sfumato": ANY,
-            "columns": ANY
-            | st.dictionaries(
-                TEXT, ANY | st.fixed_dictionaries({"role": ANY}, optional=dict.fromkeys(recipes.COLUMN_KEYS[1:], ANY))
+            "columns": (
+                ANY
+                | st.dictionaries(
+                    TEXT,
+                    ANY
+                    | st.fixed_dictionaries(
+                        {"role": ANY}, optional=dict.fromkeys(recipes.COLUMN_KEYS[1:], ANY)
+                    ),
+                )
             ),
             "meet": ANY | st.lists(st.fixed_dictionaries({"k_anonymity": ANY})),
             "steps": ANY | st.lists(st.fixed_dictionaries({"global_recoding": ANY})),
@@ -430,7 +510,7 @@ def test_any_data_is_a_recipe_or_a_recipe_error(document):
         assert recipes.from_dict(recipes.to_dict(recipe)) == recipe
 
 
-# --------------------------------------------------------------------------------------------------------------- files
+# -------------------------------------------------------------------------------------------- files
 
 
 def test_files_that_cannot_be_read(tmp_path):

@@ -1,7 +1,9 @@
-"""Optimal global recoding against ARX 3.9.2 on public tables: same suppression, same score, same or equal node.
+"""Optimal global recoding against ARX 3.9.2 on public tables: same suppression, same score, same or
+equal node.
 
-ARX floors the mean loss of a column to ten decimals before it combines them, so scores agree to 1e-8, not to the bit.
-Rows scored by the sum, the maximum or the rank of the columns' losses have no counterpart here and are skipped.
+ARX floors the mean loss of a column to ten decimals before it combines them, so scores agree to
+1e-8, not to the bit. Rows scored by the sum, the maximum or the rank of the columns' losses have no
+counterpart here and are skipped.
 """
 
 from __future__ import annotations
@@ -21,16 +23,24 @@ from sfumato.methods.steps.recoding.global_recoding import GlobalRecoding
 
 OBJECTIVES = {"loss": "loss_geometric", "lossAM": "loss"}
 OUT_OF_SCOPE = {"lossSUM", "lossMAX", "lossRANK"}
-FOLDERS = {"adult": ("adult", "adult"), "adult9": ("adult", "adult"), "fars_int": ("fars_int", "fars_int")}
+FOLDERS = {
+    "adult": ("adult", "adult"),
+    "adult9": ("adult", "adult"),
+    "fars_int": ("fars_int", "fars_int"),
+}
 
 
 @functools.cache
 def table(folder, dataset, columns):
     """The table of ARX's examples with ARX's hierarchy files."""
     place, name = FOLDERS[dataset]
-    frame = pl.read_csv(folder / place / f"{name}.csv", separator=";", infer_schema=False).select(columns)
+    frame = pl.read_csv(folder / place / f"{name}.csv", separator=";", infer_schema=False).select(
+        columns
+    )
     files = {c: HierarchyFile(folder / place / f"{name}_hierarchy_{c}.csv") for c in columns}
-    return Table(frame, Schema({c: Attribute((Role.QUASI,), hierarchy=file) for c, file in files.items()}))
+    return Table(
+        frame, Schema({c: Attribute((Role.QUASI,), hierarchy=file) for c, file in files.items()})
+    )
 
 
 def parts(label):
@@ -50,7 +60,13 @@ def test_optimum_equals_the_reference(reference_data, file, subtests):
             continue
         compared += 1
         with subtests.test(result["label"]):
-            compare(table(reference_data, result["dataset"], tuple(result["qis"])), k, share, metric, result)
+            compare(
+                table(reference_data, result["dataset"], tuple(result["qis"])),
+                k,
+                share,
+                metric,
+                result,
+            )
     assert compared == {"arx_adult_kanonymity.json": 28, "arx_fars.json": 4}[file]
 
 

@@ -1,4 +1,6 @@
-"""The three tables of the microaggregation literature: MDAV to the digits shown, the search below it."""
+"""The three tables of the microaggregation literature: MDAV to the digits shown, the search below
+it.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +12,22 @@ from sfumato.core.step import Goal
 from sfumato.core.table import Table
 from sfumato.methods.steps import Microaggregate
 
-# 100·SSE/SST on z-scores (population sd): MDAV, and the best partition seen with 60 s of local search (reference table)
+# 100·SSE/SST on z-scores (population sd): MDAV, and the best partition seen with 60 s of local
+# search (reference table)
 TABLE = {
-    ("Tarragona", 3): (16.9326, 14.666), ("Tarragona", 4): (19.5460, 17.340), ("Tarragona", 5): (22.4619, 20.305),
-    ("Tarragona", 10): (33.1929, 30.311), ("Census", 3): (5.6922, 4.870), ("Census", 4): (7.4947, 6.338),
-    ("Census", 5): (9.0884, 7.490), ("Census", 10): (14.1559, 11.619), ("EIA", 3): (0.4829, 0.350),
-    ("EIA", 4): (0.6713, 0.491), ("EIA", 5): (1.6667, 0.734), ("EIA", 10): (3.8397, 2.010),
-}  # fmt: skip
+    ("Tarragona", 3): (16.9326, 14.666),
+    ("Tarragona", 4): (19.5460, 17.340),
+    ("Tarragona", 5): (22.4619, 20.305),
+    ("Tarragona", 10): (33.1929, 30.311),
+    ("Census", 3): (5.6922, 4.870),
+    ("Census", 4): (7.4947, 6.338),
+    ("Census", 5): (9.0884, 7.490),
+    ("Census", 10): (14.1559, 11.619),
+    ("EIA", 3): (0.4829, 0.350),
+    ("EIA", 4): (0.6713, 0.491),
+    ("EIA", 5): (1.6667, 0.734),
+    ("EIA", 10): (3.8397, 2.010),
+}
 LEFT_OUT = ("UTILNAME", "STATE", "YEAR", "MONTH")
 
 

@@ -1,7 +1,8 @@
 """The optimal recoding of Adult under further models equals what ARX 3.9.2 found.
 
-Sensitive column: occupation; quasi-identifiers: the other eight; every row also asks for 5-anonymity. ARX compares with
-all input records, as we do by default. Another node of equal score counts as equal.
+Sensitive column: occupation; quasi-identifiers: the other eight; every row also asks for
+5-anonymity. ARX compares with all input records, as we do by default. Another node of equal score
+counts as equal.
 """
 
 from __future__ import annotations
@@ -31,8 +32,9 @@ MODELS = {
     "t-close-equal-0.2": TCloseness(SENSITIVE, t=0.2),
     "t-close-hier-0.2": TCloseness(SENSITIVE, t=0.2, distance="hierarchical"),
 }
-# A class of (2, 2, 2) has an entropy of log 3 exactly. ARX computes log(x)/log(2) without a tolerance, finds it a hair
-# less than log2(3) and drops the six records; asking for a hair more than 3 values repeats that.
+# A class of (2, 2, 2) has an entropy of log 3 exactly. ARX computes log(x)/log(2) without a
+# tolerance, finds it a hair less than log2(3) and drops the six records; asking for a hair more
+# than 3 values repeats that.
 ARX_ENTROPY = LDiversity(SENSITIVE, l=3 + 1e-6, kind="entropy")
 ROUNDED_BY_ARX = ("entropy-3-div(shannon)", 0.05)
 CASES = [(name, budget) for name in MODELS for budget in (0.02, 0.05)]
@@ -45,7 +47,9 @@ def adult(folder: Path) -> Table:
     def attribute(column):
         lines = (folder / "adult" / f"adult_hierarchy_{column}.csv").read_text().splitlines()
         role = Role.SENSITIVE if column == SENSITIVE else Role.QUASI
-        return Attribute((role,), hierarchy=TableHierarchy([line.split(";") for line in lines if line]))
+        return Attribute(
+            (role,), hierarchy=TableHierarchy([line.split(";") for line in lines if line])
+        )
 
     return Table(frame, Schema({column: attribute(column) for column in frame.columns}))
 
@@ -61,7 +65,9 @@ def plan(dataset, model, budget):
     return step, step.plan(dataset, Goal(models=models))
 
 
-@pytest.mark.parametrize(("name", "budget"), CASES, ids=[f"{name}-{budget}" for name, budget in CASES])
+@pytest.mark.parametrize(
+    ("name", "budget"), CASES, ids=[f"{name}-{budget}" for name, budget in CASES]
+)
 def test_equals_arx(reference_data, name, budget):
     expected = found_by_arx(reference_data, name, budget)
     model = ARX_ENTROPY if (name, budget) == ROUNDED_BY_ARX else MODELS[name]

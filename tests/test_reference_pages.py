@@ -33,7 +33,12 @@ def test_every_page_can_be_found():
     assert all(re.search(rf"^{name}$", index, re.MULTILINE) for name in TOOL["PAGES"])
 
 
-PAGE_OF_SHAPE = {Shape.BASKETS: "baskets", Shape.PATHS: "paths", Shape.GRAPH: "graphs", Shape.TABLES: "relations"}
+PAGE_OF_SHAPE = {
+    Shape.BASKETS: "baskets",
+    Shape.PATHS: "paths",
+    Shape.GRAPH: "graphs",
+    Shape.TABLES: "relations",
+}
 
 
 @pytest.mark.parametrize("shape", Shape)
@@ -46,13 +51,17 @@ def test_every_member_has_one_entry(shape):
 
 def test_every_command_and_name_has_a_row():
     assert all(f"| `sfumato {name}` |" in text("commands") for name in COMMANDS)
-    assert all(f"| `sf.{name}` |" in text("names") for name in sfumato.__all__ if name != "__version__")
+    assert all(
+        f"| `sf.{name}` |" in text("names") for name in sfumato.__all__ if name != "__version__"
+    )
 
 
 @pytest.mark.parametrize("name", TOOL["PAGES"])
 def test_nothing_is_left_without_a_word(name):
     assert not re.search(r"^\|[^|]*\|(?:[^|]*\|)?\s*\|$", text(name), re.MULTILINE)
-    assert not re.search(r":(math|func|class|mod|meth):`|\.\. \w+::|^>>> ", text(name), re.MULTILINE)
+    assert not re.search(
+        r":(math|func|class|mod|meth):`|\.\. \w+::|^>>> ", text(name), re.MULTILINE
+    )
 
 
 def test_defaults_are_those_of_a_recipe():

@@ -27,10 +27,15 @@ def test_names_are_words_and_none_occurs_twice(family):
 
 
 @pytest.mark.parametrize(
-    ("family", "name"), [(family, name) for family in registry.FAMILIES for name in registry.family(family)]
+    ("family", "name"),
+    [(family, name) for family in registry.FAMILIES for name in registry.family(family)],
 )
 def test_what_is_described_as_required_is_required(family, name):
-    required = [f["name"] for f in registry.describe(registry.family(family)[name])["fields"] if f["required"]]
+    required = [
+        f["name"]
+        for f in registry.describe(registry.family(family)[name])["fields"]
+        if f["required"]
+    ]
     if not required:
         assert registry.write(registry.build(family, name)) == {name: {}}
         return
@@ -48,8 +53,16 @@ def test_forms(spec):
 @pytest.mark.parametrize(
     ("family", "spec", "told"),
     [
-        ("models", "k_anonimity", "'k_anonimity' is not a known model. Did you mean 'k_anonymity'?"),
-        ("hierarchies", "interval", "'interval' is not a known hierarchy. Did you mean 'intervals'?"),
+        (
+            "models",
+            "k_anonimity",
+            "'k_anonimity' is not a known model. Did you mean 'k_anonymity'?",
+        ),
+        (
+            "hierarchies",
+            "interval",
+            "'interval' is not a known hierarchy. Did you mean 'intervals'?",
+        ),
         ("steps", "recoding", "is not a known step"),
         ("models", {"k_anonymity": {"k": 5, "l": 3}}, "there is no parameter 'l'"),
         ("models", {"k_anonymity": {1: 5}}, "keywords must be strings"),
@@ -74,16 +87,25 @@ def test_unknown_family():
 
 
 def test_what_lives_in_a_room_is_of_its_kind():
-    """Attacks and risks are told apart by their room alone, without importing them: one in the wrong room would be tried by nobody."""
+    """Attacks and risks are told apart by their room alone, without importing them: one in the
+    wrong room would be tried by nobody.
+    """
     assert all(issubclass(cls, Attack) for cls in registry.attacks().values())
     assert all(issubclass(cls, Risk) for cls in registry.risks().values())
-    assert {"suda", "individual_risk", "population_uniques", "log_linear", "linkage", "singling_out"} <= set(
-        registry.attacks()
-    )
+    assert {
+        "suda",
+        "individual_risk",
+        "population_uniques",
+        "log_linear",
+        "linkage",
+        "singling_out",
+    } <= set(registry.attacks())
 
 
 @pytest.mark.parametrize("shape", list(Shape))
 def test_every_member_says_that_it_serves_the_shape_it_is_listed_for(shape):
     for family in ("models", "steps", "risk", "utility"):
-        wrong = [name for name, cls in registry.family(family, shape).items() if shape not in cls.shapes]
+        wrong = [
+            name for name, cls in registry.family(family, shape).items() if shape not in cls.shapes
+        ]
         assert not wrong, f"{family} of shape {shape}"

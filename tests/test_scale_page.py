@@ -22,8 +22,12 @@ def test_what_the_page_says_is_refused():
     assert TOOL["refused_steps"]()["rank_swap"] == "always"
     assert TOOL["refused_models"]()["k_concealment"] == "pairs"
     held = sf.read(sf.examples.ancona().to_polars().lazy()).with_schema(sf.examples.ancona().schema)
-    with pytest.raises(sf.errors.ParameterError, match="step rank_swap works on all records at once"):
-        sf.anonymize(held, [sf.KAnonymity(2)], [sf.RankSwap(["salary"], p=0.1), sf.GlobalRecoding()])
+    with pytest.raises(
+        sf.errors.ParameterError, match="step rank_swap works on all records at once"
+    ):
+        sf.anonymize(
+            held, [sf.KAnonymity(2)], [sf.RankSwap(["salary"], p=0.1), sf.GlobalRecoding()]
+        )
     with pytest.raises(sf.errors.ParameterError, match="promises about pairs need every record"):
         sf.anonymize(held, [sf.KConcealment(2)], [sf.GlobalRecoding()])
     with pytest.raises(sf.errors.ParameterError, match="not as csv"):

@@ -1,4 +1,6 @@
-"""A recipe taken away as a script, a notebook or a command makes the same release as the workbench does."""
+"""A recipe taken away as a script, a notebook or a command makes the same release as the workbench
+does.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +71,9 @@ def test_the_script_of_every_recipe_in_the_documentation_makes_that_recipe(page:
 @given(
     value=st.recursive(
         st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), TEXT),
-        lambda below: st.one_of(st.lists(below), st.lists(below).map(tuple), st.dictionaries(TEXT, below)),
+        lambda below: st.one_of(
+            st.lists(below), st.lists(below).map(tuple), st.dictionaries(TEXT, below)
+        ),
         max_leaves=8,
     )
 )
@@ -80,15 +84,22 @@ def test_plain_data_is_read_back_as_it_was(value: Any) -> None:
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
     places = ["Ulm", "O'Hara", "a,b", "Bonn"]
-    rows = [[f"p{i}", str(20 + i * 7 % 50) if i % 11 else "-9", places[i % 4], f"flu {i % 3}"] for i in range(120)]
+    rows = [
+        [f"p{i}", str(20 + i * 7 % 50) if i % 11 else "-9", places[i % 4], f"flu {i % 3}"]
+        for i in range(120)
+    ]
     file = tmp_path / "my visits.csv"
     lines = [";".join(row) for row in [["name", "age", 'the "place"', "illness"], *rows]]
-    file.write_text("\n".join(lines).replace('the "place"', '"the ""place"""') + "\n", encoding="utf-8")
+    file.write_text(
+        "\n".join(lines).replace('the "place"', '"the ""place"""') + "\n", encoding="utf-8"
+    )
     return file
 
 
 def release_in(folder: Path) -> dict[str, Any]:
-    """All that two equal runs have in common: everything but time and salt, and what is computed from them."""
+    """All that two equal runs have in common: everything but time and salt, and what is computed
+    from them.
+    """
     (data,) = (folder / "share").glob("data.*")
     certificate = json.loads((folder / "share" / "certificate.json").read_text())
     lock = json.loads((folder / "owner" / "lock.json").read_text())
@@ -119,7 +130,9 @@ def test_script_notebook_command_and_workbench_make_the_same_release(
     runpy.run_path(str(script))
 
     notebook = json.loads(to_notebook(recipe, errand("by notebook")))
-    assert notebook["nbformat"] == 4 and len({cell["id"] for cell in notebook["cells"]}) == len(notebook["cells"])
+    assert notebook["nbformat"] == 4 and len({cell["id"] for cell in notebook["cells"]}) == len(
+        notebook["cells"]
+    )
     names: dict[str, Any] = {}
     for cell in notebook["cells"]:
         if cell["cell_type"] == "code":
@@ -138,7 +151,10 @@ def test_script_notebook_command_and_workbench_make_the_same_release(
         folder=str(tmp_path / "by workbench"),
         history='{"version": 1}\n',
     )
-    assert answer["holds"] and {one["status"] for one in answer["claims"]} <= {"holds", "needs original"}
+    assert answer["holds"] and {one["status"] for one in answer["claims"]} <= {
+        "holds",
+        "needs original",
+    }
     assert (tmp_path / "by workbench" / "owner" / HISTORY).read_text() == '{"version": 1}\n'
     assert (tmp_path / "by workbench" / "owner" / HISTORY).stat().st_mode & 0o777 == 0o600
     assert HISTORY in {one["name"] for one in answer["owner"]}
@@ -149,15 +165,34 @@ def test_script_notebook_command_and_workbench_make_the_same_release(
         assert release_in(tmp_path / other) == first, other
 
 
-def test_bundled_tables_and_options_of_reading_are_in_the_words_of_a_command(tmp_path: Path) -> None:
-    lines = to_command(Errand(example="patients", output="o u t", format="parquet", sign="my key.pem")).split("\n")
+def test_bundled_tables_and_options_of_reading_are_in_the_words_of_a_command(
+    tmp_path: Path,
+) -> None:
+    lines = to_command(
+        Errand(example="patients", output="o u t", format="parquet", sign="my key.pem")
+    ).split("\n")
     code = shlex.split(lines[0])
     subprocess.run([sys.executable, *code[1:]], cwd=tmp_path, check=True, timeout=300)
     assert (tmp_path / "patients.csv").is_file()
     assert shlex.split(lines[1])[2:] == [
-        *("patients.csv", "--recipe", "recipe.yaml", "--output", "o u t", "--format", "parquet", "--sign", "my key.pem")
-    ]  # fmt: skip
-    said = {"missing_values": ["NA", "a,b"], "header": False, "rename_duplicates": True, "encoding": "cp1252"}
+        *(
+            "patients.csv",
+            "--recipe",
+            "recipe.yaml",
+            "--output",
+            "o u t",
+            "--format",
+            "parquet",
+            "--sign",
+            "my key.pem",
+        )
+    ]
+    said = {
+        "missing_values": ["NA", "a,b"],
+        "header": False,
+        "rename_duplicates": True,
+        "encoding": "cp1252",
+    }
     assert shlex.split(to_command(Errand(options=said)))[7:] == [
         *("--missing", 'NA,"a,b"', "--no-header", "--rename-duplicates", "--encoding", "cp1252")
-    ]  # fmt: skip
+    ]

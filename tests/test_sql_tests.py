@@ -41,8 +41,14 @@ MODELS = st.sampled_from(
 
 def dataset(rows: list[tuple[Any, ...]], *, persons: bool) -> sf.Table:
     columns = {name: [row[i] for row in rows] for i, name in enumerate(NAMES)}
-    frame = pl.DataFrame(columns, schema={"a b": pl.String, 'c"d': pl.Int64, "s": pl.String, "person": pl.Int64})
-    roles = {"quasi": list(NAMES[:2]), "sensitive": ["s"], ("unit" if persons else "plain"): ["person"]}
+    frame = pl.DataFrame(
+        columns, schema={"a b": pl.String, 'c"d': pl.Int64, "s": pl.String, "person": pl.Int64}
+    )
+    roles = {
+        "quasi": list(NAMES[:2]),
+        "sensitive": ["s"],
+        ("unit" if persons else "plain"): ["person"],
+    }
     return sf.read(frame).with_roles(**roles)
 
 
@@ -77,7 +83,9 @@ def test_duckdb_reads_the_same_query() -> None:
     assert sorted(found) == [("2-anonymity", 1), ("2-diversity of s", 1)]
 
 
-@pytest.mark.parametrize("model", [sf.TCloseness("s", t=0.2), sf.LDiversity("s", l=2, kind="entropy")])
+@pytest.mark.parametrize(
+    "model", [sf.TCloseness("s", t=0.2), sf.LDiversity("s", l=2, kind="entropy")]
+)
 def test_what_sql_cannot_say_is_refused_by_name(model: Any) -> None:
     table = dataset([("x", 1, "f", 1)], persons=False)
     with pytest.raises(ParameterError, match="SQL cannot say"):
@@ -93,9 +101,12 @@ def test_wildcards_and_empty_promises_are_refused() -> None:
 
 
 def test_the_command_prints_the_query(tmp_path: Any) -> None:
-    (tmp_path / "r.yaml").write_text("columns: {age: {role: quasi}}\nmeet: [{k_anonymity: 5}]\nsteps: []\n")
+    (tmp_path / "r.yaml").write_text(
+        "columns: {age: {role: quasi}}\nmeet: [{k_anonymity: 5}]\nsteps: []\n"
+    )
     done = CliRunner().invoke(
-        build_app(), ["check", "--sql", "-r", str(tmp_path / "r.yaml"), "--table", "{{ ref('visits') }}"]
+        build_app(),
+        ["check", "--sql", "-r", str(tmp_path / "r.yaml"), "--table", "{{ ref('visits') }}"],
     )
     assert done.exit_code == 0
     first, second = done.output.splitlines()

@@ -14,18 +14,29 @@ import pytest
 import sfumato as sf
 from sfumato.interfaces.testing import assert_promise
 
-FRAME = {"age": [30, 30, 41, 41], "zip": ["10", "10", "20", "20"], "illness": ["flu", "cough", "flu", "flu"]}
+FRAME = {
+    "age": [30, 30, 41, 41],
+    "zip": ["10", "10", "20", "20"],
+    "illness": ["flu", "cough", "flu", "flu"],
+}
 
 
 @pytest.mark.parametrize("made", [pl.DataFrame, pd.DataFrame])
 def test_a_promise_that_holds_gives_its_verdicts(made: type) -> None:
-    verdicts = assert_promise(made(FRAME), "k_anonymity:2", quasi=["age", "zip"], sensitive="illness")
+    verdicts = assert_promise(
+        made(FRAME), "k_anonymity:2", quasi=["age", "zip"], sensitive="illness"
+    )
     assert [verdict.attained for verdict in verdicts] == [2]
 
 
 def test_a_broken_promise_fails_without_a_value() -> None:
     with pytest.raises(AssertionError, match="2-diversity of illness does not hold") as failed:
-        assert_promise(pl.DataFrame(FRAME), "l_diversity:illness,l=2", quasi=["age", "zip"], sensitive=["illness"])
+        assert_promise(
+            pl.DataFrame(FRAME),
+            "l_diversity:illness,l=2",
+            quasi=["age", "zip"],
+            sensitive=["illness"],
+        )
     assert not any(value in str(failed.value) for value in ("flu", "cough", "41"))
 
 
@@ -38,7 +49,10 @@ def test_a_promise_without_its_degree_or_nothing_at_all_is_refused() -> None:
 
 def test_a_recipe_is_checked_and_direct_identifiers_must_be_gone(tmp_path: Path) -> None:
     recipe = tmp_path / "r.yaml"
-    recipe.write_text("columns: {name: direct, age: quasi}\nmeet: [{k_anonymity: 2}]\nsteps: [{global_recoding: {}}]\n")
+    recipe.write_text(
+        "columns: {name: direct, age: quasi}\nmeet: [{k_anonymity: 2}]\nsteps: [{global_recoding:"
+        " {}}]\n"
+    )
     assert assert_promise(pl.DataFrame({"age": [1, 1]}), recipe=recipe)
     with pytest.raises(sf.errors.ReleaseRefused, match="direct identifiers"):
         assert_promise(pl.DataFrame({"name": ["a", "b"], "age": [1, 1]}), recipe=recipe)
@@ -48,9 +62,10 @@ def test_a_recipe_is_checked_and_direct_identifiers_must_be_gone(tmp_path: Path)
 
 def test_pytest_offers_the_fixture(tmp_path: Path) -> None:
     (tmp_path / "test_visits.py").write_text(
-        "import polars as pl\n"
-        "def test_holds(assert_promise):\n    assert_promise(pl.DataFrame({'age': [1, 1]}), 'k_anonymity:2', quasi=['age'])\n"
-        "def test_breaks(assert_promise):\n    assert_promise(pl.DataFrame({'age': [1, 2]}), 'k_anonymity:2', quasi=['age'])\n"
+        "import polars as pl\ndef test_holds(assert_promise):\n   "
+        " assert_promise(pl.DataFrame({'age': [1, 1]}), 'k_anonymity:2', quasi=['age'])\ndef"
+        " test_breaks(assert_promise):\n    assert_promise(pl.DataFrame({'age': [1, 2]}),"
+        " 'k_anonymity:2', quasi=['age'])\n"
     )
     told = [
         sys.executable,
@@ -71,8 +86,16 @@ def test_pytest_offers_the_fixture(tmp_path: Path) -> None:
 
 
 def test_the_plug_in_costs_a_test_run_nothing() -> None:
-    told = "import sys, sfumato.interfaces.testing; print(sorted({m.split('.')[0] for m in sys.modules} & {'polars', 'numpy', 'numba'}))"
-    assert subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True).stdout == "[]\n"
+    told = (
+        "import sys, sfumato.interfaces.testing; print(sorted({m.split('.')[0] for m in"
+        " sys.modules} & {'polars', 'numpy', 'numba'}))"
+    )
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", told], capture_output=True, text=True, check=True
+        ).stdout
+        == "[]\n"
+    )
 
 
 @pytest.mark.parametrize("made", [pl.DataFrame, pd.DataFrame])

@@ -1,4 +1,6 @@
-"""Which warnings fail a test: those that name us, and no others, so that a newer version of a package cannot."""
+"""Which warnings fail a test: those that name us, and no others, so that a newer version of a
+package cannot.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ def warned_in(module: str, kind: str) -> None:
         exec(f"import warnings; warnings.warn('old', {kind})", {"__name__": module})
 
 
-@pytest.mark.parametrize("kind", ["DeprecationWarning", "RuntimeWarning", "UserWarning", "ResourceWarning"])
+@pytest.mark.parametrize(
+    "kind", ["DeprecationWarning", "RuntimeWarning", "UserWarning", "ResourceWarning"]
+)
 def test_warnings_that_name_us_are_errors_and_others_are_not(kind: str) -> None:
     for ours in ("sfumato.core.schema", "tests.oracle"):
         with pytest.raises(Warning, match="old"):
@@ -28,14 +32,25 @@ def test_a_division_by_nothing_in_a_test_is_an_error() -> None:
         np.array([1.0]) / np.array([0.0])
 
 
-@pytest.mark.parametrize(("place", "fails"), [("/home/me/sfumato/src/sfumato/io/csv.py", True), ("C:\\me\\src\\sfumato\\a.py", True), ("/venv/lib/sfumato/aiohttp/client.py", False)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("place", "fails"),
+    [
+        ("/home/me/sfumato/src/sfumato/io/csv.py", True),
+        ("C:\\me\\src\\sfumato\\a.py", True),
+        ("/venv/lib/sfumato/aiohttp/client.py", False),
+    ],
+)
 def test_an_error_that_nobody_could_catch_fails_where_it_names_us(
     place: str, fails: bool, request: pytest.FixtureRequest
 ) -> None:
     told = (
-        f'Exception ignored in: <function X.__del__>\n\nTraceback (most recent call last):\n  File "{place}", line 3\n'
+        "Exception ignored in: <function X.__del__>\n\nTraceback (most recent call last):\n  File"
+        f' "{place}", line 3\n'
     )
     lines = [line.split(":") for line in request.config.getini("filterwarnings")]
-    for kind in (pytest.PytestUnraisableExceptionWarning, pytest.PytestUnhandledThreadExceptionWarning):
+    for kind in (
+        pytest.PytestUnraisableExceptionWarning,
+        pytest.PytestUnhandledThreadExceptionWarning,
+    ):
         (words,) = (line[1] for line in lines if line[2] == f"pytest.{kind.__name__}")
         assert bool(re.match(words, told)) is fails

@@ -1,4 +1,6 @@
-"""The page of the workbench shows the pictures that its tool takes, all of them small; and the tool reads and writes PNG by its definition."""
+"""The page of the workbench shows the pictures that its tool takes, all of them small; and the tool
+reads and writes PNG by its definition.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,13 @@ def filtered(pixels, kind: int) -> bytes:
             b = flat[y - 1, x] if y else 0
             c = flat[y - 1, x - size] if y and x >= size else 0
             p = a + b - c
-            paeth = a if abs(p - a) <= abs(p - b) and abs(p - a) <= abs(p - c) else b if abs(p - b) <= abs(p - c) else c
+            paeth = (
+                a
+                if abs(p - a) <= abs(p - b) and abs(p - a) <= abs(p - c)
+                else b
+                if abs(p - b) <= abs(p - c)
+                else c
+            )
             rows.append((flat[y, x] - [0, a, b, (a + b) // 2, paeth][kind]) % 256)
     head = struct.pack(">IIBBBBB", width, height, 8, 2 if size == 3 else 6, 0, 0, 0)
     chunks = [(b"IHDR", head), (b"IDAT", zlib.compress(bytes(rows))), (b"IEND", b"")]

@@ -1,4 +1,6 @@
-"""Tables whose values look alike, written in every format and judged on the file by naive code: what is certified is true there."""
+"""Tables whose values look alike, written in every format and judged on the file by naive code:
+what is certified is true there.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +24,21 @@ from sfumato.core import recipe_files as recipes
 from sfumato.errors import InternalError, OutputError, SchemaError, SfumatoError, Unsatisfiable
 from sfumato.interfaces.cli import main
 from sfumato.release.report import charts, pages
-from tests.written_cases import FORMATS, LABEL, Case, broken, cases, described, label, read, readings, unpacked
+from tests.written_cases import (
+    FORMATS,
+    LABEL,
+    Case,
+    broken,
+    cases,
+    described,
+    label,
+    read,
+    readings,
+    unpacked,
+)
 
-# Some numbers are so large that no decimal holds their squares: numpy says so while measures of worth become unknown.
+# Some numbers are so large that no decimal holds their squares: numpy says so while measures of
+# worth become unknown.
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 RECODING = sf.GlobalRecoding(budget=0.6)
 
@@ -32,21 +46,33 @@ RECODING = sf.GlobalRecoding(budget=0.6)
 def command(*arguments: object) -> tuple[int, str]:
     """Exit code and talk of ``sfumato``, run in this process."""
     said = io.StringIO()
-    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        contextlib.redirect_stdout(said),
+        contextlib.redirect_stderr(said),
+    ):
         patch.setattr("sys.argv", ["sfumato", *map(str, arguments)])
         try:
             main()
         except SystemExit as stop:
-            return (stop.code if isinstance(stop.code, int) else int(stop.code is not None)), said.getvalue()
+            return (
+                stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+            ), said.getvalue()
     return 0, said.getvalue()
 
 
 def released(case: Case, folder: Path) -> sf.Table | None:
-    """Make the release and write it to ``folder/out``; None, and no folder, where that is refused politely."""
+    """Make the release and write it to ``folder/out``; None, and no folder, where that is refused
+    politely.
+    """
     try:
         table = described(case, read(case, folder))
-        release = sf.anonymize(table, case.meet, [case.step], seed=1, format=case.format if case.early else None)
-        release.write(folder / "out", format=case.format, defuse=case.defuse and case.format == "csv")
+        release = sf.anonymize(
+            table, case.meet, [case.step], seed=1, format=case.format if case.early else None
+        )
+        release.write(
+            folder / "out", format=case.format, defuse=case.defuse and case.format == "csv"
+        )
     except SfumatoError as error:
         refusal = error
     else:
@@ -106,7 +132,10 @@ def plain_pages() -> Iterator[None]:
 
 def attempt(case: Case, *, pictures: bool = False) -> bool:
     """Whether the release was written; whatever is not true of it raises."""
-    with tempfile.TemporaryDirectory() as place, contextlib.nullcontext() if pictures else plain_pages():
+    with (
+        tempfile.TemporaryDirectory() as place,
+        contextlib.nullcontext() if pictures else plain_pages(),
+    ):
         original = released(case, Path(place))
         if original is None:
             return False
@@ -149,7 +178,10 @@ FOUND = {
         "format": "parquet",
         "early": False,
     },
-    "numbers that a SAS file does not hold": {"columns": (("a",) * 4, (5e-324, 1e16, 1.0, None)), "format": "sas"},
+    "numbers that a SAS file does not hold": {
+        "columns": (("a",) * 4, (5e-324, 1e16, 1.0, None)),
+        "format": "sas",
+    },
     "numbers whose squares no decimal holds": {
         "names": ("q", "r", "s", "t"),
         "columns": (
@@ -193,7 +225,9 @@ def test_every_format_is_written(format):  # noqa: A002
     assert attempt(dataclasses.replace(PLAIN, format=format))
 
 
-@pytest.mark.parametrize("secret", [label(0), label(1), 7319462.25], ids=["short", "long", "number"])
+@pytest.mark.parametrize(
+    "secret", [label(0), label(1), 7319462.25], ids=["short", "long", "number"]
+)
 @pytest.mark.parametrize("format", sorted(set(FORMATS)))
 def test_the_bytes_of_a_file_do_not_know_suppressed_cells(tmp_path, format, secret):  # noqa: A002
     other = 1.5 if isinstance(secret, float) else "a"
@@ -233,7 +267,9 @@ def test_a_name_that_is_the_pattern_of_another_is_refused(tmp_path, kind):
 
 
 def test_a_direct_identifier_is_dropped_whatever_its_name():
-    people = sf.read(pl.DataFrame({"*": ["Ann", "Bob"], "q": ["a", "a"]})).with_roles(direct=["*"], quasi=["q"])
+    people = sf.read(pl.DataFrame({"*": ["Ann", "Bob"], "q": ["a", "a"]})).with_roles(
+        direct=["*"], quasi=["q"]
+    )
     release = sf.anonymize(people, [sf.KAnonymity(2)], [sf.GlobalRecoding()], seed=1)
     assert release.data.to_dict(as_series=False) == {"q": ["a", "a"]}
 
@@ -242,7 +278,9 @@ def test_labels_of_pages_look_at_no_more_of_a_long_text_than_they_show(monkeypat
     """A page once measured every beginning of a text: forty thousand signs took minutes."""
     looked = []
     width = charts._letter_width
-    monkeypatch.setattr(charts, "_letter_width", lambda letter: looked.append(letter) or width(letter))
+    monkeypatch.setattr(
+        charts, "_letter_width", lambda letter: looked.append(letter) or width(letter)
+    )
     texts = ["y" * 40_000, "y" * 39_999 + "x"]
     assert len(set(charts.labels(texts))) == 2
     assert len(looked) < 10 * sum(map(len, texts))

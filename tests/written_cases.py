@@ -1,4 +1,6 @@
-"""Tables whose values look alike, and readers that know nothing of sfumato: what the fuzzers of written files draw and read."""
+"""Tables whose values look alike, and readers that know nothing of sfumato: what the fuzzers of
+written files draw and read.
+"""
 
 from __future__ import annotations
 
@@ -83,7 +85,13 @@ NUMBERS = (
     (1.0, 2.0, None),
     (1.7e308, 1.79e308, None),
 )
-WHOLE = ((1, 2, None), (0, 1), (2**53, 2**53 + 1, 2**53 + 2), (2**63 - 1, 2**63 - 2), (101, 32741, 2147483621, None))
+WHOLE = (
+    (1, 2, None),
+    (0, 1),
+    (2**53, 2**53 + 1, 2**53 + 2),
+    (2**63 - 1, 2**63 - 2),
+    (101, 32741, 2147483621, None),
+)
 TRUTHS = ((True, False), (True, None))
 DATES = (
     (dt.date(2024, 1, 1), dt.date(2024, 1, 2), None),
@@ -98,15 +106,51 @@ MOMENTS = (
 )
 TIMES = ((dt.time(10), dt.time(10, 0, 0, 1), None),)
 NAMES = (
-    "", " ", " a", "a ", "a", "A", "a\tb", "a\nb", "a\r\nb", "a,b", "a;b", 'a"b', "e\u0301", "\u00e9", "\ufeffa", "a\0",
-    "=1+1", "'", "x" * 40, "x" * 41, "x" * 300, "\U0001f600", "NA", "null", "1", "1.0", "true", "*", "^a$", "^a", "len", "a.b", "a b", "_x0041_",
-    "__index_level_0__", "class", "\u2028",
-)  # fmt: skip
+    "",
+    " ",
+    " a",
+    "a ",
+    "a",
+    "A",
+    "a\tb",
+    "a\nb",
+    "a\r\nb",
+    "a,b",
+    "a;b",
+    'a"b',
+    "e\u0301",
+    "\u00e9",
+    "\ufeffa",
+    "a\0",
+    "=1+1",
+    "'",
+    "x" * 40,
+    "x" * 41,
+    "x" * 300,
+    "\U0001f600",
+    "NA",
+    "null",
+    "1",
+    "1.0",
+    "true",
+    "*",
+    "^a$",
+    "^a",
+    "len",
+    "a.b",
+    "a b",
+    "_x0041_",
+    "__index_level_0__",
+    "class",
+    "\u2028",
+)
 LABEL = re.compile(r"quokka\d+z")
 
 
 def label(number: int) -> str:
-    """A value that occurs nowhere by accident; frames keep long ones in another place than short ones."""
+    """A value that occurs nowhere by accident; frames keep long ones in another place than short
+    ones.
+    """
     return f"quokka{number}z{' and a long tail' * (number % 2)}"
 
 
@@ -136,8 +180,14 @@ class Case:
 
 @st.composite
 def columns_of(draw: st.DrawFn, rows: int) -> tuple[Any, ...]:
-    """One column: a few values that look alike, at times with labels that are easily found again."""
-    pool = draw(st.sampled_from((*LOOKALIKE, *LOOKALIKE, *NUMBERS, *WHOLE, *TRUTHS, *DATES, *MOMENTS, *TIMES)))
+    """One column: a few values that look alike, at times with labels that are easily found
+    again.
+    """
+    pool = draw(
+        st.sampled_from(
+            (*LOOKALIKE, *LOOKALIKE, *NUMBERS, *WHOLE, *TRUTHS, *DATES, *MOMENTS, *TIMES)
+        )
+    )
     cells = draw(st.lists(st.sampled_from(pool), min_size=rows, max_size=rows))
     if all(v is None or isinstance(v, str) for v in pool):
         for place in draw(st.lists(st.integers(0, rows - 1), max_size=2)):
@@ -175,14 +225,22 @@ def cases(draw: st.DrawFn) -> Case:
     count = quasi + 1 + plain
     names = ("q", "s", "t", "u")[:count]
     if draw(st.booleans()):
-        names = tuple(draw(st.lists(st.sampled_from((*NAMES, "q", "s")), min_size=count, max_size=count, unique=True)))
+        names = tuple(
+            draw(
+                st.lists(
+                    st.sampled_from((*NAMES, "q", "s")), min_size=count, max_size=count, unique=True
+                )
+            )
+        )
     return Case(
         names,
         tuple(draw(columns_of(rows)) for _ in range(count)),
         quasi,
         draw(st.sampled_from(FRAMES)),
         draw(st.sampled_from(FORMATS)),
-        tuple(draw(st.sampled_from(("suppress", "suppress", "mask", "none"))) for _ in range(quasi)),
+        tuple(
+            draw(st.sampled_from(("suppress", "suppress", "mask", "none"))) for _ in range(quasi)
+        ),
         draw(promises_about(names[quasi])),
         draw(st.sampled_from(STEPS)),
         draw(st.integers(0, 3)) > 0,
@@ -195,7 +253,9 @@ def cases(draw: st.DrawFn) -> Case:
 
 
 def typed(name: str, values: Sequence[Any]) -> pl.Series:
-    return pl.Series("", list(values), dtype=pl.String if all(v is None for v in values) else None).alias(name)
+    return pl.Series(
+        "", list(values), dtype=pl.String if all(v is None for v in values) else None
+    ).alias(name)
 
 
 def framed(case: Case, folder: Path) -> Any:
@@ -206,7 +266,9 @@ def framed(case: Case, folder: Path) -> Any:
     if kind.startswith("csv"):
         return csv_file(case, folder / "table.csv")
     if kind == "enum":
-        return table.with_columns(table[c].cast(pl.Enum(sorted(set(table[c].to_list()) - {None}))) for c in text)
+        return table.with_columns(
+            table[c].cast(pl.Enum(sorted(set(table[c].to_list()) - {None}))) for c in text
+        )
     if kind == "categorical":
         return table.with_columns(table[c].cast(pl.Categorical) for c in text)
     if kind.startswith("pandas"):
@@ -215,7 +277,10 @@ def framed(case: Case, folder: Path) -> Any:
         import pyarrow as pa
 
         arrow = [table[n].alias("").to_arrow() for n in table.columns]
-        plain = [c.cast(pa.string()) if n in text else c for n, c in zip(table.columns, arrow, strict=True)]
+        plain = [
+            c.cast(pa.string()) if n in text else c
+            for n, c in zip(table.columns, arrow, strict=True)
+        ]
         coded = [c.dictionary_encode() for c in plain] if kind.endswith("dictionary") else plain
         return pa.table(coded, names=table.columns)
     return table
@@ -224,7 +289,9 @@ def framed(case: Case, folder: Path) -> Any:
 def pandas_frame(case: Case, kind: str) -> Any:
     import pandas as pd
 
-    table = pd.DataFrame({n: pd.Series(list(v), dtype=object) for n, v in zip(case.names, case.columns, strict=True)})
+    table = pd.DataFrame(
+        {n: pd.Series(list(v), dtype=object) for n, v in zip(case.names, case.columns, strict=True)}
+    )
     if kind.endswith("category"):
         return table.astype("category")
     return table.convert_dtypes() if kind.endswith("nullable") else table
@@ -239,7 +306,13 @@ def csv_file(case: Case, file: Path) -> Path:
         for row in zip(*case.columns, strict=True):
             writer.writerow(
                 [
-                    "" if v is None else str(v).replace(".", ",") if decimal and isinstance(v, float) else str(v)
+                    (
+                        ""
+                        if v is None
+                        else (
+                            str(v).replace(".", ",") if decimal and isinstance(v, float) else str(v)
+                        )
+                    )
                     for v in row
                 ]
             )
@@ -300,10 +373,16 @@ def readings(file: Path, form: dict[str, Any]) -> dict[str, Reading]:
             "typed": fastexcel.read_excel(file).load_sheet(0),
             "text": fastexcel.read_excel(file).load_sheet(0, dtypes="string"),
         }
-        return {n: spelled(s.to_polars().to_dicts(), s.to_polars().columns) for n, s in sheets.items()}
+        return {
+            n: spelled(s.to_polars().to_dicts(), s.to_polars().columns) for n, s in sheets.items()
+        }
     import pyreadstat
 
-    reader = {".sav": pyreadstat.read_sav, ".dta": pyreadstat.read_dta, ".xpt": pyreadstat.read_xport}[file.suffix]
+    reader = {
+        ".sav": pyreadstat.read_sav,
+        ".dta": pyreadstat.read_dta,
+        ".xpt": pyreadstat.read_xport,
+    }[file.suffix]
     frame = reader(str(file), output_format="polars")[0]
     return {"pyreadstat": spelled(frame.to_dicts(), frame.columns)}
 
@@ -323,7 +402,11 @@ def as_numbers(text: Reading, decimal: str) -> Reading:
 
 def _numbers(cells: list[str], decimal: str) -> list[str]:
     plain = [c.replace(decimal, ".") for c in cells]
-    return [c and repr(float(c)) for c in plain] if all(not c or NUMBER.fullmatch(c) for c in plain) else cells
+    return (
+        [c and repr(float(c)) for c in plain]
+        if all(not c or NUMBER.fullmatch(c) for c in plain)
+        else cells
+    )
 
 
 def spelled(rows: list[dict[str, Any]], names: list[str] | None = None) -> Reading:
@@ -335,7 +418,9 @@ def arrow_table(file: Path) -> Any:
     import pyarrow.feather
     import pyarrow.parquet
 
-    return (pyarrow.parquet.read_table if file.suffix == ".parquet" else pyarrow.feather.read_table)(file)
+    return (
+        pyarrow.parquet.read_table if file.suffix == ".parquet" else pyarrow.feather.read_table
+    )(file)
 
 
 def unpacked(file: Path) -> bytes:
@@ -358,13 +443,16 @@ def unpacked(file: Path) -> bytes:
 def broken(case: Case, rows: list[list[str]], *, wildcards: bool = False) -> list[str]:
     """The promises that do not hold for rows of cells, by counting.
 
-    With ``wildcards`` a missing cell agrees with every other, and only the sizes of classes are counted.
+    With ``wildcards`` a missing cell agrees with every other, and only the sizes of classes are
+    counted.
     """
     if wildcards:
         k = max(promise.k for promise in case.meet if isinstance(promise, sf.KAnonymity))
         cells = [row[: case.quasi] for row in rows]
         enough = all(
-            sum(all(a == b or {a, b} & MISSING for a, b in zip(x, y, strict=True)) for y in cells) >= k for x in cells
+            sum(all(a == b or {a, b} & MISSING for a, b in zip(x, y, strict=True)) for y in cells)
+            >= k
+            for x in cells
         )
         return [] if enough else [f"{k}-anonymity"]
     classes: dict[tuple[str, ...], list[str]] = defaultdict(list)
@@ -381,7 +469,9 @@ def _kept(promise: Any, classes: list[list[str]]) -> bool:
     if isinstance(promise, sf.PSensitive):
         return all(len(set(c)) >= promise.p and len(c) >= promise.k for c in classes)
     whole = Counter(v for c in classes for v in c)
-    return promise.reference == "original" or all(_distance(Counter(c), whole) <= promise.t + 1e-9 for c in classes)
+    return promise.reference == "original" or all(
+        _distance(Counter(c), whole) <= promise.t + 1e-9 for c in classes
+    )
 
 
 def _distance(some: Counter[str], whole: Counter[str]) -> float:

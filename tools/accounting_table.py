@@ -1,4 +1,6 @@
-"""Write the table of what steps do to a certified ε into docs/bridge.md, from the registry: ``python tools/accounting_table.py``."""
+"""Write the table of what steps do to a certified ε into docs/bridge.md, from the registry:
+``python tools/accounting_table.py``.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ BEGIN, END = "<!-- accounting: begin -->\n", "<!-- accounting: end -->"
 
 
 def table() -> str:
-    """One row a step that declares something; those that declare nothing together, as what they are then."""
+    """One row a step that declares something; those that declare nothing together, as what they are
+    then.
+    """
     rows = ["| step | what it does to ε | when; otherwise it looks |", "|---|---|---|"]
     silent = []
     for name, cls in registry.family("steps").items():

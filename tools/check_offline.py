@@ -1,4 +1,5 @@
-"""Fail when a built page would fetch anything from the network: scripts, styles, fonts, pictures, frames.
+"""Fail when a built page would fetch anything from the network: scripts, styles, fonts, pictures,
+frames.
 
 Links a reader may click are fine. Usage: ``python tools/check_offline.py docs/_build/html``.
 """
@@ -22,7 +23,9 @@ FETCHING_LINKS = {
     "dns-prefetch",
 }
 REMOTE = re.compile(r"\s*(https?:)?//", re.IGNORECASE)
-REMOTE_IN_CSS = re.compile(r"""(?:url\(|@import)\s*["']?((?:https?:)?//[^"')\s;]+)""", re.IGNORECASE)
+REMOTE_IN_CSS = re.compile(
+    r"""(?:url\(|@import)\s*["']?((?:https?:)?//[^"')\s;]+)""", re.IGNORECASE
+)
 
 
 class Assets(HTMLParser):
@@ -83,7 +86,11 @@ def main() -> int:
         print(f"{folder} holds no HTML page")
         return 2
     found = list(findings(folder))
-    print("\n".join(found) if found else f"{folder}: {pages} pages, none fetches anything from the network")
+    print(
+        "\n".join(found)
+        if found
+        else f"{folder}: {pages} pages, none fetches anything from the network"
+    )
     return 1 if found else 0
 
 

@@ -1,7 +1,9 @@
-"""Make the pictures of the gallery: ``python tools/gallery.py [PAGE ...]``, all of them without names.
+"""Make the pictures of the gallery: ``python tools/gallery.py [PAGE ...]``, all of them without
+names.
 
-Every page of docs/gallery calls one thing ``picture``, which it got by ``plot()``. Its Python is run as a reader would run it, and what
-the name then holds is written as SVG. Seeds make the same picture every time, but for answers with noise: that has no seed.
+Every page of docs/gallery calls one thing ``picture``, which it got by ``plot()``. Its Python is
+run as a reader would run it, and what the name then holds is written as SVG. Seeds make the same
+picture every time, but for answers with noise: that has no seed.
 """
 
 from __future__ import annotations
@@ -68,10 +70,14 @@ def svg_of(chart: Any) -> str:
 
 def main() -> int:
     """Write the pictures of the pages that are named; 1 when one is too large."""
-    wanted = {name: page for name, page in pages().items() if not sys.argv[1:] or name in sys.argv[1:]}
+    wanted = {
+        name: page for name, page in pages().items() if not sys.argv[1:] or name in sys.argv[1:]
+    }
     PICTURES.mkdir(exist_ok=True)
     for name, page in wanted.items():
-        target(name).write_text(svg_of(picture_of(page.read_text(encoding="utf-8"))), encoding="utf-8")
+        target(name).write_text(
+            svg_of(picture_of(page.read_text(encoding="utf-8"))), encoding="utf-8"
+        )
         print(f"{name}: {target(name).stat().st_size:,} bytes")
     return int(any(target(name).stat().st_size > LARGEST for name in wanted))
 

@@ -1,7 +1,8 @@
-"""Gauges of how the source reads, from its tokens and syntax trees: what ``tools/house.py`` stores and holds on to.
+"""Gauges of how the source reads, from its tokens and syntax trees: what ``tools/house.py`` stores
+and holds on to.
 
-A gauge is a number of which less is better, but for ``comments per 100`` and ``mirrored modules %``. Names are those of functions,
-parameters and assigned variables.
+A gauge is a number of which less is better, but for ``comments per 100`` and
+``mirrored modules %``. Names are those of functions, parameters and assigned variables.
 """
 
 from __future__ import annotations
@@ -125,7 +126,11 @@ Counts = collections.Counter[str]
 
 def is_text(node: ast.AST) -> bool:
     """Whether a statement is a bare text: a docstring, or one below a field."""
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )
 
 
 def docstring_lines(tree: ast.Module) -> set[int]:
@@ -152,7 +157,9 @@ def count_tokens(source: str, documented: set[int]) -> Counts:
     code -= documented
     lines = source.splitlines()
     counts["code"] = len(code)
-    counts["long lines"] = sum(len(lines[number - 1]) > LONGEST_LINE for number in code if number <= len(lines))
+    counts["long lines"] = sum(
+        len(lines[number - 1]) > LONGEST_LINE for number in code if number <= len(lines)
+    )
     return counts
 
 
@@ -167,10 +174,15 @@ def defined_names(node: ast.AST) -> Iterator[str]:
 
 
 def asks_for_shape(node: ast.AST) -> bool:
-    """Whether a node asks which shape of data something is: by its class, by a question of ours, or by a member of ``Shape``."""
+    """Whether a node asks which shape of data something is: by its class, by a question of ours, or
+    by a member of ``Shape``.
+    """
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         if node.func.id == "isinstance" and len(node.args) == 2:
-            return any(isinstance(part, ast.Name) and part.id in SHAPED_CLASSES for part in ast.walk(node.args[1]))
+            return any(
+                isinstance(part, ast.Name) and part.id in SHAPED_CLASSES
+                for part in ast.walk(node.args[1])
+            )
         return node.func.id in {"is_shaped", "is_lazy"}
     if isinstance(node, ast.Compare):
         return any(_names_a_shape(part) for part in (node.left, *node.comparators))
@@ -179,15 +191,25 @@ def asks_for_shape(node: ast.AST) -> bool:
 
 def _names_a_shape(tree: ast.AST) -> bool:
     for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "Shape":
+        if (
+            isinstance(node, ast.Attribute)
+            and isinstance(node.value, ast.Name)
+            and node.value.id == "Shape"
+        ):
             return True
     return False
 
 
 def count_nodes(tree: ast.Module, *, shaped: bool) -> Counts:
-    """Names, conditional expressions, comprehensions, long signatures, ``Any``, forks by shape, glued modules."""
+    """Names, conditional expressions, comprehensions, long signatures, ``Any``, forks by shape,
+    glued modules.
+    """
     counts: Counts = collections.Counter()
-    blocks = [node for node in tree.body if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)]
+    blocks = [
+        node
+        for node in tree.body
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+    ]
     counts["glued"] = len(blocks) > 1
     for node in ast.walk(tree):
         for name in defined_names(node):
@@ -195,7 +217,9 @@ def count_nodes(tree: ast.Module, *, shaped: bool) -> Counts:
             counts["participles"] += name in PARTICIPLES
             counts["vague"] += name in VAGUE
         if isinstance(node, FUNCTIONS):
-            counts["long signatures"] += len(node.args.args) + len(node.args.kwonlyargs) > MOST_PARAMETERS
+            counts["long signatures"] += (
+                len(node.args.args) + len(node.args.kwonlyargs) > MOST_PARAMETERS
+            )
         counts["any"] += isinstance(node, ast.Name) and node.id == "Any"
         counts["conditional"] += isinstance(node, ast.IfExp)
         counts["comprehensions"] += isinstance(node, COMPREHENSIONS)
@@ -216,7 +240,11 @@ def statement_sizes(tree: ast.Module) -> list[int]:
 def mirrored_share(package: Path, tests: Path) -> float:
     """The percentage of modules with a test of the same name in the same folder of the tests."""
     modules = [path for path in package.rglob("*.py") if not path.name.startswith("__")]
-    mirrored = [path for path in modules if (tests / path.parent.relative_to(package) / f"test_{path.name}").exists()]
+    mirrored = [
+        path
+        for path in modules
+        if (tests / path.parent.relative_to(package) / f"test_{path.name}").exists()
+    ]
     return round(100 * len(mirrored) / max(1, len(modules)), 1)
 
 
@@ -228,7 +256,9 @@ def gauges(package: Path, tests: Path) -> dict[str, float]:
         source = path.read_text(encoding="utf-8")
         tree = ast.parse(source)
         counts += count_tokens(source, docstring_lines(tree))
-        counts += count_nodes(tree, shaped=bool(SHAPED_PACKAGES & set(path.relative_to(package).parts)))
+        counts += count_nodes(
+            tree, shaped=bool(SHAPED_PACKAGES & set(path.relative_to(package).parts))
+        )
         sizes += statement_sizes(tree)
     sizes.sort()
 
@@ -258,7 +288,9 @@ def gauges(package: Path, tests: Path) -> dict[str, float]:
     }
 
 
-TEN_ROWS = "age,zip,ill\n" + "".join(f"{20 + 3 * at},531{at % 2},{'yes' if at % 3 else 'no'}\n" for at in range(10))
+TEN_ROWS = "age,zip,ill\n" + "".join(
+    f"{20 + 3 * at},531{at % 2},{'yes' if at % 3 else 'no'}\n" for at in range(10)
+)
 TEN_ROWS_RECIPE = """
 sfumato: 1
 columns:
@@ -271,10 +303,12 @@ steps: [{global_recoding: {budget: 0.5}}]
 
 
 def traced_run(package: Path, folder: Path) -> dict[str, float]:
-    """How many functions of the package ``run`` on ten rows executes in the main thread, and how deep they stand on average.
+    """How many functions of the package ``run`` on ten rows executes in the main thread, and how
+    deep they stand on average.
 
-    Kernels do not count: how they are loaded depends on what was compiled before. A function counts once; its depth is the number of functions of the package on the stack when it is called, itself included,
-    averaged over all calls.
+    Kernels do not count: how they are loaded depends on what was compiled before. A function counts
+    once; its depth is the number of functions of the package on the stack when it is called, itself
+    included, averaged over all calls.
     """
     from sfumato.interfaces.cli import main
 
@@ -291,7 +325,9 @@ def traced_run(package: Path, folder: Path) -> dict[str, float]:
         if code not in ours:
             file = Path(code.co_filename)
             inside = file.is_relative_to(package) and not file.is_relative_to(package / "kernels")
-            is_function = bool(code.co_flags & inspect.CO_OPTIMIZED)  # bodies of classes and modules are none
+            is_function = bool(
+                code.co_flags & inspect.CO_OPTIMIZED
+            )  # bodies of classes and modules are none
             ours[code] = inside and is_function and not code.co_name.startswith("<")
         if not ours[code]:
             return
@@ -302,7 +338,18 @@ def traced_run(package: Path, folder: Path) -> dict[str, float]:
         elif event == "return":
             depth -= 1
 
-    words = ["sfumato", "run", folder / "ten.csv", "-r", folder / "ten.yaml", "-o", folder / "out", "--seed", "7", "-q"]
+    words = [
+        "sfumato",
+        "run",
+        folder / "ten.csv",
+        "-r",
+        folder / "ten.yaml",
+        "-o",
+        folder / "out",
+        "--seed",
+        "7",
+        "-q",
+    ]
     before = sys.argv
     sys.argv = [str(word) for word in words]
     sys.setprofile(watch)

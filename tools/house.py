@@ -1,12 +1,13 @@
 """Measure how the house is packed, from its syntax trees: ``python tools/house.py [folder]``.
 
-``python tools/house.py --check`` holds the gauges of ``tools/gauges.py`` against the figures of ``tools/house.json`` and ends with
-exit code 1 when one is worse. ``--update "reason"`` stores those of today: a figure that gets worse is a decision, with its reason.
+``python tools/house.py --check`` holds the gauges of ``tools/gauges.py`` against the figures of
+``tools/house.json`` and ends with exit code 1 when one is worse. ``--update "reason"`` stores those
+of today: a figure that gets worse is a decision, with its reason.
 
-Code lines are lines that hold at least one token that is neither a comment nor a docstring. A function's length is
-that of its body without the docstring, in lines. An import is deferred when it stands inside a function. A module has
-one importer when exactly one other file of the package imports it (the ``__init__`` files of packages do not count as
-modules).
+Code lines are lines that hold at least one token that is neither a comment nor a docstring. A
+function's length is that of its body without the docstring, in lines. An import is deferred when it
+stands inside a function. A module has one importer when exactly one other file of the package
+imports it (the ``__init__`` files of packages do not count as modules).
 """
 
 from __future__ import annotations
@@ -57,7 +58,9 @@ class File:
 def docstrings(tree: ast.Module) -> Iterator[ast.Expr]:
     """The docstrings of a module, its classes and its functions, and those below a field."""
     for node in ast.walk(tree):
-        for child in getattr(node, "body", []) if not isinstance(node, ast.Lambda | ast.IfExp) else []:
+        for child in (
+            getattr(node, "body", []) if not isinstance(node, ast.Lambda | ast.IfExp) else []
+        ):
             value = child.value if isinstance(child, ast.Expr) else None
             if isinstance(value, ast.Constant) and isinstance(value.value, str):
                 yield child
@@ -86,7 +89,9 @@ def body_length(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
 
 
 def targets(node: ast.Import | ast.ImportFrom) -> set[str]:
-    """Every dotted name an import may mean: ``from a import b`` means ``a``, or ``a.b`` where that is a module."""
+    """Every dotted name an import may mean: ``from a import b`` means ``a``, or ``a.b`` where that
+    is a module.
+    """
     if isinstance(node, ast.Import):
         return {alias.name for alias in node.names}
     return {node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)}
@@ -95,7 +100,9 @@ def targets(node: ast.Import | ast.ImportFrom) -> set[str]:
 def deferred(tree: ast.Module) -> set[ast.AST]:
     """The imports that stand inside a function, however deep."""
     functions = (node for node in ast.walk(tree) if isinstance(node, FUNCTIONS))
-    return {node for function in functions for node in ast.walk(function) if isinstance(node, IMPORTS)}
+    return {
+        node for function in functions for node in ast.walk(function) if isinstance(node, IMPORTS)
+    }
 
 
 def measured(path: Path, folder: Path) -> File:
@@ -124,15 +131,22 @@ def rank(sizes: list[int], share: float) -> int:
 
 def lonely(files: list[File], packages: set[str]) -> list[str]:
     """The modules that exactly one other file imports."""
-    asked = {file.module: sum(file.module in other.wanted for other in files if other is not file) for file in files}
-    return sorted(module for module, importers in asked.items() if importers == 1 and module not in packages)
+    asked = {
+        file.module: sum(file.module in other.wanted for other in files if other is not file)
+        for file in files
+    }
+    return sorted(
+        module for module, importers in asked.items() if importers == 1 and module not in packages
+    )
 
 
 def figures(folder: Path = PACKAGE) -> dict[str, float]:
     """The figures of a package by what they count."""
     paths = sorted(folder.rglob("*.py"))
     files = [measured(path, folder) for path in paths]
-    packages = {file.module for file, path in zip(files, paths, strict=True) if path.name == "__init__.py"}
+    packages = {
+        file.module for file, path in zip(files, paths, strict=True) if path.name == "__init__.py"
+    }
     code = sum(file.code for file in files)
     bodies = [length for file in files for length in file.bodies]
     return {
@@ -143,9 +157,13 @@ def figures(folder: Path = PACKAGE) -> dict[str, float]:
         "function body, median": rank(bodies, 0.5),
         "function body, p95": rank(bodies, 0.95),
         "function body, longest": max(bodies, default=0),
-        "import lines, % of code": round(100 * sum(file.import_lines for file in files) / max(code, 1), 1),
+        "import lines, % of code": round(
+            100 * sum(file.import_lines for file in files) / max(code, 1), 1
+        ),
         "deferred imports": sum(file.deferred for file in files),
-        "comments per 100 code lines": round(100 * sum(file.comments for file in files) / max(code, 1), 1),
+        "comments per 100 code lines": round(
+            100 * sum(file.comments for file in files) / max(code, 1), 1
+        ),
         "modules with one importer": len(lonely(files, packages)),
     }
 
@@ -153,16 +171,25 @@ def figures(folder: Path = PACKAGE) -> dict[str, float]:
 def table(counted: dict[str, float]) -> str:
     """The figures as the rows of a page."""
     return "\n".join(
-        ["| figure | value |", "|---|---|", *(f"| {name} | {value:,} |" for name, value in counted.items())]
+        [
+            "| figure | value |",
+            "|---|---|",
+            *(f"| {name} | {value:,} |" for name, value in counted.items()),
+        ]
     )
 
 
 def all_gauges() -> dict[str, float]:
-    """The gauges of the package, and those of a run on ten rows, which another process counts: this one has loaded too much."""
+    """The gauges of the package, and those of a run on ten rows, which another process counts: this
+    one has loaded too much.
+    """
     sys.path.insert(0, str(Path(__file__).resolve().parent))
     from gauges import gauges
 
-    code = "import json, pathlib, sys, gauges; print(json.dumps(gauges.traced_run(*map(pathlib.Path, sys.argv[1:]))))"
+    code = (
+        "import json, pathlib, sys, gauges; print(json.dumps(gauges.traced_run(*map(pathlib.Path,"
+        " sys.argv[1:]))))"
+    )
     paths = os.pathsep.join([str(Path(__file__).resolve().parent), str(PACKAGE.parent)])
     with tempfile.TemporaryDirectory() as folder:
         traced = subprocess.run(
@@ -195,7 +222,9 @@ def main(words: list[str]) -> int:
     """Print figures, check gauges or store them."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("folder", nargs="?", type=Path, default=PACKAGE)
-    parser.add_argument("--check", action="store_true", help="exit code 1 when a gauge is worse than stored")
+    parser.add_argument(
+        "--check", action="store_true", help="exit code 1 when a gauge is worse than stored"
+    )
     parser.add_argument("--update", metavar="REASON", help="store the gauges of today, and why")
     options = parser.parse_args(words)
     if not options.check and options.update is None:
@@ -206,11 +235,17 @@ def main(words: list[str]) -> int:
     if options.update is not None:
         if not options.update.strip():
             parser.error("--update takes a reason")
-        STORED.write_text(json.dumps({"reason": options.update, "gauges": counted}, indent=1) + "\n", encoding="utf-8")
+        STORED.write_text(
+            json.dumps({"reason": options.update, "gauges": counted}, indent=1) + "\n",
+            encoding="utf-8",
+        )
         return 0
     complaints = worse(json.loads(STORED.read_text(encoding="utf-8"))["gauges"], counted)
     for line in complaints:
-        print(f"worse: {line}; mend it, or store it with a reason: python tools/house.py --update 'reason'")
+        print(
+            f"worse: {line}; mend it, or store it with a reason: python tools/house.py --update"
+            " 'reason'"
+        )
     return int(bool(complaints))
 
 

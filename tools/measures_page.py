@@ -1,6 +1,8 @@
-"""Write what the registry knows of risks, attacks and utilities into their pages: ``python tools/measures_page.py``.
+"""Write what the registry knows of risks, attacks and utilities into their pages:
+``python tools/measures_page.py``.
 
-Every one goes into docs/measures.md; who tries which attack into docs/risk.md, and the list of metrics into docs/utility.md.
+Every one goes into docs/measures.md; who tries which attack into docs/risk.md, and the list of
+metrics into docs/utility.md.
 """
 
 from __future__ import annotations
@@ -42,10 +44,15 @@ def section(name: str) -> str:
 
 
 def entry(cls: Any, package: str) -> str:
-    """A measure as its docstring tells it; where that leaves the formula to a function, as the function tells it."""
+    """A measure as its docstring tells it; where that leaves the formula to a function, as the
+    function tells it.
+    """
     better = f", {cls.better} is better" if getattr(cls, "better", None) else ""
     doc = inspect.getdoc(cls) or ""
-    told = [text_of(ELSEWHERE.sub("", doc)), *(text_of(inspect.getdoc(f) or "") for f in referred(doc))]
+    told = [
+        text_of(ELSEWHERE.sub("", doc)),
+        *(text_of(inspect.getdoc(f) or "") for f in referred(doc)),
+    ]
     home = f"In Python `sfumato.{package}.{cls.__name__}`{better}."
     return "\n\n".join([f"### `{cls.name}`", home, *told, parameters(cls)]).rstrip() + "\n"
 
@@ -76,7 +83,9 @@ def markdown_table(block: str) -> str:
 
 
 def block(latex: str) -> str:
-    """A formula on lines of its own, without what the pages cannot draw: signs of a given size, empty lines."""
+    """A formula on lines of its own, without what the pages cannot draw: signs of a given size,
+    empty lines.
+    """
     return re.sub(r"\\[Bb]igg?[lr]?(?![a-zA-Z])", "", re.sub(r"\s*\n\s*", "\n", latex.strip()))
 
 
@@ -94,7 +103,9 @@ def link(found: re.Match[str]) -> str:
 def parameters(cls: type) -> str:
     """The parameters as a list; empty where there are none."""
     fields = registry.describe(cls)["fields"]
-    lines = [f"- `{f['name']}`{' (required)' if f['required'] else ''}: {f['meaning']}" for f in fields]
+    lines = [
+        f"- `{f['name']}`{' (required)' if f['required'] else ''}: {f['meaning']}" for f in fields
+    ]
     return "\n".join(["Parameters:", "", *lines]) if lines else ""
 
 
@@ -104,7 +115,9 @@ def page(text: str) -> str:
 
 
 def metrics() -> str:
-    """One row a utility metric: what reports call it and say of it, which way is better, what must be given."""
+    """One row a utility metric: what reports call it and say of it, which way is better, what must
+    be given.
+    """
     rows = ["| name | is called | says | better | must be given |", "|---|---|---|---|---|"]
     for name, cls in registry.utility_metrics().items():
         given = ", ".join(f"`{field}`" for field in required_fields(cls))

@@ -1,4 +1,6 @@
-"""Write the table of all models into docs/models.md, from the registry: ``python tools/models_table.py``."""
+"""Write the table of all models into docs/models.md, from the registry:
+``python tools/models_table.py``.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ BEGIN, END = "<!-- models: begin -->\n", "<!-- models: end -->"
 
 
 def table() -> str:
-    """One row a model: its name in a recipe, its formula, what it limits, whether coarser data keep it."""
+    """One row a model: its name in a recipe, its formula, what it limits, whether coarser data keep
+    it.
+    """
     rows = ["| model | promise | it limits | coarser data keep it |", "|---|---|---|---|"]
     for name, cls in registry.family("models").items():
         described = registry.describe(cls)

@@ -1,7 +1,8 @@
 """Write the reference from the code: ``python tools/reference.py``.
 
-Pages in docs/reference: promises and means of tables, hierarchies, everything of each other shape, commands, and public names.
-Risks, attacks and measures of tables have a page of their own, which tools/measures_page.py writes.
+Pages in docs/reference: promises and means of tables, hierarchies, everything of each other shape,
+commands, and public names. Risks, attacks and measures of tables have a page of their own, which
+tools/measures_page.py writes.
 """
 
 from __future__ import annotations
@@ -25,12 +26,19 @@ TOOLS = Path(__file__).resolve().parent
 FOLDER = TOOLS.parent / "docs" / "reference"
 text_of: Callable[[str], str] = runpy.run_path(str(TOOLS / "measures_page.py"))["text_of"]
 NOTE = "<!-- Written by tools/reference.py; change the docstrings and run it again. -->"
-HEADINGS = {"models": "Promises", "steps": "Means", "risk": "Risks and attacks", "utility": "Measures of utility"}
+HEADINGS = {
+    "models": "Promises",
+    "steps": "Means",
+    "risk": "Risks and attacks",
+    "utility": "Measures of utility",
+}
 UNDER = {
     "models": "Under `meet:` in a recipe, in `meet=` in Python.",
     "steps": "Under `steps:` in a recipe, in `steps=` in Python.",
     "risk": "Tried by `sfumato attack`; a recipe sets `limits:` for them.",
-    "utility": "Measured by `sfumato evaluate`; a recipe names them under `contract:` and `limits:`.",
+    "utility": (
+        "Measured by `sfumato evaluate`; a recipe names them under `contract:` and `limits:`."
+    ),
 }
 NO_DEFAULT = "required"
 
@@ -58,7 +66,9 @@ def fields(cls: Any) -> list[str]:
     hints = {words[name]: field.annotation for name, field in cls.__pydantic_fields__.items()}
     rows = ["| field | default | meaning |", "|---|---|---|"]
     for field in described:
-        meaning = "; ".join(part for part in (field["meaning"], choices(hints.get(field["name"]))) if part)
+        meaning = "; ".join(
+            part for part in (field["meaning"], choices(hints.get(field["name"]))) if part
+        )
         rows.append(f"| `{field['name']}` | {cell(defaults[field['name']])} | {escaped(meaning)} |")
     return ["\n".join(rows)]
 
@@ -93,7 +103,9 @@ def cell(default: str) -> str:
 
 def choices(hint: Any) -> str:
     """The words that a field may be, where there are only some."""
-    found = [word for part in literals(hint) for word in typing.get_args(part) if isinstance(word, str)]
+    found = [
+        word for part in literals(hint) for word in typing.get_args(part) if isinstance(word, str)
+    ]
     return "one of " + ", ".join(f"`{word}`" for word in dict.fromkeys(found)) if found else ""
 
 
@@ -120,7 +132,9 @@ def first_line(thing: Any) -> str:
 def family_of(name: str, shape: Shape, home: str) -> str:
     """All members of a family for one shape."""
     members = registry.family(name, shape).values()
-    return "\n\n".join([f"## {HEADINGS[name]}", UNDER[name], *(entry(cls, home) for cls in members)])
+    return "\n\n".join(
+        [f"## {HEADINGS[name]}", UNDER[name], *(entry(cls, home) for cls in members)]
+    )
 
 
 def page(title: str, *parts: str) -> str:
@@ -131,10 +145,13 @@ def page(title: str, *parts: str) -> str:
 def tables() -> str:
     """Promises and means of tables."""
     lead = (
-        "What a recipe with a row for each person can say. [Models](../models.md) compares the promises, [measures](../measures.md) "
-        "has the risks, attacks and measures of utility with their formulas."
+        "What a recipe with a row for each person can say. [Models](../models.md) compares the"
+        " promises, [measures](../measures.md) has the risks, attacks and measures of utility with"
+        " their formulas."
     )
-    families = (family_of(name, Shape.TABLE, home) for name, home in (("models", "sf"), ("steps", "sf")))
+    families = (
+        family_of(name, Shape.TABLE, home) for name, home in (("models", "sf"), ("steps", "sf"))
+    )
     return page("Promises and means of tables", lead, *families)
 
 
@@ -173,7 +190,13 @@ def commands() -> str:
             if not one.hidden
         ]
         parts.append(
-            "\n\n".join([f"## `sfumato {name}`", title, "\n".join(["| command | does |", "|---|---|", *inner])])
+            "\n\n".join(
+                [
+                    f"## `sfumato {name}`",
+                    title,
+                    "\n".join(["| command | does |", "|---|---|", *inner]),
+                ]
+            )
         )
     return page("Commands", lead, "\n".join(rows), *parts)
 
@@ -189,17 +212,27 @@ ROOMS = {
 
 def names() -> str:
     """The public names with one line each, by what they are."""
-    groups: dict[str, list[str]] = {"Verbs": [], "Nouns": [], "Rooms": [], **{title: [] for title in ROOMS.values()}}
+    groups: dict[str, list[str]] = {
+        "Verbs": [],
+        "Nouns": [],
+        "Rooms": [],
+        **{title: [] for title in ROOMS.values()},
+    }
     for name in sfumato.__all__:
         thing = getattr(sfumato, name)
         if name.startswith("__"):
             continue
         home = next((t for room, t in ROOMS.items() if name in sfumato._HOMES.get(room, ())), None)
-        kind = "Rooms" if inspect.ismodule(thing) else "Nouns" if inspect.isclass(thing) else "Verbs"
+        kind = (
+            "Rooms" if inspect.ismodule(thing) else "Nouns" if inspect.isclass(thing) else "Verbs"
+        )
         groups[home or kind].append(f"| `sf.{name}` | {first_line(thing)} |")
     parts = [f"## {title}\n\n" + listed(rows) for title, rows in groups.items()]
     inside = [f"## `sf.{room}`\n\n" + listed(members(room)) for room in ("dp", "examples", "vault")]
-    lead = "`import sfumato as sf`. Names are loaded when they are first used; those that are not here may change."
+    lead = (
+        "`import sfumato as sf`. Names are loaded when they are first used; those that are not here"
+        " may change."
+    )
     return page("Names in Python", lead, *parts, *inside)
 
 
@@ -212,13 +245,19 @@ def members(room: str) -> list[str]:
     """What a module of public names holds."""
     module = getattr(sfumato, room)
     public = {name: getattr(module, name) for name in sorted(module.__all__)}
-    return [f"| `sf.{room}.{name}` | {first_line(thing)} |" for name, thing in public.items() if callable(thing)]
+    return [
+        f"| `sf.{room}.{name}` | {first_line(thing)} |"
+        for name, thing in public.items()
+        if callable(thing)
+    ]
 
 
 PAGES: dict[str, Callable[[], str]] = {
     "tables": tables,
     "baskets": lambda: of_shape(
-        Shape.BASKETS, "Members of baskets", "With `shape: baskets`: every person is a set of items."
+        Shape.BASKETS,
+        "Members of baskets",
+        "With `shape: baskets`: every person is a set of items.",
     ),
     "paths": lambda: of_shape(
         Shape.PATHS,
@@ -226,13 +265,16 @@ PAGES: dict[str, Callable[[], str]] = {
         "With `shape: paths`: every person is points in time. See [paths](../paths.md).",
     ),
     "graphs": lambda: of_shape(
-        Shape.GRAPH, "Members of graphs", "With `shape: graph`: people and their ties. See [graphs](../graphs.md)."
+        Shape.GRAPH,
+        "Members of graphs",
+        "With `shape: graph`: people and their ties. See [graphs](../graphs.md).",
     ),
     "relations": lambda: of_shape(
         Shape.TABLES,
         "Members of several tables",
-        "With `shape: tables`, or a section `tables`: people and rows of other tables below them. See [several tables](../several_tables.md). "
-        "Promises, steps and metrics of ordinary tables are named with the table they apply to: `k_anonymity: {k: 5, table: visits}`.",
+        "With `shape: tables`, or a section `tables`: people and rows of other tables below them."
+        " See [several tables](../several_tables.md). Promises, steps and metrics of ordinary"
+        " tables are named with the table they apply to: `k_anonymity: {k: 5, table: visits}`.",
     ),
     "hierarchies": hierarchies,
     "commands": commands,

@@ -1,4 +1,6 @@
-"""Write what engines refuse into docs/scale.md, from the registry: ``python tools/scale_page.py``."""
+"""Write what engines refuse into docs/scale.md, from the registry:
+``python tools/scale_page.py``.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "population_uniqueness": {"share": 0.5, "fraction": 0.1},
 }
 """What promises need to be asked for that take more than a column and a degree."""
-filled: Callable[[str, Mapping[str, str]], str] = runpy.run_path(str(TOOLS / "measures_page.py"))["filled"]
+filled: Callable[[str, Mapping[str, str]], str] = runpy.run_path(str(TOOLS / "measures_page.py"))[
+    "filled"
+]
 
 
 def refused_steps() -> dict[str, str]:
@@ -44,7 +48,9 @@ def refused_models() -> dict[str, str]:
     """Promises that are refused, by name, and what they are about."""
     refused = {}
     for name, model in registry.family("models").items():
-        columns = {field: "diagnosis" for field in required_fields(model) if not is_number(model, field)}
+        columns = {
+            field: "diagnosis" for field in required_fields(model) if not is_number(model, field)
+        }
         example, _ = weakest(model, PARAMETERS.get(name, columns))
         subjects = list(needing_records(example.needs(EXAMPLE)))
         if subjects:

@@ -1,7 +1,9 @@
-"""Make the pictures of the workbench: ``python tools/workbench_pictures.py [PICTURE ...]``, all of them without names.
+"""Make the pictures of the workbench: ``python tools/workbench_pictures.py [PICTURE ...]``, all of
+them without names.
 
-They are taken of a workbench with the invented hospital table, as a browser draws it, and put into docs/workbench. Chromium and
-``pip install 'sfumato[web,services]'`` are needed. A picture has at most 128 colours: pages are flat, and files stay small.
+They are taken of a workbench with the invented hospital table, as a browser draws it, and put into
+docs/workbench. Chromium and ``pip install 'sfumato[web,services]'`` are needed. A picture has at
+most 128 colours: pages are flat, and files stay small.
 """
 
 from __future__ import annotations
@@ -55,7 +57,9 @@ steps:
 
 @dataclasses.dataclass(frozen=True)
 class Picture:
-    """A page as it is pictured: its address, what is done there first, how large the screen is, light or dark."""
+    """A page as it is pictured: its address, what is done there first, how large the screen is,
+    light or dark.
+    """
 
     name: str
     path: str
@@ -191,7 +195,9 @@ def taken(tab: Tab, picture: Picture) -> None:
 
 
 def with_few_colours(png: bytes) -> bytes:
-    """The same picture with at most 128 colours: the commonest stay, others become the nearest of them."""
+    """The same picture with at most 128 colours: the commonest stay, others become the nearest of
+    them.
+    """
     pixels = pixels_of(png)
     height, width, _ = pixels.shape
     packed = pixels.astype(np.uint32) @ np.array([65536, 256, 1], dtype=np.uint32)
@@ -203,9 +209,11 @@ def with_few_colours(png: bytes) -> bytes:
 
 
 def _spread(channels: NDArray[np.int32], counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The places of the colours that stay: the commonest first, but none near one that stays already.
+    """The places of the colours that stay: the commonest first, but none near one that stays
+    already.
 
-    How near is near grows until they are few enough, so that no colour becomes one that is farther than that.
+    How near is near grows until they are few enough, so that no colour becomes one that is farther
+    than that.
     """
     near = 18
     while True:
@@ -221,12 +229,16 @@ def _spread(channels: NDArray[np.int32], counts: NDArray[np.int64]) -> NDArray[n
 
 
 def pixels_of(png: bytes) -> NDArray[np.uint8]:
-    """Red, green and blue of a PNG with 8 bits a channel that is not interlaced, as browsers write it."""
+    """Red, green and blue of a PNG with 8 bits a channel that is not interlaced, as browsers write
+    it.
+    """
     width, height, depth, kind, *_, interlaced = struct.unpack(">IIBBBBB", png[16:29])
     if png[:8] != SIGNATURE or depth != 8 or kind not in (2, 6) or interlaced:
         raise ValueError("not a PNG as a browser writes it")
     size = 3 if kind == 2 else 4
-    rows = np.frombuffer(zlib.decompress(_data(png)), dtype=np.uint8).reshape(height, 1 + width * size)
+    rows = np.frombuffer(zlib.decompress(_data(png)), dtype=np.uint8).reshape(
+        height, 1 + width * size
+    )
     above = np.zeros(width * size, dtype=np.uint8)
     lines = [above := _unfiltered(int(row[0]), row[1:], above, size) for row in rows]
     return np.stack(lines).reshape(height, width, size)[:, :, :3]
@@ -242,8 +254,12 @@ def _data(png: bytes) -> bytes:
     return b"".join(parts)
 
 
-def _unfiltered(kind: int, row: NDArray[np.uint8], above: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
-    """A row of pixels from what is written of it: differences to the left, above, to both, or to the best of three."""
+def _unfiltered(
+    kind: int, row: NDArray[np.uint8], above: NDArray[np.uint8], size: int
+) -> NDArray[np.uint8]:
+    """A row of pixels from what is written of it: differences to the left, above, to both, or to
+    the best of three.
+    """
     if kind == 0:
         return row.copy()
     if kind == 2:
@@ -254,7 +270,9 @@ def _unfiltered(kind: int, row: NDArray[np.uint8], above: NDArray[np.uint8], siz
     for at in range(len(line)):
         left = line[at - size] if at >= size else 0
         corner = up[at - size] if at >= size else 0
-        line[at] = line[at] + ((left + up[at]) // 2 if kind == 3 else _paeth(left, up[at], corner)) & 255
+        line[at] = (
+            line[at] + ((left + up[at]) // 2 if kind == 3 else _paeth(left, up[at], corner)) & 255
+        )
     return np.frombuffer(bytes(line), dtype=np.uint8)
 
 
@@ -268,12 +286,22 @@ def indexed(places: NDArray[np.uint8], palette: NDArray[np.uint8]) -> bytes:
     height, width = places.shape
     rows = np.hstack([np.zeros((height, 1), dtype=np.uint8), places]).tobytes()
     head = struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0)
-    chunks = ((b"IHDR", head), (b"PLTE", palette.tobytes()), (b"IDAT", zlib.compress(rows, 9)), (b"IEND", b""))
+    chunks = (
+        (b"IHDR", head),
+        (b"PLTE", palette.tobytes()),
+        (b"IDAT", zlib.compress(rows, 9)),
+        (b"IEND", b""),
+    )
     return SIGNATURE + b"".join(_chunk(name, content) for name, content in chunks)
 
 
 def _chunk(name: bytes, content: bytes) -> bytes:
-    return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
+    return (
+        struct.pack(">I", len(content))
+        + name
+        + content
+        + struct.pack(">I", zlib.crc32(name + content))
+    )
 
 
 if __name__ == "__main__":

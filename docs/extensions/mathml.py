@@ -19,7 +19,9 @@ logger = logging.getLogger(__name__)
 
 
 def _mathml(node: nodes.Node, *, block: bool) -> str:
-    formula = re.sub(r"\\dots(?![a-zA-Z])", r"\\ldots", node.astext())  # known by the longer name only
+    formula = re.sub(
+        r"\\dots(?![a-zA-Z])", r"\\ldots", node.astext()
+    )  # known by the longer name only
     try:
         return latex2mathml.tex2mathml(formula, as_block=block)
     except MathError as error:

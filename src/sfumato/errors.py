@@ -11,10 +11,10 @@
     ├── FittingFailed      2  a process that fits a model ran out of time or memory, or died
     ├── BudgetExceeded     1  a differential-privacy budget would be overspent
     ├── ReleaseRefused     1  the output was judged and a promise or limit does not hold
-    ├── Unsatisfiable      4  nothing reachable satisfies the recipe (``.closest`` is the nearest miss)
-    ├── UnreadableInput    5  a file is not what it says it is
-    ├── PartyError         6  another party is missing, left, or says what does not fit (its kinds say which)
-    └── InternalError      3  our bug
+    ├── Unsatisfiable      4  nothing reachable satisfies the recipe (``.closest`` is the nearest
+    miss) ├── UnreadableInput    5  a file is not what it says it is
+    ├── PartyError         6  another party is missing, left, or says what does not fit (its kinds
+    say which) └── InternalError      3  our bug
 
 A message says who, the rule, what was given and what to do next. It never holds a data value of a
 direct, quasi or sensitive column: names and counts only.
@@ -31,11 +31,14 @@ from types import ModuleType
 from typing import Any, ClassVar
 
 CONTROLS = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
-"""Signs that move a cursor, colour or erase a terminal, or turn the direction of a line; a line end is none of them."""
+"""Signs that move a cursor, colour or erase a terminal, or turn the direction of a line; a line end
+is none of them.
+"""
 
 
 def printable(text: str) -> str:
-    r"""Text from a table as it may be shown: signs that would steer a terminal or a page are spelled out.
+    r"""Text from a table as it may be shown: signs that would steer a terminal or a page are
+    spelled out.
 
     >>> print(printable("\x1b[2Jage\u202e"))
     \x1b[2Jage\u202e
@@ -49,7 +52,9 @@ def printable_json(text: str) -> str:
 
 
 class SfumatoError(Exception):
-    """Base of all errors sfumato raises on purpose. Its text can be shown on a terminal, whatever columns are called."""
+    """Base of all errors sfumato raises on purpose. Its text can be shown on a terminal, whatever
+    columns are called.
+    """
 
     exit_code: ClassVar[int] = 2
 
@@ -65,7 +70,9 @@ class SchemaError(SfumatoError, ValueError):
     """Roles, kinds or hierarchies do not fit the table. ``problems`` lists every one found."""
 
     def __init__(self, problems: str | Sequence[str]) -> None:
-        self.problems: tuple[str, ...] = (problems,) if isinstance(problems, str) else tuple(problems)
+        self.problems: tuple[str, ...] = (
+            (problems,) if isinstance(problems, str) else tuple(problems)
+        )
         super().__init__("\n".join(self.problems))
 
 
@@ -73,7 +80,9 @@ class RecipeError(SfumatoError, ValueError):
     """The recipe cannot be understood. ``problems`` lists every one found."""
 
     def __init__(self, problems: str | Sequence[str]) -> None:
-        self.problems: tuple[str, ...] = (problems,) if isinstance(problems, str) else tuple(problems)
+        self.problems: tuple[str, ...] = (
+            (problems,) if isinstance(problems, str) else tuple(problems)
+        )
         super().__init__("\n".join(self.problems))
 
 
@@ -122,7 +131,9 @@ class UnreadableInput(SfumatoError):
 
 
 class PartyError(SfumatoError):
-    """A computation of several parties cannot go on because of another one; there is no partial result."""
+    """A computation of several parties cannot go on because of another one; there is no partial
+    result.
+    """
 
     exit_code: ClassVar[int] = 6
 
@@ -139,7 +150,9 @@ class PartyLeft(PartyError):
     """A party was there and left before the end."""
 
     def __init__(self, party: int, phase: str) -> None:
-        super().__init__(f"party {party} left in phase {phase!r}; nothing was answered, try again", party=party)
+        super().__init__(
+            f"party {party} left in phase {phase!r}; nothing was answered, try again", party=party
+        )
         self.phase = phase
 
 
@@ -148,7 +161,8 @@ class WrongMessage(PartyError):
 
     def __init__(self, party: int, phase: str) -> None:
         super().__init__(
-            f"party {party} sent what does not belong into phase {phase!r}; nothing was answered, ask it why",
+            f"party {party} sent what does not belong into phase {phase!r}; nothing was answered,"
+            " ask it why",
             party=party,
         )
         self.phase = phase
@@ -211,7 +225,8 @@ def require(module: str, *, extra: str, to: str) -> ModuleType:
     ...
     sfumato.errors.MissingExtra: to read Excel files, install the extra: pip install 'sfumato[excel]'
 
-    That a package itself uses something outdated is for its authors to know, not for whoever asked for a table.
+    That a package itself uses something outdated is for its authors to know, not for whoever asked
+    for a table.
     """
     try:
         with warnings.catch_warnings():
@@ -239,4 +254,6 @@ def import_part(module: str) -> ModuleType:
 
 def not_installed(part: str) -> NotInstalled:
     """What to raise where a part of sfumato is missing, and what to do."""
-    return NotInstalled(f"{part} is not installed; install the whole package: pip install --force-reinstall sfumato")
+    return NotInstalled(
+        f"{part} is not installed; install the whole package: pip install --force-reinstall sfumato"
+    )

@@ -1,7 +1,8 @@
 """Processes that write one journal at once; run by test_journal.py in a process of its own.
 
-Each of eight processes takes a coin forty times where one of the two hundred is left, as who spends from a budget, and dies now and then
-inside a write, as by ``kill -9``; another process takes its place.
+Each of eight processes takes a coin forty times where one of the two hundred is left, as who spends
+from a budget, and dies now and then inside a write, as by ``kill -9``; another process takes its
+place.
 """
 
 from __future__ import annotations
@@ -57,7 +58,11 @@ def race(path):
             deaths += 1
             running[process(path, number, start + 7)] = (number, start + 7)
     taken = [coin.taken_by for coin in Journal(path, COINS).read().of_type(Coin)]
-    told = [line for number in range(8) for line in path.with_name(f"told {number}").read_text().splitlines()]
+    told = [
+        line
+        for number in range(8)
+        for line in path.with_name(f"told {number}").read_text().splitlines()
+    ]
     return {"deaths": deaths, "taken": taken, "told": told}
 
 

@@ -1,4 +1,6 @@
-"""The section ``accept`` of a recipe: strict to read, the same again when written, in certificate and lock."""
+"""The section ``accept`` of a recipe: strict to read, the same again when written, in certificate
+and lock.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,10 @@ def _recipe(accept: str) -> sf.Recipe:
     [
         f"{{birth_year: {PAIR}}}",
         "{zip: text only}",
-        f"{{birth_year: [{PAIR}, {{implies: sex, because: known}}], zip: [text only, {{implies: sex, because: known}}]}}",
+        (
+            f"{{birth_year: [{PAIR}, {{implies: sex, because: known}}], zip: [text only, {{implies:"
+            " sex, because: known}]}"
+        ),
         "{age: text only}",
         "{}",
     ],
@@ -46,7 +51,9 @@ def test_an_acceptance_is_the_same_when_it_is_written_and_read_again(accept: str
     recipe = _recipe(accept)
     assert recipe_files.parse(recipe_files.dump(recipe)) == recipe
     assert ("accept" in recipe_files.to_dict(recipe)) == bool(recipe.accept)
-    assert recipe_files.public_dict(recipe).get("accept") == recipe_files.to_dict(recipe).get("accept")
+    assert recipe_files.public_dict(recipe).get("accept") == recipe_files.to_dict(recipe).get(
+        "accept"
+    )
 
 
 def test_acceptances_are_sorted_by_kind() -> None:
@@ -88,7 +95,8 @@ def test_what_is_no_acceptance_is_refused_by_name(accept: str, message: str) -> 
 
 def test_data_of_another_shape_accept_nothing() -> None:
     with pytest.raises(
-        RecipeError, match="'accept' belongs to data of shape table, and this is a recipe for shape baskets"
+        RecipeError,
+        match="'accept' belongs to data of shape table, and this is a recipe for shape baskets",
     ):
         recipe_files.any_from_dict(
             {

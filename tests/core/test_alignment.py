@@ -15,30 +15,38 @@ ROLES = {"direct": ["id"], "quasi": ["age", "zip"], "sensitive": ["illness"]}
 
 def people(rows=200, seed=0):
     draws = np.random.default_rng(seed)
-    return pl.DataFrame({
-        "id": [f"p{number}" for number in draws.permutation(10 * rows)[:rows]],
-        "age": draws.integers(18, 90, rows),
-        "zip": [f"{number:05d}" for number in draws.integers(100, 160, rows)],
-        "illness": draws.choice(["flu", "gout", "burn"], rows),
-    })  # fmt: skip
+    return pl.DataFrame(
+        {
+            "id": [f"p{number}" for number in draws.permutation(10 * rows)[:rows]],
+            "age": draws.integers(18, 90, rows),
+            "zip": [f"{number:05d}" for number in draws.integers(100, 160, rows)],
+            "illness": draws.choice(["flu", "gout", "burn"], rows),
+        }
+    )
 
 
 def described(frame):
-    roles = {role: [name for name in names if name in frame.columns] for role, names in ROLES.items()}
+    roles = {
+        role: [name for name in names if name in frame.columns] for role, names in ROLES.items()
+    }
     return sf.read(frame).with_roles(**{role: names for role, names in roles.items() if names})
 
 
 def copies_among_strangers(original, share=0.2, seed=1):
-    """As many rows as the original: columns drawn by themselves, and some people as they are, in no order."""
+    """As many rows as the original: columns drawn by themselves, and some people as they are, in no
+    order.
+    """
     draws = np.random.default_rng(seed)
     rows = len(original)
-    drawn = pl.DataFrame({name: original[name].gather(draws.integers(0, rows, rows)) for name in original.columns})
+    drawn = pl.DataFrame(
+        {name: original[name].gather(draws.integers(0, rows, rows)) for name in original.columns}
+    )
     copied = original[draws.choice(rows, round(share * rows), replace=False)]
     both = pl.concat([drawn[: rows - len(copied)], copied])
     return both[draws.permutation(rows)].drop("id")
 
 
-# ------------------------------------------------------------------------------------------------- what was silent
+# ---------------------------------------------------------------------------------- what was silent
 
 
 @pytest.mark.parametrize("verb", [sf.attack, sf.evaluate])
@@ -69,7 +77,7 @@ def test_copies_in_a_table_of_another_tool_are_seen_beside_a_control_group():
     assert clean.value("recognised_members") < 0.02
 
 
-# ------------------------------------------------------------------------------------------------------- by a column
+# -------------------------------------------------------------------------------------- by a column
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -85,15 +93,23 @@ def test_rows_are_found_by_their_key_whatever_their_order(seed):
 def test_keys_that_are_numbers_here_and_text_there():
     frame = pl.DataFrame({"id": [3, 1, 2], "age": [30, 10, 20]})
     other = pl.DataFrame({"id": ["2", "3"], "age": [20, 30]})
-    pair = pair_elsewhere(sf.read(frame).with_roles(quasi=["age"], direct=["id"]), sf.read(other), align="id")
+    pair = pair_elsewhere(
+        sf.read(frame).with_roles(quasi=["age"], direct=["id"]), sf.read(other), align="id"
+    )
     assert pair.rows.tolist() == [2, 0]
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda f: f.with_columns(id=pl.lit("p1")), "does not identify records: 0 missing and 199 repeated"),
-        (lambda f: f.with_columns(id=pl.concat_str(pl.lit("q"), pl.col("id"))), "200 of 200 records"),
+        (
+            lambda f: f.with_columns(id=pl.lit("p1")),
+            "does not identify records: 0 missing and 199 repeated",
+        ),
+        (
+            lambda f: f.with_columns(id=pl.concat_str(pl.lit("q"), pl.col("id"))),
+            "200 of 200 records",
+        ),
         (lambda f: f.with_columns(id=pl.when(pl.col("age") < 200).then(None)), "200 missing"),
     ],
 )
@@ -109,7 +125,7 @@ def test_a_column_that_is_not_there():
         pair_elsewhere(described(people()), described(people()), align="ids")
 
 
-# ---------------------------------------------------------------------------------------------- by order and control
+# ----------------------------------------------------------------------------- by order and control
 
 
 def test_order_counts_where_somebody_says_so():

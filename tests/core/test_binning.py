@@ -33,7 +33,9 @@ def table_distance(one, other):
 
 
 def pair_of(before, after, **kinds):
-    tables = [Table(pl.DataFrame({"v": v}, strict=False)).with_roles(quasi="v") for v in (before, after)]
+    tables = [
+        Table(pl.DataFrame({"v": v}, strict=False)).with_roles(quasi="v") for v in (before, after)
+    ]
     return TablePair.of(*[t.with_kinds(**kinds) for t in tables] if kinds else tables)
 
 
@@ -77,7 +79,9 @@ def test_round_borders_hold_the_values_in_few_bins(low, span, most, whole):
     assert not whole or all(edge == int(edge) for edge in edges)
 
 
-@pytest.mark.parametrize("values", [[1e308, -1e308, 0.0], [5e-324, 0.0], [float("inf"), 1.0, 2.0], [1e17, 1e17 + 64]])
+@pytest.mark.parametrize(
+    "values", [[1e308, -1e308, 0.0], [5e-324, 0.0], [float("inf"), 1.0, 2.0], [1e17, 1e17 + 64]]
+)
 def test_numbers_at_the_ends_of_the_scale_have_bins_too(values):
     column = binned(pair_of(values, values, v="numeric"), "v")
     assert column.before.sum() == pytest.approx(1) and column.distance == pytest.approx(0, abs=1e-9)
@@ -108,8 +112,15 @@ def test_dates_written_otherwise_are_named_as_dates_too():
     """12,000 birthdays of which each occurs once are no pile of others."""
     days = pl.Series(["03/15/2024", "06/01/2024", "12/31/2024", "12/31/2024"])
     hierarchy = sf.dates("month", "year", format="%m/%d/%Y")
-    table = Table(pl.DataFrame({"v": days})).with_roles(quasi="v").with_kinds(v="date").with_hierarchies(v=hierarchy)
-    released = Table(pl.DataFrame({"v": ["2024-03", "2024-06", "2024", "2024"]})).with_schema(table.schema)
+    table = (
+        Table(pl.DataFrame({"v": days}))
+        .with_roles(quasi="v")
+        .with_kinds(v="date")
+        .with_hierarchies(v=hierarchy)
+    )
+    released = Table(pl.DataFrame({"v": ["2024-03", "2024-06", "2024", "2024"]})).with_schema(
+        table.schema
+    )
     column = binned(TablePair.of(table, released), "v", fewest=2)
     assert column.names[0] == "2024-03" and column.names[-1] == "2024-12"
     assert column.before.sum() == pytest.approx(1.0) and column.after.sum() == pytest.approx(1.0)
@@ -144,9 +155,12 @@ def naive_distance(one, other):
     moved = 0.0
     for a in range(len(one.names)):
         for b in range(len(other.names)):
-            before = sum(x == a and y == b for x, y in zip(one.original, other.original, strict=True))
+            before = sum(
+                x == a and y == b for x, y in zip(one.original, other.original, strict=True)
+            )
             after = sum(
-                one.spread[x, a] * other.spread[y, b] for x, y in zip(one.released, other.released, strict=True)
+                one.spread[x, a] * other.spread[y, b]
+                for x, y in zip(one.released, other.released, strict=True)
             )
             moved += abs(before / len(one.original) - after / len(one.released))
     return moved / 2
@@ -163,16 +177,26 @@ def test_a_label_for_every_record_does_not_fill_the_memory():
 
 
 def test_many_kinds_of_ranges_are_added_row_by_row(monkeypatch):
-    columns = [binned(pair_of(list(range(9)), [f"{i}-{i + 5}" for i in range(9)], v="numeric"), "v") for _ in range(2)]
+    columns = [
+        binned(pair_of(list(range(9)), [f"{i}-{i + 5}" for i in range(9)], v="numeric"), "v")
+        for _ in range(2)
+    ]
     expected = table_distance(*columns)
     monkeypatch.setattr("sfumato.methods.formulas.binning.MOST_CELLS", 3)
     assert table_distance(*columns) == pytest.approx(expected, abs=1e-12)
 
 
 @given(
-    st.lists(st.tuples(st.floats(-1e6, 1e6), st.integers(1, 9)), min_size=1, max_size=12, unique_by=lambda p: p[0]),
+    st.lists(
+        st.tuples(st.floats(-1e6, 1e6), st.integers(1, 9)),
+        min_size=1,
+        max_size=12,
+        unique_by=lambda p: p[0],
+    ),
     st.floats(0, 1),
 )
 def test_a_quantile_of_counts_is_that_of_the_numbers_one_by_one(cells, share):
     values, counts = np.array([v for v, _ in cells]), np.array([c for _, c in cells])
-    assert weighted_quantile(values, counts, share) == float(np.quantile(np.repeat(values, counts), share))
+    assert weighted_quantile(values, counts, share) == float(
+        np.quantile(np.repeat(values, counts), share)
+    )

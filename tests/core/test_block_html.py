@@ -35,7 +35,12 @@ def test_every_block_escapes_its_words() -> None:
 
 
 def test_shares_are_percentages_on_the_right_and_commands_are_code() -> None:
-    shown = render_html([TableBlock(("risk", "value"), (("marketer risk", Share(0.125)),)), Paragraph("run `sfumato`")])
+    shown = render_html(
+        [
+            TableBlock(("risk", "value"), (("marketer risk", Share(0.125)),)),
+            Paragraph("run `sfumato`"),
+        ]
+    )
     assert "12.5 %" in shown and shown.count("text-align: right") == 2
     assert "run <code>sfumato</code>" in shown
 

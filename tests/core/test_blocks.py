@@ -52,7 +52,9 @@ def test_every_block_leaves_its_words() -> None:
 
 
 def test_columns_of_words_and_numbers_are_aligned_to_their_side() -> None:
-    table = TableBlock(("column", "values", "note"), (("age", 5, None), ("postcode", 1200, "coarse")))
+    table = TableBlock(
+        ("column", "values", "note"), (("age", 5, None), ("postcode", 1200, "coarse"))
+    )
     assert render_text([table]).splitlines() == [
         "column    values  note",
         "age            5  –",
@@ -61,4 +63,7 @@ def test_columns_of_words_and_numbers_are_aligned_to_their_side() -> None:
 
 
 def test_a_table_without_header_is_a_list_of_terms() -> None:
-    assert render_text([TableBlock(("", ""), (("name", "visits"), ("rows", 3)))]) == "name  visits\nrows  3"
+    assert (
+        render_text([TableBlock(("", ""), (("name", "visits"), ("rows", 3)))])
+        == "name  visits\nrows  3"
+    )

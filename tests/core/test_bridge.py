@@ -7,7 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.errors import ParameterError
-from sfumato.methods.formulas.bridge import implied_epsilon, implied_t, implied_t_of, needed_epsilon, needed_t
+from sfumato.methods.formulas.bridge import (
+    implied_epsilon,
+    implied_t,
+    implied_t_of,
+    needed_epsilon,
+    needed_t,
+)
 
 
 @pytest.mark.parametrize(
@@ -43,12 +49,16 @@ def test_g09_inverse():
 @given(st.floats(0, 5), st.integers(2, 500), st.data())
 def test_inverse_of_each_other(epsilon, n, data):
     smallest = data.draw(st.integers(1, n - 1))
-    assert needed_epsilon(implied_t(epsilon, n, smallest), n, smallest) == pytest.approx(epsilon, abs=1e-9)
+    assert needed_epsilon(implied_t(epsilon, n, smallest), n, smallest) == pytest.approx(
+        epsilon, abs=1e-9
+    )
 
 
 @given(st.floats(0, 4), st.integers(1, 60), st.data())
 def test_is_attained_by_randomised_response(epsilon, n, data):
-    """k-ary values: everyone of the smallest class has one value, all others another; nothing smaller would hold."""
+    """k-ary values: everyone of the smallest class has one value, all others another; nothing
+    smaller would hold.
+    """
     smallest = data.draw(st.integers(1, n))
     keep = math.exp(epsilon) / (1 + math.exp(epsilon))
     inside = 1 - keep  # a class without the value shows it with the smaller chance

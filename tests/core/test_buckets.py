@@ -18,7 +18,8 @@ from sfumato.methods.formulas.closeness import (
 )
 from tests.oracles.closeness_and_privacy import all_counts, farthest_class, multiplicative
 
-# G11: Domingo-Ferrer & Soria-Comas 2015, figures 2 and 3, table 1 and section 6 with whole numbers put in
+# G11: Domingo-Ferrer & Soria-Comas 2015, figures 2 and 3, table 1 and section 6 with whole numbers
+# put in
 
 
 def counts(n, classes, buckets, t):
@@ -50,9 +51,13 @@ def test_g11_seven_records_in_three_classes_cannot_share_three_buckets():
         plan_buckets(7, 2, 2, buckets=3)
 
 
-@pytest.mark.parametrize(("n", "t", "per_bucket", "sums"), [(100, 3, 2, [22, 28, 22, 28]), (100, 2, 5, [35, 30, 35])])
+@pytest.mark.parametrize(
+    ("n", "t", "per_bucket", "sums"), [(100, 3, 2, [22, 28, 22, 28]), (100, 2, 5, [35, 30, 35])]
+)
 def test_g11_the_printed_rule_does_not_add_up_and_ours_does(n, t, per_bucket, sums):
-    """Each class takes ⌈e p/t⌉ of every other bucket and the rest of its own: the columns are not the buckets."""
+    """Each class takes ⌈e p/t⌉ of every other bucket and the rest of its own: the columns are not
+    the buckets.
+    """
     buckets, classes = t + 1, (t + 1) * per_bucket
     sizes, shares = class_sizes(n, classes), bucket_sizes(n, buckets)
     printed = [0] * buckets
@@ -70,7 +75,9 @@ def test_g11_the_printed_rule_does_not_add_up_and_ours_does(n, t, per_bucket, su
 
 
 def test_g11_factors_that_are_not_whole():
-    """N = 1000, t = 2.5, thirty classes: a class of 34 with counts (24, 5, 5) is at 2.264, (18, 8, 8) at 1.585 to 1.590 only."""
+    """N = 1000, t = 2.5, thirty classes: a class of 34 with counts (24, 5, 5) is at 2.264, (18,
+    8, 8) at 1.585 to 1.590 only.
+    """
     assert plan_buckets(100, 10, 2.5).buckets == 3
     found = plan_buckets(1000, 33, 2.5)
     assert (found.classes, found.bucket_sizes) == (30, [334, 333, 333])
@@ -83,7 +90,12 @@ def test_g11_factors_that_are_not_whole():
     assert found.farthest == pytest.approx(34 * 0.334 / 5)  # five of the larger bucket
 
 
-@given(st.integers(1, 9), st.integers(1, 3), st.integers(2, 3), st.sampled_from([1.2, 1.5, 2.0, 2.5, 3.0]))
+@given(
+    st.integers(1, 9),
+    st.integers(1, 3),
+    st.integers(2, 3),
+    st.sampled_from([1.2, 1.5, 2.0, 2.5, 3.0]),
+)
 def test_flow_finds_counts_exactly_where_there_are_any(n, classes, buckets, t):
     if classes > n or buckets > n:
         return

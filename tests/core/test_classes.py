@@ -30,7 +30,9 @@ def contents(classes: ClassTable):
     """Class -> records, spelled out in labels at the present levels."""
     columns = [
         [ladder.labels[level][code] for code in classes.codes(name).tolist()]
-        for name, ladder, level in zip(classes.columns, classes.ladders, classes.levels, strict=True)
+        for name, ladder, level in zip(
+            classes.columns, classes.ladders, classes.levels, strict=True
+        )
     ]
     keys = list(zip(*columns, strict=True)) if columns else [()] * len(classes)
     assert len(set(keys)) == len(keys), "two classes with the same key"
@@ -45,7 +47,9 @@ def counted(classes, column):
         part = slice(counts.starts[i], counts.starts[i + 1])
         codes = counts.codes[part].tolist()
         assert len(set(codes)) == len(codes)
-        found.append({counts.labels[c]: n for c, n in zip(codes, counts.counts[part].tolist(), strict=True)})
+        found.append(
+            {counts.labels[c]: n for c, n in zip(codes, counts.counts[part].tolist(), strict=True)}
+        )
     return dict(zip(contents(classes), found, strict=True))
 
 
@@ -59,19 +63,25 @@ PADDING = {"p0": ("p0", "*"), "p1": ("p1", "*")}
 
 
 def wide(table, columns):
-    """The same rows behind many columns of one bit each, so that their own lie in a later word of the key."""
-    rows = [(*(f"p{(i + a) % 2}" for a in range(columns)), *row) for i, row in enumerate(table.rows)]
+    """The same rows behind many columns of one bit each, so that their own lie in a later word of
+    the key.
+    """
+    rows = [
+        (*(f"p{(i + a) % 2}" for a in range(columns)), *row) for i, row in enumerate(table.rows)
+    ]
     return RandomTable(rows, [PADDING] * columns + list(table.paths))
 
 
-# ------------------------------------------------------------------------------------------------------------ layout
+# ------------------------------------------------------------------------------------------- layout
 
 
 @given(st.lists(st.integers(1, 2**40), max_size=20))
 def test_no_column_crosses_a_word_and_none_overlap(sizes):
     layout = Layout.of(sizes)
     taken = set()
-    for size, word, shift, width in zip(sizes, layout.words, layout.shifts, layout.widths, strict=True):
+    for size, word, shift, width in zip(
+        sizes, layout.words, layout.shifts, layout.widths, strict=True
+    ):
         assert size <= 2 ** int(width)
         bits = {(int(word), b) for b in range(int(shift), int(shift + width))}
         assert shift + width <= 64
@@ -80,7 +90,7 @@ def test_no_column_crosses_a_word_and_none_overlap(sizes):
     assert layout.length == max([int(w) for w in layout.words], default=0) + 1
 
 
-# ---------------------------------------------------------------------------------------------------------- counting
+# ----------------------------------------------------------------------------------------- counting
 
 
 @given(tables(fewest_rows=0))
@@ -160,17 +170,23 @@ def test_columns_that_are_not_there_are_named_together():
     assert len(refused.value.problems) == 3
 
 
-# --------------------------------------------------------------------------------------------------------- rolling up
+# --------------------------------------------------------------------------------------- rolling up
 
 
 def check_roll_up(data, table):
-    """Roll up to a random node in two random steps and compare with regrouping the generalised rows."""
-    low, high = sorted(data.draw(st.tuples(st.integers(0, 1), st.integers(0, 1))))  # of all padding alike
+    """Roll up to a random node in two random steps and compare with regrouping the generalised
+    rows.
+    """
+    low, high = sorted(
+        data.draw(st.tuples(st.integers(0, 1), st.integers(0, 1)))
+    )  # of all padding alike
     half, node = [], []
     for paths, depth in zip(table.paths, table.depths, strict=True):
         half.append(low if paths is PADDING else data.draw(st.integers(0, depth - 1)))
         node.append(high if paths is PADDING else data.draw(st.integers(half[-1], depth - 1)))
-    expected = dict(oracle.class_sizes(oracle.generalised(table.rows, table.paths, table.depths, node)))
+    expected = dict(
+        oracle.class_sizes(oracle.generalised(table.rows, table.paths, table.depths, node))
+    )
     base = count_classes(table.dataset())
     straight = base.roll_up(dict(zip(table.names, node, strict=True)))
     stepwise = base.roll_up(dict(zip(table.names, half, strict=True))).roll_up(
@@ -198,11 +214,15 @@ def test_roll_up_beyond_the_first_hash_table():
     rng = np.random.default_rng(1)
     paths = {f"{i:03}": (f"{i:03}", f"{i // 10:02}", "*") for i in range(400)}
     frame = pl.DataFrame({c: [f"{v:03}" for v in rng.integers(0, 400, 60_000)] for c in "ab"})
-    schema = Schema({c: Attribute((Role.QUASI,), hierarchy=TableHierarchy(list(paths.values()))) for c in "ab"})
+    schema = Schema(
+        {c: Attribute((Role.QUASI,), hierarchy=TableHierarchy(list(paths.values()))) for c in "ab"}
+    )
     classes = count_classes(Table(frame, schema))
     assert len(classes) > 40_000
     assert contents(classes) == dict(Counter(frame.rows()))
-    assert contents(classes.roll_up({"a": 1, "b": 1})) == dict(Counter((a[:2], b[:2]) for a, b in frame.rows()))
+    assert contents(classes.roll_up({"a": 1, "b": 1})) == dict(
+        Counter((a[:2], b[:2]) for a, b in frame.rows())
+    )
 
 
 @given(data=st.data(), table=tables(fewest_rows=0))
@@ -217,9 +237,14 @@ def test_values_are_counted_per_class_and_merged(data, table):
     for row, value in zip(released, values, strict=True):
         expected[row][value] += 1
     assert counted(rolled, "extra") == {row: dict(c) for row, c in expected.items()}
-    assert rolled.counts["extra"].distinct().tolist() == [len(expected[row]) for row in contents(rolled)]
+    assert rolled.counts["extra"].distinct().tolist() == [
+        len(expected[row]) for row in contents(rolled)
+    ]
     assert np.array_equal(rolled.counts["extra"].total(), classes.counts["extra"].total())
-    assert all(sum(c.values()) == contents(rolled)[row] for row, c in counted(rolled, ("extra", "c0")).items())
+    assert all(
+        sum(c.values()) == contents(rolled)[row]
+        for row, c in counted(rolled, ("extra", "c0")).items()
+    )
 
 
 @given(data=st.data(), table=tables(fewest_rows=0))
@@ -228,7 +253,9 @@ def test_persons_are_counted_once_a_class(data, table):
     classes = count_classes(with_extra(table, who, Role.UNIT))
     node = [data.draw(st.integers(0, d - 1)) for d in table.depths]
     rolled = classes.roll_up(dict(zip(table.names, node, strict=True)))
-    expected = oracle.class_persons(oracle.generalised(table.rows, table.paths, table.depths, node), who)
+    expected = oracle.class_persons(
+        oracle.generalised(table.rows, table.paths, table.depths, node), who
+    )
     assert dict(zip(contents(rolled), rolled.sizes.tolist(), strict=True)) == expected
     assert rolled.total == len(table.rows)
 
@@ -241,11 +268,15 @@ def test_weights_are_summed(data, table):
     rolled = count_classes(dataset, weight="w").roll_up(
         {n: d - 1 for n, d in zip(table.names, table.depths, strict=True)}
     )
-    released = oracle.generalised(table.rows, table.paths, table.depths, [d - 1 for d in table.depths])
+    released = oracle.generalised(
+        table.rows, table.paths, table.depths, [d - 1 for d in table.depths]
+    )
     expected = Counter()
     for row, weight in zip(released, weights, strict=True):
         expected[row] += weight
-    assert dict(zip(contents(rolled), rolled.weights.tolist(), strict=True)) == pytest.approx(dict(expected))
+    assert dict(zip(contents(rolled), rolled.weights.tolist(), strict=True)) == pytest.approx(
+        dict(expected)
+    )
 
 
 @pytest.mark.parametrize("bad", [None, -1.0, float("nan"), float("inf")])
@@ -269,7 +300,7 @@ def test_there_is_no_way_down_and_none_beyond_the_top(levels):
         count_classes(table.dataset()).roll_up({"c0": 1}).roll_up(levels)
 
 
-# ----------------------------------------------------------------------------------- reordering, projecting, choosing
+# ----------------------------------------------------------------- reordering, projecting, choosing
 
 
 @pytest.mark.parametrize("columns", [0, 70])
@@ -280,7 +311,9 @@ def test_reordered_classes_are_the_same_classes(columns, data, table):
     names = data.draw(st.permutations(table.names))
     place = [table.names.index(n) for n in names]
     classes = count_classes(table.dataset()).reordered(names)
-    assert contents(classes) == {tuple(row[a] for a in place): n for row, n in oracle.class_sizes(table.rows).items()}
+    assert contents(classes) == {
+        tuple(row[a] for a in place): n for row, n in oracle.class_sizes(table.rows).items()
+    }
     levels = {n: table.depths[a] - 1 for n, a in zip(names, place, strict=True)}
     assert classes.roll_up(levels).total == len(table.rows)
 
@@ -295,7 +328,9 @@ def test_projecting_is_grouping_by_some_columns(columns, data, table):
     ids = classes.project(chosen)
     place = [table.names.index(n) for n in chosen]
     parts = [tuple(row[a] for a in place) for row in contents(classes)]
-    assert len(set(ids.tolist())) == len(set(parts)) == len(set(zip(ids.tolist(), parts, strict=True)))
+    assert (
+        len(set(ids.tolist())) == len(set(parts)) == len(set(zip(ids.tolist(), parts, strict=True)))
+    )
 
 
 @given(data=st.data(), table=tables(fewest_rows=0))
@@ -309,19 +344,30 @@ def test_taking_some_classes(data, table):
     assert counted(some, "extra") == {row: counted(classes, "extra")[row] for row in chosen}
 
 
-# ---------------------------------------------------------------------------------- packing where a table was planned
+# ---------------------------------------------------------------- packing where a table was planned
 
 
 @given(data=st.data(), table=tables(most_columns=3, most_rows=30, fewest_rows=1))
 def test_classes_that_are_only_sorted_are_those_of_the_rows(data, table):
-    copies = data.draw(st.none() | st.lists(st.integers(1, 3), min_size=len(table.rows), max_size=len(table.rows)))
-    held = table.dataset() if copies is None else dataclasses.replace(table.dataset(), copies=np.array(copies))
+    copies = data.draw(
+        st.none() | st.lists(st.integers(1, 3), min_size=len(table.rows), max_size=len(table.rows))
+    )
+    held = (
+        table.dataset()
+        if copies is None
+        else dataclasses.replace(table.dataset(), copies=np.array(copies))
+    )
     by_row, rows = count_rows(held)
     fresh = dataclasses.replace(held)
     always = {"MOST_BITS": 0, "FEW_COPIES": 1, "is_dense": lambda span, rows: False}
-    with mock.patch.multiple(keys, FEW=-1, mostly_distinct=len), mock.patch.multiple(classes, **always):
+    with (
+        mock.patch.multiple(keys, FEW=-1, mostly_distinct=len),
+        mock.patch.multiple(classes, **always),
+    ):
         only_sorted = count_classes(fresh)
-        assert not fresh.known.classes[only_sorted.columns][0].rows  # nobody asked for the class of a row
+        assert not fresh.known.classes[only_sorted.columns][
+            0
+        ].rows  # nobody asked for the class of a row
         same = count_rows(fresh)[1]
     assert only_sorted.keys.tolist() == by_row.keys.tolist()
     assert only_sorted.records.tolist() == by_row.records.tolist()
@@ -329,7 +375,8 @@ def test_classes_that_are_only_sorted_are_those_of_the_rows(data, table):
 
 
 def test_a_part_of_a_table_packs_into_the_keys_of_the_whole():
-    # 300 codes need two bytes. A part with 2 values must not be packed with one, or codes wrap round.
+    # 300 codes need two bytes. A part with 2 values must not be packed with one, or codes wrap
+    # round.
     paths = {f"{i:03}": (f"{i:03}", "*") for i in range(300)}
     whole = RandomTable([(v,) for v in paths], [paths])
     keys, place = pack_rows(whole.dataset(), ["c0"])
@@ -347,7 +394,9 @@ def test_packing_at_a_level_is_rolling_up(data, table):
     part = data.draw(st.lists(st.sampled_from(table.rows), min_size=1))
     classes = count_classes(table.dataset(part), at=at)
     assert classes.levels == node
-    assert contents(classes) == dict(oracle.class_sizes(oracle.generalised(part, table.paths, table.depths, node)))
+    assert contents(classes) == dict(
+        oracle.class_sizes(oracle.generalised(part, table.paths, table.depths, node))
+    )
 
 
 def test_values_that_were_not_planned_for_are_counted_not_shown():
@@ -359,12 +408,14 @@ def test_values_that_were_not_planned_for_are_counted_not_shown():
     assert "secret" not in str(refused.value)
 
 
-# -------------------------------------------------------------------------------------------------------------- ladder
+# ------------------------------------------------------------------------------------------- ladder
 
 
 def test_siblings_are_neighbours_and_missing_joins_the_top():
     ladder = bind(
-        TableHierarchy([("a", "x", "*"), ("b", "y", "*"), ("c", "x", "*")]), ["c", None, "b", "a"], [1, 1, 1, 1]
+        TableHierarchy([("a", "x", "*"), ("b", "y", "*"), ("c", "x", "*")]),
+        ["c", None, "b", "a"],
+        [1, 1, 1, 1],
     )
     assert ladder.labels == (("a", "c", "b", None), ("x", "y", None), ("*",))
     assert [up.tolist() for up in ladder.up] == [[0, 0, 1, 2], [0, 0, 0]]
@@ -386,7 +437,10 @@ def packed(draw):
     width = draw(st.integers(1, 31))
     kind = draw(st.sampled_from([np.uint8, np.int64, np.uint32]))
     most = min(2**width - 1, np.iinfo(kind).max)
-    columns = [np.array(draw(st.lists(st.integers(0, most), min_size=n, max_size=n)), dtype=kind) for _ in range(2)]
+    columns = [
+        np.array(draw(st.lists(st.integers(0, most), min_size=n, max_size=n)), dtype=kind)
+        for _ in range(2)
+    ]
     return words, width, columns
 
 
@@ -403,12 +457,16 @@ def test_few_rows_are_packed_and_found_as_many_are(case):
         assert keys.field_codes(few, word, shift, width).tolist() == codes.tolist()
     _, first = keys.group(few)
     known = few[first[::2]]  # every other key is known, in order of appearance
-    naive = [next((g for g, k in enumerate(known.tolist()) if k == key), -1) for key in few.tolist()]
+    naive = [
+        next((g for g, k in enumerate(known.tolist()) if k == key), -1) for key in few.tolist()
+    ]
     assert keys.look_up(known, few).tolist() == keys._look_up(known, few).tolist() == naive
 
 
 def test_many_keys_are_grouped_in_order_of_appearance():
-    values = np.random.default_rng(8).integers(0, 60_000, 100_000).astype(np.uint64)  # the table grows several times
+    values = (
+        np.random.default_rng(8).integers(0, 60_000, 100_000).astype(np.uint64)
+    )  # the table grows several times
     ids, first = keys.group(values.reshape(-1, 1))
     _, index, inverse = np.unique(values, return_index=True, return_inverse=True)
     assert first.tolist() == sorted(index.tolist())
@@ -422,7 +480,10 @@ def test_keys_are_numbered_in_their_order(given_keys):
     assert known[ranks].tolist() == given_keys
 
 
-@given(given_keys=st.lists(st.integers(0, 999), max_size=60), span=st.sampled_from([1000, 1 << 62, 1 << 64]))
+@given(
+    given_keys=st.lists(st.integers(0, 999), max_size=60),
+    span=st.sampled_from([1000, 1 << 62, 1 << 64]),
+)
 def test_sorting_numbers_keys_as_their_order_does(given_keys, span):
     packed = np.array(given_keys, dtype=np.uint64)
     ranks, known = keys.sorted_ranks(packed, span)
@@ -431,7 +492,10 @@ def test_sorting_numbers_keys_as_their_order_does(given_keys, span):
     assert packed.tolist() == given_keys
 
 
-@given(st.lists(st.integers(0, 300), unique=True, max_size=60), st.lists(st.integers(0, 300), max_size=60))
+@given(
+    st.lists(st.integers(0, 300), unique=True, max_size=60),
+    st.lists(st.integers(0, 300), max_size=60),
+)
 def test_keys_outside_are_those_nobody_knows(known, given_keys):
     held, asked = (np.array(each, dtype=np.uint64).reshape(-1, 1) for each in (known, given_keys))
     expected = [key not in known for key in given_keys]
@@ -454,7 +518,10 @@ def test_many_rows_are_grouped_as_few_are(monkeypatch):
 def test_records_that_are_alone_on_some_columns(table, few, dense):
     counted = count_classes(table.dataset())
     alone = {}
-    with mock.patch.object(keys, "FEW", few), mock.patch.object(classes, "is_dense", return_value=dense):
+    with (
+        mock.patch.object(keys, "FEW", few),
+        mock.patch.object(classes, "is_dense", return_value=dense),
+    ):
         for size in range(1, len(table.names) + 1):
             for names in itertools.combinations(counted.columns, size):
                 grouped = np.bincount(counted.project(names), weights=counted.records)
@@ -463,19 +530,27 @@ def test_records_that_are_alone_on_some_columns(table, few, dense):
         for order in itertools.permutations(counted.columns):
             prefixes = counted.unique_by_prefixes(order)
             if few < 0:
-                assert prefixes == [alone[frozenset(order[: place + 1])] for place in range(len(order))]
+                assert prefixes == [
+                    alone[frozenset(order[: place + 1])] for place in range(len(order))
+                ]
             else:
                 assert prefixes is None
 
 
-@given(data=st.data(), table=tables(most_rows=40), small=st.sampled_from([0, 4, class_runs.SMALL_RUN]))
+@given(
+    data=st.data(), table=tables(most_rows=40), small=st.sampled_from([0, 4, class_runs.SMALL_RUN])
+)
 def test_classes_rolled_up_in_runs_are_those_that_are_hashed(data, table, small):
     base = count_classes(table.dataset())
-    if data.draw(st.booleans()):  # in another order than that of the keys no runs may be taken for granted
+    if data.draw(
+        st.booleans()
+    ):  # in another order than that of the keys no runs may be taken for granted
         order = np.array(data.draw(st.permutations(range(len(base)))), dtype=np.int64)
         base = dataclasses.replace(base, keys=base.keys[order], records=base.records[order])
     tops = [ladder.top for ladder in base.ladders]
-    levels = {name: data.draw(st.integers(0, top)) for name, top in zip(base.columns, tops, strict=True)}
+    levels = {
+        name: data.draw(st.integers(0, top)) for name, top in zip(base.columns, tops, strict=True)
+    }
     hashed = base.roll_up(levels)
     with mock.patch.object(keys, "FEW", -1), mock.patch.object(class_runs, "SMALL_RUN", small):
         in_runs = base.roll_up(levels)
@@ -500,14 +575,25 @@ def test_numpy_rolls_up_and_tallies_as_the_loops_do(data):
     climbs = np.concatenate([rng.integers(0, 2**width, 2**width) for width in widths])
     of_columns = (shifts, widths, climbs, offsets)
     for ours, loops in zip(
-        lattice._rolled_up(keys, records, *of_columns), lattice._roll_up_word(keys, records, *of_columns), strict=True
+        lattice._rolled_up(keys, records, *of_columns),
+        lattice._roll_up_word(keys, records, *of_columns),
+        strict=True,
     ):
         assert ours.dtype == loops.dtype
         np.testing.assert_array_equal(ours, loops)
     gone = np.where(rng.random(rows) < 0.5, rng.integers(0, records + 1), 0)
     before, words = rng.random(widths.size), np.zeros(widths.size, np.int64)
     lost, again = before.copy(), before.copy()
-    facts = (keys.reshape(-1, 1), records, gone, words, shifts, widths, rng.random(climbs.size), offsets)
+    facts = (
+        keys.reshape(-1, 1),
+        records,
+        gone,
+        words,
+        shifts,
+        widths,
+        rng.random(climbs.size),
+        offsets,
+    )
     assert lattice._tallied(*facts, lost) == lattice._tally(*facts, again)
     np.testing.assert_array_equal(lost, again)
 
@@ -530,7 +616,9 @@ def test_numpy_groups_as_the_loop_does(seed):
 @pytest.mark.parametrize("seed", range(12))
 def test_unbeaten_rows_are_those_that_no_other_row_beats(seed):
     draw = np.random.default_rng(seed)
-    points = draw.integers(0, 5, (int(draw.integers(0, 40)), int(draw.integers(1, 5)))).astype(float)
+    points = draw.integers(0, 5, (int(draw.integers(0, 40)), int(draw.integers(1, 5)))).astype(
+        float
+    )
     order = np.lexsort(points.T[::-1])
     found = set(lattice.unbeaten(points, order).tolist())
     for place, row in enumerate(order.tolist()):

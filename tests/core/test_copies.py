@@ -15,7 +15,10 @@ from sfumato.release.assessment import assess
 
 ROWS = st.lists(
     st.tuples(
-        st.sampled_from(["a", "b", None]), st.integers(0, 2), st.sampled_from(["x", "y", None]), st.integers(1, 4)
+        st.sampled_from(["a", "b", None]),
+        st.integers(0, 2),
+        st.sampled_from(["x", "y", None]),
+        st.integers(1, 4),
     ),
     min_size=1,
     max_size=12,
@@ -26,7 +29,9 @@ def both(rows: list[tuple[str | None, int, str | None, int]]) -> tuple[Table, Ta
     """A table whose rows stand for several, and the same table written out."""
     names = ["q", "age", "illness"]
     short = pl.DataFrame(
-        [row[:3] for row in rows], schema={"q": pl.String, "age": pl.Int64, "illness": pl.String}, orient="row"
+        [row[:3] for row in rows],
+        schema={"q": pl.String, "age": pl.Int64, "illness": pl.String},
+        orient="row",
     )
     copies = np.array([row[3] for row in rows], dtype=np.int64)
     long = short.select(pl.col(n).repeat_by(pl.Series(copies)).explode() for n in names)
@@ -40,7 +45,9 @@ def test_classes_and_their_counts_are_those_of_the_table_written_out(
     rows: list[tuple[str | None, int, str | None, int]],
 ) -> None:
     counted, long = both(rows)
-    one, other = (count_classes(table, counted=("illness", ("q", "illness"))) for table in (counted, long))
+    one, other = (
+        count_classes(table, counted=("illness", ("q", "illness"))) for table in (counted, long)
+    )
     assert counted.records == len(long)
     assert one.records.tolist() == other.records.tolist()
     assert one.keys.tolist() == other.keys.tolist()

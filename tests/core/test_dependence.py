@@ -1,4 +1,6 @@
-"""What a released column tells of a quasi-identifier inside its label: formulas beside a naive oracle, worked examples, small tables."""
+"""What a released column tells of a quasi-identifier inside its label: formulas beside a naive
+oracle, worked examples, small tables.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,11 @@ from sfumato.methods.formulas.dependence import (
     within_labels,
 )
 from sfumato.methods.formulas.dependence_search import Dependences, find_dependences
-from sfumato.methods.formulas.implied_linkage import TableEvidence, classes_of_codes, implied_linkage
+from sfumato.methods.formulas.implied_linkage import (
+    TableEvidence,
+    classes_of_codes,
+    implied_linkage,
+)
 
 # A naive oracle: counts record by record.
 
@@ -40,9 +46,13 @@ def _hit(own: int, others: list[int]) -> float:
     return 0.5 if mine == rival and mine > 0 else 0.0
 
 
-def naive_figures(q: list[int], label: list[int], r: list[int]) -> tuple[float, float, float, float]:
+def naive_figures(
+    q: list[int], label: list[int], r: list[int]
+) -> tuple[float, float, float, float]:
     """A, B, U and V by the definitions."""
-    values = {one: {v for v, where in zip(q, label, strict=True) if where == one} for one in set(label)}
+    values = {
+        one: {v for v, where in zip(q, label, strict=True) if where == one} for one in set(label)
+    }
     rows = [i for i in range(len(q)) if len(values[label[i]]) > 1]
     width = len({q[i] for i in rows})
     hits0, hits1, bits0, bits1, shares = {}, {}, [], [], {}
@@ -95,7 +105,11 @@ def test_hits_bits_and_values_agree_with_counting_record_by_record(turn: int) ->
     n = int(rng.integers(20, 160))
     q = rng.integers(0, rng.integers(2, 9), n)
     label = q // int(rng.integers(1, 4)) if turn % 2 else rng.integers(0, 4, n)
-    r = np.where(rng.random(n) < rng.random(), q, rng.integers(0, 6, n)) if turn % 3 else rng.integers(0, n, n)
+    r = (
+        np.where(rng.random(n) < rng.random(), q, rng.integers(0, 6, n))
+        if turn % 3
+        else rng.integers(0, n, n)
+    )
     figures = figures_of(q, label, r)
     if figures.records < 2:
         assert len({*zip(q.tolist(), label.tolist(), strict=True)}) == len(set(label.tolist()))
@@ -112,7 +126,9 @@ def test_implied_linkage_agrees_with_counting_record_by_record(turn: int) -> Non
     classes = dense(rng.integers(0, max(1, n // 5), n))
     r = np.where(rng.random(n) < rng.random(), q, rng.integers(0, 6, n))
     found = implied_linkage(classes, [TableEvidence.of(q, r)], k=5)
-    assert found.rate == pytest.approx(naive_linkage(q.tolist(), classes.tolist(), r.tolist()), abs=1e-12)
+    assert found.rate == pytest.approx(
+        naive_linkage(q.tolist(), classes.tolist(), r.tolist()), abs=1e-12
+    )
     assert found.class_only == pytest.approx(len(set(classes.tolist())) / n)
     assert found.low <= found.rate <= found.high
 
@@ -142,7 +158,9 @@ def test_the_classes_of_codes_are_those_of_their_combinations() -> None:
     columns = [rng.integers(0, 4, 500).astype(np.uint8) for _ in range(6)]
     classes = classes_of_codes(columns, 500)
     combinations = {tuple(int(c[i]) for c in columns) for i in range(500)}
-    assert len({(int(one), *(int(c[i]) for c in columns)) for i, one in enumerate(classes)}) == len(combinations)
+    assert len({(int(one), *(int(c[i]) for c in columns)) for i, one in enumerate(classes)}) == len(
+        combinations
+    )
     assert len(set(classes.tolist())) == len(combinations)
 
 
@@ -199,9 +217,14 @@ Numbers = NDArray[np.float64]
 
 
 def _compared(
-    q: list[object] | NDArray[np.generic], label: NDArray[np.generic], crowd: int | None = None, **released: Any
+    q: list[object] | NDArray[np.generic],
+    label: NDArray[np.generic],
+    crowd: int | None = None,
+    **released: Any,
 ) -> Dependences:
-    """A release in which a quasi-identifier has these labels, beside columns as they are; ``crowd`` records have the same place."""
+    """A release in which a quasi-identifier has these labels, beside columns as they are; ``crowd``
+    records have the same place.
+    """
     place = np.arange(len(q)) // crowd if crowd else np.zeros(len(q), dtype=np.int64)
     table = pl.DataFrame({"q": q, "place": place, **released})
     original = sf.read(table).with_roles(quasi=["q", "place"], plain=tuple(released))
@@ -223,7 +246,11 @@ def test_a_copy_with_exceptions_nearly_determines() -> None:
     accounts = rng.poisson(11, 10_000)
     lines = np.where(rng.random(10_000) < 0.98, accounts, rng.poisson(11, 10_000))
     found = _compared(
-        accounts, accounts // 3, lines=lines, rate=rng.normal(10, 3, 10_000), balance=rng.permutation(10_000)
+        accounts,
+        accounts // 3,
+        lines=lines,
+        rate=rng.normal(10, 3, 10_000),
+        balance=rng.permutation(10_000),
     )
     assert _findings(found) == {("lines",): DependenceKind.NEARLY}
 
@@ -264,7 +291,9 @@ def test_a_copy_of_numbers_that_nobody_shares_is_found_by_the_line() -> None:
     assert _findings(found) == {("euros",): DependenceKind.NEARLY}
     assert found.found[0].figures.line == pytest.approx(1.0)
     curved = np.log(income)
-    assert _findings(_compared(income, label, curved=curved)) == {("curved",): DependenceKind.NEARLY}
+    assert _findings(_compared(income, label, curved=curved)) == {
+        ("curved",): DependenceKind.NEARLY
+    }
 
 
 def test_a_sum_of_three_parts_is_named_with_all_of_them() -> None:
@@ -283,7 +312,9 @@ def test_a_difference_of_two_columns_is_found() -> None:
     start = rng.integers(0, 1000, 4000)
     stay = rng.integers(1, 60, 4000)
     found = _compared(stay, stay // 10, start=start, end=start + stay)
-    assert _findings(found) == {("end", "start"): DependenceKind.NEARLY} or set(_findings(found)) in (
+    assert _findings(found) == {("end", "start"): DependenceKind.NEARLY} or set(
+        _findings(found)
+    ) in (
         {("start", "end")},
         {("end", "start")},
     )
@@ -319,7 +350,9 @@ def test_a_disease_of_children_finds_nobody_among_children() -> None:
     croup = young & (rng.random(6000) < 0.1)
     work = np.where(young, "below school age", rng.choice(["cook", "nurse", "clerk"], 6000))
     found = _compared(work, np.zeros(6000), crowd=6, croup=croup)
-    assert _findings(found) == {("croup",): DependenceKind.NARROWS}, "everybody of the class is as young"
+    assert _findings(found) == {("croup",): DependenceKind.NARROWS}, (
+        "everybody of the class is as young"
+    )
     mixed = rng.permutation(6000)
     found = _compared(work[mixed], np.zeros(6000), crowd=6, croup=croup[mixed])
     assert _findings(found) == {("croup",): DependenceKind.SOME}
@@ -329,7 +362,9 @@ def test_a_high_base_rate_alarms_only_where_somebody_learns_something() -> None:
     rng = np.random.default_rng(13)
     ill = rng.random(5000) < 0.02
     word = np.where(ill, "yes", "no")
-    assert _findings(_compared(word, np.zeros(5000), crowd=6, copy=ill.astype(int))) == {("copy",): DependenceKind.SOME}
+    assert _findings(_compared(word, np.zeros(5000), crowd=6, copy=ill.astype(int))) == {
+        ("copy",): DependenceKind.SOME
+    }
     well = rng.random(5000) < 0.5
     assert _findings(_compared(word, np.zeros(5000), not_ill=well & ~ill)) == {}
 
@@ -339,7 +374,9 @@ def test_what_is_released_as_it_is_hides_nothing() -> None:
     state = rng.integers(0, 20, 3000).astype(str)
     city = np.char.add(state, rng.integers(0, 9, 3000).astype(str))
     assert _findings(_compared(state, state, city=city)) == {}
-    assert _findings(_compared(state, np.zeros(3000), city=city)) == {("city",): DependenceKind.DETERMINES}
+    assert _findings(_compared(state, np.zeros(3000), city=city)) == {
+        ("city",): DependenceKind.DETERMINES
+    }
 
 
 def test_a_part_of_a_date_is_looked_at() -> None:
@@ -360,7 +397,10 @@ def test_small_tables_with_noise_stay_silent(turn: int) -> None:
     rng = np.random.default_rng(turn)
     age = rng.integers(20, 80, 63)
     found = _compared(
-        age, age // 10, noise=rng.normal(size=63), code=np.char.add("c", rng.integers(0, 30, 63).astype(str))
+        age,
+        age // 10,
+        noise=rng.normal(size=63),
+        code=np.char.add("c", rng.integers(0, 30, 63).astype(str)),
     )
     assert _findings(found) == {}
     assert found.unknown == (("code", "q"),)
@@ -379,7 +419,9 @@ def test_a_few_suppressed_cells_are_labels_like_others() -> None:
     rng = np.random.default_rng(17)
     state = rng.integers(0, 6, 3000).astype(str)
     label = np.where(rng.random(3000) < 0.05, "*", state)
-    found = _compared(state, label, copy=np.char.add("s", state), other=rng.integers(0, 6, 3000).astype(str))
+    found = _compared(
+        state, label, copy=np.char.add("s", state), other=rng.integers(0, 6, 3000).astype(str)
+    )
     assert _findings(found) == {("copy",): DependenceKind.DETERMINES}
     assert found.found[0].figures.records == int((label == "*").sum())
 
@@ -408,10 +450,14 @@ def test_a_quasi_identifier_that_was_dropped_is_one_label() -> None:
 def test_a_masked_number_is_compared_in_bins_of_what_was_released() -> None:
     rng = np.random.default_rng(20)
     income = np.exp(rng.normal(10, 0.8, 3000)).round(2)
-    original = sf.read(pl.DataFrame({"q": income, "copy": income, "other": rng.permutation(income)}))
+    original = sf.read(
+        pl.DataFrame({"q": income, "copy": income, "other": rng.permutation(income)})
+    )
     original = original.with_roles(quasi="q", plain=["copy", "other"])
     noisy = original.with_columns({"q": pl.Series("q", income * np.exp(rng.normal(0, 0.3, 3000)))})
-    assert _findings(find_dependences(TablePair.of(original, noisy), k=5)) == {("copy",): DependenceKind.NEARLY}
+    assert _findings(find_dependences(TablePair.of(original, noisy), k=5)) == {
+        ("copy",): DependenceKind.NEARLY
+    }
 
 
 def test_figures_are_judged_by_the_rules() -> None:
@@ -426,8 +472,12 @@ def test_figures_are_judged_by_the_rules() -> None:
     }
     for finding, change in steps.items():
         assert dataclasses.replace(usual, **change).finding(5) is finding
-    assert dataclasses.replace(usual, sure=0.006).finding(7) is DependenceKind.SILENT, "fewer than k people"
-    assert dataclasses.replace(usual, base=0.96, hit=1.0, bits=0.9).finding() is DependenceKind.SILENT
+    assert dataclasses.replace(usual, sure=0.006).finding(7) is DependenceKind.SILENT, (
+        "fewer than k people"
+    )
+    assert (
+        dataclasses.replace(usual, base=0.96, hit=1.0, bits=0.9).finding() is DependenceKind.SILENT
+    )
     assert dataclasses.replace(usual, line=0.81, line_base=0.3).finding() is DependenceKind.NEARLY
     assert dataclasses.replace(usual, line=0.81, line_base=0.7).finding() is DependenceKind.NARROWS
     assert line_of(np.arange(20.0), np.zeros(20, dtype=np.int64), np.arange(20.0)) is None
@@ -439,8 +489,14 @@ def test_a_column_that_the_class_tells_already_tells_nothing_more() -> None:
     table = pl.DataFrame({"age": age, "year": 2018 - age, "group": age // 10})
     original = sf.read(table).with_roles(quasi=["age", "year"], plain=["group"])
     shared = original.with_columns(
-        {"age": pl.Series("age", age // 10).cast(pl.String), "year": pl.Series("year", ["*"] * 4000)}
+        {
+            "age": pl.Series("age", age // 10).cast(pl.String),
+            "year": pl.Series("year", ["*"] * 4000),
+        }
     )
     assert not find_dependences(TablePair.of(original, shared), k=5).found
     hidden = shared.with_columns({"age": pl.Series("age", ["*"] * 4000)})
-    assert {each.quasi for each in find_dependences(TablePair.of(original, hidden), k=5).found} == {"age", "year"}
+    assert {each.quasi for each in find_dependences(TablePair.of(original, hidden), k=5).found} == {
+        "age",
+        "year",
+    }

@@ -1,4 +1,6 @@
-"""Codes and labels of columns: what is equal gets one code, what differs gets two, whatever the type."""
+"""Codes and labels of columns: what is equal gets one code, what differs gets two, whatever the
+type.
+"""
 
 from __future__ import annotations
 
@@ -44,11 +46,23 @@ CASES = {
     "wide range": (pl.Series([0, DIRECT_RANGE, 5, None]), ["0", str(DIRECT_RANGE), "5", None]),
     "widest direct range": (pl.Series([0, DIRECT_RANGE - 1]), ["0", str(DIRECT_RANGE - 1)]),
     "bytes of numbers": (pl.Series([-128, 127, None], dtype=pl.Int8), ["-128", "127", None]),
-    "ends of int64": (pl.Series([-(2**63), -(2**63) + 5, None]), [str(-(2**63)), str(-(2**63) + 5), None]),
-    "beyond int64": (pl.Series([2**63 + 5, 2**63 + 7, None], dtype=pl.UInt64), [str(2**63 + 5), str(2**63 + 7), None]),
-    "across int64": (pl.Series([2**63 - 1, 2**63 + 1], dtype=pl.UInt64), [str(2**63 - 1), str(2**63 + 1)]),
+    "ends of int64": (
+        pl.Series([-(2**63), -(2**63) + 5, None]),
+        [str(-(2**63)), str(-(2**63) + 5), None],
+    ),
+    "beyond int64": (
+        pl.Series([2**63 + 5, 2**63 + 7, None], dtype=pl.UInt64),
+        [str(2**63 + 5), str(2**63 + 7), None],
+    ),
+    "across int64": (
+        pl.Series([2**63 - 1, 2**63 + 1], dtype=pl.UInt64),
+        [str(2**63 - 1), str(2**63 + 1)],
+    ),
     "ends of uint64": (pl.Series([2**64 - 1, 0], dtype=pl.UInt64), [str(2**64 - 1), "0"]),
-    "128 bits": (pl.Series([2**70, 2**70 + 3, None], dtype=pl.Int128), [str(2**70), str(2**70 + 3), None]),
+    "128 bits": (
+        pl.Series([2**70, 2**70 + 3, None], dtype=pl.Int128),
+        [str(2**70), str(2**70 + 3), None],
+    ),
     "128 bits, small": (pl.Series([3, None, 1], dtype=pl.Int128), ["3", None, "1"]),
     "floats": (pl.Series([33.0, 0.5, -2.0, 1e300]), ["33", "0.5", "-2", "1e+300"]),
     "NaN is missing": (pl.Series([1.0, NAN, None]), ["1", None, None]),
@@ -76,7 +90,9 @@ def test_labels(case):
     assert encoded.counts.tolist() == [expected.count(name) for name in encoded.labels]
 
 
-@pytest.mark.parametrize("dtype", [pl.Datetime("ns"), pl.Duration("ns"), pl.Time, pl.Datetime("ns", "UTC")])
+@pytest.mark.parametrize(
+    "dtype", [pl.Datetime("ns"), pl.Duration("ns"), pl.Time, pl.Datetime("ns", "UTC")]
+)
 def test_times_finer_than_python_knows_stay_apart(dtype):
     ticks = [0, 1, 999, 1000, 1001, 1, None]
     encoded = encode(pl.Series(ticks, dtype=pl.Int64).cast(dtype))
@@ -84,19 +100,26 @@ def test_times_finer_than_python_knows_stay_apart(dtype):
     assert encoded.codes[1] == encoded.codes[5]
 
 
-@pytest.mark.parametrize("dtype", [pl.Int64, pl.String, pl.Float64, pl.Boolean, pl.Date, pl.Null, pl.Categorical])
+@pytest.mark.parametrize(
+    "dtype", [pl.Int64, pl.String, pl.Float64, pl.Boolean, pl.Date, pl.Null, pl.Categorical]
+)
 def test_empty_columns(dtype):
     encoded = encode(pl.Series([], dtype=dtype))
     assert (encoded.labels, encoded.codes.tolist(), encoded.counts.tolist()) == ((), [], [])
 
 
-@pytest.mark.parametrize("column", [pl.Series("c", [[1], [2]]), pl.Series("c", [{"a": 1}]), pl.Series("c", [object()])])
+@pytest.mark.parametrize(
+    "column", [pl.Series("c", [[1], [2]]), pl.Series("c", [{"a": 1}]), pl.Series("c", [object()])]
+)
 def test_what_is_no_value_is_refused(column):
     with pytest.raises(SchemaError, match="column 'c' holds lists or objects"):
         encode(column)
 
 
-@given(st.lists(st.one_of(st.none(), st.integers(-(2**63), 2**63 - 1), st.integers(-5, 5))), st.randoms())
+@given(
+    st.lists(st.one_of(st.none(), st.integers(-(2**63), 2**63 - 1), st.integers(-5, 5))),
+    st.randoms(),
+)
 def test_whole_numbers_and_row_order(values, chance):
     encoded = encode(pl.Series(values, dtype=pl.Int64))
     assert labels_of(encoded) == [None if v is None else str(v) for v in values]
@@ -156,13 +179,21 @@ def test_combined_labels_differ_where_a_part_differs(one, other):
 
 @given(st.lists(st.tuples(*[st.one_of(st.none(), st.sampled_from("ab"))] * 3)))
 def test_columns_counted_as_one(rows):
-    data = {name: pl.Series([row[i] for row in rows], dtype=pl.String) for i, name in enumerate("xyz")}
+    data = {
+        name: pl.Series([row[i] for row in rows], dtype=pl.String) for i, name in enumerate("xyz")
+    }
     encoded = encode_column(Table(pl.DataFrame(data)), ("x", "y", "z"))
     assert labels_of(encoded) == [joint_label(row) for row in rows]
     assert encoded.counts.tolist() == [labels_of(encoded).count(name) for name in encoded.labels]
 
 
-@given(st.lists(st.one_of(st.none(), st.floats(), st.floats(-1e6, 1e6), st.integers(-(10**17), 10**17).map(float))))
+@given(
+    st.lists(
+        st.one_of(
+            st.none(), st.floats(), st.floats(-1e6, 1e6), st.integers(-(10**17), 10**17).map(float)
+        )
+    )
+)
 def test_every_float_has_the_label_that_python_writes(values):
     found = encode(pl.Series("a", values, dtype=pl.Float64))
     wanted = [None if v is None or math.isnan(v) else label(v) for v in values]
@@ -172,11 +203,18 @@ def test_every_float_has_the_label_that_python_writes(values):
     assert found.counts.tolist() == [wanted.count(name) for name in found.labels]
 
 
-@given(st.lists(st.sampled_from([*"abcdef", None]), unique=True), st.lists(st.sampled_from([*"abcdef", None])))
+@given(
+    st.lists(st.sampled_from([*"abcdef", None]), unique=True),
+    st.lists(st.sampled_from([*"abcdef", None])),
+)
 def test_labels_are_found_among_others(labels, wanted):
     places = {name: i for i, name in enumerate(labels)}
-    assert positions_in(tuple(labels), tuple(wanted)).tolist() == [places.get(name, -1) for name in wanted]
-    assert _joined(tuple(labels), tuple(wanted)).tolist() == [places.get(name, -1) for name in wanted]
+    assert positions_in(tuple(labels), tuple(wanted)).tolist() == [
+        places.get(name, -1) for name in wanted
+    ]
+    assert _joined(tuple(labels), tuple(wanted)).tolist() == [
+        places.get(name, -1) for name in wanted
+    ]
     assert positions_in(tuple(labels), tuple(labels)).tolist() == list(range(len(labels)))
     assert missing_in(tuple(labels)).tolist() == [name is None for name in labels]
 

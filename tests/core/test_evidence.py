@@ -32,18 +32,28 @@ class Counting(Model):
     promise = "counting"
 
     def needs(self, schema):
-        problems = [f"no column {c!r}" for c in self.columns if isinstance(c, str) and c not in schema.attributes]
+        problems = [
+            f"no column {c!r}"
+            for c in self.columns
+            if isinstance(c, str) and c not in schema.attributes
+        ]
         if problems:
             raise SchemaError(problems)
         return Needs(counts=self.columns, reference=True)
 
 
 def illness(rows):
-    frame = pl.DataFrame({c: pl.Series([r[i] for r in rows], dtype=pl.String) for i, c in enumerate(("zip", "ill"))})
-    return Table(frame, Schema({"zip": Attribute((Role.QUASI,)), "ill": Attribute((Role.SENSITIVE,))}))
+    frame = pl.DataFrame(
+        {c: pl.Series([r[i] for r in rows], dtype=pl.String) for i, c in enumerate(("zip", "ill"))}
+    )
+    return Table(
+        frame, Schema({"zip": Attribute((Role.QUASI,)), "ill": Attribute((Role.SENSITIVE,))})
+    )
 
 
-ROWS = st.lists(st.tuples(st.sampled_from("ab"), st.one_of(st.none(), st.sampled_from("xyz"))), max_size=12)
+ROWS = st.lists(
+    st.tuples(st.sampled_from("ab"), st.one_of(st.none(), st.sampled_from("xyz"))), max_size=12
+)
 
 
 @given(original=ROWS, keep=st.lists(st.booleans(), min_size=12, max_size=12))
@@ -69,7 +79,9 @@ def test_without_an_original_the_table_is_its_own_reference(rows):
 
 def test_columns_are_counted_once_and_problems_told_at_once():
     schema = illness([]).schema
-    assert needed([Counting(("ill",)), KAnonymity(2), Counting(("ill", ("zip", "ill")))], schema).counts == (
+    assert needed(
+        [Counting(("ill",)), KAnonymity(2), Counting(("ill", ("zip", "ill")))], schema
+    ).counts == (
         "ill",
         ("zip", "ill"),
     )

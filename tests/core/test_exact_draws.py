@@ -62,7 +62,9 @@ def test_only_rehearsals_are_seeded():
     assert not one.secure
     assert one.laplace(Fraction(9), 20).tolist() == other.laplace(Fraction(9), 20).tolist()
     fresh = Seed.fresh()
-    repeated = [Draws.of(Goal(seed=fresh), "x").laplace(Fraction(10**6), 20).tolist() for _ in range(2)]
+    repeated = [
+        Draws.of(Goal(seed=fresh), "x").laplace(Fraction(10**6), 20).tolist() for _ in range(2)
+    ]
     assert repeated[0] != repeated[1]
 
 

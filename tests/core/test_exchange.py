@@ -1,4 +1,6 @@
-"""A folder takes the place of another, or nothing happens: killed at every point, raced for, interrupted, linked."""
+"""A folder takes the place of another, or nothing happens: killed at every point, raced for,
+interrupted, linked.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +74,9 @@ def names(folder: Path) -> set[str]:
 
 
 def killed(target: Path, point: str, way: str) -> None:
-    done = subprocess.run([sys.executable, "-c", DRIVER, str(target), point, way], capture_output=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", DRIVER, str(target), point, way], capture_output=True, check=False
+    )
     assert done.returncode == -signal.SIGKILL, done.stderr
 
 
@@ -90,7 +94,9 @@ def killed(target: Path, point: str, way: str) -> None:
     ],
 )
 def test_a_killed_run_leaves_the_old_release_or_the_new_one(tmp_path, point, way, left):
-    if way == "atomic" and not exchange._exchanged(_folder(tmp_path / "a"), _folder(tmp_path / "b")):
+    if way == "atomic" and not exchange._exchanged(
+        _folder(tmp_path / "a"), _folder(tmp_path / "b")
+    ):
         pytest.skip("this system exchanges nothing in one act")
     for name in ("a", "b"):
         (tmp_path / name).rmdir() if (tmp_path / name).exists() else None
@@ -235,11 +241,15 @@ def test_ctrl_c_while_the_folder_is_moved_waits_and_is_told(tmp_path, monkeypatc
         write(tmp_path / "out", "old")
     for name in ("_rename", "_exchanged"):
         act = getattr(exchange, name)
-        monkeypatch.setattr(exchange, name, lambda *two, act=act: (signal.raise_signal(signal.SIGINT), act(*two))[1])
+        monkeypatch.setattr(
+            exchange, name, lambda *two, act=act: (signal.raise_signal(signal.SIGINT), act(*two))[1]
+        )
     with interrupts.watching():
         with pytest.raises(KeyboardInterrupt):
             write(tmp_path / "out", "new", force=force)
-        assert interrupts.pressed() and interrupts.done() == (f"the release stands in {tmp_path / 'out'}",)
+        assert interrupts.pressed() and interrupts.done() == (
+            f"the release stands in {tmp_path / 'out'}",
+        )
     assert held(tmp_path / "out") == "new" and names(tmp_path) == {"out"}
 
 

@@ -17,14 +17,18 @@ def test_francdat():
     assert individual_risk(f, total) == pytest.approx(expected, abs=5e-7)
 
 
-@pytest.mark.parametrize(("f", "p", "expected"), [(3, 0.1, 0.0463684), (5, 0.1, 0.0242350), (3, 0.5, 0.1931472)])
+@pytest.mark.parametrize(
+    ("f", "p", "expected"), [(3, 0.1, 0.0463684), (5, 0.1, 0.0242350), (3, 0.5, 0.1931472)]
+)
 def test_more_worked_numbers(f, p, expected):
     assert float(individual_risk(f, f / p)) == pytest.approx(expected, abs=5e-8)
 
 
 @given(st.integers(1, 30), st.floats(0.02, 1))
 def test_is_the_mean_of_one_over_the_population(f, p):
-    assert float(individual_risk(f, f / p)) == pytest.approx(mean_of_one_over_population(f, f / p), rel=1e-6)
+    assert float(individual_risk(f, f / p)) == pytest.approx(
+        mean_of_one_over_population(f, f / p), rel=1e-6
+    )
 
 
 @pytest.mark.parametrize("p", [1.0, 0.9, 0.3, 0.05, 0.02])
@@ -33,7 +37,9 @@ def test_large_classes_go_on_where_small_ones_end(p):
     before, after = (f * individual_risk(f, f / p) for f in (MANY - 1e-9, MANY))
     assert float(before) == pytest.approx(float(after), rel=1e-8)
     for f in (MANY, 100, 200):  # scipy's hypergeometric function breaks down at 100
-        assert float(individual_risk(f, f / p)) == pytest.approx(mean_of_one_over_population(f, f / p), rel=1e-6)
+        assert float(individual_risk(f, f / p)) == pytest.approx(
+            mean_of_one_over_population(f, f / p), rel=1e-6
+        )
 
 
 def test_everybody_sampled():

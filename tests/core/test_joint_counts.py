@@ -20,8 +20,12 @@ ROWS = st.lists(st.tuples(st.sampled_from("xy"), CELL, CELL, CELL), min_size=1, 
 
 
 def dataset(rows):
-    columns = {name: pl.Series([row[a] for row in rows], dtype=pl.String) for a, name in enumerate("qabc")}
-    return Table(pl.DataFrame(columns), Schema.from_roles({"quasi": "q", "sensitive": ["a", "b", "c"]}))
+    columns = {
+        name: pl.Series([row[a] for row in rows], dtype=pl.String) for a, name in enumerate("qabc")
+    }
+    return Table(
+        pl.DataFrame(columns), Schema.from_roles({"quasi": "q", "sensitive": ["a", "b", "c"]})
+    )
 
 
 @given(rows=ROWS)

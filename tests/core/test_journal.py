@@ -1,4 +1,6 @@
-"""The journal: killed at any byte, out of space, raced, edited; what is noticed, and what is harmless."""
+"""The journal: killed at any byte, out of space, raced, edited; what is noticed, and what is
+harmless.
+"""
 
 from __future__ import annotations
 
@@ -140,11 +142,15 @@ def test_large_entries_are_read_again_from_the_file(purse: Path) -> None:
         read.read_entry(5)
 
 
-def test_who_has_read_it_reads_it_again_only_where_it_changed(purse: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_has_read_it_reads_it_again_only_where_it_changed(
+    purse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     journal = Journal(purse, COINS).read()
     lines = []
     parse = JournalKind.parse
-    monkeypatch.setattr(JournalKind, "parse", lambda self, body: lines.append(body) or parse(self, body))
+    monkeypatch.setattr(
+        JournalKind, "parse", lambda self, body: lines.append(body) or parse(self, body)
+    )
     for name in ("Di", "Ed"):
         with journal.turn():
             journal.append(Coin(name))
@@ -174,7 +180,9 @@ def test_killed_at_any_byte_it_is_as_before_or_as_after(purse: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", [COINS, LOOSE])
-def test_killed_while_it_is_begun_there_is_a_whole_one_or_none(tmp_path: Path, kind: JournalKind) -> None:
+def test_killed_while_it_is_begun_there_is_a_whole_one_or_none(
+    tmp_path: Path, kind: JournalKind
+) -> None:
     path = tmp_path / "journal"
     Journal(path, kind).start(Purse(1) if kind is COINS else Coin("Ada"))
     whole = path.read_bytes()
@@ -190,7 +198,9 @@ def test_killed_while_it_is_begun_there_is_a_whole_one_or_none(tmp_path: Path, k
 
 @pytest.mark.parametrize("call", ["write", "fsync"])
 @pytest.mark.parametrize("part", [0, 1, 60, 10_000])
-def test_a_full_disk_leaves_it_as_it_was(purse: Path, monkeypatch: pytest.MonkeyPatch, call: str, part: int) -> None:
+def test_a_full_disk_leaves_it_as_it_was(
+    purse: Path, monkeypatch: pytest.MonkeyPatch, call: str, part: int
+) -> None:
     before = purse.read_bytes()
     write = os.write
 
@@ -203,7 +213,9 @@ def test_a_full_disk_leaves_it_as_it_was(purse: Path, monkeypatch: pytest.Monkey
     with journal.turn():
         with monkeypatch.context() as disk:
             disk.setattr(os, call, full)
-            with pytest.raises(OutputError, match=r"No space left on device\), so no coin is taken"):
+            with pytest.raises(
+                OutputError, match=r"No space left on device\), so no coin is taken"
+            ):
                 journal.append(Coin("Di"), Coin("Ed"))
         assert len(journal.entries) == 4
         assert taken(purse) == ["Ada", "Bo", "Cy é ☃ \u2028"]
@@ -223,7 +235,9 @@ def test_a_disk_that_takes_one_byte_at_a_time(purse: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.slow
-def test_eight_processes_that_die_now_and_then_lose_nothing_and_spend_nothing_twice(tmp_path: Path) -> None:
+def test_eight_processes_that_die_now_and_then_lose_nothing_and_spend_nothing_twice(
+    tmp_path: Path,
+) -> None:
     script = Path(__file__).with_name("racing_journals.py")
     here = Path(__file__).parents[2]
     done = subprocess.run(
@@ -239,10 +253,14 @@ def test_eight_processes_that_die_now_and_then_lose_nothing_and_spend_nothing_tw
     assert result["deaths"] >= 8
     assert len(result["taken"]) == 200, "no coin more than there are, and every one that was left"
     assert len(set(result["taken"])) == 200
-    assert set(result["told"]) <= set(result["taken"]), "what a process was told is written is there"
+    assert set(result["told"]) <= set(result["taken"]), (
+        "what a process was told is written is there"
+    )
 
 
-def test_a_file_that_is_replaced_while_we_wait_is_not_written_to(purse: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_is_replaced_while_we_wait_is_not_written_to(
+    purse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     other = purse.with_name("other")
     Journal(other, COINS).start(Purse(5))
     hold = module.hold_alone
@@ -269,7 +287,9 @@ def refused(path: Path, **options: Any) -> bool:
 
 
 def test_every_byte_that_is_changed_is_noticed(purse: Path) -> None:
-    """Harmless is only the last byte: without its end the last line is one that was being written."""
+    """Harmless is only the last byte: without its end the last line is one that was being
+    written.
+    """
     whole = purse.read_bytes()
     for place in range(len(whole)):
         for flip in (1, 0x20, 0x80):
@@ -305,7 +325,15 @@ def test_of_another_kind_or_version_it_is_refused(purse: Path) -> None:
     other = JournalKind("other", COINS.types, "no", first=Purse)
     with pytest.raises(UnreadableInput, match="from line 1 on, or it is of another version"):
         Journal(purse, other).read()
-    for content in (b"", b"\n", b"{}", b'{"ledger": 1}\n', b"\xff\xfe\n", b"SQLite format 3\0", b"\0" * 500):
+    for content in (
+        b"",
+        b"\n",
+        b"{}",
+        b'{"ledger": 1}\n',
+        b"\xff\xfe\n",
+        b"SQLite format 3\0",
+        b"\0" * 500,
+    ):
         purse.write_bytes(content)
         with pytest.raises(UnreadableInput, match="another version"):
             taken(purse)
@@ -339,7 +367,9 @@ def test_lines_that_were_cut_off_are_noticed_where_a_head_is_remembered(tmp_path
                 taken(path, **options)
             with pytest.raises(UnreadableInput, match="older copy"):
                 take(path, "Di", **options)
-        forged, _ = chain_again([line.decode().replace("Cy", "Di").rstrip("\n") for line in lines], COINS)
+        forged, _ = chain_again(
+            [line.decode().replace("Cy", "Di").rstrip("\n") for line in lines], COINS
+        )
         path.write_text("".join(f"{line}\n" for line in forged))
         assert not refused(path) and refused(path, **options)
         path.write_bytes(whole)
@@ -398,7 +428,12 @@ def test_heads_say_what_a_journal_begins_with(names: list[str], entries: int) ->
 def test_a_hundred_thousand_entries_are_read_within_a_second_of_computing(tmp_path: Path) -> None:
     path = tmp_path / "heap"
     with Journal(path, LOOSE).turn() as journal:
-        journal.append(*(Coin(f"person {number}", {"epsilon": 0.1, "asked": "count"}) for number in range(100_000)))
+        journal.append(
+            *(
+                Coin(f"person {number}", {"epsilon": 0.1, "asked": "count"})
+                for number in range(100_000)
+            )
+        )
     best = 9.0
     for _ in range(3):
         start = time.process_time()
@@ -412,11 +447,19 @@ def test_the_table_of_stores_is_that_of_the_code() -> None:
     text = (root / "docs" / "architecture.md").read_text("utf-8")
     section = text.partition("## The journal")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| `(\S+?)\.py` \| [^|]* \| ([^|]*) \|", section, re.MULTILINE)
-    documented = {f"sfumato.{path.replace('/', '.')}": re.findall(r"`(\w+)`", types) for path, types in rows}
-    sources = [file for file in (root / "src").rglob("*.py") if "= JournalKind(" in file.read_text("utf-8")]
+    documented = {
+        f"sfumato.{path.replace('/', '.')}": re.findall(r"`(\w+)`", types) for path, types in rows
+    }
+    sources = [
+        file for file in (root / "src").rglob("*.py") if "= JournalKind(" in file.read_text("utf-8")
+    ]
     stores = {".".join(file.relative_to(root / "src").with_suffix("").parts) for file in sources}
     assert set(documented) == stores
     for name, types in documented.items():
-        kinds = [one for one in vars(importlib.import_module(name)).values() if isinstance(one, JournalKind)]
+        kinds = [
+            one
+            for one in vars(importlib.import_module(name)).values()
+            if isinstance(one, JournalKind)
+        ]
         own = [kind for kind in kinds if kind.types[0].__module__ == name]
         assert [[entry_type.__name__ for entry_type in kind.types] for kind in own] == [types]

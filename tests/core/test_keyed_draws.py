@@ -1,4 +1,6 @@
-"""Draws that are keyed by what a record says: the same in any order, frame and pieces; distributed as they should be."""
+"""Draws that are keyed by what a record says: the same in any order, frame and pieces; distributed
+as they should be.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato import kernels
-from sfumato.core.randomness import Keyed, Marks, Numbering, Repeats, Seed, marked, numbered, row_keys
+from sfumato.core.randomness import (
+    Keyed,
+    Marks,
+    Numbering,
+    Repeats,
+    Seed,
+    marked,
+    numbered,
+    row_keys,
+)
 from sfumato.core.table import Table
 from sfumato.methods.formulas.exact_sums import exact_sums, rounded
 
@@ -22,11 +33,22 @@ WORDS = st.integers(0, 2**64 - 1)
 CELLS = st.tuples(
     st.one_of(st.none(), st.sampled_from(["", "a", "b", "ä"])),
     st.one_of(st.none(), st.integers(-(2**53), 2**53)),
-    st.one_of(st.none(), st.just(math.nan), st.just(-0.0), st.floats(allow_nan=False, allow_infinity=False)),
+    st.one_of(
+        st.none(),
+        st.just(math.nan),
+        st.just(-0.0),
+        st.floats(allow_nan=False, allow_infinity=False),
+    ),
     st.one_of(st.none(), st.dates(datetime.date(1900, 1, 1), datetime.date(2100, 1, 1))),
     st.one_of(st.none(), st.booleans()),
 )
-SCHEMA = {"text": pl.String, "whole": pl.Int64, "number": pl.Float64, "day": pl.Date, "flag": pl.Boolean}
+SCHEMA = {
+    "text": pl.String,
+    "whole": pl.Int64,
+    "number": pl.Float64,
+    "day": pl.Date,
+    "flag": pl.Boolean,
+}
 
 
 def frame_of(rows: list[tuple]) -> pl.DataFrame:
@@ -41,7 +63,9 @@ def test_words_are_those_of_numpy(key: int, pairs: list[tuple[int, int]], number
     assert found.tolist() == kernels.philox.words(halves, keys, numbers, np.uint64(number)).tolist()
     for (first, second), word in zip(pairs, found.tolist(), strict=True):
         counter = first + (second << 64) + (number << 128)
-        generator = np.random.Philox(key=key, counter=(counter - 1) % 2**256)  # it counts on before it draws
+        generator = np.random.Philox(
+            key=key, counter=(counter - 1) % 2**256
+        )  # it counts on before it draws
         assert word == int(generator.random_raw(1)[0])
 
 
@@ -59,7 +83,10 @@ def test_what_is_equal_has_one_key_and_what_differs_another() -> None:
     same = [
         (pl.Series([1, 0, None]), pl.Series([1.0, -0.0, math.nan])),
         (pl.Series(["a", None]), pl.Series(["a", None], dtype=pl.Categorical)),
-        (pl.Series([datetime.date(2020, 1, 2)]), pl.Series([datetime.datetime(2020, 1, 2)], dtype=pl.Datetime("ns"))),
+        (
+            pl.Series([datetime.date(2020, 1, 2)]),
+            pl.Series([datetime.datetime(2020, 1, 2)], dtype=pl.Datetime("ns")),
+        ),
         (pl.Series([datetime.date(2020, 1, 2)]), pl.Series(["2020-01-02"])),
         (pl.Series([datetime.datetime(2020, 1, 2, 3)]), pl.Series(["2020-01-02T03:00:00.000000"])),
         (pl.Series([3], dtype=pl.Int8), pl.Series([3], dtype=pl.UInt64)),
@@ -86,7 +113,10 @@ def test_numbers_among_equals(keys: list[int]) -> None:
     assert found == [keys[:i].count(key) for i, key in enumerate(keys)]
 
 
-@given(st.lists(st.integers(0, 5), min_size=1, max_size=40), st.lists(st.integers(1, 10), min_size=1, max_size=10))
+@given(
+    st.lists(st.integers(0, 5), min_size=1, max_size=40),
+    st.lists(st.integers(1, 10), min_size=1, max_size=10),
+)
 def test_marks_of_pieces_are_those_of_the_table(values: list[int], cuts: list[int]) -> None:
     table = Table(pl.DataFrame({"a": values}))
     ends = np.minimum(np.cumsum([0, *cuts, len(values)]), len(values)).tolist()
@@ -96,7 +126,9 @@ def test_marks_of_pieces_are_those_of_the_table(values: list[int], cuts: list[in
         repeats.see(piece)
     numbering = Numbering(repeats.learnt())
     found = [Marks.of(numbering.marked(piece)) for piece in pieces]
-    pairs = sorted((k, n) for m in found for k, n in zip(m.keys.tolist(), m.numbers.tolist(), strict=True))
+    pairs = sorted(
+        (k, n) for m in found for k, n in zip(m.keys.tolist(), m.numbers.tolist(), strict=True)
+    )
     whole = Marks.of(table)
     assert pairs == sorted(zip(whole.keys.tolist(), whole.numbers.tolist(), strict=True))
 
@@ -125,7 +157,9 @@ def test_draws_are_uniform_and_normal() -> None:
     from scipy.special import ndtr
 
     count = 40_000
-    marks = Marks.given(np.arange(count, dtype=np.uint64), np.zeros(count, dtype=np.uint64))  # neighbours as keys
+    marks = Marks.given(
+        np.arange(count, dtype=np.uint64), np.zeros(count, dtype=np.uint64)
+    )  # neighbours as keys
     for purpose in ("a", "b"):
         draws = Seed(7).keyed(purpose)
         for sample in (draws.uniforms(marks), ndtr(draws.normals(marks, 1))):
@@ -153,7 +187,10 @@ NUMBERS = st.floats(allow_nan=False, allow_infinity=False, width=64).map(lambda 
 @given(st.lists(st.tuples(NUMBERS, st.integers(0, 2)), max_size=30), st.randoms())
 def test_sums_are_exact(rows: list[tuple[float, int]], random) -> None:
     def summed(pairs):
-        values, groups = np.array([v for v, _ in pairs]), np.array([g for _, g in pairs], dtype=np.int64)
+        values, groups = (
+            np.array([v for v, _ in pairs]),
+            np.array([g for _, g in pairs], dtype=np.int64),
+        )
         return exact_sums(values, groups, 3)
 
     found = summed(rows)

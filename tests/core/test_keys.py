@@ -15,7 +15,11 @@ GOOD = b"a good key of thirty-two letters"
 def test_file_and_variable_give_the_same_key(tmp_path, monkeypatch):
     (tmp_path / "k").write_bytes(GOOD + b"\r\n")
     monkeypatch.setenv("THE_KEY", GOOD.decode())
-    assert KeyReference.of({"file": str(tmp_path / "k")}).read() == KeyReference.of({"env": "THE_KEY"}).read() == GOOD
+    assert (
+        KeyReference.of({"file": str(tmp_path / "k")}).read()
+        == KeyReference.of({"env": "THE_KEY"}).read()
+        == GOOD
+    )
 
 
 @pytest.mark.parametrize(
@@ -88,6 +92,8 @@ def test_a_new_key_is_long_private_and_never_overwritten(tmp_path):
 
 
 def test_derived_keys_differ_by_purpose_and_domain():
-    made = {derived(GOOD, purpose, domain) for purpose in ("a", "b") for domain in ("", "a", "b", "\0a")}
+    made = {
+        derived(GOOD, purpose, domain) for purpose in ("a", "b") for domain in ("", "a", "b", "\0a")
+    }
     assert len(made) == 8
     assert all(len(key) == 32 for key in made)

@@ -15,7 +15,15 @@ from sfumato import kernels
 from sfumato.core import encoding, labels
 from sfumato.core.classes import count_classes
 from sfumato.core.encoding import encode, relabelled
-from sfumato.core.labels import TextLabels, missing_in, positions_in, some_of, text_of, where_equal, without_missing
+from sfumato.core.labels import (
+    TextLabels,
+    missing_in,
+    positions_in,
+    some_of,
+    text_of,
+    where_equal,
+    without_missing,
+)
 from sfumato.core.pair import TablePair
 from sfumato.core.reading import Joint, read_codes
 from sfumato.core.schema import Attribute, Kind, Role
@@ -38,7 +46,9 @@ def held_as_text():
 def test_text_labels_read_like_a_tuple(names, missing, others):
     plain = (*names, *([None] if missing else []))
     text = as_text(plain)
-    assert len(text) == len(plain) and tuple(text) == plain and text == plain and plain == tuple(text)
+    assert (
+        len(text) == len(plain) and tuple(text) == plain and text == plain and plain == tuple(text)
+    )
     assert [text[i] for i in range(len(plain))] == list(plain)
     assert text[1:3] == plain[1:3]
     for label in (*plain, *others, None):
@@ -82,18 +92,24 @@ COLUMNS = st.one_of(
     st.lists(st.one_of(st.integers(-20, 20), st.none()), min_size=1, max_size=30).map(
         lambda v: pl.Series("x", v, dtype=pl.Int64)
     ),
-    st.lists(st.sampled_from([0.0, -0.0, 1.25, 1.5, 3.0, 1e16, float("nan"), None]), min_size=1, max_size=30).map(
-        lambda v: pl.Series("x", v, dtype=pl.Float64)
-    ),
+    st.lists(
+        st.sampled_from([0.0, -0.0, 1.25, 1.5, 3.0, 1e16, float("nan"), None]),
+        min_size=1,
+        max_size=30,
+    ).map(lambda v: pl.Series("x", v, dtype=pl.Float64)),
 )
 
 
 @given(COLUMNS, st.data())
 def test_columns_are_encoded_alike_however_labels_are_held(column, data):
     plain = encode(column)
-    rows = np.array(data.draw(st.lists(st.integers(0, len(column) - 1), max_size=20)), dtype=np.int64)
+    rows = np.array(
+        data.draw(st.lists(st.integers(0, len(column) - 1), max_size=20)), dtype=np.int64
+    )
     names = ["b", "a", None, "a", *"cdefgh"]
-    codes = np.array(data.draw(st.lists(st.integers(0, len(names) - 1), max_size=20)), dtype=np.int64)
+    codes = np.array(
+        data.draw(st.lists(st.integers(0, len(names) - 1), max_size=20)), dtype=np.int64
+    )
     renamed, some = relabelled(codes, names), plain.taken(rows)
     one, other = held_as_text()
     with one, other:
@@ -107,7 +123,10 @@ def test_columns_are_encoded_alike_however_labels_are_held(column, data):
             assert found.text("x").to_list() == expected.text("x").to_list()
 
 
-@given(st.lists(st.integers(-3000, 3000), min_size=1, max_size=60), st.sampled_from([1, 2, 4, 8, 100, 1000, 7]))
+@given(
+    st.lists(st.integers(-3000, 3000), min_size=1, max_size=60),
+    st.sampled_from([1, 2, 4, 8, 100, 1000, 7]),
+)
 def test_numbers_are_told_apart_without_sorting(values, scale):
     numbers = np.array(values, dtype=np.float64) / scale
     expected = np.unique(numbers, return_inverse=True)
@@ -124,7 +143,9 @@ def test_a_column_is_read_alike_however_labels_are_held(data):
     before = pl.Series("x", data.draw(st.lists(values, min_size=1, max_size=20)), dtype=pl.String)
     written = st.sampled_from(["1", "2", "[0, 10)", "*", "{1, 2}", "other", "10", None])
     after = pl.Series("x", data.draw(st.lists(written, min_size=1, max_size=20)), dtype=pl.String)
-    hierarchy = data.draw(st.sampled_from([None, sf.suppress(), sf.mask_right(2), sf.intervals(10, 20)]))
+    hierarchy = data.draw(
+        st.sampled_from([None, sf.suppress(), sf.mask_right(2), sf.intervals(10, 20)])
+    )
     attribute = Attribute(roles=(Role.QUASI,), kind=kind, hierarchy=hierarchy)
     types = (before.dtype, after.dtype)
     expected = read_codes("x", attribute, (encode(before), encode(after)), types)
@@ -133,17 +154,25 @@ def test_a_column_is_read_alike_however_labels_are_held(data):
         found = read_codes("x", attribute, (encode(before), encode(after)), types)
     for name in ("places", "low", "high", "starts", "members", "everything", "loss"):
         assert np.array_equal(
-            getattr(found, name), getattr(expected, name), equal_nan=name in ("places", "low", "high")
+            getattr(found, name),
+            getattr(expected, name),
+            equal_nan=name in ("places", "low", "high"),
         ), name
     assert found.scale == expected.scale and found.span == expected.span
-    assert tuple(found.values) == tuple(expected.values) and tuple(found.labels) == tuple(expected.labels)
+    assert tuple(found.values) == tuple(expected.values) and tuple(found.labels) == tuple(
+        expected.labels
+    )
 
 
-@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), min_size=1, max_size=40), st.data())
+@given(
+    st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), min_size=1, max_size=40), st.data()
+)
 def test_pairs_of_codes_need_no_sorting_where_values_decide_labels(pairs, data):
     before = encode(pl.Series("x", [str(value) for value, _ in pairs]))
     mapped = data.draw(st.booleans())
-    after = encode(pl.Series("x", [str(value // 2) if mapped else str(label) for value, label in pairs]))
+    after = encode(
+        pl.Series("x", [str(value // 2) if mapped else str(label) for value, label in pairs])
+    )
     rows = np.arange(len(pairs))
     expected = Joint.of(before, after, rows)
     with mock.patch("sfumato.core.reading.DENSE", 0):
@@ -152,7 +181,11 @@ def test_pairs_of_codes_need_no_sorting_where_values_decide_labels(pairs, data):
         assert np.array_equal(getattr(found, name), getattr(expected, name)), name
 
 
-@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=30))
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=30
+    )
+)
 def test_uniques_are_those_who_stand_alone(rows):
     frame = pl.DataFrame(rows, schema=["a", "b", "c"], orient="row")
     classes = count_classes(Table(frame).with_roles(quasi=["a", "b", "c"]))
@@ -164,9 +197,16 @@ def test_uniques_are_those_who_stand_alone(rows):
 
 @given(st.data())
 def test_codes_of_an_unchanged_column_are_those_of_the_original_rows(data):
-    values = data.draw(st.lists(st.sampled_from([1.5, -0.0, 0.0, 2.25, None]), min_size=1, max_size=20))
-    original = Table(pl.DataFrame({"x": pl.Series(values, dtype=pl.Float64)})).with_roles(plain=["x"])
-    rows = np.array(data.draw(st.lists(st.integers(0, len(values) - 1), min_size=1, max_size=20)), dtype=np.int64)
+    values = data.draw(
+        st.lists(st.sampled_from([1.5, -0.0, 0.0, 2.25, None]), min_size=1, max_size=20)
+    )
+    original = Table(pl.DataFrame({"x": pl.Series(values, dtype=pl.Float64)})).with_roles(
+        plain=["x"]
+    )
+    rows = np.array(
+        data.draw(st.lists(st.integers(0, len(values) - 1), min_size=1, max_size=20)),
+        dtype=np.int64,
+    )
     released = original.take(rows)
     if data.draw(st.booleans()):
         released = released.with_columns({"x": released.column("x").fill_null(7.0)})
@@ -177,10 +217,17 @@ def test_codes_of_an_unchanged_column_are_those_of_the_original_rows(data):
     assert found.codes.tolist() == expected.codes.tolist()
 
 
-@given(st.lists(st.tuples(st.integers(0, 200), st.integers(0, 2)), max_size=40), st.integers(0, 255), st.booleans())
+@given(
+    st.lists(st.tuples(st.integers(0, 200), st.integers(0, 2)), max_size=40),
+    st.integers(0, 255),
+    st.booleans(),
+)
 def test_records_that_are_alone_are_those_nobody_shares_bits_with(classes, seen, loops):
     held = dict(classes)
-    keys, records = np.array(list(held), dtype=np.uint64), np.array(list(held.values()), dtype=np.int64)
+    keys, records = (
+        np.array(list(held), dtype=np.uint64),
+        np.array(list(held.values()), dtype=np.int64),
+    )
     amounts = {}
     for key, number in held.items():
         amounts[key & seen] = amounts.get(key & seen, 0) + number
@@ -196,5 +243,9 @@ def test_labels_that_were_taken_from_others_know_where(names, data):
         every = as_text(names)
         some = some_of(every, np.array(chosen, dtype=np.int64))
         assert positions_in(every, some).tolist() == chosen
-        assert positions_in(some, every).tolist() == [chosen.index(i) if i in chosen else -1 for i in range(len(names))]
-        assert positions_in(as_text(names[::-1]), some).tolist() == [len(names) - 1 - i for i in chosen]
+        assert positions_in(some, every).tolist() == [
+            chosen.index(i) if i in chosen else -1 for i in range(len(names))
+        ]
+        assert positions_in(as_text(names[::-1]), some).tolist() == [
+            len(names) - 1 - i for i in chosen
+        ]

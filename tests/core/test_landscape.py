@@ -26,28 +26,45 @@ def landscapes(draw: st.DrawFn) -> Landscape:
 
     classes = few(0, 1, 4, 9).astype(np.int64)
     return Landscape(
-        columns=("a", "b"), low=(0, 0), high=tops, tops=tops, objective="loss", minimal=False,
-        records=100, budget=draw(st.integers(0, 60)), whole=True, levels=levels,
-        score=few(0.1, 0.2, 0.5, 0.9), suppressed=few(0, 10, 50).astype(np.int64), classes=classes,
-        squares=np.ones(size), precision=np.ones(size),
+        columns=("a", "b"),
+        low=(0, 0),
+        high=tops,
+        tops=tops,
+        objective="loss",
+        minimal=False,
+        records=100,
+        budget=draw(st.integers(0, 60)),
+        whole=True,
+        levels=levels,
+        score=few(0.1, 0.2, 0.5, 0.9),
+        suppressed=few(0, 10, 50).astype(np.int64),
+        classes=classes,
+        squares=np.ones(size),
+        precision=np.ones(size),
         marketer_risk=np.where(classes > 0, few(0.01, 0.1, 0.5), 0.0),
         prosecutor_risk=np.where(classes > 0, few(0.1, 0.2, 1.0), 0.0),
-    )  # fmt: skip
+    )
 
 
 axes = st.tuples(st.sampled_from(AXES), st.sampled_from(AXES)).filter(lambda two: two[0] != two[1])
 
 
 @given(landscapes(), axes)
-def test_nothing_within_the_budget_beats_a_point_of_the_staircase(landscape: Landscape, two: tuple[str, str]) -> None:
+def test_nothing_within_the_budget_beats_a_point_of_the_staircase(
+    landscape: Landscape, two: tuple[str, str]
+) -> None:
     cost, risk = (getattr(landscape, name) for name in two)
     allowed = [
-        i for i in range(len(landscape)) if landscape.suppressed[i] <= landscape.budget and landscape.classes[i] > 0
+        i
+        for i in range(len(landscape))
+        if landscape.suppressed[i] <= landscape.budget and landscape.classes[i] > 0
     ]
     beaten = {
-        i for i in allowed for j in allowed
+        i
+        for i in allowed
+        for j in allowed
         if cost[j] <= cost[i] and risk[j] <= risk[i] and (cost[j] < cost[i] or risk[j] < risk[i])
-    }  # fmt: skip
+    }
     wanted = {(float(cost[i]), float(risk[i])) for i in allowed if i not in beaten}
     found = [(float(cost[i]), float(risk[i])) for i in landscape.trade_off(two[1], two[0]).tolist()]
     assert found == sorted(wanted)
@@ -66,7 +83,9 @@ def test_dots_stand_for_all_nodes_that_release_something(
 
 
 @given(landscapes(), axes, st.floats(0.001, 1), st.floats(0.001, 1))
-def test_what_is_near_is_nearer_than_all_others(landscape: Landscape, two: tuple[str, str], x: float, y: float) -> None:
+def test_what_is_near_is_nearer_than_all_others(
+    landscape: Landscape, two: tuple[str, str], x: float, y: float
+) -> None:
     near = landscape.near(*two, (x, y), 3).tolist()
     shown = [i for i in range(len(landscape)) if landscape.classes[i] > 0]
     assert len(near) == min(3, len(shown)) and set(near) <= set(shown)
@@ -76,7 +95,10 @@ def test_what_is_near_is_nearer_than_all_others(landscape: Landscape, two: tuple
         for name, value in zip(two, (x, y), strict=True):
             take = math.log if name in RISKS else float
             every = [take(getattr(landscape, name)[i]) for i in shown]
-            total += ((take(getattr(landscape, name)[node]) - take(value)) / (max(every) - min(every) or 1.0)) ** 2
+            total += (
+                (take(getattr(landscape, name)[node]) - take(value))
+                / (max(every) - min(every) or 1.0)
+            ) ** 2
         return total
 
     rest = [far(i) for i in shown if i not in near]

@@ -22,7 +22,9 @@ class Sample:
     k: Annotated[int, Field(ge=1)]
     share: Annotated[float, Field(ge=0, le=1)] = 0.5
     names: tuple[str, ...] = ()
-    weights: Annotated[dict[str, float], Field(description="importance")] = Field(default_factory=dict)
+    weights: Annotated[dict[str, float], Field(description="importance")] = Field(
+        default_factory=dict
+    )
     strict: bool = False
     place: Path | None = None
 
@@ -55,7 +57,9 @@ def test_values_given_are_not_repeated_in_errors():
     assert "jane" not in str(refused.value)
 
 
-@pytest.mark.parametrize("said", ["k and l contradict each other", "Crowd: k and l contradict each other"])
+@pytest.mark.parametrize(
+    "said", ["k and l contradict each other", "Crowd: k and l contradict each other"]
+)
 def test_a_class_that_names_itself_is_named_once(said):
     @parameters
     class Crowd:
@@ -74,8 +78,16 @@ def test_a_class_that_names_itself_is_named_once(said):
     [
         ("sample", {"fraction": 0.5, "size": 3}, "give either fraction or size, not both"),
         ("suppression", {"what": "cell", "effort": 5}, "effort is for the methods exact and auto"),
-        ("add_noise", {"columns": ["a"], "alpha": 1, "lower": 2, "upper": 1}, "lower must be less than upper"),
-        ("pram", {"columns": ["a"]}, "give retain or matrix, one of them; theta is for invariant direct only"),
+        (
+            "add_noise",
+            {"columns": ["a"], "alpha": 1, "lower": 2, "upper": 1},
+            "lower must be less than upper",
+        ),
+        (
+            "pram",
+            {"columns": ["a"]},
+            "give retain or matrix, one of them; theta is for invariant direct only",
+        ),
     ],
 )
 def test_steps_are_named_once(step, arguments, told):

@@ -1,4 +1,6 @@
-"""Methods of ordinary tables with the table they apply to: what recipes write, and which class a name means."""
+"""Methods of ordinary tables with the table they apply to: what recipes write, and which class a
+name means.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,11 @@ TABLES = {
         "key": "person_id",
         "columns": {
             "name": "direct",
-            "age": {"role": "quasi", "kind": "numeric", "hierarchy": {"intervals": {"widths": [10, 20, 40]}}},
+            "age": {
+                "role": "quasi",
+                "kind": "numeric",
+                "hierarchy": {"intervals": {"widths": [10, 20, 40]}},
+            },
             "sex": {"role": "quasi", "hierarchy": "suppress"},
             "region": "plain",
             "diagnosis": "sensitive",
@@ -33,17 +39,31 @@ TABLES = {
     "visits": {
         "key": "visit_id",
         "belongs_to": {"people": "person_id"},
-        "columns": {"ward": "plain", "month": "plain", "cost": {"role": "plain", "kind": "numeric"}},
+        "columns": {
+            "ward": "plain",
+            "month": "plain",
+            "cost": {"role": "plain", "kind": "numeric"},
+        },
     },
-    "prescriptions": {"belongs_to": {"visits": "visit_id"}, "columns": {"drug": "sensitive", "days": "plain"}},
+    "prescriptions": {
+        "belongs_to": {"visits": "visit_id"},
+        "columns": {"drug": "sensitive", "days": "plain"},
+    },
 }
 MEET = [{"k_anonymity": {"k": 3, "table": "people"}}]
 STEPS = [{"global_recoding": {"budget": 0.2, "table": "people"}}]
 SPECS = {
     "models": {"k_anonymity": {"k": 5, "table": "visits"}},
-    "steps": {"global_recoding": {"budget": 0.03, "table": "visits", "aim": [{"k_anonymity": {"k": 4}}], "drop": "people"}},
+    "steps": {
+        "global_recoding": {
+            "budget": 0.03,
+            "table": "visits",
+            "aim": [{"k_anonymity": {"k": 4}}],
+            "drop": "people",
+        }
+    },
     "utility": {"means": {"columns": ["cost"], "table": "visits"}},
-}  # fmt: skip
+}
 OBJECTS = {
     "models": PlacedModel(KAnonymity(5), "visits"),
     "steps": PlacedStep(GlobalRecoding(budget=0.03), "visits", aim=(KAnonymity(4),), drop="people"),
@@ -93,17 +113,37 @@ def test_no_method_of_tables_has_a_field_that_says_where_it_applies(family):
 @pytest.mark.parametrize(
     ("family", "spec", "message"),
     [
-        ("models", {"k_anonymity": 5}, "'k_anonymity' is about one table, and there are several; say which"),
+        (
+            "models",
+            {"k_anonymity": 5},
+            "'k_anonymity' is about one table, and there are several; say which",
+        ),
         ("models", "k_anonymity", "say which: 'k_anonymity: {…, table: NAME}'"),
         ("models", {"k_anonymity": {"k": 5, "table": "visits", "aim": []}}, "no parameter 'aim'"),
-        ("models", {"k_anonymity": {"k": 0, "table": "visits"}}, "k_anonymity: k should be greater"),
+        (
+            "models",
+            {"k_anonymity": {"k": 0, "table": "visits"}},
+            "k_anonymity: k should be greater",
+        ),
         ("models", {"persons_k_anonymity": {"k": 5, "table": "visits"}}, "no parameter 'table'"),
-        ("models", {"in_table": {"table": "visits", "promise": {"k_anonymity": 5}}}, "k_anonymity: {k: 5, table: visits}"),
-        ("utility", {"in_table": {"table": "visits", "metric": "loss"}}, "means: {columns: .*, table: visits}"),
+        (
+            "models",
+            {"in_table": {"table": "visits", "promise": {"k_anonymity": 5}}},
+            "k_anonymity: {k: 5, table: visits}",
+        ),
+        (
+            "utility",
+            {"in_table": {"table": "visits", "metric": "loss"}},
+            "means: {columns: .*, table: visits}",
+        ),
         ("models", {"nonsense": {"table": "visits"}}, "'nonsense' is not a known model"),
-        ("steps", {"mondrian": {"table": "visits", "aim": {"k_anonymity": 3}}}, "mondrian: aim lists promises"),
+        (
+            "steps",
+            {"mondrian": {"table": "visits", "aim": {"k_anonymity": 3}}},
+            "mondrian: aim lists promises",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_is_wrong_is_told_with_the_right_form(family, spec, message):
     with pytest.raises(RecipeError, match=message):
         built(family, spec)
@@ -144,7 +184,9 @@ def test_only_data_of_several_tables_give_one_by_itself():
 
 
 def test_values_of_a_placed_promise_and_of_an_aim_stay_with_the_owner():
-    listed = {"alpha_k_anonymity": {"sensitive": "diagnosis", "alpha": 0.9, "k": 2, "values": ["gout"]}}
+    listed = {
+        "alpha_k_anonymity": {"sensitive": "diagnosis", "alpha": 0.9, "k": 2, "values": ["gout"]}
+    }
     promise = {"alpha_k_anonymity": {**listed["alpha_k_anonymity"], "table": "people"}}
     step = {"global_recoding": {"table": "people", "aim": [listed]}}
     recipe = recipe_files.any_from_dict({"tables": TABLES, "meet": [promise], "steps": [step]})
@@ -157,7 +199,9 @@ def test_values_of_a_placed_promise_and_of_an_aim_stay_with_the_owner():
 
 def test_a_placed_metric_can_be_limited():
     limits = {"means": {"columns": ["cost"], "table": "visits", "at_most": 0.5}}
-    recipe = recipe_files.any_from_dict({"tables": TABLES, "meet": MEET, "steps": STEPS, "limits": limits})
+    recipe = recipe_files.any_from_dict(
+        {"tables": TABLES, "meet": MEET, "steps": STEPS, "limits": limits}
+    )
     release = sf.run(examples.clinic_tables(), recipe, seed=1, seconds=0)
     assert [(limit.name, limit.holds) for limit in release.limits] == [("means", True)]
     assert recipe_files.to_dict(recipe)["limits"] == limits
@@ -172,7 +216,9 @@ def test_a_release_is_locked_replayed_and_verified(tmp_path):
     certificate = json.loads((out / "share" / "certificate.json").read_text())
     assert certificate["recipe"]["meet"] == MEET
     assert [(v["model"], v["holds"]) for v in certificate["verdicts"]] == [("k_anonymity", True)]
-    assert [(plan["step"], plan["table"]) for plan in certificate["plan"]] == [("global_recoding", "people")]
+    assert [(plan["step"], plan["table"]) for plan in certificate["plan"]] == [
+        ("global_recoding", "people")
+    ]
     claims = {claim.name: claim.status for claim in sf.verify(out / "share").claims}
     assert claims["3-anonymity in people"] == "holds"
     original = sf.read_tables(tables, recipe)

@@ -1,4 +1,6 @@
-"""What systems do differently, on a system that is simulated: no flock, no file modes, no exchange of folders."""
+"""What systems do differently, on a system that is simulated: no flock, no file modes, no exchange
+of folders.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ from sfumato.release.register.store import open_register, start_register
 def windows(monkeypatch):
     """A system as Windows is: what was locked through msvcrt is noted."""
     locked = []
-    msvcrt = types.SimpleNamespace(LK_LOCK=1, locking=lambda handle, how, size: locked.append((how, size)))
+    msvcrt = types.SimpleNamespace(
+        LK_LOCK=1, locking=lambda handle, how, size: locked.append((how, size))
+    )
     found = portable.importlib.import_module
 
     def module(name):
@@ -116,7 +120,10 @@ def test_a_vault_waits_by_a_byte(windows, tmp_path):
 
 
 def test_a_vault_is_not_written_on_a_disk_without_locks(without_locks, tmp_path):
-    with pytest.raises(OutputError, match="knows no locks"), vault.only_one(tmp_path / "people.vault"):
+    with (
+        pytest.raises(OutputError, match="knows no locks"),
+        vault.only_one(tmp_path / "people.vault"),
+    ):
         pass
 
 
@@ -126,7 +133,9 @@ def test_without_modes_nobody_is_told_to_set_one(windows, tmp_path):
     assert KeyReference(file=tmp_path / "key").warnings() == ()
 
 
-def test_the_command_line_tells_what_the_system_cannot_promise(windows, tmp_path, monkeypatch, capfd):
+def test_the_command_line_tells_what_the_system_cannot_promise(
+    windows, tmp_path, monkeypatch, capfd
+):
     monkeypatch.setattr("sys.argv", ["sfumato", "key", "vault", str(tmp_path / "key")])
     with pytest.raises(SystemExit):
         main()

@@ -21,7 +21,11 @@ def test_text_and_number_are_the_same_seed(value):
 
 @given(st.integers(0, 2**SEED_BITS - 1))
 def test_a_seed_never_shows_itself(value):
-    assert repr(Seed(value)) == str(Seed(value)) == f"Seed(<secret>, rehearsal={value < 2**REHEARSAL_BITS})"
+    assert (
+        repr(Seed(value))
+        == str(Seed(value))
+        == f"Seed(<secret>, rehearsal={value < 2**REHEARSAL_BITS})"
+    )
 
 
 @pytest.mark.parametrize("wrong", [-1, 2**SEED_BITS, 1.5, "seven", "-1", "", b"7", [7], "1" * 33])
@@ -50,5 +54,11 @@ def test_streams_depend_on_seed_and_purpose_and_on_nothing_else():
     assert draw(7, "shuffle") == first
     assert draw(8, "shuffle") != first
     assert draw(7, "noise") != first
-    # Written down once: a change here changes every release made with a kept seed, and belongs in the changelog.
-    assert first == [1532570415284478609, 329905451104588901, 1752503634033607906, 3474945115799423253]
+    # Written down once: a change here changes every release made with a kept seed, and belongs in
+    # the changelog.
+    assert first == [
+        1532570415284478609,
+        329905451104588901,
+        1752503634033607906,
+        3474945115799423253,
+    ]

@@ -20,7 +20,13 @@ def test_g12_bounds():
 
 @pytest.mark.parametrize(
     ("n", "t", "k", "size"),
-    [(1000, 0.05, 1, 10), (1000, 0.1, 5, 5), (1000, 0.2, 2, 3), (1080, 0.01, 1, 49), (1080, 0.05, 1, 10)],
+    [
+        (1000, 0.05, 1, 10),
+        (1000, 0.1, 5, 5),
+        (1000, 0.2, 2, 3),
+        (1080, 0.01, 1, 49),
+        (1080, 0.05, 1, 10),
+    ],
 )
 def test_g12_needed_size(n, t, k, size):
     assert needed_size(n, t, k) == size
@@ -42,7 +48,9 @@ def test_the_lower_bound_is_reached_where_parts_are_odd():
 
 
 def test_g12_the_upper_bound_fails_where_k_does_not_divide_n():
-    """Ten records in parts of three, four and three: some class with one record of each is farther than the bound."""
+    """Ten records in parts of three, four and three: some class with one record of each is farther
+    than the bound.
+    """
     parts = [range(3), range(3, 7), range(7, 10)]
     distances = [earth_movers(list(range(10)), c) for c in itertools.product(*parts)]
     assert distance_bounds(10, 3)[1] == pytest.approx(0.1296, abs=5e-5)
@@ -57,7 +65,8 @@ def test_what_is_left_over_fits_the_classes(n, t, data):
 
 
 @pytest.mark.parametrize(
-    "wrong", [lambda: distance_bounds(3, 4), lambda: needed_size(10, 1.5), lambda: needed_size(0, 0.1)]
+    "wrong",
+    [lambda: distance_bounds(3, 4), lambda: needed_size(10, 1.5), lambda: needed_size(0, 0.1)],
 )
 def test_out_of_range(wrong):
     with pytest.raises(ParameterError):

@@ -40,7 +40,9 @@ def test_every_released_cell_fits_its_own_original(table, step):
     pair = TablePair.of(people, released)
     for name in table.names:
         column = pair.reading(name)
-        assert all(column.fits(column.original[o], column.released[i]) for i, o in enumerate(pair.rows))
+        assert all(
+            column.fits(column.original[o], column.released[i]) for i, o in enumerate(pair.rows)
+        )
         assert ((column.loss >= 0) & (column.loss <= 1)).all()
 
 
@@ -65,7 +67,10 @@ def test_numbers_ranges_and_open_ends():
 
 def test_a_number_that_nobody_had_is_a_point_without_loss():
     column = read_column(
-        "pay", Attribute((Role.SENSITIVE,), kind=Kind.NUMERIC), pl.Series([1.0, 2.0]), pl.Series([1.5, 1.5])
+        "pay",
+        Attribute((Role.SENSITIVE,), kind=Kind.NUMERIC),
+        pl.Series([1.0, 2.0]),
+        pl.Series([1.5, 1.5]),
     )
     assert column.low.tolist() == column.high.tolist() == [1.5] and column.loss.tolist() == [0.0]
     assert not column.fits(0, 0)
@@ -75,23 +80,33 @@ def test_ordered_values_and_sets():
     order = ("low", "mid", "high")
     attribute = Attribute((Role.QUASI,), kind=Kind.ORDINAL, order=order)
     column = read_column(
-        "grade", attribute, pl.Series(["low", "mid", "high"]), pl.Series(["low..mid", "low..mid", "high"])
+        "grade",
+        attribute,
+        pl.Series(["low", "mid", "high"]),
+        pl.Series(["low..mid", "low..mid", "high"]),
     )
     assert column.scale == "order" and column.loss.tolist() == [0.0, 0.5]
     nominal = read_column(
-        "city", Attribute((Role.QUASI,)), pl.Series(["A", "B", "C", "D"]), pl.Series(["{A, B}", "{A, B}", "C", "*"])
+        "city",
+        Attribute((Role.QUASI,)),
+        pl.Series(["A", "B", "C", "D"]),
+        pl.Series(["{A, B}", "{A, B}", "C", "*"]),
     )
     members = {
         label: nominal.members[nominal.starts[i] : nominal.starts[i + 1]].tolist()
         for i, label in enumerate(nominal.labels)
     }
     assert members == {"{A, B}": [0, 1], "C": [2], "*": [0, 1, 2, 3]}
-    assert dict(zip(nominal.labels, nominal.loss, strict=True)) == pytest.approx({"{A, B}": 1 / 3, "C": 0, "*": 1})
+    assert dict(zip(nominal.labels, nominal.loss, strict=True)) == pytest.approx(
+        {"{A, B}": 1 / 3, "C": 0, "*": 1}
+    )
 
 
 def test_a_suppressed_cell_loses_everything_and_one_that_was_missing_nothing():
     people = Table(pl.DataFrame({"a": [1, None]})).with_roles(quasi="a")
-    blank = Table(pl.DataFrame({"a": pl.Series([None, None], dtype=pl.Int64)})).with_roles(quasi="a")
+    blank = Table(pl.DataFrame({"a": pl.Series([None, None], dtype=pl.Int64)})).with_roles(
+        quasi="a"
+    )
     assert TablePair.of(people, blank).losses("a").tolist() == [1.0, 0.0]
 
 
@@ -101,7 +116,9 @@ def test_tables_without_a_common_column_are_refused():
         TablePair.of(one, other)
 
 
-@given(st.lists(st.integers(-50, 50), min_size=1, max_size=8), st.integers(-50, 50), st.integers(0, 30))
+@given(
+    st.lists(st.integers(-50, 50), min_size=1, max_size=8), st.integers(-50, 50), st.integers(0, 30)
+)
 def test_coverings_know_ranges(values, low, width):
     labels = [str(v) for v in sorted(set(values))]
     released = [f"[{low}, {low + width}]", "*"]
@@ -111,7 +128,10 @@ def test_coverings_know_ranges(values, low, width):
         assert found.codes[found.starts[i] : found.starts[i + 1]].tolist() == expected
 
 
-@given(st.floats(allow_nan=False, allow_infinity=False), st.floats(allow_nan=False, allow_infinity=False))
+@given(
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.floats(allow_nan=False, allow_infinity=False),
+)
 def test_what_is_written_as_a_range_is_read_as_one(one, other):
     low, high = sorted((one, other))
     assert range_of_numbers(f"[{low!r}, {high!r}]") == (low, high)
@@ -131,19 +151,31 @@ def test_values_on_no_line_have_no_place():
 @pytest.mark.slow
 @given(
     st.lists(
-        st.one_of(st.none(), st.floats(-1e6, 1e6), st.just(float("nan")), st.integers(-9, 9).map(float)), min_size=1
+        st.one_of(
+            st.none(), st.floats(-1e6, 1e6), st.just(float("nan")), st.integers(-9, 9).map(float)
+        ),
+        min_size=1,
     ),
     st.lists(st.one_of(st.none(), st.floats(-1e6, 1e6), st.integers(-9, 9).map(float)), min_size=1),
 )
 def test_numbers_are_read_as_if_they_were_text(before, after):
     attribute = Attribute((Role.QUASI,), Kind.NUMERIC)
     numbers = [pl.Series("v", values, dtype=pl.Float64) for values in (before, after)]
-    texts = [pl.Series("v", [_text(value) for value in values], dtype=pl.String) for values in numbers]
+    texts = [
+        pl.Series("v", [_text(value) for value in values], dtype=pl.String) for values in numbers
+    ]
     quick, slow = read_column("v", attribute, *numbers), read_column("v", attribute, *texts)
-    names = {field.name for field in dataclasses.fields(quick)} - {"before", "after"} | {"original", "released"}
+    names = {field.name for field in dataclasses.fields(quick)} - {"before", "after"} | {
+        "original",
+        "released",
+    }
     for name in sorted(names):
         one, other = getattr(quick, name), getattr(slow, name)
-        assert np.array_equal(one, other, equal_nan=True) if isinstance(one, np.ndarray) else one == other, name
+        assert (
+            np.array_equal(one, other, equal_nan=True)
+            if isinstance(one, np.ndarray)
+            else one == other
+        ), name
 
 
 def _text(value):
@@ -152,7 +184,9 @@ def _text(value):
 
 @pytest.mark.parametrize("written", ["%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S.%f", "%Y-%m-%d"])
 def test_ranges_of_moments_are_read_as_ranges_of_days_are(written):
-    """A range of moments is generalised, not changed: intruders and metrics know what it may stand for."""
+    """A range of moments is generalised, not changed: intruders and metrics know what it may stand
+    for.
+    """
     first = datetime.datetime(2020, 1, 1, 7, 30)
     moments = [(first + datetime.timedelta(days=i)).strftime(written) for i in range(40)]
     table = pl.DataFrame({"seen": moments, "ill": ["flu", "cold"] * 20})
@@ -164,16 +198,26 @@ def test_ranges_of_moments_are_read_as_ranges_of_days_are(written):
     assert 0 < pair.losses("seen").mean() < 0.5
 
 
-@given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["x", "y", None])), max_size=30), st.booleans())
+@given(
+    st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["x", "y", None])), max_size=30),
+    st.booleans(),
+)
 def test_pairs_of_value_and_label_are_those_of_the_rows(cells, many):
     before = [f"{value}{i if many else ''}" for i, (value, _) in enumerate(cells)]
     after = [label for _, label in cells]
     rows = np.arange(len(cells))[::-1]
-    kept, written = encode(pl.Series(before, dtype=pl.String)), encode(pl.Series(after, dtype=pl.String))
+    kept, written = (
+        encode(pl.Series(before, dtype=pl.String)),
+        encode(pl.Series(after, dtype=pl.String)),
+    )
     joint = Joint.of(kept, written, rows)
-    told = [(kept.labels[v], written.labels[w]) for v, w in zip(joint.value, joint.label, strict=True)]
+    told = [
+        (kept.labels[v], written.labels[w]) for v, w in zip(joint.value, joint.label, strict=True)
+    ]
     assert [told[i] for i in joint.which] == [(before[row], after[i]) for i, row in enumerate(rows)]
-    assert joint.count.tolist() == [sum(pair == each for each in (told[i] for i in joint.which)) for pair in told]
+    assert joint.count.tolist() == [
+        sum(pair == each for each in (told[i] for i in joint.which)) for pair in told
+    ]
     assert len(set(told)) == len(told)
 
 
@@ -182,7 +226,10 @@ def test_many_pairs_are_found_by_sorting(monkeypatch):
     dense = Joint.of(kept, written, np.arange(4))
     monkeypatch.setattr("sfumato.core.reading.DENSE", 0)
     sparse = Joint.of(kept, written, np.arange(4))
-    assert all(np.array_equal(*(getattr(j, f) for j in (dense, sparse))) for f in ("value", "label", "count", "which"))
+    assert all(
+        np.array_equal(*(getattr(j, f) for j in (dense, sparse)))
+        for f in ("value", "label", "count", "which")
+    )
 
 
 CELLS = st.sampled_from(["1", "2", "3.5", "7", None])
@@ -212,24 +259,35 @@ def plain_loss(reading, code, hierarchy):
 
 @given(st.sampled_from(list(COLUMNS)), st.lists(st.tuples(CELLS, LABELS), min_size=1, max_size=12))
 def test_pairs_are_true_and_labels_lose_as_one_by_one(column, cells):
-    before, after = (pl.Series("a", list(each), dtype=pl.String) for each in zip(*cells, strict=True))
+    before, after = (
+        pl.Series("a", list(each), dtype=pl.String) for each in zip(*cells, strict=True)
+    )
     reading = read_column("a", COLUMNS[column], before, after)
     joint = Joint.of(reading.before, reading.after, np.arange(len(cells)))
-    for pair, (value, label) in enumerate(zip(joint.value.tolist(), joint.label.tolist(), strict=True)):
+    for pair, (value, label) in enumerate(
+        zip(joint.value.tolist(), joint.label.tolist(), strict=True)
+    ):
         expected = reading.labels[label] is None or reading.fits(value, label)
         assert reading.true_pairs(joint)[pair] == expected
-    assert reading.loss.tolist() == [plain_loss(reading, i, column == "hierarchy") for i in range(len(reading.labels))]
+    assert reading.loss.tolist() == [
+        plain_loss(reading, i, column == "hierarchy") for i in range(len(reading.labels))
+    ]
 
 
 @given(st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=8))
 def test_a_column_is_unchanged_when_every_cell_is(cells):
-    before, after = (pl.DataFrame({"a": pl.Series(list(each), dtype=pl.String)}) for each in zip(*cells, strict=True))
+    before, after = (
+        pl.DataFrame({"a": pl.Series(list(each), dtype=pl.String)})
+        for each in zip(*cells, strict=True)
+    )
     pair = TablePair.of(Table(before).with_roles(quasi=["a"]), Table(after).with_roles(quasi=["a"]))
     assert (pair._unchanged("a") is not None) == all(one == other for one, other in cells)
 
 
 @given(
-    st.lists(st.dates(datetime.date(1900, 1, 1), datetime.date(2030, 1, 1)), min_size=1, max_size=12),
+    st.lists(
+        st.dates(datetime.date(1900, 1, 1), datetime.date(2030, 1, 1)), min_size=1, max_size=12
+    ),
     st.sampled_from(["%d.%m.%Y", "%m/%d/%Y", "%d%m%Y"]),
     st.integers(0, 3),
 )
@@ -248,18 +306,27 @@ def test_dates_lie_where_they_lie_however_they_are_written(days, written, level)
     assert iso.scale == other.scale == "number" and iso.span == other.span
     assert iso.places[iso.original].tolist() == other.places[other.original].tolist()
     for ends in ("low", "high", "loss"):
-        assert getattr(iso, ends)[iso.released].tolist() == getattr(other, ends)[other.released].tolist()
+        assert (
+            getattr(iso, ends)[iso.released].tolist()
+            == getattr(other, ends)[other.released].tolist()
+        )
 
 
 # Dates with a time, and values that an order leaves out.
 
 
 def days_and_times(seed: int) -> pl.Series:
-    """Random moments of a few days up to some decades, as times or as text; some at the very ends of a day."""
+    """Random moments of a few days up to some decades, as times or as text; some at the very ends
+    of a day.
+    """
     rng = np.random.default_rng(seed)
-    first = datetime.datetime(int(rng.integers(1890, 2030)), int(rng.integers(1, 13)), int(rng.integers(1, 28)))
+    first = datetime.datetime(
+        int(rng.integers(1890, 2030)), int(rng.integers(1, 13)), int(rng.integers(1, 28))
+    )
     length = int(rng.choice([3, 40, 900, 9000]))
-    moments = [first + datetime.timedelta(seconds=float(s)) for s in rng.uniform(0, 86_400 * length, 40)]
+    moments = [
+        first + datetime.timedelta(seconds=float(s)) for s in rng.uniform(0, 86_400 * length, 40)
+    ]
     ends = [datetime.time(0, 0), datetime.time(23, 59, 59), datetime.time(23, 59, 59, 999_000)]
     moments += [datetime.datetime.combine(moments[i].date(), ends[i % 3]) for i in range(6)]
     moments = [moment.replace(microsecond=moment.microsecond // 1000 * 1000) for moment in moments]
@@ -273,14 +340,23 @@ def test_a_day_stands_for_the_times_of_that_day_and_for_no_other(seed):
     column = days_and_times(seed)
     written = [str(value) for value in column.to_list()]
     hierarchy = sf.dates("day", "month", "year")
-    cut = {0: lambda text: text, 1: lambda text: text[:10], 2: lambda text: text[:7], 3: lambda text: text[:4]}
+    cut = {
+        0: lambda text: text,
+        1: lambda text: text[:10],
+        2: lambda text: text[:7],
+        3: lambda text: text[:4],
+    }
     for level, shortened in cut.items():
         labels = [shortened(text) for text in written] if level else column.to_list()
         released = pl.Series("t", labels)
-        reading = read_column("t", Attribute((Role.QUASI,), Kind.DATE, hierarchy), column, released, Rung(level, 4))
+        reading = read_column(
+            "t", Attribute((Role.QUASI,), Kind.DATE, hierarchy), column, released, Rung(level, 4)
+        )
         assert reading.truthful(np.arange(len(column))).all()
         for code, value in enumerate(reading.values):
-            fitting = {label for place, label in enumerate(reading.labels) if reading.fits(code, place)}
+            fitting = {
+                label for place, label in enumerate(reading.labels) if reading.fits(code, place)
+            }
             assert {shortened(value)} <= fitting
             others = {label for label in fitting if shortened(value) != label}
             assert all(next_door(value, label) for label in others)
@@ -289,7 +365,9 @@ def test_a_day_stands_for_the_times_of_that_day_and_for_no_other(seed):
 
 
 def next_door(value: str, label: str) -> bool:
-    """Whether a label is within the slack of floating point: a moment, or a day that begins or ends, less than two seconds away."""
+    """Whether a label is within the slack of floating point: a moment, or a day that begins or
+    ends, less than two seconds away.
+    """
     when, near = datetime.datetime.fromisoformat(value), datetime.timedelta(seconds=2)
     if len(label) == 10:
         return label in {str((when + way * near).date()) for way in (-1, 1)}
@@ -298,13 +376,27 @@ def next_door(value: str, label: str) -> bool:
 
 def test_six_attacks_are_tried_on_days_of_a_column_with_times():
     rng = np.random.default_rng(1)
-    at = [datetime.datetime(2024, 1, 1) + datetime.timedelta(minutes=int(m)) for m in rng.integers(0, 60 * 24 * 20, 80)]
+    at = [
+        datetime.datetime(2024, 1, 1) + datetime.timedelta(minutes=int(m))
+        for m in rng.integers(0, 60 * 24 * 20, 80)
+    ]
     frame = pl.DataFrame({"at": at, "ill": rng.choice(["a", "b"], 80)})
-    table = sf.Table(frame).with_roles(quasi="at", sensitive="ill").with_hierarchies(at=sf.dates("day", "month"))
+    table = (
+        sf.Table(frame)
+        .with_roles(quasi="at", sensitive="ill")
+        .with_hierarchies(at=sf.dates("day", "month"))
+    )
     table = table.with_schema(table.schema.replace("at", kind="date"))
     recoding = sf.GlobalRecoding(budget=0.0, levels={"at": (1, 1)})
     release = sf.anonymize(table, [sf.KAnonymity(1)], [recoding], seed=1)
-    asked = ["homogeneity", "probabilistic_inference", "skewness", "similarity", "background_knowledge", "minimality"]
+    asked = [
+        "homogeneity",
+        "probabilistic_inference",
+        "skewness",
+        "similarity",
+        "background_knowledge",
+        "minimality",
+    ]
     report = release.attack(only=asked, seconds=20)
     assert not report.unknown
     assert {t.finding.attack for t in report.tried} >= set(asked) - {"minimality"}
@@ -319,7 +411,11 @@ def test_a_code_that_the_order_leaves_out_stands_for_itself():
     assert [[same.fits(v, w) for w in range(5)] for v in range(5)] == np.eye(5, dtype=bool).tolist()
     changed = read_column("e", attribute, codes, pl.Series("e", ["1", "3", "3", "8", "9"]))
     assert changed.truthful(np.arange(5)).tolist() == [True, False, True, False, False]
-    joined = Attribute((Role.QUASI,), Kind.ORDINAL, sf.frequency(2), Missing.CATEGORY, ("1", "2", "3"))
+    joined = Attribute(
+        (Role.QUASI,), Kind.ORDINAL, sf.frequency(2), Missing.CATEGORY, ("1", "2", "3")
+    )
     several = pl.Series("e", ["1", "1", "2", "2", "9", "3"])
-    rare = read_column("e", joined, several, pl.Series("e", ["1", "1", "2", "2", "other", "other"]), Rung(1, 2))
+    rare = read_column(
+        "e", joined, several, pl.Series("e", ["1", "1", "2", "2", "other", "other"]), Rung(1, 2)
+    )
     assert rare.truthful(np.arange(6)).all()

@@ -25,7 +25,9 @@ TABLE = [
 @pytest.mark.parametrize(("epsilon", "beta", "ks"), TABLE)
 def test_g40_smallest_k(epsilon, beta, ks):
     assert usual_beta(epsilon) == pytest.approx(beta, abs=5e-6)
-    assert tuple(needed_k(delta, usual_beta(epsilon), epsilon) for delta in (1e-4, 1e-5, 1e-6)) == ks
+    assert (
+        tuple(needed_k(delta, usual_beta(epsilon), epsilon) for delta in (1e-4, 1e-5, 1e-6)) == ks
+    )
 
 
 def test_g40_single_values():

@@ -90,18 +90,25 @@ def test_a_schema_keeps_its_own_copy():
 
 
 def test_check_lists_columns_missing_and_columns_without_role():
-    schema, visits = Schema.from_roles({"quasi": ["age", "zip", "sex"]}), Source("visits.csv", "csv")
+    schema, visits = (
+        Schema.from_roles({"quasi": ["age", "zip", "sex"]}),
+        Source("visits.csv", "csv"),
+    )
     with pytest.raises(SchemaError) as refused:
         schema.check(["age", "zipcode", "name", "sex"], visits)
     told = refused.value.problems
     assert told[0] == "visits.csv has no column 'zip'. Did you mean 'zipcode'?"
-    assert [t.split(";")[0] for t in told[1:]] == ["columns 'zipcode', 'name' of visits.csv have no role"]
+    assert [t.split(";")[0] for t in told[1:]] == [
+        "columns 'zipcode', 'name' of visits.csv have no role"
+    ]
     schema.check(["zip", "age", "sex"], visits)
 
 
 def test_a_first_row_that_may_be_a_record_is_not_shown():
     with pytest.raises(SchemaError) as refused:
-        Schema.from_roles({"quasi": ["age", "zip"]}).check(["Alice", "53711", "41"], Source("visits.csv", "csv"))
+        Schema.from_roles({"quasi": ["age", "zip"]}).check(
+            ["Alice", "53711", "41"], Source("visits.csv", "csv")
+        )
     told = str(refused.value)
     assert "Alice" not in told and "53711" not in told
     assert "has no columns 'age', 'zip'" in told and "--no-header" in told
@@ -109,10 +116,19 @@ def test_a_first_row_that_may_be_a_record_is_not_shown():
 
 
 def test_a_header_that_is_not_confirmed_is_told_by_position():
-    schema, visits = Schema.from_roles({"quasi": ["age", "zip", "sex", "town"]}), Source("visits.csv", "csv")
+    schema, visits = (
+        Schema.from_roles({"quasi": ["age", "zip", "sex", "town"]}),
+        Source("visits.csv", "csv"),
+    )
     with pytest.raises(SchemaError) as refused:
-        schema.check(["age", "towns", "sex", "Alice"], visits)  # half of the names is not more than half
+        schema.check(
+            ["age", "towns", "sex", "Alice"], visits
+        )  # half of the names is not more than half
     told = str(refused.value)
-    assert "towns" not in told and "Alice" not in told and "columns 2, 4 of visits.csv have no role" in told
+    assert (
+        "towns" not in told
+        and "Alice" not in told
+        and "columns 2, 4 of visits.csv have no role" in told
+    )
     with pytest.raises(SchemaError, match="Did you mean 'towns'"):
         schema.check(["age", "towns", "sex", "Alice"], Source("visits.parquet", "parquet"))

@@ -1,4 +1,6 @@
-"""Datasets: the same table in any kind of frame is the same table, and frames of one kind stay of that kind."""
+"""Datasets: the same table in any kind of frame is the same table, and frames of one kind stay of
+that kind.
+"""
 
 from __future__ import annotations
 
@@ -51,14 +53,20 @@ FRAMES = {
     "polars": polars_frame,
     "arrow": arrow_frame,
     "pandas": pandas_frame,
-    "pandas objects": lambda: pandas_frame(**dict.fromkeys(["text", "whole", "gaps", "flag", "day"], object)),
-    "pandas nullable": lambda: pandas_frame(text="string", whole="Int64", gaps="Int64", real="Float64", flag="boolean"),
+    "pandas objects": lambda: pandas_frame(
+        **dict.fromkeys(["text", "whole", "gaps", "flag", "day"], object)
+    ),
+    "pandas nullable": lambda: pandas_frame(
+        text="string", whole="Int64", gaps="Int64", real="Float64", flag="boolean"
+    ),
     "pandas arrow": lambda: pd.DataFrame(
         {n: pd.Series(v, dtype=pd.ArrowDtype(pa.array(v).type)) for n, v in COLUMNS.items()}
     ),
     "pandas shuffled index": lambda: pandas_frame().set_index(pd.Index([9, 2, 7, 0])),
     "pandas repeated index": lambda: pandas_frame().set_index(pd.Index([5, 5, 5, 5])),
-    "pandas named index": lambda: pandas_frame().set_index(pd.Index(["Ann", "Bob", "Cid", "Dan"], name="person")),
+    "pandas named index": (
+        lambda: pandas_frame().set_index(pd.Index(["Ann", "Bob", "Cid", "Dan"], name="person"))
+    ),
 }
 
 
@@ -117,7 +125,9 @@ def test_taking_nothing_leaves_the_columns(kind):
     ids=str,
 )
 def test_mixed_columns_are_refused_without_showing_a_value(values):
-    data = Table(pd.DataFrame({"c": pd.Series(values, dtype=object if values != [1j] else complex)}))
+    data = Table(
+        pd.DataFrame({"c": pd.Series(values, dtype=object if values != [1j] else complex)})
+    )
     for look in (lambda: data.column("c"), data.to_polars):
         with pytest.raises(SchemaError, match="column 'c' of the table mixes values") as refused:
             look()
@@ -130,7 +140,10 @@ def test_mixed_columns_are_refused_without_showing_a_value(values):
 @pytest.mark.parametrize(
     ("frame", "told"),
     [
-        (pd.DataFrame([[1, 2, 3]], columns=["a", "b", "a"]), "1 column.* the name of another: number 3"),
+        (
+            pd.DataFrame([[1, 2, 3]], columns=["a", "b", "a"]),
+            "1 column.* the name of another: number 3",
+        ),
         (pa.table([[1], [2]], names=["a", "a"]), "1 column.* the name of another: number 2"),
         (pd.DataFrame([[1, 2]]), "column names must be text"),
         (
@@ -167,26 +180,38 @@ def test_a_frame_that_is_changed_in_place_afterwards_changes_nothing(make):
     assert count_classes(data).records.tolist() == [1, 1]
 
 
-# ------------------------------------------------------------------------------------------------------------- roles
+# -------------------------------------------------------------------------------------------- roles
 
 
 def people():
-    return Table(pl.DataFrame({"age": [30], "born": [DAYS[0]], "name": ["Ann"]}), source=Source(name="people.csv"))
+    return Table(
+        pl.DataFrame({"age": [30], "born": [DAYS[0]], "name": ["Ann"]}),
+        source=Source(name="people.csv"),
+    )
 
 
 def test_roles_kinds_hierarchies_and_missing_rules():
-    data = people().with_roles(quasi=["age", "born"], direct="name").with_hierarchies(age=suppress())
+    data = (
+        people().with_roles(quasi=["age", "born"], direct="name").with_hierarchies(age=suppress())
+    )
     assert [data.schema[c].kind for c in data.columns] == [Kind.NUMERIC, Kind.DATE, Kind.NOMINAL]
     again = data.with_roles(sensitive="age").with_kinds(age="ordinal").with_missing(age="wildcard")
     assert again.schema["age"].roles == (Role.SENSITIVE,)
     assert again.schema["age"].hierarchy == suppress()
     assert (again.schema["age"].kind, again.schema["age"].missing) == ("ordinal", "wildcard")
     assert data.schema["age"].kind == Kind.NUMERIC, "the first one has changed"
-    assert data.with_roles(quasi="age", sensitive="age").schema["age"].roles == (Role.QUASI, Role.SENSITIVE)
+    assert data.with_roles(quasi="age", sensitive="age").schema["age"].roles == (
+        Role.QUASI,
+        Role.SENSITIVE,
+    )
 
 
 def test_the_schema_follows_the_order_of_the_table():
-    assert list(people().with_roles(plain="name", quasi=["born", "age"]).schema.attributes) == ["age", "born", "name"]
+    assert list(people().with_roles(plain="name", quasi=["born", "age"]).schema.attributes) == [
+        "age",
+        "born",
+        "name",
+    ]
 
 
 def test_everything_wrong_is_said_at_once():
@@ -204,7 +229,11 @@ def test_everything_wrong_is_said_at_once():
 @pytest.mark.parametrize(
     ("call", "error", "told"),
     [
-        (lambda d: d.with_roles(quazi="age"), ParameterError, "role 'quazi' is not known. Did you mean 'quasi'?"),
+        (
+            lambda d: d.with_roles(quazi="age"),
+            ParameterError,
+            "role 'quazi' is not known. Did you mean 'quasi'?",
+        ),
         (lambda d: d.with_kinds(age="nummeric"), ParameterError, "Did you mean 'numeric'?"),
         (lambda d: d.with_missing(age="wild"), ParameterError, "Did you mean 'wildcard'?"),
         (lambda d: d.with_kinds(name="text"), SchemaError, "column 'name' has no role yet"),
@@ -247,7 +276,9 @@ def changed(dataset, change, number):
     if change == "replace":
         return dataset.with_columns({"gaps": pl.Series("gaps", [number] * len(dataset))})
     if change == "describe":
-        return dataset.with_attribute("text", Attribute((Role.QUASI,), hierarchy=suppress() if number % 2 else None))
+        return dataset.with_attribute(
+            "text", Attribute((Role.QUASI,), hierarchy=suppress() if number % 2 else None)
+        )
     return dataset.compacted()
 
 
@@ -261,10 +292,18 @@ def test_what_is_known_of_columns_is_what_they_hold(kind, changes):
             assert known.labels == fresh.labels and known.counts.tolist() == fresh.counts.tolist()
             assert known.codes.tolist() == fresh.codes.tolist()
         plain = Table(dataset.to_polars(), schema=dataset.schema)
-        one, other = count_classes(dataset, counted=["gaps"]), count_classes(plain, counted=["gaps"])
-        assert one.keys.tolist() == other.keys.tolist() and one.records.tolist() == other.records.tolist()
+        one, other = (
+            count_classes(dataset, counted=["gaps"]),
+            count_classes(plain, counted=["gaps"]),
+        )
+        assert (
+            one.keys.tolist() == other.keys.tolist()
+            and one.records.tolist() == other.records.tolist()
+        )
         assert one.counts["gaps"].counts.tolist() == other.counts["gaps"].counts.tolist()
-        assert [ladder.labels for ladder in one.ladders] == [ladder.labels for ladder in other.ladders]
+        assert [ladder.labels for ladder in one.ladders] == [
+            ladder.labels for ladder in other.ladders
+        ]
         dataset = changed(dataset, change, number)
 
 
@@ -280,7 +319,11 @@ def test_text_taken_by_codes_is_the_text():
     dataset, rows = Table(pl.DataFrame({"text": column})), np.array([4, 1, 1, 0, 2, 3])
     plain = dataset.take(rows).column("text")
     dataset.encoded("text")
-    assert dataset.take(rows).column("text").to_list() == plain.to_list() == column.gather(rows).to_list()
+    assert (
+        dataset.take(rows).column("text").to_list()
+        == plain.to_list()
+        == column.gather(rows).to_list()
+    )
 
 
 @pytest.fixture
@@ -315,7 +358,9 @@ def test_text_held_as_categories_is_still_text(changes):
 @pytest.mark.usefixtures("small_tables_are_large")
 def test_another_frame_under_the_same_names_is_not_taken_for_coded_text():
     coded = Table(polars_frame()).with_text_coded()
-    other = dataclasses.replace(coded, frame=coded.to_polars().with_columns(text=pl.Series([1, 2, 3, 4])))
+    other = dataclasses.replace(
+        coded, frame=coded.to_polars().with_columns(text=pl.Series([1, 2, 3, 4]))
+    )
     assert not other.coded and other.column("text").dtype == pl.Int64
 
 

@@ -23,7 +23,9 @@ from sfumato.release.read_back import _all_came_back
 
 TABLES = st.lists(
     st.tuples(
-        st.sampled_from(["a", "b", "ab", None]), st.one_of(st.none(), st.integers(-3, 9)), st.sampled_from("xyz")
+        st.sampled_from(["a", "b", "ab", None]),
+        st.one_of(st.none(), st.integers(-3, 9)),
+        st.sampled_from("xyz"),
     ),
     min_size=1,
     max_size=40,
@@ -66,7 +68,9 @@ def test_what_happened_meanwhile_is_raised_when_it_is_asked_for() -> None:
 def test_parts_hold_every_row_once(rows: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(threads, "MANY", 4)
-        assert [row for part in parts_of_rows(rows) for row in range(rows)[part]] == list(range(rows))
+        assert [row for part in parts_of_rows(rows) for row in range(rows)[part]] == list(
+            range(rows)
+        )
 
 
 @given(TABLES)
@@ -91,7 +95,15 @@ def test_tables_are_counted_and_taken_in_parts_as_they_are_at_once(
             assert moved.encoded(name).labels == taken.encoded(name).labels
             assert (moved.encoded(name).codes == taken.encoded(name).codes).all()
         joint = Joint.of(other.encoded("a"), moved.encoded("c"), order)
-    naive = sorted({*zip(plain.encoded("a").codes[order].tolist(), taken.encoded("c").codes.tolist(), strict=True)})
+    naive = sorted(
+        {
+            *zip(
+                plain.encoded("a").codes[order].tolist(),
+                taken.encoded("c").codes.tolist(),
+                strict=True,
+            )
+        }
+    )
     assert list(zip(joint.value.tolist(), joint.label.tolist(), strict=True)) == naive
     assert (joint.value[joint.which] == plain.encoded("a").codes[order]).all()
 
@@ -105,14 +117,21 @@ def test_whole_numbers_are_encoded_in_parts(values: list[int | None], far: int) 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(threads, "MANY", 4)
         found = encode(pl.Series("a", shifted, dtype=pl.Int64))
-    assert [found.labels[code] for code in found.codes.tolist()] == [None if v is None else str(v) for v in shifted]
-    assert found.labels == tuple(sorted(str(v) for v in {*shifted} - {None})) + (None,) * (None in shifted)
+    assert [found.labels[code] for code in found.codes.tolist()] == [
+        None if v is None else str(v) for v in shifted
+    ]
+    assert found.labels == tuple(sorted(str(v) for v in {*shifted} - {None})) + (None,) * (
+        None in shifted
+    )
     assert found.counts.tolist() == np.bincount(found.codes, minlength=len(found.labels)).tolist()
 
 
 @given(st.lists(st.sampled_from(["a", "b", None]), min_size=1, max_size=20), st.integers(0, 19))
 def test_a_column_holds_its_labels_and_no_others(values: list[str | None], place: int) -> None:
-    encoded, column = encode(pl.Series("a", values, dtype=pl.String)), pl.Series("a", values, dtype=pl.String)
+    encoded, column = (
+        encode(pl.Series("a", values, dtype=pl.String)),
+        pl.Series("a", values, dtype=pl.String),
+    )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(threads, "MANY", 4)
         assert encoded.holds(column)
@@ -124,7 +143,9 @@ def test_a_column_holds_its_labels_and_no_others(values: list[str | None], place
 
 
 def test_a_written_parquet_is_read_back_in_parts(tiny: None, tmp_path: Path) -> None:
-    release = sf.anonymize(sf.examples.large(200), [sf.KAnonymity(2)], [sf.GlobalRecoding(budget=0.5)], seed=1)
+    release = sf.anonymize(
+        sf.examples.large(200), [sf.KAnonymity(2)], [sf.GlobalRecoding(budget=0.5)], seed=1
+    )
     folder = release.write(tmp_path, format="parquet", force=True)
     file = folder / "share" / "data.parquet"
     whole = pl.read_parquet(file)
@@ -144,18 +165,31 @@ def test_a_wide_parquet_is_read_back_some_columns_after_the_others(
     for start, part in columnar.parquet_parts(file):
         assert part.equals(frame.select(part.columns).slice(start, len(part)))
     assert _all_came_back(released, file)
-    others = [frame.head(8), frame.vstack(frame.head(1)), frame.drop("c"), frame.select("b", "a", "c")]
-    others += [frame.with_columns(d=pl.lit(1)), frame.with_columns(c=frame["c"].reverse()), frame.clear()]
+    others = [
+        frame.head(8),
+        frame.vstack(frame.head(1)),
+        frame.drop("c"),
+        frame.select("b", "a", "c"),
+    ]
+    others += [
+        frame.with_columns(d=pl.lit(1)),
+        frame.with_columns(c=frame["c"].reverse()),
+        frame.clear(),
+    ]
     for other in others:
         other.write_parquet(file)
         assert not _all_came_back(released, file)
 
 
 @given(
-    st.lists(st.tuples(st.integers(0, 6), st.integers(0, 3), st.integers(1, 9)), min_size=1, max_size=30),
+    st.lists(
+        st.tuples(st.integers(0, 6), st.integers(0, 3), st.integers(1, 9)), min_size=1, max_size=30
+    ),
     st.sampled_from([np.uint8, np.uint16, np.uint32]),
 )
-def test_loops_over_many_rows_do_what_numpy_does_with_few(rows: list[tuple[int, int, int]], narrow: type) -> None:
+def test_loops_over_many_rows_do_what_numpy_does_with_few(
+    rows: list[tuple[int, int, int]], narrow: type
+) -> None:
     ones, twos, records = (np.array(part) for part in zip(*rows, strict=True))
     places = np.array([0, 1]), np.array([60, 2]), np.array([3, 2])
     moved, order = np.array([3, 1, 4, 1, 5, 9, 2]), np.argsort(records)
@@ -163,10 +197,16 @@ def test_loops_over_many_rows_do_what_numpy_does_with_few(rows: list[tuple[int, 
     for few in (0, 1000):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(kernels.keys, "FEW", few)
-            keys, ids, target = np.zeros((len(rows), 2), dtype=np.uint64), ones.astype(narrow), np.zeros(10, np.int64)
+            keys, ids, target = (
+                np.zeros((len(rows), 2), dtype=np.uint64),
+                ones.astype(narrow),
+                np.zeros(10, np.int64),
+            )
             kernels.keys.pack(keys, twos, 1, 2)
             kernels.keys.pack_mapped(keys, ids, np.arange(7), 0, 60)
-            kernels.keys.write_through(target, kernels.keys.mapped(ids, moved), order, twos.astype(narrow))
+            kernels.keys.write_through(
+                target, kernels.keys.mapped(ids, moved), order, twos.astype(narrow)
+            )
             known, inside = np.unique(ids, return_inverse=True)
             first = kernels.keys.first_rows(inside.astype(narrow), len(known))
             sums = kernels.keys.add_by_fields(keys, records, places)
@@ -180,7 +220,9 @@ def test_loops_over_many_rows_do_what_numpy_does_with_few(rows: list[tuple[int, 
 
 
 def test_a_folder_of_somebody_else_is_not_trusted_with_compiled_loops(tmp_path, monkeypatch):
-    """What lies in the cache is run: a folder that others can write, or a link to one, is left alone."""
+    """What lies in the cache is run: a folder that others can write, or a link to one, is left
+    alone.
+    """
     import os
     import tempfile
 
@@ -190,7 +232,11 @@ def test_a_folder_of_somebody_else_is_not_trusted_with_compiled_loops(tmp_path, 
         pytest.skip("every user has temporary files of his own here")
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     usual = kernels._own_temporary_folder()
-    assert usual.parent == tmp_path and usual.stat().st_mode & 0o077 == 0 and kernels._own_temporary_folder() == usual
+    assert (
+        usual.parent == tmp_path
+        and usual.stat().st_mode & 0o077 == 0
+        and kernels._own_temporary_folder() == usual
+    )
     usual.chmod(0o777)
     assert kernels._own_temporary_folder() != usual
     usual.rmdir()

@@ -1,4 +1,6 @@
-"""Transition matrices: invariance, ε of local differential privacy, and frequencies estimated back."""
+"""Transition matrices: invariance, ε of local differential privacy, and frequencies estimated
+back.
+"""
 
 from __future__ import annotations
 
@@ -30,14 +32,20 @@ positive = st.floats(0.01, 1)
 def chances(draw):
     """Shares and a matrix of the same size."""
     m = draw(st.integers(1, 5))
-    rows = draw(st.lists(st.lists(positive, min_size=m, max_size=m), min_size=m + 1, max_size=m + 1))
+    rows = draw(
+        st.lists(st.lists(positive, min_size=m, max_size=m), min_size=m + 1, max_size=m + 1)
+    )
     scaled = [[x / sum(row) for x in row] for row in rows]
     return scaled[0], scaled[1:]
 
 
 def test_two_stage_worked_numbers():
     # worked numbers G37, recomputed to six digits
-    expected = [[0.707292, 0.180625, 0.112083], [0.301042, 0.499375, 0.199583], [0.280208, 0.299375, 0.420417]]
+    expected = [
+        [0.707292, 0.180625, 0.112083],
+        [0.301042, 0.499375, 0.199583],
+        [0.280208, 0.299375, 0.420417],
+    ]
     assert two_stage_invariant(MATRIX, P) == pytest.approx(np.array(expected), abs=1e-6)
 
 

@@ -19,12 +19,18 @@ from sfumato.methods.formulas.uniqueness import (
 )
 from tests.oracle import pitman_log_likelihood, zayatz_uniques
 
-PROFILE = [(alpha, at) for alpha in (1e-6, 1e-3, 0.02, *np.linspace(0.05, 0.99, 20)) for at in np.linspace(-6, 12, 50)]
+PROFILE = [
+    (alpha, at)
+    for alpha in (1e-6, 1e-3, 0.02, *np.linspace(0.05, 0.99, 20))
+    for at in np.linspace(-6, 12, 50)
+]
 """A grid of α and ln(θ + α)."""
 
 
 def skewed_samples():
-    """A population of 20 000 with 806 uniques, and samples of it (ALGORITHMS 10.2: numbers from a prototype)."""
+    """A population of 20 000 with 806 uniques, and samples of it (ALGORITHMS 10.2: numbers from a
+    prototype).
+    """
     rng = np.random.default_rng(3)
     weights = rng.pareto(1.2, 4000) + 0.05
     population = rng.multinomial(20000, weights / weights.sum())
@@ -58,7 +64,9 @@ def test_estimates_of_the_skewed_population(fraction, estimator, expected):
     assert (round(found.number), found.estimator, found.population) == (expected, estimator, 20000)
 
 
-@pytest.mark.parametrize(("fraction", "chosen"), [(0.05, "pitman"), (0.1, "pitman"), (0.2, "snb"), (0.5, "snb")])
+@pytest.mark.parametrize(
+    ("fraction", "chosen"), [(0.05, "pitman"), (0.1, "pitman"), (0.2, "snb"), (0.5, "snb")]
+)
 def test_rule_of_dankar(fraction, chosen):
     found = population_uniques(SAMPLES[fraction], fraction)
     assert found == population_uniques(SAMPLES[fraction], fraction, chosen)
@@ -95,20 +103,30 @@ def test_pitman_is_fitted_where_the_maximum_is_inside_and_nowhere_else(sizes):
     inside = max(pitman_log_likelihood(sizes, math.exp(at) - alpha, alpha) for alpha, at in PROFILE)
     if found is None:
         # as good as any point inside, at α = 0: a finer grid of θ alone
-        edge = max(pitman_log_likelihood(sizes, math.exp(at), 0.0) for at in np.linspace(-6, 12, 2000))
+        edge = max(
+            pitman_log_likelihood(sizes, math.exp(at), 0.0) for at in np.linspace(-6, 12, 2000)
+        )
         assert edge >= inside - 1e-4
         return
     theta, alpha = found
     assert 0 < alpha < 1 and theta > -alpha
     top = pitman_log_likelihood(sizes, theta, alpha)
     assert top >= inside - 1e-9
-    for step in (1e-3, -1e-3):  # no slope: a step in either direction loses something of second order only
+    for step in (
+        1e-3,
+        -1e-3,
+    ):  # no slope: a step in either direction loses something of second order only
         assert 0 <= top - pitman_log_likelihood(sizes, theta + step * (theta + alpha), alpha) < 1e-4
-        assert 0 <= top - pitman_log_likelihood(sizes, theta, alpha + step * alpha * (1 - alpha)) < 1e-4
+        assert (
+            0
+            <= top - pitman_log_likelihood(sizes, theta, alpha + step * alpha * (1 - alpha))
+            < 1e-4
+        )
 
 
 def test_a_likelihood_that_rises_to_the_boundary_has_no_estimate():
-    # along the ridge of the likelihood α = 0.5, 0.1, 0.01, 0 give −162.7450, −162.7444, −162.74435, −162.74434 (term by term)
+    # along the ridge of the likelihood α = 0.5, 0.1, 0.01, 0 give −162.7450, −162.7444, −162.74435,
+    # −162.74434 (term by term)
     sizes, fraction = [1] * 63425 + [2] * 8, 63441 / 317238626
     assert pitman(Frequencies.of(sizes, fraction)) is None
     found = population_uniques(sizes, fraction)
@@ -128,12 +146,18 @@ def test_slide_negative_binomial_recovers_a_population_made_by_it():
     population = 1 + rng.negative_binomial(alpha, beta, classes)
     sample = rng.binomial(population, 0.3)
     found = slide_negative_binomial(Frequencies.of(sample[sample > 0], 0.3))
-    # K is estimated too, so this is no exact recovery; the true share of uniques is beta**alpha = 0.447
+    # K is estimated too, so this is no exact recovery; the true share of uniques is beta**alpha =
+    # 0.447
     assert found == pytest.approx(classes * beta**alpha, rel=0.15)
-    assert classes_of_population(Frequencies.of(sample[sample > 0], 0.3)) == pytest.approx(classes, rel=0.15)
+    assert classes_of_population(Frequencies.of(sample[sample > 0], 0.3)) == pytest.approx(
+        classes, rel=0.15
+    )
 
 
-@given(st.lists(st.integers(1, 8), min_size=1, max_size=30), st.sampled_from(["zayatz", "pitman", "snb", "dankar"]))
+@given(
+    st.lists(st.integers(1, 8), min_size=1, max_size=30),
+    st.sampled_from(["zayatz", "pitman", "snb", "dankar"]),
+)
 def test_never_more_than_the_sample_uniques_allow(sizes, estimator):
     for fraction in (0.05, 0.4, 1.0):
         found = population_uniques(sizes, fraction, estimator)

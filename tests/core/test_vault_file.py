@@ -28,7 +28,9 @@ ANN = Domain("keyed", {"=Ann": "X1"})
 
 
 def test_there_and_back(tmp_path):
-    vault = Vault({"": ANN, "übung": Domain("counter", {"=Bö\x1f=1": "1", "-\x1f=2": "2"})}, 3, "ab")
+    vault = Vault(
+        {"": ANN, "übung": Domain("counter", {"=Bö\x1f=1": "1", "-\x1f=2": "2"})}, 3, "ab"
+    )
     write_vault(tmp_path / "v", KEY, vault)
     assert read_vault(tmp_path / "v", KEY) == vault
     assert "Ann" not in repr(vault) and "X1" not in repr(vault)
@@ -128,6 +130,8 @@ def test_no_folder(tmp_path):
 PART = st.one_of(st.none(), st.text("-=a\x1f", max_size=4))
 
 
-@given(st.lists(PART, min_size=1, max_size=3).filter(lambda parts: any(p is not None for p in parts)))
+@given(
+    st.lists(PART, min_size=1, max_size=3).filter(lambda parts: any(p is not None for p in parts))
+)
 def test_identities_can_be_taken_apart(parts):
     assert parts_of_identity(joint_label(tuple(parts))) == tuple(parts)

@@ -1,4 +1,6 @@
-"""Missing values that match everything: counted pattern by pattern, compared with comparing every pair of rows."""
+"""Missing values that match everything: counted pattern by pattern, compared with comparing every
+pair of rows.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +25,12 @@ RULES = {True: Missing.WILDCARD, False: Missing.CATEGORY}
 def with_rules(table, wild):
     attributes = table.schema().attributes
     rules = {
-        n: {"hierarchy": a.hierarchy, "missing": RULES[w]} for (n, a), w in zip(attributes.items(), wild, strict=True)
+        n: {"hierarchy": a.hierarchy, "missing": RULES[w]}
+        for (n, a), w in zip(attributes.items(), wild, strict=True)
     }
-    return Table(table.frame(), Schema({n: Attribute((Role.QUASI,), **rule) for n, rule in rules.items()}))
+    return Table(
+        table.frame(), Schema({n: Attribute((Role.QUASI,), **rule) for n, rule in rules.items()})
+    )
 
 
 @given(data=st.data(), table=tables(most_columns=4, most_rows=20, fewest_rows=0))
@@ -51,7 +56,9 @@ def test_frequencies_after_generalising(data, table):
         [ladder.labels[level][c] for c in rolled.codes(name).tolist()]
         for name, ladder, level in zip(rolled.columns, rolled.ladders, rolled.levels, strict=True)
     ]
-    found = compatible_records(rolled, wildcard_columns(with_rules(table, wild).schema, rolled.columns))
+    found = compatible_records(
+        rolled, wildcard_columns(with_rules(table, wild).schema, rolled.columns)
+    )
     assert dict(zip(zip(*labels, strict=True), found.tolist(), strict=True)) == expected
 
 
@@ -62,21 +69,30 @@ def test_wildcards_never_make_a_crowd_smaller(table):
 
 
 @pytest.mark.parametrize(
-    # A. Gerl's seven people, lecture on anonymisation, University of Passau, after the sdcMicro practice guide
+    # A. Gerl's seven people, lecture on anonymisation, University of Passau, after the sdcMicro
+    # practice guide
     ("hidden", "expected"),
-    [("none", [1, 3, 3, 3, 3, 3, 3]), ("education", [4, 3, 3, 3, 4, 4, 4]), ("gender", [4, 4, 4, 4, 3, 3, 3])],
+    [
+        ("none", [1, 3, 3, 3, 3, 3, 3]),
+        ("education", [4, 3, 3, 3, 4, 4, 4]),
+        ("gender", [4, 4, 4, 4, 3, 3, 3]),
+    ],
 )
 def test_local_suppression_of_the_literature(hidden, expected):
     table = examples.regions(suppressed=hidden)
     rows = count_rows(table)[1]
     assert gather(table, [KAnonymity(3)]).frequencies[rows].tolist() == expected
     category = table.with_missing(**dict.fromkeys(table.schema.quasi, "category"))
-    assert gather(category, [KAnonymity(3)]).frequencies[rows][0] == 1, "as a category the first one stays unique"
+    assert gather(category, [KAnonymity(3)]).frequencies[rows][0] == 1, (
+        "as a category the first one stays unique"
+    )
 
 
 def test_wildcards_and_persons_cannot_be_counted_together():
     frame = pl.DataFrame({"a": ["x", None], "p": ["1", "2"]})
-    schema = Schema({"a": Attribute((Role.QUASI,), missing="wildcard"), "p": Attribute((Role.UNIT,))})
+    schema = Schema(
+        {"a": Attribute((Role.QUASI,), missing="wildcard"), "p": Attribute((Role.UNIT,))}
+    )
     with pytest.raises(SchemaError, match=r"cannot be counted by person .'p'."):
         gather(Table(frame, schema), [KAnonymity(2)])
 

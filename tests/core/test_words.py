@@ -1,4 +1,6 @@
-"""Numbers, percentages, plurals and lists are spelled in one place: how, and that nobody else does."""
+"""Numbers, percentages, plurals and lists are spelled in one place: how, and that nobody else
+does.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,14 @@ def test_a_rate_that_is_not_there_is_unknown() -> None:
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(3, "3"), (1234567, "1,234,567"), (0.125, "0.125"), (123456.7, "123,457"), (None, "–"), (False, "no")],
+    [
+        (3, "3"),
+        (1234567, "1,234,567"),
+        (0.125, "0.125"),
+        (123456.7, "123,457"),
+        (None, "–"),
+        (False, "no"),
+    ],
 )
 def test_number(value: float | None, text: str) -> None:
     assert number(value) == text
@@ -83,11 +92,20 @@ def spelled_by_hand(source: str) -> Iterator[tuple[int, str]]:
                         yield node.lineno, "percentage"
                     if _chooses_a_form(part.value):
                         yield node.lineno, "plural"
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "join":
-            if isinstance(node.func.value, ast.Constant) and node.func.value.value in (" and ", " or "):
+        elif (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr == "join"
+        ):
+            if isinstance(node.func.value, ast.Constant) and node.func.value.value in (
+                " and ",
+                " or ",
+            ):
                 yield node.lineno, "list"
         elif (
-            isinstance(node, ast.Constant) and isinstance(node.value, str) and re.search(r"\{:[,.0-9]*%\}", node.value)
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and re.search(r"\{:[,.0-9]*%\}", node.value)
         ):
             yield node.lineno, "percentage"
 
@@ -96,9 +114,17 @@ def _chooses_a_form(value: ast.expr) -> bool:
     """``'s' * (n > 1)``, ``'s'[: n > 1]`` or ``'row' if n == 1 else 'rows'``."""
     if isinstance(value, ast.IfExp):
         ends = [end.value for end in (value.body, value.orelse) if isinstance(end, ast.Constant)]
-        of_one = isinstance(value.test, ast.Compare) and ast.unparse(value.test.comparators[0]) == "1"
+        of_one = (
+            isinstance(value.test, ast.Compare) and ast.unparse(value.test.comparators[0]) == "1"
+        )
         return "s" in ends or (len(ends) == 2 and of_one and all(map(str.isalpha, map(str, ends))))
-    first = value.left if isinstance(value, ast.BinOp) else value.value if isinstance(value, ast.Subscript) else None
+    first = (
+        value.left
+        if isinstance(value, ast.BinOp)
+        else value.value
+        if isinstance(value, ast.Subscript)
+        else None
+    )
     return isinstance(first, ast.Constant) and first.value == "s"
 
 

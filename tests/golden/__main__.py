@@ -1,4 +1,6 @@
-"""Compare golden releases, or write their digests anew: ``python -m tests.golden [--update] [--keep FOLDER] [words of names]``."""
+"""Compare golden releases, or write their digests anew:
+``python -m tests.golden [--update] [--keep FOLDER] [words of names]``.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +18,18 @@ def main() -> int:
     """Run cases and tell, file by file, what is not as stored: exit code 1 where something is."""
     parser = argparse.ArgumentParser(prog="make golden ARGS=…", description=main.__doc__)
     parser.add_argument("names", nargs="*", help="only cases whose names hold one of these words")
-    parser.add_argument("--update", action="store_true", help="store what is found, and print what changed")
     parser.add_argument(
-        "--keep", type=Path, help="a folder for the comparable text of every file, to compare with diff -r"
+        "--update", action="store_true", help="store what is found, and print what changed"
+    )
+    parser.add_argument(
+        "--keep",
+        type=Path,
+        help="a folder for the comparable text of every file, to compare with diff -r",
     )
     options = parser.parse_args()
-    chosen = [name for name in CASES if not options.names or any(word in name for word in options.names)]
+    chosen = [
+        name for name in CASES if not options.names or any(word in name for word in options.names)
+    ]
     stored = read_digests()
     different = 0
     for name in chosen:
@@ -46,7 +54,9 @@ def main() -> int:
 
 
 def _compare(name: str, stored: dict[str, dict[str, str]], keep: Path | None) -> int:
-    """Run one case, put its digests among those stored, and print which were others; their number."""
+    """Run one case, put its digests among those stored, and print which were others; their
+    number.
+    """
     with tempfile.TemporaryDirectory() as folder:
         results = run_case(CASES[name], Path(folder))
     if keep is not None:

@@ -67,7 +67,9 @@ LEFT_OF_ZERO = 1e-12
 
 
 def rounded(number: float) -> float:
-    """A number of nine significant digits; zero has no sign, and what rounding left of zero is zero."""
+    """A number of nine significant digits; zero has no sign, and what rounding left of zero is
+    zero.
+    """
     if abs(number) < LEFT_OF_ZERO:
         return 0.0
     if not math.isfinite(number) or number == 0:
@@ -113,7 +115,10 @@ def plain_document(value: Any, *, masked: set[str]) -> Any:
 def json_text(text: str, *, text_input: bool) -> str:
     """A JSON document as text, one value a line."""
     masked = MASKED if text_input else MASKED | INPUT
-    return json.dumps(plain_document(json.loads(text), masked=masked), indent=1, ensure_ascii=False) + "\n"
+    return (
+        json.dumps(plain_document(json.loads(text), masked=masked), indent=1, ensure_ascii=False)
+        + "\n"
+    )
 
 
 def page_text(text: str) -> str:
@@ -173,7 +178,9 @@ def database_text(path: Path) -> str:
 
 
 def journal_text(content: str) -> str:
-    """The entries of a journal; what is compressed in them as it is, and hashes of lines, which follow from that, left out."""
+    """The entries of a journal; what is compressed in them as it is, and hashes of lines, which
+    follow from that, left out.
+    """
 
     def plain(field: re.Match[str]) -> str:
         return f'"{field[1]}":"{zlib.decompress(base64.b64decode(field[2])).hex()}"'
@@ -192,7 +199,9 @@ def text_of(path: Path, *, text_input: bool) -> str:
         return frame_text(read_frame(path))
     raw = path.read_bytes()
     if path.suffix in DATABASES:
-        return database_text(path) if raw.startswith(b"SQLite") else journal_text(raw.decode("utf-8"))
+        return (
+            database_text(path) if raw.startswith(b"SQLite") else journal_text(raw.decode("utf-8"))
+        )
     if raw.startswith(COMPRESSED):
         return zlib.decompress(raw).hex()
     content = raw.decode("utf-8")

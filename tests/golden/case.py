@@ -1,4 +1,6 @@
-"""A golden case: inputs, commands, and everything that they wrote and printed, as comparable text."""
+"""A golden case: inputs, commands, and everything that they wrote and printed, as comparable
+text.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,11 @@ MOMENT = datetime.datetime(2026, 11, 2, 12, 0, 0, tzinfo=datetime.UTC)
 SALT = b"golden salt"
 SEED = "c0ffee11d15ea5ec0ffee11d15ea5e77"
 """Long enough not to be a rehearsal."""
-VARIABLES = {"COLUMNS": "100", "OFFICE_KEY": "a key that is the same in every run 0123456789", "TZ": "UTC"}
+VARIABLES = {
+    "COLUMNS": "100",
+    "OFFICE_KEY": "a key that is the same in every run 0123456789",
+    "TZ": "UTC",
+}
 HERE = "@/"
 """The folder of a case in the words of a command, for engines whose processes work elsewhere."""
 STATE = ".state"
@@ -30,9 +36,11 @@ STATE = ".state"
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """``prepare`` writes the inputs into a folder; ``commands`` run there, one after the other, by the words of the command line.
+    """``prepare`` writes the inputs into a folder; ``commands`` run there, one after the other, by
+    the words of the command line.
 
-    ``act`` is for what only Python can ask for; what it returns is compared like a file of that name.
+    ``act`` is for what only Python can ask for; what it returns is compared like a file of that
+    name.
     """
 
     prepare: Callable[[Path], None]
@@ -42,7 +50,9 @@ class Case:
 
 
 def run_case(case: Case, folder: Path) -> dict[str, str]:
-    """Run a case in an empty folder: the comparable text of every file that it wrote, and of what commands printed."""
+    """Run a case in an empty folder: the comparable text of every file that it wrote, and of what
+    commands printed.
+    """
     session: contextlib.AbstractContextManager[object] = contextlib.nullcontext()
     if case.service:
         session = local_session("local[2]", partitions=2)  # begun in a folder that stays
@@ -59,16 +69,24 @@ def run_case(case: Case, folder: Path) -> dict[str, str]:
     for path in sorted(_files(folder) - inputs):
         results[path.relative_to(folder).as_posix()] = text_of(path, text_input=text_input)
     return {
-        name: text.replace(f"{folder.resolve()}/", HERE).replace(f"{folder}/", HERE) for name, text in results.items()
+        name: text.replace(f"{folder.resolve()}/", HERE).replace(f"{folder}/", HERE)
+        for name, text in results.items()
     }
 
 
 def run_command(words: tuple[str, ...], *, text_input: bool) -> str:
-    """Run the command line in this process: its exit code and what it printed as its result (what it tells besides is talk)."""
-    printed, talk = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
+    """Run the command line in this process: its exit code and what it printed as its result (what
+    it tells besides is talk).
+    """
+    printed, talk = (
+        io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2)
+    )
     program = sys.modules["__main__"]
     before = sys.argv, program.__package__
-    sys.argv, program.__package__ = ["sfumato", *words], None  # it is called so, whatever program this is
+    sys.argv, program.__package__ = (
+        ["sfumato", *words],
+        None,
+    )  # it is called so, whatever program this is
     try:
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(talk):
             main()

@@ -1,4 +1,6 @@
-"""What users can name, as it is today: to be held against ``names.json``, so that changing a name is a decision."""
+"""What users can name, as it is today: to be held against ``names.json``, so that changing a name
+is a decision.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,9 @@ def public_names() -> dict[str, Any]:
 def exit_codes() -> dict[str, int]:
     """Exit codes by the error, or by what else ends a command."""
     kinds = [value for _, value in inspect.getmembers(errors, inspect.isclass)]
-    codes = {kind.__name__: kind.exit_code for kind in kinds if issubclass(kind, errors.SfumatoError)}
+    codes = {
+        kind.__name__: kind.exit_code for kind in kinds if issubclass(kind, errors.SfumatoError)
+    }
     ends = {"interrupted": cli.INTERRUPTED, "bug": cli.INTERNAL, "reader left": cli.READER_LEFT}
     verified = {f"verify: {result}": code for result, code in EXIT_CODES.items()}
     return {**codes, **ends, **verified}
@@ -87,7 +91,10 @@ def methods(shape: Shape) -> dict[str, dict[str, list[str]]]:
 
 def _members(family: str, shape: Shape) -> dict[str, list[str]]:
     members = registry.family(family, shape)
-    return {name: [field["name"] for field in registry.describe(members[name])["fields"]] for name in sorted(members)}
+    return {
+        name: [field["name"] for field in registry.describe(members[name])["fields"]]
+        for name in sorted(members)
+    }
 
 
 def stored_names() -> dict[str, Any]:
@@ -120,5 +127,8 @@ def write_names(names: dict[str, Any]) -> None:
 def _text(value: Any, indent: int = 0) -> str:
     if not isinstance(value, dict) or not value:
         return json.dumps(value, ensure_ascii=False)
-    lines = [f"{' ' * (indent + 1)}{json.dumps(key)}: {_text(part, indent + 1)}" for key, part in value.items()]
+    lines = [
+        f"{' ' * (indent + 1)}{json.dumps(key)}: {_text(part, indent + 1)}"
+        for key, part in value.items()
+    ]
     return "{\n" + ",\n".join(lines) + f"\n{' ' * indent}}}"

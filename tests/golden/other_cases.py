@@ -1,4 +1,6 @@
-"""Golden cases of what is no release of rows: tables of results, outputs of researchers, answers of several parties; and policies."""
+"""Golden cases of what is no release of rows: tables of results, outputs of researchers, answers of
+several parties; and policies.
+"""
 
 from __future__ import annotations
 
@@ -24,21 +26,43 @@ def _write_visits(folder: Path) -> None:
 
 def results_case(what: str, *options: str) -> Case:
     """Counts or sums by columns, protected, written and verified."""
-    made = ("table", "visits.csv", what, "--protect", "-o", "out", "--seed", SEED, "--json", *options)
+    made = (
+        "table",
+        "visits.csv",
+        what,
+        "--protect",
+        "-o",
+        "out",
+        "--seed",
+        SEED,
+        "--json",
+        *options,
+    )
     verify = ("verify", "out/share", "--owner", "out/owner", "--json")
     return Case(_write_visits, (made, verify))
 
 
 RESULTS = {
     "counts": results_case("ward x sex: count", "--threshold", "5"),
-    "counts, heuristically": results_case("ward x marital_status: count", "--threshold", "4", "--method", "heuristic"),
-    "counts, rounded": results_case("ward x sex: count", "--threshold", "5", "--method", "rounding", "--base", "5"),
-    "counts, perturbed": results_case("ward x sex: count", "--threshold", "5", "--method", "perturb", "--base", "11"),
-    "sums": results_case("ward x sex: sum(cost)", "--threshold", "5", "--dominance", "2,85", "--p-percent", "10"),
+    "counts, heuristically": results_case(
+        "ward x marital_status: count", "--threshold", "4", "--method", "heuristic"
+    ),
+    "counts, rounded": results_case(
+        "ward x sex: count", "--threshold", "5", "--method", "rounding", "--base", "5"
+    ),
+    "counts, perturbed": results_case(
+        "ward x sex: count", "--threshold", "5", "--method", "perturb", "--base", "11"
+    ),
+    "sums": results_case(
+        "ward x sex: sum(cost)", "--threshold", "5", "--dominance", "2,85", "--p-percent", "10"
+    ),
     "sums, adjusted": results_case("ward: sum(cost)", "--threshold", "5", "--method", "cta"),
     "two tables that join": results_case("ward x sex; marital_status: count", "--threshold", "5"),
-    "nothing to publish": Case(_write_visits, (("table", "visits.csv", "ward: count", "--protect", "--threshold", "1000", "--json"),)),
-}  # fmt: skip
+    "nothing to publish": Case(
+        _write_visits,
+        (("table", "visits.csv", "ward: count", "--protect", "--threshold", "1000", "--json"),),
+    ),
+}
 
 
 def _write_nothing(folder: Path) -> None:
@@ -64,7 +88,9 @@ def _checked(folder: Path) -> dict[str, str]:
     table = people.group_by("sex").agg(pl.len().alias("n"), pl.col("cost").mean()).sort("sex")
     verdicts = {
         "a table with its records": sf.check_output(table, people, by=["sex"]),
-        "a table of few": sf.check_output(people.group_by("occupation").len().sort("occupation"), people),
+        "a table of few": sf.check_output(
+            people.group_by("occupation").len().sort("occupation"), people
+        ),
         "a table without records": sf.check_output(table),
         "a histogram": sf.check_output(people["age"].to_numpy(), people, column="age"),
     }
@@ -107,24 +133,46 @@ MEAN = {"mean": {"column": "age", "bounds": ["0", "120"]}}
 def _answered(
     folder: Path, *, parts: tuple[dict[str, Any], ...], question: dict[str, Any], protocol: str
 ) -> dict[str, str]:
-    """What several parties find out together: their answer and what it cost, without the digest of what was said."""
+    """What several parties find out together: their answer and what it cost, without the digest of
+    what was said.
+    """
     tables = [sf.read(pl.DataFrame(part)) for part in parts]
     answer = sf.together(tables, question, protocol=protocol)
-    told = {"value": dict(answer.value), "protocol": answer.protocol, "messages": answer.cost.messages, "estimated": dataclasses.asdict(answer.estimated)}  # fmt: skip
+    told = {
+        "value": dict(answer.value),
+        "protocol": answer.protocol,
+        "messages": answer.cost.messages,
+        "estimated": dataclasses.asdict(answer.estimated),
+    }
     return {"answer": _plain(told)}
 
 
-def parties_case(parts: tuple[dict[str, Any], ...], question: dict[str, Any], protocol: str) -> Case:
+def parties_case(
+    parts: tuple[dict[str, Any], ...], question: dict[str, Any], protocol: str
+) -> Case:
     """Parties in one process."""
-    return Case(_write_nothing, act=functools.partial(_answered, parts=parts, question=question, protocol=protocol))
+    return Case(
+        _write_nothing,
+        act=functools.partial(_answered, parts=parts, question=question, protocol=protocol),
+    )
 
 
-NEW_EVERY_TIME = ("version", "study", "certificate_sha256", "signing_key", "session", "transcript", "public_digest")
+NEW_EVERY_TIME = (
+    "version",
+    "study",
+    "certificate_sha256",
+    "signing_key",
+    "session",
+    "transcript",
+    "public_digest",
+)
 """What keys, nonces and the version of sfumato decide in a result of parties."""
 
 
 def _studied(folder: Path) -> dict[str, str]:
-    """A study from signatures to the result file of every party, without what its keys and nonces decide."""
+    """A study from signatures to the result file of every party, without what its keys and nonces
+    decide.
+    """
     results = {}
     # Imported here, since the other cases do without parties.
     from tests.parties.studies import a_study
@@ -139,7 +187,9 @@ def _studied(folder: Path) -> dict[str, str]:
         signers = sorted(certificate.pop("signatures"))
         party = document.pop("seal")["party"]
         measured = certificate["cost"].pop("measured")
-        results[f"result of {party}"] = _plain({**document, "signers": signers, "messages": measured["messages"]})
+        results[f"result of {party}"] = _plain(
+            {**document, "signers": signers, "messages": measured["messages"]}
+        )
     shutil.rmtree(folder)
     folder.mkdir()
     return results
@@ -150,7 +200,9 @@ PARTIES = {
     "a mean, by Shamir": parties_case(HOSPITALS, MEAN, "shamir"),
     "a mean, added up": parties_case(HOSPITALS, MEAN, "additive"),
     "a study with signatures": Case(_write_nothing, act=_studied),
-    "a joint release": parties_case(OFFICES, {"release": {"attributes": JOINT, "k": 2, "budget": "0.1"}}, "shamir"),
+    "a joint release": parties_case(
+        OFFICES, {"release": {"attributes": JOINT, "k": 2, "budget": "0.1"}}, "shamir"
+    ),
 }
 AGE_ROWS = [["25", "20-30", "<50"], ["26", "20-30", "<50"], ["43", "40-50", "<50"]]
 ZIP_ROWS = [[f"5371{digit}", "537**", "*"] for digit in range(4)]
@@ -162,16 +214,28 @@ STUDY = {
             "name": "research",
             "data": [
                 {"name": "Name", "group": "EI", "categories": ["identity"]},
-                {"name": "Age", "group": "QID", "categories": ["demographic"], "anonymization": {"minimum": 1, "maximum": 2, "hierarchy": AGE_ROWS}},
-                {"name": "Zipcode", "group": "QID", "categories": ["location"], "anonymization": {"minimum": 0, "maximum": 2, "hierarchy": ZIP_ROWS}},
+                {
+                    "name": "Age",
+                    "group": "QID",
+                    "categories": ["demographic"],
+                    "anonymization": {"minimum": 1, "maximum": 2, "hierarchy": AGE_ROWS},
+                },
+                {
+                    "name": "Zipcode",
+                    "group": "QID",
+                    "categories": ["location"],
+                    "anonymization": {"minimum": 0, "maximum": 2, "hierarchy": ZIP_ROWS},
+                },
                 {"name": "Disease", "group": "SD", "categories": ["health"]},
             ],
             "recipients": [{"name": "university"}],
             "retention": {"kind": "fixed_date", "date": "2090-12-31"},
-            "models": [{"name": "k-Anonymity", "data": ["Age", "Zipcode"], "parameters": [["k", "3"]]}],
+            "models": [
+                {"name": "k-Anonymity", "data": ["Age", "Zipcode"], "parameters": [["k", "3"]]}
+            ],
         }
     ],
-}  # fmt: skip
+}
 USE = ("-p", "study.json", "--purpose", "research", "--recipient", "university")
 
 
@@ -179,9 +243,12 @@ def _write_policy(folder: Path) -> None:
     (folder / "study.json").write_text(json.dumps(STUDY), encoding="utf-8")
     illnesses = ("Flu", "Hepatitis", "Bronchitis")
     rows = [
-        (f"Person No {at}", AGE_ROWS[at % 3][0], ZIP_ROWS[at * at % 4][0], illnesses[at * 7 % 3]) for at in range(24)
+        (f"Person No {at}", AGE_ROWS[at % 3][0], ZIP_ROWS[at * at % 4][0], illnesses[at * 7 % 3])
+        for at in range(24)
     ]
-    pl.DataFrame(rows, schema=["Name", "Age", "Zipcode", "Disease"], orient="row").write_csv(folder / "people.csv")
+    pl.DataFrame(rows, schema=["Name", "Age", "Zipcode", "Disease"], orient="row").write_csv(
+        folder / "people.csv"
+    )
 
 
 POLICIES = {
@@ -198,7 +265,19 @@ POLICIES = {
     "a preset": Case(
         _write_policy,
         (
-            ("policy", "run", "people.csv", *USE, "-p", "preset:sdc_practice_3", "-o", "out", "--seed", SEED, "--json"),
+            (
+                "policy",
+                "run",
+                "people.csv",
+                *USE,
+                "-p",
+                "preset:sdc_practice_3",
+                "-o",
+                "out",
+                "--seed",
+                SEED,
+                "--json",
+            ),
             ("policy", "comply", "out/share", *USE, "-p", "preset:sdc_practice_3", "--json"),
         ),
     ),
@@ -218,12 +297,38 @@ REGISTER = {
         _write_register,
         (
             ("register", "start", "releases.db", "--key", "releases.key"),
-            ("run", "table.csv", "-r", "recipe.yaml", "-o", "first", "--seed", SEED, "--json", "--to", "the press", *REGISTERED),
-            ("run", "table.csv", "-r", "recipe.yaml", "-o", "second", "--seed", "1" + SEED[1:], "--json", "--to", "an office", *REGISTERED),
+            (
+                "run",
+                "table.csv",
+                "-r",
+                "recipe.yaml",
+                "-o",
+                "first",
+                "--seed",
+                SEED,
+                "--json",
+                "--to",
+                "the press",
+                *REGISTERED,
+            ),
+            (
+                "run",
+                "table.csv",
+                "-r",
+                "recipe.yaml",
+                "-o",
+                "second",
+                "--seed",
+                "1" + SEED[1:],
+                "--json",
+                "--to",
+                "an office",
+                *REGISTERED,
+            ),
             ("register", "list", "releases.db", "--key", "releases.key", "--json"),
         ),
     )
-}  # fmt: skip
+}
 
 
 def _write_homes(folder: Path) -> None:
@@ -232,9 +337,31 @@ def _write_homes(folder: Path) -> None:
 
 
 LOOKS = {
-    "profiles of two tables": Case(_write_homes, (("profile", "homes.csv", "--json"), ("profile", "visits.csv", "--json"))),
-    "integral results": Case(_write_homes, (("outputs", "stable", "homes.csv", "--mean", "age", "-k", "3", "--size", "4", "--samples", "200", "--seed", "7", "--json"),)),
-}  # fmt: skip
+    "profiles of two tables": Case(
+        _write_homes, (("profile", "homes.csv", "--json"), ("profile", "visits.csv", "--json"))
+    ),
+    "integral results": Case(
+        _write_homes,
+        (
+            (
+                "outputs",
+                "stable",
+                "homes.csv",
+                "--mean",
+                "age",
+                "-k",
+                "3",
+                "--size",
+                "4",
+                "--samples",
+                "200",
+                "--seed",
+                "7",
+                "--json",
+            ),
+        ),
+    ),
+}
 OTHER_CASES = {
     f"{kind}: {name}": case
     for kind, cases in {

@@ -11,8 +11,27 @@ import polars as pl
 
 from sfumato import examples
 
-PATIENTS = ("patient_name", "age", "sex", "zip", "admission_date", "diagnosis", "cost", "length_of_stay")
-HOMES = ("household", "region", "household_size", "age", "sex", "education", "income", "health", "weight")
+PATIENTS = (
+    "patient_name",
+    "age",
+    "sex",
+    "zip",
+    "admission_date",
+    "diagnosis",
+    "cost",
+    "length_of_stay",
+)
+HOMES = (
+    "household",
+    "region",
+    "household_size",
+    "age",
+    "sex",
+    "education",
+    "income",
+    "health",
+    "weight",
+)
 CONSENTS = ("all uses", "research", "care")
 
 
@@ -57,7 +76,14 @@ def numbers() -> pl.DataFrame:
     return visits().select("age", "length_of_stay", pl.col("cost").fill_null(0))
 
 
-TABLES = {"numbers": numbers, "patients": patients, "asked": asked, "brief": brief, "homes": homes, "visits": visits}
+TABLES = {
+    "numbers": numbers,
+    "patients": patients,
+    "asked": asked,
+    "brief": brief,
+    "homes": homes,
+    "visits": visits,
+}
 
 
 def write_table(frame: pl.DataFrame, file: Path) -> None:
@@ -86,17 +112,34 @@ def _write_statistics(frame: pl.DataFrame, file: Path) -> None:
     getattr(pyreadstat, writer)(plain.to_pandas(), str(file))
 
 
-TEN = ("a1 b1 b2", "a2 b1", "a2 b1 b2", "a1 a2 b2", "a1 a2 a3 c2", "a1 c1", "a2 c1 c2", "b1 c1", "a3 c2", "a3 b1 c1")
+TEN = (
+    "a1 b1 b2",
+    "a2 b1",
+    "a2 b1 b2",
+    "a1 a2 b2",
+    "a1 a2 a3 c2",
+    "a1 c1",
+    "a2 c1 c2",
+    "b1 c1",
+    "a3 c2",
+    "a3 b1 c1",
+)
 
 
 def write_baskets(folder: Path) -> None:
     """Ten people who have some of seven items."""
-    rows = [(f"Person No {at}", at, item) for at, own in enumerate(TEN, start=1) for item in own.split()]
-    pl.DataFrame(rows, schema=["name", "person", "item"], orient="row").write_csv(folder / "baskets.csv")
+    rows = [
+        (f"Person No {at}", at, item) for at, own in enumerate(TEN, start=1) for item in own.split()
+    ]
+    pl.DataFrame(rows, schema=["name", "person", "item"], orient="row").write_csv(
+        folder / "baskets.csv"
+    )
 
 
 def write_purchases(folder: Path) -> None:
-    """Sixty people who bought some of twelve products, some liked by all and most by few; with age and region."""
+    """Sixty people who bought some of twelve products, some liked by all and most by few; with age
+    and region.
+    """
     draw = random.Random(7).random
     rows = []
     for customer in range(1, 61):
@@ -104,11 +147,15 @@ def write_purchases(folder: Path) -> None:
         region = ("north", "east", "south", "west")[int(4 * draw())]
         bought = [product for product in range(12) if draw() < 1.2 / (product + 1.5)] or [0]
         rows += [(customer, f"p{product:02d}", age, region) for product in bought]
-    pl.DataFrame(rows, schema=["customer", "product", "age", "region"], orient="row").write_csv(folder / "baskets.csv")
+    pl.DataFrame(rows, schema=["customer", "product", "age", "region"], orient="row").write_csv(
+        folder / "baskets.csv"
+    )
 
 
 def write_paths(folder: Path) -> None:
-    """Forty people on their ways through a city: for two days four points a day, at home, at work or elsewhere."""
+    """Forty people on their ways through a city: for two days four points a day, at home, at work
+    or elsewhere.
+    """
     draw = random.Random(11).random
     rows = []
     for person in range(1, 41):
@@ -119,7 +166,9 @@ def write_paths(folder: Path) -> None:
                 x, y = place if draw() < 0.8 else (int(4 * draw()), int(4 * draw()))
                 time = f"2024-01-{day:02d} {hour:02d}:{int(4 * draw()) * 15:02d}:00"
                 rows.append((person, time, 500.0 * x, 500.0 * y, income))
-    pl.DataFrame(rows, schema=["person", "time", "x", "y", "income"], orient="row").write_csv(folder / "paths.csv")
+    pl.DataFrame(rows, schema=["person", "time", "x", "y", "income"], orient="row").write_csv(
+        folder / "paths.csv"
+    )
 
 
 def write_graph(folder: Path) -> None:
@@ -130,13 +179,23 @@ def write_graph(folder: Path) -> None:
         one, other = sorted((int(32 * draw() * draw()), int(32 * draw())))
         if one != other:
             edges.add((one, other))
-    pl.DataFrame(sorted(edges), schema=["person", "friend"], orient="row").write_csv(folder / "friends.csv")
-    about = [(at, f"Member No {at}", "fm"[at % 2], "yes" if at % 5 == 0 else "no") for at in range(32)]
-    pl.DataFrame(about, schema=["id", "name", "sex", "ill"], orient="row").write_csv(folder / "people.csv")
+    pl.DataFrame(sorted(edges), schema=["person", "friend"], orient="row").write_csv(
+        folder / "friends.csv"
+    )
+    about = [
+        (at, f"Member No {at}", "fm"[at % 2], "yes" if at % 5 == 0 else "no") for at in range(32)
+    ]
+    pl.DataFrame(about, schema=["id", "name", "sex", "ill"], orient="row").write_csv(
+        folder / "people.csv"
+    )
 
 
 def write_clinic(folder: Path) -> None:
     """A clinic of sixty patients in three tables."""
     tables = examples.clinic_tables(60)
-    for name, file in {"people": "people.csv", "visits": "visits.csv", "prescriptions": "rx.csv"}.items():
+    for name, file in {
+        "people": "people.csv",
+        "visits": "visits.csv",
+        "prescriptions": "rx.csv",
+    }.items():
         tables[name].write_csv(folder / file)

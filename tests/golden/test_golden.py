@@ -1,6 +1,8 @@
-"""Golden releases: the same recipes give the same files, so that moving code changes nothing that anybody receives.
+"""Golden releases: the same recipes give the same files, so that moving code changes nothing that
+anybody receives.
 
-``make golden ARGS=--update`` stores new digests where a change is meant, and prints which files changed.
+``make golden ARGS=--update`` stores new digests where a change is meant, and prints which files
+changed.
 """
 
 from __future__ import annotations
@@ -18,13 +20,19 @@ from tests.golden.tables import patients, write_table
 STORED = read_digests()
 SERVICE = [
     pytest.mark.service,
-    # pyspark 4 speaks to pandas 3 in words that pandas is about to forget, and leaves sockets to the collector
-    pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::ResourceWarning", "ignore::DeprecationWarning"),
+    # pyspark 4 speaks to pandas 3 in words that pandas is about to forget, and leaves sockets to
+    # the collector
+    pytest.mark.filterwarnings(
+        "ignore::FutureWarning", "ignore::ResourceWarning", "ignore::DeprecationWarning"
+    ),
 ]
 
 
 def _parameters():
-    return [pytest.param(name, id=name, marks=SERVICE if case.service else []) for name, case in CASES.items()]
+    return [
+        pytest.param(name, id=name, marks=SERVICE if case.service else [])
+        for name, case in CASES.items()
+    ]
 
 
 @pytest.mark.parametrize("name", _parameters())
@@ -34,7 +42,9 @@ def test_the_files_are_as_stored(name, tmp_path):
     found = digests_of(run_case(CASES[name], tmp_path))
     stored = STORED[name]
     different = [file for file in {**stored, **found} if stored.get(file) != found.get(file)]
-    assert not different, "make golden ARGS='--keep FOLDER' writes comparable text, before and after a change"
+    assert not different, (
+        "make golden ARGS='--keep FOLDER' writes comparable text, before and after a change"
+    )
 
 
 def test_there_are_enough_cases_of_every_kind():
@@ -53,7 +63,9 @@ def test_one_changed_cell_is_noticed(form, tmp_path):
     for number, table in enumerate((frame, frame, changed, frame.reverse())):
         file = tmp_path / f"{number}.{form}"
         write_table(table, file)
-        texts.append(plain_text(file.read_text()) if form == "csv" else frame_text(read_frame(file)))
+        texts.append(
+            plain_text(file.read_text()) if form == "csv" else frame_text(read_frame(file))
+        )
     assert texts[0] == texts[1]
     assert texts[0] != texts[2]
     assert texts[0] != texts[3], "the order of rows is behaviour"
@@ -83,7 +95,9 @@ def test_numbers_are_rounded_and_nothing_else():
 
 
 def test_what_is_committed_to_is_compared_where_the_input_is_text():
-    document = json.dumps({"input_sha256": "a" * 64, "input_commitment": {"value": "b" * 64}, "salt": "c" * 64})
+    document = json.dumps(
+        {"input_sha256": "a" * 64, "input_commitment": {"value": "b" * 64}, "salt": "c" * 64}
+    )
     assert "b" * 64 in json_text(document, text_input=True)
     assert "b" * 64 not in json_text(document, text_input=False)
     assert "c" * 64 in json_text(document, text_input=False)

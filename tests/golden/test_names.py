@@ -1,4 +1,5 @@
-"""Names that users rely on are pinned: exit codes, Python, commands, and everything a recipe can name.
+"""Names that users rely on are pinned: exit codes, Python, commands, and everything a recipe can
+name.
 
 ``make golden ARGS=--update`` stores new names and prints which changed: then it is a decision.
 """

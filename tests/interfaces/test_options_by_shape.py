@@ -1,4 +1,6 @@
-"""Options that only some data know: refused by name for all others, in Python and on the command line."""
+"""Options that only some data know: refused by name for all others, in Python and on the command
+line.
+"""
 
 from __future__ import annotations
 
@@ -52,19 +54,25 @@ def test_every_shape_is_data(shape: str) -> None:
 def test_run_refuses_what_is_about_tables(shape: str, option: str) -> None:
     data = DATA[shape]()
     value = sf.examples.ancona() if option == "population" else AnyRegister()
-    with pytest.raises(ParameterError, match=f"^{option} is not known for data of shape {shape}; leave it out"):
+    with pytest.raises(
+        ParameterError, match=f"^{option} is not known for data of shape {shape}; leave it out"
+    ):
         sf.run(data, recipe_of(data), **{option: value})
 
 
 @pytest.mark.parametrize("option", ["people", "seconds"])
 def test_run_refuses_what_is_not_about_tables(option: str) -> None:
     data = sf.examples.ancona()
-    with pytest.raises(ParameterError, match=f"^{option} is not known for data of shape table; leave it out"):
+    with pytest.raises(
+        ParameterError, match=f"^{option} is not known for data of shape table; leave it out"
+    ):
         sf.run(data, recipe_of(data), **{option: 3.0})
 
 
 @pytest.mark.parametrize("shape", PEOPLE)
-@pytest.mark.parametrize(("option", "value"), [("population", sf.examples.ancona), ("threshold", lambda: 0.1)])
+@pytest.mark.parametrize(
+    ("option", "value"), [("population", sf.examples.ancona), ("threshold", lambda: 0.1)]
+)
 def test_assess_refuses_what_is_about_tables(shape: str, option: str, value: Any) -> None:
     with pytest.raises(ParameterError, match=f"^{option} is not known for data of shape {shape}"):
         sf.assess(DATA[shape](), **{option: value()})
@@ -79,7 +87,9 @@ def test_assess_of_a_table_knows_no_seconds() -> None:
 @pytest.mark.parametrize("option", ["population", "aux", "intruder", "sample"])
 def test_attack_refuses_what_is_about_tables(shape: str, option: str) -> None:
     data = DATA[shape]()
-    with pytest.raises(ParameterError, match=f"{option} is known for attacks on tables only; leave it out"):
+    with pytest.raises(
+        ParameterError, match=f"{option} is known for attacks on tables only; leave it out"
+    ):
         sf.attack(data, data, **{option: 5})
 
 
@@ -96,7 +106,9 @@ def test_roles_and_one_table_are_refused(shape: str) -> None:
     data = DATA[shape]()
     with pytest.raises(ParameterError, match="roles are said when the data are read"):
         sf.assess(data, roles={"quasi": ["age"]})
-    with pytest.raises(ParameterError, match=f"is data of shape {shape}; this takes one table only"):
+    with pytest.raises(
+        ParameterError, match=f"is data of shape {shape}; this takes one table only"
+    ):
         sf.read(data)
 
 
@@ -107,7 +119,9 @@ def recipes(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def refusal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *words: object) -> str:
+def refusal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *words: object
+) -> str:
     """What a command that is used wrongly says."""
     monkeypatch.setattr(sys, "argv", ["sfumato", *map(str, words)])
     with pytest.raises(SystemExit) as stop:
@@ -125,7 +139,9 @@ VALUES = {"record": "1", "threshold": "0.1"}
 
 
 @pytest.mark.parametrize("shape", PEOPLE)
-@pytest.mark.parametrize(("command", "option"), [(c, option) for c, options in OF_TABLES.items() for option in options])
+@pytest.mark.parametrize(
+    ("command", "option"), [(c, option) for c, options in OF_TABLES.items() for option in options]
+)
 def test_commands_refuse_what_is_about_tables(
     recipes: Path,
     capsys: pytest.CaptureFixture[str],
@@ -136,14 +152,27 @@ def test_commands_refuse_what_is_about_tables(
 ) -> None:
     """Refused before anything is read: there is no such file."""
     output = ["-o", recipes / "out"] if command == "run" else []
-    words = [recipes / "nothing.csv", "-r", recipes / f"{shape}.yaml", *output, f"--{option}", VALUES.get(option, "x")]
+    words = [
+        recipes / "nothing.csv",
+        "-r",
+        recipes / f"{shape}.yaml",
+        *output,
+        f"--{option}",
+        VALUES.get(option, "x"),
+    ]
     said = refusal(capsys, monkeypatch, command, *words)
     assert f"--{option} is not known for data of shape {shape}; leave it out" in said
 
 
-@pytest.mark.parametrize(("command", "option"), [("run", "people"), ("check", "people"), ("assess", "seconds")])
+@pytest.mark.parametrize(
+    ("command", "option"), [("run", "people"), ("check", "people"), ("assess", "seconds")]
+)
 def test_commands_refuse_what_is_not_about_tables(
-    recipes: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: str, option: str
+    recipes: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    command: str,
+    option: str,
 ) -> None:
     output = ["-o", recipes / "out"] if command == "run" else []
     words = [recipes / "nothing.csv", "-r", recipes / "table.yaml", *output, f"--{option}", "3"]
@@ -152,11 +181,19 @@ def test_commands_refuse_what_is_not_about_tables(
 
 
 @pytest.mark.parametrize(
-    "section", ["meet: [{k_anonymity: {k: 2, table: vsits}}]", "steps: [{cap_rows: {table: vsits, at_most: 3}}]"]
+    "section",
+    [
+        "meet: [{k_anonymity: {k: 2, table: vsits}}]",
+        "steps: [{cap_rows: {table: vsits, at_most: 3}}]",
+    ],
 )
-def test_a_table_that_is_not_there_is_refused_when_the_recipe_is_read(section: str, tmp_path: Path) -> None:
+def test_a_table_that_is_not_there_is_refused_when_the_recipe_is_read(
+    section: str, tmp_path: Path
+) -> None:
     visits = "visits: {belongs_to: {people: id}, columns: {ward: quasi}}"
     text = f"tables: {{people: {{key: id, columns: {{age: quasi}}}}, {visits}}}\n{section}\n"
     (tmp_path / "recipe.yaml").write_text(text, encoding="utf-8")
-    with pytest.raises(sf.errors.RecipeError, match=r"names a table 'vsits'. Did you mean 'visits'"):
+    with pytest.raises(
+        sf.errors.RecipeError, match=r"names a table 'vsits'. Did you mean 'visits'"
+    ):
         sf.run(None, tmp_path / "recipe.yaml")

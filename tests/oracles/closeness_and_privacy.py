@@ -1,4 +1,6 @@
-"""Naive definitions of multiplicative closeness, earth mover's distances and privacy losses, straight from the formulas."""
+"""Naive definitions of multiplicative closeness, earth mover's distances and privacy losses,
+straight from the formulas.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ def farthest_class(counts):
 
 
 def earth_movers(places, members):
-    """Area between two distribution functions over the length of the line; ``members`` are positions in ``places``."""
+    """Area between two distribution functions over the length of the line; ``members`` are
+    positions in ``places``.
+    """
     line = sorted(places)
     if line[0] == line[-1]:
         return 0.0
@@ -46,7 +50,9 @@ def earth_movers(places, members):
     def share(values, x):
         return sum(v <= x for v in values) / len(values)
 
-    area = sum(abs(share(inside, a) - share(places, a)) * (b - a) for a, b in itertools.pairwise(line))
+    area = sum(
+        abs(share(inside, a) - share(places, a)) * (b - a) for a, b in itertools.pairwise(line)
+    )
     return area / (line[-1] - line[0])
 
 
@@ -55,7 +61,11 @@ def delta_of(k, beta, epsilon, most=400):
     gamma = (math.exp(epsilon) - 1 + beta) / math.exp(epsilon)
 
     def tail(n):
-        return sum(math.comb(n, j) * beta**j * (1 - beta) ** (n - j) for j in range(n + 1) if j > gamma * n + 1e-12)
+        return sum(
+            math.comb(n, j) * beta**j * (1 - beta) ** (n - j)
+            for j in range(n + 1)
+            if j > gamma * n + 1e-12
+        )
 
     return max(tail(n) for n in range(max(1, math.ceil(k / gamma - 1 - 1e-12)), most))
 
@@ -84,7 +94,9 @@ def clopper_pearson(hits, trials, confidence):
 
 
 def epsilon_from_below(hits, other_hits, trials, delta=0.0, confidence=0.9999):
-    """An ε that the mechanism surely exceeds or equals, from how often an event came from two neighbouring tables."""
+    """An ε that the mechanism surely exceeds or equals, from how often an event came from two
+    neighbouring tables.
+    """
     low, _ = clopper_pearson(hits, trials, confidence)
     _, high = clopper_pearson(other_hits, trials, confidence)
     return math.log((low - delta) / high) if low > delta else -math.inf

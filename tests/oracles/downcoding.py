@@ -15,7 +15,9 @@ Ladders = Sequence[dict[str, tuple[str, ...]]]
 
 def options(record: Record, ladders: Ladders) -> list[Record]:
     """Every way to write a record: a node above each of its values."""
-    return list(itertools.product(*(ladder[value] for value, ladder in zip(record, ladders, strict=True))))
+    return list(
+        itertools.product(*(ladder[value] for value, ladder in zip(record, ladders, strict=True)))
+    )
 
 
 def not_coarser(one: Record, other: Record, record: Record, ladders: Ladders) -> bool:
@@ -39,7 +41,9 @@ def is_minimal(
     ladders: Ladders,
     others: Counter[Record] | None = None,
 ) -> bool:
-    """Whether no release that is finer somewhere and coarser nowhere keeps k; ``others`` are records that stay as they are."""
+    """Whether no release that is finer somewhere and coarser nowhere keeps k; ``others`` are
+    records that stay as they are.
+    """
     others = others or Counter()
     for finer in itertools.product(*finer_releases(records, released, ladders)):
         sizes = others + Counter(finer)
@@ -49,9 +53,13 @@ def is_minimal(
 
 
 def minimal_release(records: Sequence[Record], k: int, ladders: Ladders, seed: int) -> list[Record]:
-    """Some release that keeps k and that no other one refines: from the top, finer and finer, at random."""
+    """Some release that keeps k and that no other one refines: from the top, finer and finer, at
+    random.
+    """
     draws = random.Random(seed)
-    released = [tuple(ladder[value][-1] for value, ladder in zip(r, ladders, strict=True)) for r in records]
+    released = [
+        tuple(ladder[value][-1] for value, ladder in zip(r, ladders, strict=True)) for r in records
+    ]
     while True:
         found = [
             list(finer)
@@ -66,13 +74,18 @@ def minimal_release(records: Sequence[Record], k: int, ladders: Ladders, seed: i
 def occupancy_bounds(
     key: Record, size: int, k: int, ladders: Ladders, others: Counter[Record]
 ) -> tuple[dict[str, tuple[int, int]], ...] | None:
-    """Per column and child of a class's node the least and greatest number of its records, over all fillings that are minimal."""
+    """Per column and child of a class's node the least and greatest number of its records, over all
+    fillings that are minimal.
+    """
     below = [
-        [value for value, path in ladder.items() if node in path] for node, ladder in zip(key, ladders, strict=True)
+        [value for value, path in ladder.items() if node in path]
+        for node, ladder in zip(key, ladders, strict=True)
     ]
     kept = [
         filling
-        for filling in itertools.combinations_with_replacement(list(itertools.product(*below)), size)
+        for filling in itertools.combinations_with_replacement(
+            list(itertools.product(*below)), size
+        )
         if is_minimal(filling, [key] * size, k, ladders, others)
     ]
     if not kept:
@@ -81,5 +94,7 @@ def occupancy_bounds(
     for c, (node, ladder) in enumerate(zip(key, ladders, strict=True)):
         child = {value: ladder[value][max(0, ladder[value].index(node) - 1)] for value in below[c]}
         counts = [Counter(child[record[c]] for record in filling) for filling in kept]
-        bounds.append({w: (min(n[w] for n in counts), max(n[w] for n in counts)) for w in set(child.values())})
+        bounds.append(
+            {w: (min(n[w] for n in counts), max(n[w] for n in counts)) for w in set(child.values())}
+        )
     return tuple(bounds)

@@ -7,7 +7,9 @@ from collections import Counter
 
 
 def rank_shift(values, before, after):
-    """How many ranks lie between the ranks that two values have among all, at least: equal values share several."""
+    """How many ranks lie between the ranks that two values have among all, at least: equal values
+    share several.
+    """
     ordered = sorted(values)
     first, count = {}, Counter(ordered)
     for rank, value in enumerate(ordered):
@@ -37,11 +39,16 @@ def two_stage(p, matrix):
 def direct(p, theta):
     """R_ii = 1 − θ p_min / p_i, the rest spread evenly."""
     m = range(len(p))
-    return [[1 - theta * min(p) / p[i] if i == j else theta * min(p) / (p[i] * (len(p) - 1)) for j in m] for i in m]
+    return [
+        [1 - theta * min(p) / p[i] if i == j else theta * min(p) / (p[i] * (len(p) - 1)) for j in m]
+        for i in m
+    ]
 
 
 def closest_pairs(values, wanted, reach):
-    """Pair the nearest two records of which one is wanted, again and again; only for distances that all differ."""
+    """Pair the nearest two records of which one is wanted, again and again; only for distances that
+    all differ.
+    """
     free, pairs = set(range(len(values))), set()
     while True:
         near = [
@@ -57,7 +64,9 @@ def closest_pairs(values, wanted, reach):
 
 
 def levels_at_risk(rows, k):
-    """Per household the highest level at which a member is one of fewer than k; rows are (household, areas, traits)."""
+    """Per household the highest level at which a member is one of fewer than k; rows are
+    (household, areas, traits).
+    """
     found = {}
     for level in range(len(rows[0][1])):
         counts = Counter((areas[: level + 1], traits) for _, areas, traits in rows)

@@ -1,4 +1,6 @@
-"""The joint release by its definition: everybody's rows on one table, every node looked at, in plain Python."""
+"""The joint release by its definition: everybody's rows on one table, every node looked at, in
+plain Python.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +19,19 @@ def tops(paths: Paths) -> dict[str, int]:
 
 
 def ordered_nodes(paths: Paths) -> list[dict[str, int]]:
-    """All nodes by mean relative level, sum of levels, levels; columns that cannot climb first, then those with few values."""
+    """All nodes by mean relative level, sum of levels, levels; columns that cannot climb first,
+    then those with few values.
+    """
     top = tops(paths)
     names = sorted(paths, key=lambda c: (top[c] > 0, len(paths[c]), c))
     nodes = list(itertools.product(*(range(top[c] + 1) for c in names)))
-    nodes.sort(key=lambda n: (sum(Fraction(v, max(1, top[c])) for c, v in zip(names, n, strict=True)), sum(n), n))
+    nodes.sort(
+        key=lambda n: (
+            sum(Fraction(v, max(1, top[c])) for c, v in zip(names, n, strict=True)),
+            sum(n),
+            n,
+        )
+    )
     return [dict(zip(names, node, strict=True)) for node in nodes]
 
 
@@ -51,14 +61,18 @@ def dropped(parties, node, paths, k, **promises):
 
 
 def release(parties, paths, k, budget, **promises):
-    """The rank of the first node within the budget, the node, and the kept rows; None where there is none."""
+    """The rank of the first node within the budget, the node, and the kept rows; None where there
+    is none.
+    """
     records = sum(map(len, parties))
     allowed = min(math.floor(Fraction(budget) * records), records - 1)
     for rank, node in enumerate(ordered_nodes(paths)):
         if dropped(parties, node, paths, k, **promises) <= allowed:
             kept = holding(parties, node, paths, k, **promises)
             rows = [row for party in parties for row in party if recoded(row, node, paths) in kept]
-            written = [{**row, **{c: paths[c][row[c]][level] for c, level in node.items()}} for row in rows]
+            written = [
+                {**row, **{c: paths[c][row[c]][level] for c, level in node.items()}} for row in rows
+            ]
             return rank, node, Counter(tuple(sorted(row.items())) for row in written)
     return None
 
@@ -83,7 +97,9 @@ def random_paths(draw: random.Random, columns: int) -> Paths:
 
 
 def random_tables(draw: random.Random, parties: int, paths: Paths) -> list[list[dict[str, str]]]:
-    """Rows of all parties; every value of every domain occurs somewhere, and values are not equally frequent."""
+    """Rows of all parties; every value of every domain occurs somewhere, and values are not equally
+    frequent.
+    """
     count = draw.randint(10, 60)
     rows = []
     for i in range(count):
@@ -93,4 +109,6 @@ def random_tables(draw: random.Random, parties: int, paths: Paths) -> list[list[
             row[c] = values[i] if i < len(values) else values[int(len(values) * draw.random() ** 2)]
         rows.append({**row, "s": draw.choice(["a", "b", "c"])})
     owners = [draw.randrange(parties) for _ in rows]
-    return [[row for row, owner in zip(rows, owners, strict=True) if owner == i] for i in range(parties)]
+    return [
+        [row for row, owner in zip(rows, owners, strict=True) if owner == i] for i in range(parties)
+    ]

@@ -62,7 +62,11 @@ def cell_distance(name, x, cell, spread, *, mean):
         return 0.0 if x is cell else (2.0 if name[0] == "n" else 1.0)
     if name[0] == "n":
         return number_distance(float(x), cell, spread, mean=mean)
-    return rank_distance(x, cell, mean=mean) if name[0] == "o" else category_distance(x, cell, mean=mean)
+    return (
+        rank_distance(x, cell, mean=mean)
+        if name[0] == "o"
+        else category_distance(x, cell, mean=mean)
+    )
 
 
 def distance_table(register, released, *, mean=False, weights=None):
@@ -71,13 +75,17 @@ def distance_table(register, released, *, mean=False, weights=None):
     for name, theirs in register.items():
         ours = released[name]
         spread = deviation(theirs, ours) if name[0] == "n" else 1.0
-        part = np.array([[cell_distance(name, x, cell, spread, mean=mean) for cell in ours] for x in theirs])
+        part = np.array(
+            [[cell_distance(name, x, cell, spread, mean=mean) for cell in ours] for x in theirs]
+        )
         total = total + (weights or {}).get(name, 1.0) * part
     return total
 
 
 def credit(table, truth, rows):
-    """Mean credit of the register's people, and of the released records of people in the register."""
+    """Mean credit of the register's people, and of the released records of people in the
+    register.
+    """
 
     def mean(values):
         return sum(values) / len(values) if values else 0.0
@@ -88,12 +96,17 @@ def credit(table, truth, rows):
         return sum(n and o for n, o in zip(near, own, strict=True)) / sum(near)
 
     forwards = [share(table[i], [r == t for r in rows]) for i, t in enumerate(truth) if t >= 0]
-    backwards = [share(table[:, j], [t == r for t in truth]) for j, r in enumerate(rows) if any(t == r for t in truth)]
+    backwards = [
+        share(table[:, j], [t == r for t in truth])
+        for j, r in enumerate(rows)
+        if any(t == r for t in truth)
+    ]
     return mean(forwards), mean(backwards)
 
 
 def strict_links(table, own):
     """How many rows have their own column strictly nearer than every other."""
     return sum(
-        all(table[i, own[i]] < table[i, j] for j in range(table.shape[1]) if j != own[i]) for i in range(len(table))
+        all(table[i, own[i]] < table[i, j] for j in range(table.shape[1]) if j != own[i])
+        for i in range(len(table))
     )

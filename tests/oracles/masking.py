@@ -10,7 +10,10 @@ def weighted_quantile(values, weights, share):
     """The least value with at least this share of the weight at or below it."""
     total = sum(weights)
     for value in sorted(set(values)):
-        if sum(w for v, w in zip(values, weights, strict=True) if v <= value) >= share * total - 1e-9 * total:
+        if (
+            sum(w for v, w in zip(values, weights, strict=True) if v <= value)
+            >= share * total - 1e-9 * total
+        ):
             return value
     raise AssertionError("no value")
 
@@ -47,7 +50,9 @@ def kim(values, noise, alpha):
     n, mean = len(values), sum(values) / len(values)
     centre = sum(noise) / n
     shrink = math.sqrt((n - 1) / (n * (1 + alpha) - 1))
-    return [shrink * (x + e - centre) + (1 - shrink) * mean for x, e in zip(values, noise, strict=True)]
+    return [
+        shrink * (x + e - centre) + (1 - shrink) * mean for x, e in zip(values, noise, strict=True)
+    ]
 
 
 def neighbours(value, base):

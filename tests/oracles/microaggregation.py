@@ -15,7 +15,9 @@ def away(x, y):
 
 def squared_error(points, partition):
     """Σ over groups of the squared distances from the mean of the group."""
-    return sum(away(points[i], mean([points[j] for j in group])) for group in partition for i in group)
+    return sum(
+        away(points[i], mean([points[j] for j in group])) for group in partition for i in group
+    )
 
 
 def partitions(records, k):
@@ -34,14 +36,20 @@ def partitions(records, k):
 
 def least_error(points, k):
     """The squared error of the best partition of all."""
-    return min(squared_error(points, partition) for partition in partitions(list(range(len(points))), k))
+    return min(
+        squared_error(points, partition) for partition in partitions(list(range(len(points))), k)
+    )
 
 
 def least_error_of_runs(points, k):
-    """The squared error of the best partition of points, in their order, into runs of at least k."""
+    """The squared error of the best partition of points, in their order, into runs of at least
+    k.
+    """
     n = len(points)
     best = float("inf")
-    for cuts in itertools.chain.from_iterable(itertools.combinations(range(1, n), c) for c in range(n // k)):
+    for cuts in itertools.chain.from_iterable(
+        itertools.combinations(range(1, n), c) for c in range(n // k)
+    ):
         ends = [0, *cuts, n]
         runs = [list(range(a, b)) for a, b in itertools.pairwise(ends)]
         if min(map(len, runs)) >= k:
@@ -78,7 +86,9 @@ def mdav(points, k):
 
 
 def v_mdav(points, k, gamma):
-    """V-MDAV: groups of k around the farthest record, extended while the nearest outsider is nearer to them than to others."""
+    """V-MDAV: groups of k around the farthest record, extended while the nearest outsider is nearer
+    to them than to others.
+    """
     left, groups = list(range(len(points))), []
     middle = mean(points)
     while len(left) >= k:
@@ -88,7 +98,9 @@ def v_mdav(points, k, gamma):
         while left and len(group) < 2 * k - 1:
             inside = {i: min(away(points[i], points[j]) for j in group) for i in left}
             e = min(left, key=lambda i: (inside[i], i))
-            outside = min((away(points[e], points[j]) for j in left if j != e), default=float("inf"))
+            outside = min(
+                (away(points[e], points[j]) for j in left if j != e), default=float("inf")
+            )
             if not inside[e] ** 0.5 < gamma * outside**0.5:
                 break
             group.append(e)
@@ -106,7 +118,8 @@ def k_ward(points, k):
     if len(rows) < 2 * k:
         return [rows]
     one, two = max(
-        itertools.combinations(rows, 2), key=lambda pair: (away(points[pair[0]], points[pair[1]]), -pair[0], -pair[1])
+        itertools.combinations(rows, 2),
+        key=lambda pair: (away(points[pair[0]], points[pair[1]]), -pair[0], -pair[1]),
     )
     first = sorted(rows, key=lambda i: (i != one, away(points[i], points[one]), i))[:k]
     rest = [i for i in rows if i not in first]
@@ -114,8 +127,12 @@ def k_ward(points, k):
     second = sorted(rest, key=lambda i: (i != start, away(points[i], points[start]), i))[:k]
     groups = [first, second, *([i] for i in rest if i not in second)]
     while min(map(len, groups)) < k:
-        pairs = [p for p in itertools.combinations(groups, 2) if not (len(p[0]) >= k and len(p[1]) >= k)]
-        a, b = min(pairs, key=lambda p: squared_error(points, [p[0] + p[1]]) - squared_error(points, p))
+        pairs = [
+            p for p in itertools.combinations(groups, 2) if not (len(p[0]) >= k and len(p[1]) >= k)
+        ]
+        a, b = min(
+            pairs, key=lambda p: squared_error(points, [p[0] + p[1]]) - squared_error(points, p)
+        )
         groups = [g for g in groups if g is not a and g is not b] + [a + b]
     found = []
     for group in map(sorted, groups):

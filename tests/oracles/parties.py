@@ -1,6 +1,8 @@
-"""Joint statistics by their definitions: all rows on one table, exact fractions and loops, in plain Python.
+"""Joint statistics by their definitions: all rows on one table, exact fractions and loops, in plain
+Python.
 
-A row is a mapping of raw values: None, numbers, booleans or text, as they stand in somebody's table. ``where`` is columns and words.
+A row is a mapping of raw values: None, numbers, booleans or text, as they stand in somebody's
+table. ``where`` is columns and words.
 """
 
 from __future__ import annotations
@@ -15,7 +17,9 @@ Row = Mapping[str, Any]
 
 
 def number(value: Any) -> Fraction | float | None:
-    """The number a value stands for: text that reads as one does, and yes and no are 1 and 0; ±∞ stays, anything else is missing."""
+    """The number a value stands for: text that reads as one does, and yes and no are 1 and 0; ±∞
+    stays, anything else is missing.
+    """
     if value is None:
         return None
     if isinstance(value, bool):
@@ -38,7 +42,11 @@ def word(value: Any, words: Sequence[str]) -> int | None:
         value = str(value).lower()
     if isinstance(value, str) and value in words:
         return words.index(value)
-    read = number(value) if not (isinstance(value, str) and value.lower() in ("true", "false")) else None
+    read = (
+        number(value)
+        if not (isinstance(value, str) and value.lower() in ("true", "false"))
+        else None
+    )
     for place, listed in enumerate(words):
         try:
             if read is not None and float(listed) == float(read) and math.isfinite(read):
@@ -48,8 +56,12 @@ def word(value: Any, words: Sequence[str]) -> int | None:
     return None
 
 
-def bounded(value: Any, bounds: Sequence[str], scale: int, *, around: bool = True) -> Fraction | None:
-    """A number moved into its bounds and rounded to a multiple of 2^−scale, at halves to even ones counted from the middle."""
+def bounded(
+    value: Any, bounds: Sequence[str], scale: int, *, around: bool = True
+) -> Fraction | None:
+    """A number moved into its bounds and rounded to a multiple of 2^−scale, at halves to even ones
+    counted from the middle.
+    """
     read = number(value)
     if read is None:
         return None
@@ -64,9 +76,17 @@ def counts_in(row: Row, where: Mapping[str, Sequence[str]]) -> bool:
 
 
 def numbers(
-    rows: Iterable[Row], column: str, bounds: Sequence[str], scale: int, where: Any, *, around: bool = True
+    rows: Iterable[Row],
+    column: str,
+    bounds: Sequence[str],
+    scale: int,
+    where: Any,
+    *,
+    around: bool = True,
 ) -> list[Fraction]:
-    found = [bounded(row[column], bounds, scale, around=around) for row in rows if counts_in(row, where)]
+    found = [
+        bounded(row[column], bounds, scale, around=around) for row in rows if counts_in(row, where)
+    ]
     return [value for value in found if value is not None]
 
 
@@ -105,7 +125,9 @@ def place(value: Any, side: Mapping[str, Any]) -> int | None:
     return min(sum(read >= end for end in ends) - 1, len(ends) - 2)
 
 
-def cells(rows: Iterable[Row], sides: Sequence[Mapping[str, Any]], where: Any) -> dict[tuple[int, ...], int]:
+def cells(
+    rows: Iterable[Row], sides: Sequence[Mapping[str, Any]], where: Any
+) -> dict[tuple[int, ...], int]:
     """How many rows fall into each cell that has any."""
     found: dict[tuple[int, ...], int] = {}
     for row in rows:
@@ -125,7 +147,8 @@ def chi_square(table: Sequence[Sequence[int]]) -> float | None:
     if sum(n > 0 for n in across) < 2 or sum(n > 0 for n in down) < 2:
         return None
     terms = [
-        (Fraction(table[i][j]) - Fraction(across[i] * down[j], total)) ** 2 / Fraction(across[i] * down[j], total)
+        (Fraction(table[i][j]) - Fraction(across[i] * down[j], total)) ** 2
+        / Fraction(across[i] * down[j], total)
         for i in range(len(across))
         for j in range(len(down))
         if across[i] and down[j]
@@ -134,7 +157,9 @@ def chi_square(table: Sequence[Sequence[int]]) -> float | None:
 
 
 def quantile(sizes: Sequence[int], edges: Sequence[str], level: str) -> float | None:
-    """``lo + w(pN − F)/h`` in the first bin up to whose end there are at least pN records, F of them before it."""
+    """``lo + w(pN − F)/h`` in the first bin up to whose end there are at least pN records, F of
+    them before it.
+    """
     wanted, before, ends = Fraction(level) * sum(sizes), 0, [Fraction(edge) for edge in edges]
     for i, size in enumerate(sizes):
         if size and before + size >= wanted:
@@ -143,8 +168,12 @@ def quantile(sizes: Sequence[int], edges: Sequence[str], level: str) -> float | 
     return None
 
 
-def joined_bins(sizes: Sequence[int], edges: Sequence[str], least: int) -> tuple[list[int], list[str]]:
-    """Bins by twos, fours and so on, from the left, until none holds fewer than the least; with a least of one all are told."""
+def joined_bins(
+    sizes: Sequence[int], edges: Sequence[str], least: int
+) -> tuple[list[int], list[str]]:
+    """Bins by twos, fours and so on, from the left, until none holds fewer than the least; with a
+    least of one all are told.
+    """
     width = 1
     while True:
         starts = range(0, len(sizes), width)
@@ -169,22 +198,31 @@ def solved(matrix: list[list[Any]], right: list[Any]) -> list[Any] | None:
     return [rows[i][size] / rows[i][i] for i in range(size)]
 
 
-def least_squares(xs: Sequence[Sequence[Fraction]], ys: Sequence[Fraction]) -> tuple[list[Fraction], Fraction] | None:
+def least_squares(
+    xs: Sequence[Sequence[Fraction]], ys: Sequence[Fraction]
+) -> tuple[list[Fraction], Fraction] | None:
     """Coefficients, intercept first, and the sum of squared residuals."""
     lines = [[Fraction(1), *x] for x in xs]
     if not lines or len(lines) <= len(lines[0]):
         return None
     size = range(len(lines[0]))
     inner = [[sum((line[i] * line[j] for line in lines), Fraction(0)) for j in size] for i in size]
-    beta = solved(inner, [sum((line[i] * y for line, y in zip(lines, ys, strict=True)), Fraction(0)) for i in size])
+    beta = solved(
+        inner,
+        [sum((line[i] * y for line, y in zip(lines, ys, strict=True)), Fraction(0)) for i in size],
+    )
     if beta is None:
         return None
     fitted = [sum((b * v for b, v in zip(beta, line, strict=True)), Fraction(0)) for line in lines]
     return beta, sum(((y - f) ** 2 for y, f in zip(ys, fitted, strict=True)), Fraction(0))
 
 
-def logistic(xs: Sequence[Sequence[float]], ys: Sequence[int], steps: int = 60) -> tuple[list[float], float] | None:
-    """Newton's steps with halving, in plain floats: coefficients and log-likelihood, or None where they run away."""
+def logistic(
+    xs: Sequence[Sequence[float]], ys: Sequence[int], steps: int = 60
+) -> tuple[list[float], float] | None:
+    """Newton's steps with halving, in plain floats: coefficients and log-likelihood, or None where
+    they run away.
+    """
     lines = [[1.0, *x] for x in xs]
     beta = [0.0] * (len(lines[0]) if lines else 1)
 
@@ -196,11 +234,20 @@ def logistic(xs: Sequence[Sequence[float]], ys: Sequence[int], steps: int = 60) 
         )
 
     for _ in range(steps):
-        chance = [1 / (1 + math.exp(-sum(b * v for b, v in zip(beta, line, strict=True)))) for line in lines]
+        chance = [
+            1 / (1 + math.exp(-sum(b * v for b, v in zip(beta, line, strict=True))))
+            for line in lines
+        ]
         size = range(len(beta))
-        gradient = [sum(line[i] * (y - p) for line, y, p in zip(lines, ys, chance, strict=True)) for i in size]
+        gradient = [
+            sum(line[i] * (y - p) for line, y, p in zip(lines, ys, chance, strict=True))
+            for i in size
+        ]
         hessian = [
-            [sum(p * (1 - p) * line[i] * line[j] for line, p in zip(lines, chance, strict=True)) for j in size]
+            [
+                sum(p * (1 - p) * line[i] * line[j] for line, p in zip(lines, chance, strict=True))
+                for j in size
+            ]
             for i in size
         ]
         step = solved(hessian, gradient)
@@ -218,9 +265,15 @@ def logistic(xs: Sequence[Sequence[float]], ys: Sequence[int], steps: int = 60) 
 
 
 def dominated(parties: Sequence[Sequence[Fraction]], percent: int) -> bool:
-    """Whether for two contributors u, w the rest X − u − w is below p % of u, contributors being parties and being records."""
+    """Whether for two contributors u, w the rest X − u − w is below p % of u, contributors being
+    parties and being records.
+    """
     amounts = [[abs(value) for value in some] for some in parties]
     total = sum((sum(some, Fraction(0)) for some in amounts), Fraction(0))
     totals = [sum(some, Fraction(0)) for some in amounts]
     records = sorted((value for some in amounts for value in some), reverse=True)[:2]
-    return any(100 * (total - u - w) < percent * u for group in (totals, records) for u, w in permutations(group, 2))
+    return any(
+        100 * (total - u - w) < percent * u
+        for group in (totals, records)
+        for u, w in permutations(group, 2)
+    )

@@ -32,14 +32,20 @@ def schema(hierarchy: Hierarchy | None = ZONES, *, sensitive: bool = True) -> Sc
 
 def table(paths: Sequence[Iterable[Point]], values: Sequence[str]) -> pl.DataFrame:
     """The long table of some paths."""
-    rows = [(i, t, p, v) for i, (path, v) in enumerate(zip(paths, values, strict=True)) for t, p in path]
+    rows = [
+        (i, t, p, v) for i, (path, v) in enumerate(zip(paths, values, strict=True)) for t, p in path
+    ]
     return pl.DataFrame(rows, schema=["person", "hour", "place", "illness"], orient="row")
 
 
-def people_of(paths: Sequence[Iterable[Point]], values: Sequence[str] | None = None) -> Trajectories:
+def people_of(
+    paths: Sequence[Iterable[Point]], values: Sequence[str] | None = None
+) -> Trajectories:
     """The noun of some paths."""
     given = ["y"] * len(paths) if values is None else values
-    return Trajectories.from_tables({"data": table(paths, given)}, {"data": schema()}, Source("the test"))
+    return Trajectories.from_tables(
+        {"data": table(paths, given)}, {"data": schema()}, Source("the test")
+    )
 
 
 def paths_of(people: Trajectories) -> list[frozenset[Point]]:
@@ -64,12 +70,19 @@ def carriers(paths: Sequence[frozenset[Point]], points: frozenset[Point]) -> lis
 
 def point_sets(paths: Sequence[frozenset[Point]], most: int) -> set[frozenset[Point]]:
     return {
-        frozenset(chosen) for path in paths for n in range(1, most + 1) for chosen in itertools.combinations(path, n)
+        frozenset(chosen)
+        for path in paths
+        for n in range(1, most + 1)
+        for chosen in itertools.combinations(path, n)
     }
 
 
 def breaks(
-    paths: Sequence[frozenset[Point]], points: frozenset[Point], k: int, c: float = 1.0, values: Sequence[str] = ()
+    paths: Sequence[frozenset[Point]],
+    points: frozenset[Point],
+    k: int,
+    c: float = 1.0,
+    values: Sequence[str] = (),
 ) -> bool:
     who = carriers(paths, points)
     if not who:
@@ -78,14 +91,24 @@ def breaks(
     return len(who) < k or Fraction(worst, len(who)) > Fraction(c).limit_denominator(1000)
 
 
-def violating(paths: Sequence[frozenset[Point]], l: int, k: int, c: float = 1.0, values: Sequence[str] = ()) -> set:  # noqa: E741
+def violating(
+    paths: Sequence[frozenset[Point]],
+    l: int,  # noqa: E741
+    k: int,
+    c: float = 1.0,
+    values: Sequence[str] = (),
+) -> set:
     """All violating sets of at most l points, and the minimal ones."""
     bad = {q for q in point_sets(paths, l) if breaks(paths, q, k, c, values)}
     return {q for q in bad if not any(other < q for other in bad)}
 
 
-def unicity(known: Sequence[Sequence[Point]], released: Mapping[int, frozenset[Point]], p: int) -> Fraction:
-    """The mean share of the sets of p own points that only the person has; points nobody has are ignored."""
+def unicity(
+    known: Sequence[Sequence[Point]], released: Mapping[int, frozenset[Point]], p: int
+) -> Fraction:
+    """The mean share of the sets of p own points that only the person has; points nobody has are
+    ignored.
+    """
     there = frozenset().union(*released.values())
     shares = []
     for person, points in enumerate(known):
@@ -113,21 +136,29 @@ def sequences(path: Iterable[Point], m: int) -> set[tuple[str, ...]]:
     }
 
 
-def rare_sequences(paths: Sequence[Iterable[Point]], m: int, k: int) -> tuple[set[tuple[str, ...]], set[int]]:
-    """Sequences that fewer than k people went and that begin with no other such one, and who went them."""
+def rare_sequences(
+    paths: Sequence[Iterable[Point]], m: int, k: int
+) -> tuple[set[tuple[str, ...]], set[int]]:
+    """Sequences that fewer than k people went and that begin with no other such one, and who went
+    them.
+    """
     of_person = [sequences(path, m) for path in paths]
     rare = {q for own in of_person for q in own if sum(q in other for other in of_person) < k}
     first = {q for q in rare if not any(q[:n] in rare for n in range(1, len(q)))}
     return first, {i for i, own in enumerate(of_person) if own & first}
 
 
-def small_windows(paths: Sequence[frozenset[Point]], tau: int, k: int, every: int, match: str) -> set[int]:
+def small_windows(
+    paths: Sequence[frozenset[Point]], tau: int, k: int, every: int, match: str
+) -> set[int]:
     """Who has a window of length tau that fewer than k people share."""
     times = [t for path in paths for t, _ in path]
     low: set[int] = set()
     first = (min(times) - tau + 1) // every * every
     for start in range(first, max(times) + 1, every):
-        seen = [frozenset(point for point in path if start <= point[0] < start + tau) for path in paths]
+        seen = [
+            frozenset(point for point in path if start <= point[0] < start + tau) for path in paths
+        ]
         for i, mine in enumerate(seen):
             shared = sum(mine == other if match == "equals" else mine <= other for other in seen)
             if mine and shared < k:

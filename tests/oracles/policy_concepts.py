@@ -1,7 +1,8 @@
 """Subsumption by brute force: every individual of a small world is tried.
 
-An individual is a set of classes (closed upwards, no two disjoint), a number or none for the data property, and at most one
-successor for each property, down to the depth at which concepts stop looking.
+An individual is a set of classes (closed upwards, no two disjoint), a number or none for the data
+property, and at most one successor for each property, down to the depth at which concepts stop
+looking.
 """
 
 from __future__ import annotations

@@ -23,11 +23,16 @@ def discrete_gaussian(x: int, sigma: float) -> float:
 def quantile_scores(values, candidates, level: Fraction) -> list[int]:
     """How far the rank of every candidate is from the level, times its denominator."""
     a, b = level.numerator, level.denominator
-    return [abs((b - a) * sum(v < c for v in values) - a * sum(v > c for v in values)) for c in candidates]
+    return [
+        abs((b - a) * sum(v < c for v in values) - a * sum(v > c for v in values))
+        for c in candidates
+    ]
 
 
 def noisy_best(scores, scale: float) -> list[float]:
-    """P(candidate i wins) when each has geometric noise taken from its score and the first of the largest wins."""
+    """P(candidate i wins) when each has geometric noise taken from its score and the first of the
+    largest wins.
+    """
     p = math.exp(-1 / scale)
 
     def at_most(t: int) -> float:  # P(noise ≤ t)

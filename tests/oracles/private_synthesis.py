@@ -1,4 +1,6 @@
-"""Naive definitions for tables drawn from noisy counts: models as whole tables of cells, projections by bisection."""
+"""Naive definitions for tables drawn from noisy counts: models as whole tables of cells,
+projections by bisection.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +12,15 @@ import numpy as np
 
 
 def smallest_delta(rho, epsilon):
-    """δ = min over α of exp((α−1)(αρ−ε))/(α−1)·(1−1/α)^α, by a fine grid of α (Canonne, Kamath, Steinke 2020)."""
+    """δ = min over α of exp((α−1)(αρ−ε))/(α−1)·(1−1/α)^α, by a fine grid of α (Canonne, Kamath,
+    Steinke 2020).
+    """
     alphas = 1 + np.exp(np.linspace(-6, 12, 200_001))
-    logs = (alphas - 1) * (alphas * rho - epsilon) - np.log(alphas - 1) + alphas * np.log1p(-1 / alphas)
+    logs = (
+        (alphas - 1) * (alphas * rho - epsilon)
+        - np.log(alphas - 1)
+        + alphas * np.log1p(-1 / alphas)
+    )
     return float(np.exp(logs.min()))
 
 
@@ -32,7 +40,10 @@ def nearest_counts(counts, total, variances):
 def cell_of_number(value, low, high, bins, decimals):
     """The run of grid points that a number falls into; points are dealt out to runs one by one."""
     step = Fraction(1, 10**decimals)
-    points = [Fraction(str(low)) + i * step for i in range(int((Fraction(str(high)) - Fraction(str(low))) / step) + 1)]
+    points = [
+        Fraction(str(low)) + i * step
+        for i in range(int((Fraction(str(high)) - Fraction(str(low))) / step) + 1)
+    ]
     runs = min(bins, len(points))
     inside = min(max(Fraction(str(value)), points[0]), points[-1])
     nearest = min(range(len(points)), key=lambda i: abs(points[i] - inside))
@@ -52,7 +63,9 @@ def spanning_tree(score, columns):
 
 
 class WholeTable:
-    """A model that is the table of all cells, fitted by mirror descent: for few cells only. It stands where mbi does."""
+    """A model that is the table of all cells, fitted by mirror descent: for few cells only. It
+    stands where mbi does.
+    """
 
     def __init__(self, sizes, *, seconds=None):
         self.names, self.shape = list(sizes), tuple(sizes.values())
@@ -90,7 +103,8 @@ class WholeTable:
         cells = self._cells(self.logs).ravel()
         drawn = np.random.default_rng(seed).choice(cells.size, rows, p=cells / cells.sum())
         return {
-            name: np.asarray(one) for name, one in zip(self.names, np.unravel_index(drawn, self.shape), strict=True)
+            name: np.asarray(one)
+            for name, one in zip(self.names, np.unravel_index(drawn, self.shape), strict=True)
         }
 
     def _cells(self, logs):
@@ -114,6 +128,9 @@ class WholeTable:
             loss += float((off * weighted).sum()) / 2
             weighted = weighted.transpose([one.clique.index(name) for name in order])
             slope += weighted.reshape(
-                [size if name in one.clique else 1 for name, size in zip(self.names, self.shape, strict=True)]
+                [
+                    size if name in one.clique else 1
+                    for name, size in zip(self.names, self.shape, strict=True)
+                ]
             )
         return loss, slope

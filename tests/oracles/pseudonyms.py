@@ -13,12 +13,18 @@ ROUNDS = 12
 
 
 def derived_key(key: bytes, purpose: str, domain: str) -> bytes:
-    return hmac.new(key, b"sfumato " + purpose.encode() + b"\0" + domain.encode(), "sha256").digest()
+    return hmac.new(
+        key, b"sfumato " + purpose.encode() + b"\0" + domain.encode(), "sha256"
+    ).digest()
 
 
-def keyed_code(key: bytes, domain: str, value: str, length: int = 16, *, encoding: str = "base32") -> str:
+def keyed_code(
+    key: bytes, domain: str, value: str, length: int = 16, *, encoding: str = "base32"
+) -> str:
     """The first characters of HMAC(HMAC(key, purpose and domain), "=" and value)."""
-    digest = hmac.new(derived_key(key, "pseudonym", domain), b"=" + value.encode(), "sha256").digest()
+    digest = hmac.new(
+        derived_key(key, "pseudonym", domain), b"=" + value.encode(), "sha256"
+    ).digest()
     text = base64.b32encode(digest).decode() if encoding == "base32" else digest.hex()
     return text[:length]
 
@@ -32,8 +38,12 @@ def alphabet(character: str) -> str:
 
 
 def permuted(key: bytes, domain: str, value: str) -> str:
-    """A value among all of its form: sorted images for small forms, Feistel rounds for larger ones."""
-    forms, blocks, wide = (derived_key(key, f"format, {use}", domain) for use in ("forms", "blocks", "wide"))
+    """A value among all of its form: sorted images for small forms, Feistel rounds for larger
+    ones.
+    """
+    forms, blocks, wide = (
+        derived_key(key, f"format, {use}", domain) for use in ("forms", "blocks", "wide")
+    )
     alphabets = [alphabet(c) for c in value]
     form = "".join(a[0] for a in alphabets)
     tweak = hmac.new(forms, form.encode(), "sha256").digest()[:8]
@@ -41,7 +51,9 @@ def permuted(key: bytes, domain: str, value: str) -> str:
     sides = [varying[: len(varying) // 2], varying[len(varying) // 2 :]]
     size = math.prod(len(alphabets[i]) for i in varying)
     if size <= 1 << 16:
-        return rewritten(value, alphabets, varying, shuffle(blocks, tweak, size)[rank(value, alphabets, varying)])
+        return rewritten(
+            value, alphabets, varying, shuffle(blocks, tweak, size)[rank(value, alphabets, varying)]
+        )
     halves = [rank(value, alphabets, side) for side in sides]
     sizes = [math.prod(len(alphabets[i]) for i in side) for side in sides]
     for turn in range(ROUNDS):
@@ -72,7 +84,8 @@ def wide_number(key: bytes, tweak: bytes, turn: int, half: int, half_size: int, 
     message = tweak + bytes([turn]) + half.to_bytes((half_size.bit_length() + 7) // 8, "big")
     wanted = math.ceil((size.bit_length() + 64) / 256)
     return int.from_bytes(
-        b"".join(hmac.new(key, bytes([n]) + message, "sha256").digest() for n in range(wanted)), "big"
+        b"".join(hmac.new(key, bytes([n]) + message, "sha256").digest() for n in range(wanted)),
+        "big",
     )
 
 

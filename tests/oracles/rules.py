@@ -37,10 +37,15 @@ def itemsets(transactions, least, largest):
 
 def sanitised(transactions, deletable):
     """Every way to take deletable items out, with their number."""
-    cells = [(t, item) for t, one in enumerate(transactions) for item in sorted(one) if item in deletable]
+    cells = [
+        (t, item) for t, one in enumerate(transactions) for item in sorted(one) if item in deletable
+    ]
     for size in range(len(cells) + 1):
         for gone in itertools.combinations(cells, size):
-            yield size, [{i for i in one if (t, i) not in gone} for t, one in enumerate(transactions)]
+            yield (
+                size,
+                [{i for i in one if (t, i) not in gone} for t, one in enumerate(transactions)],
+            )
 
 
 def best_for_rules(transactions, sensitive, least, confidence, largest):
@@ -60,7 +65,11 @@ def best_for_rules(transactions, sensitive, least, confidence, largest):
 
 def best_for_itemsets(transactions, sensitive, least, largest):
     """(lost itemsets, items taken out) of the best way to hide itemsets."""
-    old = {s for s in itemsets(transactions, least, largest) if not any(set(one) <= set(s) for one in sensitive)}
+    old = {
+        s
+        for s in itemsets(transactions, least, largest)
+        if not any(set(one) <= set(s) for one in sensitive)
+    }
     deletable = {item for one in sensitive for item in one}
     best = None
     for size, after in sanitised(transactions, deletable):

@@ -1,4 +1,6 @@
-"""A tree as the textbook grows it: every cut of every predictor tried, impurities from their definition."""
+"""A tree as the textbook grows it: every cut of every predictor tried, impurities from their
+definition.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,11 @@ def grown(bins: list[list[int]], target: list[int], *, numbers: bool, min_leaf: 
                     right = [i for i in rows if column[i] > cut]
                     if min(len(left), len(right)) < min_leaf:
                         continue
-                    gain = here - impurity([target[i] for i in left]) - impurity([target[i] for i in right])
+                    gain = (
+                        here
+                        - impurity([target[i] for i in left])
+                        - impurity([target[i] for i in right])
+                    )
                     if best is None or gain > best[0]:
                         best = gain, f, cut, left, right
         if best is None or best[0] <= Fraction(1, 10**8) * root:

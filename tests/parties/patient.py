@@ -1,4 +1,6 @@
-"""An event loop whose clock counts only the time in which nothing happens, so that no limit is reached because a machine is busy."""
+"""An event loop whose clock counts only the time in which nothing happens, so that no limit is
+reached because a machine is busy.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,9 @@ from typing import Any
 
 TICK = 0.05
 HASTE = 4
-"""Seconds of the clock for a second in which nothing happens: among parties of one process, all that was sent is there at once."""
+"""Seconds of the clock for a second in which nothing happens: among parties of one process, all
+that was sent is there at once.
+"""
 
 
 class _Ticks(selectors.DefaultSelector):
@@ -35,6 +39,8 @@ class _PatientLoop(asyncio.SelectorEventLoop):
 
 
 def run(story: Coroutine[Any, Any, Any]) -> Any:
-    """As :func:`asyncio.run`: parties of one process, each of which has as much time as it needs to answer."""
+    """As :func:`asyncio.run`: parties of one process, each of which has as much time as it needs to
+    answer.
+    """
     with asyncio.Runner(loop_factory=_PatientLoop) as runner:
         return runner.run(story)

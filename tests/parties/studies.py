@@ -1,4 +1,6 @@
-"""Studies for tests: four hospitals with the ages of the worked example, their keys, and a signed file."""
+"""Studies for tests: four hospitals with the ages of the worked example, their keys, and a signed
+file.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,10 @@ def tables():
 
 def keys_in(folder: Path, names=NAMES):
     """The keys of every hospital, each in a folder of its own; made where there are none."""
-    return [Keys(folder / name, name) if (folder / name).exists() else new_keys(folder / name, name) for name in names]
+    return [
+        Keys(folder / name, name) if (folder / name).exists() else new_keys(folder / name, name)
+        for name in names
+    ]
 
 
 def document(folder: Path, names=NAMES, **changes):

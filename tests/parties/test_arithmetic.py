@@ -1,4 +1,6 @@
-"""Numbers nobody knows: products and zero tests equal plain arithmetic, and coalitions see nothing but what is opened."""
+"""Numbers nobody knows: products and zero tests equal plain arithmetic, and coalitions see nothing
+but what is opened.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,14 @@ from hypothesis import strategies as st
 
 from sfumato.errors import Disagreement, ParameterError
 from sfumato.parties import arithmetic as module
-from sfumato.parties.arithmetic import Arithmetic, all_at_least, at_least, interpolated, polynomial_products, vanishing
+from sfumato.parties.arithmetic import (
+    Arithmetic,
+    all_at_least,
+    at_least,
+    interpolated,
+    polynomial_products,
+    vanishing,
+)
 from sfumato.parties.channel import Channel, Network, Phase
 from sfumato.parties.sharing import PRIMES, Field
 
@@ -30,7 +39,10 @@ def run(parties, protocol, *, network=None, draws=None, field=None):
             *(
                 protocol(
                     Arithmetic(
-                        lines.channel(i), (parties - 1) // 2, draws[i] if draws else os.urandom, field or Field()
+                        lines.channel(i),
+                        (parties - 1) // 2,
+                        draws[i] if draws else os.urandom,
+                        field or Field(),
                     ),
                     i,
                 )
@@ -55,13 +67,17 @@ def test_sums_and_products_equal_plain_numbers(parties, data):
     a, b = ([data.draw(column) for _ in range(parties)] for _ in range(2))
 
     async def protocol(calc, i):
-        x, y = await calc.shared(np.array(a[i], dtype=np.int64)), await calc.shared(np.array(b[i], dtype=np.int64))
+        x, y = (
+            await calc.shared(np.array(a[i], dtype=np.int64)),
+            await calc.shared(np.array(b[i], dtype=np.int64)),
+        )
         products, added = await calc.product(x, y), await calc.dot(x, y)
         once = await calc.all_multiplied(calc.plus(calc.scaled(x, -3), 7))
         return [*await calc.opened(products), *await calc.opened(added), *await calc.opened(once)]
 
     totals = [
-        (sum(column), sum(other)) for column, other in zip(zip(*a, strict=True), zip(*b, strict=True), strict=True)
+        (sum(column), sum(other))
+        for column, other in zip(zip(*a, strict=True), zip(*b, strict=True), strict=True)
     ]
     expected = [x * y % P for x, y in totals]
     tree = 1
@@ -71,7 +87,11 @@ def test_sums_and_products_equal_plain_numbers(parties, data):
 
 
 @settings(max_examples=40)
-@given(st.integers(3, 6), st.lists(elements, min_size=1, max_size=12), st.lists(elements, min_size=1, max_size=3))
+@given(
+    st.integers(3, 6),
+    st.lists(elements, min_size=1, max_size=12),
+    st.lists(elements, min_size=1, max_size=3),
+)
 def test_polynomials_equal_plain_ones(parties, coefficients, points):
     async def protocol(calc, i):
         own = np.array(points if i == 0 else [0] * len(points))
@@ -79,13 +99,18 @@ def test_polynomials_equal_plain_ones(parties, coefficients, points):
         before = calc.products
         values = await calc.polynomial(x, coefficients)
         assert calc.products - before == len(points) * polynomial_products(len(coefficients) - 1)
-        return [*await calc.opened(values), *await calc.opened(await calc.polynomial_sums(x, coefficients))]
+        return [
+            *await calc.opened(values),
+            *await calc.opened(await calc.polynomial_sums(x, coefficients)),
+        ]
 
     expected = [sum(c * x**j for j, c in enumerate(coefficients)) % P for x in points]
     assert same(run(parties, protocol)) == [*expected, sum(expected) % P]
 
 
-@pytest.mark.parametrize(("degree", "most"), [(1, 0), (5, 3), (15, 6), (20, 7), (50, 13), (200, 27)])
+@pytest.mark.parametrize(
+    ("degree", "most"), [(1, 0), (5, 3), (15, 6), (20, 7), (50, 13), (200, 27)]
+)
 def test_polynomials_cost_about_twice_the_root_of_their_degree(degree, most):
     assert polynomial_products(degree) <= most
     assert polynomial_products(degree) <= 2 * degree**0.5
@@ -113,7 +138,10 @@ def test_the_vanishing_polynomial_is_zero_below_k_only(k, x):
 @given(st.integers(3, 6), st.integers(0, 7), st.data())
 def test_at_least_says_whether_the_sum_reaches_k(parties, k, data):
     cells = data.draw(st.integers(1, 5))
-    counts = [data.draw(st.lists(st.integers(0, 9), min_size=cells, max_size=cells)) for _ in range(parties)]
+    counts = [
+        data.draw(st.lists(st.integers(0, 9), min_size=cells, max_size=cells))
+        for _ in range(parties)
+    ]
     found = same(run(parties, lambda calc, i: at_least(calc, np.array(counts[i]), k)))
     assert found == [sum(column) >= k for column in zip(*counts, strict=True)]
 
@@ -131,7 +159,9 @@ def test_gates_give_one_bit(parties, data):
             network=network,
         )
     )
-    assert found == all(sum(c) >= t for c, t in zip(zip(*counts, strict=True), thresholds, strict=True))
+    assert found == all(
+        sum(c) >= t for c, t in zip(zip(*counts, strict=True), thresholds, strict=True)
+    )
     assert {phase for view in network.views for phase, _, _ in view} == {Phase.GATES}
 
 
@@ -146,7 +176,9 @@ def test_zero_tests_and_nonzero_numbers():
 
 
 def test_numbers_that_come_out_zero_are_drawn_again():
-    """In a field of 5 elements 9 pairs of 25 have a zero: 400 pairs have none with probability below 1e-77."""
+    """In a field of 5 elements 9 pairs of 25 have a zero: 400 pairs have none with probability
+    below 1e-77.
+    """
 
     async def protocol(calc, _):
         return await calc.opened(await calc.nonzero(400))
@@ -220,7 +252,10 @@ class Script:
 
 def enumerated(prime, columns):
     """All tuples of residues, as columns."""
-    return [c.ravel().astype(np.uint64) for c in np.meshgrid(*[np.arange(prime)] * columns, indexing="ij")]
+    return [
+        c.ravel().astype(np.uint64)
+        for c in np.meshgrid(*[np.arange(prime)] * columns, indexing="ij")
+    ]
 
 
 def sorted_views(network, party):
@@ -231,10 +266,11 @@ def sorted_views(network, party):
 
 @pytest.mark.parametrize("corrupted", [0, 1, 2])
 def test_views_of_a_product_are_exactly_those_of_the_simulator(corrupted):
-    """All randomness of the honest parties in a field of 5 elements, enumerated: not a test of samples but a proof by cases.
+    """All randomness of the honest parties in a field of 5 elements, enumerated: not a test of
+    samples but a proof by cases.
 
-    The simulator knows the product and the corrupted party's inputs only: shares are uniform, and the opened shares lie on the line
-    through the product and the corrupted party's share.
+    The simulator knows the product and the corrupted party's inputs only: shares are uniform, and
+    the opened shares lie on the line through the product and the corrupted party's share.
     """
     prime, field = 5, Field(5)
     honest = [i for i in range(3) if i != corrupted]
@@ -257,13 +293,19 @@ def test_views_of_a_product_are_exactly_those_of_the_simulator(corrupted):
         return sorted_views(network, corrupted), opened[0]
 
     seen = []
-    for first, second in [((1, 2), (3, 4)), ((0, 1), (3, 2)), ((2, 2), (4, 3))]:  # factors 2·2, 1·4, 4·1
+    for first, second in [
+        ((1, 2), (3, 4)),
+        ((0, 1), (3, 2)),
+        ((2, 2), (4, 3)),
+    ]:  # factors 2·2, 1·4, 4·1
         view, opened = views({corrupted: (3, 1), honest[0]: first, honest[1]: second})
         assert opened == 4
         seen.append(view)
     assert all(np.array_equal(seen[0], other) for other in seen[1:])
     shares, told = seen[0][:, :6], seen[0][:, 6:].astype(int)
-    assert len(np.unique(shares, axis=0)) == size == len(shares)  # every combination once: uniform and independent
+    assert (
+        len(np.unique(shares, axis=0)) == size == len(shares)
+    )  # every combination once: uniform and independent
     slopes = (told - 4) * np.array([pow(i + 1, -1, prime) for i in honest]) % prime
     assert np.array_equal(slopes[:, 0], slopes[:, 1])  # one line through the product at 0
 
@@ -303,14 +345,18 @@ def chi_square(samples, cells=64):
 
 @pytest.mark.parametrize("parties", [3, 4, 5, 6])
 def test_what_each_party_receives_is_uniform_whatever_the_others_hold(parties):
-    """64 cells: a uniform sample exceeds 170 with probability below 1e-11 (63 degrees of freedom); under 2,000 samples here."""
+    """64 cells: a uniform sample exceeds 170 with probability below 1e-11 (63 degrees of freedom);
+    under 2,000 samples here.
+    """
     cells = 16_384
     for small in (True, False):
         network = Network(parties, keep=True)
 
         async def protocol(calc, i, small=small):
             own = np.zeros(cells, dtype=np.int64) if small and i else np.full(cells, 2)
-            return await at_least(calc, own, 2)  # party 0 alone reaches 2: everybody's bits are the same
+            return await at_least(
+                calc, own, 2
+            )  # party 0 alone reaches 2: everybody's bits are the same
 
         assert all(same(run(parties, protocol, network=network)))
         for view in network.views:
@@ -321,10 +367,12 @@ def test_what_each_party_receives_is_uniform_whatever_the_others_hold(parties):
 
 
 class Simulated(Channel):
-    """A coalition's lines when nobody else is there: the simulator makes up what the honest parties would send.
+    """A coalition's lines when nobody else is there: the simulator makes up what the honest parties
+    would send.
 
-    It knows what is opened, one array after the other, and the coalition's own shares. Shares are random numbers; those of an opened
-    number are those of the polynomial through the coalition's shares and the number.
+    It knows what is opened, one array after the other, and the coalition's own shares. Shares are
+    random numbers; those of an opened number are those of the polynomial through the coalition's
+    shares and the number.
     """
 
     def __init__(self, network, number, coalition, opened):
@@ -336,7 +384,11 @@ class Simulated(Channel):
     async def _friends(self, phase, outgoing, senders):
         for receiver in (i for i in self.coalition if i in outgoing):
             self.network.line(self.number, receiver).put_nowait((phase, outgoing[receiver]))
-        return {i: (await self.network.line(i, self.number).get())[1] for i in self.coalition if i in senders}
+        return {
+            i: (await self.network.line(i, self.number).get())[1]
+            for i in self.coalition
+            if i in senders
+        }
 
     async def _exchange(self, phase, outgoing, lengths, missing):
         told = await self._friends(phase, outgoing, lengths)
@@ -348,7 +400,10 @@ class Simulated(Channel):
 
     async def broadcast(self, phase, payload, lengths, *, missing="refuse"):
         others = dict.fromkeys(self.others, lengths)
-        told = {self.number: payload, **await self._friends(phase, dict.fromkeys(self.others, payload), others)}
+        told = {
+            self.number: payload,
+            **await self._friends(phase, dict.fromkeys(self.others, payload), others),
+        }
         value = np.asarray(next(self.opened), dtype=np.uint64)
         assert len(value) == lengths // 4
         known = {-1: value, **{i: Field().unpacked(m) for i, m in told.items()}}
@@ -372,7 +427,9 @@ def at(known, point):
 
 
 def simulated(parties, opened, protocol):
-    """For every coalition as large as may be: what its members find when the simulator plays the others, and what they received."""
+    """For every coalition as large as may be: what its members find when the simulator plays the
+    others, and what they received.
+    """
     for coalition in itertools.combinations(range(parties), (parties - 1) // 2):
         lines = Network(parties)
         channels = {i: Simulated(lines, i, coalition, opened) for i in coalition}
@@ -392,10 +449,14 @@ def masked(pattern, chance):
 
 @pytest.mark.parametrize("parties", [3, 4, 5, 6])
 def test_a_coalition_cannot_tell_the_simulator_from_the_others(parties):
-    """Its members run the protocol as it is, against made-up messages: every check passes, the answer and all lengths are the real ones."""
+    """Its members run the protocol as it is, against made-up messages: every check passes, the
+    answer and all lengths are the real ones.
+    """
     counts = [np.array([0, 1, 5, i % 2, 2 * (i == 1)]) for i in range(parties)]
     network, chance = Network(parties, keep=True), np.random.default_rng(7)
-    answer = np.array(same(run(parties, lambda calc, i: at_least(calc, counts[i], 3), network=network)))
+    answer = np.array(
+        same(run(parties, lambda calc, i: at_least(calc, counts[i], 3), network=network))
+    )
     opened = [masked(np.ones(5, dtype=bool), chance), masked(answer, chance)]
 
     async def protocol(channel, i):

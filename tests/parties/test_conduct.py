@@ -28,7 +28,18 @@ from sfumato.parties.attempt import Attempt, State, alone
 from sfumato.parties.channel import Channel, Network, Phase
 from sfumato.parties.conduct import Home, attempt_file, conduct, estimated, verified
 from sfumato.parties.study import read_study
-from tests.parties.studies import AGES, MEAN, NAMES, a_study, document, keys_in, ledger_of, spent, tables, written
+from tests.parties.studies import (
+    AGES,
+    MEAN,
+    NAMES,
+    a_study,
+    document,
+    keys_in,
+    ledger_of,
+    spent,
+    tables,
+    written,
+)
 
 DAY = datetime.date(2026, 11, 16)
 NOISE = {"epsilon": "0.5", "colluders": 1}
@@ -37,7 +48,9 @@ ROUGH = {"mean": {"column": "age", "bounds": ["0", "120"], "scale": 0}}
 
 
 def home_of(folder, keys, *, noisy=False):
-    return Home(folder / keys.name, keys, ledger_of(folder, keys.name) if noisy else None, today=DAY)
+    return Home(
+        folder / keys.name, keys, ledger_of(folder, keys.name) if noisy else None, today=DAY
+    )
 
 
 def run(folder, study, *, people=None, channels=None, noisy=False, studies=None):
@@ -48,7 +61,10 @@ def run(folder, study, *, people=None, channels=None, noisy=False, studies=None)
     brought = people or tables()
 
     async def everyone():
-        work = [conduct((studies or {}).get(i, study), i, brought[i], lines[i], homes[i]) for i in range(len(homes))]
+        work = [
+            conduct((studies or {}).get(i, study), i, brought[i], lines[i], homes[i])
+            for i in range(len(homes))
+        ]
         return await asyncio.gather(*work, return_exceptions=True)
 
     return asyncio.run(everyone())
@@ -59,7 +75,9 @@ def attempts(folder, study):
 
 
 class Failing(Channel):
-    """Lines that end when this party is about to speak in a phase for the nth time; or speak otherwise than they should."""
+    """Lines that end when this party is about to speak in a phase for the nth time; or speak
+    otherwise than they should.
+    """
 
     def __init__(self, inner, phase, nth=1, change=None):
         super().__init__(inner.number, inner.parties)
@@ -105,7 +123,9 @@ def test_the_worked_example(tmp_path, protocol):
         assert result.answer == {"count": 10, "mean": 67.1}
         assert result.certificate["public_digest"] == results[0].certificate["public_digest"]
         assert set(result.certificate["signatures"]) == set(NAMES)
-        assert {claim.status for claim in verified(json.loads(json.dumps(result.to_dict())), study)} == {"holds"}
+        assert {
+            claim.status for claim in verified(json.loads(json.dumps(result.to_dict())), study)
+        } == {"holds"}
     assert {attempt.state for attempt in attempts(tmp_path, study)} == {State.CONFIRMED}
 
 
@@ -113,12 +133,20 @@ def test_the_worked_example(tmp_path, protocol):
     "asked",
     [
         {},
-        {"question": {"histogram": {"axis": {"column": "age", "edges": [str(n) for n in range(0, 121, 2)]}}}},
+        {
+            "question": {
+                "histogram": {
+                    "axis": {"column": "age", "edges": [str(n) for n in range(0, 121, 2)]}
+                }
+            }
+        },
         {"protocol": {"name": "additive"}, "question": {"count": {}}},
     ],
 )
 def test_the_cost_is_known_beforehand(tmp_path, asked):
-    """Within a factor of two: which bits are drawn again is chance, and the rest depends on the study."""
+    """Within a factor of two: which bits are drawn again is chance, and the rest depends on the
+    study.
+    """
     study = a_study(tmp_path, **asked)
     cost, seconds = estimated(study)
     measured = run(tmp_path, study)[0].certificate["cost"]["measured"]
@@ -138,7 +166,9 @@ def test_what_is_kept_is_for_the_owner(tmp_path):
 def test_nothing_secret_is_in_the_result(tmp_path):
     study = a_study(tmp_path, question=ROUGH, noise=NOISE)
     results = run(tmp_path, study, noisy=True)
-    for keys, result, attempt in zip(keys_in(tmp_path), results, attempts(tmp_path, study), strict=True):
+    for keys, result, attempt in zip(
+        keys_in(tmp_path), results, attempts(tmp_path, study), strict=True
+    ):
         text = json.dumps(result.to_dict())
         assert keys.secret.read_text().strip() not in text
         assert attempt.input not in text
@@ -170,8 +200,12 @@ def test_a_changed_result_is_noticed(tmp_path, change):
     assert "fails" in {claim.status for claim in verified(result, study)}
 
 
-@pytest.mark.parametrize("phase", [Phase.HELLO, Phase.GATES, Phase.SHARE, Phase.OPEN, Phase.CONFIRM])
-def test_who_leaves_in_any_phase_leaves_no_result_and_trying_again_answers_the_same(tmp_path, phase):
+@pytest.mark.parametrize(
+    "phase", [Phase.HELLO, Phase.GATES, Phase.SHARE, Phase.OPEN, Phase.CONFIRM]
+)
+def test_who_leaves_in_any_phase_leaves_no_result_and_trying_again_answers_the_same(
+    tmp_path, phase
+):
     study = a_study(tmp_path, question=ROUGH, noise=NOISE)
     broken = run(tmp_path, study, channels=failing(2, phase), noisy=True)
     assert isinstance(broken.pop(2), ConnectionResetError)
@@ -253,7 +287,10 @@ def test_too_few_records_open_nothing(tmp_path):
     study = a_study(tmp_path, control={"least_records": 11})
     results = run(tmp_path, study)
     assert all(isinstance(one, ReleaseRefused) for one in results)
-    assert all(attempt.state is State.PLANNED and attempt.answer is None for attempt in attempts(tmp_path, study))
+    assert all(
+        attempt.state is State.PLANNED and attempt.answer is None
+        for attempt in attempts(tmp_path, study)
+    )
 
 
 def test_too_few_parties_with_a_record_open_nothing(tmp_path):
@@ -280,9 +317,13 @@ def test_who_declines_at_home_gives_the_others_no_reason(tmp_path):
     assert spent(tmp_path, NAMES[1]) == (0.0, 0)
 
 
-@pytest.mark.parametrize("what", ["no ledger", "another dataset", "unsigned", "too late", "columns", "keys"])
+@pytest.mark.parametrize(
+    "what", ["no ledger", "another dataset", "unsigned", "too late", "columns", "keys"]
+)
 def test_what_does_not_fit_at_home_is_said_at_home(tmp_path, what):
-    plain = document(tmp_path, question=ROUGH, noise=NOISE, valid={"from": "2026-01-01", "until": "2026-12-31"})
+    plain = document(
+        tmp_path, question=ROUGH, noise=NOISE, valid={"from": "2026-01-01", "until": "2026-12-31"}
+    )
     study = read_study(written(tmp_path, plain, signers=NAMES[:3] if what == "unsigned" else None))
     keys = keys_in(tmp_path)
     home = home_of(tmp_path, keys[1], noisy=True)
@@ -305,7 +346,9 @@ def test_what_does_not_fit_at_home_is_said_at_home(tmp_path, what):
 
 def test_another_study_is_refused_by_name(tmp_path):
     study = a_study(tmp_path)
-    other = read_study(written(tmp_path, document(tmp_path, records_at_most=999), name="other.yaml"))
+    other = read_study(
+        written(tmp_path, document(tmp_path, records_at_most=999), name="other.yaml")
+    )
     results = run(tmp_path, study, studies={2: other})
     assert all(isinstance(one, WrongStudy | PartyLeft) for one in results)
     assert isinstance(results[0], WrongStudy)
@@ -314,12 +357,18 @@ def test_another_study_is_refused_by_name(tmp_path):
 
 def test_another_study_with_the_same_id_does_not_take_up_the_attempt(tmp_path):
     run(tmp_path, a_study(tmp_path), channels=failing(2, Phase.SHARE))
-    other = read_study(written(tmp_path, document(tmp_path, records_at_most=999), name="other.yaml"))
-    assert all(isinstance(one, ParameterError) and "same id" in str(one) for one in run(tmp_path, other))
+    other = read_study(
+        written(tmp_path, document(tmp_path, records_at_most=999), name="other.yaml")
+    )
+    assert all(
+        isinstance(one, ParameterError) and "same id" in str(one) for one in run(tmp_path, other)
+    )
 
 
 def test_who_tells_different_stories_is_found_out(tmp_path):
-    """One party opens other numbers to one of the others: the digests differ, and no result is written."""
+    """One party opens other numbers to one of the others: the digests differ, and no result is
+    written.
+    """
 
     def lie(to, message):
         return bytes([message[0] ^ (to == 3), *message[1:]])
@@ -332,8 +381,14 @@ def test_who_tells_different_stories_is_found_out(tmp_path):
 
 def test_a_forged_signature_is_no_confirmation(tmp_path):
     study = a_study(tmp_path)
-    results = run(tmp_path, study, channels=failing(1, Phase.CONFIRM, 1, lambda _, message: message[:-1] + b"\0"))
-    assert all(isinstance(one, WrongMessage | PartyLeft) for one in (results[0], results[2], results[3]))
+    results = run(
+        tmp_path,
+        study,
+        channels=failing(1, Phase.CONFIRM, 1, lambda _, message: message[:-1] + b"\0"),
+    )
+    assert all(
+        isinstance(one, WrongMessage | PartyLeft) for one in (results[0], results[2], results[3])
+    )
 
 
 def test_a_damaged_attempt_file_is_not_forgotten(tmp_path):
@@ -344,7 +399,11 @@ def test_a_damaged_attempt_file_is_not_forgotten(tmp_path):
 
 
 def test_one_run_at_a_time(tmp_path):
-    with alone(tmp_path / "one.attempt"), pytest.raises(Exception, match="already"), alone(tmp_path / "one.attempt"):
+    with (
+        alone(tmp_path / "one.attempt"),
+        pytest.raises(Exception, match="already"),
+        alone(tmp_path / "one.attempt"),
+    ):
         pass
 
 
@@ -371,19 +430,30 @@ RELEASE = {
 def test_a_joint_release_is_signed_by_all_and_given_to_whom_it_is_for(tmp_path, assemble):
     people = [
         sf.read(pl.DataFrame({"age": ages, "sex": list(sexes)}))
-        for ages, sexes in (([23, 24, 47], "xyx"), ([68, 21, 44], "yxx"), ([46, 61, 25], "yyy"), ([42, 63, 67], "yxy"))
+        for ages, sexes in (
+            ([23, 24, 47], "xyx"),
+            ([68, 21, 44], "yxx"),
+            ([46, 61, 25], "yyy"),
+            ([42, 63, 67], "yxy"),
+        )
     ]
-    study = a_study(tmp_path, question={"release": {**RELEASE, **assemble}}, protocol={"name": "joint"})
+    study = a_study(
+        tmp_path, question={"release": {**RELEASE, **assemble}}, protocol={"name": "joint"}
+    )
     results = run(tmp_path, study, people=people)
     assert len({result.certificate["public_digest"] for result in results}) == 1
     holders = [number for number, result in enumerate(results) if result.answer.get("counts")]
     assert holders == ([1] if assemble else [0, 1, 2, 3])
     for result in results:
-        assert {claim.status for claim in verified(json.loads(json.dumps(result.to_dict())), study)} == {"holds"}
+        assert {
+            claim.status for claim in verified(json.loads(json.dumps(result.to_dict())), study)
+        } == {"holds"}
 
 
 def test_an_answer_that_others_may_know_is_not_undone_by_a_new_study(tmp_path):
-    """Party 2 leaves when all have spoken their part of the opening: nobody has an answer, but somebody may have had one."""
+    """Party 2 leaves when all have spoken their part of the opening: nobody has an answer, but
+    somebody may have had one.
+    """
     run(tmp_path, a_study(tmp_path), channels=failing(2, Phase.OPEN, nth=2))
     changed = tables()
     changed[1] = sf.read(pl.DataFrame({"age": [55, 63]}))

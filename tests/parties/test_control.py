@@ -46,7 +46,9 @@ def test_small_cells_are_left_out(protocol):
     where = {"x": ["5"]}
     with pytest.raises(ReleaseRefused, match=r"few_records|small_cells"):
         together(
-            tables([5.0], [5.0], [5.0]), {"count": {"where": where}}, rules=Rules(least_records=4, least_parties=2)
+            tables([5.0], [5.0], [5.0]),
+            {"count": {"where": where}},
+            rules=Rules(least_records=4, least_parties=2),
         )
 
 
@@ -54,7 +56,10 @@ def test_small_cells_are_left_out(protocol):
     ("parties", "dominated"),
     [
         ([[100.0] * 5, [100.0] * 5, [100.0] * 5], False),
-        ([[1000.0, 1, 1, 1], [900.0, 1, 1, 1], [1.0, 1, 1, 1]], True),  # two records, the rest is 10 of 1910
+        (
+            [[1000.0, 1, 1, 1], [900.0, 1, 1, 1], [1.0, 1, 1, 1]],
+            True,
+        ),  # two records, the rest is 10 of 1910
         ([[1000.0] * 9, [900.0] * 9, [1.0] * 9], True),  # two parties
         ([[1000.0, 200.0] + [10.0] * 4, [50.0] * 9, [300.0] * 2 + [20.0] * 9], False),
     ],
@@ -72,8 +77,12 @@ def test_dominance(parties, dominated):
         with pytest.raises(ReleaseRefused, match="dominance"):
             together(tables(*parties), SUM, records_at_most=1000)
     else:
-        assert together(tables(*parties), SUM, records_at_most=1000)["sum"] == sum(map(sum, parties))
-    assert together(tables(*parties), SUM, noise={"epsilon": "1"}, records_at_most=1000)  # the budget replaces the rule
+        assert together(tables(*parties), SUM, records_at_most=1000)["sum"] == sum(
+            map(sum, parties)
+        )
+    assert together(
+        tables(*parties), SUM, noise={"epsilon": "1"}, records_at_most=1000
+    )  # the budget replaces the rule
 
 
 def asked(people, parties=("a", "b", "c", "d"), question=MEAN, *, noisy=False):
@@ -105,11 +114,17 @@ def test_differencing(tmp_path):
 
 def test_nested_filters(tmp_path):
     store, rules = Answered(tmp_path), Rules()
-    people = sf.read(pl.DataFrame({"x": [float(i) for i in range(60)], "town": ["A"] * 50 + ["B"] * 5 + ["C"] * 5}))
+    people = sf.read(
+        pl.DataFrame(
+            {"x": [float(i) for i in range(60)], "town": ["A"] * 50 + ["B"] * 5 + ["C"] * 5}
+        )
+    )
 
     def about(*towns):
         where = {"town": list(towns)}
-        return asked(people, question={"mean": {"column": "x", "bounds": ["0", "1000"], "where": where}})
+        return asked(
+            people, question={"mean": {"column": "x", "bounds": ["0", "1000"], "where": where}}
+        )
 
     store.record(about("A"), {"mean": 1.0}, "study")
     with pytest.raises(ReleaseRefused, match="differencing"):
@@ -148,9 +163,12 @@ def test_marks_count_equal_rows():
 
 
 def test_few_contributors_are_those_with_a_number():
-    """A party whose records have no number adds nothing; of two that do, each would know the other's sum."""
+    """A party whose records have no number adds nothing; of two that do, each would know the
+    other's sum.
+    """
     people = [
-        sf.read(pl.DataFrame({"x": some}, schema={"x": pl.Float64})) for some in ([1.0] * 9, [2.0] * 9, [None] * 9)
+        sf.read(pl.DataFrame({"x": some}, schema={"x": pl.Float64}))
+        for some in ([1.0] * 9, [2.0] * 9, [None] * 9)
     ]
     for question in (MEAN, {"histogram": {"axis": {"column": "x", "edges": ["0", "5"]}}}):
         with pytest.raises(ReleaseRefused, match="few_contributors"):
@@ -170,7 +188,9 @@ def test_more_records_than_the_study_says_are_refused():
 def test_dominance_is_not_lifted_by_a_bound_below_zero():
     people = tables([1000.0, 1, 1, 1], [900.0, 1, 1, 1], [1.0, 1, 1, 1])
     with pytest.raises(ReleaseRefused, match="dominance"):
-        together(people, {"sum": {"column": "x", "bounds": ["-0.001", "1000"]}}, records_at_most=1000)
+        together(
+            people, {"sum": {"column": "x", "bounds": ["-0.001", "1000"]}}, records_at_most=1000
+        )
 
 
 X = {"column": "x", "bounds": ["0", "1000"]}
@@ -180,30 +200,71 @@ NUMBERS = [float(i) for i in range(60)]
 def towns(numbers=NUMBERS, odd=0):
     """Sixty records in two towns, some of which are in a third one."""
     town = ["A"] * 30 + ["B"] * (30 - odd) + ["C"] * odd
-    return sf.read(pl.DataFrame({"x": numbers, "y": [60 - n for n in numbers], "town": town[: len(numbers)]}))
+    return sf.read(
+        pl.DataFrame({"x": numbers, "y": [60 - n for n in numbers], "town": town[: len(numbers)]})
+    )
 
 
 @pytest.mark.parametrize(
     ("first", "second", "people", "later"),
     [
-        pytest.param({"mean": X}, {"mean": {**X, "bounds": ["0", "58.5"]}}, towns(), None, id="bounds that clip one record"),
-        pytest.param({"mean": X}, {"variance": {**X, "scale": 4}}, towns(), towns(NUMBERS[:-1]), id="another statistic, a row less"),
-        pytest.param({"mean": X}, {"mean": {**X, "scale": 4, "bounds": ["0", "1001"]}}, towns(), towns(NUMBERS[:-1]), id="other bounds, a row less"),
-        pytest.param({"count": {}}, {"count": {"where": {"town": ["A", "B"]}}}, towns(odd=1), None, id="a count and its complement"),
         pytest.param(
-            {"histogram": {"axis": {"column": "x", "edges": ["0", "30", "60"]}}},
-            {"histogram": {"axis": {"column": "x", "edges": ["0", "31", "60"]}}}, towns(), None, id="an edge moved by one record",
+            {"mean": X},
+            {"mean": {**X, "bounds": ["0", "58.5"]}},
+            towns(),
+            None,
+            id="bounds that clip one record",
+        ),
+        pytest.param(
+            {"mean": X},
+            {"variance": {**X, "scale": 4}},
+            towns(),
+            towns(NUMBERS[:-1]),
+            id="another statistic, a row less",
+        ),
+        pytest.param(
+            {"mean": X},
+            {"mean": {**X, "scale": 4, "bounds": ["0", "1001"]}},
+            towns(),
+            towns(NUMBERS[:-1]),
+            id="other bounds, a row less",
+        ),
+        pytest.param(
+            {"count": {}},
+            {"count": {"where": {"town": ["A", "B"]}}},
+            towns(odd=1),
+            None,
+            id="a count and its complement",
         ),
         pytest.param(
             {"histogram": {"axis": {"column": "x", "edges": ["0", "30", "60"]}}},
-            {"quantiles": {"axis": {"column": "x", "edges": ["0", "29", "60"]}}}, towns(), None, id="quantiles after a histogram",
+            {"histogram": {"axis": {"column": "x", "edges": ["0", "31", "60"]}}},
+            towns(),
+            None,
+            id="an edge moved by one record",
         ),
         pytest.param(
-            {"mean": X}, {"linear_regression": {"outcome": "y", "outcome_bounds": ["0", "100"], "predictors": {"x": ["0", "1000"]}}},
-            towns(), towns(NUMBERS[:-1]), id="a regression, a row less",
+            {"histogram": {"axis": {"column": "x", "edges": ["0", "30", "60"]}}},
+            {"quantiles": {"axis": {"column": "x", "edges": ["0", "29", "60"]}}},
+            towns(),
+            None,
+            id="quantiles after a histogram",
+        ),
+        pytest.param(
+            {"mean": X},
+            {
+                "linear_regression": {
+                    "outcome": "y",
+                    "outcome_bounds": ["0", "100"],
+                    "predictors": {"x": ["0", "1000"]},
+                }
+            },
+            towns(),
+            towns(NUMBERS[:-1]),
+            id="a regression, a row less",
         ),
     ],
-)  # fmt: skip
+)
 def test_answers_that_could_be_subtracted(tmp_path, first, second, people, later):
     store = Answered(tmp_path)
     store.record(asked(people, question=first), {"count": 1}, "study")
@@ -215,9 +276,14 @@ def test_answers_that_tell_nothing_of_each_other(tmp_path):
     store, people = Answered(tmp_path), towns(odd=10)
     store.record(asked(people, question={"mean": X}), {"mean": 1.0}, "study")
     store.require_new(asked(people, question={"variance": {**X, "scale": 4}}), Rules())
-    store.require_new(asked(people, question={"mean": {**X, "bounds": ["0", "30"]}}), Rules())  # thirty are clipped
+    store.require_new(
+        asked(people, question={"mean": {**X, "bounds": ["0", "30"]}}), Rules()
+    )  # thirty are clipped
     store.require_new(asked(people, question={"mean": {**X, "where": {"town": ["A"]}}}), Rules())
-    store.require_new(asked(towns(NUMBERS[:-1]), question={"mean": {"column": "y", "bounds": ["0", "9"]}}), Rules())
+    store.require_new(
+        asked(towns(NUMBERS[:-1]), question={"mean": {"column": "y", "bounds": ["0", "9"]}}),
+        Rules(),
+    )
 
 
 def test_other_parties_are_noticed_whatever_is_asked_of_the_column(tmp_path):
@@ -225,14 +291,17 @@ def test_other_parties_are_noticed_whatever_is_asked_of_the_column(tmp_path):
     store.record(asked(towns(), question={"mean": X}), {"mean": 1.0}, "study")
     with pytest.raises(ReleaseRefused, match="parties that differ by 1"):
         store.require_new(
-            asked(towns(), ("a", "b", "c"), question={"variance": {**X, "bounds": ["0", "1001"]}}), Rules()
+            asked(towns(), ("a", "b", "c"), question={"variance": {**X, "bounds": ["0", "1001"]}}),
+            Rules(),
         )
 
 
 def test_an_answer_with_noise_is_not_told_for_one_without(tmp_path):
     store = Answered(tmp_path)
     store.record(asked(towns(), noisy=True), {"mean": 1.0}, "study")
-    assert store.stored(asked(towns())) is None and store.stored(asked(towns(), noisy=True)) == {"mean": 1.0}
+    assert store.stored(asked(towns())) is None and store.stored(asked(towns(), noisy=True)) == {
+        "mean": 1.0
+    }
 
 
 def test_what_may_have_been_opened_counts_though_we_never_heard_it(tmp_path):

@@ -1,4 +1,6 @@
-"""Random tables with odd values: every statistic by every protocol against plain Python, and what one record moves against what noise is for."""
+"""Random tables with odd values: every statistic by every protocol against plain Python, and what
+one record moves against what noise is for.
+"""
 
 from __future__ import annotations
 
@@ -40,16 +42,40 @@ def a_value(rng, style):
     if rng.random() < 0.15:
         return None
     if style == "int":
-        return rng.choice([rng.randint(-60, 130), rng.randint(-3, 3), rng.choice([10**9 + 50, -(10**12), 2**53 + 1])])
+        return rng.choice(
+            [
+                rng.randint(-60, 130),
+                rng.randint(-3, 3),
+                rng.choice([10**9 + 50, -(10**12), 2**53 + 1]),
+            ]
+        )
     if style == "bool":
         return rng.random() < 0.5
     number = rng.choice(
-        [rng.uniform(-60, 130), rng.randint(-5, 100) / 4, math.inf, -math.inf, math.nan, 1e300, 0.1, 0.2]
+        [
+            rng.uniform(-60, 130),
+            rng.randint(-5, 100) / 4,
+            math.inf,
+            -math.inf,
+            math.nan,
+            1e300,
+            0.1,
+            0.2,
+        ]
     )
     if style == "float":
         return number
     return rng.choice(
-        [str(rng.randint(-60, 130)), repr(number), "odd word", "", "True", "1e2", f" {rng.randint(0, 9)}", "12.50"]
+        [
+            str(rng.randint(-60, 130)),
+            repr(number),
+            "odd word",
+            "",
+            "True",
+            "1e2",
+            f" {rng.randint(0, 9)}",
+            "12.50",
+        ]
     )
 
 
@@ -60,25 +86,44 @@ def some_parties(rng, records=14):
     """Parties' rows and tables; the same column may be of different types at different parties."""
     everyone, tables = [], []
     for number in range(rng.randint(3, 6)):
-        size = rng.choice([0, 1, rng.randint(2, records), records]) if number > 1 else rng.randint(2, records)
+        size = (
+            rng.choice([0, 1, rng.randint(2, records), records])
+            if number > 1
+            else rng.randint(2, records)
+        )
         styles = {name: rng.choice(["int", "float", "text", "bool"]) for name in "xz"}
         rows = [
-            {**{name: a_value(rng, style) for name, style in styles.items()}, "sex": rng.choice(SEXES), "town": rng.choice(TOWNS)}
+            {
+                **{name: a_value(rng, style) for name, style in styles.items()},
+                "sex": rng.choice(SEXES),
+                "town": rng.choice(TOWNS),
+            }
             for _ in range(size)
-        ]  # fmt: skip
-        schema = {**{name: SCHEMA[style] for name, style in styles.items()}, "sex": pl.String, "town": pl.Int64}
+        ]
+        schema = {
+            **{name: SCHEMA[style] for name, style in styles.items()},
+            "sex": pl.String,
+            "town": pl.Int64,
+        }
         everyone.append(rows)
         tables.append(sf.read(pl.DataFrame(rows, schema=schema, strict=False)))
     return everyone, tables
 
 
 def a_filter(rng, without=()):
-    filters = {"sex": rng.sample(["f", "m", "x"], rng.randint(1, 3)), "town": rng.sample(["0", "1", "2", "99"], 2)}
-    return {name: words for name, words in filters.items() if rng.random() < 0.3 and name not in without}
+    filters = {
+        "sex": rng.sample(["f", "m", "x"], rng.randint(1, 3)),
+        "town": rng.sample(["0", "1", "2", "99"], 2),
+    }
+    return {
+        name: words for name, words in filters.items() if rng.random() < 0.3 and name not in without
+    }
 
 
 def close(one, other, rel=1e-9):
-    return (one is None) == (other is None) and (one is None or math.isclose(one, other, rel_tol=rel, abs_tol=rel))
+    return (one is None) == (other is None) and (
+        one is None or math.isclose(one, other, rel_tol=rel, abs_tol=rel)
+    )
 
 
 def large(groups, least):
@@ -87,11 +132,17 @@ def large(groups, least):
 
 
 def numeric(rng):
-    return {"column": rng.choice("xz"), "bounds": rng.choice(BOUNDS), "scale": rng.choice([0, 4, 10])}
+    return {
+        "column": rng.choice("xz"),
+        "bounds": rng.choice(BOUNDS),
+        "scale": rng.choice([0, 4, 10]),
+    }
 
 
 def chosen(rows, asked, where, *, around=True):
-    return plain.numbers(rows, asked["column"], asked["bounds"], asked["scale"], where, around=around)
+    return plain.numbers(
+        rows, asked["column"], asked["bounds"], asked["scale"], where, around=around
+    )
 
 
 def case_count(rng, least):
@@ -113,10 +164,18 @@ def case_moments(rng, least):
 
     def check(rows, answer):
         values = chosen(rows, asked, where, around=name != "sum")
-        wanted = {"sum": sum(values, Fraction(0)), "mean": plain.mean(values), "variance": plain.variance(values)}[name]
+        wanted = {
+            "sum": sum(values, Fraction(0)),
+            "mean": plain.mean(values),
+            "variance": plain.variance(values),
+        }[name]
         return close(answer[name], None if wanted is None else float(wanted), 1e-12)
 
-    return {name: {**asked, "where": where}}, lambda rows: large([chosen(rows, asked, where)], least), check
+    return (
+        {name: {**asked, "where": where}},
+        lambda rows: large([chosen(rows, asked, where)], least),
+        check,
+    )
 
 
 def case_welch(rng, least):
@@ -134,7 +193,11 @@ def case_welch(rng, least):
 
 
 def a_side(rng, taken=()):
-    sides = [{"column": "sex", "domain": ["m", "f", "q"]}, {"column": "town", "domain": ["2", "0", "3"]}, {"column": rng.choice("xz"), "edges": rng.choice(EDGES)}]  # fmt: skip
+    sides = [
+        {"column": "sex", "domain": ["m", "f", "q"]},
+        {"column": "town", "domain": ["2", "0", "3"]},
+        {"column": rng.choice("xz"), "edges": rng.choice(EDGES)},
+    ]
     return rng.choice([side for side in sides if side["column"] not in taken])
 
 
@@ -148,13 +211,23 @@ def case_counts(rng, least):
         sizes = [len(side.get("domain") or side["edges"][1:]) for side in sides]
         small = 0 if least == 1 else None
         if len(sides) == 1:
-            return list(answer["counts"].values()) == [wanted.get((i,), small) for i in range(sizes[0])]
+            return list(answer["counts"].values()) == [
+                wanted.get((i,), small) for i in range(sizes[0])
+            ]
         table = [[wanted.get((i, j), small) for j in range(sizes[1])] for i in range(sizes[0])]
         if any(None in line for line in table):
-            return answer["counts"] == table and answer["chi_square"] is None and "not told" in answer["why"]
+            return (
+                answer["counts"] == table
+                and answer["chi_square"] is None
+                and "not told" in answer["why"]
+            )
         return answer["counts"] == table and close(answer["chi_square"], plain.chi_square(table))
 
-    question = {"histogram": {"axis": first}} if len(sides) == 1 else {"contingency_table": {"axes": sides}}
+    question = (
+        {"histogram": {"axis": first}}
+        if len(sides) == 1
+        else {"contingency_table": {"axes": sides}}
+    )
     next(iter(question.values()))["where"] = where
     return question, lambda rows: True, check
 
@@ -168,7 +241,9 @@ def case_quantiles(rng, least):
         sizes = [found.get((i,), 0) for i in range(len(side["edges"]) - 1)]
         sizes, edges = plain.joined_bins(sizes, side["edges"], least)
         told = list(answer["counts"].values()) == sizes
-        return told and all(close(answer["quantiles"][p], plain.quantile(sizes, edges, p)) for p in levels)
+        return told and all(
+            close(answer["quantiles"][p], plain.quantile(sizes, edges, p)) for p in levels
+        )
 
     return {"quantiles": {"axis": side, "levels": levels, "where": where}}, lambda rows: True, check
 
@@ -178,7 +253,11 @@ def case_line(rng, least):
     bounds = {"x": rng.choice(BOUNDS[:3]), "z": rng.choice(BOUNDS[:3])}
 
     def pairs(rows):
-        found = [[plain.bounded(row[c], bounds[c], scale) for c in "xz"] for row in rows if plain.counts_in(row, where)]
+        found = [
+            [plain.bounded(row[c], bounds[c], scale) for c in "xz"]
+            for row in rows
+            if plain.counts_in(row, where)
+        ]
         return [pair for pair in found if None not in pair]
 
     def check(rows, answer):
@@ -186,9 +265,19 @@ def case_line(rng, least):
         told = answer["coefficients"]
         if wanted is None or told is None:
             return (wanted is None) == (told is None)
-        return all(close(b, float(w), 1e-5) for b, w in zip(told.values(), wanted[0], strict=True)) and close(answer["rss"], float(wanted[1]), 1e-5)  # fmt: skip
+        return all(
+            close(b, float(w), 1e-5) for b, w in zip(told.values(), wanted[0], strict=True)
+        ) and close(answer["rss"], float(wanted[1]), 1e-5)
 
-    question = {"linear_regression": {"outcome": "z", "outcome_bounds": bounds["z"], "predictors": {"x": bounds["x"]}, "scale": scale, "where": where}}  # fmt: skip
+    question = {
+        "linear_regression": {
+            "outcome": "z",
+            "outcome_bounds": bounds["z"],
+            "predictors": {"x": bounds["x"]},
+            "scale": scale,
+            "where": where,
+        }
+    }
     return question, lambda rows: large([pairs(rows)], least), check
 
 
@@ -197,8 +286,15 @@ def case_logistic(rng, least):
     low, high = map(float, bounds)
 
     def pairs(rows):
-        found = [(plain.bounded(row["x"], bounds, 40), plain.word(row["sex"], ["f", "m"])) for row in rows]
-        return [((float(x) - (low + high) / 2) / ((high - low) / 2), y) for x, y in found if x is not None and y is not None]  # fmt: skip
+        found = [
+            (plain.bounded(row["x"], bounds, 40), plain.word(row["sex"], ["f", "m"]))
+            for row in rows
+        ]
+        return [
+            ((float(x) - (low + high) / 2) / ((high - low) / 2), y)
+            for x, y in found
+            if x is not None and y is not None
+        ]
 
     def enough(rows):
         return large([[y for _, y in pairs(rows) if y == side] for side in (0, 1)], least)
@@ -210,11 +306,21 @@ def case_logistic(rng, least):
         slope = answer["coefficients"]["x"] * (high - low) / 2
         return close(slope, wanted[0][1], 1e-3) and close(answer["log_likelihood"], wanted[1], 1e-4)
 
-    question = {"logistic_regression": {"outcome": "sex", "values": ["f", "m"], "predictors": {"x": bounds}}}
+    question = {
+        "logistic_regression": {"outcome": "sex", "values": ["f", "m"], "predictors": {"x": bounds}}
+    }
     return question, enough, check
 
 
-CASES = [case_count, case_moments, case_welch, case_counts, case_quantiles, case_line, case_logistic]
+CASES = [
+    case_count,
+    case_moments,
+    case_welch,
+    case_counts,
+    case_quantiles,
+    case_line,
+    case_logistic,
+]
 
 
 def contributing(question, tables):
@@ -247,9 +353,15 @@ def examine(seed, case, protocol):
     everyone, tables = some_parties(rng)
     pooled = [row for rows in everyone for row in rows]
     rules = Rules(least_records=least, least_parties=2, least_own=0, dominance=0)
-    answer = asked(tables, question, protocol=protocol, rules=rules, records_at_most=max(1, len(pooled)))
+    answer = asked(
+        tables, question, protocol=protocol, rules=rules, records_at_most=max(1, len(pooled))
+    )
     if isinstance(answer, str):
-        assert rightly_refused(answer, question, tables, enough, check, pooled, least), (seed, question, answer)
+        assert rightly_refused(answer, question, tables, enough, check, pooled, least), (
+            seed,
+            question,
+            answer,
+        )
         return False
     assert enough(pooled), (seed, question)
     assert check(pooled, answer), (seed, question, answer)
@@ -278,9 +390,24 @@ NOISY = [
         for name in ("sum", "mean", "variance")
         for bounds in BOUNDS
     ),
-    *({"mean_difference": {"column": "x", "bounds": b, "by": "sex", "groups": ["m", "f"], "scale": 2}} for b in BOUNDS),
+    *(
+        {
+            "mean_difference": {
+                "column": "x",
+                "bounds": b,
+                "by": "sex",
+                "groups": ["m", "f"],
+                "scale": 2,
+            }
+        }
+        for b in BOUNDS
+    ),
     {"histogram": {"axis": {"column": "x", "edges": EDGES[0]}}},
-    {"contingency_table": {"axes": [{"column": "x", "edges": EDGES[0]}, {"column": "sex", "domain": ["m", "f"]}]}},
+    {
+        "contingency_table": {
+            "axes": [{"column": "x", "edges": EDGES[0]}, {"column": "sex", "domain": ["m", "f"]}]
+        }
+    },
     {"quantiles": {"axis": {"column": "x", "edges": EDGES[1]}}},
     {
         "linear_regression": {
@@ -313,11 +440,17 @@ def extreme(rng):
         "-50",
         "50",
     ]
-    return {"x": rng.choice(value), "z": rng.choice(value), "sex": rng.choice(["m", "f", "q", None])}
+    return {
+        "x": rng.choice(value),
+        "z": rng.choice(value),
+        "sex": rng.choice(["m", "f", "q", None]),
+    }
 
 
 def coarse_sums(question, rows, steps):
-    """What a party with these rows adds before noise; the type of a column follows from all its rows, as in a file."""
+    """What a party with these rows adds before noise; the type of a column follows from all its
+    rows, as in a file.
+    """
     frame = pl.DataFrame(rows, schema=dict.fromkeys(("x", "z", "sex"), pl.String))
     columns = [frame[name].cast(pl.Float64, strict=False) for name in ("x", "z")]
     for column in columns:
@@ -341,8 +474,14 @@ def examine_neighbours(given, neighbours, tries):
         start = 0
         for part in question.parts(neighbours):
             mine = [int(n) for n in moved[start : start + part.cells]]
-            assert sum(map(abs, mine)) <= _moved(part, noise._step(part, loss)), (given, rows, other)
-            assert math.sqrt(sum(n * n for n in mine)) <= part.l2 * (1 + 1e-12) or noise.rho is None, (
+            assert sum(map(abs, mine)) <= _moved(part, noise._step(part, loss)), (
+                given,
+                rows,
+                other,
+            )
+            assert (
+                math.sqrt(sum(n * n for n in mine)) <= part.l2 * (1 + 1e-12) or noise.rho is None
+            ), (
                 given,
                 rows,
                 other,
@@ -358,8 +497,13 @@ def test_one_record_moves_sums_no_farther_than_noise_is_for(given, neighbours):
 
 
 def some_amounts(rng):
-    """Amounts of three to six parties, often with one or two that are far larger than the others."""
-    parties = [[rng.randint(0, 400) / 4 for _ in range(rng.randint(1, 8))] for _ in range(rng.randint(3, 6))]
+    """Amounts of three to six parties, often with one or two that are far larger than the
+    others.
+    """
+    parties = [
+        [rng.randint(0, 400) / 4 for _ in range(rng.randint(1, 8))]
+        for _ in range(rng.randint(3, 6))
+    ]
     for _ in range(rng.choice([0, 1, 2, 2])):
         rng.choice(parties).append(float(rng.choice([1000, 5000, 9000])))
     return parties
@@ -372,9 +516,17 @@ def test_dominance_is_that_of_plain_python(seed):
     parties, percent = some_amounts(rng), rng.choice([5, 10, 50])
     sign = rng.choice([1.0, -1.0])
     tables = [sf.read(pl.DataFrame({"x": [sign * v for v in some]})) for some in parties]
-    question = {rng.choice(["sum", "mean", "variance"]): {"column": "x", "bounds": ["-10000", "10000"], "scale": 4}}
+    question = {
+        rng.choice(["sum", "mean", "variance"]): {
+            "column": "x",
+            "bounds": ["-10000", "10000"],
+            "scale": 4,
+        }
+    }
     rules = Rules(least_records=1, least_parties=2, least_own=0, dominance=percent)
-    refused = isinstance(asked(tables, question, rules=rules, records_at_most=sum(map(len, parties))), str)
+    refused = isinstance(
+        asked(tables, question, rules=rules, records_at_most=sum(map(len, parties))), str
+    )
     amounts = [[Fraction(v) for v in some] for some in parties]
     if plain.dominated(amounts, percent):
         assert refused
@@ -393,13 +545,24 @@ ANY = Rules(least_records=1, least_parties=2, least_own=0, dominance=0)
 @pytest.mark.parametrize("scale", [0, 10, 20, 30, 40])
 @pytest.mark.parametrize("high", [10**6, 10**9, 10**12])
 def test_sums_at_the_edge_of_what_fits_are_exact(high, scale, sign):
-    """Every record at a bound, as many as the study allows: nothing wraps around, or it is refused."""
+    """Every record at a bound, as many as the study allows: nothing wraps around, or it is
+    refused.
+    """
     question = {"column": "x", "bounds": [str(-high), str(high)], "scale": scale}
     tables = columns_of([sign * 2.0 * high] * 3, [sign * 1e300] * 2, [sign * math.inf])
-    for name, wanted in [("sum", 6.0 * sign * high), ("mean", 1.0 * sign * high), ("variance", 0.0)]:
+    for name, wanted in [
+        ("sum", 6.0 * sign * high),
+        ("mean", 1.0 * sign * high),
+        ("variance", 0.0),
+    ]:
         for protocol in ("additive", "shamir"):
-            answer = asked(tables, {name: question}, protocol=protocol, rules=ANY, records_at_most=6)
-            assert "do not fit" in answer if isinstance(answer, str) else answer[name] == wanted, (name, protocol)
+            answer = asked(
+                tables, {name: question}, protocol=protocol, rules=ANY, records_at_most=6
+            )
+            assert "do not fit" in answer if isinstance(answer, str) else answer[name] == wanted, (
+                name,
+                protocol,
+            )
 
 
 def test_noise_beyond_64_bits_does_not_wrap_around():
@@ -418,7 +581,28 @@ class Echo(Additive):
         return own
 
 
-TOKENS = ["True", "false", "TRUE", "1", "0", "007", "7.0", "+5", "-0", " 5", "5 ", "1e3", ".5", "5.", "inf", "-inf", "nan", "", "NA", "99999999999999999999"]  # fmt: skip
+TOKENS = [
+    "True",
+    "false",
+    "TRUE",
+    "1",
+    "0",
+    "007",
+    "7.0",
+    "+5",
+    "-0",
+    " 5",
+    "5 ",
+    "1e3",
+    ".5",
+    "5.",
+    "inf",
+    "-inf",
+    "nan",
+    "",
+    "NA",
+    "99999999999999999999",
+]
 
 
 @pytest.mark.parametrize("first", TOKENS)
@@ -428,11 +612,18 @@ def test_one_odd_word_does_not_change_how_other_rows_are_read(tmp_path, first):
         tables = []
         for odd in ([], ["odd word"]):
             path = tmp_path / "table.csv"
-            path.write_text("x,i\n" + "".join(f'"{word}",{i}\n' for i, word in enumerate([first, second, first, *odd])))
+            path.write_text(
+                "x,i\n"
+                + "".join(f'"{word}",{i}\n' for i, word in enumerate([first, second, first, *odd]))
+            )
             tables.append(sf.read(path))
         for question in (
             {"mean": {"column": "x", "bounds": ["-10", "2000"]}},
-            {"histogram": {"axis": {"column": "x", "domain": ["true", "FALSE", "7", "0", "1", "5", "1000"]}}},
+            {
+                "histogram": {
+                    "axis": {"column": "x", "domain": ["true", "FALSE", "7", "0", "1", "5", "1000"]}
+                }
+            },
             {"histogram": {"axis": {"column": "x", "edges": ["0", "1", "6", "2000"]}}},
         ):
             asking = question_from(question)
@@ -443,6 +634,9 @@ def test_one_odd_word_does_not_change_how_other_rows_are_read(tmp_path, first):
 
 def test_words_that_a_column_of_numbers_could_not_tell_apart_are_refused():
     for words in (["7", "007"], ["1", "1.0"], ["True", "true"], ["inf"], ["nan", "a"]):
-        for question in ({"histogram": {"axis": {"column": "x", "domain": words}}}, {"count": {"where": {"x": words}}}):
+        for question in (
+            {"histogram": {"axis": {"column": "x", "domain": words}}},
+            {"count": {"where": {"x": words}}},
+        ):
             with pytest.raises(ParameterError, match="write each once"):
                 question_from(question)

@@ -1,4 +1,6 @@
-"""A release nobody could make alone: equal to that of the pooled table, and nothing more is opened."""
+"""A release nobody could make alone: equal to that of the pooled table, and nothing more is
+opened.
+"""
 
 from __future__ import annotations
 
@@ -37,11 +39,15 @@ def golden_tables():
 
 
 def table(rows, columns):
-    return sf.Table(pl.DataFrame({c: pl.Series(c, [row[c] for row in rows], dtype=pl.String) for c in columns}))
+    return sf.Table(
+        pl.DataFrame({c: pl.Series(c, [row[c] for row in rows], dtype=pl.String) for c in columns})
+    )
 
 
 def together(question, tables, *, network=None, walks=None, tamper=None):
-    """What every party answers; ``walks`` collects their ways, ``tamper(number, walk)`` changes one."""
+    """What every party answers; ``walks`` collects their ways, ``tamper(number, walk)`` changes
+    one.
+    """
     lines = network or Network(len(tables))
 
     async def one(i):
@@ -65,10 +71,13 @@ def same(answers):
 
 
 def opened_sums(walks):
-    """What every node that was counted drops, from the shares of all parties: for the test, not in the protocol."""
+    """What every node that was counted drops, from the shares of all parties: for the test, not in
+    the protocol.
+    """
     field = walks[0].calc.field
     return {
-        rank: int(field.opened({i: walk.dropped[rank] for i, walk in enumerate(walks)})[0]) for rank in walks[0].dropped
+        rank: int(field.opened({i: walk.dropped[rank] for i, walk in enumerate(walks)})[0])
+        for rank in walks[0].dropped
     }
 
 
@@ -80,12 +89,17 @@ def test_the_worked_example():
     assert answer["learned"]["bits"] == [[3, 1], [1, 1], [0, 0]]
     assert sorted(answer["counts"]) == [2, 2, 2, 2, 3] and answer["released_records"] == 11
     assert answer == question.plain(pooled(golden_tables()))
-    own = [Counter(zip(*frame(t).values(), strict=True)).most_common(1)[0][1] for t in golden_tables()]
+    own = [
+        Counter(zip(*frame(t).values(), strict=True)).most_common(1)[0][1] for t in golden_tables()
+    ]
     assert own == [1, 1, 1]  # no party has two of any class
     walks = []
     asked = JointRelease(GOLDEN, k=2, budget="0.1")
     together(
-        asked, golden_tables(), walks=walks, tamper=lambda _, walk: walk.__setattr__("answer", lambda: count_all(walk))
+        asked,
+        golden_tables(),
+        walks=walks,
+        tamper=lambda _, walk: walk.__setattr__("answer", lambda: count_all(walk)),
     )
     assert opened_sums(walks) == dict(enumerate([12, 1, 12, 0, 0, 0]))
 
@@ -115,10 +129,16 @@ def test_the_worked_example_with_k_three_and_insiders():
     for insiders, k in ((False, 3), (True, 3)):
         answer = same(together(JointRelease(GOLDEN, k=k, insiders=insiders), golden_tables()))
         assert answer["levels"] == {"sex": 0, "age": 2} and sorted(answer["counts"]) == [5, 7]
-    answer = same(together(JointRelease(GOLDEN, k=4, insiders=True), golden_tables()))  # the least remainder is 3
+    answer = same(
+        together(JointRelease(GOLDEN, k=4, insiders=True), golden_tables())
+    )  # the least remainder is 3
     assert answer["levels"] == {"sex": 1, "age": 2} and answer["counts"] == [12]
     none = same(together(JointRelease(GOLDEN, k=9, insiders=True), golden_tables()))
-    assert none["levels"] is None and len(released_frame(none)) == 0 and none["learned"]["bits"][-1] == [5, 0]
+    assert (
+        none["levels"] is None
+        and len(released_frame(none)) == 0
+        and none["learned"]["bits"][-1] == [5, 0]
+    )
 
 
 def described(paths, sensitive=True):
@@ -144,9 +164,13 @@ def rows_of(answer):
     return Counter(tuple(sorted(row.items())) for row in released_frame(answer).to_dicts())
 
 
-@pytest.mark.parametrize("seed", [pytest.param(i, marks=[pytest.mark.slow] if i >= 20 else []) for i in range(70)])
+@pytest.mark.parametrize(
+    "seed", [pytest.param(i, marks=[pytest.mark.slow] if i >= 20 else []) for i in range(70)]
+)
 def test_it_equals_the_pooled_release(seed):
-    """Node, bits, kept rows and the numbers of dropped records, against plain Python and against global recoding of one table."""
+    """Node, bits, kept rows and the numbers of dropped records, against plain Python and against
+    global recoding of one table.
+    """
     paths, parties, k, budget = case(seed)
     question = JointRelease(described(paths), k=k, budget=budget)
     tables = [table(rows, [*paths, "s"]) for rows in parties]
@@ -154,7 +178,9 @@ def test_it_equals_the_pooled_release(seed):
     answer = same(together(question, tables, walks=walks))
     nodes = oracle.ordered_nodes(paths)
     assert [question.lattice.levels(r) for r in range(len(nodes))] == nodes
-    assert opened_sums(walks) == {r: oracle.dropped(parties, nodes[r], paths, k) for r in walks[0].dropped}
+    assert opened_sums(walks) == {
+        r: oracle.dropped(parties, nodes[r], paths, k) for r in walks[0].dropped
+    }
     expected = oracle.release(parties, paths, k, budget)
     rank = len(nodes) if expected is None else expected[0]
     assert all(bit == (last >= rank) for last, bit in answer["learned"]["bits"])
@@ -167,15 +193,21 @@ def test_it_equals_the_pooled_release(seed):
     assert answer["levels"] == expected[1] and rows_of(answer) == expected[2]
     release = one_table(pooled(tables), paths, sf.KAnonymity(k), budget)
     assert release.plans[-1][1].levels == answer["levels"]
-    assert Counter(tuple(sorted(row.items())) for row in release.released.to_polars().to_dicts()) == rows_of(answer)
+    assert Counter(
+        tuple(sorted(row.items())) for row in release.released.to_polars().to_dicts()
+    ) == rows_of(answer)
 
 
 def one_table(data, paths, models, budget):
     rules = {
-        c: hierarchy_table([list(r) for r in p.values()]) for c, p in paths.items() if len(next(iter(p.values()))) > 1
+        c: hierarchy_table([list(r) for r in p.values()])
+        for c, p in paths.items()
+        if len(next(iter(p.values()))) > 1
     }
     data = data.with_roles(quasi=list(paths), sensitive="s").with_hierarchies(**rules)
-    return sf.anonymize(data, models, sf.GlobalRecoding(objective="height", budget=float(budget)), seed=1)
+    return sf.anonymize(
+        data, models, sf.GlobalRecoding(objective="height", budget=float(budget)), seed=1
+    )
 
 
 @pytest.mark.slow
@@ -190,12 +222,18 @@ def test_distinct_l_and_insiders_equal_the_definition(seed):
         {"insiders": True, "diversity": 3, "sensitive": ("s",)},
     ):
         question = JointRelease(
-            described(paths), k=k, budget=budget, l=promises.get("diversity"), insiders=promises.get("insiders", False)
+            described(paths),
+            k=k,
+            budget=budget,
+            l=promises.get("diversity"),
+            insiders=promises.get("insiders", False),
         )
         walks = []
         answer = same(together(question, tables, walks=walks))
         nodes = oracle.ordered_nodes(paths)
-        sums = {r: oracle.dropped(parties, nodes[r], paths, k, **promises) for r in walks[0].dropped}
+        sums = {
+            r: oracle.dropped(parties, nodes[r], paths, k, **promises) for r in walks[0].dropped
+        }
         assert opened_sums(walks) == sums
         expected = oracle.release(parties, paths, k, budget, **promises)
         if expected is None:
@@ -223,7 +261,9 @@ def test_t_is_judged_on_releases_that_all_have_seen():
 
 
 def test_pieces_go_to_the_collector_alone():
-    question = JointRelease({**GOLDEN, "note": {"role": "plain"}}, k=2, budget="0.1", assemble="pieces", collector=1)
+    question = JointRelease(
+        {**GOLDEN, "note": {"role": "plain"}}, k=2, budget="0.1", assemble="pieces", collector=1
+    )
     tables = [
         sf.Table(t.to_polars().with_columns(pl.Series("note", [f"n{i}{j}" for j in range(len(t))])))
         for i, t in enumerate(golden_tables())
@@ -240,12 +280,15 @@ def test_pieces_go_to_the_collector_alone():
 
 
 @pytest.mark.parametrize(
-    "lie", ["not json", '[["20-29", "z"]]', '[["20-29"]]', '[["60-69", "x"]]', "[[1, 2]]", '{"a": 1}']
+    "lie",
+    ["not json", '[["20-29", "z"]]', '[["20-29"]]', '[["60-69", "x"]]', "[[1, 2]]", '{"a": 1}'],
 )
 def test_pieces_that_are_no_rows_of_kept_classes_are_refused(lie, monkeypatch):
     question = JointRelease(GOLDEN, k=2, budget="0.1", assemble="pieces", collector=0)
     honest = joint.own_piece
-    monkeypatch.setattr(joint, "own_piece", lambda own, *rest: lie.encode() if own.rows == 5 else honest(own, *rest))
+    monkeypatch.setattr(
+        joint, "own_piece", lambda own, *rest: lie.encode() if own.rows == 5 else honest(own, *rest)
+    )
     tables = golden_tables()
     tables[2] = sf.Table(pl.concat([tables[2].to_polars(), tables[2].to_polars().head(1)]))
     with pytest.raises(WrongMessage, match="party 2"):
@@ -259,7 +302,9 @@ def test_who_counts_otherwise_in_the_end_is_found_out():
         def tamper(number, walk, change=change):
             if number == 1:
                 honest = walk.own.released
-                object.__setattr__(walk.own, "released", lambda *a: np.maximum(honest(*a) + change, 0))
+                object.__setattr__(
+                    walk.own, "released", lambda *a: np.maximum(honest(*a) + change, 0)
+                )
 
         with pytest.raises(Disagreement, match="nothing is released"):
             together(question, golden_tables(), tamper=tamper)
@@ -278,7 +323,9 @@ def test_nodes_with_too_many_cells_are_left_out_and_everybody_knows():
         JointRelease(GOLDEN, k=2, cells=10, levels={"age": 0})
 
 
-@pytest.mark.parametrize("order", ["height", "minimum_absolute_distance", "minimum_relative_distance"])
+@pytest.mark.parametrize(
+    "order", ["height", "minimum_absolute_distance", "minimum_relative_distance"]
+)
 def test_nodes_come_in_a_public_order(order):
     lattice = JointRelease(GOLDEN, k=2, order=order).lattice
     assert lattice.names == ("sex", "age")
@@ -294,7 +341,10 @@ def test_cells_are_worked_on_in_blocks(monkeypatch):
     monkeypatch.setattr(arithmetic, "BLOCK", 7)
     monkeypatch.setattr(joint, "BLOCK", 7)
     network = Network(3, keep=True)
-    assert same(together(JointRelease(GOLDEN, k=2, budget="0.1"), golden_tables(), network=network)) == expected
+    assert (
+        same(together(JointRelease(GOLDEN, k=2, budget="0.1"), golden_tables(), network=network))
+        == expected
+    )
     assert max(len(message) for view in network.views for _, _, message in view) <= 4 * 7
 
 
@@ -315,7 +365,10 @@ def test_cells_are_worked_on_in_blocks(monkeypatch):
         ({"levels": {"age": (3, 3)}}, "ends at 2"),
         ({"attributes": {"age": {"role": "quasi"}}}, "public domain"),
         ({"attributes": {"age": {"role": "direct", "domain": ["1"]}}}, "column 'age'"),
-        ({"attributes": {"age": {"role": "plain", "domain": ["1"], "hierarchy": "suppress"}}}, "quasi"),
+        (
+            {"attributes": {"age": {"role": "plain", "domain": ["1"], "hierarchy": "suppress"}}},
+            "quasi",
+        ),
         ({"attributes": {"age": {"role": "plain", "domain": ["1"]}}}, "role quasi"),
     ],
 )
@@ -339,18 +392,24 @@ def test_missing_values_are_a_value_where_they_are_declared():
     columns = {**GOLDEN, "sex": {**GOLDEN["sex"], "missing": True}}
     tables = [sf.Table(pl.DataFrame({"age": ["23", "24"], "sex": ["x", None]})) for _ in range(3)]
     answer = same(together(JointRelease(columns, k=3), tables))
-    assert answer["levels"] == {"sex": 0, "age": 0} and [None in row for row in answer["combinations"]] == [False, True]
+    assert answer["levels"] == {"sex": 0, "age": 0} and [
+        None in row for row in answer["combinations"]
+    ] == [False, True]
     with pytest.raises(SchemaError, match="outside"):
         together(JointRelease(GOLDEN, k=3), tables)
 
 
 def test_messages_do_not_depend_on_the_records():
-    """Tables of the same size and with the same answer: the same messages in the same order with the same lengths."""
+    """Tables of the same size and with the same answer: the same messages in the same order with
+    the same lengths.
+    """
 
     def shapes(tables):
         network = Network(3, keep=True)
         answer = same(together(JointRelease(GOLDEN, k=2, budget="0.1"), tables, network=network))
-        return answer["learned"]["bits"], [[(p, s, len(m)) for p, s, m in view] for view in network.views]
+        return answer["learned"]["bits"], [
+            [(p, s, len(m)) for p, s, m in view] for view in network.views
+        ]
 
     mixed = pooled(golden_tables()).to_polars().reverse()
     one, other = shapes(golden_tables()), shapes([sf.Table(mixed[i::3]) for i in range(3)])
@@ -358,7 +417,9 @@ def test_messages_do_not_depend_on_the_records():
 
 
 def test_only_bits_the_number_of_records_and_the_release_are_opened():
-    """What all say to all: the number of records; checks of masks; a bit a question; a bit a cell; the release. Masked numbers are uniform."""
+    """What all say to all: the number of records; checks of masks; a bit a question; a bit a cell;
+    the release. Masked numbers are uniform.
+    """
     opened = []
 
     class Listening(Network):
@@ -376,7 +437,9 @@ def test_only_bits_the_number_of_records_and_the_release_are_opened():
                 line.broadcast = broadcast
             return line
 
-    answer = same(together(JointRelease(GOLDEN, k=2, budget="0.1"), golden_tables(), network=Listening(3)))
+    answer = same(
+        together(JointRelease(GOLDEN, k=2, budget="0.1"), golden_tables(), network=Listening(3))
+    )
     asked = len(answer["learned"]["bits"])
     assert [len(values) for values in opened] == [1, *[1, 1] * asked, 10, 10, 5]
     assert opened[0].tolist() == [12] and opened[-1].tolist() == answer["counts"]
@@ -384,12 +447,16 @@ def test_only_bits_the_number_of_records_and_the_release_are_opened():
     assert bits == [bool(bit) for _, bit in answer["learned"]["bits"]]
     assert all((values != 0).all() for values in opened[1 : 2 * asked : 2])
     masked = [v for values in opened[1:-1] for v in values.tolist() if v]
-    assert min(masked) > 1000  # a bare count among them would be tiny; 40 uniform numbers are not, but for 2e-5
+    assert (
+        min(masked) > 1000
+    )  # a bare count among them would be tiny; 40 uniform numbers are not, but for 2e-5
 
 
 @pytest.mark.parametrize("parties", [3, 4, 5])
 def test_a_coalition_cannot_tell_the_simulator_from_the_others(parties):
-    """The simulator knows the coalition's rows and the answer: the number of records, the node and the release. That is all it needs."""
+    """The simulator knows the coalition's rows and the answer: the number of records, the node and
+    the release. That is all it needs.
+    """
     question = JointRelease(GOLDEN, k=2, budget="0.1")
     tables = [golden_tables()[i % 3] for i in range(parties)]
     network = Network(parties, keep=True)
@@ -398,10 +465,19 @@ def test_a_coalition_cannot_tell_the_simulator_from_the_others(parties):
     def opened():
         chance, lattice = np.random.default_rng(3), question.lattice
         rank = next(r for r in range(len(lattice.nodes)) if lattice.levels(r) == answer["levels"])
-        shown, where = set(map(tuple, answer["combinations"])), [answer["columns"].index(n) for n in lattice.names]
-        labels = [ladder.labels[level] for ladder, level in zip(lattice.ladders, lattice.nodes[rank], strict=True)]
+        shown, where = (
+            set(map(tuple, answer["combinations"])),
+            [answer["columns"].index(n) for n in lattice.names],
+        )
+        labels = [
+            ladder.labels[level]
+            for ladder, level in zip(lattice.ladders, lattice.nodes[rank], strict=True)
+        ]
         kept = np.array(
-            [cell in {tuple(row[w] for w in where) for row in shown} for cell in itertools.product(*labels)]
+            [
+                cell in {tuple(row[w] for w in where) for row in shown}
+                for cell in itertools.product(*labels)
+            ]
         )
         searching, said = lattice.search(), None
         yield [answer["records"]]
@@ -436,7 +512,10 @@ def test_a_party_without_rows_helps_two_others():
 
 def test_questions_and_answers_are_plain_data():
     question = JointRelease(
-        {**GOLDEN, "age": {**GOLDEN["age"], "hierarchy": sf.intervals(10)}}, k=2, budget="0.1", levels={"age": (0, 2)}
+        {**GOLDEN, "age": {**GOLDEN["age"], "hierarchy": sf.intervals(10)}},
+        k=2,
+        budget="0.1",
+        levels={"age": (0, 2)},
     )
     written = json.loads(json.dumps(values_of(question)))
     assert JointRelease(**written).lattice.nodes == question.lattice.nodes

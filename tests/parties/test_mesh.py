@@ -1,4 +1,6 @@
-"""The mesh between parties in one process: real sockets and certificates, and everything that can be wrong with them."""
+"""The mesh between parties in one process: real sockets and certificates, and everything that can
+be wrong with them.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,15 @@ import socket
 import numpy as np
 import pytest
 
-from sfumato.errors import Declined, ParameterError, PartyError, PartyLeft, PartyMissing, WrongCertificate, WrongMessage
+from sfumato.errors import (
+    Declined,
+    ParameterError,
+    PartyError,
+    PartyLeft,
+    PartyMissing,
+    WrongCertificate,
+    WrongMessage,
+)
 from sfumato.parties.channel import Network, Phase
 from sfumato.parties.keys import new_keys
 from sfumato.parties.mesh import HEAD, Mesh, MeshLimits, Peer
@@ -53,7 +63,9 @@ def peers_of(folder, names):
 
 
 def meet(folder, script, *, names=("p0", "p1", "p2"), shown=None, limits=QUICK):
-    """Run a script for every party over a mesh; results or errors, by party. ``shown`` are the keys really used."""
+    """Run a script for every party over a mesh; results or errors, by party. ``shown`` are the keys
+    really used.
+    """
     peers = peers_of(folder, names)
 
     async def one(number):
@@ -78,7 +90,9 @@ def meet(folder, script, *, names=("p0", "p1", "p2"), shown=None, limits=QUICK):
 def test_everybody_hears_everybody(folder):
     async def script(mesh):
         heard = await mesh.exchange(
-            Phase.SHARE, {i: b"%d to %d" % (mesh.number, i) for i in mesh.others}, dict.fromkeys(mesh.others, 6)
+            Phase.SHARE,
+            {i: b"%d to %d" % (mesh.number, i) for i in mesh.others},
+            dict.fromkeys(mesh.others, 6),
         )
         said = await mesh.broadcast(Phase.OPEN, bytes([mesh.number]), 1)
         return heard, said, mesh.public.hexdigest(), mesh.sent, mesh.messages
@@ -96,7 +110,9 @@ def test_large_messages_both_ways_do_not_block(folder):
 
     async def script(mesh):
         message = np.full(size, mesh.number, dtype=np.uint8).tobytes()
-        heard = await mesh.exchange(Phase.SHARE, dict.fromkeys(mesh.others, message), dict.fromkeys(mesh.others, size))
+        heard = await mesh.exchange(
+            Phase.SHARE, dict.fromkeys(mesh.others, message), dict.fromkeys(mesh.others, size)
+        )
         return all(set(heard[i][:: 1 << 16]) == {i} and len(heard[i]) == size for i in mesh.others)
 
     assert meet(folder, script) == [True, True, True]
@@ -104,7 +120,9 @@ def test_large_messages_both_ways_do_not_block(folder):
 
 def test_an_empty_message_is_a_message(folder):
     async def script(mesh):
-        return await mesh.exchange(Phase.SHARE, dict.fromkeys(mesh.others, b""), dict.fromkeys(mesh.others, 0))
+        return await mesh.exchange(
+            Phase.SHARE, dict.fromkeys(mesh.others, b""), dict.fromkeys(mesh.others, 0)
+        )
 
     assert meet(folder, script)[0] == {1: b"", 2: b""}
 
@@ -136,7 +154,9 @@ def test_in_one_process_who_leaves_may_be_left_out_too():
         network = Network(3)
         await network.channel(2).close()
         lines = [network.channel(i) for i in range(2)]
-        return await asyncio.gather(*(line.broadcast(Phase.OPEN, b"x", 1, missing="allow") for line in lines))
+        return await asyncio.gather(
+            *(line.broadcast(Phase.OPEN, b"x", 1, missing="allow") for line in lines)
+        )
 
     assert run_patiently(run()) == [{0: b"x", 1: b"x"}] * 2
 
@@ -201,7 +221,8 @@ def test_who_does_not_come_is_missing(folder):
     async def run():
         limits = MeshLimits(connect=1, step=5, total=10)
         return await asyncio.gather(
-            *(Mesh.open(i, peers, keys_of(folder, f"p{i}"), limits) for i in (0, 2)), return_exceptions=True
+            *(Mesh.open(i, peers, keys_of(folder, f"p{i}"), limits) for i in (0, 2)),
+            return_exceptions=True,
         )
 
     for error in run_patiently(run()):
@@ -215,7 +236,12 @@ def test_who_gave_up_while_others_wait_can_come_back(folder, monkeypatch, hasty,
     peers = peers_of(folder, ("p0", "p1", "p2"))
 
     def opened(number, connect=60):
-        return Mesh.open(number, peers, keys_of(folder, f"p{number}"), MeshLimits(connect=connect, step=30, total=120))
+        return Mesh.open(
+            number,
+            peers,
+            keys_of(folder, f"p{number}"),
+            MeshLimits(connect=connect, step=30, total=120),
+        )
 
     came, joined = [], Mesh.joined
 
@@ -233,7 +259,9 @@ def test_who_gave_up_while_others_wait_can_come_back(folder, monkeypatch, hasty,
         while came.count((1, hasty)) < 2:
             await asyncio.sleep(0.01)
         meshes = await asyncio.gather(patient, back, opened(late))
-        heard = await asyncio.gather(*(mesh.broadcast(Phase.HELLO, bytes([mesh.number]), 1) for mesh in meshes))
+        heard = await asyncio.gather(
+            *(mesh.broadcast(Phase.HELLO, bytes([mesh.number]), 1) for mesh in meshes)
+        )
         await asyncio.gather(*(mesh.close() for mesh in meshes))
         return heard
 
@@ -252,7 +280,9 @@ def test_an_expired_certificate_is_refused(folder, number):
     results = meet(folder, script, names=names, limits=MeshLimits(connect=2, step=5, total=10))
     assert all(isinstance(error, WrongCertificate | PartyMissing) for error in results)
     assert any(
-        isinstance(error, WrongCertificate) and error.party == number for i, error in enumerate(results) if i != number
+        isinstance(error, WrongCertificate) and error.party == number
+        for i, error in enumerate(results)
+        if i != number
     )
 
 
@@ -261,8 +291,12 @@ def test_nobody_comes_with_the_certificate_of_another(folder, number, shown):
     async def script(mesh):
         return "never"
 
-    results = meet(folder, script, shown={number: shown}, limits=MeshLimits(connect=2, step=5, total=10))
-    assert all(isinstance(error, WrongCertificate | PartyMissing | WrongMessage) for error in results)
+    results = meet(
+        folder, script, shown={number: shown}, limits=MeshLimits(connect=2, step=5, total=10)
+    )
+    assert all(
+        isinstance(error, WrongCertificate | PartyMissing | WrongMessage) for error in results
+    )
 
 
 def test_own_keys_must_be_those_of_the_study(folder):

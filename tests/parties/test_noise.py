@@ -28,7 +28,8 @@ def mass(shape, a, reach):
 
 
 @pytest.mark.parametrize(
-    ("honest", "wanted"), [(3, [0.7328, 0.1482, 0.0599, 0.0075]), (4, [0.7920, 0.1201, 0.0455, 0.0053])]
+    ("honest", "wanted"),
+    [(3, [0.7328, 0.1482, 0.0599, 0.0075]), (4, [0.7920, 0.1201, 0.0455, 0.0053])],
 )
 def test_one_sided_shares_have_their_distribution(honest, wanted):
     """ε = .5: the masses at 0, 1, 2, 5; five standard errors fail with a probability below 1e-6."""
@@ -47,7 +48,9 @@ def test_shares_of_all_add_up_to_the_discrete_laplace():
 
 
 def worst_loss(shape, shares, a, reach=200):
-    """The largest log ratio of the honest parties' noise to the same moved by one, by exact convolution."""
+    """The largest log ratio of the honest parties' noise to the same moved by one, by exact
+    convolution.
+    """
     masses = mass(shape * shares, a, reach)
     inner = slice(reach - 20, reach + 21)
     return float(np.abs(np.log(masses[inner] / masses[reach - 21 : reach + 20])).max())
@@ -62,7 +65,8 @@ def test_shares_for_all_do_not_do_when_some_defect(n, c, short):
 
 @pytest.mark.slow
 def test_the_audit_sees_shares_that_are_too_small():
-    """Four parties, one tells its noise: with shares for four the loss of ε = .5 is proved to be exceeded, with shares for three not.
+    """Four parties, one tells its noise: with shares for four the loss of ε = .5 is proved to be
+    exceeded, with shares for three not.
 
     Answers differ by 1; the centre of the honest noise gives it away.
     """
@@ -74,14 +78,18 @@ def test_the_audit_sees_shares_that_are_too_small():
 
 
 def centre(answers):
-    """The ε proved by the set {0}, by Clopper and Pearson's bounds with an error of 1e-7 each: what the noise does at its centre."""
+    """The ε proved by the set {0}, by Clopper and Pearson's bounds with an error of 1e-7 each: what
+    the noise does at its centre.
+    """
     runs, hits = len(answers[0]), [int((some == 0).sum()) for some in answers]
     low = beta.ppf(1e-7, hits[0], runs - hits[0] + 1)
     high = beta.ppf(1 - 1e-7, hits[1] + 1, runs - hits[1])
     return math.log(low / high)
 
 
-@pytest.mark.parametrize(("epsilon", "colluders", "wanted"), [("0.5", 0, 56), ("0.5", 1, 59), ("0.1", 1, 296)])
+@pytest.mark.parametrize(
+    ("epsilon", "colluders", "wanted"), [("0.5", 0, 56), ("0.5", 1, 59), ("0.1", 1, 296)]
+)
 def test_room_for_noise(epsilon, colluders, wanted):
     assert abs(JointNoise(epsilon, colluders=colluders).at_most(COUNT, 4) - wanted) <= 1
 
@@ -93,14 +101,18 @@ def test_the_loss_is_divided_between_sums_of_different_size():
 
 
 def test_sums_of_wide_numbers_are_told_in_steps():
-    """A scale of some hundreds of steps, drawn exactly; one record moves the rounded sum by no more than the noise is for."""
+    """A scale of some hundreds of steps, drawn exactly; one record moves the rounded sum by no more
+    than the noise is for.
+    """
     wide = question_from({"sum": {"column": "x", "bounds": ["0", "100000"], "scale": 10}})
     noise = JointNoise("0.5", colluders=1)
     [step], [share] = noise.units(wide, 4), noise._shares(wide, 4)
     assert share.scale * Fraction(1, 2) * step >= 100_000 * 1024 and 100 < share.scale < 600
     assert np.abs(noise.drawn(wide, 4)[0]).max() <= noise.at_most(wide, 4)
     rounded = lambda total: (total + step // 2) // step  # noqa: E731
-    moved = [rounded(total + 100_000 * 1024) - rounded(total) for total in range(0, 3 * int(step), 7)]
+    moved = [
+        rounded(total + 100_000 * 1024) - rounded(total) for total in range(0, 3 * int(step), 7)
+    ]
     assert max(moved) <= share.scale * Fraction(1, 2)
 
 
@@ -123,4 +135,6 @@ def test_wrong_noise_is_refused():
 
 def test_whole_numbers_below_a_limit_are_fair():
     counts = np.bincount(below(7, 70_000), minlength=7)
-    assert counts.sum() == 70_000 and (np.abs(counts - 10_000) < 600).all()  # 6.5 standard deviations
+    assert (
+        counts.sum() == 70_000 and (np.abs(counts - 10_000) < 600).all()
+    )  # 6.5 standard deviations

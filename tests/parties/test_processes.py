@@ -1,4 +1,6 @@
-"""Four parties in four processes over TCP and TLS: the worked example, and one of them killed, rambling, repeating, a stranger, late."""
+"""Four parties in four processes over TCP and TLS: the worked example, and one of them killed,
+rambling, repeating, a stranger, late.
+"""
 
 from __future__ import annotations
 
@@ -66,9 +68,13 @@ def run(processes, folder, *, odd=None, studies=None, absent=()):
         process.join(PATIENCE)
         if process.exitcode is None:
             process.kill()
-        assert process.exitcode == (KILLED if (odd or {}).get(number, ("",))[0].startswith("kill") else 0)
+        assert process.exitcode == (
+            KILLED if (odd or {}).get(number, ("",))[0].startswith("kill") else 0
+        )
     reports = {number: folder / f"report{number}.json" for number in started}
-    return {number: json.loads(path.read_text()) for number, path in reports.items() if path.exists()}
+    return {
+        number: json.loads(path.read_text()) for number, path in reports.items() if path.exists()
+    }
 
 
 def attempts(folder):
@@ -81,7 +87,9 @@ def errors(reports):
 
 
 def require_same_answer_again(processes, folder):
-    """All come back: one answer, the noise that was drawn, one loss; what was known before is the same."""
+    """All come back: one answer, the noise that was drawn, one loss; what was known before is the
+    same.
+    """
     before = attempts(folder)
     ended = run(processes, folder)
     study = read_study(folder / "study.yaml")
@@ -102,10 +110,22 @@ def test_the_worked_example_from_the_command_line(tmp_path):
         (tmp_path / f"{name}.csv").write_text("age\n" + "".join(f"{age}\n" for age in ages))
     command = [sys.executable, "-m", "sfumato", "party", str(path)]
     commands = [
-        [*command, str(tmp_path / f"{name}.csv"), "--as", name, "--json", "-q", "--keys", str(tmp_path / name)]
+        [
+            *command,
+            str(tmp_path / f"{name}.csv"),
+            "--as",
+            name,
+            "--json",
+            "-q",
+            "--keys",
+            str(tmp_path / name),
+        ]
         for name in NAMES
     ]
-    started = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for command in commands]
+    started = [
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        for command in commands
+    ]
     ended = [process.communicate(timeout=PATIENCE) for process in started]
     assert [process.returncode for process in started] == [0] * 4, ended
     assert all(json.loads(out)["answer"] == {"count": 10, "mean": 67.1} for out, _ in ended)
@@ -114,11 +134,16 @@ def test_the_worked_example_from_the_command_line(tmp_path):
 
 
 @pytest.mark.parametrize("how", ["kill", "kill amid"])
-@pytest.mark.parametrize("phase", [Phase.HELLO, Phase.GATES, Phase.SHARE, Phase.OPEN, Phase.CONFIRM])
+@pytest.mark.parametrize(
+    "phase", [Phase.HELLO, Phase.GATES, Phase.SHARE, Phase.OPEN, Phase.CONFIRM]
+)
 def test_one_is_killed(processes, folder, phase, how):
     ended = run(processes, folder, odd={1: (how, int(phase))})
     study = read_study(folder / "study.yaml")
-    if (how, phase) == ("kill amid", Phase.CONFIRM):  # one has heard all signatures: nothing is missing there
+    if (how, phase) == (
+        "kill amid",
+        Phase.CONFIRM,
+    ):  # one has heard all signatures: nothing is missing there
         assert {claim.status for claim in verified(ended.pop(0)["result"], study)} == {"holds"}
     assert set(errors(ended).values()) <= {"PartyLeft", "PartyMissing"}
     assert all("result" not in report for report in ended.values())
@@ -146,7 +171,12 @@ def test_one_reads_another_study(processes, folder):
 
 
 def test_one_has_an_expired_certificate(processes, tmp_path):
-    new_keys(tmp_path / NAMES[2], NAMES[2], days=1, now=datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC))
+    new_keys(
+        tmp_path / NAMES[2],
+        NAMES[2],
+        days=1,
+        now=datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC),
+    )
     keys_in(tmp_path)
     plain = document(tmp_path, **NOISY)
     plain["limits"]["connect"] = 8

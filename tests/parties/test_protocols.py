@@ -48,10 +48,14 @@ def test_everybody_gets_the_sums(way):
 def test_who_leaves_between_sharing_and_opening():
     async def add(channel, way):
         if channel.number == 3:
-            shares = dict.fromkeys(channel.others, b"\x00" * (2 * 12 if way.name == "shamir" else 24))
+            shares = dict.fromkeys(
+                channel.others, b"\x00" * (2 * 12 if way.name == "shamir" else 24)
+            )
             await channel.exchange(Phase.SHARE, shares, {})
             return await channel.close()
-        return (await way.total(channel, np.array(VALUES[channel.number]), 2**50, os.urandom)).tolist()
+        return (
+            await way.total(channel, np.array(VALUES[channel.number]), 2**50, os.urandom)
+        ).tolist()
 
     for way in (Additive(), Shamir(1)):
         answers, _ = everybody(4, lambda channel, way=way: add(channel, way))
@@ -67,7 +71,8 @@ def chi_square(words, cells=64):
 
 @pytest.mark.parametrize("inputs", [[0, 0, 0, 0], [10**6, -5, 77, 123456]])
 def test_what_a_coalition_sees_before_the_end_is_uniform_whatever_the_others_hold(inputs):
-    """Two of four with Shamir's degree 2: shares they receive, and together also their joint distribution with each other.
+    """Two of four with Shamir's degree 2: shares they receive, and together also their joint
+    distribution with each other.
 
     160 is exceeded with a probability below 1e-9 (63 degrees of freedom).
     """
@@ -90,21 +95,29 @@ def test_what_a_coalition_sees_before_the_end_is_uniform_whatever_the_others_hol
 
 @pytest.mark.parametrize("degree", [1, 2])
 def test_the_view_of_a_coalition_is_simulated_from_its_inputs_and_the_sum(degree):
-    """Given the sum and the coalition's shares, everything it is sent at the opening is determined: no more is learned.
+    """Given the sum and the coalition's shares, everything it is sent at the opening is determined:
+    no more is learned.
 
-    The polynomial of the sum has the given degree, so its value at 0 and the coalition's own points fix all others.
+    The polynomial of the sum has the given degree, so its value at 0 and the coalition's own points
+    fix all others.
     """
     from sfumato.parties.sharing import Field
 
     async def add(channel):
-        return await Shamir(degree).total(channel, np.array([channel.number * 11 + 1]), 2**28, os.urandom)
+        return await Shamir(degree).total(
+            channel, np.array([channel.number * 11 + 1]), 2**28, os.urandom
+        )
 
     answers, network = everybody(4, add, keep=True)
     field, coalition = Field(), list(range(degree))
     total = int(answers[0][0])
     said = {}
     for member in (0, 3):
-        said |= {who: int(np.frombuffer(m, "<u4")[0]) for phase, who, m in network.views[member] if phase is Phase.OPEN}
+        said |= {
+            who: int(np.frombuffer(m, "<u4")[0])
+            for phase, who, m in network.views[member]
+            if phase is Phase.OPEN
+        }
     for outsider in range(degree, 4):
         points = {**{m + 1: said[m] for m in coalition}, 0: total % field.modulus}
         assert lagrange(points, outsider + 1, field.modulus) == said[outsider]
@@ -122,7 +135,12 @@ def lagrange(points, at, p):
 
 
 def test_protocols_and_their_limits():
-    assert usual_degree(3) == 1 and not Additive().fits(2**63 + 1) and Shamir().fits(2**90) and not Shamir().fits(2**93)
+    assert (
+        usual_degree(3) == 1
+        and not Additive().fits(2**63 + 1)
+        and Shamir().fits(2**90)
+        and not Shamir().fits(2**93)
+    )
     with pytest.raises(ParameterError, match="different parties"):
         summation("encrypted", server=1, key_holder=1)
     with pytest.raises(ParameterError, match="no protocol"):
@@ -143,4 +161,6 @@ def test_signs_of_numbers_nobody_knows():
     answers, _ = everybody(3, compare)
     assert all(bits == (values < 0).astype(int).tolist() for bits, _ in answers)
     drawn = answers[0][1]
-    assert set(drawn.tolist()) == {0, 1} and abs(drawn.mean() - 0.5) < 0.08  # seven standard deviations
+    assert (
+        set(drawn.tolist()) == {0, 1} and abs(drawn.mean() - 0.5) < 0.08
+    )  # seven standard deviations

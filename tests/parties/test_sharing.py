@@ -79,7 +79,9 @@ def test_everybody_hears_the_same_and_has_the_same_digest():
         return said, channel.public.hexdigest(), channel.sent
 
     told = run_all(Network(3), talk)
-    assert told[0][0] == {0: b"\0\0\0", 1: b"\1\1\1", 2: b"\2\2\2"} and told[0] == told[1] == told[2]
+    assert (
+        told[0][0] == {0: b"\0\0\0", 1: b"\1\1\1", 2: b"\2\2\2"} and told[0] == told[1] == told[2]
+    )
     assert told[0][2] == 6
 
 

@@ -1,4 +1,6 @@
-"""Small counts of several parties: no statistic rests on a table with holes, and none tells what is left out."""
+"""Small counts of several parties: no statistic rests on a table with holes, and none tells what is
+left out.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ def test_chi_square_is_not_computed_from_a_table_with_holes():
     assert answer["counts"] == [[60, 12], [60, 12], [60, None]]
     assert answer["chi_square"] is None and answer["df"] is None and "wider bins" in answer["why"]
     whole = together(people, {"contingency_table": {"axes": SIDES}}, rules={"least_records": 9})
-    assert whole["chi_square"] == pytest.approx(plain.chi_square(table)) and "why" not in whole.value
+    assert (
+        whole["chi_square"] == pytest.approx(plain.chi_square(table)) and "why" not in whole.value
+    )
 
 
 def test_with_noise_nothing_is_left_out():
@@ -58,11 +62,15 @@ def numbers(sizes):
 
 
 def test_quantiles_rest_on_bins_none_of_which_is_small():
-    answer = together(parties_of(numbers([3, 40, 40, 17])), {"quantiles": {"axis": X, "levels": ["0.5"]}})
+    answer = together(
+        parties_of(numbers([3, 40, 40, 17])), {"quantiles": {"axis": X, "levels": ["0.5"]}}
+    )
     assert answer["counts"] == {"[0, 20)": 43, "[20, 40]": 57} and answer["joined"] == 2
     assert answer["quantiles"] == {"0.5": pytest.approx(20 + 20 * 7 / 57)}
     odd = {"column": "x", "edges": ["0", "10", "20", "30"]}
-    answer = together(parties_of(numbers([1, 20, 20])), {"quantiles": {"axis": odd, "levels": ["0.5"]}})
+    answer = together(
+        parties_of(numbers([1, 20, 20])), {"quantiles": {"axis": odd, "levels": ["0.5"]}}
+    )
     assert answer["counts"] == {"[0, 20)": 21, "[20, 30]": 20}
     whole = together(parties_of(numbers([12, 12, 12, 12])), {"quantiles": {"axis": X}})
     assert whole["joined"] == 1 and len(whole["counts"]) == 4
@@ -75,7 +83,9 @@ def opened(sizes, least):
 
 
 def test_a_joined_bin_tells_nothing_of_its_parts():
-    """All ways to fill four bins that look the same, one by one: a bin that was joined may hold anything from none to all of it."""
+    """All ways to fill four bins that look the same, one by one: a bin that was joined may hold
+    anything from none to all of it.
+    """
     least, most = 3, 12
     ways = {}
     for sizes in itertools.product(range(most + 1), repeat=4):
@@ -99,7 +109,9 @@ def test_quantiles_of_random_parties(seed):
     edges = [str(number * 10) for number in range(rng.choice([3, 5, 6]))]
     sizes = [rng.choice([0, 1, 4, 9, 10, 25]) for _ in edges[1:]]
     least = rng.choice([2, 5, 10])
-    question = {"quantiles": {"axis": {"column": "x", "edges": edges}, "levels": ["0.1", "0.5", "0.9"]}}
+    question = {
+        "quantiles": {"axis": {"column": "x", "edges": edges}, "levels": ["0.1", "0.5", "0.9"]}
+    }
     people = parties_of(rng.sample(rows := numbers(sizes), len(rows))) if sum(sizes) >= 3 else None
     if people is None or sum(sizes) < least:
         return
@@ -112,7 +124,9 @@ def test_quantiles_of_random_parties(seed):
 
 def asked(question):
     people = sf.read(pl.DataFrame(numbers([30, 30, 30, 30])))
-    return AskedTogether.of(question_from(question), ("a", "b", "c"), "data", people, b"key", noisy=False)
+    return AskedTogether.of(
+        question_from(question), ("a", "b", "c"), "data", people, b"key", noisy=False
+    )
 
 
 HISTOGRAM, QUANTILES = {"histogram": {"axis": X}}, {"quantiles": {"axis": X}}
@@ -122,14 +136,26 @@ HISTOGRAM, QUANTILES = {"histogram": {"axis": X}}, {"quantiles": {"axis": X}}
     ("first", "answer", "second", "refused"),
     [
         (HISTOGRAM, {"counts": {"[0, 10)": None, "[10, 20)": 40}}, QUANTILES, True),
-        (HISTOGRAM, {"counts": {"[0, 10)": 0, "[10, 20)": 40}}, QUANTILES, True),  # as older versions say
+        (
+            HISTOGRAM,
+            {"counts": {"[0, 10)": 0, "[10, 20)": 40}},
+            QUANTILES,
+            True,
+        ),  # as older versions say
         (HISTOGRAM, {"counts": {"[0, 10)": 30, "[10, 20)": 40}}, QUANTILES, False),
         (QUANTILES, {"counts": {"[0, 20)": 60}, "joined": 2}, HISTOGRAM, True),
         (QUANTILES, {"counts": {"[0, 10)": 60}, "joined": 1}, HISTOGRAM, False),
-        (QUANTILES, {"counts": {"[0, 20)": 60}, "joined": 2}, {"quantiles": {"axis": X, "levels": ["0.3"]}}, False),
+        (
+            QUANTILES,
+            {"counts": {"[0, 20)": 60}, "joined": 2},
+            {"quantiles": {"axis": X, "levels": ["0.3"]}},
+            False,
+        ),
     ],
 )
-def test_quantiles_beside_counts_that_leave_some_out_are_refused(tmp_path, first, answer, second, refused):
+def test_quantiles_beside_counts_that_leave_some_out_are_refused(
+    tmp_path, first, answer, second, refused
+):
     store = Answered(tmp_path)
     store.record(asked(first), answer, "study")
     if not refused:

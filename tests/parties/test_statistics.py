@@ -1,4 +1,6 @@
-"""Every statistic, by every protocol, is that of the pooled table; and the worked example of four hospitals."""
+"""Every statistic, by every protocol, is that of the pooled table; and the worked example of four
+hospitals.
+"""
 
 from __future__ import annotations
 
@@ -58,9 +60,16 @@ def test_bins_and_quantiles():
 
 
 def test_table_of_age_and_disease():
-    axes = [{"column": "age", "edges": ["0", "65", "120"]}, {"column": "disease", "domain": ["0", "1"]}]
+    axes = [
+        {"column": "age", "edges": ["0", "65", "120"]},
+        {"column": "disease", "domain": ["0", "1"]},
+    ]
     answer = asked({"contingency_table": {"axes": axes}})
-    assert answer["counts"] == [[4, 1], [1, 4]] and answer["chi_square"] == pytest.approx(3.6) and answer["df"] == 1
+    assert (
+        answer["counts"] == [[4, 1], [1, 4]]
+        and answer["chi_square"] == pytest.approx(3.6)
+        and answer["df"] == 1
+    )
 
 
 def test_least_squares():
@@ -79,20 +88,33 @@ def test_least_squares():
 
 def test_welch():
     answer = asked({"mean_difference": {**AGE, "by": "disease", "groups": ["1", "0"]}})
-    assert [group["mean"] for group in answer["groups"].values()] == [pytest.approx(76.0), pytest.approx(58.2)]
-    assert (answer["t"], answer["df"]) == (pytest.approx(2.909056, abs=1e-6), pytest.approx(7.802284, abs=1e-6))
+    assert [group["mean"] for group in answer["groups"].values()] == [
+        pytest.approx(76.0),
+        pytest.approx(58.2),
+    ]
+    assert (answer["t"], answer["df"]) == (
+        pytest.approx(2.909056, abs=1e-6),
+        pytest.approx(7.802284, abs=1e-6),
+    )
 
 
 def test_logistic_regression():
     question = {
-        "logistic_regression": {"outcome": "disease", "values": ["0", "1"], "predictors": {"age": ["0", "120"]}}
+        "logistic_regression": {
+            "outcome": "disease",
+            "values": ["0", "1"],
+            "predictors": {"age": ["0", "120"]},
+        }
     }
     answer = asked(question)
     slope, centred = (
         answer["coefficients"]["age"],
         answer["coefficients"]["(intercept)"] + 65 * answer["coefficients"]["age"],
     )
-    assert (centred, 10 * slope) == (pytest.approx(-0.418221, abs=1e-4), pytest.approx(2.667841, abs=1e-4))
+    assert (centred, 10 * slope) == (
+        pytest.approx(-0.418221, abs=1e-4),
+        pytest.approx(2.667841, abs=1e-4),
+    )
     assert answer["log_likelihood"] == pytest.approx(-3.317347, abs=1e-5) and answer["converged"]
     assert 10 * answer["standard_errors"]["age"] == pytest.approx(1.725815, abs=1e-3)
 
@@ -102,7 +124,12 @@ def test_newton_takes_the_steps_of_the_reference():
     from sfumato.parties.regression import LogisticRegression
 
     pooled = sf.read(
-        pl.DataFrame({"age": [a for some in AGES for a in some], "disease": [d for some in DISEASE for d in some]})
+        pl.DataFrame(
+            {
+                "age": [a for some in AGES for a in some],
+                "disease": [d for some in DISEASE for d in some],
+            }
+        )
     )
     question = LogisticRegression("disease", ("0", "1"), {"age": ("15", "115")})
     asking = question.ask(pooled)
@@ -119,25 +146,62 @@ def test_newton_takes_the_steps_of_the_reference():
 
 def test_separated_outcomes_are_refused():
     tables = [sf.read(pl.DataFrame({"age": [a, a + 50], "d": ["0", "1"]})) for a in (10, 20, 30)]
-    question = {"logistic_regression": {"outcome": "d", "values": ["0", "1"], "predictors": {"age": ["0", "120"]}}}
+    question = {
+        "logistic_regression": {
+            "outcome": "d",
+            "values": ["0", "1"],
+            "predictors": {"age": ["0", "120"]},
+        }
+    }
     with pytest.raises(ReleaseRefused, match="separated"):
         together(tables, question, rules=ANY)
 
 
 numbers = st.one_of(st.none(), st.integers(-50, 200), st.floats(-50, 200, allow_nan=False))
-rows = st.lists(st.tuples(numbers, st.sampled_from(["f", "m", None]), st.integers(0, 9)), max_size=12)
+rows = st.lists(
+    st.tuples(numbers, st.sampled_from(["f", "m", None]), st.integers(0, 9)), max_size=12
+)
 QUESTIONED = [
     "count",
     {"count": {"where": {"sex": ["f"]}}},
     {"sum": {"column": "x", "bounds": ["-10", "100.5"], "scale": 20}},
-    {"mean": {"column": "x", "bounds": ["-10", "100.5"], "scale": 20, "where": {"sex": ["f", "m"]}}},
+    {
+        "mean": {
+            "column": "x",
+            "bounds": ["-10", "100.5"],
+            "scale": 20,
+            "where": {"sex": ["f", "m"]},
+        }
+    },
     {"variance": {"column": "x", "bounds": ["-10", "100.5"], "scale": 20}},
-    {"mean_difference": {"column": "x", "bounds": ["0", "100"], "scale": 20, "by": "sex", "groups": ["f", "m"]}},
+    {
+        "mean_difference": {
+            "column": "x",
+            "bounds": ["0", "100"],
+            "scale": 20,
+            "by": "sex",
+            "groups": ["f", "m"],
+        }
+    },
     {"histogram": {"axis": {"column": "z", "domain": [str(d) for d in range(8)]}}},
-    {"contingency_table": {"axes": [{"column": "x", "edges": ["0", "10", "99.5"]}, {"column": "sex", "domain": ["m", "f"]}]}},
+    {
+        "contingency_table": {
+            "axes": [
+                {"column": "x", "edges": ["0", "10", "99.5"]},
+                {"column": "sex", "domain": ["m", "f"]},
+            ]
+        }
+    },
     {"quantiles": {"axis": {"column": "x", "edges": ["0", "50", "100"]}, "levels": ["0.1", "0.5"]}},
-    {"linear_regression": {"outcome": "x", "outcome_bounds": ["0", "100"], "predictors": {"z": ["0", "9"]}, "scale": 20}},
-]  # fmt: skip
+    {
+        "linear_regression": {
+            "outcome": "x",
+            "outcome_bounds": ["0", "100"],
+            "predictors": {"z": ["0", "9"]},
+            "scale": 20,
+        }
+    },
+]
 
 
 def close(one, other):
@@ -152,18 +216,24 @@ def close(one, other):
 
 
 def table_of(some):
-    return sf.read(pl.DataFrame(some, schema={"x": pl.Float64, "sex": pl.String, "z": pl.Int64}, orient="row"))
+    return sf.read(
+        pl.DataFrame(some, schema={"x": pl.Float64, "sex": pl.String, "z": pl.Int64}, orient="row")
+    )
 
 
 def behind(question, tables):
-    """Whether two parties have a record, and no count that must not be small is 0 (tables of counts leave such out)."""
+    """Whether two parties have a record, and no count that must not be small is 0 (tables of counts
+    leave such out).
+    """
     contributors = sum(bool(question.rows(table).any()) for table in tables)
     counts = sum(question.guarded(table) for table in tables)
     return contributors >= 2 and (question.numbers_opened == 0 < len(counts) or (counts > 0).all())
 
 
 @pytest.mark.parametrize("protocol", ["additive", "shamir"])
-@pytest.mark.parametrize("question", QUESTIONED, ids=lambda q: q if isinstance(q, str) else next(iter(q)))
+@pytest.mark.parametrize(
+    "question", QUESTIONED, ids=lambda q: q if isinstance(q, str) else next(iter(q))
+)
 @given(st.lists(rows, min_size=3, max_size=5))
 @settings(max_examples=8)
 def test_the_answer_is_that_of_the_pooled_table(protocol, question, parties):
@@ -174,10 +244,15 @@ def test_the_answer_is_that_of_the_pooled_table(protocol, question, parties):
             together(tables, question, protocol=protocol, rules=ANY, records_at_most=100)
         return
     answer = together(tables, question, protocol=protocol, rules=ANY, records_at_most=100).value
-    assert close(answer, wanted) or wanted.get("variance") == pytest.approx(0, abs=1e-6), (answer, wanted)
+    assert close(answer, wanted) or wanted.get("variance") == pytest.approx(0, abs=1e-6), (
+        answer,
+        wanted,
+    )
 
 
-@pytest.mark.parametrize("question", QUESTIONED, ids=lambda q: q if isinstance(q, str) else next(iter(q)))
+@pytest.mark.parametrize(
+    "question", QUESTIONED, ids=lambda q: q if isinstance(q, str) else next(iter(q))
+)
 def test_a_question_is_written_and_read(question):
     read = question_from(question)
     assert question_from(question_to(read)) == read
@@ -185,7 +260,20 @@ def test_a_question_is_written_and_read(question):
 
 @pytest.mark.parametrize("name", [name for name in QUESTIONS if name != "release"])
 def test_a_question_says_what_it_gives_away_and_costs(name):
-    example = next(q for q in [*QUESTIONED, {"logistic_regression": {"outcome": "d", "values": ["0", "1"], "predictors": {"x": ["0", "1"]}}}] if (q if isinstance(q, str) else next(iter(q))) == name)  # fmt: skip
+    example = next(
+        q
+        for q in [
+            *QUESTIONED,
+            {
+                "logistic_regression": {
+                    "outcome": "d",
+                    "values": ["0", "1"],
+                    "predictors": {"x": ["0", "1"]},
+                }
+            },
+        ]
+        if (q if isinstance(q, str) else next(iter(q))) == name
+    )
     question = question_from(example)
     from sfumato.parties.protocols import summation
 
@@ -207,7 +295,10 @@ def test_what_does_not_fit_is_refused_beforehand():
 
 def test_values_are_clipped_at_home():
     tables = [sf.read(pl.DataFrame({"x": [v]})) for v in (-5.0, 50.0, 10**12)]
-    assert together(tables, {"sum": {"column": "x", "bounds": ["0", "100"]}}, rules=ANY)["sum"] == 150.0
+    assert (
+        together(tables, {"sum": {"column": "x", "bounds": ["0", "100"]}}, rules=ANY)["sum"]
+        == 150.0
+    )
     assert Bounded("x", ("0", "101"), 2).most == 51 * 4
 
 

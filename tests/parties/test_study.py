@@ -49,9 +49,14 @@ def test_the_digest_is_of_what_is_said_however_it_is_written(folder):
     turned = dict(reversed(plain.items()))
     assert study_from(plain).digest == study_from(turned).digest
     assert study_from(plain).digest != study_from({**plain, "records_at_most": 999}).digest
-    assert study_from(plain).digest == study_from({**plain, "signatures": {"hospital_a": "eA=="}}).digest
+    assert (
+        study_from(plain).digest
+        == study_from({**plain, "signatures": {"hospital_a": "eA=="}}).digest
+    )
     text = "Universität"
-    assert canonical(unicodedata.normalize("NFD", text)) == canonical(unicodedata.normalize("NFC", text))
+    assert canonical(unicodedata.normalize("NFD", text)) == canonical(
+        unicodedata.normalize("NFC", text)
+    )
 
 
 def test_only_all_signatures_are_enough(folder):
@@ -85,8 +90,12 @@ def test_who_is_no_party_cannot_sign(folder, tmp_path):
 
 
 def test_unknown_parts_are_named_with_what_may_be_meant(folder):
-    assert "'protocoll' is no part of a study. Did you mean 'protocol'?" in refused(folder, protocoll={})
-    assert "Did you mean 'threshold'?" in refused(folder, protocol={"name": "shamir", "treshold": 1})
+    assert "'protocoll' is no part of a study. Did you mean 'protocol'?" in refused(
+        folder, protocoll={}
+    )
+    assert "Did you mean 'threshold'?" in refused(
+        folder, protocol={"name": "shamir", "treshold": 1}
+    )
     assert "Did you mean 'mean'?" in refused(folder, question={"meen": {}})
 
 
@@ -106,7 +115,10 @@ def test_unknown_parts_are_named_with_what_may_be_meant(folder):
         ({"question": {"mean": {"column": "age", "bounds": ["0", "x"]}}}, "question: mean: bounds"),
         ({"question": {"mean": {1: "age"}}}, "no parameter '1'"),
         ({"limits": {"connect": "soon"}}, "limits: connect should be"),
-        ({"protocol": {"name": "encrypted", "server": "hospital_a", "key_holder": "hospital_a"}}, "different"),
+        (
+            {"protocol": {"name": "encrypted", "server": "hospital_a", "key_holder": "hospital_a"}},
+            "different",
+        ),
         ({"protocol": {"name": "shamir", "server": "hospital_a"}}, "no server"),
         ({"protocol": "shamir"}, "mapping"),
         ({"noise": {"epsilon": 0.5}}, "text"),

@@ -20,7 +20,15 @@ from sfumato.policy.enforce import enforce
 from sfumato.policy.lint import lint
 from sfumato.policy.people import COLUMN, Policies
 from sfumato.policy.policy import Policy, Pseudonymization, Recipient, Retention
-from tests.policy.written_policies import datum, k_anonymity, people, personal, purpose, study, three_policies
+from tests.policy.written_policies import (
+    datum,
+    k_anonymity,
+    people,
+    personal,
+    purpose,
+    study,
+    three_policies,
+)
 
 USE = {"purpose": "research", "recipient": "university"}
 TODAY = datetime.date(2026, 1, 1)
@@ -30,14 +38,16 @@ def rows(frame: pl.DataFrame, *columns: str) -> list[tuple]:
     return frame.select(columns).rows()
 
 
-# --- G24: Alice, Bob and Axel (Gerl, chapter 4.5). Alice asks for level 1 of age, Bob for level 1 of the ZIP code (537**),
-# --- all for 3-anonymity on both; the name is an explicit identifier.
+# --- G24: Alice, Bob and Axel (Gerl, chapter 4.5). Alice asks for level 1 of age, Bob for level 1
+# of the ZIP code (537**), --- all for 3-anonymity on both; the name is an explicit identifier.
 
 
 def test_three_people_end_to_end():
     made = enforce(Policies.of(three_policies()), people(), by="Name", shuffle=False, **USE)
     personal_levels = next(plan for name, plan in made.release.plans if name == "personal_levels")
-    raised = list(zip(personal_levels.columns["Age"], personal_levels.columns["Zipcode"], strict=True))
+    raised = list(
+        zip(personal_levels.columns["Age"], personal_levels.columns["Zipcode"], strict=True)
+    )
     assert raised == [("20-30", "53711"), ("25", "537**"), ("26", "53711")]
     assert rows(made.release.data, "Age", "Zipcode", "Disease") == [
         ("20-30", "537**", "Flu"),
@@ -45,7 +55,11 @@ def test_three_people_end_to_end():
         ("20-30", "537**", "Bronchitis"),
     ]
     assert made.release.data.columns == ["Age", "Zipcode", "Disease"]
-    assert [name for name, _ in made.release.plans] == ["authorised", "personal_levels", "global_recoding"]
+    assert [name for name, _ in made.release.plans] == [
+        "authorised",
+        "personal_levels",
+        "global_recoding",
+    ]
 
 
 def test_people_differ_only_in_what_they_ask_for_and_their_names_stay_out():
@@ -59,7 +73,9 @@ def test_people_differ_only_in_what_they_ask_for_and_their_names_stay_out():
 
 
 def test_the_wrong_order_breaks_the_promise():
-    """Levels raised after the promise was reached tear its classes apart; before, nothing is lost."""
+    """Levels raised after the promise was reached tear its classes apart; before, nothing is
+    lost.
+    """
     policies = Policies.of({**three_policies(), "Axel": personal("26", "53711", age_level=2)})
     table = policies.assigned(people(), "Name")
     right = compile_policies(policies, table, **USE).recipe
@@ -71,7 +87,9 @@ def test_the_wrong_order_breaks_the_promise():
 
 
 def test_the_wrong_order_merges_pseudonyms():
-    """Pseudonyms of generalised names: Alice and Axel become one person. Pseudonyms first keep three."""
+    """Pseudonyms of generalised names: Alice and Axel become one person. Pseudonyms first keep
+    three.
+    """
     names = people().with_roles(direct="Name", plain=["Age", "Zipcode", "Disease"])
     pseudonymize = sf.Pseudonymize("Name", method="random_table")
     goal = Goal(seed=Seed.of(None))
@@ -97,7 +115,12 @@ def test_one_policy_gives_a_recipe_to_read_and_edit():
 
 
 def test_the_table_s_own_hierarchy_is_used():
-    data = (datum("Name", "EI"), datum("Age", "QID"), datum("Zipcode", "QID", 2, 3), datum("Disease", "SD"))
+    data = (
+        datum("Name", "EI"),
+        datum("Age", "QID"),
+        datum("Zipcode", "QID", 2, 3),
+        datum("Disease", "SD"),
+    )
     policy = Policy("p", purposes=(purpose(*data),))
     table = people().with_roles(quasi=["Age", "Zipcode"])
     table = table.with_hierarchies(Zipcode=sf.mask_right(5), Age=sf.intervals(10))
@@ -115,7 +138,9 @@ def test_entries_that_disagree_between_two_people():
     odd = personal("25", "53711")
     data = list(odd.purposes[0].data)
     data[1] = datum("Age", "QID", 0, 2, [("25", "25-29", "<50")])
-    odd = dataclasses.replace(odd, purposes=(dataclasses.replace(odd.purposes[0], data=tuple(data)),))
+    odd = dataclasses.replace(
+        odd, purposes=(dataclasses.replace(odd.purposes[0], data=tuple(data)),)
+    )
     policies = Policies.of({**three_policies(), "Alice": odd})
     with pytest.raises(PolicyError, match="hierarchy_disagrees") as refused:
         enforce(policies, people(), by="Name", **USE)
@@ -140,11 +165,19 @@ def test_different_tops_get_a_common_one():
     data = [datum("Name", "EI"), datum("Zipcode", "QID"), datum("Disease", "SD")]
     age = datum("Age", "QID", 0, None, [("25", "young"), ("26", "old")])
     recipe = Policy("p", purposes=(purpose(*data, age),)).compile(people(), **USE)
-    assert recipe.schema["Age"].hierarchy.paths(["25", "26"], [1, 1]).rows == (("25", "young", "*"), ("26", "old", "*"))
+    assert recipe.schema["Age"].hierarchy.paths(["25", "26"], [1, 1]).rows == (
+        ("25", "young", "*"),
+        ("26", "old", "*"),
+    )
 
 
 def test_a_minimum_above_the_hierarchy():
-    data = (datum("Name", "EI"), datum("Age", "QID", 2), datum("Zipcode", "QID"), datum("Disease", "SD"))
+    data = (
+        datum("Name", "EI"),
+        datum("Age", "QID", 2),
+        datum("Zipcode", "QID"),
+        datum("Disease", "SD"),
+    )
     with pytest.raises(PolicyError, match="min_above_hierarchy"):
         Policy("p", purposes=(purpose(*data),)).compile(people(), **USE)
 
@@ -158,7 +191,9 @@ def test_what_no_policy_lists_is_withheld():
 
 
 def test_roles_of_the_survey_design_stay():
-    table = sf.read(pl.DataFrame({"age": [1, 1, 1], "w": [1.0, 2.0, 3.0]})).with_roles(quasi="age", weight="w")
+    table = sf.read(pl.DataFrame({"age": [1, 1, 1], "w": [1.0, 2.0, 3.0]})).with_roles(
+        quasi="age", weight="w"
+    )
     policy = Policy("p", purposes=(purpose(datum("age", "QID"), datum("w", "NSD")),))
     assert [str(r) for r in policy.compile(table, **USE).schema["w"].roles] == ["weight"]
 
@@ -218,14 +253,18 @@ def test_uses_that_are_not_allowed(change, use, reason):
 
 
 def test_uses_that_are_allowed():
-    assert study(accepted=True).compile(people(), purpose="research")  # no recipient: the controller itself
+    assert study(accepted=True).compile(
+        people(), purpose="research"
+    )  # no recipient: the controller itself
     assert study().compile(people(), purpose="research", recipient="University")
     not_yet = study(retention=Retention("after_purpose", amount=30))
     assert not_yet.compile(people(), today=TODAY, ended=datetime.date(2025, 12, 15), **USE)
 
 
 def test_agreement_to_a_super_purpose_covers_its_parts():
-    policy = dataclasses.replace(study(), hierarchy=(("research", "cancer research"), ("cancer research", "trial")))
+    policy = dataclasses.replace(
+        study(), hierarchy=(("research", "cancer research"), ("cancer research", "trial"))
+    )
     assert policy.compile(people(), purpose="trial", recipient="university")
 
 
@@ -248,15 +287,19 @@ def test_people_without_a_policy_are_left_out():
 
 
 def test_nobody_agrees():
-    own = {name: dataclasses.replace(p, purposes=(dataclasses.replace(p.purposes[0], accepted=False),))
-           for name, p in three_policies().items()}  # fmt: skip
+    own = {
+        name: dataclasses.replace(p, purposes=(dataclasses.replace(p.purposes[0], accepted=False),))
+        for name, p in three_policies().items()
+    }
     with pytest.raises(ReleaseRefused, match="was not agreed to"):
         enforce(Policies.of(own), people(), by="Name", **USE)
 
 
 def test_the_earliest_day_of_deletion_counts():
     first = study(retention=Retention("fixed_date", date=datetime.date(2031, 1, 1)))
-    second = dataclasses.replace(study(retention=Retention("fixed_date", date=datetime.date(2030, 1, 1))), name="other")
+    second = dataclasses.replace(
+        study(retention=Retention("fixed_date", date=datetime.date(2030, 1, 1))), name="other"
+    )
     compiled = compile_policies(Policies.one(first, second), people(), today=TODAY, **USE)
     assert compiled.delete_by == datetime.date(2030, 1, 1)
 
@@ -275,10 +318,18 @@ def test_keyed_pseudonyms_need_a_key(tmp_path):
     key.write_text(os.urandom(32).hex())
     key.chmod(0o600)
     recipe = with_pseudonyms("HMAC").compile(people(), key={"file": str(key)}, **USE)
-    assert [step.name for step in recipe.steps] == ["pseudonymize", "personal_levels", "global_recoding"]
+    assert [step.name for step in recipe.steps] == [
+        "pseudonymize",
+        "personal_levels",
+        "global_recoding",
+    ]
     assert recipe.steps[0].domain == "research"
     release = sf.run(people(), recipe)
-    assert release.data["Name"].n_unique() == 3 and not set(release.data["Name"]) & {"Alice", "Bob", "Axel"}
+    assert release.data["Name"].n_unique() == 3 and not set(release.data["Name"]) & {
+        "Alice",
+        "Bob",
+        "Axel",
+    }
 
 
 def test_a_hash_without_a_key_is_replaced():
@@ -296,16 +347,26 @@ def test_lint_says_what_compile_does_with_a_hash_without_a_key(tmp_path, with_ke
     compiled = compile_policies(Policies.one(policy), people(), **USE, **options)
     used = compiled.recipe.steps[0].method
     (linted,) = (f.message for f in lint(policy) if f.rule == "unkeyed_hash")
-    assert (f"{used} where a key is given" if with_key else f"{used} is used in its place") in linted
+    assert (
+        f"{used} where a key is given" if with_key else f"{used} is used in its place"
+    ) in linted
     (decided,) = (d.text for d in compiled.decisions if d.rule == "unkeyed_hash")
     assert f"{used} is used in its place" in decided
 
 
 def test_a_column_of_pseudonyms_has_no_levels():
     data = (datum("Name", "NSD", 1, 1), *study().purposes[0].data[1:])
-    policy = Policy("p", purposes=(purpose(*data, pseudonymizations=(Pseudonymization("random table", ("Name",)),)),))
+    policy = Policy(
+        "p",
+        purposes=(
+            purpose(*data, pseudonymizations=(Pseudonymization("random table", ("Name",)),)),
+        ),
+    )
     made = policy.enforce(people(), **USE)
-    assert made.release.data["Name"].n_unique() == 3 and "Alice" not in made.release.data["Name"].to_list()
+    assert (
+        made.release.data["Name"].n_unique() == 3
+        and "Alice" not in made.release.data["Name"].to_list()
+    )
 
 
 # --- bad input
@@ -360,14 +421,18 @@ def test_a_preset_alone_takes_the_roles_of_the_table():
     table = sf.read(pl.DataFrame({"age": [30] * 12, "name": list("abcdefghijkl")})).with_roles(
         quasi="age", direct="name"
     )
-    recipe = Policy.load("preset:cms_minimum_cell").compile(table, purpose="anything", recipient="anybody")
+    recipe = Policy.load("preset:cms_minimum_cell").compile(
+        table, purpose="anything", recipient="anybody"
+    )
     assert recipe.schema == table.schema and recipe.meet == (sf.KAnonymity(11),)
 
 
 def test_floor_for_everybody():
     policies = Policies.of(three_policies(models=(k_anonymity(1),)))
     made = enforce(policies, people(), by="Name", floor=True, **USE)
-    assert set(made.release.data["Age"]) == {"20-30"} and set(made.release.data["Zipcode"]) == {"537**"}
+    assert set(made.release.data["Age"]) == {"20-30"} and set(made.release.data["Zipcode"]) == {
+        "537**"
+    }
     own = enforce(policies, people(), by="Name", **USE)
     assert own.release.data["Age"].to_list().count("20-30") == 1
 
@@ -376,26 +441,35 @@ def test_floor_for_everybody():
     ("change", "rule"),
     [
         ({"required": True, "accepted": False}, "required_but_refused"),
-        ({"recipients": (Recipient("university", third_country=True),)}, "third_country_unprotected"),
+        (
+            {"recipients": (Recipient("university", third_country=True),)},
+            "third_country_unprotected",
+        ),
         ({"data": (datum("Age", "QID", 2, 1),)}, "min_above_max"),
         ({"data": (datum("Height", "QID", required=True),)}, "datum_not_in_table"),
     ],
 )
 def test_inconsistent_policies_are_not_half_applied(change, rule):
     policy = study()
-    broken = dataclasses.replace(policy, purposes=(dataclasses.replace(policy.purposes[0], **change),))
+    broken = dataclasses.replace(
+        policy, purposes=(dataclasses.replace(policy.purposes[0], **change),)
+    )
     with pytest.raises(PolicyError, match=rule):
         broken.enforce(people(), **USE)
 
 
 def test_cyclic_purposes_are_refused():
     with pytest.raises(PolicyError, match="cyclic_purposes"):
-        dataclasses.replace(study(), hierarchy=(("a", "research"), ("research", "a"))).compile(people(), **USE)
+        dataclasses.replace(study(), hierarchy=(("a", "research"), ("research", "a"))).compile(
+            people(), **USE
+        )
 
 
 def test_a_datum_that_the_table_lacks_is_told():
     policy = study()
     data = (*policy.purposes[0].data, datum("Height", "QID"))
-    more = dataclasses.replace(policy, purposes=(dataclasses.replace(policy.purposes[0], data=data),))
+    more = dataclasses.replace(
+        policy, purposes=(dataclasses.replace(policy.purposes[0], data=data),)
+    )
     compiled = compile_policies(Policies.one(more), people(), **USE)
     assert [d.rule for d in compiled.decisions] == ["datum_not_in_table"]

@@ -15,7 +15,14 @@ from sfumato.policy.comply import comply
 from sfumato.policy.enforce import drift
 from sfumato.policy.people import Policies
 from sfumato.policy.policy import Policy, PrivacyModel, Pseudonymization, Recipient, Retention
-from tests.policy.written_policies import datum, k_anonymity, people, personal, study, three_policies
+from tests.policy.written_policies import (
+    datum,
+    k_anonymity,
+    people,
+    personal,
+    study,
+    three_policies,
+)
 
 USE = {"purpose": "research", "recipient": "university"}
 
@@ -30,7 +37,9 @@ def folder(tmp_path_factory):
 
 def changed(**fields) -> Policy:
     policy = study()
-    return dataclasses.replace(policy, purposes=(dataclasses.replace(policy.purposes[0], **fields),))
+    return dataclasses.replace(
+        policy, purposes=(dataclasses.replace(policy.purposes[0], **fields),)
+    )
 
 
 def with_datum(new) -> Policy:
@@ -54,22 +63,37 @@ REASONS = {
     "purpose": (study(), {"purpose": "marketing"}, "is not in the policy"),
     "recipient": (study(), {"recipient": "press"}, "recipient 'press' is not allowed"),
     "retention": (
-        changed(retention=Retention("fixed_date", date=datetime.date(2020, 1, 1))), {}, "has passed"),
+        changed(retention=Retention("fixed_date", date=datetime.date(2020, 1, 1))),
+        {},
+        "has passed",
+    ),
     "model": (changed(models=(k_anonymity(4),)), {}, "4-anonymity does not hold"),
     "sensitive model": (
-        changed(models=(PrivacyModel("l-Diversity", (), (("l", "4"),)),)), {}, "4-diversity of Disease"),
+        changed(models=(PrivacyModel("l-Diversity", (), (("l", "4"),)),)),
+        {},
+        "4-diversity of Disease",
+    ),
     "unknown model": (changed(models=(PrivacyModel("mystery"),)), {}, "is not a model we know"),
     "level by entries": (
-        with_datum(datum("Age", "QID", 2, 2, [("25", "20-30", "<50"), ("26", "20-30", "<50")])), {},
-        "3 released values are finer than level 2"),
+        with_datum(datum("Age", "QID", 2, 2, [("25", "20-30", "<50"), ("26", "20-30", "<50")])),
+        {},
+        "3 released values are finer than level 2",
+    ),
     "level by number": (with_datum(datum("Zipcode", "QID", 2, 2)), {}, "below the minimum of 2"),
     "level nobody told": (with_datum(datum("Disease", "SD", 1, 1)), {}, "names no level for it"),
     "column": (changed(data=study().purposes[0].data[:3]), {}, "'Disease' is released, but"),
-    "identifier": (with_datum(datum("Disease", "EI")), {}, "explicit identifier and is released as it is"),
+    "identifier": (
+        with_datum(datum("Disease", "EI")),
+        {},
+        "explicit identifier and is released as it is",
+    ),
     "pseudonyms": (
-        changed(pseudonymizations=(Pseudonymization("HMAC", ("Disease",)),)), {}, "must be pseudonymized"),
+        changed(pseudonymizations=(Pseudonymization("HMAC", ("Disease",)),)),
+        {},
+        "must be pseudonymized",
+    ),
     "another role": (with_datum(datum("Disease", "QID")), {}, "3-anonymity does not hold"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("why", REASONS)
@@ -81,7 +105,11 @@ def test_reasons(folder, why):
 
 
 def test_weaker_policies_are_kept_too(folder):
-    assert changed(models=(k_anonymity(2), PrivacyModel("l-Diversity", (), (("l", "3"),)))).comply(folder, **USE).holds
+    assert (
+        changed(models=(k_anonymity(2), PrivacyModel("l-Diversity", (), (("l", "3"),))))
+        .comply(folder, **USE)
+        .holds
+    )
 
 
 def test_a_cap_that_is_exceeded_is_a_note(folder):
@@ -101,7 +129,8 @@ def test_models_that_need_the_original(folder):
 
 def test_drift_is_named_part_by_part(folder):
     new = changed(
-        recipients=(Recipient("university"), Recipient("hospital")), retention=Retention("after_purpose", amount=9)
+        recipients=(Recipient("university"), Recipient("hospital")),
+        retention=Retention("after_purpose", amount=9),
     )
     found = new.comply(folder, **USE)
     assert found.holds  # what was released still keeps the new policy
@@ -119,7 +148,9 @@ def test_drift_of_a_datum_and_of_the_whole():
     assert drift({"policies": []}, Policies.one(study())) == [
         "policy 'study' is not one of those the release was made under"
     ]
-    assert drift(record, Policies()) == ["policy 'study', under which the release was made, was not given"]
+    assert drift(record, Policies()) == [
+        "policy 'study', under which the release was made, was not given"
+    ]
 
 
 @pytest.mark.slow
@@ -185,8 +216,15 @@ def test_writing_is_all_or_nothing(tmp_path):
 
 
 def test_a_release_made_without_any_policy(tmp_path):
-    table = sf.read(pl.DataFrame({"age": [30] * 12, "sex": ["f"] * 12})).with_roles(quasi=["age", "sex"])
+    table = sf.read(pl.DataFrame({"age": [30] * 12, "sex": ["f"] * 12})).with_roles(
+        quasi=["age", "sex"]
+    )
     sf.anonymize(table, [sf.KAnonymity(2)], [sf.GlobalRecoding()]).write(tmp_path / "out")
-    found = comply(tmp_path / "out" / "share", Policies.load("preset:public_release_009"), purpose="any")
+    found = comply(
+        tmp_path / "out" / "share", Policies.load("preset:public_release_009"), purpose="any"
+    )
     assert found.holds and not found.notes
-    assert "meets the numeric part of the public-release risk threshold of 0.09 as of 2019-03-12" in found.statements[0]
+    assert (
+        "meets the numeric part of the public-release risk threshold of 0.09 as of 2019-03-12"
+        in found.statements[0]
+    )

@@ -60,14 +60,18 @@ def test_levels(levels, floor, cap):
 
 
 def test_floor_above_cap_privacy_lifts_the_cap():
-    found = merged(purpose(datum("x", "QID", 3, 4)), purpose(datum("x", "QID", 0, 1)), on_conflict="privacy")
+    found = merged(
+        purpose(datum("x", "QID", 3, 4)), purpose(datum("x", "QID", 0, 1)), on_conflict="privacy"
+    )
     assert found.caps["x"] == found.floors["x"] == 3
     assert [d.rule for d in found.decisions] == ["cap_lifted"]
 
 
 def test_floor_above_cap_fail():
     with pytest.raises(PolicyError, match="floor_above_cap"):
-        merged(purpose(datum("x", "QID", 3, 4)), purpose(datum("x", "QID", 0, 1)), on_conflict="fail")
+        merged(
+            purpose(datum("x", "QID", 3, 4)), purpose(datum("x", "QID", 0, 1)), on_conflict="fail"
+        )
 
 
 def test_floor_above_cap_leaves_the_people_out_who_ask_for_more():
@@ -79,7 +83,11 @@ def test_floor_above_cap_leaves_the_people_out_who_ask_for_more():
 
 def test_nobody_can_be_left_out_when_everybody_asks_for_more():
     with pytest.raises(PolicyError, match="floor_above_cap"):
-        merged(purpose(datum("x", "QID", 3, 4)), purpose(datum("x", "QID", 0, 1)), on_conflict="suppress_rows")
+        merged(
+            purpose(datum("x", "QID", 3, 4)),
+            purpose(datum("x", "QID", 0, 1)),
+            on_conflict="suppress_rows",
+        )
 
 
 def l_diversity(degree, **extra):
@@ -91,14 +99,22 @@ def t_closeness(t):
 
 
 MODELS = [
-    # what policies ask for → what is left (the order of implication, with counterexamples where there is none)
+    # what policies ask for → what is left (the order of implication, with counterexamples where
+    # there is none)
     ([k_anonymity(3), k_anonymity(5)], [KAnonymity(5)]),
     ([l_diversity(3), k_anonymity(3)], [LDiversity("s", 3)]),
     ([k_anonymity(4), l_diversity(3)], [KAnonymity(4), LDiversity("s", 3)]),
     ([l_diversity(2.5, kind="entropy"), l_diversity(3)], [LDiversity("s", 2.5, kind="entropy")]),
     ([t_closeness(0.3), t_closeness(0.1)], [TCloseness("s", 0.1)]),
     ([t_closeness("0,2"), l_diversity(2)], [TCloseness("s", 0.2), LDiversity("s", 2)]),
-    ([PrivacyModel("p-sensitive k-anonymity", (), (("p", "3"), ("k", "5"))), k_anonymity(5), l_diversity(3)], None),
+    (
+        [
+            PrivacyModel("p-sensitive k-anonymity", (), (("p", "3"), ("k", "5"))),
+            k_anonymity(5),
+            l_diversity(3),
+        ],
+        None,
+    ),
 ]
 
 
@@ -117,7 +133,9 @@ def test_models_of_several_sensitive_columns():
     found = merged(purpose(*data, models=[l_diversity(2)]), columns=("x", "s", "t"))
     assert list(found.models) == [LDiversity("s", 2), LDiversity("t", 2)]
     named = PrivacyModel("l-Diversity", ("t",), (("l", "2"),))
-    assert list(merged(purpose(*data, models=[named]), columns=("x", "s", "t")).models) == [LDiversity("t", 2)]
+    assert list(merged(purpose(*data, models=[named]), columns=("x", "s", "t")).models) == [
+        LDiversity("t", 2)
+    ]
 
 
 @pytest.mark.parametrize("name", ["differential privacy", "ε-Differential Privacy", "DP", "magic"])
@@ -138,7 +156,10 @@ PSEUDONYMS = [
 @pytest.mark.parametrize(("methods", "strongest"), PSEUDONYMS)
 def test_pseudonyms(methods, strongest):
     found = merged(
-        *(purpose(datum("x", "EI"), pseudonymizations=(Pseudonymization(name, ("x",)),)) for name in methods)
+        *(
+            purpose(datum("x", "EI"), pseudonymizations=(Pseudonymization(name, ("x",)),))
+            for name in methods
+        )
     )
     assert found.pseudonyms == {"x": strongest}
     assert [d.rule for d in found.decisions] == (["pseudonyms"] if len(methods) > 1 else [])

@@ -42,7 +42,11 @@ def test_what_we_write_fits_the_schema_we_publish(policy):
         {"name": "x"},
         {"sfumato_policy": 2, "name": "x"},
         {"sfumato_policy": 1, "name": "x", "purpose": []},
-        {"sfumato_policy": 1, "name": "x", "purposes": [{"name": "r", "data": [{"name": "a", "group": "XX"}]}]},
+        {
+            "sfumato_policy": 1,
+            "name": "x",
+            "purposes": [{"name": "r", "data": [{"name": "a", "group": "XX"}]}],
+        },
     ],
 )
 def test_the_schema_and_the_reader_refuse_the_same(wrong):
@@ -53,7 +57,8 @@ def test_the_schema_and_the_reader_refuse_the_same(wrong):
         parse_policy(json.dumps(wrong))
 
 
-# The forms in use, written by hand: A as PriPoCoG's editors write it, B as the older viewer reads it.
+# The forms in use, written by hand: A as PriPoCoG's editors write it, B as the older viewer reads
+# it.
 DIALECT_A = """{
   "name": "shop", "version": "1.0", "lang": "en",
   "head": [{"lang": "en", "value": "Shop"}], "desc": [],
@@ -129,7 +134,9 @@ def test_a_finding_names_line_and_path():
 
 
 def test_a_finding_in_xml_names_its_line():
-    text = write_policy(study_of_one_row(), "lpl-xml").replace("<privacyGroup>QID", "<privacyGroup>X")
+    text = write_policy(study_of_one_row(), "lpl-xml").replace(
+        "<privacyGroup>QID", "<privacyGroup>X"
+    )
     finding = parse_policy(text)[1].errors[0]
     assert "<privacyGroup>X" in text.splitlines()[finding.line - 1]
 
@@ -181,7 +188,9 @@ BOMB = """<?xml version="1.0"?><!DOCTYPE lolz [<!ENTITY lol "lol"><!ENTITY lol2 
 OUTSIDE = """<!DOCTYPE x [<!ENTITY f SYSTEM "file:///etc/passwd">]><layeredPrivacyPolicy><name>&f;</name></layeredPrivacyPolicy>"""
 
 
-@pytest.mark.parametrize("text", [BOMB, OUTSIDE, '<!DOCTYPE x SYSTEM "http://example.org/x.dtd"><x/>'])
+@pytest.mark.parametrize(
+    "text", [BOMB, OUTSIDE, '<!DOCTYPE x SYSTEM "http://example.org/x.dtd"><x/>']
+)
 def test_xml_with_a_dtd_is_refused(text):
     with pytest.raises(UnreadableInput, match="DTD"):
         parse_policy(text)
@@ -189,7 +198,18 @@ def test_xml_with_a_dtd_is_refused(text):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "{", "<a>", "<a></b>", "nonsense", "[" * 100_000, '{"a":' * 5_000, "<a>" * 200, '{"a": NaN}', '{"a": 1e999}'],
+    [
+        "",
+        "{",
+        "<a>",
+        "<a></b>",
+        "nonsense",
+        "[" * 100_000,
+        '{"a":' * 5_000,
+        "<a>" * 200,
+        '{"a": NaN}',
+        '{"a": 1e999}',
+    ],
 )
 def test_what_is_no_document_is_refused(text):
     with pytest.raises((UnreadableInput, PolicyError)):
@@ -222,4 +242,8 @@ def test_xml_attributes_are_read_as_elements_are():
       <dataList><item><name>age</name><privacyGroup>QID</privacyGroup></item></dataList></item></purposeList></lpl>"""
     policy, findings = parse_policy(text)
     assert not list(findings)
-    assert policy.name == "shop" and policy.purposes[0].required and policy.purposes[0].data[0].name == "age"
+    assert (
+        policy.name == "shop"
+        and policy.purposes[0].required
+        and policy.purposes[0].data[0].name == "age"
+    )

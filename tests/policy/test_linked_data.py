@@ -8,7 +8,12 @@ import json
 
 import pytest
 
-from sfumato.policy.dialects.dialect_detection import parse_policy, permitted, usage_of_release, write_policy
+from sfumato.policy.dialects.dialect_detection import (
+    parse_policy,
+    permitted,
+    usage_of_release,
+    write_policy,
+)
 from sfumato.policy.dialects.dpv import read_usages, release_to_dpv
 from sfumato.policy.dialects.subsumption import built_in
 from sfumato.policy.dialects.usages import Category, TechnicalMeasure, Usage, allows
@@ -18,8 +23,13 @@ from sfumato.release.certificate_files import read_certificate
 from tests.policy.written_policies import datum, people, purpose, study
 
 DPV = {
-    "@context": {"dpv": "https://w3id.org/dpv#", "pd": "https://w3id.org/dpv/pd#", "ex": "https://example.org/",
-                 "sf": "urn:sfumato:vocabulary#", "purpose": "dpv:hasPurpose"},
+    "@context": {
+        "dpv": "https://w3id.org/dpv#",
+        "pd": "https://w3id.org/dpv/pd#",
+        "ex": "https://example.org/",
+        "sf": "urn:sfumato:vocabulary#",
+        "purpose": "dpv:hasPurpose",
+    },
     "@graph": [
         {
             "@id": "ex:study",
@@ -30,12 +40,21 @@ DPV = {
             "dpv:hasRecipient": {"@id": "ex:university"},
             "dpv:hasLegalBasis": "dpv:Consent",
             "dpv:hasTechnicalOrganisationalMeasure": {"@type": "sf:KAnonymity", "sf:has_k": 5},
-            "dpv:hasStorageCondition": {"@type": "dpv:StorageCondition", "dpv:hasDuration": "P1Y",
-                                        "dpv:hasLocation": {"@id": "ex:EU"}},
+            "dpv:hasStorageCondition": {
+                "@type": "dpv:StorageCondition",
+                "dpv:hasDuration": "P1Y",
+                "dpv:hasLocation": {"@id": "ex:EU"},
+            },
         },
-        {"@id": "ex:zip", "@type": "pd:Location", "sf:column": {"@value": "zip"}, "sf:group": "QID", "sf:minimumLevel": 2},
+        {
+            "@id": "ex:zip",
+            "@type": "pd:Location",
+            "sf:column": {"@value": "zip"},
+            "sf:group": "QID",
+            "sf:minimumLevel": 2,
+        },
     ],
-}  # fmt: skip
+}
 
 
 def usages(tree) -> tuple[Usage, ...]:
@@ -71,7 +90,9 @@ def test_dpv_as_a_policy():
 
 
 def test_a_policy_survives_the_way_through_dpv():
-    """What DPV and our few terms can say: purposes, columns, groups, levels, recipients, models, days."""
+    """What DPV and our few terms can say: purposes, columns, groups, levels, recipients, models,
+    days.
+    """
     data = (datum("Name", "EI"), datum("Age", "QID", 1, 2), datum("Disease", "SD"))
     said = purpose(
         *(dataclasses.replace(d, categories=("dpv:PersonalData",)) for d in data),
@@ -88,7 +109,10 @@ def test_a_policy_survives_the_way_through_dpv():
 
 
 ODRL = {
-    "@context": ["http://www.w3.org/ns/odrl.jsonld", {"ex": "https://example.org/", "dpv": "https://w3id.org/dpv#"}],
+    "@context": [
+        "http://www.w3.org/ns/odrl.jsonld",
+        {"ex": "https://example.org/", "dpv": "https://w3id.org/dpv#"},
+    ],
     "@type": "Set",
     "uid": "ex:policy",
     "permission": [
@@ -96,19 +120,50 @@ ODRL = {
             "target": "pd:Health",
             "action": "use",
             "constraint": [
-                {"leftOperand": "purpose", "operator": "isA", "rightOperand": {"@id": "dpv:ResearchAndDevelopment"}},
-                {"leftOperand": "recipient", "operator": "eq", "rightOperand": {"@id": "ex:university"}},
-                {"leftOperand": "elapsedTime", "operator": "lteq", "rightOperand": {"@value": "P365D"}},
+                {
+                    "leftOperand": "purpose",
+                    "operator": "isA",
+                    "rightOperand": {"@id": "dpv:ResearchAndDevelopment"},
+                },
+                {
+                    "leftOperand": "recipient",
+                    "operator": "eq",
+                    "rightOperand": {"@id": "ex:university"},
+                },
+                {
+                    "leftOperand": "elapsedTime",
+                    "operator": "lteq",
+                    "rightOperand": {"@value": "P365D"},
+                },
             ],
-            "duty": [{"action": "anonymize", "constraint": [
-                {"leftOperand": "sf:has_k", "operator": "gteq", "rightOperand": {"@value": "10"}}]}],
+            "duty": [
+                {
+                    "action": "anonymize",
+                    "constraint": [
+                        {
+                            "leftOperand": "sf:has_k",
+                            "operator": "gteq",
+                            "rightOperand": {"@value": "10"},
+                        }
+                    ],
+                }
+            ],
         }
     ],
     "prohibition": [
-        {"target": "pd:Health", "action": "use",
-         "constraint": [{"leftOperand": "purpose", "operator": "isA", "rightOperand": {"@id": "dpv:CommercialResearch"}}]}
+        {
+            "target": "pd:Health",
+            "action": "use",
+            "constraint": [
+                {
+                    "leftOperand": "purpose",
+                    "operator": "isA",
+                    "rightOperand": {"@id": "dpv:CommercialResearch"},
+                }
+            ],
+        }
     ],
-}  # fmt: skip
+}
 
 
 def request(purpose="dpv:AcademicResearch", k=12.0, days=30, **changes) -> Usage:
@@ -145,7 +200,9 @@ def test_odrl_permissions_and_prohibitions(wanted, reason):
 
 def test_a_permission_with_a_constraint_we_cannot_check_permits_nothing():
     tree = json.loads(json.dumps(ODRL))
-    tree["permission"][0]["constraint"].append({"leftOperand": "count", "operator": "lt", "rightOperand": 3})
+    tree["permission"][0]["constraint"].append(
+        {"leftOperand": "count", "operator": "lt", "rightOperand": 3}
+    )
     findings = Findings()
     found = read_usages(read_json(json.dumps(tree), "doc", findings), findings)
     assert not [u for u in found if u.permitted]
@@ -164,7 +221,11 @@ def test_a_permission_with_a_constraint_we_cannot_check_permits_nothing():
 )
 def test_permissions_end(operator, today, reason):
     tree = json.loads(json.dumps(ODRL))
-    last = {"leftOperand": "dateTime", "operator": operator, "rightOperand": {"@value": "2030-06-30"}}
+    last = {
+        "leftOperand": "dateTime",
+        "operator": operator,
+        "rightOperand": {"@value": "2030-06-30"},
+    }
     tree["permission"][0]["constraint"].append(last)
     answer = allows(request(), usages(tree), today=datetime.date.fromisoformat(today))
     assert answer.allowed is (not reason) and reason in answer.reason
@@ -210,10 +271,16 @@ def certificate(tmp_path_factory):
 
 @pytest.mark.slow
 def test_a_release_in_dpv_terms(certificate):
-    made = release_to_dpv(certificate, {"purpose": "dpv:AcademicResearch", "recipient": "university"})
+    made = release_to_dpv(
+        certificate, {"purpose": "dpv:AcademicResearch", "recipient": "university"}
+    )
     (measure,) = made["dpv:hasTechnicalOrganisationalMeasure"]
     assert measure == {"@type": "sf:KAnonymity", "sf:has_k": 3, "sf:promised_k": 3}
-    assert [d["sf:column"]["@value"] for d in made["dpv:hasPersonalData"]] == ["Age", "Zipcode", "Disease"]
+    assert [d["sf:column"]["@value"] for d in made["dpv:hasPersonalData"]] == [
+        "Age",
+        "Zipcode",
+        "Disease",
+    ]
     assert made["dpv:hasPurpose"] == {"@id": "dpv:AcademicResearch"}
     assert not any(value in json.dumps(made) for value in ("20-30", "537", "Flu"))
     (again,) = usages(made)
@@ -230,7 +297,9 @@ CONSENT = """ObjectIntersectionOf(
 def test_a_release_against_a_special_policy(certificate, tmp_path, k, allowed):
     file = tmp_path / "consent.owl"
     file.write_text(CONSENT.format(k=k))
-    use = usage_of_release(certificate, purpose="dpv:AcademicResearch", categories=["pd:HealthRecord"])
+    use = usage_of_release(
+        certificate, purpose="dpv:AcademicResearch", categories=["pd:HealthRecord"]
+    )
     answer = permitted(file, use)
     assert answer.allowed is allowed
     if not allowed:

@@ -9,7 +9,15 @@ import pytest
 
 from sfumato.policy.dialects.dialect_detection import write_policy
 from sfumato.policy.lint import lint, lint_text
-from sfumato.policy.policy import LegalBasis, Policy, PrivacyModel, Pseudonymization, Purpose, Recipient, Retention
+from sfumato.policy.policy import (
+    LegalBasis,
+    Policy,
+    PrivacyModel,
+    Pseudonymization,
+    Purpose,
+    Recipient,
+    Retention,
+)
 from tests.policy.written_policies import AGES, datum, k_anonymity, personal, purpose, study
 
 TODAY = datetime.date(2026, 1, 1)
@@ -36,7 +44,9 @@ CASES = {
     "required_but_refused": changed(required=True, accepted=False),
     "third_country_unprotected": changed(recipients=(Recipient("a", third_country=True),)),
     "legal_obligation_not_required": changed(legal_bases=(LegalBasis("tax", "Legal Obligation"),)),
-    "expired_retention": changed(retention=Retention("fixed_date", date=datetime.date(2025, 12, 31))),
+    "expired_retention": changed(
+        retention=Retention("fixed_date", date=datetime.date(2025, 12, 31))
+    ),
     "retention_without_date": changed(retention=Retention("fixed_date")),
     "unknown_model": changed(models=(PrivacyModel("q-mystery"),)),
     "cyclic_purposes": one(SOUND, hierarchy=(("a", "research"), ("research", "a"))),
@@ -45,10 +55,12 @@ CASES = {
         SOUND, purpose(AGE, datum("zip", "QID"), name="sub"), hierarchy=(("research", "sub"),)
     ),
     "sub_purpose_differs": one(
-        SOUND, dataclasses.replace(purpose(AGE, name="sub"), opt_out=True), hierarchy=(("research", "sub"),)
+        SOUND,
+        dataclasses.replace(purpose(AGE, name="sub"), opt_out=True),
+        hierarchy=(("research", "sub"),),
     ),
     "no_purposes": Policy("p"),
-}  # fmt: skip
+}
 WARNINGS = {
     "no_category": one(purpose(dataclasses.replace(AGE, categories=()))),
     "level_missing": one(purpose(datum("age", "QID", 1))),
@@ -89,7 +101,9 @@ def test_a_retention_of_today_has_not_passed():
 def test_a_datum_that_the_table_lacks():
     found = lint(one(SOUND), columns=["ages", "zip"])
     assert [(f.rule, f.path) for f in found] == [("datum_not_in_table", "$.purposes[0].data[0]")]
-    assert "ages" not in next(iter(found)).message  # half of the names is not enough to know that it is one
+    assert (
+        "ages" not in next(iter(found)).message
+    )  # half of the names is not enough to know that it is one
 
 
 def test_a_datum_is_looked_for_among_names_that_are_confirmed():

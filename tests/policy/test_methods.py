@@ -1,4 +1,6 @@
-"""Every method, attribute and operator of every language: compiled, refused by name, or without effect on data."""
+"""Every method, attribute and operator of every language: compiled, refused by name, or without
+effect on data.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,10 @@ from tests.policy.written_policies import datum, k_anonymity, people, purpose, s
 
 USE = {"purpose": "research", "recipient": "university"}
 WRITTEN = ("ours", "lpl-a", "lpl-b", "lpl-xml")
-PLAIN = Policy("plain", purposes=(purpose(*(datum(c, "NSD") for c in ("Age", "Zipcode", "Disease")), models=()),))
+PLAIN = Policy(
+    "plain",
+    purposes=(purpose(*(datum(c, "NSD") for c in ("Age", "Zipcode", "Disease")), models=()),),
+)
 
 
 def with_method(column: str, method: Anonymization, group: str | None = None) -> Policy:
@@ -57,7 +62,9 @@ def with_method(column: str, method: Anonymization, group: str | None = None) ->
     for each in study().purposes[0].data:
         new = dataclasses.replace(each, anonymization=None)
         if each.name == column:
-            new = dataclasses.replace(new, anonymization=method, group=Group(group) if group else each.group)
+            new = dataclasses.replace(
+                new, anonymization=method, group=Group(group) if group else each.group
+            )
         data.append(new)
     return Policy("p", purposes=(purpose(*data, models=(k_anonymity(1),)),))
 
@@ -79,7 +86,9 @@ def cells(folder: Path) -> dict[str, list[str]]:
 
 @pytest.mark.parametrize("language", WRITTEN)
 @pytest.mark.parametrize("method", [SUPPRESSION, DELETION])
-@pytest.mark.parametrize(("column", "group"), [("Zipcode", "QID"), ("Age", "QID"), ("Disease", "SD"), ("Age", "NSD")])
+@pytest.mark.parametrize(
+    ("column", "group"), [("Zipcode", "QID"), ("Age", "QID"), ("Disease", "SD"), ("Age", "NSD")]
+)
 def test_what_must_go_is_not_released(tmp_path, language, method, column, group):
     written = write_policy(with_method(column, Anonymization(method), group), language)
     policy, _ = parse_policy(written, name="p")
@@ -99,7 +108,10 @@ def test_comply_looks_at_the_released_column(tmp_path, method):
 
 
 def test_one_person_who_asks_for_deletion_gets_it(tmp_path):
-    own = {name: with_method("Zipcode", Anonymization(minimum=0, maximum=1)) for name in ("Alice", "Bob")}
+    own = {
+        name: with_method("Zipcode", Anonymization(minimum=0, maximum=1))
+        for name in ("Alice", "Bob")
+    }
     own["Axel"] = with_method("Zipcode", Anonymization(DELETION))
     sf.Policies.of(own).enforce(people(), by="Name", **USE).write(tmp_path / "out")
     assert set(cells(tmp_path / "out")) == {"Age", "Disease"}
@@ -142,7 +154,9 @@ def test_pseudonyms_weaker_than_asked_for_do_not_comply(tmp_path):
     reasons = with_pseudonyms("Random table").comply(tmp_path / "out" / "share", **USE).reasons
     assert any("weaker than the random table" in reason for reason in reasons)
     assert errors(with_pseudonyms("Deletion")) == ["unknown_method"]
-    attributes = study(pseudonymizations=(Pseudonymization("HMAC", ("Name",), "", (("rounds", "9"),)),))
+    attributes = study(
+        pseudonymizations=(Pseudonymization("HMAC", ("Name",), "", (("rounds", "9"),)),)
+    )
     assert errors(attributes) == ["unknown_attribute"]
 
 
@@ -150,7 +164,8 @@ def test_pseudonyms_weaker_than_asked_for_do_not_comply(tmp_path):
 
 LATER = Retention("fixed_date", date=datetime.date(2090, 1, 1))
 NO_EFFECT = "no effect"
-# (noun, field) → a changed value, and what comes of it: another recipe, a refusal, or no effect on data
+# (noun, field) → a changed value, and what comes of it: another recipe, a refusal, or no effect on
+# data
 FIELDS = {
     (Anonymization, "method"): (DELETION, "compiled"),
     (Anonymization, "minimum"): (2, "compiled"),
@@ -204,7 +219,9 @@ FIELDS = {
 
 
 def base(language: str = "ours") -> Policy:
-    """The study's policy; LPL has entries of one value only, so there the table has the hierarchies."""
+    """The study's policy; LPL has entries of one value only, so there the table has the
+    hierarchies.
+    """
     pseudonyms = (Pseudonymization("Random table", ("Name",)),)
     models = (PrivacyModel("k-Anonymity", ("Age", "Zipcode"), (("k", "3"),)),)
     policy = study(pseudonymizations=pseudonyms, retention=LATER, models=models)
@@ -221,9 +238,13 @@ def base(language: str = "ours") -> Policy:
 def table(language: str) -> sf.Table:
     if language == "ours":
         return people()
-    rows = {"Age": list(written_policies.AGES.values()), "Zipcode": list(written_policies.ZIPS.values())}
+    rows = {
+        "Age": list(written_policies.AGES.values()),
+        "Zipcode": list(written_policies.ZIPS.values()),
+    }
     listed = {
-        name: registry.build("hierarchies", {"table": {"rows": [list(r) for r in each]}}) for name, each in rows.items()
+        name: registry.build("hierarchies", {"table": {"rows": [list(r) for r in each]}})
+        for name, each in rows.items()
     }
     return people().with_roles(quasi=["Age", "Zipcode"]).with_hierarchies(**listed)
 
@@ -231,7 +252,13 @@ def table(language: str) -> sf.Table:
 def outcome(policy: Policy, language: str):
     compiled = policy.enforce(table(language), seed=1, **USE).compiled
     decisions = [d for d in compiled.decisions if d.rule != "datum_not_in_table"]
-    return compiled.recipe.schema, compiled.recipe.meet, compiled.recipe.steps, decisions, compiled.delete_by
+    return (
+        compiled.recipe.schema,
+        compiled.recipe.meet,
+        compiled.recipe.steps,
+        decisions,
+        compiled.delete_by,
+    )
 
 
 def changed(policy: Policy, noun: type, field: str, value) -> Policy:
@@ -240,23 +267,43 @@ def changed(policy: Policy, noun: type, field: str, value) -> Policy:
     if noun is Purpose:
         first = dataclasses.replace(first, **{field: value})
     elif noun is Retention:
-        first = dataclasses.replace(first, retention=dataclasses.replace(first.retention, **{field: value}))
+        first = dataclasses.replace(
+            first, retention=dataclasses.replace(first.retention, **{field: value})
+        )
     elif noun in (Datum, Anonymization):
         age = first.datum("Age")
         if noun is Anonymization:
-            age = dataclasses.replace(age, anonymization=dataclasses.replace(age.anonymization, **{field: value}))
+            age = dataclasses.replace(
+                age, anonymization=dataclasses.replace(age.anonymization, **{field: value})
+            )
         else:
             age = dataclasses.replace(age, **{field: value})
-        first = dataclasses.replace(first, data=tuple(age if d.name == "Age" else d for d in first.data))
+        first = dataclasses.replace(
+            first, data=tuple(age if d.name == "Age" else d for d in first.data)
+        )
     else:
-        lists = {PrivacyModel: "models", Pseudonymization: "pseudonymizations", Recipient: "recipients"}
+        lists = {
+            PrivacyModel: "models",
+            Pseudonymization: "pseudonymizations",
+            Recipient: "recipients",
+        }
         (only,) = getattr(first, lists[noun])
-        first = dataclasses.replace(first, **{lists[noun]: (dataclasses.replace(only, **{field: value}),)})
+        first = dataclasses.replace(
+            first, **{lists[noun]: (dataclasses.replace(only, **{field: value}),)}
+        )
     return dataclasses.replace(policy, purposes=(first,))
 
 
 def test_every_field_of_the_nouns_is_judged():
-    for noun in (Anonymization, Datum, PrivacyModel, Pseudonymization, Recipient, Retention, Purpose):
+    for noun in (
+        Anonymization,
+        Datum,
+        PrivacyModel,
+        Pseudonymization,
+        Recipient,
+        Retention,
+        Purpose,
+    ):
         names = {field.name for field in dataclasses.fields(noun)}
         assert names == {field for kind, field in FIELDS if kind is noun}, noun
 
@@ -286,7 +333,9 @@ def test_what_has_no_effect_is_documented():
 @pytest.mark.parametrize("name", METHOD_NAMES)
 @pytest.mark.parametrize("key", [*MINIMUM, *MAXIMUM, "level", "replacement"])
 def test_every_method_and_attribute_of_lpl(name, key):
-    tree = json.loads(write_policy(with_method("Zipcode", Anonymization(GENERALIZATION, 1, 1)), "lpl-a"))
+    tree = json.loads(
+        write_policy(with_method("Zipcode", Anonymization(GENERALIZATION, 1, 1)), "lpl-a")
+    )
     method = tree["purposeList"][0]["dataList"][2]["anonymizationMethod"]
     method["name"] = name
     method["anonymizationMethodAttributeList"] = [{"key": key, "value": "1"}]
@@ -309,7 +358,9 @@ def test_every_privacy_group_of_lpl(said):
     policy, _ = parse_policy(json.dumps(tree), name="p")
     assert policy.purposes[0].data[2].group == GROUPS[said]
     tree["purposeList"][0]["dataList"][2]["privacyGroup"] = "PUBLIC"
-    assert "unknown_privacy_group" in [f.rule for f in lint_text(json.dumps(tree)) if f.severity == "error"]
+    assert "unknown_privacy_group" in [
+        f.rule for f in lint_text(json.dumps(tree)) if f.severity == "error"
+    ]
 
 
 def base_without_entries() -> Policy:
@@ -322,7 +373,10 @@ def test_data_types_have_no_effect(kind):
     tree["purposeList"][0]["dataList"][2]["dataType"] = kind
     policy, findings = parse_policy(json.dumps(tree), name="p")
     assert not list(findings)
-    assert policy.compile(people(), **USE).steps == base_without_entries().compile(people(), **USE).steps
+    assert (
+        policy.compile(people(), **USE).steps
+        == base_without_entries().compile(people(), **USE).steps
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -358,18 +412,31 @@ def dpv(**changes) -> dict:
         "@type": "dpv:Process",
         "dpv:hasPurpose": {"@id": "dpv:AcademicResearch"},
         "dpv:hasPersonalData": [
-            {"@type": "pd:Age", "sf:column": {"@value": "Age"}, "sf:group": "QID", "sf:minimumLevel": 1}
+            {
+                "@type": "pd:Age",
+                "sf:column": {"@value": "Age"},
+                "sf:group": "QID",
+                "sf:minimumLevel": 1,
+            }
         ],
         "dpv:hasRecipient": {"@id": "sf:university"},
         "dpv:hasTechnicalOrganisationalMeasure": [{"@type": "sf:KAnonymity", "sf:has_k": 2}],
         **changes,
     }
-    context = {"dpv": "https://w3id.org/dpv#", "pd": "https://w3id.org/dpv/pd#", "sf": "urn:sfumato:vocabulary#"}
+    context = {
+        "dpv": "https://w3id.org/dpv#",
+        "pd": "https://w3id.org/dpv/pd#",
+        "sf": "urn:sfumato:vocabulary#",
+    }
     return {"@context": context, "@graph": [node]}
 
 
 def dpv_errors(tree) -> list[str]:
-    return [finding.rule for finding in lint_text(json.dumps(tree), name="p.jsonld") if finding.severity == "error"]
+    return [
+        finding.rule
+        for finding in lint_text(json.dumps(tree), name="p.jsonld")
+        if finding.severity == "error"
+    ]
 
 
 def column(**fields) -> list:
@@ -380,15 +447,35 @@ def column(**fields) -> list:
     ("changes", "rule"),
     [
         ({"dpv:hasPersonalData": column(**{"sf:group": "QUASI"})}, "unknown_privacy_group"),
-        ({"dpv:hasPersonalData": column(**{"sf:group": "QID", "sf:minimumLevel": "two"})}, "level_not_a_number"),
-        ({"dpv:hasPersonalData": column(**{"sf:group": "QID", "sf:minimumLevel": 1.5})}, "level_not_a_number"),
-        ({"dpv:hasPersonalData": column(**{"sf:group": "QID", "sf:maximumLevel": -1})}, "level_not_a_number"),
         (
-            {"dpv:hasTechnicalOrganisationalMeasure": {"@type": "sf:KAnonymity", "sf:has_k": "ten"}},
+            {"dpv:hasPersonalData": column(**{"sf:group": "QID", "sf:minimumLevel": "two"})},
+            "level_not_a_number",
+        ),
+        (
+            {"dpv:hasPersonalData": column(**{"sf:group": "QID", "sf:minimumLevel": 1.5})},
+            "level_not_a_number",
+        ),
+        (
+            {"dpv:hasPersonalData": column(**{"sf:group": "QID", "sf:maximumLevel": -1})},
+            "level_not_a_number",
+        ),
+        (
+            {
+                "dpv:hasTechnicalOrganisationalMeasure": {
+                    "@type": "sf:KAnonymity",
+                    "sf:has_k": "ten",
+                }
+            },
             "parameter_not_a_number",
         ),
-        ({"dpv:hasTechnicalOrganisationalMeasure": {"@id": "dpv:Pseudonymisation"}}, "unknown_measure"),
-        ({"dpv:hasTechnicalOrganisationalMeasure": {"@id": "dpv:DifferentialPrivacy"}}, "unknown_measure"),
+        (
+            {"dpv:hasTechnicalOrganisationalMeasure": {"@id": "dpv:Pseudonymisation"}},
+            "unknown_measure",
+        ),
+        (
+            {"dpv:hasTechnicalOrganisationalMeasure": {"@id": "dpv:DifferentialPrivacy"}},
+            "unknown_measure",
+        ),
         ({"dpv:hasTechnicalOrganisationalMeasure": {"@type": "sf:OtherModel"}}, "unknown_measure"),
         ({"dpv:hasStorageCondition": {"dpv:hasDuration": "a while"}}, "unreadable_duration"),
         *(({name: {"@id": "sf:x"}}, "not_read") for name in RULES),
@@ -399,11 +486,17 @@ def test_dpv_refuses_by_name(changes, rule):
 
 
 def test_dpv_takes_numbers_with_types():
-    tree = dpv(**{
-        "dpv:hasPersonalData": column(**{"sf:group": "QID", "sf:minimumLevel": {"@value": "2", "@type": "xsd:integer"}}),
-        "dpv:hasTechnicalOrganisationalMeasure": {
-            "@type": "sf:KAnonymity", "sf:has_k": {"@value": "7", "@type": "xsd:integer"}},
-    })  # fmt: skip
+    tree = dpv(
+        **{
+            "dpv:hasPersonalData": column(
+                **{"sf:group": "QID", "sf:minimumLevel": {"@value": "2", "@type": "xsd:integer"}}
+            ),
+            "dpv:hasTechnicalOrganisationalMeasure": {
+                "@type": "sf:KAnonymity",
+                "sf:has_k": {"@value": "7", "@type": "xsd:integer"},
+            },
+        }
+    )
     (research,) = parse_policy(json.dumps(tree), name="p.jsonld")[0].purposes
     assert research.data[0].anonymization.minimum == 2
     assert research.models == (PrivacyModel("k_anonymity", (), (("k", "7"),)),)
@@ -435,7 +528,13 @@ def test_dpv_cannot_say_deletion_and_pseudonyms_of_columns():
 def test_comply_holds_released_columns_against_dpv(tmp_path, changes, reason):
     study().enforce(people(), **USE).write(tmp_path / "out")
     kinds = [
-        {"@type": "pd:Age", "sf:column": {"@value": "Age"}, "sf:group": "QID", "sf:minimumLevel": 1, **changes},
+        {
+            "@type": "pd:Age",
+            "sf:column": {"@value": "Age"},
+            "sf:group": "QID",
+            "sf:minimumLevel": 1,
+            **changes,
+        },
         {"@type": "pd:Location", "sf:column": {"@value": "Zipcode"}, "sf:group": "QID"},
         {"@type": "pd:Health", "sf:column": {"@value": "Disease"}, "sf:group": "SD"},
     ]
@@ -517,8 +616,14 @@ def odrl(rule: dict, kind: str = "permission", **more) -> tuple[usages.Usage, ..
 @pytest.mark.parametrize("operator", OPERATORS)
 @pytest.mark.parametrize("operand", OPERANDS)
 def test_every_constraint_of_odrl_is_read_or_binds(operand, operator):
-    """A permission whose constraint is not read permits nothing; a prohibition then holds without it."""
-    constraint = {"leftOperand": operand, "operator": operator, "rightOperand": VALUES.get(operand, {"@id": "sf:x"})}
+    """A permission whose constraint is not read permits nothing; a prohibition then holds without
+    it.
+    """
+    constraint = {
+        "leftOperand": operand,
+        "operator": operator,
+        "rightOperand": VALUES.get(operand, {"@id": "sf:x"}),
+    }
     permitted = odrl({"constraint": [constraint]})
     names = operand in ("purpose", "recipient", "spatial") and f"odrl:{operator}" in usages.EQUAL
     times = operand in ("elapsedTime", "dateTime") and f"odrl:{operator}" in usages.AT_MOST
@@ -539,7 +644,9 @@ def test_every_constraint_of_the_duty_to_anonymize(operand, operator):
     permitted = odrl({"duty": [{"action": "anonymize", "constraint": [constraint]}]})
     known = usages.TERMS_OF_DUTIES.get(operand)
     if known and f"odrl:{operator}" in known[1]:
-        assert permitted[0].measures == (usages.TechnicalMeasure(known[0], ((operand.removeprefix("sf:"), 3.0),)),)
+        assert permitted[0].measures == (
+            usages.TechnicalMeasure(known[0], ((operand.removeprefix("sf:"), 3.0),)),
+        )
     else:
         assert permitted == ()
 
@@ -547,18 +654,27 @@ def test_every_constraint_of_the_duty_to_anonymize(operand, operator):
 @pytest.mark.parametrize("part", ["action", "target", "assignee"])
 def test_refinements_bind_permissions_and_not_prohibitions(part):
     refinement = [{"leftOperand": "count", "operator": "lt", "rightOperand": 3}]
-    refined = {"rdf:value": {"@id": "odrl:use"}, "source": {"@id": "sf:x"}, "refinement": refinement}
+    refined = {
+        "rdf:value": {"@id": "odrl:use"},
+        "source": {"@id": "sf:x"},
+        "refinement": refinement,
+    }
     assert odrl({part: refined}) == ()
     (forbidden,) = odrl({part: refined}, "prohibition")
     wanted = usages.Usage(
-        purposes=("sf:any",), processing=("dpv:MakeAvailable",), recipients=("sf:x",), data=(usages.Category("sf:x"),)
+        purposes=("sf:any",),
+        processing=("dpv:MakeAvailable",),
+        recipients=("sf:x",),
+        data=(usages.Category("sf:x"),),
     )
     everything = usages.Usage()
     assert not usages.allows(wanted, (everything, forbidden)).allowed
 
 
 def satisfied(constraint: dict, request: dict) -> bool:
-    """Whether a request keeps a constraint, by the words of ODRL alone; what a request does not say keeps nothing."""
+    """Whether a request keeps a constraint, by the words of ODRL alone; what a request does not say
+    keeps nothing.
+    """
     operand, operator = constraint["leftOperand"], constraint["operator"]
     right = constraint["rightOperand"]
     value = right.get("@id", right.get("@value"))
@@ -567,9 +683,14 @@ def satisfied(constraint: dict, request: dict) -> bool:
     mine = request[operand]
     if operand in ("purpose", "recipient"):
         same = mine == value
-        return {"eq": same, "isA": same, "isAnyOf": same, "isPartOf": same, "neq": not same, "isNoneOf": not same}.get(
-            operator, False
-        )
+        return {
+            "eq": same,
+            "isA": same,
+            "isAnyOf": same,
+            "isPartOf": same,
+            "neq": not same,
+            "isNoneOf": not same,
+        }.get(operator, False)
     number = int(value.strip("PD")) if operand == "elapsedTime" else value
     return {
         "lt": mine < number,
@@ -593,8 +714,12 @@ def test_no_random_permission_allows_what_its_constraints_forbid(seed):
     constraints = []
     for _ in range(draw.randint(0, 3)):
         operand = draw.choice([*values, "purpose", "recipient", "elapsedTime"])
-        operator = draw.choice(OPERATORS[:12] if draw.random() < 0.3 else ["eq", "isA", "lteq", "lt"])
-        constraints.append({"leftOperand": operand, "operator": operator, "rightOperand": values[operand]()})
+        operator = draw.choice(
+            OPERATORS[:12] if draw.random() < 0.3 else ["eq", "isA", "lteq", "lt"]
+        )
+        constraints.append(
+            {"leftOperand": operand, "operator": operator, "rightOperand": values[operand]()}
+        )
     request = {
         "purpose": draw.choice(["sf:a", "sf:b"]),
         "recipient": draw.choice(["sf:u", "sf:v"]),
@@ -609,8 +734,11 @@ def test_no_random_permission_allows_what_its_constraints_forbid(seed):
     permitted = odrl({"constraint": constraints})
     if usages.allows(wanted, permitted).allowed:
         broken = [c for c in constraints if not satisfied(c, request)]
-        # a stay of at most 30 days is asked for by all of "lteq", "lt" and "eq": what is shorter keeps it
-        assert [c for c in broken if (c["leftOperand"], c["operator"]) != ("elapsedTime", "eq")] == []
+        # a stay of at most 30 days is asked for by all of "lteq", "lt" and "eq": what is shorter
+        # keeps it
+        assert [
+            c for c in broken if (c["leftOperand"], c["operator"]) != ("elapsedTime", "eq")
+        ] == []
 
 
 # --- SPECIAL
@@ -638,7 +766,9 @@ READ = {
     "ObjectIntersectionOf": "(A B)",
     "ObjectUnionOf": "(A B)",
     "ObjectSomeValuesFrom": "(hasPurpose B)",
-    "DataSomeValuesFrom": '(has_k DatatypeRestriction(xsd:integer xsd:minInclusive "3"^^xsd:integer))',
+    "DataSomeValuesFrom": (
+        '(has_k DatatypeRestriction(xsd:integer xsd:minInclusive "3"^^xsd:integer))'
+    ),
     "DataHasValue": '(has_k "3"^^xsd:integer)',
 }
 
@@ -654,10 +784,21 @@ def test_every_construct_of_owl_is_read_or_refused(word):
 
 
 @pytest.mark.parametrize(
-    "facet", ["minInclusive", "maxInclusive", "minExclusive", "maxExclusive", "length", "pattern", "totalDigits"]
+    "facet",
+    [
+        "minInclusive",
+        "maxInclusive",
+        "minExclusive",
+        "maxExclusive",
+        "length",
+        "pattern",
+        "totalDigits",
+    ],
 )
 def test_every_facet_is_read_or_refused(facet):
-    text = f'DataSomeValuesFrom(has_k DatatypeRestriction(xsd:integer xsd:{facet} "3"^^xsd:integer))'
+    text = (
+        f'DataSomeValuesFrom(has_k DatatypeRestriction(xsd:integer xsd:{facet} "3"^^xsd:integer))'
+    )
     if f"xsd:{facet}" in (*special.LOW, *special.HIGH):
         found = special.parse_functional(text).policy
         ends = {"minInclusive": 3, "minExclusive": 4, "maxInclusive": 3, "maxExclusive": 2}
@@ -667,9 +808,13 @@ def test_every_facet_is_read_or_refused(facet):
             special.parse_functional(text)
 
 
-@pytest.mark.parametrize("property_name", [*special.AT_LEAST, *special.AT_MOST, *special.CORE, "has_m"])
+@pytest.mark.parametrize(
+    "property_name", [*special.AT_LEAST, *special.AT_MOST, *special.CORE, "has_m"]
+)
 def test_a_release_without_a_property_is_not_permitted_what_asks_for_it(property_name):
-    """Nothing that a policy asks for is passed over: a release that says nothing of it is refused."""
+    """Nothing that a policy asks for is passed over: a release that says nothing of it is
+    refused.
+    """
     asked = special.Between(property_name, 3, 3, exact=True)
     described = usages.Usage(purposes=("sf:x",)).concept()
     assert not usages.decide(described, special.as_policy(asked), usages.built_in()).allowed
@@ -696,7 +841,9 @@ def random_table(rng: random.Random) -> dict[str, list]:
 def random_method(rng: random.Random, rows) -> Anonymization | None:
     if rng.random() < 0.2:
         return None
-    name = rng.choice(["Generalization", "Generalisation", "Suppression", "suppression", "Deletion", "DELETION"])
+    name = rng.choice(
+        ["Generalization", "Generalisation", "Suppression", "suppression", "Deletion", "DELETION"]
+    )
     if rng.random() < 0.04:
         name = "Masking"
     low, high = rng.choice([(None, None), (None, None), (1, 2), (2, 2), (1, None), (0, 2)])
@@ -711,10 +858,22 @@ def random_policy(rng: random.Random) -> Policy:
     for name, rows in ENTRIES.items():
         if rng.random() < 0.9:
             group = rng.choice([Group.QID, Group.SD, Group.NSD, Group.EI])
-            data.append(Datum(name, group, categories=("c",), anonymization=random_method(rng, tuple(rows.values()))))
+            data.append(
+                Datum(
+                    name,
+                    group,
+                    categories=("c",),
+                    anonymization=random_method(rng, tuple(rows.values())),
+                )
+            )
     models = (k_anonymity(rng.choice([1, 2, 3])),)
     return Policy(
-        "p", purposes=(Purpose("research", data=tuple(data), recipients=(Recipient("university"),), models=models),)
+        "p",
+        purposes=(
+            Purpose(
+                "research", data=tuple(data), recipients=(Recipient("university"),), models=models
+            ),
+        ),
     )
 
 
@@ -723,7 +882,10 @@ def demand_by_hand(method: Anonymization | None) -> tuple[str, int]:
     if method is None:
         return "level", 0
     name = method.method.lower()
-    if name not in ("generalization", "generalisation", "suppression", "deletion") or method.parameters:
+    if (
+        name not in ("generalization", "generalisation", "suppression", "deletion")
+        or method.parameters
+    ):
         return "refuse", 0
     if name == "deletion":
         return "gone", 0
@@ -777,7 +939,9 @@ def test_random_policies_by_a_naive_look_at_the_file(tmp_path, seed):
 
 @pytest.mark.parametrize("seed", range(20))
 def test_comply_agrees_with_a_naive_look_at_the_file(tmp_path, seed):
-    """A release made under one policy, held against another: what the file breaks, comply must say."""
+    """A release made under one policy, held against another: what the file breaks, comply must
+    say.
+    """
     rng = random.Random(1000 + seed)
     table, policy, other = random_table(rng), random_policy(rng), random_policy(rng)
     try:
@@ -796,7 +960,9 @@ def own_policy(rng: random.Random, age: str, zip_code: str) -> Policy:
         if rng.random() < 0.05:
             return Anonymization(rng.choice(["Deletion", "Suppression"]))
         low = rng.choice([0, 0, 1, 2])
-        return Anonymization("Suppression" if low and rng.random() < 0.3 else "Generalization", low, 2, (row,))
+        return Anonymization(
+            "Suppression" if low and rng.random() < 0.3 else "Generalization", low, 2, (row,)
+        )
 
     data = (
         Datum("Name", Group.EI),
@@ -807,7 +973,14 @@ def own_policy(rng: random.Random, age: str, zip_code: str) -> Policy:
     )
     return Policy(
         "own",
-        purposes=(Purpose("research", data=data, recipients=(Recipient("university"),), models=(k_anonymity(1),)),),
+        purposes=(
+            Purpose(
+                "research",
+                data=data,
+                recipients=(Recipient("university"),),
+                models=(k_anonymity(1),),
+            ),
+        ),
     )
 
 
@@ -815,10 +988,17 @@ def own_policy(rng: random.Random, age: str, zip_code: str) -> Policy:
 def test_what_each_person_asks_for_is_in_that_persons_row(tmp_path, seed):
     rng = random.Random(7000 + seed)
     count = rng.randint(3, 10)
-    ages, zips = [rng.choice(list(AGES)) for _ in range(count)], [rng.choice(list(ZIPS)) for _ in range(count)]
+    ages, zips = (
+        [rng.choice(list(AGES)) for _ in range(count)],
+        [rng.choice(list(ZIPS)) for _ in range(count)],
+    )
     names = [f"n{i}" for i in range(count)]
-    own = {name: own_policy(rng, age, zip_) for name, age, zip_ in zip(names, ages, zips, strict=True)}
-    frame = pl.DataFrame({"Name": names, "Row": list(range(count)), "Sex": ["f"] * count, "Age": ages, "Zip": zips})
+    own = {
+        name: own_policy(rng, age, zip_) for name, age, zip_ in zip(names, ages, zips, strict=True)
+    }
+    frame = pl.DataFrame(
+        {"Name": names, "Row": list(range(count)), "Sex": ["f"] * count, "Age": ages, "Zip": zips}
+    )
     sf.Policies.of(own).enforce(sf.read(frame), by="Name", seed=seed, **USE).write(tmp_path / "out")
     released = cells(tmp_path / "out")
     for column in ("Age", "Zip"):

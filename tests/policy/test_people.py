@@ -14,7 +14,14 @@ from sfumato.policy.dialects.dialect_detection import write_policy
 from sfumato.policy.enforce import enforce
 from sfumato.policy.people import COLUMN, NOBODY, Policies, digest_of
 from sfumato.policy.policy import Policy
-from tests.policy.written_policies import datum, k_anonymity, personal, purpose, study, three_policies
+from tests.policy.written_policies import (
+    datum,
+    k_anonymity,
+    personal,
+    purpose,
+    study,
+    three_policies,
+)
 
 
 def test_labels_do_not_depend_on_the_order_of_people():
@@ -51,9 +58,10 @@ def test_the_digest_is_of_the_meaning_not_of_the_dialect():
     from sfumato.policy.dialects.dialect_detection import parse_policy
 
     policy = personal("25", "53711")
-    assert {digest_of(parse_policy(write_policy(policy, d))[0]) for d in ("ours", "lpl-a", "lpl-b", "lpl-xml")} == {
-        digest_of(policy)
-    }
+    assert {
+        digest_of(parse_policy(write_policy(policy, d))[0])
+        for d in ("ours", "lpl-a", "lpl-b", "lpl-xml")
+    } == {digest_of(policy)}
     assert digest_of(study()) != digest_of(policy)
 
 
@@ -68,7 +76,10 @@ def test_one_policy_per_person_without_one_pass_per_person():
             "own",
             purposes=(
                 purpose(
-                    datum("id", "EI"), datum("age", "QID", age), datum("zip", "QID", zip_code), models=[k_anonymity(5)]
+                    datum("id", "EI"),
+                    datum("age", "QID", age),
+                    datum("zip", "QID", zip_code),
+                    models=[k_anonymity(5)],
                 ),
             ),
         )
@@ -85,7 +96,9 @@ def test_one_policy_per_person_without_one_pass_per_person():
     dataset = dataset.with_hierarchies(age=sf.intervals(10, 30), zip=sf.mask_right(5))
     start = time.process_time()
     policies = Policies.of({str(i): kinds[i % 4] for i in range(size)})
-    made = enforce(policies, dataset, by="id", purpose="research", recipient="university", shuffle=False)
+    made = enforce(
+        policies, dataset, by="id", purpose="research", recipient="university", shuffle=False
+    )
     assert time.process_time() - start < 30  # about 1 s; one pass per person would be hours
     levels = next(plan for name, plan in made.release.plans if name == "personal_levels")
     zips = levels.columns["zip"].to_list()

@@ -39,9 +39,13 @@ def room(tmp_path):
 
 
 BOMB = (
-    b'<!DOCTYPE x [<!ENTITY a "aa"><!ENTITY b "&a;&a;">]><layeredPrivacyPolicy><name>&b;</name></layeredPrivacyPolicy>'
+    b'<!DOCTYPE x [<!ENTITY a "aa"><!ENTITY b'
+    b' "&a;&a;">]><layeredPrivacyPolicy><name>&b;</name></layeredPrivacyPolicy>'
 )
-OUTSIDE = b'<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]><layeredPrivacyPolicy><name>&a;</name></layeredPrivacyPolicy>'
+OUTSIDE = (
+    b"<!DOCTYPE x [<!ENTITY a SYSTEM"
+    b' "file:///etc/passwd">]><layeredPrivacyPolicy><name>&a;</name></layeredPrivacyPolicy>'
+)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +81,10 @@ def test_linting_goes_on_after_a_file_that_cannot_be_read(sf_run, room):
     broken["purposes"][0]["data"][1]["anonymization"]["minimum"] = 7
     (room / "own" / "Axel.json").write_text(json.dumps(broken))
     done = sf_run("policy", "lint", room / "own", "--json")
-    rules = {file.rsplit("/", 1)[-1]: {f["rule"] for f in found} for file, found in json.loads(done.out).items()}
+    rules = {
+        file.rsplit("/", 1)[-1]: {f["rule"] for f in found}
+        for file, found in json.loads(done.out).items()
+    }
     assert done.code == 5 and rules["Alice.json"] == set()
     assert rules["Bob.json"] == {"unreadable"} and "min_above_max" in rules["Axel.json"]
 
@@ -85,7 +92,10 @@ def test_linting_goes_on_after_a_file_that_cannot_be_read(sf_run, room):
 def test_rows_of_one_hierarchy_that_disagree_are_found_by_lint(sf_run, room):
     """Both rows have 20-30 at level 1, but different labels above it."""
     policy = Policy(
-        "p", purposes=(purpose(datum("Age", "QID", 1, 2, [("25", "20-30", "<50"), ("26", "20-30", ">9")])),)
+        "p",
+        purposes=(
+            purpose(datum("Age", "QID", 1, 2, [("25", "20-30", "<50"), ("26", "20-30", ">9")])),
+        ),
     )
     (room / "torn.json").write_text(write_policy(policy, "ours"))
     done = sf_run("policy", "lint", room / "torn.json")
@@ -97,8 +107,21 @@ def test_a_finding_says_which_of_several_policies_it_is_about(sf_run, room):
     tree["name"] = "the other"
     tree["purposes"][0]["data"][1]["anonymization"]["minimum"] = 9
     (room / "other.json").write_text(json.dumps(tree))
-    done = sf_run("policy", "compile", room / "people.csv", "-p", room / "study.json", "-p", room / "other.json", *USE)
-    assert done.code == 2 and "the other: $.purposes[0].data[1]" in done.err and "study: $" not in done.err
+    done = sf_run(
+        "policy",
+        "compile",
+        room / "people.csv",
+        "-p",
+        room / "study.json",
+        "-p",
+        room / "other.json",
+        *USE,
+    )
+    assert (
+        done.code == 2
+        and "the other: $.purposes[0].data[1]" in done.err
+        and "study: $" not in done.err
+    )
 
 
 # --- comply
@@ -118,8 +141,12 @@ def raw(tmp_path_factory):
 def test_values_that_no_hierarchy_entry_knows_are_not_taken_for_coarse(raw):
     """The policy has entries for 40 only; a released 25 is in none of them and was never raised."""
     entries = datum("Age", "QID", 1, 2, [("40", "40-50", "*")])
-    found = Policy("p", purposes=(purpose(entries, datum("Disease", "SD")),)).comply(raw, purpose="research")
-    assert not found.holds and "column 'Age' is at level 0, below the minimum of 1" in found.reasons[0]
+    found = Policy("p", purposes=(purpose(entries, datum("Disease", "SD")),)).comply(
+        raw, purpose="research"
+    )
+    assert (
+        not found.holds and "column 'Age' is at level 0, below the minimum of 1" in found.reasons[0]
+    )
 
 
 def test_a_rule_about_numbers_needs_columns_that_exist(sf_run, raw):
@@ -133,11 +160,28 @@ ODRL = {
     "@context": "http://www.w3.org/ns/odrl.jsonld",
     "@type": "Set",
     "uid": "urn:example:policy",
-    "permission": [{"action": "use", "constraint": [
-        {"leftOperand": "purpose", "operator": "isA", "rightOperand": {"@id": "dpv:ResearchAndDevelopment"}}]}],
-    "prohibition": [{"action": "distribute", "target": "pd:Health", "constraint": [
-        {"leftOperand": "recipient", "operator": "eq", "rightOperand": {"@id": "sf:press"}}]}],
-}  # fmt: skip
+    "permission": [
+        {
+            "action": "use",
+            "constraint": [
+                {
+                    "leftOperand": "purpose",
+                    "operator": "isA",
+                    "rightOperand": {"@id": "dpv:ResearchAndDevelopment"},
+                }
+            ],
+        }
+    ],
+    "prohibition": [
+        {
+            "action": "distribute",
+            "target": "pd:Health",
+            "constraint": [
+                {"leftOperand": "recipient", "operator": "eq", "rightOperand": {"@id": "sf:press"}}
+            ],
+        }
+    ],
+}
 
 
 @pytest.mark.parametrize(
@@ -152,8 +196,12 @@ ODRL = {
         ("press", ("pd:Financial",), "press", "distribute", True),
     ],
 )
-def test_a_release_is_a_use_and_a_distribution(sf_run, raw, tmp_path, recipient, categories, operand, action, allowed):
-    """In ODRL distribute is included in use: a permission to use covers a release, and a prohibition of either stops it."""
+def test_a_release_is_a_use_and_a_distribution(
+    sf_run, raw, tmp_path, recipient, categories, operand, action, allowed
+):
+    """In ODRL distribute is included in use: a permission to use covers a release, and a
+    prohibition of either stops it.
+    """
     tree = copy.deepcopy(ODRL)
     tree["prohibition"][0]["action"] = action
     tree["prohibition"][0]["constraint"][0]["rightOperand"] = operand
@@ -166,20 +214,36 @@ def test_a_release_is_a_use_and_a_distribution(sf_run, raw, tmp_path, recipient,
 
 
 def test_two_constraints_on_one_thing_are_not_read_as_one(tmp_path, sf_run, raw):
-    """Research and marketing at once is narrower than either: the permission is not used, and lint says why."""
+    """Research and marketing at once is narrower than either: the permission is not used, and lint
+    says why.
+    """
     tree = copy.deepcopy(ODRL)
     del tree["prohibition"]
     more = {"leftOperand": "purpose", "operator": "isA", "rightOperand": {"@id": "dpv:Marketing"}}
     tree["permission"][0]["constraint"].append(more)
     (tmp_path / "odrl.json").write_text(json.dumps(tree))
-    done = sf_run("policy", "comply", raw, "-p", tmp_path / "odrl.json", "--purpose", "dpv:Marketing")
+    done = sf_run(
+        "policy", "comply", raw, "-p", tmp_path / "odrl.json", "--purpose", "dpv:Marketing"
+    )
     assert done.code in (1, 2) and "✓" not in done.out
 
 
 def test_obligations_of_a_policy_bind_and_rules_of_others_are_not_guessed(tmp_path, sf_run, raw):
-    asked = ("policy", "comply", raw, "-p", tmp_path / "odrl.json", "--purpose", "dpv:AcademicResearch")
+    asked = (
+        "policy",
+        "comply",
+        raw,
+        "-p",
+        tmp_path / "odrl.json",
+        "--purpose",
+        "dpv:AcademicResearch",
+    )
     for least, code in ((4, 0), (5, 1)):
-        wanted = {"leftOperand": "sf:has_k", "operator": "gteq", "rightOperand": {"@value": str(least)}}
+        wanted = {
+            "leftOperand": "sf:has_k",
+            "operator": "gteq",
+            "rightOperand": {"@value": str(least)},
+        }
         tree = {**ODRL, "obligation": [{"action": "anonymize", "constraint": [wanted]}]}
         (tmp_path / "odrl.json").write_text(json.dumps(tree))
         assert sf_run(*asked).code == code
@@ -188,14 +252,18 @@ def test_obligations_of_a_policy_bind_and_rules_of_others_are_not_guessed(tmp_pa
     assert inheriting.code == 2 and "odrl_inherits" in inheriting.err
 
 
-@pytest.mark.parametrize(("operator", "days", "allowed"), [("lteq", 30, True), ("lt", 30, False), ("lt", 29, True)])
+@pytest.mark.parametrize(
+    ("operator", "days", "allowed"), [("lteq", 30, True), ("lt", 30, False), ("lt", 29, True)]
+)
 def test_less_than_thirty_days_is_twenty_nine(tmp_path, sf_run, raw, operator, days, allowed):
     tree = copy.deepcopy(ODRL)
     last = {"leftOperand": "elapsedTime", "operator": operator, "rightOperand": {"@value": "P30D"}}
     tree["permission"][0]["constraint"].append(last)
     (tmp_path / "odrl.json").write_text(json.dumps(tree))
     use = ("--purpose", "dpv:AcademicResearch", "--days", days)
-    assert sf_run("policy", "comply", raw, "-p", tmp_path / "odrl.json", *use).code == (0 if allowed else 1)
+    assert sf_run("policy", "comply", raw, "-p", tmp_path / "odrl.json", *use).code == (
+        0 if allowed else 1
+    )
 
 
 def test_dpv_keeps_the_last_day_and_refuses_what_it_cannot_say():
@@ -227,7 +295,9 @@ def test_a_release_under_peoples_own_policies_is_verified_with_its_original(sf_r
     made = sf_run("policy", "run", table, "-p", room / "own", "--by", "Name", *USE, "-o", out)
     assert made.code == 0, made.err
     for shared in (out / "share").iterdir():
-        assert not any(name in shared.read_bytes() for name in (b"Alice", b"Bob", b"Axel")), shared.name
+        assert not any(name in shared.read_bytes() for name in (b"Alice", b"Bob", b"Axel")), (
+            shared.name
+        )
     against = ("verify", out / "share", "--original", table, "--owner", out / "owner")
     done = sf_run(*against)
     assert done.code == 0 and "row for row" in done.out and "suppressed records: 1 of 3" in done.out
@@ -244,18 +314,26 @@ def test_a_release_under_peoples_own_policies_is_verified_with_its_original(sf_r
 
 @pytest.fixture(scope="module")
 def owned(tmp_path_factory):
-    """A release under four people's policies of two kinds: Alice and Axel ask for nothing more, Bob and Cid do."""
+    """A release under four people's policies of two kinds: Alice and Axel ask for nothing more, Bob
+    and Cid do.
+    """
     names = ["Alice", "Axel", "Bob", "Cid"]
-    frame = pl.DataFrame({"Name": names, "Age": [25] * 4, "Zipcode": ["53711"] * 4, "Disease": ["Flu"] * 4})
+    frame = pl.DataFrame(
+        {"Name": names, "Age": [25] * 4, "Zipcode": ["53711"] * 4, "Disease": ["Flu"] * 4}
+    )
     plain, strict = personal("25", "53711"), personal("25", "53711", age_level=1)
     own = dict(zip(names, (plain, plain, strict, strict), strict=True))
     folder = tmp_path_factory.mktemp("owned") / "out"
-    Policies.of(own).enforce(sf.read(frame), by="Name", purpose="research", recipient="university").write(folder)
+    Policies.of(own).enforce(
+        sf.read(frame), by="Name", purpose="research", recipient="university"
+    ).write(folder)
     return folder / "share", own
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("change", ["same", "somebody withdrew", "two changed places", "somebody became strict"])
+@pytest.mark.parametrize(
+    "change", ["same", "somebody withdrew", "two changed places", "somebody became strict"]
+)
 def test_people_who_get_a_policy_that_others_have_are_noticed(owned, change):
     folder, own = owned
     now = dict(own)
@@ -280,7 +358,9 @@ def test_who_refuses_now_is_compared_and_not_how_many(owned, tmp_path):
     record["refused"] = [{"policy": "policy 1", "reason": "once"}]
     file.write_text(json.dumps(record))
     found = policies.comply(copied / "share", purpose="research", recipient="press")
-    assert any("1 of 2 of people's own policies no longer allow" in reason for reason in found.reasons)
+    assert any(
+        "1 of 2 of people's own policies no longer allow" in reason for reason in found.reasons
+    )
 
 
 @pytest.mark.slow
@@ -294,9 +374,20 @@ def test_pseudonyms_of_a_policy_are_remembered_and_verified(sf_run, room):
     codes = []
     for out in (room / "one", room / "two"):
         assert sf_run(*run, *vault, "-o", out).code == 0
-        codes.append(sorted(line.split(",")[0] for line in (out / "share" / "data.csv").read_text().split()[1:]))
-        assert sf_run("verify", out / "share", "--original", room / "people.csv", "--owner", out / "owner").code == 0
+        codes.append(
+            sorted(
+                line.split(",")[0] for line in (out / "share" / "data.csv").read_text().split()[1:]
+            )
+        )
+        assert (
+            sf_run(
+                "verify", out / "share", "--original", room / "people.csv", "--owner", out / "owner"
+            ).code
+            == 0
+        )
     assert codes[0] == codes[1] and len(set(codes[0])) == 3
     assert sf_run("key", "vault", room / "other.key").code == 0
-    wrong = sf_run(*run, "--key", room / "other.key", "--vault", room / "people.vault", "-o", room / "three")
+    wrong = sf_run(
+        *run, "--key", room / "other.key", "--vault", room / "people.vault", "-o", room / "three"
+    )
     assert wrong.code == 5 and not (room / "three").exists()

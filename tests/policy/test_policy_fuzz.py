@@ -15,17 +15,38 @@ from tests.policy.test_linked_data import DPV, ODRL
 from tests.policy.written_policies import people, study
 
 JUNK = st.recursive(
-    st.none() | st.booleans() | st.integers(-3, 10**20) | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(max_size=6) | st.sampled_from(["QID", "k", "3", "name", "research", "P1Y", "@id", "dpv:Process"]),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["name", "value", "key", "item", "@id", "x"]), inner, max_size=3),
+    st.none()
+    | st.booleans()
+    | st.integers(-3, 10**20)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=6)
+    | st.sampled_from(["QID", "k", "3", "name", "research", "P1Y", "@id", "dpv:Process"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["name", "value", "key", "item", "@id", "x"]), inner, max_size=3
+        )
+    ),
     max_leaves=6,
-)  # fmt: skip
-SEEDS = [json.loads(DIALECT_A), json.loads(DIALECT_B), json.loads(write_policy(study(), "ours")), DPV, ODRL]
+)
+SEEDS = [
+    json.loads(DIALECT_A),
+    json.loads(DIALECT_B),
+    json.loads(write_policy(study(), "ours")),
+    DPV,
+    ODRL,
+]
 
 
 def places(tree, path=()):
     yield path
-    items = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ()
+    items = (
+        tree.items()
+        if isinstance(tree, dict)
+        else enumerate(tree)
+        if isinstance(tree, list)
+        else ()
+    )
     for key, below in items:
         yield from places(below, (*path, key))
 

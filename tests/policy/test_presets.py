@@ -27,7 +27,13 @@ def test_every_preset_says_rule_source_date_and_limit(name):
 
 
 @pytest.mark.parametrize(
-    ("name", "k"), [("cms_minimum_cell", 11), ("public_release_009", 12), ("sdc_practice_3", 3), ("sdc_practice_5", 5)]
+    ("name", "k"),
+    [
+        ("cms_minimum_cell", 11),
+        ("public_release_009", 12),
+        ("sdc_practice_3", 3),
+        ("sdc_practice_5", 5),
+    ],
 )
 def test_class_sizes(name, k):
     ((model,),) = [p.models for p in preset(name).purposes]
@@ -119,22 +125,40 @@ def test_small_areas_of_both_censuses():
 
 @pytest.mark.parametrize("seed", range(50))
 def test_ages_by_counting_who_is_told_apart(seed):
-    """Random cuts of the ages with labels of every kind: it is broken just where two people over 89 can be told apart, or one has an end."""
+    """Random cuts of the ages with labels of every kind: it is broken just where two people over 89
+    can be told apart, or one has an end.
+    """
     draw = random.Random(seed)
     cuts = sorted(draw.sample(range(1, 110), draw.randint(1, 5)))
     ends = [*zip([0, *cuts], [*(cut - 1 for cut in cuts), None], strict=True)]
     forms = {
-        "last": [lambda a: f"{a}+", lambda a: f">= {a}", lambda a: f"> {a - 1}", lambda a: f"{a} or older", lambda a: f"[{a}, inf)"],
-        "inner": [lambda a, b: f"{a}-{b}", lambda a, b: f"[{a}, {b + 1})", lambda a, b: f"[{a}, {b}]", lambda a, b: f"{a} to {b}"],
-    }  # fmt: skip
+        "last": [
+            lambda a: f"{a}+",
+            lambda a: f">= {a}",
+            lambda a: f"> {a - 1}",
+            lambda a: f"{a} or older",
+            lambda a: f"[{a}, inf)",
+        ],
+        "inner": [
+            lambda a, b: f"{a}-{b}",
+            lambda a, b: f"[{a}, {b + 1})",
+            lambda a, b: f"[{a}, {b}]",
+            lambda a, b: f"{a} to {b}",
+        ],
+    }
     last, inner = draw.choice(forms["last"]), draw.choice(forms["inner"])
     labels = [last(a) if b is None else inner(a, b) if a < b else str(a) for a, b in ends]
-    people = [draw.choice([draw.randrange(90), draw.randrange(80, 106)]) for _ in range(draw.randint(1, 12))]
+    people = [
+        draw.choice([draw.randrange(90), draw.randrange(80, 106)])
+        for _ in range(draw.randint(1, 12))
+    ]
     places = [sum(cut <= age for cut in cuts) for age in people]
     shown = [labels[place] for place in places]
     spans = [(a, 10**6 if b is None else b) for a, b in (ends[place] for place in places)]
     over = {span for span in spans if span[1] > 89}  # categories that an age over 89 may stand in
-    fine = not over or (len(over) == 1 and next(iter(over))[1] == 10**6 and next(iter(over))[0] <= 90)
+    fine = not over or (
+        len(over) == 1 and next(iter(over))[1] == 10**6 and next(iter(over))[0] <= 90
+    )
     assert (check_numbers(table(x=shown), {"age": ["x"]}, year=2026) == []) is fine
     for label, (low, high) in zip(shown, spans, strict=True):
         assert span_of(label) == (low, float("inf") if high == 10**6 else high)
@@ -143,18 +167,39 @@ def test_ages_by_counting_who_is_told_apart(seed):
 @pytest.mark.slow
 def test_safe_harbor_on_a_release(tmp_path):
     people = table(age=[30] * 6 + [95] * 6, zip=["53711", "53712"] * 6)
-    people = people.with_roles(quasi=["age", "zip"]).with_hierarchies(zip=sf.mask_right(5), age=sf.suppress())
-    sf.anonymize(people, [sf.KAnonymity(6)], [sf.GlobalRecoding(levels={"age": 0})]).write(tmp_path / "out")
+    people = people.with_roles(quasi=["age", "zip"]).with_hierarchies(
+        zip=sf.mask_right(5), age=sf.suppress()
+    )
+    sf.anonymize(people, [sf.KAnonymity(6)], [sf.GlobalRecoding(levels={"age": 0})]).write(
+        tmp_path / "out"
+    )
     numbers = {"age": ["age"], "zip": ["zip"]}
-    found = comply(tmp_path / "out" / "share", Policies.load("preset:hipaa_safe_harbor"), purpose="x", numbers=numbers)
+    found = comply(
+        tmp_path / "out" / "share",
+        Policies.load("preset:hipaa_safe_harbor"),
+        purpose="x",
+        numbers=numbers,
+    )
     assert not found.holds
-    assert {reason.split("column ")[1].split(":")[0] for reason in found.reasons} == {"'age'", "'zip'"}
+    assert {reason.split("column ")[1].split(":")[0] for reason in found.reasons} == {
+        "'age'",
+        "'zip'",
+    }
     assert not any("95" in reason or "5371" in reason for reason in found.reasons)
-    nothing = comply(tmp_path / "out" / "share", Policies.load("preset:hipaa_safe_harbor"), purpose="x")
+    nothing = comply(
+        tmp_path / "out" / "share", Policies.load("preset:hipaa_safe_harbor"), purpose="x"
+    )
     assert "say which columns" in nothing.reasons[0]
     young = table(age=[30] * 6, zip=["537**"] * 6).with_roles(quasi=["age", "zip"])
     sf.anonymize(young, [sf.KAnonymity(6)], [sf.GlobalRecoding()]).write(tmp_path / "young")
-    fine = comply(tmp_path / "young" / "share", Policies.load("preset:hipaa_safe_harbor"), purpose="x", numbers=numbers)
-    assert fine.holds and fine.statements[0].startswith("meets the numeric part of HIPAA Safe Harbor as of 2020-04-01")
+    fine = comply(
+        tmp_path / "young" / "share",
+        Policies.load("preset:hipaa_safe_harbor"),
+        purpose="x",
+        numbers=numbers,
+    )
+    assert fine.holds and fine.statements[0].startswith(
+        "meets the numeric part of HIPAA Safe Harbor as of 2020-04-01"
+    )
     assert "(age age, zip zip); no other column was looked at" in fine.statements[0]
     assert "compliant" not in str(fine).lower()

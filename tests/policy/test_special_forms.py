@@ -29,7 +29,11 @@ NUMBERS = st.integers(0, 10**6)
 
 
 def intervals(name: str):
-    whole = st.tuples(NUMBERS, NUMBERS).map(sorted).map(lambda ends: Between(name, float(ends[0]), float(ends[1])))
+    whole = (
+        st.tuples(NUMBERS, NUMBERS)
+        .map(sorted)
+        .map(lambda ends: Between(name, float(ends[0]), float(ends[1])))
+    )
     open_ended = NUMBERS.map(lambda low: Between(name, float(low), math.inf))
     exact = NUMBERS.map(lambda v: Between(name, float(v), float(v), exact=True))
     real = st.tuples(NUMBERS, NUMBERS).map(sorted)
@@ -37,7 +41,11 @@ def intervals(name: str):
         whole
         | open_ended
         | exact
-        | real.map(lambda ends: Between(name, ends[0] / 1000 + 0.0005, ends[1] / 1000 + 0.0005, whole=False))
+        | real.map(
+            lambda ends: Between(
+                name, ends[0] / 1000 + 0.0005, ends[1] / 1000 + 0.0005, whole=False
+            )
+        )
     )
 
 
@@ -77,7 +85,8 @@ def test_json_round_trip(concept):
     assert flat(from_json(to_json(concept))) == flat(concept)
 
 
-# SPECIAL deliverable D2.5 as quoted in Gerl's lecture: 10-anonymous demographic data, written with a value for a range (S4-31).
+# SPECIAL deliverable D2.5 as quoted in Gerl's lecture: 10-anonymous demographic data, written with
+# a value for a range (S4-31).
 LECTURE = 'ObjectIntersectionOf(Demographic kAnonymous DataSomeValueFrom(has_k "10"/xsd:integer))'
 
 
@@ -114,9 +123,13 @@ def test_json_reads_as_the_core_model_is_thought():
         "hasRecipient": {"some": {"my:in": "EU"}},
     }
     data, purpose, storage, _ = from_json(tree).parts
-    assert data == Some("hasData", And((Named("Demographic"), And((Between("has_k", 10, 10, exact=True),)))))
+    assert data == Some(
+        "hasData", And((Named("Demographic"), And((Between("has_k", 10, 10, exact=True),))))
+    )
     assert purpose == Some("hasPurpose", Or((Named("Research"), Named("Statistics"))))
-    assert storage == Some("hasStorage", And((Some("hasLocation", Named("EU")), Between("durationInDays", 0, 365))))
+    assert storage == Some(
+        "hasStorage", And((Some("hasLocation", Named("EU")), Between("durationInDays", 0, 365)))
+    )
 
 
 @pytest.mark.parametrize(
@@ -132,7 +145,13 @@ def test_json_reads_as_the_core_model_is_thought():
         ("SubClassOf(A)", 1),
         ('ObjectSomeValuesFrom("x" A)', 1),
         ("ObjectUnionOf(A\n\n<b)", 3),
-        ('DataSomeValuesFrom(f DatatypeRestriction(xsd:decimal xsd:minExclusive "1"^^xsd:decimal))', 1),
+        (
+            (
+                "DataSomeValuesFrom(f DatatypeRestriction(xsd:decimal xsd:minExclusive"
+                ' "1"^^xsd:decimal))'
+            ),
+            1,
+        ),
         ('DataSomeValuesFrom(f DatatypeRestriction(xsd:integer xsd:length "1"^^xsd:integer))', 1),
     ],
 )
@@ -148,7 +167,8 @@ def test_nesting_is_bounded():
 
 
 @pytest.mark.parametrize(
-    "tree", [{"and": []}, {"and": "A"}, {"some": "A"}, {"hasData": {}}, {"hasData": True}, {"or": [1]}]
+    "tree",
+    [{"and": []}, {"and": "A"}, {"some": "A"}, {"hasData": {}}, {"hasData": True}, {"or": [1]}],
 )
 def test_wrong_json(tree):
     with pytest.raises(PolicyError):

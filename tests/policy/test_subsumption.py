@@ -24,12 +24,16 @@ VOCABULARIES = (
     ({}, (("A", "B"),)),
 )
 WHOLE_WORLD = tuple(float(n) for n in range(5))
-REAL_WORLD = tuple(n / 2 for n in range(9))  # ends are whole numbers, so halves tell all stretches apart
+REAL_WORLD = tuple(
+    n / 2 for n in range(9)
+)  # ends are whole numbers, so halves tell all stretches apart
 
 
 def concepts(whole: bool, depth: int):
     numbers = st.integers(0, 4).map(float)
-    between = st.builds(lambda a, b: Between("f", min(a, b), max(a, b), whole=whole), numbers, numbers)
+    between = st.builds(
+        lambda a, b: Between("f", min(a, b), max(a, b), whole=whole), numbers, numbers
+    )
     base = st.builds(Named, st.sampled_from(CLASSES)) | between
     if depth:
         base |= st.builds(Some, st.just("R"), concepts(whole, depth - 1))
@@ -50,7 +54,9 @@ def world(vocabulary: int, whole: bool):
 @settings(max_examples=80)
 @given(
     vocabulary=st.integers(0, len(VOCABULARIES) - 1),
-    pair=st.booleans().flatmap(lambda whole: st.tuples(st.just(whole), concepts(whole, 1), concepts(whole, 1))),
+    pair=st.booleans().flatmap(
+        lambda whole: st.tuples(st.just(whole), concepts(whole, 1), concepts(whole, 1))
+    ),
 )
 def test_the_same_as_trying_every_individual(vocabulary, pair):
     whole, special, general = pair
@@ -75,7 +81,9 @@ def test_intervals_side_by_side_cover_whole_numbers_only():
     real = Or((between(0, 5, whole=False), between(6, 9, whole=False)))
     assert not subsumes(real, between(0, 9, whole=False), built_in())
     assert subsumes(
-        Or((between(0, 6, whole=False), between(6, 9, whole=False))), between(0, 9, whole=False), built_in()
+        Or((between(0, 6, whole=False), between(6, 9, whole=False))),
+        between(0, 9, whole=False),
+        built_in(),
     )
 
 
@@ -144,7 +152,9 @@ def test_directions(name, low, high):
 
 def use(purpose: str, recipient: str, days: int) -> Concept:
     storage = Some("hasStorage", Between("durationInDays", 0, days))
-    return And((Some("hasPurpose", Named(purpose)), Some("hasRecipient", Named(recipient)), storage))
+    return And(
+        (Some("hasPurpose", Named(purpose)), Some("hasRecipient", Named(recipient)), storage)
+    )
 
 
 def test_the_first_reason_follows_the_order_of_the_core_model():
@@ -154,19 +164,28 @@ def test_the_first_reason_follows_the_order_of_the_core_model():
     both = decide(use("dpv:Marketing", "dpv:ThirdParty", 500), consent, words)
     assert both.reason == "hasPurpose: dpv:Marketing is not dpv:ResearchAndDevelopment"
     late = decide(use("dpv:AcademicResearch", "dpv:PublicBody", 500), consent, words)
-    assert late.reason.startswith("hasStorage: durationInDays is") and late.reason.endswith("allowed is 0 to 365")
+    assert late.reason.startswith("hasStorage: durationInDays is") and late.reason.endswith(
+        "allowed is 0 to 365"
+    )
 
 
 def test_the_nearest_of_several_permissions_gives_the_reason():
     consent = Or(
-        (use("dpv:Marketing", "dpv:Organisation", 1), use("dpv:ResearchAndDevelopment", "dpv:Organisation", 30))
+        (
+            use("dpv:Marketing", "dpv:Organisation", 1),
+            use("dpv:ResearchAndDevelopment", "dpv:Organisation", 30),
+        )
     )
     answer = decide(use("dpv:AcademicResearch", "dpv:PublicBody", 365), consent, built_in())
     assert "durationInDays" in answer.reason
 
 
 def test_what_is_not_said_is_not_allowed():
-    answer = decide(Some("hasPurpose", Named("dpv:Marketing")), use("dpv:Marketing", "dpv:Organisation", 1), built_in())
+    answer = decide(
+        Some("hasPurpose", Named("dpv:Marketing")),
+        use("dpv:Marketing", "dpv:Organisation", 1),
+        built_in(),
+    )
     assert answer.reason == "hasStorage is not said"
 
 

@@ -43,7 +43,9 @@ USUAL = (k_anonymity(3),)
 
 
 def purpose(*data: Datum, name: str = "research", models=USUAL, **fields) -> Purpose:
-    return Purpose(name, data=data, recipients=(Recipient("university"),), models=tuple(models), **fields)
+    return Purpose(
+        name, data=data, recipients=(Recipient("university"),), models=tuple(models), **fields
+    )
 
 
 def datum(name: str, group: str, minimum=None, maximum=None, rows=(), **fields) -> Datum:
@@ -53,7 +55,9 @@ def datum(name: str, group: str, minimum=None, maximum=None, rows=(), **fields) 
     return Datum(name, Group(group), categories=("some",), anonymization=method, **fields)
 
 
-def personal(age: str, zip_code: str, *, age_level: int = 0, zip_level: int = 0, **fields) -> Policy:
+def personal(
+    age: str, zip_code: str, *, age_level: int = 0, zip_level: int = 0, **fields
+) -> Policy:
     """The policy of one of the three people: hierarchy entries of that person's own values."""
     return Policy(
         "own",
@@ -96,16 +100,26 @@ PAIRS = st.lists(st.tuples(WORDS, WORDS), max_size=2).map(tuple)
 @st.composite
 def anonymizations(draw):
     low, high = draw(st.integers(0, 3)), draw(st.integers(0, 3))
-    rows = draw(st.lists(WORDS, min_size=2, max_size=4).map(lambda row: (tuple(row),)) | st.just(()))
-    other = draw(st.lists(st.tuples(st.sampled_from(["colour", "shape"]), WORDS), max_size=1).map(tuple))
-    return Anonymization(draw(WORDS), draw(st.none() | st.just(low)), draw(st.none() | st.just(high)), rows, other)
+    rows = draw(
+        st.lists(WORDS, min_size=2, max_size=4).map(lambda row: (tuple(row),)) | st.just(())
+    )
+    other = draw(
+        st.lists(st.tuples(st.sampled_from(["colour", "shape"]), WORDS), max_size=1).map(tuple)
+    )
+    return Anonymization(
+        draw(WORDS), draw(st.none() | st.just(low)), draw(st.none() | st.just(high)), rows, other
+    )
 
 
 RETENTIONS = (
     st.just(Retention())
     | st.dates().map(lambda day: Retention("fixed_date", date=day))
     | st.builds(
-        Retention, st.just("after_purpose"), st.none(), st.integers(0, 900), st.sampled_from(["day", "month", "year"])
+        Retention,
+        st.just("after_purpose"),
+        st.none(),
+        st.integers(0, 900),
+        st.sampled_from(["day", "month", "year"]),
     )
 )
 DATA = st.builds(
@@ -118,7 +132,9 @@ DATA = st.builds(
     NAMES,
     st.none() | anonymizations(),
 )
-RECIPIENTS = st.builds(Recipient, WORDS, WORDS, st.booleans(), st.booleans(), WORDS, st.booleans(), NAMES)
+RECIPIENTS = st.builds(
+    Recipient, WORDS, WORDS, st.booleans(), st.booleans(), WORDS, st.booleans(), NAMES
+)
 PURPOSES = st.builds(
     Purpose,
     WORDS,

@@ -1,4 +1,6 @@
-"""A certificate that was edited and sealed again, digests and page made anew: what the folder alone tells is noticed."""
+"""A certificate that was edited and sealed again, digests and page made anew: what the folder alone
+tells is noticed.
+"""
 
 from __future__ import annotations
 
@@ -37,11 +39,19 @@ TABLE = pl.DataFrame(
 
 def people() -> sf.Table:
     roles = {"direct": ["name"], "quasi": ["age", "sex"], "sensitive": ["ill"], "plain": ["cost"]}
-    return sf.read(TABLE).with_roles(**roles).with_hierarchies(age=sf.intervals(2, 4, 8), sex=sf.suppress())
+    return (
+        sf.read(TABLE)
+        .with_roles(**roles)
+        .with_hierarchies(age=sf.intervals(2, 4, 8), sex=sf.suppress())
+    )
 
 
 def made(folder: Path, format: str = "csv", **options: Any) -> Path:  # noqa: A002
-    promises = [sf.KAnonymity(4), sf.LDiversity("ill", l=2), sf.TCloseness("ill", t=0.9, reference="released")]
+    promises = [
+        sf.KAnonymity(4),
+        sf.LDiversity("ill", l=2),
+        sf.TCloseness("ill", t=0.9, reference="released"),
+    ]
     limits = {"marketer_risk": 0.9, "linkage": 0.9}
     contract = [sf.Agreement(sf.Means(["cost"]), at_most=0.5)]
     release = sf.anonymize(
@@ -70,7 +80,9 @@ def said(share: Path) -> dict[str, Any]:
 
 
 def sealed(share: Path, certificate: dict[str, Any], *, page: bool = True) -> sf.Verification:
-    """What is found of a folder whose certificate is another one, which a careful hand put there."""
+    """What is found of a folder whose certificate is another one, which a careful hand put
+    there.
+    """
     body = copy.deepcopy(certificate)
     body["data"]["sha256"] = hashlib.sha256((share / body["data"]["file"]).read_bytes()).hexdigest()
     if page and "report.html" in body["files"]:
@@ -89,7 +101,9 @@ def failing(found: sf.Verification) -> set[str]:
 
 def test_the_hand_itself_is_not_noticed(share):
     found = sealed(share, said(share))
-    assert found.headline == "not all verified: 1 of 5 promises needs the original" and not failing(found)
+    assert found.headline == "not all verified: 1 of 5 promises needs the original" and not failing(
+        found
+    )
     assert {"report", "columns are what the recipe says", "marketer_risk"} <= {
         claim.name for claim in found.claims if claim.status == "holds"
     }
@@ -105,36 +119,56 @@ LIES: dict[str, tuple[str, Any]] = {
     "a role": (COLUMNS, lambda c: c["recipe"]["columns"]["cost"].update(role="sensitive")),
     "a role twice": (COLUMNS, lambda c: c["roles"]["age"].append("quasi")),
     "a column the recipe does not know": (COLUMNS, lambda c: c["recipe"]["columns"].pop("cost")),
-    "a column that nobody left out": (COLUMNS, lambda c: c["recipe"]["columns"].update(home={"role": "plain"})),
+    "a column that nobody left out": (
+        COLUMNS,
+        lambda c: c["recipe"]["columns"].update(home={"role": "plain"}),
+    ),
     "dropped columns": (COLUMNS, lambda c: c["dropped_columns"].append("home")),
-    "missing values that match everything": (COLUMNS, lambda c: c["missing_rule"].update(sex="wildcard")),
+    "missing values that match everything": (
+        COLUMNS,
+        lambda c: c["missing_rule"].update(sex="wildcard"),
+    ),
     "a rule for missing values left out": (COLUMNS, lambda c: c["missing_rule"].pop("sex")),
     "no recipe": ("recipe", lambda c: c["recipe"]["columns"]["age"].update(kind="tall")),
     "a recipe of another version": ("recipe", lambda c: c["recipe"].update(sfumato=7)),
     "another step": (STEPS, lambda c: c["plan"][0].update(step="mondrian")),
-    "a step more": (STEPS, lambda c: c["recipe"]["steps"].append({"round": {"columns": ["cost"], "base": 5}})),
+    "a step more": (
+        STEPS,
+        lambda c: c["recipe"]["steps"].append({"round": {"columns": ["cost"], "base": 5}}),
+    ),
     "no levels": (STEPS, lambda c: c["plan"][0].pop("levels")),
     "a level left out": (STEPS, lambda c: c["plan"][0]["levels"].pop("age")),
     "a level that the recipe rules out": (
         STEPS,
         lambda c: c["recipe"]["steps"][0]["global_recoding"]["levels"].update(age=[0, 0]),
     ),
-    "records of the plan": (STEPS, lambda c: c["plan"][0].update(suppressed_records=3, suppressed_classes=1)),
-    "a budget that was not kept": (STEPS, lambda c: c["recipe"]["steps"][0]["global_recoding"].update(budget=0.01)),
+    "records of the plan": (
+        STEPS,
+        lambda c: c["plan"][0].update(suppressed_records=3, suppressed_classes=1),
+    ),
+    "a budget that was not kept": (
+        STEPS,
+        lambda c: c["recipe"]["steps"][0]["global_recoding"].update(budget=0.01),
+    ),
     "records in no class": (STEPS, lambda c: c["plan"][0].update(suppressed_classes=0)),
     "records": (STEPS, lambda c: c.update(suppressed_records=c["suppressed_records"] + 1)),
     "a level above": ("levels", lambda c: c["plan"][0]["levels"]["sex"].update(level=1)),
     "levels there are not": ("levels", lambda c: c["plan"][0]["levels"]["age"].update(top=9)),
     "another hierarchy": (
         "levels",
-        lambda c: c["recipe"]["columns"]["age"].update(hierarchy={"intervals": {"widths": [3, 9, 27]}}),
+        lambda c: c["recipe"]["columns"]["age"].update(
+            hierarchy={"intervals": {"widths": [3, 9, 27]}}
+        ),
     ),
     "a verdict": ("4-anonymity", lambda c: c["verdicts"][0].update(holds=False)),
     "an attained value": ("4-anonymity", lambda c: c["verdicts"][0].update(attained=9)),
     "a required value": ("4-anonymity", lambda c: c["verdicts"][0].update(required=3)),
     "failing classes": ("4-anonymity", lambda c: c["verdicts"][0].update(failing_classes=1)),
     "failing records": ("4-anonymity", lambda c: c["verdicts"][0].update(failing_records=1)),
-    "the rule of a verdict": ("4-anonymity", lambda c: c["verdicts"][0].update(missing_rule="wildcard")),
+    "the rule of a verdict": (
+        "4-anonymity",
+        lambda c: c["verdicts"][0].update(missing_rule="wildcard"),
+    ),
     "whom a verdict is about": ("4-anonymity", lambda c: c["verdicts"][0].update(of_persons=False)),
     "the model of a verdict": ("4-anonymity", lambda c: c["verdicts"][0].update(model="k_map")),
     "a promise about nothing": (
@@ -143,22 +177,36 @@ LIES: dict[str, tuple[str, Any]] = {
     ),
     "a limit on a risk": ("marketer_risk", lambda c: c["limits"][0].update(value=0.01)),
     "a limit that is kept": ("marketer_risk", lambda c: c["limits"][0].update(holds=False)),
-    "a limit that is only reported": ("marketer_risk", lambda c: c["limits"][0].update(refuses=False)),
+    "a limit that is only reported": (
+        "marketer_risk",
+        lambda c: c["limits"][0].update(refuses=False),
+    ),
     "a limit that was not kept": ("linkage", lambda c: c["limits"][1].update(value=0.95)),
     "another contract": ("contract", lambda c: c["contract"][0].update(limit=0.1)),
     "a contract without one": ("contract", lambda c: c["contract"].clear()),
     "the value of a contract": ("contract", lambda c: c["contract"][0].update(value=0.6)),
     "completeness": ("utility", lambda c: c["utility"].update(completeness=0.5)),
     "uniqueness": ("utility", lambda c: c["utility"].update(uniqueness=0.001)),
-    "the loss of a column that nobody touched": ("pictures", lambda c: c["story"]["cards"][-1].update(loss=0.5)),
+    "the loss of a column that nobody touched": (
+        "pictures",
+        lambda c: c["story"]["cards"][-1].update(loss=0.5),
+    ),
     "the role of a picture": ("pictures", lambda c: c["story"]["cards"][0].update(roles=["plain"])),
     "cells that are gone": ("pictures", lambda c: c["story"]["suppressed_cells"].update(cost=0.9)),
-    "an attack that comes to nothing": ("attacks", lambda c: c["attacks"]["tried"][0].update(beyond_guessing=0.9)),
+    "an attack that comes to nothing": (
+        "attacks",
+        lambda c: c["attacks"]["tried"][0].update(beyond_guessing=0.9),
+    ),
     "an attack that is not exceeded": (
         "attacks",
-        lambda c: next(t for t in c["attacks"]["tried"]).update(exceeds=not c["attacks"]["tried"][0]["exceeds"]),
+        lambda c: next(t for t in c["attacks"]["tried"]).update(
+            exceeds=not c["attacks"]["tried"][0]["exceeds"]
+        ),
     ),
-    "a risk that nobody measures": ("class sizes and risks", lambda c: c["classes"]["risks"].update(harm=0.0)),
+    "a risk that nobody measures": (
+        "class sizes and risks",
+        lambda c: c["classes"]["risks"].update(harm=0.0),
+    ),
 }
 
 
@@ -192,7 +240,9 @@ def test_a_certificate_that_is_none(share, lie):
 
 
 def rewritten(share: Path, change: Any) -> None:
-    rows = list(csv.reader(io.StringIO((share / "data.csv").read_text(encoding="utf-8"), newline="")))
+    rows = list(
+        csv.reader(io.StringIO((share / "data.csv").read_text(encoding="utf-8"), newline=""))
+    )
     out = io.StringIO(newline="")
     csv.writer(out, lineterminator="\n").writerows([rows[0], *map(change, rows[1:])])
     (share / "data.csv").write_text(out.getvalue(), encoding="utf-8")
@@ -211,7 +261,9 @@ def test_words_in_the_place_of_amounts(share):
     assert failing(sealed(share, certificate)) == {"numbers"}
 
 
-@pytest.mark.parametrize("name", ["names.csv", "pictures/names.csv", "pictures/more/x.png", "report2.html", ".hidden"])
+@pytest.mark.parametrize(
+    "name", ["names.csv", "pictures/names.csv", "pictures/more/x.png", "report2.html", ".hidden"]
+)
 def test_a_file_that_no_promise_is_about(share, name):
     certificate = said(share)
     (share / name).parent.mkdir(exist_ok=True)
@@ -235,7 +287,9 @@ def test_a_picture_of_something_else(share):
 
 
 def status_of_page(found: sf.Verification) -> str:
-    """A page that was drawn otherwise is never said to hold, and is no failure of the certificate."""
+    """A page that was drawn otherwise is never said to hold, and is no failure of the
+    certificate.
+    """
     assert not failing(found)
     return {claim.name: claim.status for claim in found.claims}["report"]
 
@@ -251,7 +305,9 @@ def test_a_signed_page_is_drawn_again(tmp_path):
 def test_metadata_of_a_parquet_file(tmp_path):
     share = made(tmp_path / "out", format="parquet")
     assert not failing(sealed(share, said(share)))
-    pl.read_parquet(share / "data.parquet").write_parquet(share / "data.parquet", metadata={"names": "Ada"})
+    pl.read_parquet(share / "data.parquet").write_parquet(
+        share / "data.parquet", metadata={"names": "Ada"}
+    )
     assert failing(sealed(share, said(share))) == {"nothing beside the table"}
 
 
@@ -267,8 +323,15 @@ def test_more_than_a_sheet_in_a_workbook(tmp_path):
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
 def test_a_pipe_among_the_parts_is_not_waited_for(tmp_path):
     TABLE.drop("name").write_parquet(tmp_path / "in.parquet")
-    table = sf.read(tmp_path / "in.parquet", engine="polars").with_schema(people().drop(["name"]).schema)
-    share = sf.anonymize(table, [sf.KAnonymity(4)], [sf.GlobalRecoding(budget=0.2)]).write(tmp_path / "out") / "share"
+    table = sf.read(tmp_path / "in.parquet", engine="polars").with_schema(
+        people().drop(["name"]).schema
+    )
+    share = (
+        sf.anonymize(table, [sf.KAnonymity(4)], [sf.GlobalRecoding(budget=0.2)]).write(
+            tmp_path / "out"
+        )
+        / "share"
+    )
     assert sf.verify(share).holds
     os.mkfifo(share / "data" / "part-9.parquet")
     assert {"folder", "readable data"} <= failing(sf.verify(share))

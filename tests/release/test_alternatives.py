@@ -25,7 +25,9 @@ K, BUDGET, ROWS = 5, 0.05, 800
 
 def release(people=None, *, k=K, **options):
     people = sf.examples.hospital(rows=ROWS) if people is None else people
-    return sf.anonymize(people, [sf.KAnonymity(k)], [sf.GlobalRecoding(**{"budget": BUDGET, **options})], seed=1)
+    return sf.anonymize(
+        people, [sf.KAnonymity(k)], [sf.GlobalRecoding(**{"budget": BUDGET, **options})], seed=1
+    )
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +90,9 @@ def test_the_trade_off_begins_with_the_choice_and_gets_safer(found):
     risks = [option.marketer_risk for option in found.trade_off]
     assert risks == sorted(risks, reverse=True) and len(set(risks)) == len(risks)
     assert all(option.within_budget for option in found.trade_off)
-    assert any(not option.within_budget for option in found.front), "the front shows what more suppression would buy"
+    assert any(not option.within_budget for option in found.front), (
+        "the front shows what more suppression would buy"
+    )
 
 
 def test_the_reasons_are_sentences_with_the_numbers(found):
@@ -98,14 +102,22 @@ def test_the_reasons_are_sentences_with_the_numbers(found):
     sentence = told.neighbours[found.neighbours.index(finer)]
     over = finer.option.suppressed - found.budget
     assert sentence.startswith(f"{finer.column} one level finer (")
-    assert f"is beyond the budget: it would suppress {finer.option.suppressed:,} records, {over:,} more" in sentence
+    assert (
+        f"is beyond the budget: it would suppress {finer.option.suppressed:,} records, {over:,}"
+        " more" in sentence
+    )
     coarser = next(n for n in found.neighbours if n.change > 0)
     sentence = told.neighbours[found.neighbours.index(coarser)]
     more = found.chosen.suppressed - coarser.option.suppressed
-    assert f"would keep {more:,} more records and raise loss from {found.chosen.score:.4f} to" in sentence
+    assert (
+        f"would keep {more:,} more records and raise loss from {found.chosen.score:.4f} to"
+        in sentence
+    )
     assert told.choice.startswith(f"This is the best of all {found.lattice_nodes:,} nodes: proved")
     assert "none of them has less loss" in told.choice
-    assert told.outlook[0].startswith("A budget of 4 % (32 records) instead of 5 % (40 records) would ")
+    assert told.outlook[0].startswith(
+        "A budget of 4 % (32 records) instead of 5 % (40 records) would "
+    )
     assert any("Less loss needs a larger budget, of" in one for one in told.outlook)
 
 
@@ -147,36 +159,54 @@ def test_where_the_search_was_not_optimal_the_better_node_is_named():
 
 def test_numbers_that_print_alike_are_equal_or_have_more_digits(found):
     chosen = found.chosen
-    near = dataclasses.replace(chosen, score=chosen.score + 1e-7, marketer_risk=chosen.marketer_risk + 1e-6)
-    alike = dataclasses.replace(chosen, score=chosen.score + 1e-15, marketer_risk=chosen.marketer_risk)
+    near = dataclasses.replace(
+        chosen, score=chosen.score + 1e-7, marketer_risk=chosen.marketer_risk + 1e-6
+    )
+    alike = dataclasses.replace(
+        chosen, score=chosen.score + 1e-15, marketer_risk=chosen.marketer_risk
+    )
     column = next(iter(chosen.levels))
     beside = tuple(Neighbour(column, 1, option) for option in (near, alike))
     close, equal = dataclasses.replace(found, neighbours=beside).reasons().neighbours
     risks = re.search(r"marketer risk (\S+) % instead of (\S+) %", close)
     scores = re.search(r"raise loss from (\S+) to ([\d.]+)", close)
     assert risks[1] != risks[2] and scores[1] != scores[2]
-    assert "at the same loss" in equal and f"marketer risk stays {percent(chosen.marketer_risk, 2)}" in equal
+    assert (
+        "at the same loss" in equal
+        and f"marketer risk stays {percent(chosen.marketer_risk, 2)}" in equal
+    )
 
 
 def test_too_large_a_lattice_tells_only_about_the_neighbours(made, found):
     near = alternatives_of(made, most_nodes=100, most_effort=1e12)
     assert not near.whole and near.lattice_nodes == found.lattice_nodes
     for one, other in zip(near.neighbours, found.neighbours, strict=True):
-        assert (one.column, one.change, one.option.suppressed) == (other.column, other.change, other.option.suppressed)
+        assert (one.column, one.change, one.option.suppressed) == (
+            other.column,
+            other.change,
+            other.option.suppressed,
+        )
         assert one.option.score == pytest.approx(other.option.score)
     assert not near.front and not near.budgets and near.plot() is None
     choice = near.reasons().choice
-    assert choice.startswith(f"This is the best of all {found.lattice_nodes:,} nodes: proved by the search.")
+    assert choice.startswith(
+        f"This is the best of all {found.lattice_nodes:,} nodes: proved by the search."
+    )
     assert "only its neighbours are below" in choice and not near.reasons().outlook
     unsure = dataclasses.replace(near, proved=False, gap=0.25).reasons().choice
-    assert "not proved to be the best" in unsure and "none of them is better by more than 0.25" in unsure
+    assert (
+        "not proved to be the best" in unsure
+        and "none of them is better by more than 0.25" in unsure
+    )
 
 
 def test_other_promises_are_explained_too():
     people = sf.examples.hospital(rows=300)
     few = {"zip": (5, 5), "nationality": (2, 2), "occupation": (2, 2), "admission_date": (3, 4)}
     made = sf.anonymize(
-        people, [sf.KAnonymity(3), LDiversity("diagnosis", l=2)], [sf.GlobalRecoding(budget=0.1, levels=few)]
+        people,
+        [sf.KAnonymity(3), LDiversity("diagnosis", l=2)],
+        [sf.GlobalRecoding(budget=0.1, levels=few)],
     )
     found = made.alternatives()
     assert found.whole and found.chosen.suppressed == made.suppressed
@@ -216,7 +246,10 @@ def test_every_kind_of_suppression_has_alternatives(suppress, tmp_path):
     assert found.chosen.levels == made.plans[0][1].levels and found.chosen.within_budget
     assert found.budget == (15 if suppress == "cell" else 0)
     assert ("lose some of their cells" in str(found)) == (suppress == "cell")
-    assert "What else was possible" in (made.write(tmp_path / "out") / "owner" / "report.html").read_text()
+    assert (
+        "What else was possible"
+        in (made.write(tmp_path / "out") / "owner" / "report.html").read_text()
+    )
 
 
 def test_the_frame_has_one_row_a_node(found):
@@ -246,11 +279,17 @@ def test_the_owner_keeps_them_and_the_certificate_does_not_have_them(made, tmp_p
     for word in ("alternatives", "neighbour", "next better", "one level finer"):
         assert word not in certificate and word not in public
     page = (tmp_path / "out" / "owner" / "report.html").read_text()
-    assert "What else was possible" in page and "One level finer or coarser" in page and "chosen</text>" in page
+    assert (
+        "What else was possible" in page
+        and "One level finer or coarser" in page
+        and "chosen</text>" in page
+    )
 
 
 def test_no_data_value_is_told(made):
     told = json.dumps(made.alternatives().to_dict())
     people = made.original.to_polars()
     for column in ("patient_name", "occupation", "diagnosis", "nationality"):
-        assert not [v for v in people[column].drop_nulls().unique() if len(str(v)) > 3 and f'"{v}"' in told]
+        assert not [
+            v for v in people[column].drop_nulls().unique() if len(str(v)) > 3 and f'"{v}"' in told
+        ]

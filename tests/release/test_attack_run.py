@@ -57,7 +57,9 @@ def test_a_limit_marks_the_attack_that_exceeds_it(pair: TablePair) -> None:
 
 
 def test_data_of_two_shapes_are_not_compared() -> None:
-    with pytest.raises(ParameterError, match="of shape baskets and of shape graph cannot be compared"):
+    with pytest.raises(
+        ParameterError, match="of shape baskets and of shape graph cannot be compared"
+    ):
         attack_release(Pair(sf.examples.baskets(), sf.examples.karate()))
 
 

@@ -1,4 +1,6 @@
-"""Whatever is done to a shared folder, digests made anew: ``verify`` ends in a verdict, and in none that is not true."""
+"""Whatever is done to a shared folder, digests made anew: ``verify`` ends in a verdict, and in none
+that is not true.
+"""
 
 from __future__ import annotations
 
@@ -29,17 +31,25 @@ FALSE_OR_UNREADABLE = (1, 5)
 def verified(share: Path) -> tuple[int, str]:
     """Exit code and talk of ``sfumato verify``, run in this process."""
     said = io.StringIO()
-    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        contextlib.redirect_stdout(said),
+        contextlib.redirect_stderr(said),
+    ):
         patch.setattr("sys.argv", ["sfumato", "verify", str(share)])
         try:
             main()
         except SystemExit as stop:
-            return (stop.code if isinstance(stop.code, int) else int(stop.code is not None)), said.getvalue()
+            return (
+                stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+            ), said.getvalue()
     return 0, said.getvalue()
 
 
 def digest(certificate: dict[str, Any]) -> str:
-    """The digest as the documentation describes it: of the canonical bytes of all but digest and signature."""
+    """The digest as the documentation describes it: of the canonical bytes of all but digest and
+    signature.
+    """
     said = {k: v for k, v in certificate.items() if k not in ("digest", "signature")}
     return hashlib.sha256(
         json.dumps(said, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
@@ -64,7 +74,9 @@ def recounted(share: Path, certificate: dict[str, Any]) -> dict[str, Any]:
 
 
 def rows_of(share: Path) -> list[list[str]]:
-    return list(csv.reader(io.StringIO((share / "data.csv").read_text(encoding="utf-8"), newline="")))
+    return list(
+        csv.reader(io.StringIO((share / "data.csv").read_text(encoding="utf-8"), newline=""))
+    )
 
 
 @pytest.fixture(scope="module")
@@ -76,8 +88,16 @@ def released(tmp_path_factory) -> Path:
             "ill": ["x", "y", "z", "x", "y", "z", "x", "y"],
         }
     )
-    people = sf.read(table).with_roles(quasi=["age", "home"], sensitive=["ill"]).with_hierarchies(home=sf.suppress())
-    promises = [sf.KAnonymity(3), sf.LDiversity("ill", l=2), sf.TCloseness("ill", t=0.5, reference="released")]
+    people = (
+        sf.read(table)
+        .with_roles(quasi=["age", "home"], sensitive=["ill"])
+        .with_hierarchies(home=sf.suppress())
+    )
+    promises = [
+        sf.KAnonymity(3),
+        sf.LDiversity("ill", l=2),
+        sf.TCloseness("ill", t=0.5, reference="released"),
+    ]
     release = sf.anonymize(people, promises, [sf.GlobalRecoding(budget=0.2)], seed=1)
     return release.write(tmp_path_factory.mktemp("released") / "out") / "share"
 
@@ -145,7 +165,9 @@ def other(value: Any) -> Any:
 
 @pytest.mark.slow
 def test_no_single_lie_about_the_file_holds(released, certificate, tmp_path_factory):
-    """Every number and word that is said to be checked, replaced by another, in a certificate that is otherwise in order."""
+    """Every number and word that is said to be checked, replaced by another, in a certificate that
+    is otherwise in order.
+    """
     believed = []
     for path in leaves(certificate):
         if path[0] not in CHECKED or path[-1] in UNSEEN:
@@ -165,7 +187,9 @@ JUNK = st.one_of(
     st.integers(),
     st.sampled_from([10**400, -(10**400), 0, -1, 1e308, float("nan"), float("inf"), 2**63]),
     st.text(max_size=8),
-    st.sampled_from(["", "../data.csv", "/etc/passwd", "certificate.json", "\ud800", "a\0b", "x" * 5000]),
+    st.sampled_from(
+        ["", "../data.csv", "/etc/passwd", "certificate.json", "\ud800", "a\0b", "x" * 5000]
+    ),
     st.lists(st.integers(), max_size=3),
     st.dictionaries(st.text(max_size=4), st.integers(), max_size=3),
     st.builds(lambda depth: json.loads("[" * depth + "]" * depth), st.sampled_from([50, 400])),
@@ -176,7 +200,9 @@ JUNK = st.one_of(
 @settings(max_examples=max(100, settings().max_examples))
 @given(data=st.data())
 def test_junk_anywhere_ends_in_a_verdict(released, certificate, tmp_path_factory, data):
-    """One to three places hold something else, nobody reads a traceback; what is false of the file does not hold."""
+    """One to three places hold something else, nobody reads a traceback; what is false of the file
+    does not hold.
+    """
     made = certificate
     for _ in range(data.draw(st.integers(1, 3))):
         path = data.draw(st.sampled_from(sorted(leaves(made), key=str)))
@@ -191,7 +217,9 @@ def test_junk_anywhere_ends_in_a_verdict(released, certificate, tmp_path_factory
     assert code in (0, *FALSE_OR_UNREADABLE), said
     assert "Traceback" not in said
     if code == 0:
-        lies = [path for path in leaves(certificate) if path[0] in CHECKED and path[-1] not in UNSEEN]
+        lies = [
+            path for path in leaves(certificate) if path[0] in CHECKED and path[-1] not in UNSEEN
+        ]
         assert all(at(made, path) == at(certificate, path) for path in lies), said
 
 
@@ -207,7 +235,9 @@ LIES = {
 
 
 @pytest.mark.parametrize("lie", LIES.values(), ids=LIES)
-def test_promises_and_verdicts_that_do_not_belong_together(released, certificate, tmp_path_factory, lie):
+def test_promises_and_verdicts_that_do_not_belong_together(
+    released, certificate, tmp_path_factory, lie
+):
     made = copy.deepcopy(certificate)
     made["recipe"].update(lie.get("recipe", {}))
     said = lie.get("verdicts", made["verdicts"])
@@ -219,7 +249,9 @@ def test_promises_and_verdicts_that_do_not_belong_together(released, certificate
 
 
 @pytest.mark.parametrize(
-    "form", [None, [], "csv", 0, {"types": {"age": 5}}, {"types": {"age": None}}, {"null": []}], ids=str
+    "form",
+    [None, [], "csv", 0, {"types": {"age": 5}}, {"types": {"age": None}}, {"null": []}],
+    ids=str,
 )
 def test_a_form_that_is_none(released, certificate, tmp_path_factory, form):
     with folder(released, tmp_path_factory) as share:
@@ -232,16 +264,30 @@ TEXTS = {
     "a key that stands twice": lambda text: text.replace(
         '"sfumato_certificate"', '"verdicts": [], "sfumato_certificate"', 1
     ),
-    "the same key twice at depth": lambda text: text.replace('"holds": true', '"holds": false, "holds": true', 1),
-    "a version to come": lambda text: text.replace('"sfumato_certificate": 3', '"sfumato_certificate": 99'),
-    "a version that is text": lambda text: text.replace('"sfumato_certificate": 3', '"sfumato_certificate": "3"'),
-    "a version that is almost one": lambda text: text.replace('"sfumato_certificate": 3', '"sfumato_certificate": 3.0'),
-    "a version that is true": lambda text: text.replace('"sfumato_certificate": 3', '"sfumato_certificate": true'),
+    "the same key twice at depth": lambda text: text.replace(
+        '"holds": true', '"holds": false, "holds": true', 1
+    ),
+    "a version to come": lambda text: text.replace(
+        '"sfumato_certificate": 3', '"sfumato_certificate": 99'
+    ),
+    "a version that is text": lambda text: text.replace(
+        '"sfumato_certificate": 3', '"sfumato_certificate": "3"'
+    ),
+    "a version that is almost one": lambda text: text.replace(
+        '"sfumato_certificate": 3', '"sfumato_certificate": 3.0'
+    ),
+    "a version that is true": lambda text: text.replace(
+        '"sfumato_certificate": 3', '"sfumato_certificate": true'
+    ),
     "NaN": lambda text: text.replace('"attained": 3', '"attained": NaN', 1),
     "a number beyond all": lambda text: text.replace('"attained": 3', '"attained": 1e999', 1),
-    "a whole number beyond all decimals": lambda text: text.replace('"attained": 3', '"attained": 3' + "0" * 400, 1),
+    "a whole number beyond all decimals": lambda text: text.replace(
+        '"attained": 3', '"attained": 3' + "0" * 400, 1
+    ),
     "many digits": lambda text: text.replace('"attained": 3', '"attained": ' + "3" * 5000, 1),
-    "nested without end": lambda text: text.replace('"limits": []', '"limits": ' + "[" * 100_000 + "]" * 100_000),
+    "nested without end": lambda text: text.replace(
+        '"limits": []', '"limits": ' + "[" * 100_000 + "]" * 100_000
+    ),
     "something after it": lambda text: text + "{}",
     "twice": lambda text: text + text,
     "cut": lambda text: text[: len(text) // 2],
@@ -278,7 +324,9 @@ def naive(share: Path) -> tuple[int, int]:
 @settings(max_examples=max(60, settings().max_examples))
 @given(data=st.data())
 def test_other_rows_with_all_digests_made_anew(released, certificate, tmp_path_factory, data):
-    """A certificate of other rows holds only where everything it says of them is what counting gives."""
+    """A certificate of other rows holds only where everything it says of them is what counting
+    gives.
+    """
     with folder(released, tmp_path_factory) as share:
         rows = rows_of(share)
         before = Counter(map(tuple, rows))
@@ -305,7 +353,9 @@ def test_other_rows_with_all_digests_made_anew(released, certificate, tmp_path_f
         if code == 0:
             assert naive(share) == naive(released), said
             kept = Counter(Counter(tuple(row[:2]) for row in rows[1:]).values())
-            assert {str(size): many for size, many in kept.items()} == certificate["classes"]["sizes"], before
+            assert {str(size): many for size, many in kept.items()} == certificate["classes"][
+                "sizes"
+            ], before
 
 
 def _linked(share: Path, name: str) -> None:
@@ -324,7 +374,10 @@ FOLDERS = {
     "a link for the report": lambda share: _linked(share, "report.html"),
     "a link for the certificate": lambda share: _linked(share, "certificate.json"),
     "a link in a circle": lambda share: (share / "more").symlink_to(share / "more"),
-    "a folder for the data": lambda share: ((share / "data.csv").unlink(), (share / "data.csv").mkdir()),
+    "a folder for the data": lambda share: (
+        (share / "data.csv").unlink(),
+        (share / "data.csv").mkdir(),
+    ),
     "a folder for the certificate": lambda share: (
         (share / "certificate.json").unlink(),
         (share / "certificate.json").mkdir(),
@@ -354,7 +407,9 @@ def test_one_byte_more_or_less_anywhere(released, tmp_path_factory, data):
         content[place] ^= data.draw(st.integers(1, 255))
         file.write_bytes(content)
         code, said = verified(share)
-        same = file.name == "certificate.json" and _same_document(released / file.name, bytes(content))
+        same = file.name == "certificate.json" and _same_document(
+            released / file.name, bytes(content)
+        )
     assert code in FALSE_OR_UNREADABLE or same, said
 
 
@@ -366,7 +421,9 @@ def _same_document(file: Path, content: bytes) -> bool:
         return False
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything"
+)
 @pytest.mark.parametrize("name", ["data.csv", "certificate.json", "report.html"])
 def test_a_file_that_may_not_be_read(released, tmp_path_factory, name):
     with folder(released, tmp_path_factory) as share:

@@ -1,4 +1,6 @@
-"""Words are no part of a certificate: they may change, and whoever writes others into it gains nothing."""
+"""Words are no part of a certificate: they may change, and whoever writes others into it gains
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -33,12 +35,16 @@ def reworded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Another version: every model, limit, attack and page is worded otherwise."""
 
     def wrap(judge: Callable[..., Verdict]) -> Callable[..., Verdict]:
-        return lambda self, evidence: dataclasses.replace(judge(self, evidence), sentence="in other words", promise="?")
+        return lambda self, evidence: dataclasses.replace(
+            judge(self, evidence), sentence="in other words", promise="?"
+        )
 
     for model in (sf.KAnonymity, sf.LDiversity, sf.TCloseness):
         title = model.promise.fget  # type: ignore[attr-defined]
         monkeypatch.setattr(model, "judge", wrap(model.judge))
-        monkeypatch.setattr(model, "promise", property(lambda self, title=title: f"promise of {title(self)}"))
+        monkeypatch.setattr(
+            model, "promise", property(lambda self, title=title: f"promise of {title(self)}")
+        )
     kept = limit_checks._kept
 
     def worded(*arguments: Any) -> Any:
@@ -50,8 +56,12 @@ def reworded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pages, "rendered", lambda template, **facts: "<p>another page</p>")
 
 
-def test_a_certificate_verifies_whatever_words_a_later_version_has(released: Path, request: Any) -> None:
-    """From the folder alone and with the original: the same claims hold, and only the page is another one."""
+def test_a_certificate_verifies_whatever_words_a_later_version_has(
+    released: Path, request: Any
+) -> None:
+    """From the folder alone and with the original: the same claims hold, and only the page is
+    another one.
+    """
     owner = released.parent / "owner"
     before = [sf.verify(released), sf.verify(released, original=people(), owner=owner)]
     assert before[1].holds
@@ -70,14 +80,21 @@ def test_no_section_holds_words(released: Path) -> None:
     assert without_words(certificate) == certificate
     for words in ('"sentence"', '"promise"', '"reason"', '"looked_for": "'):
         assert words not in text
-    assert words_in(json.loads((released.parent / "owner" / "release.json").read_text())["words"])["verdicts"]
+    assert words_in(json.loads((released.parent / "owner" / "release.json").read_text())["words"])[
+        "verdicts"
+    ]
 
 
 def test_words_are_made_from_the_fields(released: Path) -> None:
     shown = with_words(said(released))
-    assert [verdict["promise"] for verdict in shown["verdicts"]][:2] == ["4-anonymity", "2-diversity of ill"]
+    assert [verdict["promise"] for verdict in shown["verdicts"]][:2] == [
+        "4-anonymity",
+        "2-diversity of ill",
+    ]
     assert "the recipe allows at most 0.9" in shown["limits"][0]["sentence"]
-    assert shown["contract"][0]["sentence"].startswith("means (columns: [cost]) at most 0.5: it is ")
+    assert shown["contract"][0]["sentence"].startswith(
+        "means (columns: [cost]) at most 0.5: it is "
+    )
     assert all("succeeds in" in attack["sentence"] for attack in shown["attacks"]["tried"])
     edited = said(released)
     edited["limits"][0]["value"] = 0.123
@@ -88,9 +105,14 @@ def test_a_page_that_somebody_wrote_is_never_said_to_hold(released: Path, tmp_pa
     """The certificate is true and was sealed again; the page tells of another release."""
     share = shutil.copytree(released, tmp_path / "share")
     page = (share / "report.html").read_text(encoding="utf-8")
-    (share / "report.html").write_text(page.replace("4-anonymity", "400-anonymity"), encoding="utf-8")
+    (share / "report.html").write_text(
+        page.replace("4-anonymity", "400-anonymity"), encoding="utf-8"
+    )
     claims = {claim.name: claim for claim in sealed(share, said(share), page=False).claims}
-    assert claims["report"].status == "needs original" and "read the certificate" in claims["report"].detail
+    assert (
+        claims["report"].status == "needs original"
+        and "read the certificate" in claims["report"].detail
+    )
 
 
 FIELDS: dict[str, Callable[[dict[str, Any]], Any]] = {

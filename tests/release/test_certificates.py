@@ -1,4 +1,6 @@
-"""A certificate is read as it was meant or refused: by strict parsing, by a manifest, and by a fuzzer that mutates a real one."""
+"""A certificate is read as it was meant or refused: by strict parsing, by a manifest, and by a
+fuzzer that mutates a real one.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +67,11 @@ def test_a_release_of_today_has_the_newest_version_and_verifies(released):
 def test_a_key_given_twice_is_refused_though_the_signature_is_trusted(share, released, where):
     text = (share / "certificate.json").read_text(encoding="utf-8")
     rows = '"suppressed_records": 0,'
-    text = text.replace("{", "{" + rows, 1) if where == "before" else text[: text.rindex("}")] + f", {rows[:-1]}}}"
+    text = (
+        text.replace("{", "{" + rows, 1)
+        if where == "before"
+        else text[: text.rindex("}")] + f", {rows[:-1]}}}"
+    )
     (share / "certificate.json").write_text(text, encoding="utf-8")
     with pytest.raises(UnreadableInput, match="says one thing twice"):
         sf.verify(share, trusted_key=released / "office.pub.pem")
@@ -81,9 +87,18 @@ def changed(key: str, value: Any, inside: str | None = None):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (changed("sfumato_certificate", 4), "version 4; this sfumato reads version 3: install a newer one"),
-        (changed("sfumato_certificate", 2), "version 2, which was never promised to stay readable; make the release again"),
-        (changed("sfumato_certificate", 1), "version 1, which was never promised to stay readable; make the release again"),
+        (
+            changed("sfumato_certificate", 4),
+            "version 4; this sfumato reads version 3: install a newer one",
+        ),
+        (
+            changed("sfumato_certificate", 2),
+            "version 2, which was never promised to stay readable; make the release again",
+        ),
+        (
+            changed("sfumato_certificate", 1),
+            "version 1, which was never promised to stay readable; make the release again",
+        ),
         (changed("sfumato_certificate", 0), "not a certificate"),
         (changed("sfumato_certificate", True), "not a certificate"),
         (changed("sfumato_certificate", "3"), "not a certificate"),
@@ -94,8 +109,14 @@ def changed(key: str, value: Any, inside: str | None = None):
         (changed("rows", -1, "data"), "data → rows should be greater than or equal to 0"),
         (changed("shuffled", 1), "shuffled should be a valid boolean"),
         (changed("roles", {"age": "quasi"}), "roles → age should be a valid list"),
-        (changed("audited_by", "the authority"), "it says audited_by, which no certificate of this kind says"),
-        (changed("note", "approved", "classes"), "it says classes → note, which no certificate of this kind says"),
+        (
+            changed("audited_by", "the authority"),
+            "it says audited_by, which no certificate of this kind says",
+        ),
+        (
+            changed("note", "approved", "classes"),
+            "it says classes → note, which no certificate of this kind says",
+        ),
         (changed("implied", None), "implied should be"),
         (lambda c: c.pop("plan"), "lacks plan"),
         (lambda c: c.pop("files"), "lacks files"),
@@ -105,7 +126,7 @@ def changed(key: str, value: Any, inside: str | None = None):
         (changed("file", "a\0b", "data"), "cannot be read"),
         (changed("file", "..", "data"), "no plain file"),
     ],
-)  # fmt: skip
+)
 def test_what_is_wrong_is_said_in_one_sentence(share, change, said):
     certificate = json.loads((share / "certificate.json").read_text(encoding="utf-8"))
     change(certificate)
@@ -119,14 +140,17 @@ def test_what_is_wrong_is_said_in_one_sentence(share, change, said):
     ("text", "said"),
     [
         ("[" * 100_000, "not valid JSON"),
-        ('{"sfumato_certificate": 3, "x": ' + "[" * 100 + "]" * 100 + "}", "nested more than 64 deep"),
+        (
+            '{"sfumato_certificate": 3, "x": ' + "[" * 100 + "]" * 100 + "}",
+            "nested more than 64 deep",
+        ),
         ('{"sfumato_certificate": 3, "x": 1e999}', "a number that is none"),
         ('{"sfumato_certificate": 3, "x": ' + "9" * 5000 + "}", "a number that is none"),
         ("\ufeff{}", "not valid JSON"),
         ("[]", "not a certificate"),
         ("", "not valid JSON"),
     ],
-)  # fmt: skip
+)
 def test_text_that_is_no_certificate(text, said):
     with pytest.raises(UnreadableInput, match=said):
         parse_certificate(text.encode(), "certificate.json")
@@ -157,14 +181,21 @@ def test_limits_alone_cannot_be_verified_from_the_file(tmp_path):
     recipe = recipes.load(STORED / "recipe_1.yaml")
     table = sf.read(STORED / "table.csv")
     release = sf.anonymize(
-        table.with_schema(recipe.schema), [], [sf.Microaggregate(["cost"], k=3)], limits={"linkage": 1.0}, seed=1
-    )  # fmt: skip
+        table.with_schema(recipe.schema),
+        [],
+        [sf.Microaggregate(["cost"], k=3)],
+        limits={"linkage": 1.0},
+        seed=1,
+    )
     release.write(tmp_path / "out")
     alone = sf.verify(tmp_path / "out" / "share")
     assert not alone.holds and "1 of 1 promise needs the original" in alone.headline
     assert not [claim for claim in alone.claims if claim.status == "fails"]
     full = sf.verify(tmp_path / "out" / "share", original=table, owner=tmp_path / "out" / "owner")
-    assert full.holds and {c.name: c.status for c in full.claims}["linkage, against the original"] == "holds"
+    assert (
+        full.holds
+        and {c.name: c.status for c in full.claims}["linkage, against the original"] == "holds"
+    )
 
 
 def test_a_limit_left_out_of_the_verdicts_is_noticed(share):
@@ -177,7 +208,9 @@ def test_a_verdict_about_another_promise_is_noticed(share):
     assert not sf.verify(share).holds
 
 
-@pytest.mark.parametrize("what", ["extra", "nested", "gone", "changed", "same size", "link", "folder link"])
+@pytest.mark.parametrize(
+    "what", ["extra", "nested", "gone", "changed", "same size", "link", "folder link"]
+)
 def test_the_folder_is_as_it_was_certified(share, tmp_path, what):
     report = share / "report.html"
     if what == "extra":
@@ -221,27 +254,45 @@ def test_pictures_are_listed_too(tmp_path):
     share = tmp_path / "out" / "share"
     listed = set(read_certificate(share)["files"])
     assert {"data.csv", "report.html", "pictures/class_sizes.png"} <= listed
-    assert listed == {f.relative_to(share).as_posix() for f in share.rglob("*") if f.is_file()} - {"certificate.json"}
+    assert listed == {f.relative_to(share).as_posix() for f in share.rglob("*") if f.is_file()} - {
+        "certificate.json"
+    }
 
 
 def test_a_hierarchy_that_names_a_file_is_never_opened_by_who_verifies(share, tmp_path):
     def spy(certificate):
-        certificate["recipe"]["columns"]["illness"]["hierarchy"] = {"file": {"path": str(tmp_path / "secret.csv")}}
+        certificate["recipe"]["columns"]["illness"]["hierarchy"] = {
+            "file": {"path": str(tmp_path / "secret.csv")}
+        }
 
     edited(share, spy)
-    assert {c.name for c in sf.verify(share).claims if c.status == "fails"} == set()  # reading it would fail
+    assert {
+        c.name for c in sf.verify(share).claims if c.status == "fails"
+    } == set()  # reading it would fail
 
 
 def test_numbers_that_json_does_not_know_are_written_as_null():
-    assert plain_json({"a": float("inf"), "b": [float("nan"), 1.5]}) == {"a": None, "b": [None, 1.5]}
+    assert plain_json({"a": float("inf"), "b": [float("nan"), 1.5]}) == {
+        "a": None,
+        "b": [None, 1.5],
+    }
 
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-3, 10**20) | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8)
-    | st.sampled_from(["quasi", "*", "kept by the owner", "../x", "k_anonymity", "l_diversity", "csv", "parquet"]),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6) | st.just("k_anonymity"), inner, max_size=3),
+    st.none()
+    | st.booleans()
+    | st.integers(-3, 10**20)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=8)
+    | st.sampled_from(
+        ["quasi", "*", "kept by the owner", "../x", "k_anonymity", "l_diversity", "csv", "parquet"]
+    ),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text(max_size=6) | st.just("k_anonymity"), inner, max_size=3)
+    ),
     max_leaves=6,
-)  # fmt: skip
+)
 
 
 UNREAD = ("utility", "story", "versions")
@@ -262,7 +313,9 @@ def places(node: Any) -> list[tuple[Any, Any]]:
 
 @given(data=st.data())
 def test_a_mutated_certificate_is_judged_or_refused(released, tmp_path_factory, data):
-    """Never a traceback, and never a pass when a digest that somebody else made fits no promise of the file."""
+    """Never a traceback, and never a pass when a digest that somebody else made fits no promise of
+    the file.
+    """
     share = shutil.copytree(released / "out" / "share", tmp_path_factory.mktemp("fuzz") / "share")
     certificate = json.loads((share / "certificate.json").read_text(encoding="utf-8"))
     for _ in range(data.draw(st.integers(1, 2))):

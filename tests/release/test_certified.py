@@ -1,4 +1,6 @@
-"""An ε is certified for a whole recipe or not at all, and nothing else of the original stands beside it."""
+"""An ε is certified for a whole recipe or not at all, and nothing else of the original stands
+beside it.
+"""
 
 from __future__ import annotations
 
@@ -38,12 +40,16 @@ def judged(*steps, meet=(ONE,), limits=None, contract=(), data=None, columns=Non
 
 
 def test_a_search_before_the_accounted_step_breaks_it(tmp_path):
-    """600 rows of two ages come out as an interval without, and as * with one more person: the levels tell."""
+    """600 rows of two ages come out as an interval without, and as * with one more person: the
+    levels tell.
+    """
     made = []
     for people in (table(), table((97, "f", "zed"))):
         steps = [sf.GlobalRecoding(budget=0), SAFE]
         made.append(sf.anonymize(people, [sf.KAnonymity(50)], steps, seed=SEED))
-    assert set(made[0].data["age"]) != set(made[1].data["age"]), "the table shows that there is something to find"
+    assert set(made[0].data["age"]) != set(made[1].data["age"]), (
+        "the table shows that there is something to find"
+    )
     for place, release in enumerate(made):
         found = release.certified
         assert found is not None and not found.holds
@@ -51,14 +57,21 @@ def test_a_search_before_the_accounted_step_breaks_it(tmp_path):
         assert any("no ε is certified" in warning for warning in release.warnings)
         release.write(tmp_path / str(place))
         told = json.loads((tmp_path / str(place) / "share" / "certificate.json").read_text())
-        assert told["differential_privacy"]["certified"] is False and told["differential_privacy"]["epsilon"] is None
+        assert (
+            told["differential_privacy"]["certified"] is False
+            and told["differential_privacy"]["epsilon"] is None
+        )
         assert told["plan"][1]["epsilon"] is None and told["plan"][1]["certified"] is False
         assert "No ε is certified" in (tmp_path / str(place) / "share" / "report.html").read_text()
 
 
 def test_the_sum_and_the_neighbours():
     alone = judged(SAFE)
-    assert alone.holds and (alone.epsilon, alone.neighbours) == (1.0, "add_remove") and alone.delta <= 1e-5
+    assert (
+        alone.holds
+        and (alone.epsilon, alone.neighbours) == (1.0, "add_remove")
+        and alone.delta <= 1e-5
+    )
     twice = judged(SAFE, sf.SafeAnonymize(0.5, delta=1e-5))
     assert twice.holds and twice.epsilon == 1.5 and alone.delta < twice.delta <= 2e-5
     means = sf.InsensitiveMicroaggregate(["age"], k=5, epsilon=0.25, bounds={"age": (0, 110)})
@@ -71,19 +84,59 @@ BROKEN = {
     "rehearsal": ({"rehearsal": True}, [SAFE], "rehearsal"),
     "attack": ({"limits": {"linkage": 0.5}}, [SAFE], "limit on linkage"),
     "utility": ({"limits": {"loss": 1.0}}, [SAFE], "limit on loss"),
-    "contract": ({"contract": [Agreement(registry.build("utility", "loss"), at_most=1.0, refuse=True)]}, [SAFE], "contract on loss"),
-    "reference": ({"meet": [sf.TCloseness("sex", t=0.3)], "data": table().with_roles(quasi=["age"], sensitive=["sex"], direct=["name"])}, [SAFE], "compares the release with the original"),
-    "bare column": ({}, [sf.InsensitiveMicroaggregate(["age"], k=5, epsilon=1, bounds={"age": (0, 110)})], "no step accounts for sex"),
-    "linked": ({"columns": ["age"]}, [sf.InsensitiveMicroaggregate(["age"], k=5, epsilon=1, bounds={"age": (0, 110)}, linked=True), SAFE], "show in which group"),
+    "contract": (
+        {"contract": [Agreement(registry.build("utility", "loss"), at_most=1.0, refuse=True)]},
+        [SAFE],
+        "contract on loss",
+    ),
+    "reference": (
+        {
+            "meet": [sf.TCloseness("sex", t=0.3)],
+            "data": table().with_roles(quasi=["age"], sensitive=["sex"], direct=["name"]),
+        },
+        [SAFE],
+        "compares the release with the original",
+    ),
+    "bare column": (
+        {},
+        [sf.InsensitiveMicroaggregate(["age"], k=5, epsilon=1, bounds={"age": (0, 110)})],
+        "no step accounts for sex",
+    ),
+    "linked": (
+        {"columns": ["age"]},
+        [
+            sf.InsensitiveMicroaggregate(
+                ["age"], k=5, epsilon=1, bounds={"age": (0, 110)}, linked=True
+            ),
+            SAFE,
+        ],
+        "show in which group",
+    ),
     "quantile": ({}, [sf.TopBottomCoding(["age"], top_quantile=0.9), SAFE], "quantiles"),
-    "mean": ({}, [sf.TopBottomCoding(["age"], top=25, replacement="mean"), SAFE], "mean of its values"),
+    "mean": (
+        {},
+        [sf.TopBottomCoding(["age"], top=25, replacement="mean"), SAFE],
+        "mean of its values",
+    ),
     "random rounding": ({}, [sf.Round(["age"], base=5, method="random"), SAFE], "round looks"),
-    "kept values": ({}, [sf.Recode(["sex"], mapping={"f": "w"}, unmapped="keep"), SAFE], "depends on all values"),
+    "kept values": (
+        {},
+        [sf.Recode(["sex"], mapping={"f": "w"}, unmapped="keep"), SAFE],
+        "depends on all values",
+    ),
     "sample": ({}, [sf.Sample(0.5), SAFE], "sample looks"),
     "cells": ({}, [sf.Suppress("cell"), SAFE], "suppression looks"),
     "pram": ({}, [sf.Pram(["sex"], retain=0.7, invariant="none"), SAFE], "pram looks"),
-    "between": ({}, [sf.InsensitiveMicroaggregate(["age"], k=5, epsilon=1, bounds={"age": (0, 110)}), sf.Mondrian(), SAFE], "mondrian looks"),
-}  # fmt: skip
+    "between": (
+        {},
+        [
+            sf.InsensitiveMicroaggregate(["age"], k=5, epsilon=1, bounds={"age": (0, 110)}),
+            sf.Mondrian(),
+            SAFE,
+        ],
+        "mondrian looks",
+    ),
+}
 
 
 @pytest.mark.parametrize(("options", "steps", "said"), BROKEN.values(), ids=BROKEN)
@@ -112,7 +165,10 @@ def test_what_keeps_a_certificate(steps):
 
 def test_hierarchies_that_look_break_it():
     data = table().with_hierarchies(age=sf.frequency(1))
-    assert "made from the values" in judged(sf.PersonalLevels(levels={"age": 1}), SAFE, data=data).reasons[0]
+    assert (
+        "made from the values"
+        in judged(sf.PersonalLevels(levels={"age": 1}), SAFE, data=data).reasons[0]
+    )
     with pytest.raises(SchemaError, match="made from the values that occur"):
         sf.anonymize(data, [ONE], [sf.SafeAnonymize(1.0, delta=1e-5, levels={"age": 1})], seed=SEED)
 
@@ -123,19 +179,27 @@ def test_a_step_that_declares_nothing_looks():
 
     assert account_of(Nobody(), table().schema) == Account() and Account().effect is Effect.LOOKS
     assert declaration_of(Nobody) == LOOKS
-    quiet = {n for n, cls in registry.family("steps").items() if declaration_of(cls).effect is Effect.LOOKS}
+    quiet = {
+        n
+        for n, cls in registry.family("steps").items()
+        if declaration_of(cls).effect is Effect.LOOKS
+    }
     assert {"global_recoding", "mondrian", "rank_swap", "sample", "pram"} <= quiet
 
 
 def test_the_table_in_the_documentation_is_that_of_the_registry():
-    tool = runpy.run_path(str(Path(__file__).resolve().parents[2] / "tools" / "accounting_table.py"))
+    tool = runpy.run_path(
+        str(Path(__file__).resolve().parents[2] / "tools" / "accounting_table.py")
+    )
     text = tool["PAGE"].read_text(encoding="utf-8")
     assert tool["page"](text) == text, "run python tools/accounting_table.py"
     assert all(f"`{name}`" in tool["table"]() for name in registry.family("steps"))
 
 
 def share_of(release, folder):
-    """Everything that is shared, but for the time, the commitment to the input, and what is computed from those."""
+    """Everything that is shared, but for the time, the commitment to the input, and what is
+    computed from those.
+    """
     release.write(folder, pictures=True)
     told = json.loads((folder / "share" / "certificate.json").read_text())
     changing = [
@@ -168,10 +232,15 @@ FAST = ("ranges", "searched afterwards")
 
 @pytest.mark.parametrize(
     "steps",
-    [pytest.param(s, id=name, marks=[] if name in FAST else [pytest.mark.slow]) for name, s in HOLDING.items()],
+    [
+        pytest.param(s, id=name, marks=[] if name in FAST else [pytest.mark.slow])
+        for name, s in HOLDING.items()
+    ],
 )
 def test_one_person_more_changes_nothing_that_is_shared(steps, tmp_path, monkeypatch):
-    """With the same coins, the accounted data do not hold the one more person, whose class is small; nor may anything else."""
+    """With the same coins, the accounted data do not hold the one more person, whose class is
+    small; nor may anything else.
+    """
     monkeypatch.setattr(Draws, "kept", all_sampled)
     options = {
         "limits": {"marketer_risk": 1.0},
@@ -192,7 +261,9 @@ def test_one_person_more_changes_nothing_that_is_shared(steps, tmp_path, monkeyp
 def test_one_person_replaced_changes_nothing_that_is_shared(tmp_path, monkeypatch):
     import numpy as np
 
-    monkeypatch.setattr(Draws, "laplace", lambda self, scale, count: np.zeros(count, dtype=np.int64))
+    monkeypatch.setattr(
+        Draws, "laplace", lambda self, scale, count: np.zeros(count, dtype=np.int64)
+    )
     monkeypatch.setattr(Draws, "permutation", lambda self, count: np.arange(count))
     step = sf.InsensitiveMicroaggregate(["age"], k=5, epsilon=1, bounds={"age": (0, 90)})
     shares = []
@@ -206,12 +277,17 @@ def test_one_person_replaced_changes_nothing_that_is_shared(tmp_path, monkeypatc
 
 def test_the_certificate_says_what_the_owner_keeps(tmp_path):
     contract = [Agreement(registry.build("utility", "loss"), at_most=1.0)]
-    release = sf.anonymize(table(), [ONE], [sf.Recode(["age"], breaks=[25]), SAFE], contract=contract, seed=SEED)
+    release = sf.anonymize(
+        table(), [ONE], [sf.Recode(["age"], breaks=[25]), SAFE], contract=contract, seed=SEED
+    )
     release.write(tmp_path / "out")
     told = json.loads((tmp_path / "out" / "share" / "certificate.json").read_text())
     private = told["differential_privacy"]
     assert private["certified"] and private["epsilon"] == 1.0 and told["contract"] == []
-    assert told["plan"][0] == {"step": "recode", "plan": "kept by the owner"} and told["suppressed_records"] is None
+    assert (
+        told["plan"][0] == {"step": "recode", "plan": "kept by the owner"}
+        and told["suppressed_records"] is None
+    )
     assert [part["effect"] for part in private["steps"]] == ["data_independent", "accounted"]
     owner = json.loads((tmp_path / "out" / "owner" / "release.json").read_text())
     assert owner["contract"][0]["name"] == "loss"
@@ -220,7 +296,9 @@ def test_the_certificate_says_what_the_owner_keeps(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("odd", ["20.5,f", "old,f", '20,"a,b"', "20,7"])
-def test_an_odd_cell_changes_nothing_where_every_cell_is_read_for_itself(odd, tmp_path, monkeypatch):
+def test_an_odd_cell_changes_nothing_where_every_cell_is_read_for_itself(
+    odd, tmp_path, monkeypatch
+):
     """One cell of another type would turn its whole column: with text=True it does not."""
     monkeypatch.setattr(Draws, "kept", all_sampled)
     shares = []
@@ -236,7 +314,9 @@ def test_an_odd_cell_changes_nothing_where_every_cell_is_read_for_itself(odd, tm
 
 
 def test_types_found_from_all_cells_certify_nothing(tmp_path):
-    """One cell may decide what a column is, so a CSV read the usual way goes with no ε, and one read by its recipe does."""
+    """One cell may decide what a column is, so a CSV read the usual way goes with no ε, and one
+    read by its recipe does.
+    """
     file = tmp_path / "people.csv"
     file.write_text("age,sex\n" + "20,f\n30,m\n" * 200)
     roles = {"quasi": ["age", "sex"]}

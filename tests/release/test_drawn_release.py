@@ -1,4 +1,6 @@
-"""Releases of drawn records: refused where they copy, honest about what they promise, written, verified and told."""
+"""Releases of drawn records: refused where they copy, honest about what they promise, written,
+verified and told.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ from tests.methods.attacks.drawn_rows import DrawColumns, people
 
 SEED = "0123456789abcdef0123456789abcdef"
 ANYWAY = {"recognised_members": 1}
-"""Of 300 people too few are set aside to tell whether they are recognised; that is accepted here."""
+"""Of 300 people too few are set aside to tell whether they are recognised; that is accepted here.
+"""
 
 
 @pytest.fixture(scope="module")
@@ -42,15 +45,23 @@ def written(table, tmp_path_factory):
 
 
 def test_copies_are_refused_by_default(table):
-    with pytest.raises(ReleaseRefused, match=r"copied records is 0\.\d+; the recipe allows at most 0\.1"):
+    with pytest.raises(
+        ReleaseRefused, match=r"copied records is 0\.\d+; the recipe allows at most 0\.1"
+    ):
         sf.anonymize(table, sf.KAnonymity(1), DrawColumns(copied=1.0), seed=1)
-    with pytest.raises(ReleaseRefused, match="copied records is"):  # nor is more than that needed to refuse them
+    with pytest.raises(
+        ReleaseRefused, match="copied records is"
+    ):  # nor is more than that needed to refuse them
         sf.anonymize(table, (), DrawColumns(copied=1.0), seed=1)
 
 
 def test_a_recipe_may_set_another_limit(table):
     free = sf.anonymize(
-        table, (), DrawColumns(copied=1.0), limits={"copied_records": 1, "recognised_members": 1}, seed=1
+        table,
+        (),
+        DrawColumns(copied=1.0),
+        limits={"copied_records": 1, "recognised_members": 1},
+        seed=1,
     )
     assert free.limits[0].value > 0.1 and free.holds
     with pytest.raises(ReleaseRefused, match=r"allows at most 0\.001"):
@@ -58,7 +69,9 @@ def test_a_recipe_may_set_another_limit(table):
 
 
 def test_what_is_not_known_is_refused(table):
-    with pytest.raises(ReleaseRefused, match="copied records is unknown: nobody is known to have been set aside"):
+    with pytest.raises(
+        ReleaseRefused, match="copied records is unknown: nobody is known to have been set aside"
+    ):
         sf.anonymize(table, sf.KAnonymity(1), DrawColumns(holdout=0), seed=1)
 
 
@@ -78,7 +91,11 @@ def test_a_promise_about_drawn_records_is_of_the_file(table):
     assert verdict.holds and not verdict.of_persons
     assert "of the file, not of persons" in verdict.sentence
     assert release.headline.text.startswith("1-anonymity holds of the file, not of persons")
-    assert "nobody's" in str(release) and "suppressed" not in str(release) and "marketer" not in str(release)
+    assert (
+        "nobody's" in str(release)
+        and "suppressed" not in str(release)
+        and "marketer" not in str(release)
+    )
     assert sf.judge(table, sf.KAnonymity(1))[0].of_persons
 
 
@@ -101,14 +118,18 @@ def test_partly_drawn_records_are_still_somebodys(table):
     release = sf.anonymize(table, sf.KAnonymity(1), sf.Synthesize(columns=["illness"]), seed=1)
     assert release.pair.aligned and release.limits == () and not release.needs_attack
     assert release.verdicts[0].of_persons
-    assert release.attack(only=["linkage"]).value("linkage") > 0.5  # all that an intruder knows was kept
+    assert (
+        release.attack(only=["linkage"]).value("linkage") > 0.5
+    )  # all that an intruder knows was kept
 
 
 # Who was set aside, and who was learnt from.
 
 
 def test_rows_set_aside_are_rows_of_the_original(table):
-    release = sf.anonymize(table, (), DrawColumns(), limits={"copied_records": 1, "recognised_members": 1}, seed=2)
+    release = sf.anonymize(
+        table, (), DrawColumns(), limits={"copied_records": 1, "recognised_members": 1}, seed=2
+    )
     both = np.concatenate([release.learnt_from, release.held_out])
     assert sorted(both.tolist()) == list(range(300)) and len(release.held_out) == 60
     assert release.released.origin.tolist() == [NOBODY] * 300
@@ -116,11 +137,16 @@ def test_rows_set_aside_are_rows_of_the_original(table):
 
 def test_rows_dropped_before_were_neither_learnt_from_nor_set_aside(table):
     steps = [sf.Sample(0.5), DrawColumns()]
-    release = sf.anonymize(table, (), steps, limits={"copied_records": 1, "recognised_members": 1}, seed=2)
+    release = sf.anonymize(
+        table, (), steps, limits={"copied_records": 1, "recognised_members": 1}, seed=2
+    )
     known = np.concatenate([release.learnt_from, release.held_out])
     assert len(known) == len(set(known.tolist())) < 200
     assert any("before some were set aside" in warning for warning in release.warnings)
-    assert not any("set aside" in w for w in sf.anonymize(table, (), DrawColumns(), limits=ANYWAY, seed=2).warnings)
+    assert not any(
+        "set aside" in w
+        for w in sf.anonymize(table, (), DrawColumns(), limits=ANYWAY, seed=2).warnings
+    )
 
 
 # Written, read back, verified.
@@ -128,10 +154,16 @@ def test_rows_dropped_before_were_neither_learnt_from_nor_set_aside(table):
 
 def test_a_written_release_says_that_its_records_are_nobodys(written):
     certificate = json.loads((written / "out/share/certificate.json").read_text())
-    assert certificate["synthetic"]["learnt_from"] == 240 and certificate["synthetic"]["held_out"] == 60
+    assert (
+        certificate["synthetic"]["learnt_from"] == 240
+        and certificate["synthetic"]["held_out"] == 60
+    )
     assert certificate["suppressed_records"] is None
     assert certificate["verdicts"][0]["of_persons"] is False
-    assert [limit["name"] for limit in certificate["limits"]] == ["copied_records", "recognised_members"]
+    assert [limit["name"] for limit in certificate["limits"]] == [
+        "copied_records",
+        "recognised_members",
+    ]
     tried = {one["attack"] for one in certificate["attacks"]["tried"]}
     assert {
         "copied_records",
@@ -142,15 +174,24 @@ def test_a_written_release_says_that_its_records_are_nobodys(written):
         "inference",
         "membership",
     } == tried
-    # rows that are nobody's cannot be followed; of 300 people too few are set aside to tell whether they are recognised
-    unknown = {one["attack"] for one in certificate["attacks"]["skipped"] if one["status"] != "does not apply"}
+    # rows that are nobody's cannot be followed; of 300 people too few are set aside to tell whether
+    # they are recognised
+    unknown = {
+        one["attack"]
+        for one in certificate["attacks"]["skipped"]
+        if one["status"] != "does not apply"
+    }
     assert unknown == {"recognised_members"}
     for page in ("share/report.html", "owner/report.html"):
         text = (written / "out" / page).read_text()
         assert "drawn anew and are nobody's" in text and "records left out" not in text
-        first, of_the_file = text.index("<h2>What intruders could do"), text.index("so nobody is found by picking one")
+        first, of_the_file = (
+            text.index("<h2>What intruders could do"),
+            text.index("so nobody is found by picking one"),
+        )
         assert (
-            first < of_the_file < text.index("Prosecutor risk", of_the_file) and "Prosecutor risk" not in text[:first]
+            first < of_the_file < text.index("Prosecutor risk", of_the_file)
+            and "Prosecutor risk" not in text[:first]
         )
         assert "the safer its members" not in text
 
@@ -185,7 +226,10 @@ def test_a_drawn_release_is_verified_and_made_again(written):
     original = sf.read(written / "table.parquet")
     both = claims(written / "out/share", original=original, owner=written / "out/owner")
     assert set(both.values()) == {"holds"}
-    assert {"rows are those drawn from the original", "copied_records, against the original"} <= set(both)
+    assert {
+        "rows are those drawn from the original",
+        "copied_records, against the original",
+    } <= set(both)
 
 
 def test_a_drawn_release_that_was_edited_is_not_verified(written, tmp_path):
@@ -200,7 +244,10 @@ def test_a_drawn_release_that_was_edited_is_not_verified(written, tmp_path):
     flipped.write_parquet(data)
     original = sf.read(written / "table.parquet")
     found = claims(tmp_path / "out/share", original=original, owner=tmp_path / "out/owner")
-    assert found["data file unedited"] == "fails" and found["rows are those drawn from the original"] == "fails"
+    assert (
+        found["data file unedited"] == "fails"
+        and found["rows are those drawn from the original"] == "fails"
+    )
     certificate = tmp_path / "out/share/certificate.json"
     text = certificate.read_text().replace('"held_out": 60', '"held_out": 6000')
     certificate.write_text(text)
@@ -211,7 +258,9 @@ def test_attacks_are_run_once_and_can_be_left_out(table, tmp_path):
     release = sf.anonymize(table, (), sf.Synthesize(), limits=ANYWAY, seed=SEED)
     assert (
         release.needs_attack
-        and not dataclasses.replace(release, attacks=release.attack(only=["copied_records"])).needs_attack
+        and not dataclasses.replace(
+            release, attacks=release.attack(only=["copied_records"])
+        ).needs_attack
     )
     release.write(tmp_path / "none", attack=0)
     assert "attacks" not in json.loads((tmp_path / "none/share/certificate.json").read_text())
@@ -221,17 +270,27 @@ def test_attacks_are_run_once_and_can_be_left_out(table, tmp_path):
 
 
 def test_recoded_masked_and_drawn_candidates_have_common_axes(table):
-    described = table.with_hierarchies(age=sf.intervals(10, 20), sex=sf.suppress(), zip=sf.mask_right(4))
+    described = table.with_hierarchies(
+        age=sf.intervals(10, 20), sex=sf.suppress(), zip=sf.mask_right(4)
+    )
     recipes = {
-        "recoded": sf.Recipe(described.schema, (sf.KAnonymity(3),), (sf.GlobalRecoding(budget=0.1),)),
-        "masked": sf.Recipe(described.schema, (), (sf.AddNoise(["age", "income"], alpha=0.2),), {"linkage": 1}),
+        "recoded": sf.Recipe(
+            described.schema, (sf.KAnonymity(3),), (sf.GlobalRecoding(budget=0.1),)
+        ),
+        "masked": sf.Recipe(
+            described.schema, (), (sf.AddNoise(["age", "income"], alpha=0.2),), {"linkage": 1}
+        ),
         "drawn": sf.Recipe(described.schema, (), (sf.Synthesize(),)),
     }
     found = sf.compare(table, recipes, seed=1, workers=1, seconds=200)
     assert (found.risk, found.utility) == ("linkability", "marginal_error")
     assert all(found.risk in one.risks and found.utility in one.utilities for one in found.outcomes)
     drawn = next(one for one in found.outcomes if one.name == "drawn")
-    assert "marketer_risk" not in drawn.risks and "copied_records" in drawn.risks and drawn.suppressed == 0
+    assert (
+        "marketer_risk" not in drawn.risks
+        and "copied_records" in drawn.risks
+        and drawn.suppressed == 0
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,6 @@
-"""Numbers that no stranger can compute are compared where original and lock are at hand: plan, contract and utility."""
+"""Numbers that no stranger can compute are compared where original and lock are at hand: plan,
+contract and utility.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,11 @@ import sfumato as sf
 from sfumato.release.sealing import draw_page, seal_certificate
 
 COLUMNS = {
-    "age": {"role": "quasi", "kind": "numeric", "hierarchy": {"intervals": {"widths": [5, 10, 20]}}},
+    "age": {
+        "role": "quasi",
+        "kind": "numeric",
+        "hierarchy": {"intervals": {"widths": [5, 10, 20]}},
+    },
     "sex": {"role": "quasi", "hierarchy": "suppress"},
     "diagnosis": "sensitive",
     "cost": {"role": "plain", "kind": "numeric"},
@@ -28,12 +34,16 @@ RECIPE = {
 def people(tmp_path_factory):
     folder = tmp_path_factory.mktemp("made_again")
     (folder / "recipe.yaml").write_text(json.dumps(RECIPE))
-    sf.examples.hospital(rows=200).to_polars().select(list(COLUMNS)).write_csv(folder / "people.csv")
+    sf.examples.hospital(rows=200).to_polars().select(list(COLUMNS)).write_csv(
+        folder / "people.csv"
+    )
     return sf.read(folder / "people.csv", recipe=folder / "recipe.yaml"), folder / "recipe.yaml"
 
 
 def verified(people, folder, edit):
-    """What verify says of a release whose certificate was edited, sealed again and put beside its original."""
+    """What verify says of a release whose certificate was edited, sealed again and put beside its
+    original.
+    """
     table, recipe = people
     sf.run(table, recipe, seed="c0ffee11d15ea5ec0ffee11d15ea5e77").write(folder / "out")
     share = folder / "out" / "share"
@@ -55,7 +65,12 @@ def test_an_honest_certificate_is_that_of_the_release_made_again(people, tmp_pat
     [
         (lambda said: said["utility"].update(loss=0.0), "utility"),
         (lambda said: said["contract"][0].update(value=0.0), "contract"),
-        (lambda said: said["plan"][0].update(suppressed_classes=said["plan"][0]["suppressed_classes"] + 1), "plan"),
+        (
+            lambda said: said["plan"][0].update(
+                suppressed_classes=said["plan"][0]["suppressed_classes"] + 1
+            ),
+            "plan",
+        ),
         (lambda said: said["plan"][0].update(algorithm="another"), "plan"),
         (lambda said: said["recipe"]["columns"]["cost"].update(role="sensitive"), "recipe"),
         (lambda said: said["recipe"]["meet"][0]["k_anonymity"].update(k=2), "recipe"),
@@ -64,7 +79,9 @@ def test_an_honest_certificate_is_that_of_the_release_made_again(people, tmp_pat
 def test_a_number_that_only_the_original_tells_is_noticed(people, tmp_path, edit, section):
     found = verified(people, tmp_path, edit)
     assert found.result == "false"
-    (claim,) = [claim for claim in found.claims if claim.name.startswith("what the certificate tells")]
+    (claim,) = [
+        claim for claim in found.claims if claim.name.startswith("what the certificate tells")
+    ]
     assert claim.status == "fails" and section in claim.detail
 
 

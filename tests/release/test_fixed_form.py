@@ -1,4 +1,6 @@
-"""What is released with a certified ε looks as the recipe says: counterexamples in which one record decided."""
+"""What is released with a certified ε looks as the recipe says: counterexamples in which one record
+decided.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ def everybody(monkeypatch):
 
 
 def recipe_of(*steps, **column):
-    return sf.Recipe(Schema({"age": Attribute(("quasi",), **{"kind": "numeric", **column})}), (ONE,), steps)
+    return sf.Recipe(
+        Schema({"age": Attribute(("quasi",), **{"kind": "numeric", **column})}), (ONE,), steps
+    )
 
 
 def released(recipe, ages, **options):
@@ -50,13 +54,21 @@ CASES = {
         recipe_of(sf.PersonalLevels({"age": 1}), SAFE, hierarchy=sf.intervals(10, 20)),
         ["20-29"] * 4 + ["30-39"] * 2,
     ),
-    "b: rounding": (recipe_of(sf.Round(["age"], base=2.5), SAFE), [20.0, 20.0, 20.0, 20.0, 30.0, 30.0]),
-    "c: coding": (recipe_of(sf.TopBottomCoding(["age"], top=21.5), SAFE), [20.0, 20.0, 21.0, 21.0, 21.5, 21.5]),
+    "b: rounding": (
+        recipe_of(sf.Round(["age"], base=2.5), SAFE),
+        [20.0, 20.0, 20.0, 20.0, 30.0, 30.0],
+    ),
+    "c: coding": (
+        recipe_of(sf.TopBottomCoding(["age"], top=21.5), SAFE),
+        [20.0, 20.0, 21.0, 21.0, 21.5, 21.5],
+    ),
     "d: nothing before": (recipe_of(SAFE), [20.0, 20.0, 21.0, 21.0, 30.0, 30.0]),
 }
 
 
-@pytest.mark.parametrize("odd", [20.5, 21.4, None, float("nan"), float("inf"), -7.25, 1e300, "old", ""])
+@pytest.mark.parametrize(
+    "odd", [20.5, 21.4, None, float("nan"), float("inf"), -7.25, 1e300, "old", ""]
+)
 @pytest.mark.parametrize("name", CASES)
 def test_one_record_decides_no_type_and_no_label(name, odd, everybody):
     recipe, expected = CASES[name]
@@ -83,7 +95,11 @@ def test_a_pandas_column_with_one_gap_stays_what_it_is(everybody):
 
 def test_values_of_a_second_table_are_accounted_for_by_nobody():
     schema = Schema({"age": Attribute(("quasi",), kind="numeric"), "sex": Attribute(("quasi",))})
-    found = certified(sf.Recipe(schema, (ONE,), (SAFE, sf.SwapAcross(["age"], match=["sex"]))), ["age", "sex"], schema)
+    found = certified(
+        sf.Recipe(schema, (ONE,), (SAFE, sf.SwapAcross(["age"], match=["sex"]))),
+        ["age", "sex"],
+        schema,
+    )
     assert not found.holds and "reads a second table" in found.reasons[0]
     assert not found.after(1)
 
@@ -97,10 +113,16 @@ def test_identifiers_that_come_back_as_pseudonyms_are_accounted_for_by_nobody():
 
 def test_every_step_after_an_accounted_one_reads_its_output_only():
     """Steps that read more say so; a new one that takes a second table must, too."""
-    beside = {name for name, cls in registry.family("steps").items() if cls.second_source is not sf.Round.second_source}
+    beside = {
+        name
+        for name, cls in registry.family("steps").items()
+        if cls.second_source is not sf.Round.second_source
+    }
     assert beside == {"swap_across", "pseudonymize"}
     for name, cls in registry.family("steps").items():
-        reads = "goal.population" in inspect.getsource(cls) and "count_needed" not in inspect.getsource(cls)
+        reads = "goal.population" in inspect.getsource(
+            cls
+        ) and "count_needed" not in inspect.getsource(cls)
         assert not reads or name in beside, name
 
 
@@ -125,7 +147,9 @@ def test_what_is_not_declared_is_mapped_by_a_rule_and_never_an_error(everybody):
             "age": Attribute(("quasi",), kind="numeric", bounds=(0, 99)),
             "sex": Attribute(("quasi",), domain=("f", "m")),
             "stage": Attribute(("quasi",), kind="ordinal", order=("low", "high")),
-            "ill": Attribute(("quasi",), hierarchy=sf.tree({"*": {"heart": ["angina"], "lung": ["asthma"]}})),
+            "ill": Attribute(
+                ("quasi",), hierarchy=sf.tree({"*": {"heart": ["angina"], "lung": ["asthma"]}})
+            ),
             "day": Attribute(("quasi",), kind="date"),
         }
     )
@@ -147,7 +171,9 @@ def test_what_is_not_declared_is_mapped_by_a_rule_and_never_an_error(everybody):
 
 
 def test_an_unlisted_policy_asks_for_most(everybody):
-    schema = Schema({"who": Attribute(("direct",)), "zip": Attribute(("quasi",), hierarchy=sf.mask_right(3))})
+    schema = Schema(
+        {"who": Attribute(("direct",)), "zip": Attribute(("quasi",), hierarchy=sf.mask_right(3))}
+    )
     step = sf.PersonalLevels(own={"a": {}, "b": {"zip": 2}}, by="who")
     frame = pl.DataFrame({"who": ["a", "a", "b", "b", "c", None], "zip": ["537"] * 6})
     release = sf.run(frame, sf.Recipe(schema, (ONE,), (step, SAFE)), shuffle=False)
@@ -155,17 +181,28 @@ def test_an_unlisted_policy_asks_for_most(everybody):
 
 
 def test_a_level_that_no_hierarchy_has_is_refused_without_looking():
-    recipe = recipe_of(sf.SafeAnonymize(1.0, k=2, levels={"age": 9}), hierarchy=sf.intervals(10, 20))
+    recipe = recipe_of(
+        sf.SafeAnonymize(1.0, k=2, levels={"age": 9}), hierarchy=sf.intervals(10, 20)
+    )
     for ages in (AGES, [None, None]):
         with pytest.raises(SchemaError, match="levels 0 to 3; level 9"):
             sf.run(pl.DataFrame({"age": ages}, schema={"age": pl.Int64}), recipe)
 
 
 def test_labels_of_intervals_by_themselves():
-    whole, fine = ValueByValue(sf.intervals(10, 20, lower=0, upper=99)), ValueByValue(sf.intervals(2.5, 5))
+    whole, fine = (
+        ValueByValue(sf.intervals(10, 20, lower=0, upper=99)),
+        ValueByValue(sf.intervals(2.5, 5)),
+    )
     assert [whole.label(v, 1) for v in ("20", "20.5", "29.99", "150", "-3", "old", None)] == [
-        "20-29", "20-29", "20-29", "90-99", "0-9", None, None,
-    ]  # fmt: skip
+        "20-29",
+        "20-29",
+        "20-29",
+        "90-99",
+        "0-9",
+        None,
+        None,
+    ]
     assert [whole.label(v, 3) for v in ("20", "old", None)] == ["*", "*", "*"]
     assert [fine.label(v, 1) for v in ("20", "21.3")] == ["[20, 22.5)", "[20, 22.5)"]
 
@@ -196,7 +233,9 @@ def test_a_proposed_recipe_certifies_nothing(tmp_path):
     found = release.certified
     assert not found.holds and "proposed by sfumato recommend" in found.reasons[0]
     release.write(tmp_path)
-    words = json.loads((tmp_path / "owner" / "release.json").read_text())["words"]["differential_privacy"]
+    words = json.loads((tmp_path / "owner" / "release.json").read_text())["words"][
+        "differential_privacy"
+    ]
     assert words["certified"] is False and "proposed_from" in words["not_certified_because"][0]
     with pytest.raises(RecipeError, match="proposed_from"):
         recipes.parse("{columns: {age: quasi}, proposed_from: nobody}")
@@ -209,12 +248,15 @@ def test_a_proposed_recipe_certifies_nothing(tmp_path):
     "change",
     [
         lambda c: c["differential_privacy"].update(epsilon=0.01),
-        lambda c: c["recipe"]["steps"].insert(0, {"sample": {"fraction": 0.5}}) or c["plan"].insert(0, {"step": "sample"}),
+        lambda c: (
+            c["recipe"]["steps"].insert(0, {"sample": {"fraction": 0.5}})
+            or c["plan"].insert(0, {"step": "sample"})
+        ),
         lambda c: c["plan"][0].update(certified=False),
         lambda c: c["recipe"].update(proposed_from="profile"),
     ],
     ids=["another epsilon", "a step that looks", "the plan does not say so", "proposed"],
-)  # fmt: skip
+)
 def test_verify_recomputes_the_epsilon_beside_promises(change, tmp_path):
     sf.run(pl.DataFrame({"age": AGES * 5}), recipe_of(SAFE)).write(tmp_path)
     assert not [claim for claim in sf.verify(tmp_path / "share").claims if claim.status == "fails"]
@@ -223,14 +265,23 @@ def test_verify_recomputes_the_epsilon_beside_promises(change, tmp_path):
     change(certificate)
     certificate["digest"] = digest_of(certificate)
     file.write_text(json.dumps(certificate))
-    claims = {claim.name: claim.status for claim in sf.verify(tmp_path / "share").claims if claim.name.startswith("ε")}
+    claims = {
+        claim.name: claim.status
+        for claim in sf.verify(tmp_path / "share").claims
+        if claim.name.startswith("ε")
+    }
     assert list(claims.values()) == ["fails"]
 
 
 def test_verify_compares_with_the_original_as_the_recipe_takes_it_in(tmp_path):
-    """A promise beside the original (which certifies no ε) is judged on the same values when it was made and when it is verified."""
+    """A promise beside the original (which certifies no ε) is judged on the same values when it was
+    made and when it is verified.
+    """
     schema = Schema(
-        {"age": Attribute(("quasi",), kind="numeric"), "ill": Attribute(("sensitive",), domain=("flu", "cold"))}
+        {
+            "age": Attribute(("quasi",), kind="numeric"),
+            "ill": Attribute(("sensitive",), domain=("flu", "cold")),
+        }
     )
     frame = pl.DataFrame({"age": [20] * 40, "ill": ["flu", "cold"] * 19 + ["odd", None]})
     recipe = sf.Recipe(schema, (sf.TCloseness("ill", t=0.3),), (SAFE,))
@@ -263,18 +314,36 @@ def shared_of(ties, folder, source, target):
             getattr(frame, f"write_{source}")(folder / f"{name}.{source}")
         frames = {name: folder / f"{name}.{source}" for name in frames}
     recipe = recipes.any_from_dict(read_yaml(GRAPH, "graph"))
-    release = sf.run(frames["ties"], recipe, people=frames["people"], seconds=0, format=target, shuffle=False)
+    release = sf.run(
+        frames["ties"], recipe, people=frames["people"], seconds=0, format=target, shuffle=False
+    )
     release.write(folder / "out")
     files = sorted(file for file in (folder / "out" / "share").iterdir())
-    return {f.name: f.read_bytes() if f.suffix == ".parquet" else CHANGES.sub("", f.read_text()) for f in files}
+    return {
+        f.name: f.read_bytes() if f.suffix == ".parquet" else CHANGES.sub("", f.read_text())
+        for f in files
+    }
 
 
 @pytest.mark.parametrize("source", ["frame", "csv", "parquet"])
 @pytest.mark.parametrize("target", ["csv", "parquet"])
 def test_a_row_that_is_no_tie_changes_nothing(source, target, tmp_path, monkeypatch):
-    monkeypatch.setattr(Draws, "laplace", lambda self, scale, count: np.zeros(count, dtype=np.int64))
+    monkeypatch.setattr(
+        Draws, "laplace", lambda self, scale, count: np.zeros(count, dtype=np.int64)
+    )
     ties = [(1, 2), (2, 3), (3, 4)]
     expected = shared_of(ties, tmp_path / "usual", source, target)
-    odd = [(1, 1), (2, 1), (1, None), (None, 2), (1, 99), ("x", "y"), (1, 2.5), (None, None), (1, " 2"), ("", 1)]
+    odd = [
+        (1, 1),
+        (2, 1),
+        (1, None),
+        (None, 2),
+        (1, 99),
+        ("x", "y"),
+        (1, 2.5),
+        (None, None),
+        (1, " 2"),
+        ("", 1),
+    ]
     for place, row in enumerate(odd):
         assert shared_of([*ties, row], tmp_path / str(place), source, target) == expected, row

@@ -1,4 +1,6 @@
-"""One record more, less or other changes nothing that is shared of a release with an accounted ε, but what the ε accounts for."""
+"""One record more, less or other changes nothing that is shared of a release with an accounted ε,
+but what the ε accounts for.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Certificates that nobody signed, edited and sealed again: what an edit may not pass off as checked."""
+"""Certificates that nobody signed, edited and sealed again: what an edit may not pass off as
+checked.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ Edit = Callable[[dict[str, Any]], Any]
 
 
 def forged(share: Path, folder: Path, edit: Edit) -> Path:
-    """A copy of a shared folder whose certificate was edited, sealed again, and has no page that could contradict it."""
+    """A copy of a shared folder whose certificate was edited, sealed again, and has no page that
+    could contradict it.
+    """
     copy = folder / "forged"
     shutil.rmtree(copy, ignore_errors=True)
     shutil.copytree(share, copy)
@@ -44,7 +48,9 @@ def exit_code(share: Path, folder: Path, edit: Edit) -> int:
 def accounted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("accounted")
     stream = random.Random(4)
-    people = sf.read(pl.DataFrame({"x": [float(stream.randint(0, 60)) for _ in range(60)]})).with_roles(quasi=["x"])
+    people = sf.read(
+        pl.DataFrame({"x": [float(stream.randint(0, 60)) for _ in range(60)]})
+    ).with_roles(quasi=["x"])
     step = sf.InsensitiveMicroaggregate(["x"], k=10, epsilon=1, bounds={"x": (0, 60)})
     sf.anonymize(people, [sf.KAnonymity(1)], [step]).write(folder / "out")
     return folder / "out" / "share"
@@ -64,14 +70,20 @@ def test_an_epsilon_that_is_not_called_certified_is_not_passed_over(
 
 @pytest.mark.parametrize("junk", [None, "1", [], {}, True])
 @pytest.mark.parametrize("part", ["epsilon", "delta", "certified", "steps"])
-def test_what_is_no_epsilon_is_refused_and_is_no_bug(accounted: Path, tmp_path: Path, part: str, junk: Any) -> None:
+def test_what_is_no_epsilon_is_refused_and_is_no_bug(
+    accounted: Path, tmp_path: Path, part: str, junk: Any
+) -> None:
     def edit(certificate: dict[str, Any]) -> None:
         certificate["differential_privacy"][part] = junk
 
-    assert exit_code(accounted, tmp_path, edit) in ((7,) if part == "certified" and junk is True else (1, 5))
+    assert exit_code(accounted, tmp_path, edit) in (
+        (7,) if part == "certified" and junk is True else (1, 5)
+    )
 
 
-def test_an_epsilon_in_the_plan_needs_the_section_that_answers_for_it(accounted: Path, tmp_path: Path) -> None:
+def test_an_epsilon_in_the_plan_needs_the_section_that_answers_for_it(
+    accounted: Path, tmp_path: Path
+) -> None:
     def smaller(certificate: dict[str, Any]) -> None:
         del certificate["differential_privacy"]
         certificate["recipe"]["steps"][0]["insensitive_microaggregation"]["epsilon"] = 0.01
@@ -80,7 +92,9 @@ def test_an_epsilon_in_the_plan_needs_the_section_that_answers_for_it(accounted:
     assert exit_code(accounted, tmp_path, smaller) == 1
     assert exit_code(accounted, tmp_path, lambda c: c.pop("differential_privacy")) == 1
     none = {"certified": False, "epsilon": None, "delta": None}
-    assert exit_code(accounted, tmp_path, lambda c: c["differential_privacy"].update(none)) == 0  # it says less
+    assert (
+        exit_code(accounted, tmp_path, lambda c: c["differential_privacy"].update(none)) == 0
+    )  # it says less
 
     def other_step(certificate: dict[str, Any]) -> None:
         certificate["differential_privacy"].update(none)
@@ -94,8 +108,14 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("plain")
     stream = random.Random(3)
     ages = [stream.randint(20, 60) for _ in range(200)]
-    table = pl.DataFrame({"age": ages, "diagnosis": [stream.choice(["flu", "cold", "ill"]) for _ in ages]})
-    people = sf.read(table).with_roles(quasi=["age"], sensitive=["diagnosis"]).with_hierarchies(age=sf.intervals(5, 10))
+    table = pl.DataFrame(
+        {"age": ages, "diagnosis": [stream.choice(["flu", "cold", "ill"]) for _ in ages]}
+    )
+    people = (
+        sf.read(table)
+        .with_roles(quasi=["age"], sensitive=["diagnosis"])
+        .with_hierarchies(age=sf.intervals(5, 10))
+    )
     sf.anonymize(people, [sf.KAnonymity(4)], [sf.GlobalRecoding(budget=0.1)]).write(folder / "out")
     assert sf.verify(folder / "out" / "share").exit_code == 0
     return folder / "out" / "share"
@@ -131,13 +151,22 @@ def test_an_epsilon_of_a_step_that_accounts_for_none_fails(plain: Path, tmp_path
 
 def _closeness(certificate: dict[str, Any], t: float) -> None:
     """Promise closeness of the diagnosis as the released table has it."""
-    said = {"model": "t_closeness", "holds": True, "attained": certificate["verdicts"][-1]["attained"], "required": t}
+    said = {
+        "model": "t_closeness",
+        "holds": True,
+        "attained": certificate["verdicts"][-1]["attained"],
+        "required": t,
+    }
     certificate["recipe"]["meet"][-1] = {"t_closeness": {"sensitive": "diagnosis", "t": t}}
     certificate["verdicts"][-1].update(said)
 
 
 def _closely(table: pl.DataFrame, steps: list[Any], out: Path) -> Path:
-    people = sf.read(table).with_roles(quasi=["age"], sensitive=["diagnosis"]).with_hierarchies(age=sf.intervals(20))
+    people = (
+        sf.read(table)
+        .with_roles(quasi=["age"], sensitive=["diagnosis"])
+        .with_hierarchies(age=sf.intervals(20))
+    )
     released = sf.TCloseness("diagnosis", t=0.9, reference="released")
     sf.anonymize(people, [sf.KAnonymity(2), released], steps, seed=5).write(out)
     return out / "share"
@@ -154,9 +183,13 @@ def patients() -> pl.DataFrame:
 def test_a_column_that_a_step_of_the_recipe_changed_is_not_as_it_was(
     patients: pl.DataFrame, tmp_path: Path, masked: Any
 ) -> None:
-    """The plan was edited to say nothing of the column that post-randomisation changed: closeness to the original is unknown."""
+    """The plan was edited to say nothing of the column that post-randomisation changed: closeness
+    to the original is unknown.
+    """
     share = _closely(
-        patients, [sf.GlobalRecoding(), sf.Pram(["diagnosis"], retain=0.5, invariant="none")], tmp_path / "o"
+        patients,
+        [sf.GlobalRecoding(), sf.Pram(["diagnosis"], retain=0.5, invariant="none")],
+        tmp_path / "o",
     )
 
     def edit(certificate: dict[str, Any]) -> None:

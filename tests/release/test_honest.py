@@ -1,4 +1,6 @@
-"""Honest releases that are easily taken for edited ones: a stranger's verify finds nothing to complain of."""
+"""Honest releases that are easily taken for edited ones: a stranger's verify finds nothing to
+complain of.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,12 @@ COLUMNS: dict[str, Any] = {
 
 
 def recipe_of(*steps: Any, columns: dict[str, Any] | None = None, **others: Any) -> Any:
-    plain = {"sfumato": 1, "columns": {**COLUMNS, **(columns or {})}, "meet": [{"k_anonymity": 2}], "steps": [*steps]}
+    plain = {
+        "sfumato": 1,
+        "columns": {**COLUMNS, **(columns or {})},
+        "meet": [{"k_anonymity": 2}],
+        "steps": [*steps],
+    }
     return recipes.from_dict({**plain, **others})
 
 
@@ -53,7 +60,9 @@ def written(folder: Path, *steps: Any, table: pl.DataFrame = TABLE, **others: An
 def released(*steps: Any, table: pl.DataFrame = TABLE, **others: Any) -> Any:
     recipe = recipe_of(*steps, **others)
     people = sf.Table(table, recipe.schema, Source(name="people", format="csv"))
-    return sf.anonymize(people, recipe.meet, recipe.steps, limits=recipe.limits, seed=1, format="csv")
+    return sf.anonymize(
+        people, recipe.meet, recipe.steps, limits=recipe.limits, seed=1, format="csv"
+    )
 
 
 def failing(found: sf.Verification) -> dict[str, str]:
@@ -111,7 +120,10 @@ def test_another_share_than_the_one_asked_for_is_noticed(tmp_path):
 
 def test_a_table_that_came_generalised_has_lost_that_before_any_step(tmp_path):
     share = written(tmp_path / "out", "global_recoding", columns={"ill": {"role": "sensitive"}})
-    cards = {card["column"]: card for card in json.loads((share / "certificate.json").read_text())["story"]["cards"]}
+    cards = {
+        card["column"]: card
+        for card in json.loads((share / "certificate.json").read_text())["story"]["cards"]
+    }
     assert cards["work"]["loss"] > 0
     assert cards["ill"]["loss"] > 0
     assert not failing(sf.verify(share))
@@ -120,7 +132,8 @@ def test_a_table_that_came_generalised_has_lost_that_before_any_step(tmp_path):
 def test_of_what_is_left_nothing_may_be_covered_by_what_came_generalised(tmp_path):
     """Where the only leaves below a node went with suppressed records, it still was a node."""
     table = TABLE.with_columns(
-        work=pl.Series(["62"] * 57 + ["62.01", "62.02", "01.11"]), age=pl.Series([*AGES[:57], 50, 60, 90])
+        work=pl.Series(["62"] * 57 + ["62.01", "62.02", "01.11"]),
+        age=pl.Series([*AGES[:57], 50, 60, 90]),
     )
     share = written(tmp_path / "out", {"suppression": {"what": "tuple"}}, table=table)
     assert not failing(sf.verify(share))
@@ -143,7 +156,9 @@ def test_a_picture_that_other_attacks_do_not_give_goes(tmp_path):
     assert not failing(sf.verify(folder / "share"))
 
 
-MOMENTS = [datetime.datetime(2024, 1 + place % 6, 1 + place % 28, place % 24) for place in range(60)]
+MOMENTS = [
+    datetime.datetime(2024, 1 + place % 6, 1 + place % 28, place % 24) for place in range(60)
+]
 
 
 @pytest.mark.parametrize("level", [1, 2, 3, 5, 6])
@@ -167,12 +182,18 @@ def test_rules_that_were_hidden_before_leave_no_cell_empty(tmp_path):
 @pytest.mark.parametrize("name", ["count", "label", "*"])
 def test_columns_may_be_called_what_counting_calls_its_own(name, tmp_path):
     odd = TABLE.with_columns(pl.Series(name, random.Random(2).sample(["*", "a", "b"] * 20, 60)))
-    share = written(tmp_path / "out", "global_recoding", table=odd, columns={name: {"role": "plain"}})
+    share = written(
+        tmp_path / "out", "global_recoding", table=odd, columns={name: {"role": "plain"}}
+    )
     assert not failing(sf.verify(share))
 
 
 def test_a_name_that_no_database_takes_is_refused_by_name(tmp_path):
-    made = released("global_recoding", table=TABLE.with_columns(pl.Series("*", ["a"] * 60)), columns={"*": "plain"})
+    made = released(
+        "global_recoding",
+        table=TABLE.with_columns(pl.Series("*", ["a"] * 60)),
+        columns={"*": "plain"},
+    )
     with pytest.raises(SchemaError, match="means all to engines"):
         made.write(tmp_path / "out", into=f"sqlite:///{tmp_path / 'x.db'}", into_table="t")
     assert not (tmp_path / "out").exists()

@@ -1,4 +1,6 @@
-"""A released column that copies a quasi-identifier: refused, accepted by name, followed, seen by verify and by the linkage attacks."""
+"""A released column that copies a quasi-identifier: refused, accepted by name, followed, seen by
+verify and by the linkage attacks.
+"""
 
 from __future__ import annotations
 
@@ -38,10 +40,14 @@ STEPS: dict[str, Any] = {"local": sf.Mondrian(), "global": sf.GlobalRecoding(bud
 def loans(table: pl.DataFrame = LOANS, **roles: Any) -> sf.Table:
     said = {"quasi": ["accounts", "state", "age"], "plain": ["lines", "balance", "rate"], **roles}
     described = sf.read(table).with_roles(**said).with_kinds(accounts="numeric", age="numeric")
-    return described.with_hierarchies(accounts=sf.intervals(3, 6), age=sf.intervals(10, 20), state=sf.suppress())
+    return described.with_hierarchies(
+        accounts=sf.intervals(3, 6), age=sf.intervals(10, 20), state=sf.suppress()
+    )
 
 
-def released(*more: Any, step: str = "local", table: sf.Table | None = None, **options: Any) -> sf.Release:
+def released(
+    *more: Any, step: str = "local", table: sf.Table | None = None, **options: Any
+) -> sf.Release:
     people = loans() if table is None else table
     return sf.anonymize(people, sf.KAnonymity(5), [STEPS[step], *more], seed=1, **options)
 
@@ -68,19 +74,30 @@ def test_the_role_of_the_copy_does_not_matter(role: str) -> None:
         released(table=loans(LOANS.with_columns(pl.col("lines") + 1.0), **roles))
 
 
-def test_a_pseudonym_that_is_one_to_one_with_a_quasi_identifier_is_a_copy(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pseudonym_that_is_one_to_one_with_a_quasi_identifier_is_a_copy(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("OFFICE_KEY", "a key that nobody may see 0123456789")
-    table = LOANS.select("accounts", "state", "age", "balance").with_columns(office=pl.col("accounts").cast(pl.String))
+    table = LOANS.select("accounts", "state", "age", "balance").with_columns(
+        office=pl.col("accounts").cast(pl.String)
+    )
     people = loans(table, plain=["balance"], direct=["office"])
     step = sf.Pseudonymize(["office"], key={"env": "OFFICE_KEY"})
     with pytest.raises(ReleaseRefused, match=r"office (nearly )?determines accounts"):
         sf.anonymize(people, sf.KAnonymity(5), [step, sf.Mondrian()], seed=1)
 
 
-def test_what_is_accepted_passes_and_is_named_without_figures(accepted: sf.Release, tmp_path: Path) -> None:
+def test_what_is_accepted_passes_and_is_named_without_figures(
+    accepted: sf.Release, tmp_path: Path
+) -> None:
     assert accepted.holds
-    assert any("accepted: lines nearly determines accounts" in warning for warning in accepted.warnings)
-    assert any("k = 5 holds on the quasi-identifiers; with the accepted columns" in w for w in accepted.warnings)
+    assert any(
+        "accepted: lines nearly determines accounts" in warning for warning in accepted.warnings
+    )
+    assert any(
+        "k = 5 holds on the quasi-identifiers; with the accepted columns" in w
+        for w in accepted.warnings
+    )
     accepted.write(tmp_path / "out")
     certificate = json.loads((tmp_path / "out/share/certificate.json").read_text())
     assert certificate["recipe"]["accept"] == ACCEPT
@@ -99,23 +116,37 @@ def test_accepting_another_pair_does_not_help() -> None:
 
 
 def test_an_acceptance_of_nothing_is_told() -> None:
-    release = released(accept={"rate": {"implies": "age", "because": "agreed"}}, table=loans().drop(["lines"]))
-    assert any("accept names what was not found: rate → age" in warning for warning in release.warnings)
+    release = released(
+        accept={"rate": {"implies": "age", "because": "agreed"}}, table=loans().drop(["lines"])
+    )
+    assert any(
+        "accept names what was not found: rate → age" in warning for warning in release.warnings
+    )
 
 
 def test_a_sum_is_refused_and_accepted_by_all_of_its_columns() -> None:
     rng = np.random.default_rng(2)
     parts = np.exp(rng.normal(6, 1, (N, 3))).round(0)
     table = pl.DataFrame(
-        {"total": parts.sum(axis=1), "sex": rng.choice(["f", "m"], N), **{f"p{i}": parts[:, i] for i in range(3)}}
+        {
+            "total": parts.sum(axis=1),
+            "sex": rng.choice(["f", "m"], N),
+            **{f"p{i}": parts[:, i] for i in range(3)},
+        }
     )
     people = sf.read(table).with_roles(quasi=["total", "sex"], plain=["p0", "p1", "p2"])
-    people = people.with_kinds(total="numeric").with_hierarchies(total=sf.intervals(500, 2000), sex=sf.suppress())
+    people = people.with_kinds(total="numeric").with_hierarchies(
+        total=sf.intervals(500, 2000), sex=sf.suppress()
+    )
 
     def run(columns: tuple[str, ...]) -> sf.Release:
         accept = {name: {"implies": "total", "because": "agreed"} for name in columns}
         return sf.anonymize(
-            people, sf.KAnonymity(5), sf.GlobalRecoding(budget=0.1, levels={"total": (1, 2)}), accept=accept, seed=1
+            people,
+            sf.KAnonymity(5),
+            sf.GlobalRecoding(budget=0.1, levels={"total": (1, 2)}),
+            accept=accept,
+            seed=1,
         )
 
     for few in ((), ("p0",), ("p0", "p1")):
@@ -138,7 +169,9 @@ def test_verify_with_the_original_sees_what_the_certificate_does_not_accept(
         found = sf.verify(share, original=loans(), owner=owner)
         return {claim.name: claim for claim in found.claims}
 
-    assert claims()[name].status == "holds" and "accepted: lines → accounts" in claims()[name].detail
+    assert (
+        claims()[name].status == "holds" and "accepted: lines → accounts" in claims()[name].detail
+    )
     body = json.loads((share / "certificate.json").read_text())
     del body["recipe"]["accept"]
     body["implied"]["accepted"] = []
@@ -162,7 +195,9 @@ def _entry(file: Path) -> dict[str, Any]:
 def test_verify_says_what_was_looked_for(tmp_path: Path) -> None:
     release = released(table=loans().drop(["lines"]))
     release.write(tmp_path / "out")
-    found = sf.verify(tmp_path / "out/share", original=loans().drop(["lines"]), owner=tmp_path / "out/owner")
+    found = sf.verify(
+        tmp_path / "out/share", original=loans().drop(["lines"]), owner=tmp_path / "out/owner"
+    )
     claim = next(c for c in found.claims if c.name.startswith("released columns beside"))
     assert claim.status == "holds" and "found none of these kinds" in claim.detail
     assert "no dependence" not in claim.detail
@@ -174,7 +209,9 @@ def test_verify_says_what_was_looked_for(tmp_path: Path) -> None:
 def test_where_an_epsilon_is_accounted_for_nothing_is_refused_or_published(tmp_path: Path) -> None:
     table = pl.DataFrame({"age": RNG.integers(20, 80, 400), "sex": RNG.choice(["f", "m"], 400)})
     table = table.with_columns(copy=pl.col("age"))
-    people = sf.read(table).with_roles(quasi=["age", "sex"], plain=["copy"]).with_kinds(age="numeric")
+    people = (
+        sf.read(table).with_roles(quasi=["age", "sex"], plain=["copy"]).with_kinds(age="numeric")
+    )
     people = people.with_hierarchies(age=sf.intervals(20, 40), sex=sf.suppress())
     safe = sf.SafeAnonymize(epsilon=1, k=3, levels={"age": 1})
     release = sf.anonymize(people, sf.KAnonymity(3), [safe])
@@ -189,7 +226,9 @@ def test_where_an_epsilon_is_accounted_for_nothing_is_refused_or_published(tmp_p
 
 @pytest.mark.parametrize("step", ["local", "global"])
 @pytest.mark.parametrize("lazy", [False, True])
-def test_a_column_follows_the_labels_of_a_quasi_identifier(step: str, lazy: bool, tmp_path: Path) -> None:
+def test_a_column_follows_the_labels_of_a_quasi_identifier(
+    step: str, lazy: bool, tmp_path: Path
+) -> None:
     people = loans()
     if lazy:
         LOANS.write_parquet(tmp_path / "loans.parquet")
@@ -213,16 +252,22 @@ def test_following_nothing_known_or_no_quasi_identifier_is_refused() -> None:
 
 def test_following_before_the_recoding_does_not_help() -> None:
     with pytest.raises(ReleaseRefused, match=r"lines (nearly )?determines accounts"):
-        sf.anonymize(loans(), sf.KAnonymity(5), [sf.Follow({"lines": "accounts"}), sf.Mondrian()], seed=1)
+        sf.anonymize(
+            loans(), sf.KAnonymity(5), [sf.Follow({"lines": "accounts"}), sf.Mondrian()], seed=1
+        )
 
 
 # attacks
 
 
-def test_linkage_by_quasi_identifiers_uses_what_accepted_columns_imply(accepted: sf.Release) -> None:
+def test_linkage_by_quasi_identifiers_uses_what_accepted_columns_imply(
+    accepted: sf.Release,
+) -> None:
     without = released(table=loans().drop(["lines"]))
     names = ["linkage", "worst_case_linkage"]
-    known, plain = (release.attack(only=names, seconds=20, sample=800) for release in (accepted, without))
+    known, plain = (
+        release.attack(only=names, seconds=20, sample=800) for release in (accepted, without)
+    )
     for name in names:
         first = next(tried for tried in known.tried if tried.finding.attack == name)
         assert "lines → accounts" in first.finding.sentence
@@ -245,7 +290,9 @@ def test_a_table_that_an_engine_holds_is_looked_at_in_its_sample(tmp_path: Path)
 
 
 @pytest.mark.parametrize("name", ["xq7", "diagnosis", "salary"])
-def test_profile_proposes_that_a_copy_follows_whatever_it_is_called(name: str, tmp_path: Path) -> None:
+def test_profile_proposes_that_a_copy_follows_whatever_it_is_called(
+    name: str, tmp_path: Path
+) -> None:
     rng = np.random.default_rng(3)
     age = rng.integers(18, 90, 2000)
     table = pl.DataFrame(
@@ -284,7 +331,11 @@ def test_planted_copies_are_refused_and_noise_is_not(turn: int) -> None:
     rng = np.random.default_rng(100 + turn)
     n = int(rng.choice([400, 1500]))
     q = [rng.integers(18, 90, n), rng.poisson(9, n), np.exp(rng.normal(8, 1, n)).round(1)][turn % 3]
-    noise = {"n1": rng.normal(size=n), "n2": rng.integers(0, 500, n), "n3": rng.choice(list("abcdef"), n)}
+    noise = {
+        "n1": rng.normal(size=n),
+        "n2": rng.integers(0, 500, n),
+        "n3": rng.choice(list("abcdef"), n),
+    }
     planted = [
         {},
         {"r": 1.8 * q + 32},
@@ -293,7 +344,9 @@ def test_planted_copies_are_refused_and_noise_is_not(turn: int) -> None:
     ]
     more = planted[turn // 3]
     table = pl.DataFrame({"q": q, "o": rng.integers(0, 8, n).astype(str), **more, **noise})
-    people = sf.read(table).with_roles(quasi=["q", "o"], plain=[*more, *noise]).with_kinds(q="numeric")
+    people = (
+        sf.read(table).with_roles(quasi=["q", "o"], plain=[*more, *noise]).with_kinds(q="numeric")
+    )
     if not more:
         assert sf.anonymize(people, sf.KAnonymity(5), sf.Mondrian(), seed=1).holds
         return
@@ -304,7 +357,9 @@ def test_planted_copies_are_refused_and_noise_is_not(turn: int) -> None:
 # What a close look at random tables brought to light.
 
 AGES = np.random.default_rng(333).integers(18, 90, 1200)
-BORN = np.datetime64("2024-06-30") - (AGES * 365.25 + np.random.default_rng(5).random(1200) * 365).astype(int)
+BORN = np.datetime64("2024-06-30") - (
+    AGES * 365.25 + np.random.default_rng(5).random(1200) * 365
+).astype(int)
 
 
 @pytest.mark.parametrize(
@@ -315,7 +370,9 @@ BORN = np.datetime64("2024-06-30") - (AGES * 365.25 + np.random.default_rng(5).r
 def test_dates_that_are_text_are_looked_at_by_their_parts(form: str) -> None:
     born = pl.Series(BORN).cast(pl.Date).dt.strftime(form)
     table = pl.DataFrame({"age": AGES, "sex": RNG.choice(["f", "m"], 1200), "born": born})
-    people = sf.read(table).with_roles(quasi=["age", "sex"], plain=["born"]).with_kinds(age="numeric")
+    people = (
+        sf.read(table).with_roles(quasi=["age", "sex"], plain=["born"]).with_kinds(age="numeric")
+    )
     with pytest.raises(ReleaseRefused, match=r"born (nearly )?determines age"):
         sf.anonymize(people, sf.KAnonymity(10), sf.Mondrian(), seed=1)
 
@@ -324,10 +381,17 @@ def test_that_a_number_is_missing_tells_too() -> None:
     rng = np.random.default_rng(229)
     code = rng.integers(0, 8, 1200)
     told = [f"m{bit}" for bit in range(3)]
-    columns = {name: np.where(code >> bit & 1 == 1, np.nan, rng.normal(size=1200)) for bit, name in enumerate(told)}
+    columns = {
+        name: np.where(code >> bit & 1 == 1, np.nan, rng.normal(size=1200))
+        for bit, name in enumerate(told)
+    }
     wards = (np.arange(1200) // 8).astype(str)
     table = pl.DataFrame({"code": code.astype(str), "ward": wards, **columns}, nan_to_null=True)
-    people = sf.read(table).with_roles(quasi=["code", "ward"], plain=told).with_hierarchies(code=sf.suppress())
+    people = (
+        sf.read(table)
+        .with_roles(quasi=["code", "ward"], plain=told)
+        .with_hierarchies(code=sf.suppress())
+    )
     with pytest.raises(ReleaseRefused, match=r"m0 .* code .*m1 .* code .*m2 .* code"):
         sf.anonymize(people, sf.KAnonymity(5), sf.GlobalRecoding(), seed=1)
 
@@ -344,6 +408,10 @@ def test_a_code_is_a_copy_where_labels_overlap_and_hardly_repeat() -> None:
             "code": [f"X{names[a]}" for a in age],
         }
     )
-    people = sf.read(table).with_roles(quasi=["age", "sex", "state"], plain=["code"]).with_kinds(age="numeric")
+    people = (
+        sf.read(table)
+        .with_roles(quasi=["age", "sex", "state"], plain=["code"])
+        .with_kinds(age="numeric")
+    )
     with pytest.raises(ReleaseRefused, match=r"code (nearly )?determines age"):
         sf.anonymize(people, sf.KAnonymity(3), sf.KMember(), seed=1)

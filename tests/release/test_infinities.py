@@ -1,4 +1,6 @@
-"""Infinite numbers: what a format cannot write is missing in the file, and an honest release verifies in every format."""
+"""Infinite numbers: what a format cannot write is missing in the file, and an honest release
+verifies in every format.
+"""
 
 from __future__ import annotations
 
@@ -24,10 +26,16 @@ def test_an_honest_release_verifies(tmp_path, form, role, made_for):
         pytest.importorskip("pyreadstat")
     roles = {"quasi": ["age"], "sensitive": ["ill"], "plain": []}
     roles[role] = [*roles[role], "x"]
-    frame = pl.DataFrame({"age": ["o"] * 4 + ["n"] * 4, "x": COLUMN[role], "ill": list("abababab")}, strict=False)
+    frame = pl.DataFrame(
+        {"age": ["o"] * 4 + ["n"] * 4, "x": COLUMN[role], "ill": list("abababab")}, strict=False
+    )
     people = sf.read(frame).with_roles(**roles)
     release = sf.anonymize(
-        people, [sf.KAnonymity(2)], [sf.GlobalRecoding(budget=0.1)], seed=1, format=form if made_for else "csv"
+        people,
+        [sf.KAnonymity(2)],
+        [sf.GlobalRecoding(budget=0.1)],
+        seed=1,
+        format=form if made_for else "csv",
     )
     folder = release.write(tmp_path / "out", format=form)
     for options in ({}, {"original": people, "owner": folder / "owner"}):
@@ -40,7 +48,9 @@ def test_more_cells_than_the_file_lacks_are_not_believed(tmp_path):
 
     from sfumato.release.signatures import digest_of
 
-    frame = pl.DataFrame({"age": ["o"] * 4 + ["n"] * 4, "x": COLUMN["sensitive"], "ill": list("abababab")})
+    frame = pl.DataFrame(
+        {"age": ["o"] * 4 + ["n"] * 4, "x": COLUMN["sensitive"], "ill": list("abababab")}
+    )
     people = sf.read(frame).with_roles(quasi=["age"], sensitive=["ill"], plain=["x"])
     release = sf.anonymize(people, [sf.KAnonymity(2)], [sf.GlobalRecoding(budget=0.1)], seed=1)
     folder = release.write(tmp_path / "out", format="jsonl")
@@ -52,14 +62,20 @@ def test_more_cells_than_the_file_lacks_are_not_believed(tmp_path):
 
 
 def test_utility_that_the_file_does_not_have_is_noticed(tmp_path):
-    """What a certificate tells is measured on the file, not on what was in memory before a format left values out."""
+    """What a certificate tells is measured on the file, not on what was in memory before a format
+    left values out.
+    """
     import json
 
     from sfumato.release.sealing import draw_page, seal_certificate
 
-    frame = pl.DataFrame({"age": ["o"] * 4 + ["n"] * 4, "x": COLUMN["sensitive"], "ill": list("abababab")})
+    frame = pl.DataFrame(
+        {"age": ["o"] * 4 + ["n"] * 4, "x": COLUMN["sensitive"], "ill": list("abababab")}
+    )
     people = sf.read(frame).with_roles(quasi=["age"], sensitive=["ill"], plain=["x"])
-    release = sf.anonymize(people, [sf.KAnonymity(2)], [sf.GlobalRecoding(budget=0.1)], seed=1, format="csv")
+    release = sf.anonymize(
+        people, [sf.KAnonymity(2)], [sf.GlobalRecoding(budget=0.1)], seed=1, format="csv"
+    )
     share = release.write(tmp_path / "out", format="jsonl") / "share"
     said = json.loads((share / "certificate.json").read_text())
     for name, value in said["utility"].items():

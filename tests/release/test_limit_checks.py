@@ -1,4 +1,6 @@
-"""Limits and contract: what is measured is held against what the recipe allows, and unknown is not kept."""
+"""Limits and contract: what is measured is held against what the recipe allows, and unknown is not
+kept.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,9 @@ def pair() -> TablePair:
         ("higher", 0.89, 0.90, False),
     ],
 )
-def test_a_bound_is_the_last_value_that_is_allowed(better: Any, value: float, bound: float, holds: bool) -> None:
+def test_a_bound_is_the_last_value_that_is_allowed(
+    better: Any, value: float, bound: float, holds: bool
+) -> None:
     check = kept_within(limit_of("loss", bound), Measure("loss", value, better, "what is lost"))
     assert (check.holds, check.value, check.limit) == (holds, value, bound)
     assert ("at most" if better == "lower" else "at least") in check.sentence
@@ -95,7 +99,10 @@ def test_an_attack_that_could_not_be_tried_does_not_keep_its_limit() -> None:
 
 def test_an_unknown_attack_on_synthetic_rows_is_kept_where_everything_is_allowed() -> None:
     for bound, holds in ((1.0, True), (0.5, False)):
-        assert kept_by_attack(limit_of("copied_records", bound), report_with("no time", bound)).holds is holds
+        assert (
+            kept_by_attack(limit_of("copied_records", bound), report_with("no time", bound)).holds
+            is holds
+        )
 
 
 class Fickle:
@@ -111,7 +118,9 @@ class Fickle:
         return Kept("means", math.nan, 0.1, False, sentence, refuses=False)
 
 
-def test_what_cannot_be_measured_ends_a_run_but_where_an_epsilon_is_accounted_for(pair: TablePair) -> None:
+def test_what_cannot_be_measured_ends_a_run_but_where_an_epsilon_is_accounted_for(
+    pair: TablePair,
+) -> None:
     promise: Any = Fickle(refuse=False)
     with pytest.raises(ParameterError, match="no such column"):
         check_agreement(promise, pair, fixed=False)

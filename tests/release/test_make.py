@@ -1,4 +1,6 @@
-"""What a release does besides its steps: direct identifiers go, persons get new numbers, rows are shuffled."""
+"""What a release does besides its steps: direct identifiers go, persons get new numbers, rows are
+shuffled.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ def test_classes_hold_enough_distinct_persons_not_only_rows(visits):
 
 def test_nobody_can_be_followed_from_class_to_class(visits):
     quasi = list(visits.released.schema.quasi)
-    places = visits.data.group_by("patient").agg(pl.struct(quasi).n_unique().alias("classes"))["classes"]
+    places = visits.data.group_by("patient").agg(pl.struct(quasi).n_unique().alias("classes"))[
+        "classes"
+    ]
     assert places.max() == 1
 
 
@@ -42,14 +46,18 @@ def test_rows_are_shuffled_and_the_alignment_undoes_it():
     release = sf.anonymize(people, [sf.KAnonymity(2)], [sf.GlobalRecoding(budget=0.1)])
     origin = release.released.origin
     assert sorted(origin) != list(origin) and len(set(origin.tolist())) == len(release.released)
-    straight = sf.anonymize(people, [sf.KAnonymity(2)], [sf.GlobalRecoding(budget=0.1)], shuffle=False)
+    straight = sf.anonymize(
+        people, [sf.KAnonymity(2)], [sf.GlobalRecoding(budget=0.1)], shuffle=False
+    )
     assert straight.data.equals(release.data[origin.argsort()])
 
 
 def test_a_release_that_breaks_its_promise_is_refused(monkeypatch):
     monkeypatch.setattr(sf.GlobalRecoding, "apply", lambda self, dataset, plan: dataset)
     with pytest.raises(sf.errors.ReleaseRefused, match="5-anonymity"):
-        sf.anonymize(sf.examples.hospital(rows=100), [sf.KAnonymity(5)], [sf.GlobalRecoding(budget=0.5)])
+        sf.anonymize(
+            sf.examples.hospital(rows=100), [sf.KAnonymity(5)], [sf.GlobalRecoding(budget=0.5)]
+        )
 
 
 @pytest.mark.parametrize("kind", ["pandas", "arrow", "polars"])
@@ -57,12 +65,17 @@ def test_the_same_kind_of_frame_comes_out_with_the_same_rows(kind):
     people = sf.examples.hospital(rows=300)
     frame = people.to_polars()
     given = {"pandas": frame.to_pandas, "arrow": frame.to_arrow, "polars": lambda: frame}[kind]()
-    release = sf.anonymize(sf.read(given).with_schema(people.schema), [sf.KAnonymity(3)], [sf.GlobalRecoding()], seed=3)
+    release = sf.anonymize(
+        sf.read(given).with_schema(people.schema), [sf.KAnonymity(3)], [sf.GlobalRecoding()], seed=3
+    )
     expected = sf.anonymize(people, [sf.KAnonymity(3)], [sf.GlobalRecoding()], seed=3)
     assert type(release.data) is type(given)
     ours = release.released.to_polars()
     for column in expected.data.columns:
-        assert ours[column].cast(pl.String).to_list() == expected.data[column].cast(pl.String).to_list()
+        assert (
+            ours[column].cast(pl.String).to_list()
+            == expected.data[column].cast(pl.String).to_list()
+        )
 
 
 PEOPLE = {
@@ -75,14 +88,21 @@ PEOPLE = {
 
 @pytest.mark.parametrize("shape", PEOPLE)
 def test_a_recipe_of_another_shape_makes_nothing(shape):
-    recipe = sf.Recipe(sf.examples.ancona().schema, meet=(sf.KAnonymity(2),), steps=(sf.Mondrian(),))
-    with pytest.raises(sf.errors.ParameterError, match=f"the recipe is about data of shape table, not {shape}"):
+    recipe = sf.Recipe(
+        sf.examples.ancona().schema, meet=(sf.KAnonymity(2),), steps=(sf.Mondrian(),)
+    )
+    with pytest.raises(
+        sf.errors.ParameterError, match=f"the recipe is about data of shape table, not {shape}"
+    ):
         make_release(PEOPLE[shape](), recipe, Context(Seed(1)))
 
 
 def test_nothing_is_made_without_promises_steps_or_rows():
     people = sf.examples.ancona()
-    for meet, steps, problem in ((), (sf.Mondrian(),), "meet is empty"), ((sf.KAnonymity(2),), (), "steps is empty"):
+    for meet, steps, problem in (
+        ((), (sf.Mondrian(),), "meet is empty"),
+        ((sf.KAnonymity(2),), (), "steps is empty"),
+    ):
         with pytest.raises(sf.errors.ParameterError, match=problem):
             make_release(people, sf.Recipe(people.schema, meet=meet, steps=steps), Context(Seed(1)))
     recipe = sf.Recipe(people.schema, meet=(sf.KAnonymity(2),), steps=(sf.Mondrian(),))
@@ -93,7 +113,9 @@ def test_nothing_is_made_without_promises_steps_or_rows():
 def test_what_breaks_a_promise_can_be_looked_at_and_not_written(monkeypatch, tmp_path):
     monkeypatch.setattr(sf.GlobalRecoding, "apply", lambda self, dataset, plan: dataset)
     people = sf.examples.hospital(rows=100)
-    recipe = sf.Recipe(people.schema, meet=(sf.KAnonymity(5),), steps=(sf.GlobalRecoding(budget=0.5),))
+    recipe = sf.Recipe(
+        people.schema, meet=(sf.KAnonymity(5),), steps=(sf.GlobalRecoding(budget=0.5),)
+    )
     release = make_release(people, recipe, Context(Seed(1), refuse=False))
     assert not release.holds
     with pytest.raises(sf.errors.ReleaseRefused, match="keeps no promise, or breaks one"):
@@ -106,12 +128,16 @@ def test_steps_that_wrote_something_take_it_back_where_nothing_comes_of_it(monke
     run_steps = Table.run_steps
 
     def with_leftovers(self, recipe, context):
-        return dataclasses.replace(run_steps(self, recipe, context), discard=lambda: discarded.append("parts"))
+        return dataclasses.replace(
+            run_steps(self, recipe, context), discard=lambda: discarded.append("parts")
+        )
 
     monkeypatch.setattr(Table, "run_steps", with_leftovers)
     monkeypatch.setattr(sf.GlobalRecoding, "apply", lambda self, dataset, plan: dataset)
     with pytest.raises(sf.errors.ReleaseRefused):
-        sf.anonymize(sf.examples.hospital(rows=100), [sf.KAnonymity(5)], [sf.GlobalRecoding(budget=0.5)])
+        sf.anonymize(
+            sf.examples.hospital(rows=100), [sf.KAnonymity(5)], [sf.GlobalRecoding(budget=0.5)]
+        )
     assert discarded == ["parts"]
 
 

@@ -1,4 +1,6 @@
-"""Every masking step from end to end: frames, files, certificate, verification, replay, and the command line."""
+"""Every masking step from end to end: frames, files, certificate, verification, replay, and the
+command line.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +19,23 @@ from sfumato.core.step import accounts
 from sfumato.core.table import Table
 from sfumato.interfaces.cli import main
 from tests.oracles.private_synthesis import WholeTable
-from tests.release.masked_cases import CASES, KEY, RECODING, SEED, multiset, recipe_of, table_of, told_of_people
+from tests.release.masked_cases import (
+    CASES,
+    KEY,
+    RECODING,
+    SEED,
+    multiset,
+    recipe_of,
+    table_of,
+    told_of_people,
+)
 
 FIXED = frozenset({"recode", "pseudonymize", "microaggregate"})
 """Steps that draw nothing at random with the parameters they have here."""
 IN_ROW_ORDER = frozenset({"insensitive_microaggregation"})
-"""Steps whose draws are from the system but for rehearsals, which repeat them in the order of the rows."""
+"""Steps whose draws are from the system but for rehearsals, which repeat them in the order of the
+rows.
+"""
 
 every_case = pytest.mark.parametrize("name", CASES)
 
@@ -46,7 +59,9 @@ def office_key(monkeypatch):
 def naive_models(monkeypatch):
     """Models of noisy counts without the library that fits them, which has tests of its own."""
     monkeypatch.setattr("sfumato.methods.steps.synthesis.private_synthesis.ModelWorker", WholeTable)
-    monkeypatch.setattr("sfumato.methods.steps.synthesis.private_synthesis.require_fitting", lambda: None)
+    monkeypatch.setattr(
+        "sfumato.methods.steps.synthesis.private_synthesis.require_fitting", lambda: None
+    )
 
 
 @pytest.fixture
@@ -81,11 +96,15 @@ def second(name: str) -> Table | None:
 @cache
 def released(name: str, table: Table | None = None) -> sf.Release:
     recipe = recipe_of(name)
-    return sf.run(table or table_of(CASES[name].table), recipe, seed=seed_of(name), population=second(name))
+    return sf.run(
+        table or table_of(CASES[name].table), recipe, seed=seed_of(name), population=second(name)
+    )
 
 
 def seed_of(name: str) -> str:
-    """A long seed; a short one, which makes a rehearsal, for steps that draw from the system otherwise."""
+    """A long seed; a short one, which makes a rehearsal, for steps that draw from the system
+    otherwise.
+    """
     return SEED if getattr(registry.family("steps")[name], "replayable", True) else "77"
 
 
@@ -97,7 +116,9 @@ def in_all_frames(dataset: Table) -> dict[str, Table]:
 
 
 def test_every_registered_step_is_here():
-    assert set(CASES) | RECODING == set(registry.family("steps")), "a new step needs a case, see masked_cases.py"
+    assert set(CASES) | RECODING == set(registry.family("steps")), (
+        "a new step needs a case, see masked_cases.py"
+    )
     assert not set(CASES) & RECODING
 
 
@@ -138,7 +159,9 @@ def test_from_file_to_verified_release(name, sfumato, tmp_path, monkeypatch):
     assert sfumato("check", out / "share" / "data.csv", "-r", recipe).code == 0
     shared = sfumato("verify", out / "share", "--json")
     drawn = name == "synthesize"  # its limit on copies compares with people
-    assert (shared.code, json.loads(shared.out)["holds"]) == ((7, False) if drawn else (0, True)), shared.out
+    assert (shared.code, json.loads(shared.out)["holds"]) == ((7, False) if drawn else (0, True)), (
+        shared.out
+    )
     again = sfumato("verify", out / "share", "--original", data, "--json", *beside)
     assert {c["status"] for c in json.loads(again.out)["claims"]} == {"holds"}, again.out
     assert again.code == 0
@@ -146,7 +169,9 @@ def test_from_file_to_verified_release(name, sfumato, tmp_path, monkeypatch):
 
 
 def _in_python(name: str, file: Path) -> sf.Table:
-    """The release of a case made in Python: of the table, or of its file where every cell is to be read for itself."""
+    """The release of a case made in Python: of the table, or of its file where every cell is to be
+    read for itself.
+    """
     made = recipe_of(name)
     if not accounts(made.steps, made.schema):
         return released(name).released
@@ -154,7 +179,9 @@ def _in_python(name: str, file: Path) -> sf.Table:
 
 
 def _nothing_told(out: Path, name: str, done: Outcome) -> None:
-    """Neither the public documents nor what was printed hold values of people or what stays with the owner."""
+    """Neither the public documents nor what was printed hold values of people or what stays with
+    the owner.
+    """
     case = CASES[name]
     certificate = json.loads((out / "share" / "certificate.json").read_text())
     page = (out / "share" / "report.html").read_text()
@@ -162,9 +189,15 @@ def _nothing_told(out: Path, name: str, done: Outcome) -> None:
     assert not told_of_people(json.loads(done.out), case.table)
     assert not told_of_people(page, case.table) and not told_of_people(done.err, case.table)
     said = json.dumps(certificate)
-    for secret in (*case.secret, SEED, json.loads((out / "owner" / "lock.json").read_text())["salt"]):
+    for secret in (
+        *case.secret,
+        SEED,
+        json.loads((out / "owner" / "lock.json").read_text())["salt"],
+    ):
         assert secret not in said and secret not in page, secret
-    assert KEY not in "".join(f.read_text() for f in out.rglob("*") if f.suffix in (".json", ".html", ".csv"))
+    assert KEY not in "".join(
+        f.read_text() for f in out.rglob("*") if f.suffix in (".json", ".html", ".csv")
+    )
 
 
 @every_case
@@ -174,11 +207,18 @@ def test_plans_are_plain_data_without_values(name):
     assert json.loads(json.dumps(told, allow_nan=False)) == told
     owner = getattr(release.plans[0][1], "effort", dict)()
     json.dumps(owner, allow_nan=False)
-    words = [*release.warnings, *map(str, release.preserved), str(release), *(c.action for c in release.columns)]
+    words = [
+        *release.warnings,
+        *map(str, release.preserved),
+        str(release),
+        *(c.action for c in release.columns),
+    ]
     assert not told_of_people([told, owner, words], CASES[name].table)
 
 
-@pytest.mark.parametrize("name", ["recode", "shift_dates", "pseudonymize", "pram", "microaggregate"])
+@pytest.mark.parametrize(
+    "name", ["recode", "shift_dates", "pseudonymize", "pram", "microaggregate"]
+)
 def test_a_changed_release_does_not_verify(name, tmp_path, undrawn):
     release = released(name)
     release.write(tmp_path / "out")
@@ -191,7 +231,9 @@ def test_a_changed_release_does_not_verify(name, tmp_path, undrawn):
     found = sf.verify(tmp_path / "out" / "share", **options)
     claims = {claim.name: claim.status for claim in found.claims}
     renumbered = CASES[name].table == "homes"  # households get other numbers with another seed
-    assert claims["rows are the recoded original"] == ("holds" if name in FIXED and not renumbered else "fails")
+    assert claims["rows are the recoded original"] == (
+        "holds" if name in FIXED and not renumbered else "fails"
+    )
 
 
 def test_what_was_drawn_from_the_system_cannot_be_made_again(tmp_path, undrawn):
@@ -226,7 +268,10 @@ CHAINS = {
     "noise on a quasi-identifier, then Mondrian": (
         "patients",
         [{"k_anonymity": 3}],
-        [{"add_noise": {"columns": ["age"], "alpha": 0.1, "keep_integers": True}}, {"mondrian": {}}],
+        [
+            {"add_noise": {"columns": ["age"], "alpha": 0.1, "keep_integers": True}},
+            {"mondrian": {}},
+        ],
     ),
     "sample, then recode by hand, then recoding": (
         "homes",
@@ -240,16 +285,30 @@ CHAINS = {
     "averages of all quasi-identifiers are k-anonymous": (
         "patients",
         [{"k_anonymity": 4}],
-        [{"microaggregate": {"columns": ["age", "sex", "zip", "admission_date"], "k": 4, "missing": "pattern"}}],
+        [
+            {
+                "microaggregate": {
+                    "columns": ["age", "sex", "zip", "admission_date"],
+                    "k": 4,
+                    "missing": "pattern",
+                }
+            }
+        ],
     ),
     "l-diversity of a swapped column": (
         "patients",
         [{"k_anonymity": 4}, {"l_diversity": {"sensitive": "diagnosis", "l": 2}}],
-        [{"swap_data": {"columns": ["diagnosis"], "rate": 0.5}}, {"global_recoding": {"budget": 0.2}}],
+        [
+            {"swap_data": {"columns": ["diagnosis"], "rate": 0.5}},
+            {"global_recoding": {"budget": 0.2}},
+        ],
     ),
     "t-closeness of a column with noise": (
         "patients",
-        [{"k_anonymity": 4}, {"t_closeness": {"sensitive": "cost", "t": 0.5, "distance": "numeric"}}],
+        [
+            {"k_anonymity": 4},
+            {"t_closeness": {"sensitive": "cost", "t": 0.5, "distance": "numeric"}},
+        ],
         [{"add_noise": {"columns": ["cost"], "alpha": 0.3}}, {"global_recoding": {"budget": 0.2}}],
     ),
     "coding, rounding, shifting and swapping": (
@@ -288,19 +347,36 @@ def test_steps_in_a_row(name, tmp_path, undrawn):
 
 
 def test_promises_are_about_what_was_released():
-    """Noise that parts equal ages breaks k-anonymity, and the release is refused whatever came before."""
-    steps = [{"microaggregate": {"columns": ["age", "sex", "zip", "admission_date"], "k": 4, "missing": "pattern"}}]
+    """Noise that parts equal ages breaks k-anonymity, and the release is refused whatever came
+    before.
+    """
+    steps = [
+        {
+            "microaggregate": {
+                "columns": ["age", "sex", "zip", "admission_date"],
+                "k": 4,
+                "missing": "pattern",
+            }
+        }
+    ]
     noise = {"add_noise": {"columns": ["age"], "alpha": 0.5}}
     with pytest.raises(sf.errors.ReleaseRefused, match="4-anonymity"):
         sf.run(
-            table_of("patients"), recipe_of("microaggregate", meet=[{"k_anonymity": 4}], steps=[*steps, noise]), seed=1
+            table_of("patients"),
+            recipe_of("microaggregate", meet=[{"k_anonymity": 4}], steps=[*steps, noise]),
+            seed=1,
         )
 
 
 def test_the_reference_of_t_closeness_is_the_original():
-    """Coding moves every cost above the median, so that it matters which table classes are compared with."""
+    """Coding moves every cost above the median, so that it matters which table classes are compared
+    with.
+    """
     table = table_of("patients")
-    steps = [{"top_bottom_coding": {"columns": ["cost"], "top_quantile": 0.5}}, {"global_recoding": {"budget": 0.0}}]
+    steps = [
+        {"top_bottom_coding": {"columns": ["cost"], "top_quantile": 0.5}},
+        {"global_recoding": {"budget": 0.0}},
+    ]
     promise = {"t_closeness": {"sensitive": "cost", "t": 1.0, "distance": "numeric"}}
     recipe = recipe_of("shift_dates", meet=[{"k_anonymity": 4}, promise], steps=steps)
     release = sf.run(table, recipe, seed=1)

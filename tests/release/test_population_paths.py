@@ -1,4 +1,6 @@
-"""The file of a population is named from the recipe in a certificate and from elsewhere in a lock: the same file or not."""
+"""The file of a population is named from the recipe in a certificate and from elsewhere in a lock:
+the same file or not.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Releases drawn from noisy counts, from a table to the certificate; models are fitted naively here."""
+"""Releases drawn from noisy counts, from a table to the certificate; models are fitted naively
+here.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ STEP = sf.SynthesizePrivately(epsilon=2.0, delta=1e-6)
 @pytest.fixture(autouse=True)
 def naive_models(monkeypatch):
     monkeypatch.setattr("sfumato.methods.steps.synthesis.private_synthesis.ModelWorker", WholeTable)
-    monkeypatch.setattr("sfumato.methods.steps.synthesis.private_synthesis.require_fitting", lambda: None)
+    monkeypatch.setattr(
+        "sfumato.methods.steps.synthesis.private_synthesis.require_fitting", lambda: None
+    )
 
 
 def people(*more, person=False):
@@ -49,12 +53,18 @@ def test_the_certificate_has_epsilon_delta_and_unit(tmp_path):
     release.write(tmp_path / "out")
     told = certificate_of(tmp_path / "out")
     private = told["differential_privacy"]
-    assert (private["epsilon"], private["delta"], private["unit_of_privacy"]) == (2.0, 1e-6, "one record")
+    assert (private["epsilon"], private["delta"], private["unit_of_privacy"]) == (
+        2.0,
+        1e-6,
+        "one record",
+    )
     assert private["certified"] and told["plan"][0]["rho"] == pytest.approx(float(STEP.rho))
     assert "ε = 2, δ = 1e-06 for one record" in str(release)
     found = sf.verify(tmp_path / "out" / "share")
     (claim,) = [c for c in found.claims if c.name == "ε = 2, δ = 1e-06"]
-    assert found.result == "not all verified" and claim.status == "needs original"  # that it ran so, no file shows
+    assert (
+        found.result == "not all verified" and claim.status == "needs original"
+    )  # that it ran so, no file shows
 
 
 def test_a_person_is_the_unit_where_a_column_names_persons(tmp_path):
@@ -85,12 +95,16 @@ def test_who_claims_a_smaller_epsilon_is_found_out(tmp_path):
     assert "does not follow" in epsilon().detail
 
 
-def test_one_person_more_changes_nothing_that_is_shared_but_through_noisy_counts(tmp_path, monkeypatch):
+def test_one_person_more_changes_nothing_that_is_shared_but_through_noisy_counts(
+    tmp_path, monkeypatch
+):
     """With the same noisy counts and draws, all that is shared is the same, byte for byte."""
     learnt = []
     measured = mst.choose_and_measure
     monkeypatch.setattr(
-        mst, "choose_and_measure", lambda table: learnt[0] if learnt else _first(measured(table), learnt)
+        mst,
+        "choose_and_measure",
+        lambda table: learnt[0] if learnt else _first(measured(table), learnt),
     )
     monkeypatch.setattr("sfumato.methods.formulas.exact_draws.Draws.seed", lambda self: 7)
     shares = []

@@ -49,7 +49,12 @@ def step(**options):
 
 
 def released(options, rows=60, seed=None):
-    return sf.anonymize(visits(rows), [sf.KAnonymity(3)], [step(**options), sf.GlobalRecoding(budget=0.1)], seed=seed)
+    return sf.anonymize(
+        visits(rows),
+        [sf.KAnonymity(3)],
+        [step(**options), sf.GlobalRecoding(budget=0.1)],
+        seed=seed,
+    )
 
 
 @EVERY
@@ -77,9 +82,13 @@ def test_the_owner_can_make_the_release_again(options, tmp_path, monkeypatch):
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     monkeypatch.chdir(elsewhere)
-    found = sf.verify(tmp_path / "out" / "share", original=visits(), owner=tmp_path / "out" / "owner")
+    found = sf.verify(
+        tmp_path / "out" / "share", original=visits(), owner=tmp_path / "out" / "owner"
+    )
     assert found.holds, str(found)
-    assert next(c for c in found.claims if c.name == "rows are the recoded original").status == "holds"
+    assert (
+        next(c for c in found.claims if c.name == "rows are the recoded original").status == "holds"
+    )
 
 
 @pytest.mark.slow
@@ -155,7 +164,9 @@ steps:
 """
     recipe = recipes.parse(text)
     assert recipes.parse(recipes.dump(recipe)) == recipe
-    table = sf.read(pl.DataFrame({"name": ["Ann", "Ann", "Bo"], "born": [1, 2, 1], "age": [30, 30, 31]}))
+    table = sf.read(
+        pl.DataFrame({"name": ["Ann", "Ann", "Bo"], "born": [1, 2, 1], "age": [30, 30, 31]})
+    )
     release = sf.run(table, recipe, seed=1)
     assert release.released.columns == ["name", "age"]
     assert release.released.column("name").n_unique() == 3

@@ -22,7 +22,9 @@ def written(tmp_path_factory):
     people = examples.hospital(400)
     step = sf.GlobalRecoding(budget=0.1)
     release = sf.anonymize(people, [sf.KAnonymity(4)], [step], seed=SEED)
-    release = release.attacked(seconds=5, sample=60, only=("linkage", "homogeneity", "singling_out"))
+    release = release.attacked(
+        seconds=5, sample=60, only=("linkage", "homogeneity", "singling_out")
+    )
     folder = tmp_path_factory.mktemp("out") / "release"
     release.write(folder, pictures=True)
     return people, release, folder
@@ -30,7 +32,11 @@ def written(tmp_path_factory):
 
 def shared_texts(folder):
     share = folder / "share"
-    return {f.name: f.read_text(encoding="utf-8") for f in share.rglob("*") if f.suffix in {".json", ".html", ".txt"}}
+    return {
+        f.name: f.read_text(encoding="utf-8")
+        for f in share.rglob("*")
+        if f.suffix in {".json", ".html", ".txt"}
+    }
 
 
 @pytest.mark.slow
@@ -40,13 +46,17 @@ def test_there_is_something_to_search(written):
 
 @pytest.mark.parametrize("role", ["direct", "quasi", "sensitive"])
 def test_no_value_of_the_original_is_told(written, role):
-    """Not even values that the released file itself holds: pages are shown to more people than data."""
+    """Not even values that the released file itself holds: pages are shown to more people than
+    data.
+    """
     people, _, folder = written
     for name, text in shared_texts(folder).items():
         words = set(re.findall(r"[^\s\"'<>,;:()]+", text))
         for column in people.named(Role(role)):
             values = {str(v) for v in people.column(column).drop_nulls().to_list()}
-            told = [v for v in values if len(v) >= SHORTEST and (v in words or (" " in v and v in text))]
+            told = [
+                v for v in values if len(v) >= SHORTEST and (v in words or (" " in v and v in text))
+            ]
             assert not told, f"{name} tells {len(told)} values of {column}"
 
 
@@ -95,8 +105,18 @@ def test_pictures_are_written_on_request_for_each_reader(written, tmp_path):
     _, release, folder = written
     public = {f.name for f in (folder / "share" / "pictures").iterdir()}
     owner = {f.name for f in (folder / "owner" / "pictures").iterdir()}
-    assert public == {"class_sizes.png", "attacks.png", "levels.png", "tables.png", "gone.png", "descriptions.txt"}
-    assert public < owner and {"risks.png", "associations.png", "alternatives.png", "column_01_age.png"} < owner
+    assert public == {
+        "class_sizes.png",
+        "attacks.png",
+        "levels.png",
+        "tables.png",
+        "gone.png",
+        "descriptions.txt",
+    }
+    assert (
+        public < owner
+        and {"risks.png", "associations.png", "alternatives.png", "column_01_age.png"} < owner
+    )
     for file in (folder / "share" / "pictures").glob("*.png"):
         head = file.read_bytes()[:24]
         assert head.startswith(b"\x89PNG") and int.from_bytes(head[16:20], "big") > 200
@@ -125,7 +145,11 @@ def test_the_folder_still_verifies(written):
 def test_names_of_files_are_safe_whatever_columns_are_called(tmp_path):
     name = "../../etc/<passwd>\u202e"
     frame = pl.DataFrame({name: ["a", "b"] * 10, "…": ["x"] * 20})
-    dataset = sf.read(frame).with_roles(quasi=[name], plain=["…"]).with_hierarchies(**{name: sf.suppress()})
+    dataset = (
+        sf.read(frame)
+        .with_roles(quasi=[name], plain=["…"])
+        .with_hierarchies(**{name: sf.suppress()})
+    )
     release = sf.anonymize(dataset, [sf.KAnonymity(2)], [sf.GlobalRecoding()], seed=1)
     release.write(tmp_path / "out", pictures=True)
     files = [f.name for f in (tmp_path / "out" / "owner" / "pictures").iterdir()]
@@ -138,10 +162,21 @@ def test_pictures_from_the_command_line(tmp_path, monkeypatch):
     from sfumato.interfaces.cli import main
 
     (tmp_path / "t.csv").write_text("sex,town\n" + "m,Ulm\nf,Bonn\n" * 10, encoding="utf-8")
-    recipe = "sfumato: 1\ncolumns:\n  sex: {role: quasi, hierarchy: {suppress: {}}}\n  town: {role: plain}\n"
+    recipe = (
+        "sfumato: 1\ncolumns:\n  sex: {role: quasi, hierarchy: {suppress: {}}}\n  town: {role:"
+        " plain}\n"
+    )
     recipe += "meet:\n  - k_anonymity: 2\nsteps:\n  - global_recoding\n"
     (tmp_path / "t.yaml").write_text(recipe, encoding="utf-8")
-    given = ["run", str(tmp_path / "t.csv"), "-r", str(tmp_path / "t.yaml"), "-o", str(tmp_path / "out"), "-q"]
+    given = [
+        "run",
+        str(tmp_path / "t.csv"),
+        "-r",
+        str(tmp_path / "t.yaml"),
+        "-o",
+        str(tmp_path / "out"),
+        "-q",
+    ]
     monkeypatch.setattr("sys.argv", ["sfumato", *given, "--pictures"])
     with pytest.raises(SystemExit) as left:
         main()

@@ -1,4 +1,6 @@
-"""Certificates of one shape of data that pretend to be about another, and what every shape is held to."""
+"""Certificates of one shape of data that pretend to be about another, and what every shape is held
+to.
+"""
 
 from __future__ import annotations
 
@@ -86,12 +88,16 @@ SAY_MORE: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("other_version", [False, True])
-@pytest.mark.parametrize(("kind", "section"), [(kind, section) for kind in SAY_MORE for section in SAY_MORE[kind]])
+@pytest.mark.parametrize(
+    ("kind", "section"), [(kind, section) for kind in SAY_MORE for section in SAY_MORE[kind]]
+)
 def test_a_section_of_another_shape_is_refused(
     folders: dict[str, Path], tmp_path: Path, kind: str, section: str, other_version: bool
 ) -> None:
     added = {section: SAY_MORE[kind][section]}
-    share = forged(folders[kind], tmp_path, lambda said: said.update(added), other_version=other_version)
+    share = forged(
+        folders[kind], tmp_path, lambda said: said.update(added), other_version=other_version
+    )
     with pytest.raises(UnreadableInput):
         sf.verify(share)
 
@@ -103,7 +109,9 @@ def test_a_certificate_of_another_shape_than_its_files_is_not_accepted(
 ) -> None:
     if shape == kind:
         return
-    share = forged(folders[kind], tmp_path, lambda said: said.update(shape=str(shape)), other_version=True)
+    share = forged(
+        folders[kind], tmp_path, lambda said: said.update(shape=str(shape)), other_version=True
+    )
     assert not is_accepted(share)
 
 
@@ -112,7 +120,11 @@ def test_a_certificate_that_lacks_a_section_is_not_accepted(
     folders: dict[str, Path], tmp_path: Path, kind: str
 ) -> None:
     said = json.loads((folders[kind] / "share" / "certificate.json").read_text(encoding="utf-8"))
-    needed = [section for section in said if section not in ("utility", "story", "attacks", "implied", "digest")]
+    needed = [
+        section
+        for section in said
+        if section not in ("utility", "story", "attacks", "implied", "digest")
+    ]
     for place, section in enumerate(needed):
 
         def leave_out(body: dict[str, Any], gone: str = section) -> None:
@@ -123,8 +135,12 @@ def test_a_certificate_that_lacks_a_section_is_not_accepted(
 
 
 def test_one_file_is_no_table_in_parts(folders: dict[str, Path], tmp_path: Path) -> None:
-    share = forged(folders["table"], tmp_path, lambda said: said["data"].update(parts=2), other_version=False)
-    assert {claim.name: claim.status for claim in sf.verify(share).claims}["readable data"] == "fails"
+    share = forged(
+        folders["table"], tmp_path, lambda said: said["data"].update(parts=2), other_version=False
+    )
+    assert {claim.name: claim.status for claim in sf.verify(share).claims}[
+        "readable data"
+    ] == "fails"
 
 
 def test_an_original_of_another_shape_is_refused(folders: dict[str, Path]) -> None:
@@ -133,10 +149,14 @@ def test_an_original_of_another_shape_is_refused(folders: dict[str, Path]) -> No
         sf.verify(folders["table"] / "share", original=baskets)
 
 
-def test_a_lock_of_another_shape_makes_nothing_again(folders: dict[str, Path], tmp_path: Path) -> None:
+def test_a_lock_of_another_shape_makes_nothing_again(
+    folders: dict[str, Path], tmp_path: Path
+) -> None:
     owner = shutil.copytree(folders["baskets"] / "owner", tmp_path / "owner")
     lock = json.loads((owner / "lock.json").read_text(encoding="utf-8"))
-    lock["recipe"] = json.loads((folders["table"] / "owner" / "lock.json").read_text(encoding="utf-8"))["recipe"]
+    lock["recipe"] = json.loads(
+        (folders["table"] / "owner" / "lock.json").read_text(encoding="utf-8")
+    )["recipe"]
     (owner / "lock.json").write_text(json.dumps(lock), encoding="utf-8")
     original = sf.read_data(folders["items"], "baskets", {"unit": "who", "item": "item"})
     found = sf.verify(folders["baskets"] / "share", original=original, owner=owner)
@@ -166,5 +186,7 @@ def test_every_section_of_every_document_has_its_checks_or_a_reason() -> None:
 
 
 def test_every_check_is_called_by_one_section() -> None:
-    listed = [check for section, checks in CHECKS.items() if section != "tables" for check in checks]
+    listed = [
+        check for section, checks in CHECKS.items() if section != "tables" for check in checks
+    ]
     assert len(set(listed)) == len(listed)

@@ -1,4 +1,6 @@
-"""Everything in a signed file is signed, or the file is refused: whatever is put in, changed or taken out, nobody says that it is verified."""
+"""Everything in a signed file is signed, or the file is refused: whatever is put in, changed or
+taken out, nobody says that it is verified.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ class Signed:
     check: Callable[[], Verification]
 
     def verified(self, content: bytes) -> bool:
-        """Whether a file with this content is said to be verified; the file is as it was afterwards."""
+        """Whether a file with this content is said to be verified; the file is as it was
+        afterwards.
+        """
         before = self.file.read_bytes()
         self.file.write_bytes(content)
         try:
@@ -47,17 +51,31 @@ class Signed:
 def folder_of(kind: str, place: Path, key: Path) -> Path:
     """A signed release of a kind, written."""
     if kind == "table of counts":
-        return sf.tabulate(examples.hospital(rows=300), ["sex"]).protect([sf.Threshold(5)]).write(place, sign=key)
+        return (
+            sf.tabulate(examples.hospital(rows=300), ["sex"])
+            .protect([sf.Threshold(5)])
+            .write(place, sign=key)
+        )
     if kind == "baskets":
         people = sf.read_baskets(
-            pl.DataFrame({"person": [1, 1, 2, 2, 3, 3, 4, 4], "item": ["a", "b"] * 4}), {"unit": "person", "item": "item"}, hierarchies={"item": sf.suppress()},
-        )  # fmt: skip
-        release: Any = sf.anonymize(people, [sf.baskets.KmAnonymity(2, 2)], [sf.baskets.ItemRecoding()], seed=1)
+            pl.DataFrame({"person": [1, 1, 2, 2, 3, 3, 4, 4], "item": ["a", "b"] * 4}),
+            {"unit": "person", "item": "item"},
+            hierarchies={"item": sf.suppress()},
+        )
+        release: Any = sf.anonymize(
+            people, [sf.baskets.KmAnonymity(2, 2)], [sf.baskets.ItemRecoding()], seed=1
+        )
         return release.write(place, sign=key)
-    table = pl.DataFrame({"age": ["old", "new"] * 4, "ill": ["x", "x", "y", "y", "x", "x", "y", "y"]})
-    people = sf.read(table.lazy() if kind == "parts" else table).with_roles(quasi=["age"], sensitive=["ill"])
+    table = pl.DataFrame(
+        {"age": ["old", "new"] * 4, "ill": ["x", "x", "y", "y", "x", "x", "y", "y"]}
+    )
+    people = sf.read(table.lazy() if kind == "parts" else table).with_roles(
+        quasi=["age"], sensitive=["ill"]
+    )
     steps = [sf.GlobalRecoding(budget=0.2)]
-    return sf.anonymize(people, [sf.KAnonymity(2), sf.TCloseness("ill", t=1)], steps, seed=1).write(place, sign=key)
+    return sf.anonymize(people, [sf.KAnonymity(2), sf.TCloseness("ill", t=1)], steps, seed=1).write(
+        place, sign=key
+    )
 
 
 def signed_outputs(place: Path, key: Path) -> Signed:
@@ -66,14 +84,18 @@ def signed_outputs(place: Path, key: Path) -> Signed:
     release_outputs(session.log, place / "out", accept_passes=True, sign=key)
     public = key.with_suffix(".pub.pem")
 
-    return Signed(place / "out" / "certificate.json", lambda: sf.verify(place / "out", trusted_key=public))
+    return Signed(
+        place / "out" / "certificate.json", lambda: sf.verify(place / "out", trusted_key=public)
+    )
 
 
 def signed_result(place: Path) -> Signed:
     study = a_study(place)
     file = place / "result.json"
     file.write_text(json.dumps(run(place, study)[1].to_dict(), indent=2))
-    return Signed(file, lambda: Verification(str(file), verified(read_result(file), study), signed=True))
+    return Signed(
+        file, lambda: Verification(str(file), verified(read_result(file), study), signed=True)
+    )
 
 
 KINDS = ("table", "parts", "baskets", "table of counts", "outputs", "party result")
@@ -89,7 +111,10 @@ def signed(request, tmp_path_factory) -> Signed:
     if request.param == "party result":
         return signed_result(place)
     share = folder_of(request.param, place / "out", key) / "share"
-    return Signed(share / "certificate.json", lambda: sf.verify(share, trusted_key=key.with_suffix(".pub.pem")))
+    return Signed(
+        share / "certificate.json",
+        lambda: sf.verify(share, trusted_key=key.with_suffix(".pub.pem")),
+    )
 
 
 def places(node: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -142,7 +167,9 @@ def test_the_file_is_verified_and_stays_so_when_its_blanks_change(signed):
 
 
 def test_no_changed_file_is_verified(signed):
-    """Every place of the document: all of them where nothing else is looked at than the file, else those of two levels and of the signature."""
+    """Every place of the document: all of them where nothing else is looked at than the file, else
+    those of two levels and of the signature.
+    """
     document = loads_once(signed.file.read_bytes())
     whole = "seal" in document  # the result of a study: checking it is quick
     near = [path for path in places(document) if whole or len(path) < 3 or path[0] == "signature"]
@@ -160,7 +187,9 @@ def test_no_place_at_any_depth_is_unsigned(signed):
 
     document = loads_once(signed.file.read_bytes())
     if "signature" not in document:
-        pytest.skip("the file of a party is signed in another way, and was changed everywhere above")
+        pytest.skip(
+            "the file of a party is signed in another way, and was changed everywhere above"
+        )
     assert signature_holds(document)
     for path in places(document):
         for made in changed(document, path):
@@ -190,7 +219,11 @@ def test_no_other_spelling_is_verified(signed):
 
 def test_a_key_that_stands_twice_is_refused_at_every_depth(signed):
     lines = signed.file.read_bytes().decode().splitlines(keepends=True)
-    doubled = [i for i, line in enumerate(lines) if '": ' in line and not line.rstrip().endswith(("{", "["))]
+    doubled = [
+        i
+        for i, line in enumerate(lines)
+        if '": ' in line and not line.rstrip().endswith(("{", "["))
+    ]
     for place in doubled[:: max(1, len(doubled) // 60)]:
         line = lines[place].rstrip().rstrip(",")
         made = "".join([*lines[:place], f"{line},\n", *lines[place:]])

@@ -1,4 +1,6 @@
-"""What a report draws of a release: no value on the public side, and sense on every table, however small or odd."""
+"""What a report draws of a release: no value on the public side, and sense on every table, however
+small or odd.
+"""
 
 from __future__ import annotations
 
@@ -49,8 +51,13 @@ def pages_of(release) -> tuple[Page, Page]:
 
     told, digest = Told.of(release), "ab" * 32
     data_file = {"file": "data.csv", "sha256": digest, "format": "csv"}
-    public = certificate(release, told=told, data_file=data_file, salt="cd" * 32, input_digest=digest)
-    record = {"certificate": {**public, "digest": digest}, **owner_record(release, told=told, input_digest=digest)}
+    public = certificate(
+        release, told=told, data_file=data_file, salt="cd" * 32, input_digest=digest
+    )
+    record = {
+        "certificate": {**public, "digest": digest},
+        **owner_record(release, told=told, input_digest=digest),
+    }
     return Page(draw_page(without_words(public))), Page(owner_page(as_owner_sees(record)))
 
 
@@ -71,13 +78,19 @@ def test_columns_that_were_not_changed_go_together_as_before():
     assert maps["association_after"] == pytest.approx(maps["association_before"])
 
 
-@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), min_size=1, max_size=40), st.integers(1, 5))
+@given(
+    st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), min_size=1, max_size=40),
+    st.integers(1, 5),
+)
 def test_generalising_never_makes_columns_go_together_more(pairs, groups):
-    """A merged value spread evenly over its members is noise on a column, and noise adds no association (chi-square
-    divergence obeys the data-processing inequality)."""
+    """A merged value spread evenly over its members is noise on a column, and noise adds no
+    association (chi-square divergence obeys the data-processing inequality).
+    """
     one, other = (np.array(codes, dtype=np.int64) for codes in zip(*pairs, strict=True))
     label = np.arange(5) % groups
-    spread = np.array([[(label[v] == g) / (label == g).sum() for v in range(5)] for g in range(groups)])
+    spread = np.array(
+        [[(label[v] == g) / (label == g).sum() for v in range(5)] for g in range(groups)]
+    )
     merged = Binned("a", tuple("vwxyz"), one, label[one], spread)
     kept = Binned("b", tuple("abcd"), other, other, np.eye(4))
     found = telling.maps_of(None, [merged, kept])
@@ -86,7 +99,9 @@ def test_generalising_never_makes_columns_go_together_more(pairs, groups):
 
 
 def naive_v(one, other) -> float:
-    """Cramér's V by its definition, cell by cell (H. Cramér, Mathematical Methods of Statistics, 1946, section 21.9)."""
+    """Cramér's V by its definition, cell by cell (H. Cramér, Mathematical Methods of Statistics,
+    1946, section 21.9).
+    """
     rows, columns, n = sorted(set(one)), sorted(set(other)), len(one)
     if min(len(rows), len(columns)) < 2:
         return 0.0
@@ -99,15 +114,24 @@ def naive_v(one, other) -> float:
 
 
 def test_a_value_of_few_records_is_not_named():
-    frame = pl.DataFrame({"sex": ["m", "f"] * 20, "town": ["common"] * (40 - FEWEST + 1) + ["rare"] * (FEWEST - 1)})
-    dataset = sf.read(frame).with_roles(quasi="sex", plain="town").with_hierarchies(sex=sf.suppress())
+    frame = pl.DataFrame(
+        {"sex": ["m", "f"] * 20, "town": ["common"] * (40 - FEWEST + 1) + ["rare"] * (FEWEST - 1)}
+    )
+    dataset = (
+        sf.read(frame).with_roles(quasi="sex", plain="town").with_hierarchies(sex=sf.suppress())
+    )
     card = next(c for c in told_of(released(dataset))["cards"] if c["column"] == "town")
     assert "common" in card["bins"] and "rare" not in card["bins"]
 
 
 def test_direct_unit_and_weight_columns_are_not_drawn():
     frame = pl.DataFrame(
-        {"id": range(20), "name": [f"n{i}" for i in range(20)], "w": [1.5] * 20, "sex": ["m", "f"] * 10}
+        {
+            "id": range(20),
+            "name": [f"n{i}" for i in range(20)],
+            "w": [1.5] * 20,
+            "sex": ["m", "f"] * 10,
+        }
     )
     dataset = sf.read(frame).with_roles(unit="id", direct="name", weight="w", quasi="sex")
     found = told_of(released(dataset.with_hierarchies(sex=sf.suppress())))
@@ -125,7 +149,9 @@ def test_public_story_has_no_bins_and_nothing_of_the_original_but_distances():
 @pytest.mark.slow
 def test_nothing_was_released():
     release = released(table(30))
-    empty = dataclasses.replace(release, released=release.released.take(np.array([], dtype=np.int64)))
+    empty = dataclasses.replace(
+        release, released=release.released.take(np.array([], dtype=np.int64))
+    )
     found = told_of(empty)
     assert set(found["suppressed_cells"].values()) == {1.0}
     json.dumps(found, allow_nan=False)
@@ -149,7 +175,9 @@ def test_no_column_to_draw():
     release = released(dataset)
     bare = dataclasses.replace(release, released=release.released.drop(["sex"]))
     found = told_of(bare)
-    assert found["cards"] == [] and found["maps"]["columns"] == [] and found["suppressed_cells"] == {}
+    assert (
+        found["cards"] == [] and found["maps"]["columns"] == [] and found["suppressed_cells"] == {}
+    )
     assert gallery.cards_of({"story": found}) == []
 
 
@@ -199,7 +227,13 @@ def test_records_that_were_not_drawn_are_not_told_as_gone(monkeypatch, tmp_path)
 def test_hostile_names_and_values_stay_text():
     rows = 30
     names = HOSTILE_COLUMNS
-    frame = pl.DataFrame({names[0]: [1, 2] * 15, names[1]: ["a"] * rows, names[2]: [HOSTILE_VALUE] * 20 + ["ok"] * 10})
+    frame = pl.DataFrame(
+        {
+            names[0]: [1, 2] * 15,
+            names[1]: ["a"] * rows,
+            names[2]: [HOSTILE_VALUE] * 20 + ["ok"] * 10,
+        }
+    )
     dataset = sf.read(frame).with_roles(quasi=names[:2], sensitive=names[2])
     dataset = dataset.with_hierarchies(**dict.fromkeys(names[:2], sf.suppress()))
     release = released(dataset).attacked(seconds=2, sample=20, only=("linkage", "homogeneity"))
@@ -212,7 +246,14 @@ def test_hostile_names_and_values_stay_text():
     assert any(HOSTILE_VALUE in label for label in owner.labels)
     assert not any(HOSTILE_VALUE in text for text in (public.text, *public.labels))
     # the same in a notebook
-    for shown in (dataset, release, release.before, release.attacks, release.evaluate(), release.verdicts[0]):
+    for shown in (
+        dataset,
+        release,
+        release.before,
+        release.attacks,
+        release.evaluate(),
+        release.verdicts[0],
+    ):
         page = Page(shown._repr_html_())
         assert not {"script", "img"} & set(page.tags)
         assert HOSTILE_VALUE not in page.text

@@ -1,4 +1,6 @@
-"""What comes of all claims together: nothing that was not checked is hidden behind another claim of the same name."""
+"""What comes of all claims together: nothing that was not checked is hidden behind another claim of
+the same name.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ STATUSES = ("holds", "fails", "needs original", "vouched")
 
 
 def result_by_definition(claims: list[Claim]) -> str:
-    """False where one claim fails; verified where there is a promise and each one holds or is vouched for."""
+    """False where one claim fails; verified where there is a promise and each one holds or is
+    vouched for.
+    """
     if any(claim.status == "fails" for claim in claims):
         return "false"
     promises = [claim for claim in claims if claim.promise]
@@ -34,7 +38,9 @@ def test_the_result_follows_from_all_claims() -> None:
     for _ in range(2000):
         claims = []
         for _ in range(draw.randint(0, 5)):
-            name = draw.choice(["5-map", "0.2-closeness", "suppressed records"]) + draw.choice(["", AGAINST_ORIGINAL])
+            name = draw.choice(["5-map", "0.2-closeness", "suppressed records"]) + draw.choice(
+                ["", AGAINST_ORIGINAL]
+            )
             status = draw.choices(STATUSES, weights=(6, 1, 2, 2))[0]
             claims.append(Claim(name, status, "", draw.random() < 0.8))
         found = Verification("share", tuple(claims), signed=False)
@@ -44,35 +50,53 @@ def test_the_result_follows_from_all_claims() -> None:
         assert found.exit_code == {"verified": 0, "false": 1, "not all verified": 7}[found.result]
         assert found.headline.startswith(found.result)
         for name, status in found.promises.items():
-            assert status in {c.status for c in claims if c.promise and c.name.removesuffix(AGAINST_ORIGINAL) == name}
+            assert status in {
+                c.status
+                for c in claims
+                if c.promise and c.name.removesuffix(AGAINST_ORIGINAL) == name
+            }
     assert results == {"verified", "false", "not all verified"}
 
 
-@pytest.mark.parametrize("name", ["hidden_rules", "k_anonymity", "3-anonymity", "suppressed records"])
+@pytest.mark.parametrize(
+    "name", ["hidden_rules", "k_anonymity", "3-anonymity", "suppressed records"]
+)
 @pytest.mark.parametrize("first", [True, False])
 def test_a_promise_that_was_put_in_does_not_verify(tmp_path: Path, name: str, first: bool) -> None:
-    """A stranger adds rules that only the owner can look up, and says that they are of a model that holds, or of none."""
+    """A stranger adds rules that only the owner can look up, and says that they are of a model that
+    holds, or of none.
+    """
     share = (
-        sf.anonymize(hospital(), [sf.KAnonymity(3)], [sf.GlobalRecoding(budget=0.05)], seed=1).write(tmp_path / "out")
+        sf.anonymize(
+            hospital(), [sf.KAnonymity(3)], [sf.GlobalRecoding(budget=0.05)], seed=1
+        ).write(tmp_path / "out")
         / "share"
     )
     assert sf.verify(share).result == "verified"
     file = share / "certificate.json"
     document = json.loads(file.read_text(encoding="utf-8"))
     place = 0 if first else 1
-    document["recipe"]["meet"].insert(place, {"hidden_rules": {"support": 0.5, "confidence": 0.5, "rules": KEPT}})
+    document["recipe"]["meet"].insert(
+        place, {"hidden_rules": {"support": 0.5, "confidence": 0.5, "rules": KEPT}}
+    )
     document["verdicts"].insert(place, {**document["verdicts"][0], "model": name, "holds": True})
     document["digest"] = digest_of(document)
     file.write_text(json.dumps(document), encoding="utf-8")
     found = sf.verify(share)
-    assert found.result == ("not all verified" if name == "hidden_rules" else "false"), found.headline
+    assert found.result == ("not all verified" if name == "hidden_rules" else "false"), (
+        found.headline
+    )
 
 
 def test_two_promises_of_one_name_are_both_looked_at(tmp_path: Path) -> None:
-    """Against a population that the file does not have, and against an estimate: the second says nothing of the first."""
+    """Against a population that the file does not have, and against an estimate: the second says
+    nothing of the first.
+    """
     people = hospital()
     meet = [sf.KMap(3), sf.KMap(3, fraction=0.5), sf.KAnonymity(3)]
-    release = sf.anonymize(people, meet, [sf.GlobalRecoding(budget=0.05)], population=people, seed=1)
+    release = sf.anonymize(
+        people, meet, [sf.GlobalRecoding(budget=0.05)], population=people, seed=1
+    )
     found = sf.verify(release.write(tmp_path / "out") / "share")
     assert found.result == "not all verified"
     assert found.headline == "not all verified: 1 of 3 promises needs the original"

@@ -14,7 +14,9 @@ from sfumato.release.signatures import digest_of
 @pytest.fixture
 def release(tmp_path: Path) -> Path:
     people = sf.examples.hospital(rows=400)
-    sf.anonymize(people, [sf.KAnonymity(3)], [sf.GlobalRecoding(budget=0.05)]).write(tmp_path / "out")
+    sf.anonymize(people, [sf.KAnonymity(3)], [sf.GlobalRecoding(budget=0.05)]).write(
+        tmp_path / "out"
+    )
     return tmp_path / "out"
 
 
@@ -32,13 +34,17 @@ def test_an_untouched_release_verifies_and_says_what_needs_the_original(release)
 
 @pytest.mark.slow
 def test_the_original_and_the_lock_settle_everything(release):
-    found = sf.verify(release / "share", original=sf.examples.hospital(rows=400), owner=release / "owner")
+    found = sf.verify(
+        release / "share", original=sf.examples.hospital(rows=400), owner=release / "owner"
+    )
     assert set(statuses(found).values()) == {"holds"}
 
 
 @pytest.mark.slow
 def test_another_original_is_noticed(release):
-    found = sf.verify(release / "share", original=sf.examples.hospital(rows=400, seed=8), owner=release / "owner")
+    found = sf.verify(
+        release / "share", original=sf.examples.hospital(rows=400, seed=8), owner=release / "owner"
+    )
     assert statuses(found)["input is the committed one"] == "fails"
     assert statuses(found)["rows are the recoded original"] == "fails"
 
@@ -106,9 +112,22 @@ def test_a_row_removed_with_digests_mended_breaks_the_class_sizes(release):
 def test_no_seed_and_no_value_in_what_is_shared(release):
     lock = json.loads((release / "owner" / "lock.json").read_text())
     people = sf.examples.hospital(rows=400).to_polars()
-    shared = (release / "share" / "certificate.json").read_text() + (release / "share" / "report.html").read_text()
-    assert lock["seed"] not in shared and lock["salt"] not in shared and lock["input_sha256"] not in shared
-    for column in ("patient_name", "insurance_number", "email", "occupation", "diagnosis", "admission_date"):
+    shared = (release / "share" / "certificate.json").read_text() + (
+        release / "share" / "report.html"
+    ).read_text()
+    assert (
+        lock["seed"] not in shared
+        and lock["salt"] not in shared
+        and lock["input_sha256"] not in shared
+    )
+    for column in (
+        "patient_name",
+        "insurance_number",
+        "email",
+        "occupation",
+        "diagnosis",
+        "admission_date",
+    ):
         values = {str(v) for v in people[column].drop_nulls().to_list()}
         assert not [v for v in values if v in shared]
 
@@ -137,4 +156,7 @@ def test_the_alignment_leads_back_to_the_original_rows(release):
     rows = pl.read_parquet(release / "owner" / "alignment.parquet")["original_row"]
     original = sf.examples.hospital(rows=400).to_polars()
     shared = pl.read_csv(release / "share" / "data.csv", infer_schema=False)
-    assert original["diagnosis"].gather(rows).cast(pl.String).to_list() == shared["diagnosis"].to_list()
+    assert (
+        original["diagnosis"].gather(rows).cast(pl.String).to_list()
+        == shared["diagnosis"].to_list()
+    )

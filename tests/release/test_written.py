@@ -1,4 +1,6 @@
-"""What is written is what is certified: files are judged by their text, with code that knows nothing of sfumato."""
+"""What is written is what is certified: files are judged by their text, with code that knows
+nothing of sfumato.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,14 @@ import pytest
 import sfumato as sf
 from sfumato.data.table.form import Form, defused, restored, runnable_cells, typed, types_of
 from sfumato.data.table.write import suffix_of
-from sfumato.errors import OutputError, ParameterError, ReleaseRefused, SchemaError, UnreadableInput, Unsatisfiable
+from sfumato.errors import (
+    OutputError,
+    ParameterError,
+    ReleaseRefused,
+    SchemaError,
+    UnreadableInput,
+    Unsatisfiable,
+)
 from sfumato.release.certificate_files import read_certificate
 from sfumato.release.folder import read_release
 from sfumato.release.shared_folder import SharedFolder
@@ -39,13 +48,20 @@ PAIRS = (
     ("\ufeffa", "a"),
     (" ", "", None),
 )
-NUMBERS = ((0.0, -0.0), (float("nan"), None, 1.0), (1.0, 1.5, 0.1 + 0.2, 0.3), (float("inf"), 1e300, None))
+NUMBERS = (
+    (0.0, -0.0),
+    (float("nan"), None, 1.0),
+    (1.0, 1.5, 0.1 + 0.2, 0.3),
+    (float("inf"), 1e300, None),
+)
 
 
 def framed(frame: pl.DataFrame, kind: str):
     text = [c for c, t in frame.schema.items() if t == pl.String]
     if kind == "enum":
-        return frame.with_columns(pl.col(c).cast(pl.Enum(sorted(set(frame[c].drop_nulls())))) for c in text)
+        return frame.with_columns(
+            pl.col(c).cast(pl.Enum(sorted(set(frame[c].drop_nulls())))) for c in text
+        )
     if kind == "categorical":
         return frame.with_columns(pl.col(c).cast(pl.Categorical) for c in text)
     if kind.startswith("pandas"):
@@ -55,7 +71,10 @@ def framed(frame: pl.DataFrame, kind: str):
         import pyarrow as pa
 
         table = frame.to_arrow()
-        coded = [table[c].cast(pa.string()).dictionary_encode() if c in text else table[c] for c in table.column_names]
+        coded = [
+            table[c].cast(pa.string()).dictionary_encode() if c in text else table[c]
+            for c in table.column_names
+        ]
         return pa.table(coded, names=table.column_names) if kind.endswith("dictionary") else table
     return frame
 
@@ -71,16 +90,20 @@ def cells(file: Path) -> list[dict[str, object]]:
         import pyarrow.feather
         import pyarrow.parquet
 
-        return (pyarrow.parquet.read_table if file.suffix == ".parquet" else pyarrow.feather.read_table)(
-            file
-        ).to_pylist()
+        return (
+            pyarrow.parquet.read_table if file.suffix == ".parquet" else pyarrow.feather.read_table
+        )(file).to_pylist()
     if file.suffix == ".xlsx":
         import fastexcel
 
         return fastexcel.read_excel(file).load_sheet(0, dtypes="string").to_polars().to_dicts()
     import pyreadstat
 
-    reader = {".sav": pyreadstat.read_sav, ".dta": pyreadstat.read_dta, ".xpt": pyreadstat.read_xport}[file.suffix]
+    reader = {
+        ".sav": pyreadstat.read_sav,
+        ".dta": pyreadstat.read_dta,
+        ".xpt": pyreadstat.read_xport,
+    }[file.suffix]
     return reader(str(file), output_format="polars")[0].to_dicts()
 
 
@@ -93,7 +116,9 @@ def naive_classes(file: Path) -> list[list[str]]:
 
 
 def made(frame, *, format: str | None = None, meet=None) -> sf.Release:  # noqa: A002
-    people = sf.read(frame).with_roles(quasi=["q"], sensitive=["s"]).with_hierarchies(q=sf.suppress())
+    people = (
+        sf.read(frame).with_roles(quasi=["q"], sensitive=["s"]).with_hierarchies(q=sf.suppress())
+    )
     promises = meet or [sf.KAnonymity(2), sf.LDiversity("s", l=2)]
     return sf.anonymize(people, promises, [sf.GlobalRecoding(budget=0.6)], seed=1, format=format)
 
@@ -105,15 +130,30 @@ def tables(many: int) -> list[pl.DataFrame]:
         size = draw.randrange(4, 14)
         pools = [draw.choice(PAIRS), draw.choice((*PAIRS, *NUMBERS))]
         columns = [[draw.choice(pool) for _ in range(size)] for pool in pools]
-        kinds = [pl.Float64 if any(isinstance(v, float) for v in pool) else pl.String for pool in pools]
-        found.append(pl.DataFrame({n: pl.Series(v, dtype=k) for n, v, k in zip("qs", columns, kinds, strict=True)}))
+        kinds = [
+            pl.Float64 if any(isinstance(v, float) for v in pool) else pl.String for pool in pools
+        ]
+        found.append(
+            pl.DataFrame(
+                {n: pl.Series(v, dtype=k) for n, v, k in zip("qs", columns, kinds, strict=True)}
+            )
+        )
     return found
 
 
-def attempt(table: pl.DataFrame, number: int, file: Path, format: str, *, later: bool) -> sf.Release | None:  # noqa: A002
+def attempt(
+    table: pl.DataFrame,
+    number: int,
+    file: Path,
+    format: str,  # noqa: A002
+    *,
+    later: bool,
+) -> sf.Release | None:
     """Make a release and write its data; None, and no file, where that is refused."""
     try:
-        release = made(framed(table, FRAMES[number % len(FRAMES)]), format=None if later else format)
+        release = made(
+            framed(table, FRAMES[number % len(FRAMES)]), format=None if later else format
+        )
         release.write_data(file, format=format)
     except (Unsatisfiable, ReleaseRefused, OutputError, SchemaError):
         assert not file.exists()
@@ -165,13 +205,17 @@ def test_the_data_alone_is_judged_before_it_appears(tmp_path, target, monkeypatc
 
 def test_a_release_that_breaks_its_promise_cannot_be_written_as_data_either(tmp_path):
     release = made(pl.DataFrame({"q": ["a"] * 4, "s": ["x", "y"] * 2}))
-    release = dataclasses.replace(release, verdicts=(dataclasses.replace(release.verdicts[0], holds=False),))
+    release = dataclasses.replace(
+        release, verdicts=(dataclasses.replace(release.verdicts[0], holds=False),)
+    )
     with pytest.raises(ReleaseRefused):
         release.write_data(tmp_path / "out.csv")
     assert not list(tmp_path.iterdir())
 
 
-def test_spellings_of_a_number_are_one_value_although_the_last_word_of_the_column_is_dropped(tmp_path):
+def test_spellings_of_a_number_are_one_value_although_the_last_word_of_the_column_is_dropped(
+    tmp_path,
+):
     table = pl.DataFrame({"q": ["a"] * 4 + ["b"], "s": ["1", "1.0"] * 2 + ["none"]})
     made(table).write(tmp_path / "csv")
     assert naive_classes(tmp_path / "csv" / "share" / "data.csv")[0].count("'1'") == 4
@@ -182,7 +226,9 @@ def test_spellings_of_a_number_are_one_value_although_the_last_word_of_the_colum
 
 
 def test_types_do_not_change_when_the_last_word_of_a_column_is_dropped(tmp_path):
-    table = pl.DataFrame({"q": ["a"] * 4 + ["b"], "s": ["1", "2"] * 2 + ["none"], "code": ["01", "1"] * 2 + ["x"]})
+    table = pl.DataFrame(
+        {"q": ["a"] * 4 + ["b"], "s": ["1", "2"] * 2 + ["none"], "code": ["01", "1"] * 2 + ["x"]}
+    )
     people = sf.read(table).with_roles(quasi=["q"], sensitive=["s"], plain=["code"])
     people = people.with_hierarchies(q=sf.suppress())
     release = sf.anonymize(people, [sf.KAnonymity(2)], [sf.GlobalRecoding(budget=0.5)], seed=1)
@@ -272,7 +318,9 @@ def test_a_form_in_other_words_is_refused():
     for change in ({"null": "NA"}, {"quote": "'"}, {"header": 1}, {"types": []}, {"other": 1}):
         with pytest.raises(UnreadableInput):
             Form.from_dict("csv", {**form.to_dict(), **change})
-    with pytest.raises(UnreadableInput, match="column 'x' does not hold what its certificate says: integer"):
+    with pytest.raises(
+        UnreadableInput, match="column 'x' does not hold what its certificate says: integer"
+    ):
         typed(pl.DataFrame({"x": ["secret"]}), form, "data.csv")
     assert types_of(pl.DataFrame({"x": [2**64 - 1]}, schema={"x": pl.UInt64})) == {"x": "text"}
 
@@ -288,7 +336,9 @@ def rare_table() -> pl.DataFrame:
 
 @pytest.mark.parametrize("kind", FRAMES)
 def test_nothing_that_is_shared_knows_the_labels_of_a_dropped_row(tmp_path, kind):
-    people = sf.read(framed(rare_table(), kind)).with_roles(quasi=["q"], sensitive=["s"], plain=["note"])
+    people = sf.read(framed(rare_table(), kind)).with_roles(
+        quasi=["q"], sensitive=["s"], plain=["note"]
+    )
     people = people.with_hierarchies(q=sf.suppress())
     release = sf.anonymize(people, [sf.KAnonymity(2)], [sf.GlobalRecoding(budget=0.1)], seed=1)
     assert release.suppressed == 1
@@ -323,7 +373,9 @@ def unpacked(file: Path) -> bytes:
         import pyarrow.feather
         import pyarrow.parquet
 
-        found = (pyarrow.parquet.read_table if file.suffix == ".parquet" else pyarrow.feather.read_table)(file)
+        found = (
+            pyarrow.parquet.read_table if file.suffix == ".parquet" else pyarrow.feather.read_table
+        )(file)
         plain, raw = io.BytesIO(), file.read_bytes()
         pyarrow.feather.write_feather(found, plain, compression="uncompressed")
         return raw + plain.getvalue() + str(found.schema.metadata).encode()
@@ -338,7 +390,9 @@ def known_to(frame: object) -> str:
         return str(frame.to_pydict()) + str(
             [c.chunk(0).dictionary for c in frame.columns if hasattr(c.chunk(0), "dictionary")]
         )
-    return str(frame.to_dict()) + str([list(t.categories) for t in frame.dtypes if hasattr(t, "categories")])
+    return str(frame.to_dict()) + str(
+        [list(t.categories) for t in frame.dtypes if hasattr(t, "categories")]
+    )
 
 
 def test_formulas_are_counted_named_and_defused(tmp_path):
@@ -351,7 +405,10 @@ def test_formulas_are_counted_named_and_defused(tmp_path):
         share = tmp_path / folder / "share"
         data = json.loads((share / "certificate.json").read_text())["data"]
         assert data["formulas"] == {"s": 2, "=n": 1} and data["form"]["defused"] is safe
-        assert "3 cells that a spreadsheet would run as formulas: s (2), =n (1)" in (share / "report.html").read_text()
+        assert (
+            "3 cells that a spreadsheet would run as formulas: s (2), =n (1)"
+            in (share / "report.html").read_text()
+        )
         found = sf.verify(share, original=people, owner=tmp_path / folder / "owner")
         assert {claim.status for claim in found.claims} == {"holds"}, str(found)
     rows = cells(tmp_path / "safe" / "share" / "data.csv")
@@ -371,24 +428,36 @@ def test_defusing_is_undone_whatever_the_cells():
 def test_control_signs_are_spelled_out_on_pages_and_in_messages(tmp_path):
     name = "a\x1b[2Jb\u202e"
     table = pl.DataFrame({name: ["x", "y"] * 4, "s": ["a", "b"] * 4})
-    people = sf.read(table).with_roles(quasi=[name], sensitive=["s"]).with_hierarchies(**{name: sf.suppress()})
+    people = (
+        sf.read(table)
+        .with_roles(quasi=[name], sensitive=["s"])
+        .with_hierarchies(**{name: sf.suppress()})
+    )
     release = sf.anonymize(people, [sf.KAnonymity(2)], [sf.GlobalRecoding()], seed=1)
     release.write(tmp_path / "out", pictures=True)
     for file in (tmp_path / "out").rglob("*"):
         if file.suffix in (".html", ".json", ".txt"):
             text = file.read_text(encoding="utf-8")
             assert "\x1b" not in text and "\u202e" not in text, file.name
-    assert "\\x1b[2Jb\\u202e" in (tmp_path / "out" / "share" / "report.html").read_text(encoding="utf-8")
-    assert str(OutputError(f"column {name} is in the way")) == "column a\\x1b[2Jb\\u202e is in the way"
+    assert "\\x1b[2Jb\\u202e" in (tmp_path / "out" / "share" / "report.html").read_text(
+        encoding="utf-8"
+    )
+    assert (
+        str(OutputError(f"column {name} is in the way")) == "column a\\x1b[2Jb\\u202e is in the way"
+    )
 
 
 def test_columns_of_a_file_without_names_keep_theirs_when_one_is_dropped(tmp_path):
     (tmp_path / "t.csv").write_text("".join(f"person {i},{i % 2},{i % 3},5\n" for i in range(12)))
     people = sf.read(tmp_path / "t.csv", header=False)
-    people = people.with_roles(direct="column_1", quasi="column_2", sensitive="column_3", plain="column_4")
+    people = people.with_roles(
+        direct="column_1", quasi="column_2", sensitive="column_3", plain="column_4"
+    )
     release = sf.anonymize(people, [sf.KAnonymity(2)], [sf.GlobalRecoding()], seed=1)
     release.write(tmp_path / "out")
-    assert sf.verify(tmp_path / "out" / "share", original=people, owner=tmp_path / "out" / "owner").holds
+    assert sf.verify(
+        tmp_path / "out" / "share", original=people, owner=tmp_path / "out" / "owner"
+    ).holds
     assert sorted((tmp_path / "out" / "share" / "data.csv").read_text().split())[0] == "0,0,5"
 
 

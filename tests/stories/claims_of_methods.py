@@ -45,7 +45,8 @@ TABLE_PROMISES = (
     promise(
         "table",
         "delta_disclosure",
-        "In no class is a sensitive value more frequent or rarer than in the table by a factor of e^δ.",
+        "In no class is a sensitive value more frequent or rarer than in the table by a factor of"
+        " e^δ.",
         "tests/methods/models/test_delta_disclosure.py::test_changes_are_those_of_the_definition",
     ),
     promise(
@@ -58,7 +59,8 @@ TABLE_PROMISES = (
     promise(
         "table",
         "stochastic_t_closeness",
-        "The sensitive column passed the stated random mechanism, and its distributions by class are within t.",
+        "The sensitive column passed the stated random mechanism, and its distributions by class"
+        " are within t.",
         "tests/methods/models/test_stochastic_t_closeness.py::test_matrix_mixtures",
         "tests/methods/models/test_stochastic_t_closeness.py::test_laplace_supremum_is_exact",
         "tests/methods/models/test_mechanism_promises.py::test_random_recipes_keep_it_exactly_when_the_mechanism_comes_last",
@@ -175,7 +177,8 @@ OTHER_PROMISES = (
     promise(
         "baskets",
         "hkp_coherence",
-        "Who knows p public items finds at least k people, of whom at most a share h has a private one.",
+        "Who knows p public items finds at least k people, of whom at most a share h has a private"
+        " one.",
         "tests/data/baskets/test_models.py::test_coherence",
     ),
     promise(
@@ -212,7 +215,8 @@ OTHER_PROMISES = (
     promise(
         "paths",
         "lkc_privacy",
-        "Any L points of somebody are had by at least K people, of whom at most a share C has one sensitive value.",
+        "Any L points of somebody are had by at least K people, of whom at most a share C has one"
+        " sensitive value.",
         "tests/data/paths/test_promises.py::test_sets_of_points",
     ),
     promise(
@@ -275,7 +279,8 @@ OTHER_PROMISES = (
     promise(
         "tables",
         "persons_t_closeness",
-        "Among the persons whom the stated facts fit, sensitive values are as frequent as among all, up to t.",
+        "Among the persons whom the stated facts fit, sensitive values are as frequent as among"
+        " all, up to t.",
         "tests/data/relational/test_person_models.py::test_closeness_is_that_of_counting_crowds",
         "tests/data/relational/test_person_distances.py::test_order_and_scale_as_the_definition_says",
     ),

@@ -73,7 +73,12 @@ CHECKS = (
         "tests/release/test_verify.py::test_a_row_removed_with_digests_mended_breaks_the_class_sizes",
         OTHER_ROWS,
     ),
-    check("release.table_checks", "columns are what the recipe says", "The file has the columns of the recipe.", LIES),
+    check(
+        "release.table_checks",
+        "columns are what the recipe says",
+        "The file has the columns of the recipe.",
+        LIES,
+    ),
     check(
         "release.recipe_checks",
         "by _limit_claim",
@@ -99,7 +104,8 @@ CHECKS = (
     check(
         "release.original_checks",
         ("{} are {} {}original", "{}, against the original", "suppressed {}"),
-        "Recipe and seed make what was released of the original again, as many were left out as said, and the promises hold beside it.",
+        "Recipe and seed make what was released of the original again, as many were left out as"
+        " said, and the promises hold beside it.",
         "tests/release/test_masked_releases.py::test_a_changed_release_does_not_verify",
         "tests/methods/models/test_mechanism_promises.py::test_verify_from_the_certificate_and_from_the_original",
         "tests/test_fuzz.py::test_whatever_is_released_can_be_verified",
@@ -117,7 +123,8 @@ CHECKS = (
     check(
         "release.original_checks",
         "released columns beside the labels, against the original",
-        "No released column tells a quasi-identifier beyond its label in the ways that were looked for.",
+        "No released column tells a quasi-identifier beyond its label in the ways that were looked"
+        " for.",
         "tests/release/test_implied.py::test_planted_copies_are_refused_and_noise_is_not",
         "tests/release/test_implied.py::test_verify_with_the_original_sees_what_the_certificate_does_not_accept",
         "tests/core/test_dependence.py::test_implied_linkage_agrees_with_counting_record_by_record",
@@ -186,7 +193,8 @@ CHECKS = (
     check(
         "results.checking.verification",
         ("log", "checks and decisions"),
-        "The log begins as it did at the release, and the outputs passed or were approved as it says.",
+        "The log begins as it did at the release, and the outputs passed or were approved as it"
+        " says.",
         "tests/results/tables/test_seals.py::test_edits_are_noticed",
         "tests/results/tables/test_seals.py::test_a_log_that_is_another_one_after_the_release",
     ),
@@ -222,19 +230,29 @@ OPTIMALITY = (
         "tests/methods/models/test_reached_by_search.py::test_the_optimum_is_that_of_trying_every_node",
     ),
     best(
-        (("methods.steps.recoding.anytime", "proved_optimal"), ("methods.steps.recoding.anytime", "lower_bound")),
+        (
+            ("methods.steps.recoding.anytime", "proved_optimal"),
+            ("methods.steps.recoding.anytime", "lower_bound"),
+        ),
         "Where a stopped search says so, no node is better, or none is below its bound.",
         "tests/methods/steps/test_anytime.py::test_anytime_never_claims_too_much",
         "tests/methods/steps/test_anytime.py::test_bounds_are_bounds",
     ),
     best(
-        (("methods.steps.taxonomy.k_optimize", "proved_optimal"), ("methods.steps.taxonomy.k_optimize", "lower_bound")),
-        "No set of cuts costs less than the bound, and where it says so none less than what was taken.",
+        (
+            ("methods.steps.taxonomy.k_optimize", "proved_optimal"),
+            ("methods.steps.taxonomy.k_optimize", "lower_bound"),
+        ),
+        "No set of cuts costs less than the bound, and where it says so none less than what was"
+        " taken.",
         "tests/methods/steps/test_k_optimize.py::test_the_optimum_is_that_of_trying_every_set",
         "tests/methods/steps/test_k_optimize.py::test_a_search_that_is_stopped_never_claims_too_much",
     ),
     best(
-        (("methods.steps.suppression.cell_plan", "exact"), ("methods.steps.suppression.cell_plan", "lower_bound")),
+        (
+            ("methods.steps.suppression.cell_plan", "exact"),
+            ("methods.steps.suppression.cell_plan", "lower_bound"),
+        ),
         "No suppression of cells that keeps the promise costs less.",
         "tests/methods/steps/test_cell_suppression.py::test_exact_is_what_trying_everything_finds",
         "tests/methods/steps/test_cell_suppression.py::test_exact_is_valid_and_never_dearer_than_greedy",

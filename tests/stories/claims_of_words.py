@@ -7,13 +7,15 @@ from tests.stories.entries import FORGED, FORGED_PEOPLE, OTHER_ROWS, RELEASED, W
 EVERY_NODE = "tests/methods/steps/test_optimal_search.py::test_search_equals_trying_every_node"
 SETS_OF_POINTS = "tests/data/paths/test_promises.py::test_sets_of_points"
 THREE_RESULTS = "tests/release/test_verification.py::test_the_result_follows_from_all_claims"
-AUDIT_BY_TRYING = "tests/results/tables/test_suppression.py::test_the_audit_is_what_trying_all_tables_finds"
+AUDIT_BY_TRYING = (
+    "tests/results/tables/test_suppression.py::test_the_audit_is_what_trying_all_tables_finds"
+)
 
 SENTENCES = (
     said(
         "guidance.profiling.yaml_text",
-        "# Columns together were looked at in {} of these rows at most: what they single out, copies of each other and the step are "
-        "estimates. `sfumato run` looks for copies again.",
+        "# Columns together were looked at in {} of these rows at most: what they single out,"
+        " copies of each other and the step are estimates. `sfumato run` looks for copies again.",
         "No more rows are looked at together than that.",
         "tests/guidance/profiling/test_large_tables.py::test_the_sample_is_the_same_every_time_and_said",
     ),
@@ -43,7 +45,10 @@ SENTENCES = (
     said(
         "interfaces.cli.demo",
         (
-            "The promise holds, and the {} finds people all the same, by columns it does not cover.",
+            (
+                "The promise holds, and the {} finds people all the same, by columns it does not"
+                " cover."
+            ),
             "[bold green]The promise holds, and none of these intruders gets through.[/]",
         ),
         "The promise of the demo holds, and the intruders that get through are named.",
@@ -87,7 +92,11 @@ SENTENCES = (
     # Verification.
     said(
         "release.verification",
-        ("verified: {} of {} checked and kept{}", ", {} vouched for by {}", "vouched for by {}; {}"),
+        (
+            "verified: {} of {} checked and kept{}",
+            ", {} vouched for by {}",
+            "vouched for by {}; {}",
+        ),
         "Everything was checked and holds, or a trusted key vouches for it.",
         THREE_RESULTS,
         FORGED,
@@ -95,7 +104,8 @@ SENTENCES = (
     ),
     said(
         "release.promise_checks",
-        "it follows from the steps of the recipe, about {}; that they ran as written no file shows, a signature vouches for it (--key)",
+        "it follows from the steps of the recipe, about {}; that they ran as written no file shows,"
+        " a signature vouches for it (--key)",
         "A promise about a mechanism follows from the steps of the recipe.",
         "tests/methods/models/test_mechanism_promises.py::test_anything_else_does_not",
         "tests/methods/models/test_mechanism_promises.py::test_a_certificate_that_tells_of_no_mechanism_fails",
@@ -103,18 +113,21 @@ SENTENCES = (
     ),
     said(
         "template public",
-        "It checks that file and certificate belong together and recomputes from the file alone that each promise holds with the value "
-        "given here, and that the class sizes and risks are right. Whether the records are those of the original, and how many were left "
-        "out, can only be checked with the original:",
-        "The command of the page recomputes each promise, class sizes and risks from the file alone.",
+        "It checks that file and certificate belong together and recomputes from the file alone"
+        " that each promise holds with the value given here, and that the class sizes and risks are"
+        " right. Whether the records are those of the original, and how many were left out, can"
+        " only be checked with the original:",
+        "The command of the page recomputes each promise, class sizes and risks from the file"
+        " alone.",
         OTHER_ROWS,
         FORGED,
     ),
     said(
         "template people_public",
-        "It checks that files and certificate belong together, counts again what is in them, and recomputes from the files alone that "
-        "each promise holds with the value given here. Whether the people are those of the original, and how many were left out, can "
-        "only be checked with the original:",
+        "It checks that files and certificate belong together, counts again what is in them, and"
+        " recomputes from the files alone that each promise holds with the value given here."
+        " Whether the people are those of the original, and how many were left out, can only be"
+        " checked with the original:",
         "The command of the page recomputes each promise from the files alone.",
         FORGED_PEOPLE,
         "tests/data/relational/test_forged.py::test_what_plan_and_verdicts_tell_is_held_against_recipe_and_files",
@@ -170,7 +183,8 @@ SENTENCES = (
     said(
         "data.paths.promises",
         (", and at most {} of them share a sensitive value", "set of at most {} points"),
-        "Any m points that somebody has are had by at least k people, with at most the stated share of a sensitive value.",
+        "Any m points that somebody has are had by at least k people, with at most the stated share"
+        " of a sensitive value.",
         SETS_OF_POINTS,
     ),
     said(
@@ -188,7 +202,8 @@ SENTENCES = (
     # Attacks and memory over releases.
     said(
         "methods.attacks.inference",
-        "the {} of {} records is at least {} times as frequent in their class as in the table; at most {} times",
+        "the {} of {} records is at least {} times as frequent in their class as in the table; at"
+        " most {} times",
         "As many values are so much more frequent in their class, and none more than told.",
         "tests/methods/attacks/test_attribute_attacks.py::test_skewness_against_counting",
     ),
@@ -207,7 +222,8 @@ SENTENCES = (
     ),
     said(
         "data.relational.dates",
-        "The dates of every person ({}) were moved together by a random number of days, {} at most{}.",
+        "The dates of every person ({}) were moved together by a random number of days, {} at"
+        " most{}.",
         "All dates of a person move by one shift, not farther than told.",
         "tests/data/relational/test_table_means.py::test_all_dates_of_a_person_move_by_one_shift",
     ),
@@ -241,7 +257,10 @@ SENTENCES = (
         "release.alternatives",
         (
             "This is the best of {}: proved by the search. It {}. {}",
-            "This is the best of {}: proved, every node was looked at. It {}; {} nodes stay within the budget, and {}.",
+            (
+                "This is the best of {}: proved, every node was looked at. It {}; {} nodes stay"
+                " within the budget, and {}."
+            ),
         ),
         "No node that keeps the promises is better.",
         EVERY_NODE,
@@ -250,8 +269,9 @@ SENTENCES = (
     ),
     said(
         "data.lazy.coarse",
-        "combinations of values were too many to hold, so columns were generalised before counting: the plan is at best the least within "
-        "levels ≥ {}; lower ones were not looked at, and what is told of the original is told of the table generalised so",
+        "combinations of values were too many to hold, so columns were generalised before counting:"
+        " the plan is at best the least within levels ≥ {}; lower ones were not looked at, and what"
+        " is told of the original is told of the table generalised so",
         "No levels above those counted are better.",
         "tests/data/lazy/test_coarse.py::test_alternatives_are_those_within_the_levels",
         "tests/data/lazy/test_coarse.py::test_what_is_found_above_the_levels_is_what_memory_finds_there",
@@ -265,14 +285,15 @@ SENTENCES = (
     ),
     said(
         "release.report.differences",
-        "Cells to suppress are chosen greedily over all records, and proved least with method exact; sdcMicro goes key by key and usually "
-        "suppresses more.",
+        "Cells to suppress are chosen greedily over all records, and proved least with method"
+        " exact; sdcMicro goes key by key and usually suppresses more.",
         "No suppression of cells that keeps the promise costs less than that of method exact.",
         "tests/methods/steps/test_cell_suppression.py::test_exact_is_what_trying_everything_finds",
     ),
     said(
         "methods.formulas.bridge",
-        "A class can be as far from the table as a factor of {}; the least t these sizes could meet is {}.",
+        "A class can be as far from the table as a factor of {}; the least t these sizes could meet"
+        " is {}.",
         "No way to share the buckets out meets a smaller t.",
         "tests/core/test_buckets.py::test_the_plan_is_the_best_of_all_counts",
     ),
@@ -287,7 +308,8 @@ SENTENCES = (
     said(
         "results.tables.protected_table",
         ("proved the least", "at most {} above the least"),
-        "No set of suppressed cells that protects the tables costs less, or less than the gap says.",
+        "No set of suppressed cells that protects the tables costs less, or less than the gap"
+        " says.",
         "tests/results/tables/test_suppression.py::test_the_least_suppression_is_what_trying_all_sets_finds",
         "tests/results/tables/test_many_tables.py::test_no_published_table_of_many_fails",
     ),
@@ -316,7 +338,8 @@ SENTENCES = (
     ),
     said(
         "results.integral.integral_privacy",
-        "{} of {} of {} records: {} sets, {}; {} different results, {} proved {}-integrally private, {} not shown, {} disproved",
+        "{} of {} of {} records: {} sets, {}; {} different results, {} proved {}-integrally"
+        " private, {} not shown, {} disproved",
         "A result that is proved comes from k sets of records without a common record.",
         "tests/results/integral/test_integral_privacy.py::test_sums_tell_what_listing_tells",
         "tests/results/integral/test_integral_privacy.py::test_trees_of_all_sets",

@@ -1,4 +1,6 @@
-"""What the walk finds and is no claim, reviewed: patterns of sentences, and words with another meaning, by the reason."""
+"""What the walk finds and is no claim, reviewed: patterns of sentences, and words with another
+meaning, by the reason.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,10 @@ NO_SENTENCES: dict[str, tuple[str, ...]] = {
         r".*no ε is certified.*|No ε is certified\.",
         r".* (break|breaks) it, and \{\} of \{\} people have one; .*",
         r"\{\} have a set of at most .*|\{\} sequence\(s\) of at most .* visited by fewer .*",
-        r"\{\} (less diverse than|stand in a class of fewer|with fewer than|stand in a crowd that is not) .*",
+        (
+            r"\{\} (less diverse than|stand in a class of fewer|with fewer than|stand in a crowd"
+            r" that is not) .*"
+        ),
         r"\{\} released group\(s\) of items hold a private one .*",
         r"\{\} classes hold more people than the population has there.*",
         r"\{\} holds more than its table, which no promise is about",
@@ -39,8 +44,14 @@ NO_SENTENCES: dict[str, tuple[str, ...]] = {
         r"swap_data: nothing of \{\} changed: .*",
         r"none: whoever can write here can make a folder that holds; .*",
         r"the archive (has|holds) .*",
-        r"\{\}( of \{\})? (leaves|groups that are compared) hold (fewer than|records of one kind) .*",
-        r"\{of\} hold (fewer than|equal contributions) .*|some cells of the cross table hold fewer than .*",
+        (
+            r"\{\}( of \{\})? (leaves|groups that are compared) hold (fewer than|records of one"
+            r" kind) .*"
+        ),
+        (
+            r"\{of\} hold (fewer than|equal contributions) .*|some cells of the cross table hold"
+            r" fewer than .*"
+        ),
         r"\{\} columns hold something else than correlations .*",
         r"(measured|attained) \{\}, certified \{\}",
         r"the \{\} of \{\} \{\} that are certified as suppressed",
@@ -50,7 +61,10 @@ NO_SENTENCES: dict[str, tuple[str, ...]] = {
         r"column \{\} holds pseudonyms by \{\}, weaker than .*",
     ),
     "says that something is not known": (
-        r"a step (accounts for one|tells of an ε), and the certificate does not say what holds of the whole",
+        (
+            r"a step (accounts for one|tells of an ε), and the certificate does not say what holds"
+            r" of the whole"
+        ),
         r".*which says that none is certified",
         r"the certificate does not say which one is certified",
         r"not known: .*|not all verified: \{\}",
@@ -63,8 +77,14 @@ NO_SENTENCES: dict[str, tuple[str, ...]] = {
     ),
     "what a column, file or process has in it": (
         r".*\bcolumns? (\{\} )?(of (\{\}|it) )?(must )?holds? .*|no column holds .*",
-        r"if its first row holds data, .*|the folder that holds share and owner|let the outermost bars hold everybody",
-        r"another program holds (it|the table)|[Tt]he process that holds the data (died|has ended) ?.*",
+        (
+            r"if its first row holds data, .*|the folder that holds share and owner|let the"
+            r" outermost bars hold everybody"
+        ),
+        (
+            r"another program holds (it|the table)|[Tt]he process that holds the data (died|has"
+            r" ended) ?.*"
+        ),
         r"\{\} holds? (no numbers|neither numbers) ?.*|.* or (it )?holds (no numbers|a NUL) ?.*",
         r"1 cell holds|\{\} cells hold",
         r"the names of \{\} (columns|terms) hold numbers that may be values",
@@ -92,25 +112,44 @@ NO_SENTENCES: dict[str, tuple[str, ...]] = {
     ),
     "what a command or method is for": (
         r"Save the table as Parquet if it is not, and let an engine hold it: .*",
-        r"Exit codes: .*|Judge a released table by a recipe; .*|Privacy policies: check, .*|Recompute what a certificate claims: .*",
+        (
+            r"Exit codes: .*|Judge a released table by a recipe; .*|Privacy policies: check,"
+            r" .*|Recompute what a certificate claims: .*"
+        ),
         r"each class holds or fails by itself",
-        r"this is about the step by itself: what holds of the whole recipe is said under differential_privacy",
+        (
+            r"this is about the step by itself: what holds of the whole recipe is said under"
+            r" differential_privacy"
+        ),
         r"the log of the session shows them .*",
         r"the quality model '\{\}'; the least loss, .*",
-        r"the lattice has \{\} nodes, too many to decide which is best: .*|the best of \{\} looked at was taken",
+        (
+            r"the lattice has \{\} nodes, too many to decide which is best: .*|the best of \{\}"
+            r" looked at was taken"
+        ),
         r"\{\} · best guess for the least protected \{\}",
         r"You need not trust this page, nor who sent it\. .*",
         r"This rule holds for \{\}\.",
         r"\{\} is not read; the prohibition holds without it",
         r"only the name of the underlying policy is kept; .*",
     ),
-    "where a file is": (r"The workbench has ended\. .*|A copy is kept in the folder .*|This one is kept as it is\.",),
+    "where a file is": (
+        r"The workbench has ended\. .*|A copy is kept in the folder .*|This one is kept as it is\.",
+    ),
     "no sentence": (r"\(\?:\(\?P<below>.*", r"count counts flag is has had .*"),
 }
 
 OTHER_MEANINGS = {
-    Found("optimality", "results.checking.rule_violations", "exact"): "percentiles told too exactly",
-    Found("optimality", "methods.steps.local.regions", "exact"): "the share of cells released as they are",
-    Found("optimality", "methods.steps.synthesis.outcome", "exact"): "marginals of the original values",
-    Found("optimality", "methods.steps.synthesis.synthesize", "exact"): "marginals of the original values",
+    Found(
+        "optimality", "results.checking.rule_violations", "exact"
+    ): "percentiles told too exactly",
+    Found(
+        "optimality", "methods.steps.local.regions", "exact"
+    ): "the share of cells released as they are",
+    Found(
+        "optimality", "methods.steps.synthesis.outcome", "exact"
+    ): "marginals of the original values",
+    Found(
+        "optimality", "methods.steps.synthesis.synthesize", "exact"
+    ): "marginals of the original values",
 }

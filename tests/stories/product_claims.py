@@ -1,7 +1,9 @@
-"""Walk the product for everything it affirms of a release: nothing that is said to a user can be forgotten here.
+"""Walk the product for everything it affirms of a release: nothing that is said to a user can be
+forgotten here.
 
-Promises and accounted steps are found in the registry, claims of ``verify`` by their constructor, optimality and sentences by their words.
-Sentences are read from the syntax tree of a module and from the templates of pages, with ``{}`` for what is filled in.
+Promises and accounted steps are found in the registry, claims of ``verify`` by their constructor,
+optimality and sentences by their words. Sentences are read from the syntax tree of a module and
+from the templates of pages, with ``{}`` for what is filled in.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ from sfumato.core.step import Effect
 
 SOURCE = Path(__file__).parents[2] / "src" / "sfumato"
 AFFIRMING = re.compile(
-    r"\b(holds?|proved|proven|certified|certifies|verified|vouch\w*|guarantee\w*|at most|optimal|is kept|the least|the best of)\b",
+    r"\b(holds?|proved|proven|certified|certifies|verified|vouch\w*|guarantee\w*|at most|optimal|is"
+    r" kept|the least|the best of)\b",
     re.IGNORECASE,
 )
 NEGATIVE_STATUSES = ("fails", "needs original")
@@ -45,7 +48,9 @@ def find_promises(members: Mapping[Shape, Iterable[str]] | None = None) -> set[F
     """Every model of every shape of data."""
     if members is None:
         members = {shape: tuple(family("models", shape)) for shape in Shape}
-    return {Found("promise", str(shape), name) for shape, names in members.items() for name in names}
+    return {
+        Found("promise", str(shape), name) for shape, names in members.items() for name in names
+    }
 
 
 def find_accounted_steps() -> set[Found]:
@@ -110,7 +115,9 @@ def find_claims_of_verify() -> set[Found]:
 
 
 def claims_of_module(module: str, tree: ast.Module, constants: Mapping[str, str]) -> set[Found]:
-    """The claims that one module makes; a name that is known at run time only is told by the function that makes the claim."""
+    """The claims that one module makes; a name that is known at run time only is told by the
+    function that makes the claim.
+    """
     claims = set()
     for function in ast.walk(tree):
         if not isinstance(function, ast.FunctionDef) or function.name in CLAIM_MAKERS:
@@ -124,7 +131,11 @@ def claims_of_module(module: str, tree: ast.Module, constants: Mapping[str, str]
 
 
 def _is_claim(node: ast.AST) -> TypeGuard[ast.Call]:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in CLAIM_MAKERS
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in CLAIM_MAKERS
+    )
 
 
 def _may_hold(call: ast.Call) -> bool:
@@ -149,7 +160,9 @@ def _assigned_texts(statements: Iterable[ast.AST], known: Mapping[str, str]) -> 
         target, value = statement.targets[0], statement.value
         pairs = [(target, value)]
         if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
-            pairs = list(zip(target.elts, value.elts, strict=False))  # a, *b = ...: the rest is no text
+            pairs = list(
+                zip(target.elts, value.elts, strict=False)
+            )  # a, *b = ...: the rest is no text
         for name, expression in pairs:
             text = written_text(expression, texts)
             if isinstance(name, ast.Name) and text is not None:
@@ -190,7 +203,9 @@ def find_sentences() -> set[Found]:
 
 
 def sentences_of_module(module: str, tree: ast.Module) -> set[Found]:
-    """Sentences that a module can say; documentation, refusals, help and words it only compares with are none."""
+    """Sentences that a module can say; documentation, refusals, help and words it only compares
+    with are none.
+    """
     silent = _silent_nodes(tree)
     sentences = set()
     for node in ast.walk(tree):
@@ -201,8 +216,12 @@ def sentences_of_module(module: str, tree: ast.Module) -> set[Found]:
 
 
 def sentences_of_template(name: str, text: str) -> set[Found]:
-    """Sentences of a template, line by line, without tags and comments; what is filled in stands as ``{}``."""
-    plain = re.sub(r"<style.*?</style>|<script.*?</script>|\{#.*?#\}|\{%.*?%\}", " ", text, flags=re.DOTALL)
+    """Sentences of a template, line by line, without tags and comments; what is filled in stands as
+    ``{}``.
+    """
+    plain = re.sub(
+        r"<style.*?</style>|<script.*?</script>|\{#.*?#\}|\{%.*?%\}", " ", text, flags=re.DOTALL
+    )
     plain = re.sub(r"\{\{.*?\}\}", "{}", plain, flags=re.DOTALL)
     plain = re.sub(r"<[^>]*>", "\n", plain)
     lines = (" ".join(line.split()) for line in plain.split("\n"))
@@ -210,7 +229,9 @@ def sentences_of_template(name: str, text: str) -> set[Found]:
 
 
 def _silent_nodes(tree: ast.Module) -> set[int]:
-    """Literals that say nothing of a release: see ``_says_nothing``; and the parts of a text that is put together."""
+    """Literals that say nothing of a release: see ``_says_nothing``; and the parts of a text that
+    is put together.
+    """
     silent: set[int] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.JoinedStr):
@@ -247,4 +268,10 @@ def _says_nothing(node: ast.AST) -> list[Any]:
 
 def find_all() -> set[Found]:
     """Everything the product affirms."""
-    return find_promises() | find_accounted_steps() | find_claims_of_verify() | find_optimality() | find_sentences()
+    return (
+        find_promises()
+        | find_accounted_steps()
+        | find_claims_of_verify()
+        | find_optimality()
+        | find_sentences()
+    )

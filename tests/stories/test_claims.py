@@ -1,4 +1,6 @@
-"""Everything the product affirms of a release is entered in the registry of claims, with tests that try to break it."""
+"""Everything the product affirms of a release is entered in the registry of claims, with tests that
+try to break it.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,11 @@ def product() -> set[Found]:
 def without_entry(found: Iterable[Found], entries: Sequence[Entry] = CLAIMS) -> list[str]:
     """What the product affirms and nobody entered, by name."""
     known = {place for entry in entries for place in entry.found}
-    missing = [one for one in found if one not in known and one not in OTHER_MEANINGS and not is_no_claim(one)]
+    missing = [
+        one
+        for one in found
+        if one not in known and one not in OTHER_MEANINGS and not is_no_claim(one)
+    ]
     return sorted(map(str, missing))
 
 
@@ -47,7 +53,9 @@ def without_place(found: Iterable[Found], entries: Sequence[Entry] = CLAIMS) -> 
 
 
 def is_no_claim(found: Found) -> bool:
-    return found.kind == "sentence" and any(re.fullmatch(pattern, found.text) for pattern in PATTERNS)
+    return found.kind == "sentence" and any(
+        re.fullmatch(pattern, found.text) for pattern in PATTERNS
+    )
 
 
 @cache
@@ -57,7 +65,9 @@ def functions_of(file: Path) -> dict[str, ast.FunctionDef]:
 
 
 def problem_of(test: str, root: Path = ROOT) -> str | None:
-    """Why a test that is named cannot break anything: it is not there, skipped, or expected to fail."""
+    """Why a test that is named cannot break anything: it is not there, skipped, or expected to
+    fail.
+    """
     place, _, name = test.partition("::")
     if not (root / place).is_file():
         return f"{test}: there is no such file"
@@ -86,7 +96,9 @@ def test_every_entry_is_claimed(product: set[Found]) -> None:
 
 def test_every_pattern_of_no_claims_is_needed_and_hides_no_entry(product: set[Found]) -> None:
     texts = [one.text for one in product if one.kind == "sentence"]
-    unused = [pattern for pattern in PATTERNS if not any(re.fullmatch(pattern, text) for text in texts)]
+    unused = [
+        pattern for pattern in PATTERNS if not any(re.fullmatch(pattern, text) for text in texts)
+    ]
     assert not unused
     assert not [str(place) for entry in CLAIMS for place in entry.found if is_no_claim(place)]
 
@@ -97,16 +109,22 @@ def test_every_claim_is_entered_once() -> None:
 
 
 def test_every_claim_names_tests_that_are_run() -> None:
-    problems = {problem for entry in CLAIMS for test in entry.tests if (problem := problem_of(test))}
+    problems = {
+        problem for entry in CLAIMS for test in entry.tests if (problem := problem_of(test))
+    }
     assert not sorted(problems)
-    assert not [entry.statement for entry in CLAIMS if not entry.tests or not entry.statement.endswith(".")]
+    assert not [
+        entry.statement for entry in CLAIMS if not entry.tests or not entry.statement.endswith(".")
+    ]
 
 
 # What the walk would notice
 
 
 def test_a_new_model_is_noticed() -> None:
-    found = find_promises({Shape.TABLE: ("k_anonymity", "m_invisibility"), Shape.GRAPH: ("k_degree",)})
+    found = find_promises(
+        {Shape.TABLE: ("k_anonymity", "m_invisibility"), Shape.GRAPH: ("k_degree",)}
+    )
     assert without_entry(found) == ["promise of table: 'm_invisibility'"]
 
 
@@ -114,14 +132,22 @@ def test_a_new_model_is_noticed() -> None:
     ("code", "text"),
     [
         ("def tell():\n    return 'every record is verified'", "every record is verified"),
-        ("def tell(k):\n    print(f'proved: nobody is among fewer than {k}')", "proved: nobody is among fewer than {}"),
+        (
+            "def tell(k):\n    print(f'proved: nobody is among fewer than {k}')",
+            "proved: nobody is among fewer than {}",
+        ),
         ("WORDS = {'k': 'certified to be safe'}", "certified to be safe"),
         ("def tell(p):\n    return f'the chance is at most {p:.1%}'", "the chance is at most {}"),
-        ("def tell(one):\n    return 'holds whatever comes' if one else 'no'", "holds whatever comes"),
+        (
+            "def tell(one):\n    return 'holds whatever comes' if one else 'no'",
+            "holds whatever comes",
+        ),
     ],
 )
 def test_a_new_sentence_is_noticed(code: str, text: str) -> None:
-    assert without_entry(sentences_of_module("made_up", ast.parse(code))) == [f"sentence of made_up: {text!r}"]
+    assert without_entry(sentences_of_module("made_up", ast.parse(code))) == [
+        f"sentence of made_up: {text!r}"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -179,5 +205,8 @@ def test_tests_that_cannot_break_anything_are_noticed(tmp_path: Path) -> None:
     )
     assert problem_of("test_it.py::test_expected", tmp_path) is not None
     assert problem_of("test_it.py::test_sometimes", tmp_path) is None
-    assert problem_of("test_it.py::test_gone", tmp_path) == "test_it.py::test_gone: there is no such test"
+    assert (
+        problem_of("test_it.py::test_gone", tmp_path)
+        == "test_it.py::test_gone: there is no such test"
+    )
     assert problem_of("gone.py::test_it", tmp_path) == "gone.py::test_it: there is no such file"

@@ -1,4 +1,6 @@
-"""Plans that say what the recipe's step cannot have done are contradicted; what steps say of their own plans never is."""
+"""Plans that say what the recipe's step cannot have done are contradicted; what steps say of their
+own plans never is.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
-"""Levels that are called the least, bounds that are called proved, and refusals, held against looking at every node.
+"""Levels that are called the least, bounds that are called proved, and refusals, held against
+looking at every node.
 
-Tables are larger than those that hypothesis draws, with hierarchies of all kinds, several promises at once, persons, weights and
-bounds of levels. The oracle groups rows by their labels, and takes promises and scores by definition.
+Tables are larger than those that hypothesis draws, with hierarchies of all kinds, several promises
+at once, persons, weights and bounds of levels. The oracle groups rows by their labels, and takes
+promises and scores by definition.
 """
 
 from __future__ import annotations
@@ -75,7 +77,11 @@ def random_case(seed: int, **search: Any) -> RandomCase:
         attributes["who"] = Attribute((Role.UNIT,))
     promises: list[Any] = [sf.KAnonymity(draw.choice([2, 3, 5]))]
     if draw.random() < 0.5:
-        promises.append(draw.choice([sf.LDiversity("ill", 2), sf.TCloseness("ill", 0.4), sf.PSensitive("ill", 2, 2)]))
+        promises.append(
+            draw.choice(
+                [sf.LDiversity("ill", 2), sf.TCloseness("ill", 0.4), sf.PSensitive("ill", 2, 2)]
+            )
+        )
     step = sf.GlobalRecoding(
         budget=draw.choice([0.0, 0.05, 0.2]),
         objective=draw.choice(OBJECTIVES),
@@ -87,7 +93,9 @@ def random_case(seed: int, **search: Any) -> RandomCase:
 
 
 class NaiveLattice:
-    """Every node of a table by itself: labels of cells, classes as lists of rows, promises and scores by definition."""
+    """Every node of a table by itself: labels of cells, classes as lists of rows, promises and
+    scores by definition.
+    """
 
     def __init__(self, case: RandomCase) -> None:
         self.case = case
@@ -102,7 +110,10 @@ class NaiveLattice:
             self._bind(name)
 
     def _bind(self, name: str) -> None:
-        cells = [None if value is None else label(value) for value in self.case.table.column(name).to_list()]
+        cells = [
+            None if value is None else label(value)
+            for value in self.case.table.column(name).to_list()
+        ]
         values = sorted({cell for cell in cells if cell is not None})
         counts = Counter(cells)
         hierarchy = self.case.table.schema[name].hierarchy
@@ -150,7 +161,11 @@ class NaiveLattice:
             for row in self.rows:
                 key = tuple(self.labels[a][level][row] for a, level in enumerate(node))
                 classes.setdefault(key, []).append(row)
-            kept = [members for members in classes.values() if all(self.holds(p, members) for p in self.case.promises)]
+            kept = [
+                members
+                for members in classes.values()
+                if all(self.holds(p, members) for p in self.case.promises)
+            ]
             gone = len(self.ill) - sum(map(len, kept))
             if gone <= budget and kept:
                 scores[node] = self.score(node, kept, gone)
@@ -167,10 +182,15 @@ class NaiveLattice:
         for a, level in enumerate(node):
             cells.append(self.cell_cost(objective, a, level, released, gone))
         if objective == "loss_geometric":
-            return math.prod((1 + cell) ** weight for cell, weight in zip(cells, weights, strict=True)) - 1
+            return (
+                math.prod((1 + cell) ** weight for cell, weight in zip(cells, weights, strict=True))
+                - 1
+            )
         return sum(cell * weight for cell, weight in zip(cells, weights, strict=True))
 
-    def cell_cost(self, objective: str, a: int, level: int, released: list[int], gone: int) -> float:
+    def cell_cost(
+        self, objective: str, a: int, level: int, released: list[int], gone: int
+    ) -> float:
         """The mean cost of a column's cells, where a suppressed one costs 1."""
         total, height = len(self.ill), level / (len(self.labels[a]) - 1)
         if objective == "height":
@@ -197,7 +217,9 @@ def held_against_every_node(case: RandomCase) -> None:
             case.step.plan(case.table, goal)
         return
     plan = case.step.plan(case.table, goal)
-    assert plan.score == pytest.approx(scores[tuple(plan.levels[name] for name in case.table.schema.quasi)])
+    assert plan.score == pytest.approx(
+        scores[tuple(plan.levels[name] for name in case.table.schema.quasi)]
+    )
     least, effort = min(scores.values()), plan.effort()
     if effort.get("proved_optimal", plan.algorithm != "anytime"):
         assert plan.score == pytest.approx(least)
@@ -210,7 +232,9 @@ def held_against_every_node(case: RandomCase) -> None:
 
 @pytest.fixture
 def bounds_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tell the bounds of columns and of crowds by themselves: the one that is told else is never above the best score found."""
+    """Tell the bounds of columns and of crowds by themselves: the one that is told else is never
+    above the best score found.
+    """
     notes = Anytime._notes
 
     def with_bounds(search: Anytime, stopped: str | None) -> dict[str, Any]:
@@ -232,7 +256,9 @@ def test_a_proved_bound_is_below_every_node(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(200, 215))
-def test_the_warning_of_a_lattice_beyond_reach_is_true(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_warning_of_a_lattice_beyond_reach_is_true(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(search_choice, "REACH", 0.0)
     monkeypatch.setattr(search_choice, "WORK", 0)
     monkeypatch.setattr(search_choice, "LEAST_EFFORT", 25)

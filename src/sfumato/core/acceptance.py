@@ -1,9 +1,12 @@
-"""What a recipe accepts: dangers of released columns that somebody looked at and takes on, with the reason.
+"""What a recipe accepts: dangers of released columns that somebody looked at and takes on, with the
+reason.
 
 ``accept:`` maps a column to what is accepted of it, one or a list of:
 
-- ``{implies: age, because: "..."}``: the column tells more about a quasi-identifier than the quasi-identifier's released label does;
-- ``text only``: values of it that a default CSV reader takes for one (``00501`` and ``501``) are told apart by their text only.
+- ``{implies: age, because: "..."}``: the column tells more about a quasi-identifier than the
+  quasi-identifier's released label does;
+- ``text only``: values of it that a default CSV reader takes for one (``00501`` and ``501``) are
+  told apart by their text only.
 """
 
 from __future__ import annotations
@@ -30,19 +33,27 @@ def _anything(value: Any) -> Any:
 
 @dataclasses.dataclass(frozen=True)
 class ImpliedQuasi:
-    """Accepted: a released column tells more about a quasi-identifier than its released label does; ``because`` is published."""
+    """Accepted: a released column tells more about a quasi-identifier than its released label does;
+    ``because`` is published.
+    """
 
     column: str
     implies: str
     because: str
 
     def __post_init__(self) -> None:
-        implies, because = _anything(self.implies), _anything(self.because)  # a recipe file may hold anything there
+        implies, because = (
+            _anything(self.implies),
+            _anything(self.because),
+        )  # a recipe file may hold anything there
         if not isinstance(implies, str) or not implies:
-            raise ParameterError("implies must name one quasi-identifier; write a list of mappings for several")
+            raise ParameterError(
+                "implies must name one quasi-identifier; write a list of mappings for several"
+            )
         if not isinstance(because, str) or not because.strip():
             raise ParameterError(
-                'because must give the reason in words, like because: "the recipient has both columns"'
+                'because must give the reason in words, like because: "the recipient has both'
+                ' columns"'
             )
 
     def to_recipe(self) -> dict[str, str]:
@@ -52,7 +63,9 @@ class ImpliedQuasi:
 
 @dataclasses.dataclass(frozen=True)
 class TextOnly:
-    """Accepted: values of a column that a default CSV reader takes for one are told apart by their text only."""
+    """Accepted: values of a column that a default CSV reader takes for one are told apart by their
+    text only.
+    """
 
     column: str
 
@@ -73,14 +86,18 @@ def read_acceptances(section: Any) -> tuple[Acceptance, ...]:
     if section is None:
         return ()
     if not isinstance(section, Mapping):
-        raise ParameterError(f"'accept' must map columns to what is accepted of them, like {EXAMPLE}")
+        raise ParameterError(
+            f"'accept' must map columns to what is accepted of them, like {EXAMPLE}"
+        )
     accepted: list[Acceptance] = []
     for column, specs in section.items():
         if not isinstance(column, str):
             raise ParameterError("accept: a column name must be text")
         several = specs if isinstance(specs, list | tuple) else [specs]
         if not several:
-            raise ParameterError(f"accept, column {column!r}: nothing is accepted; say what, like {EXAMPLE}")
+            raise ParameterError(
+                f"accept, column {column!r}: nothing is accepted; say what, like {EXAMPLE}"
+            )
         accepted += [_read_one(column, spec) for spec in several]
     return tuple(accepted)
 
@@ -93,7 +110,9 @@ def _read_one(column: str, spec: Any) -> Acceptance:
         raise ParameterError(f"{where}: expected {EXAMPLE}")
     unknown = [str(key) for key in spec if key not in PAIR_KEYS]
     if unknown:
-        raise ParameterError(f"{where}: {unknown[0]!r} is not known.{did_you_mean(unknown[0], PAIR_KEYS)}")
+        raise ParameterError(
+            f"{where}: {unknown[0]!r} is not known.{did_you_mean(unknown[0], PAIR_KEYS)}"
+        )
     lacking = [key for key in PAIR_KEYS if key not in spec]
     if lacking:
         raise ParameterError(f"{where} lacks {join_words(lacking)}: write {EXAMPLE}")
@@ -111,8 +130,12 @@ def write_acceptances(accepted: Iterable[Acceptance]) -> dict[str, Any]:
     return {column: specs[0] if len(specs) == 1 else specs for column, specs in columns.items()}
 
 
-def acceptance_problems(accepted: Sequence[Acceptance], schema: Schema, steps: Sequence[Step] = ()) -> list[str]:
-    """Everything that does not fit the columns of a recipe: unknown columns, columns that are not released, pairs that are none."""
+def acceptance_problems(
+    accepted: Sequence[Acceptance], schema: Schema, steps: Sequence[Step] = ()
+) -> list[str]:
+    """Everything that does not fit the columns of a recipe: unknown columns, columns that are not
+    released, pairs that are none.
+    """
     claimed = {name for step in steps for name in step.claims}
     problems: list[str] = []
     for place, acceptance in enumerate(accepted):
@@ -137,13 +160,22 @@ def _problem(acceptance: Acceptance, schema: Schema, claimed: set[str]) -> str |
     if isinstance(acceptance, TextOnly):
         return None
     if columns[name].has(Role.QUASI):
-        return "it is a quasi-identifier itself; only other released columns are compared with quasi-identifiers"
+        return (
+            "it is a quasi-identifier itself; only other released columns are compared with"
+            " quasi-identifiers"
+        )
     if columns[name].has(Role.UNIT):
         return "its role is unit, so it is renumbered and implies nothing"
     if acceptance.implies not in columns:
-        return f"the recipe has no column {acceptance.implies!r}.{did_you_mean(acceptance.implies, schema.quasi)}"
+        return (
+            "the recipe has no column"
+            f" {acceptance.implies!r}.{did_you_mean(acceptance.implies, schema.quasi)}"
+        )
     if not columns[acceptance.implies].has(Role.QUASI):
-        return f"{acceptance.implies!r} is no quasi-identifier.{did_you_mean(acceptance.implies, schema.quasi)}"
+        return (
+            f"{acceptance.implies!r} is no"
+            f" quasi-identifier.{did_you_mean(acceptance.implies, schema.quasi)}"
+        )
     return None
 
 

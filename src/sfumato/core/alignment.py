@@ -1,7 +1,8 @@
-"""Releases that were made elsewhere: which original row each released row came from, as somebody says.
+"""Releases that were made elsewhere: which original row each released row came from, as somebody
+says.
 
-Row order is never taken for granted: a synthetic table with as many rows as the original would be compared row by row with people
-it has nothing to do with, and its copies would not be seen.
+Row order is never taken for granted: a synthetic table with as many rows as the original would be
+compared row by row with people it has nothing to do with, and its copies would not be seen.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 
 BY_ORDER, BY_NOTHING = "order", "none"
 CHOICES = (
-    "name a column that identifies records in both tables, 'order' where row i was made from row i of the original, "
-    "or 'none' where no row is anybody's (synthetic records)"
+    "name a column that identifies records in both tables, 'order' where row i was made from row i"
+    " of the original, or 'none' where no row is anybody's (synthetic records)"
 )
 
 
@@ -31,16 +32,20 @@ def pair_elsewhere(
 ) -> TablePair:
     """A pair of an original and a release that was made elsewhere.
 
-    ``align`` is a column that identifies records in both tables, ``order`` or ``none``; without it, tables that do not say where their
-    rows come from are refused, unless both are the same row by row. ``control`` are people of whom the rows were not made: rows
-    that are nobody's are attacked beside them.
+    ``align`` is a column that identifies records in both tables, ``order`` or ``none``; without it,
+    tables that do not say where their rows come from are refused, unless both are the same row by
+    row. ``control`` are people of whom the rows were not made: rows that are nobody's are attacked
+    beside them.
     """
     if control is not None and align != BY_NOTHING:
-        raise ParameterError("a control group goes with rows that are nobody's; say that they are with align 'none'")
+        raise ParameterError(
+            "a control group goes with rows that are nobody's; say that they are with align 'none'"
+        )
     if align is None:
         if released.origin is None and not _same_rows(original, released):
             raise ParameterError(
-                f"{released.source.name} does not say which rows of {original.source.name} its rows were made from; say it with align: {CHOICES}"
+                f"{released.source.name} does not say which rows of {original.source.name} its rows"
+                f" were made from; say it with align: {CHOICES}"
             )
         return TablePair.of(original, released)
     if align == BY_NOTHING:
@@ -48,20 +53,26 @@ def pair_elsewhere(
     if align == BY_ORDER:
         if len(released) != len(original):
             raise SchemaError(
-                f"{released.source.name} has {len(released):,} rows and {original.source.name} {len(original):,}, so they are not aligned by "
-                f"order; {CHOICES}"
+                f"{released.source.name} has {len(released):,} rows and {original.source.name}"
+                f" {len(original):,}, so they are not aligned by order; {CHOICES}"
             )
-        return TablePair.of(original, dataclasses.replace(released, origin=np.arange(len(original), dtype=np.int64)))
+        return TablePair.of(
+            original, dataclasses.replace(released, origin=np.arange(len(original), dtype=np.int64))
+        )
     rows = _by_key(original, released, align)
     return TablePair.of(original, dataclasses.replace(released.drop([align]), origin=rows))
 
 
 def _same_rows(original: Table, released: Table) -> bool:
-    """Whether two tables are the same in every common column, row by row: then order says nothing that cells do not."""
+    """Whether two tables are the same in every common column, row by row: then order says nothing
+    that cells do not.
+    """
     if len(original) != len(released):
         return False
     common = [name for name in original.columns if name in released.columns]
-    return all(original.column(name).equals(released.column(name), null_equal=True) for name in common)
+    return all(
+        original.column(name).equals(released.column(name), null_equal=True) for name in common
+    )
 
 
 def _by_key(original: Table, released: Table, key: str) -> NDArray[np.int64]:
@@ -70,26 +81,34 @@ def _by_key(original: Table, released: Table, key: str) -> NDArray[np.int64]:
     for table in (original, released):
         if key not in table.columns:
             hint = did_you_mean(key, table.columns)
-            raise ParameterError(f"align: {table.source.name} has no column {key!r}.{hint} Otherwise {CHOICES}")
+            raise ParameterError(
+                f"align: {table.source.name} has no column {key!r}.{hint} Otherwise {CHOICES}"
+            )
         column = table.column(key).cast(pl.String, strict=False)
         missing, repeated = column.null_count(), len(column) - column.n_unique()
         if missing or repeated:
             raise SchemaError(
-                f"align: column {key!r} of {table.source.name} does not identify records: {missing:,} missing and {repeated:,} repeated values"
+                f"align: column {key!r} of {table.source.name} does not identify records:"
+                f" {missing:,} missing and {repeated:,} repeated values"
             )
         texts.append(column)
     places = pl.DataFrame({"key": texts[0], "row": np.arange(len(original), dtype=np.int64)})
-    found = pl.DataFrame({"key": texts[1]}).join(places, on="key", how="left", maintain_order="left")["row"]
+    found = pl.DataFrame({"key": texts[1]}).join(
+        places, on="key", how="left", maintain_order="left"
+    )["row"]
     if found.null_count():
         raise SchemaError(
-            f"align: {found.null_count():,} of {len(released):,} records of {released.source.name} have a value of {key!r} that "
-            f"{original.source.name} does not have; give the table they were made from"
+            f"align: {found.null_count():,} of {len(released):,} records of {released.source.name}"
+            f" have a value of {key!r} that {original.source.name} does not have; give the table"
+            " they were made from"
         )
     return found.to_numpy().astype(np.int64)
 
 
 def _unaligned(original: Table, released: Table, control: Table | None) -> TablePair:
-    """Rows that are nobody's, beside the people they were made of and, where there are some, people they were not made of."""
+    """Rows that are nobody's, beside the people they were made of and, where there are some, people
+    they were not made of.
+    """
     learnt = np.arange(len(original), dtype=np.int64)
     nobody = dataclasses.replace(released, origin=np.full(len(released), NOBODY, dtype=np.int64))
     if control is None:
@@ -97,12 +116,15 @@ def _unaligned(original: Table, released: Table, control: Table | None) -> Table
     lacking = [name for name in original.columns if name not in control.columns]
     if lacking:
         raise SchemaError(
-            f"control: {control.source.name} lacks {len(lacking)} columns of {original.source.name}: {', '.join(lacking[:8])}; give people with "
-            "the same columns"
+            f"control: {control.source.name} lacks {len(lacking)} columns of"
+            f" {original.source.name}: {', '.join(lacking[:8])}; give people with the same columns"
         )
     if not len(control):
         raise SchemaError(f"control: {control.source.name} has no rows")
-    both = pl.concat([original.to_polars(), control.to_polars().select(original.columns)], how="vertical_relaxed")
-    everyone = Table(both, original.schema, source=original.source)  # type: ignore[arg-type]  # a polars frame becomes a narwhals one
+    both = pl.concat(
+        [original.to_polars(), control.to_polars().select(original.columns)], how="vertical_relaxed"
+    )
+    # a polars frame becomes a narwhals one
+    everyone = Table(both, original.schema, source=original.source)  # type: ignore[arg-type]
     aside = np.arange(len(original), len(everyone), dtype=np.int64)
     return TablePair.of(everyone, nobody, learnt_from=learnt, held_out=aside)

@@ -31,24 +31,33 @@ if TYPE_CHECKING:
 Learns = Literal["identity", "attribute"]
 NOT_IN_FILE = -1
 USUAL_RATE = 0.2
-"""Where nobody sets a limit: the share of what guessing leaves open beyond which an attack is marked."""
+"""Where nobody sets a limit: the share of what guessing leaves open beyond which an attack is
+marked.
+"""
 AT_LEAST = 20
 """Trials of an attack that are made however much work each is: fewer say nothing."""
 WORK = 500_000_000
-"""Cells that one attack compares (a cell of a person with one of a released record or box of records): two or three seconds of computing.
+"""Cells that one attack compares (a cell of a person with one of a released record or box of
+records): two or three seconds of computing.
 
 It decides how many people are tried, so that this does not depend on the machine.
 """
 AT_ONCE = 20_000_000
-"""Cells compared between two looks at the clock, as far as that is known beforehand: about a tenth of a second."""
+"""Cells compared between two looks at the clock, as far as that is known beforehand: about a tenth
+of a second.
+"""
 MOST_AT_ONCE = 4096
 """People searched for between two looks at the clock, however little work each is."""
 BLOCK_BYTES = 256 << 20
-"""Bytes of the arrays that an attack works with at a time, where these grow with people times records."""
+"""Bytes of the arrays that an attack works with at a time, where these grow with people times
+records.
+"""
 
 
 def as_theirs(name: str) -> str:
-    """How a table of complete people calls a column of the release as the intruder's file would have it, where that is another thing."""
+    """How a table of complete people calls a column of the release as the intruder's file would
+    have it, where that is another thing.
+    """
     return f"{name} (theirs)"
 
 
@@ -71,14 +80,18 @@ def stopped_short(done: int, wanted: int) -> str:
 
 
 def now() -> float:
-    """Seconds that this process has computed: budgets of time are measured by them, so that a busy machine decides nothing."""
+    """Seconds that this process has computed: budgets of time are measured by them, so that a busy
+    machine decides nothing.
+    """
     return time.process_time()
 
 
 class NothingToAttack(str):
-    """A reason why an attack says nothing here: there is nothing of its kind, as without a sensitive column or a second release.
+    """A reason why an attack says nothing here: there is nothing of its kind, as without a
+    sensitive column or a second release.
 
-    Any other reason (a plain text) means that the attack could not be tried although it might succeed: its outcome is unknown.
+    Any other reason (a plain text) means that the attack could not be tried although it
+    might succeed: its outcome is unknown.
 
     >>> isinstance(NothingToAttack("there is no other release"), str)
     True
@@ -89,11 +102,13 @@ class NothingToAttack(str):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Intruder:
-    """A file an intruder has: ``file`` with the columns ``knows``, and for every row the original row it describes.
+    """A file an intruder has: ``file`` with the columns ``knows``, and for every row the original
+    row it describes.
 
-    ``truth[i]`` is the row of the original that row *i* describes, or ``NOT_IN_FILE`` (−1) for a stranger. Only the score is
-    computed from the truth; no attack may look at it. ``sampled``: the rows are a random sample of the people that this intruder
-    might look for, so rates found on them carry an interval. ``others`` are columns of the file that the release does not have. ``memo``
+    ``truth[i]`` is the row of the original that row *i* describes, or ``NOT_IN_FILE`` (−1) for a
+    stranger. Only the score is computed from the truth; no attack may look at it. ``sampled``: the
+    rows are a random sample of the people that this intruder might look for, so rates found on them
+    carry an interval. ``others`` are columns of the file that the release does not have. ``memo``
     keeps what attacks of this intruder have in common.
     """
 
@@ -107,14 +122,17 @@ class Intruder:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Scene:
-    """Where an attack takes place: the tables, the intruder, what is known of the method, and how much it may compute.
+    """Where an attack takes place: the tables, the intruder, what is known of the method, and how
+    much it may compute.
 
-    ``work`` decides on how many people it is tried; ``seconds`` only stop it, and then its outcome is unknown.
+    ``work`` decides on how many people it is tried; ``seconds`` only stop it, and then its outcome
+    is unknown.
 
-    ``steps`` are the steps that made the release and ``models`` the promises they had to keep, with all their parameters: the
-    intruder of a transparency attack knows them. ``others`` are earlier releases of the same table, for attacks by composition;
-    ``population`` is a table of everyone, for those who look people up in it; ``aux`` a table of other people of whom the intruder knows the columns
-    of the release and those of the own file, to learn how they go together.
+    ``steps`` are the steps that made the release and ``models`` the promises they had to keep, with
+    all their parameters: the intruder of a transparency attack knows them. ``others`` are earlier
+    releases of the same table, for attacks by composition; ``population`` is a table of everyone,
+    for those who look people up in it; ``aux`` a table of other people of whom the intruder knows
+    the columns of the release and those of the own file, to learn how they go together.
     """
 
     pair: Any
@@ -138,7 +156,9 @@ class Scene:
 
     @property
     def held_out(self) -> NDArray[np.int64] | None:
-        """Original rows that were set aside before rows were drawn anew; None: there are none, or nobody knows which."""
+        """Original rows that were set aside before rows were drawn anew; None: there are none, or
+        nobody knows which.
+        """
         rows: NDArray[np.int64] | None = self.pair.held_out
         return rows
 
@@ -148,15 +168,19 @@ class Scene:
         return max(0.0, self.seconds - (now() - self.started))
 
     def affordable(self, count: int, cost: int) -> int:
-        """How many of ``count`` people are tried where one takes so much work: all, or as many as the work is enough for."""
+        """How many of ``count`` people are tried where one takes so much work: all, or as many as
+        the work is enough for.
+        """
         return min(count, max(AT_LEAST, self.work // max(1, cost)))
 
     def sampled(
         self, count: int, purpose: str, *, cost: int = 1, spent: Callable[[], int] | None = None
     ) -> Iterator[int]:
-        """The numbers below ``count`` in a random order: all, or a random sample of them, as many as the work is enough for.
+        """The numbers below ``count`` in a random order: all, or a random sample of them, as many
+        as the work is enough for.
 
-        ``cost`` is the work that one takes, at most where ``spent`` tells how much was done so far: then the first few say what one takes.
+        ``cost`` is the work that one takes, at most where ``spent`` tells how much was done so far:
+        then the first few say what one takes.
         """
         order = self.seed.stream(f"{purpose}: in what order").permutation(count).tolist()
         for start, end in self.portions(count, cost=cost, spent=spent):
@@ -164,10 +188,14 @@ class Scene:
                 self.require_time()
                 yield number
 
-    def portions(self, count: int, *, cost: int, spent: Callable[[], int] | None = None) -> Iterator[tuple[int, int]]:
-        """Ranges, one after the other, of as many of ``count`` people as the work is enough for; before each the clock is looked at.
+    def portions(
+        self, count: int, *, cost: int, spent: Callable[[], int] | None = None
+    ) -> Iterator[tuple[int, int]]:
+        """Ranges, one after the other, of as many of ``count`` people as the work is enough for;
+        before each the clock is looked at.
 
-        ``cost`` and ``spent`` are those of :meth:`sampled`. How many people there will be follows from the work alone, never from the clock.
+        ``cost`` and ``spent`` are those of :meth:`sampled`. How many people there will be follows
+        from the work alone, never from the clock.
         """
         before = 0 if spent is None else spent()
         wanted = self.affordable(count, cost) if spent is None else count
@@ -186,23 +214,30 @@ class Scene:
                     wanted, decided = self.affordable(count, cost), True
 
     def require_time(self) -> None:
-        """Raise :class:`ParameterError` where the budget is spent: the outcome of an attack that was stopped is unknown."""
+        """Raise :class:`ParameterError` where the budget is spent: the outcome of an attack that
+        was stopped is unknown.
+        """
         if not self.left:
             self.give_up()
 
     def give_up(self) -> NoReturn:
-        """Raise :class:`ParameterError`: the attack was stopped by the clock, and its outcome is unknown."""
-        raise ParameterError("the time budget was spent before it was through; give it more seconds")
+        """Raise :class:`ParameterError`: the attack was stopped by the clock, and its outcome is
+        unknown.
+        """
+        raise ParameterError(
+            "the time budget was spent before it was through; give it more seconds"
+        )
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Finding:
     """What an attack found.
 
-    ``value`` is its rate of success (0–1) and ``interval`` what is certain or confident about it; ``baseline`` is what an
-    intruder reaches without the release. ``sentence`` and ``details`` hold names and counts, no data values;
-    ``weights`` says which columns gave people away. ``victims`` are rows of the original, for the owner only. ``trials`` is on how
-    many people (or descriptions) it was tried, where that is not everybody in the release. ``parameters`` are those of the attack
+    ``value`` is its rate of success (0–1) and ``interval`` what is certain or confident about it;
+    ``baseline`` is what an intruder reaches without the release. ``sentence`` and ``details`` hold
+    names and counts, no data values; ``weights`` says which columns gave people away. ``victims``
+    are rows of the original, for the owner only. ``trials`` is on how many people (or descriptions)
+    it was tried, where that is not everybody in the release. ``parameters`` are those of the attack
     that differ from their defaults.
     """
 
@@ -219,7 +254,9 @@ class Finding:
 
     @property
     def label(self) -> str:
-        """The attack, with its parameters as a recipe writes them: findings with other parameters are called otherwise."""
+        """The attack, with its parameters as a recipe writes them: findings with other parameters
+        are called otherwise.
+        """
         return label_of(self.attack, self.parameters)
 
     @property
@@ -229,25 +266,33 @@ class Finding:
 
     @property
     def beyond_guessing(self) -> float:
-        """The share of what guessing leaves open that the attack takes: (value − baseline)/(1 − baseline), never below 0."""
+        """The share of what guessing leaves open that the attack takes: (value − baseline)/(1 −
+        baseline), never below 0.
+        """
         if self.baseline is None or self.baseline >= 1:
             return self.value if self.baseline is None else 0.0
         return max(0.0, (self.value - self.baseline) / (1 - self.baseline))
 
     @property
     def gain(self) -> float:
-        """What the attack surely has over guessing, in points: the lower end of value − baseline. Attacks are ranked by it."""
+        """What the attack surely has over guessing, in points: the lower end of value − baseline.
+        Attacks are ranked by it.
+        """
         low = self.value if self.interval is None else self.interval[0]
         return low - (self.baseline or 0.0)
 
     @property
     def certain(self) -> bool:
-        """Whether the attack is known to be better than guessing: its interval does not include what guessing gives."""
+        """Whether the attack is known to be better than guessing: its interval does not include
+        what guessing gives.
+        """
         return self.interval is None or self.interval[0] > (self.baseline or 0.0) + 1e-12
 
     @property
     def undefined(self) -> str | None:
-        """Why nothing follows from the finding, or None: any rate from 0 to 1 is as likely, so it is no evidence of safety."""
+        """Why nothing follows from the finding, or None: any rate from 0 to 1 is as likely, so it
+        is no evidence of safety.
+        """
         if self.interval is None or self.interval[0] > 0.0 or self.interval[1] < 1.0:
             return None
         return f"any rate between 0 % and 100 % agrees with what was found: {self.sentence}"
@@ -271,49 +316,73 @@ class Finding:
 
 
 def not_a_sample(scene: Scene) -> str:
-    """Why nothing is estimated about a population: there is none beyond the table, or its weights were left out."""
+    """Why nothing is estimated about a population: there is none beyond the table, or its weights
+    were left out.
+    """
     if scene.pair.original.schema.columns(Role.WEIGHT):
-        return "survey weights are in the table but were not released, so how much of the population was sampled is not known"
-    return NothingToAttack("the table has no survey weights: it is not said to be a sample of a larger population")
+        return (
+            "survey weights are in the table but were not released, so how much of the population"
+            " was sampled is not known"
+        )
+    return NothingToAttack(
+        "the table has no survey weights: it is not said to be a sample of a larger population"
+    )
 
 
 class Memory(Protocol):
-    """What was released of the same people before; a register answers for it (see :mod:`sfumato.release.register`)."""
+    """What was released of the same people before; a register answers for it
+    (see :mod:`sfumato.release.register`).
+    """
 
     def kept(self, limit: float, pair: Any) -> Kept:
-        """What a release tells together with all earlier ones, held against a limit; what is not known does not keep it."""
+        """What a release tells together with all earlier ones, held against a limit; what is not
+        known does not keep it.
+        """
         ...
 
 
 class Attack(Metric):
-    """An attack. Frozen, validated, named; ``applies`` says why it cannot be run in a scene, or None.
+    """An attack. Frozen, validated, named; ``applies`` says why it cannot be run in a scene, or
+    None.
 
-    A reason that is :class:`NothingToAttack` says that it need not be; after any other its outcome is unknown.
+    A reason that is :class:`NothingToAttack` says that it need not be; after any other its outcome
+    is unknown.
 
-    ``line`` says what it would achieve, in words that need no handbook. ``tried_by`` names the intruders who try it
-    (:mod:`sfumato.release.intruders`): the first of them, who knows all quasi-identifiers, unless it says otherwise. Intruders share
-    a budget of time; what they try comes in order of ``turn``, and in the order of the registry where that is the same.
+    ``line`` says what it would achieve, in words that need no handbook. ``tried_by`` names the
+    intruders who try it (:mod:`sfumato.release.intruders`): the first of them, who knows all
+    quasi-identifiers, unless it says otherwise. Intruders share a budget of time; what they try
+    comes in order of ``turn``, and in the order of the registry where that is the same.
     """
 
     remembers: ClassVar[bool] = False
-    """Whether it is about all releases of the same people: then a limit on it is held against the register, where there is one."""
+    """Whether it is about all releases of the same people: then a limit on it is held against the
+    register, where there is one.
+    """
     tried_by: ClassVar[tuple[str, ...]] = ("prosecutor",)
     turn: ClassVar[int] = 5
     learns: ClassVar[Learns] = "identity"
-    """What it learns of people: who they are, or a value of theirs; of attacks that are as strong, identity comes first."""
+    """What it learns of people: who they are, or a value of theirs; of attacks that are as strong,
+    identity comes first.
+    """
 
     def applies(self, scene: Scene) -> str | None:
-        """None when the attack makes sense here (it always does, unless it says so), else the reason it does not."""
+        """None when the attack makes sense here (it always does, unless it says so), else the
+        reason it does not.
+        """
         return None
 
     def out_of_place(self, scene: Scene) -> str | None:
-        """Why it is not carried out: nobody's rows cannot be followed to anybody, or what ``applies`` says; None: it is."""
+        """Why it is not carried out: nobody's rows cannot be followed to anybody, or what
+        ``applies`` says; None: it is.
+        """
         if self.follows_rows and not scene.pair.aligned:
             return NothingToAttack(NOBODYS)
         return self.applies(scene)
 
     def posterior(self, scene: Scene) -> Posterior | None:
-        """What it believes of who is behind each released record; None: it gives no probabilities."""
+        """What it believes of who is behind each released record; None: it gives no
+        probabilities.
+        """
         return None
 
     @abc.abstractmethod

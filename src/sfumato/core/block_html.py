@@ -1,6 +1,8 @@
-"""Blocks as HTML for notebooks: plain, with its style inline, every text escaped, so that a column may be called anything.
+"""Blocks as HTML for notebooks: plain, with its style inline, every text escaped, so that a column
+may be called anything.
 
-Colours are those of the notebook, which may be dark, but for the mark of a headline, which reads on both.
+Colours are those of the notebook, which may be dark, but for the mark of a headline, which reads on
+both.
 """
 
 from __future__ import annotations
@@ -29,10 +31,17 @@ from sfumato.core.blocks import (
 MOST_ROWS = 200
 GOOD, BAD = "#2f7fc1", "#c8641a"
 _TABLE = "border-collapse: collapse; margin: 0 0 1em; font-size: 0.95em"
-_HEAD = "text-align: {align}; padding: 0.2em 1em 0.2em 0; border-bottom: 1px solid; font-weight: 600"
+_HEAD = (
+    "text-align: {align}; padding: 0.2em 1em 0.2em 0; border-bottom: 1px solid; font-weight: 600"
+)
 _CELL = "text-align: {align}; padding: 0.2em 1em 0.2em 0; vertical-align: top"
 _CAPTION = "caption-side: top; text-align: left; padding: 0.3em 0; opacity: 0.8"
-_TONES = {"plain": "", "strong": "font-weight: 600", "quiet": "opacity: 0.8", "warning": f"color: {BAD}"}
+_TONES = {
+    "plain": "",
+    "strong": "font-weight: 600",
+    "quiet": "opacity: 0.8",
+    "warning": f"color: {BAD}",
+}
 _CODE = re.compile("`([^`]+)`")
 
 
@@ -76,20 +85,33 @@ def _block(block: Block) -> str:
             return f'<p style="margin: 0 0 0.5em; {_TONES[tone]}">{inline(text)}</p>'
         case VerdictBlock(holds, _, _, True):
             colour = GOOD if holds else BAD
-            line = f"border-left: 5px solid {colour}; padding: 0.2em 0 0.2em 0.7em; margin: 0.3em 0 0.8em"
-            return f'<p style="{line}; font-size: 1.25em; font-weight: 600">{inline(block.text)}</p>'
+            line = (
+                f"border-left: 5px solid {colour}; padding: 0.2em 0 0.2em 0.7em; margin: 0.3em 0"
+                " 0.8em"
+            )
+            return (
+                f'<p style="{line}; font-size: 1.25em; font-weight: 600">{inline(block.text)}</p>'
+            )
         case VerdictBlock(_, title, sentence, _):
             about = f": {inline(sentence)}" if sentence else ""
-            return f'<p style="margin: 0 0 0.5em">{block.mark} <strong>{inline(title)}</strong>{about}</p>'
+            return (
+                f'<p style="margin: 0 0 0.5em">{block.mark}'
+                f" <strong>{inline(title)}</strong>{about}</p>"
+            )
         case ListBlock(entries, title):
             items = "".join(f"<li>{inline(entry)}</li>" for entry in entries)
-            return f'<p style="margin: 0">{inline(title)}</p><ul style="margin: 0 0 1em">{items}</ul>'
+            return (
+                f'<p style="margin: 0">{inline(title)}</p><ul style="margin: 0 0 1em">{items}</ul>'
+            )
         case TableBlock():
             return _table(block)
         case CodeBlock(text, _):
             return f"<pre>{escape(text)}</pre>"
         case ChartBlock(chart, _, caption):
-            return f'<figure style="margin: 0 0 1em">{chart.svg}<figcaption>{inline(caption)}</figcaption></figure>'
+            return (
+                '<figure style="margin: 0 0'
+                f' 1em">{chart.svg}<figcaption>{inline(caption)}</figcaption></figure>'
+            )
         case FoldBlock(title, inner, _):
             return f"<details><summary>{inline(title)}</summary>{render_html(inner)}</details>"
 
@@ -105,7 +127,9 @@ def _table(table: TableBlock) -> str:
     foot = ""
     if left > 0:
         foot = f'<tfoot><tr><td colspan="{len(table.header)}">… and {left:,} more</td></tr></tfoot>'
-    caption = f'<caption style="{_CAPTION}">{inline(table.caption)}</caption>' if table.caption else ""
+    caption = (
+        f'<caption style="{_CAPTION}">{inline(table.caption)}</caption>' if table.caption else ""
+    )
     head = f"<thead><tr>{top}</tr></thead>" if any(table.header) else ""
     drawn = f'<table style="{_TABLE}">{caption}{head}<tbody>{body}</tbody>{foot}</table>'
     return f'<div style="overflow-x: auto">{drawn}</div>'

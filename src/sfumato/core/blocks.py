@@ -1,8 +1,10 @@
-"""What a result says, as a list of blocks: described once, drawn as text, in colour, as HTML and in the workbench.
+"""What a result says, as a list of blocks: described once, drawn as text, in colour, as HTML and in
+the workbench.
 
-A result offers ``blocks()``. The text here serves ``str()``; ``core/block_html.py`` serves notebooks and pages,
-``interfaces/cli/console.py`` the terminal, ``interfaces/web/pages/blocks.py`` the workbench. A block holds words and numbers and no
-markup, except that a part of a sentence between backticks is code: ``Run `sfumato attack` before sharing``.
+A result offers ``blocks()``. The text here serves ``str()``; ``core/block_html.py`` serves
+notebooks and pages, ``interfaces/cli/console.py`` the terminal, ``interfaces/web/pages/blocks.py``
+the workbench. A block holds words and numbers and no markup, except that a part of a sentence
+between backticks is code: ``Run `sfumato attack` before sharing``.
 """
 
 from __future__ import annotations
@@ -18,7 +20,9 @@ Tone = Literal["plain", "strong", "quiet", "warning"]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Share:
-    """A cell that holds a share from 0 to 1: a percentage, with a bar beside it where a renderer draws bars."""
+    """A cell that holds a share from 0 to 1: a percentage, with a bar beside it where a renderer
+    draws bars.
+    """
 
     value: float
     bar: bool = True
@@ -63,7 +67,9 @@ class TableBlock:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class VerdictBlock:
-    """Whether something holds; None: it is unknown, which is not a pass. A ``headline`` judges the whole result."""
+    """Whether something holds; None: it is unknown, which is not a pass. A ``headline`` judges the
+    whole result.
+    """
 
     holds: bool | None
     title: str
@@ -118,7 +124,9 @@ class Chart(Protocol):
         ...
 
 
-Block = Heading | Paragraph | ListBlock | TableBlock | VerdictBlock | CodeBlock | ChartBlock | FoldBlock
+Block = (
+    Heading | Paragraph | ListBlock | TableBlock | VerdictBlock | CodeBlock | ChartBlock | FoldBlock
+)
 _SIGNS: dict[Tone, str] = {"plain": "", "strong": "", "quiet": "", "warning": "! "}
 
 

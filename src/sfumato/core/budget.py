@@ -18,13 +18,15 @@ from sfumato.errors import ParameterError
 #
 # Three ways, all of them upper bounds:
 #
-# - *basic*: ε₁ + ε₂ + …; exact for pure ε, whoever chooses the next question after having seen the last answer;
+# - *basic*: ε₁ + ε₂ + …; exact for pure ε, whoever chooses the next question after having seen the
+# last answer;
 # - *zero-concentrated* (zCDP): ρ₁ + ρ₂ + …, turned into (ε, δ) at the end; a pure ε counts ε²/2;
 # - *advanced*: for parameters fixed in advance only.
 #
-# A session lets people choose the next ε by the last answer. Basic and zCDP composition hold for that (a fixed total of
-# ρ is a valid stopping rule: Feldman, Zrnic 2021), advanced composition with its printed constants does not. So a budget
-# is kept by the first two, and :func:`composed` is for planning a list of questions that is fixed beforehand.
+# A session lets people choose the next ε by the last answer. Basic and zCDP composition hold for
+# that (a fixed total of ρ is a valid stopping rule: Feldman, Zrnic 2021), advanced composition with
+# its printed constants does not. So a budget is kept by the first two, and :func:`composed` is for
+# planning a list of questions that is fixed beforehand.
 
 SEARCH_STEPS = 60
 GOLDEN = (math.sqrt(5) - 1) / 2
@@ -43,8 +45,8 @@ def epsilon_of_rho(rho: float, delta: float) -> float:
     """The ε that holds with a probability of failure δ for a mechanism that is ρ-zCDP.
 
     ``ε = min over α > 1 of  αρ + (ln(1/δ) − ln α)/(α − 1) + ln(1 − 1/α)``
-    (Canonne, Kamath, Steinke 2020, Corollary 13). Every α gives a valid bound, so an inexact minimum is safe; it is
-    never above ``ρ + 2√(ρ ln(1/δ))``, the bound of Bun and Steinke.
+    (Canonne, Kamath, Steinke 2020, Corollary 13). Every α gives a valid bound, so an inexact
+    minimum is safe; it is never above ``ρ + 2√(ρ ln(1/δ))``, the bound of Bun and Steinke.
 
     >>> round(epsilon_of_rho(0.125, 1e-6), 4)
     2.4191
@@ -60,9 +62,13 @@ def epsilon_of_rho(rho: float, delta: float) -> float:
     def bound(log_excess: float) -> float:
         excess = math.exp(log_excess)
         alpha = 1 + excess
-        return alpha * rho + (-math.log(delta) - math.log(alpha)) / excess + math.log(excess / alpha)
+        return (
+            alpha * rho + (-math.log(delta) - math.log(alpha)) / excess + math.log(excess / alpha)
+        )
 
-    centre = math.log(math.sqrt(math.log(1 / delta) / rho))  # the minimum of the bound of Bun and Steinke
+    centre = math.log(
+        math.sqrt(math.log(1 / delta) / rho)
+    )  # the minimum of the bound of Bun and Steinke
     return max(0.0, _lowest(bound, centre - 10, centre + 10))
 
 
@@ -77,15 +83,19 @@ def rho_of_budget(epsilon: float, delta: float) -> float:
         high *= 2
     for _ in range(SEARCH_STEPS):
         middle = (low + high) / 2
-        low, high = (middle, high) if epsilon_of_rho(middle, delta) <= epsilon * (1 - 1e-12) else (low, middle)
+        low, high = (
+            (middle, high)
+            if epsilon_of_rho(middle, delta) <= epsilon * (1 - 1e-12)
+            else (low, middle)
+        )
     return low
 
 
 def advanced(epsilons: Iterable[float], delta: float) -> float:
     """The ε of several pure losses, fixed in advance, with a probability of failure δ.
 
-    ``ε = min(Σεᵢ, Σ εᵢ tanh(εᵢ/2) + √(2 ln(1/δ) Σεᵢ²))`` (Kairouz, Oh, Viswanath 2015, Theorem 3.5; their middle
-    term, better in few cases, is left out). No losses: 0.
+    ``ε = min(Σεᵢ, Σ εᵢ tanh(εᵢ/2) + √(2 ln(1/δ) Σεᵢ²))`` (Kairouz, Oh, Viswanath 2015, Theorem 3.5;
+    their middle term, better in few cases, is left out). No losses: 0.
 
     >>> round(advanced([0.1] * 100, 1e-6), 3), advanced([0.5], 1e-6)
     (5.756, 0.5)
@@ -131,7 +141,9 @@ SAFETY = 1e-9
 """Logarithms are rounded: a converted total must stay this far, relatively, below the budget."""
 
 SMALLEST, LARGEST = Fraction(1, 10**15), Fraction(10**15)
-"""What may be asked for: less leaves no answer in the noise, more is no protection, and both leave the range of numbers."""
+"""What may be asked for: less leaves no answer in the noise, more is no protection, and both leave
+the range of numbers.
+"""
 LEAST_DELTA = 1e-100
 
 
@@ -156,7 +168,9 @@ def exact(amount: Any, what: str) -> Fraction:
     except (ValueError, OverflowError):
         raise ParameterError(f"{what} must be a finite number") from None
     if given <= 0:
-        raise ParameterError(f"{what} must be above 0: without a loss there is no answer, and no loss is negative")
+        raise ParameterError(
+            f"{what} must be above 0: without a loss there is no answer, and no loss is negative"
+        )
     return given
 
 
@@ -171,7 +185,9 @@ class PrivacyLoss:
     def of(cls, epsilon: Any = None, rho: Any = None) -> PrivacyLoss:
         """A loss from numbers; exactly one of the two is given."""
         if (epsilon is None) == (rho is None):
-            raise ParameterError("say what the answer may cost: either epsilon (pure) or rho (zCDP)")
+            raise ParameterError(
+                "say what the answer may cost: either epsilon (pure) or rho (zCDP)"
+            )
         if epsilon is not None:
             return cls(epsilon=sensible(epsilon, "epsilon"))
         return cls(rho=sensible(rho, "rho"))
@@ -191,7 +207,9 @@ class PrivacyLoss:
 
     def to_dict(self) -> dict[str, str]:
         """Plain data for a ledger."""
-        return {"epsilon": str(self.epsilon)} if self.epsilon is not None else {"rho": str(self.rho)}
+        return (
+            {"epsilon": str(self.epsilon)} if self.epsilon is not None else {"rho": str(self.rho)}
+        )
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, str]) -> PrivacyLoss:
@@ -202,12 +220,18 @@ class PrivacyLoss:
         return cls(**read)
 
     def __str__(self) -> str:
-        return f"ε = {float(self.epsilon):g}" if self.epsilon is not None else f"ρ = {float(self.as_rho):g}"
+        return (
+            f"ε = {float(self.epsilon):g}"
+            if self.epsilon is not None
+            else f"ρ = {float(self.as_rho):g}"
+        )
 
 
 @dataclasses.dataclass(frozen=True)
 class Spending:
-    """Losses added up exactly: the sum of ε (None once a loss has no pure ε), the sum of ρ, and how many there were."""
+    """Losses added up exactly: the sum of ε (None once a loss has no pure ε), the sum of ρ, and how
+    many there were.
+    """
 
     epsilon: Fraction | None = Fraction(0)
     rho: Fraction = Fraction(0)
@@ -227,18 +251,25 @@ NOTHING = Spending()
 
 @parameters
 class Budget:
-    """The total that may be lost: pure ``Budget(1.0)``, ``Budget(1.0, delta=1e-6)``, or zCDP ``Budget(rho=0.1)``.
+    """The total that may be lost: pure ``Budget(1.0)``, ``Budget(1.0, delta=1e-6)``, or zCDP
+    ``Budget(rho=0.1)``.
 
-    With δ, what was asked is counted in both ways that hold for questions chosen one after the other, as a sum of ε and
-    as zCDP converted to (ε, δ), and either must stay within the budget. A question counts only before it is answered,
-    and sums are exact, so a budget is never overspent by rounding.
+    With δ, what was asked is counted in both ways that hold for questions chosen one after the
+    other, as a sum of ε and as zCDP converted to (ε, δ), and either must stay within the budget. A
+    question counts only before it is answered, and sums are exact, so a budget is never overspent
+    by rounding.
     """
 
-    epsilon: Annotated[float | None, Field(gt=0, allow_inf_nan=False, description="ε in total")] = None
-    delta: Annotated[float, Field(ge=0, lt=1, description="probability with which ε may fail; 0: never")] = 0.0
-    rho: Annotated[float | None, Field(gt=0, allow_inf_nan=False, description="ρ of zCDP in total, instead of ε")] = (
+    epsilon: Annotated[float | None, Field(gt=0, allow_inf_nan=False, description="ε in total")] = (
         None
     )
+    delta: Annotated[
+        float, Field(ge=0, lt=1, description="probability with which ε may fail; 0: never")
+    ] = 0.0
+    rho: Annotated[
+        float | None,
+        Field(gt=0, allow_inf_nan=False, description="ρ of zCDP in total, instead of ε"),
+    ] = None
 
     def __post_init__(self) -> None:
         if (self.epsilon is None) == (self.rho is None):
@@ -263,7 +294,9 @@ class Budget:
         limit = exact(self.epsilon, "epsilon")
         if spending.epsilon is not None and spending.epsilon <= limit:
             return True
-        return self.delta > 0 and epsilon_of_rho(float(spending.rho), self.delta) <= float(limit) * (1 - SAFETY)
+        return self.delta > 0 and epsilon_of_rho(float(spending.rho), self.delta) <= float(
+            limit
+        ) * (1 - SAFETY)
 
     def spent(self, spending: Spending) -> float:
         """What these losses come to together, in the currency of the budget (ε or ρ)."""

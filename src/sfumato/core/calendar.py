@@ -29,14 +29,18 @@ def days_of(column: pl.Series, table: str) -> NDArray[np.float64]:
 
 
 def dates_of(column: pl.Series, table: str) -> pl.Series:
-    """The date of every value of a column of dates, times or ISO text; its time of day is left out."""
+    """The date of every value of a column of dates, times or ISO text; its time of day is left
+    out.
+    """
     name = column.name
     if column.dtype in (pl.Date, pl.Null):
         return column.cast(pl.Date)
     if isinstance(column.dtype, pl.Datetime):
         return column.dt.date()
     if column.dtype != pl.String:
-        raise SchemaError(f"column {name!r} of {table} must hold dates, times or ISO text; it is {column.dtype}")
+        raise SchemaError(
+            f"column {name!r} of {table} must hold dates, times or ISO text; it is {column.dtype}"
+        )
     read = column.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
     after = column.str.slice(10, 1)
     read = read.set(~after.is_in(["", "T", " "]).fill_null(True), None)
@@ -50,12 +54,16 @@ def dates_of(column: pl.Series, table: str) -> pl.Series:
 
 
 def moved(column: pl.Series, table: str, shifts: NDArray[np.int64]) -> pl.Series:
-    """A column moved by whole days, row by row; the time of day and what text says behind the date stay."""
+    """A column moved by whole days, row by row; the time of day and what text says behind the date
+    stay.
+    """
     name, days = column.name, pl.Series(shifts)
     if isinstance(column.dtype, pl.Datetime):
         ticks = TICKS[column.dtype.time_unit]
         return (column.to_physical() + days * ticks).cast(column.dtype).alias(name)
-    dates = (dates_of(column, table).cast(pl.Int32).cast(pl.Int64) + days).cast(pl.Int32).cast(pl.Date)
+    dates = (
+        (dates_of(column, table).cast(pl.Int32).cast(pl.Int64) + days).cast(pl.Int32).cast(pl.Date)
+    )
     if column.dtype != pl.String:
         return dates.alias(name)
     return (dates.dt.strftime("%Y-%m-%d").str.zfill(10) + column.str.slice(10)).alias(name)

@@ -1,7 +1,9 @@
-"""What the fields of a model may be: read from their declarations, to ask a model without a threshold or to try many.
+"""What the fields of a model may be: read from their declarations, to ask a model without a
+threshold or to try many.
 
-A field declares its type and limits once (:mod:`sfumato.core.parameters`). From these follow the weakest values a model
-can have, under which judging it tells what a table attains, and a few models of every kind for explanations and tests.
+A field declares its type and limits once (:mod:`sfumato.core.parameters`). From these follow the
+weakest values a model can have, under which judging it tells what a table attains, and a few models
+of every kind for explanations and tests.
 """
 
 from __future__ import annotations
@@ -48,10 +50,11 @@ def is_number(cls: type, field: str) -> bool:
 
 
 def weakest(cls: Any, given: Mapping[str, Any]) -> tuple[Any, tuple[str, ...]]:
-    """A model with the weakest legal value for every number that is required and not given, and which those are.
+    """A model with the weakest legal value for every number that is required and not given, and
+    which those are.
 
-    Weakest is what every other legal choice implies. A number that has no such value states a fact, not a degree, and
-    must be given.
+    Weakest is what every other legal choice implies. A number that has no such value states a fact,
+    not a degree, and must be given.
 
     >>> from sfumato.methods.models import TCloseness
     >>> weakest(TCloseness, {"sensitive": "illness"})
@@ -69,12 +72,17 @@ def weakest(cls: Any, given: Mapping[str, Any]) -> tuple[Any, tuple[str, ...]]:
     for one in legal:
         if all(other.implies(one) for other in legal):
             return one, tuple(lacking)
-    raise refused if refused and not legal else ParameterError(f"{cls.__name__}: {join_words(lacking)} must be given")
+    raise (
+        refused
+        if refused and not legal
+        else ParameterError(f"{cls.__name__}: {join_words(lacking)} must be given")
+    )
 
 
 @cache
 def variants(cls: Any) -> tuple[Any, ...]:
-    """Models of a class over a grid of legal values: every choice of a word, a few numbers of each range.
+    """Models of a class over a grid of legal values: every choice of a word, a few numbers of each
+    range.
 
     >>> from sfumato.methods.models import KAnonymity
     >>> variants(KAnonymity)
@@ -101,7 +109,11 @@ def trivial(model: Model) -> bool:
     """
     cls: Any = type(model)
     given = {field.name: getattr(model, field.name) for field in dataclasses.fields(cls)}
-    degrees = [name for name in required_fields(cls) if is_number(cls, name) and _is_degree(cls, given, name)]
+    degrees = [
+        name
+        for name in required_fields(cls)
+        if is_number(cls, name) and _is_degree(cls, given, name)
+    ]
     least, _ = weakest(cls, {name: value for name, value in given.items() if name not in degrees})
     return bool(degrees) and least.implies(model)
 
@@ -123,7 +135,12 @@ def _values(cls: type, name: str) -> Iterator[Any]:
         yield from _numbers(cls, name)
     elif bool in kinds:
         yield True
-    elif words := [word for kind in kinds if typing.get_origin(kind) is Literal for word in typing.get_args(kind)]:
+    elif words := [
+        word
+        for kind in kinds
+        if typing.get_origin(kind) is Literal
+        for word in typing.get_args(kind)
+    ]:
         yield from (word for word in words if word != info.default)
     elif name in required_fields(cls):
         yield COLUMN if str in kinds else [[COLUMN]]
@@ -134,7 +151,9 @@ def _numbers(cls: type, name: str) -> Iterator[float]:
     low, high = _limits(cls, name)
     whole = int in _kinds(cls, name)
     usual = (1, 2, 3) if whole else (0.1, 0.5, 1.0, 2.0)
-    yield from dict.fromkeys(v for v in (low, *usual, high) if v is not None and _inside(v, low, high) and v != NEAR)
+    yield from dict.fromkeys(
+        v for v in (low, *usual, high) if v is not None and _inside(v, low, high) and v != NEAR
+    )
 
 
 @cache

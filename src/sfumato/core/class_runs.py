@@ -1,4 +1,6 @@
-"""Rolling up classes run by run: in the order of the keys, those that share the columns of the highest bits lie side by side."""
+"""Rolling up classes run by run: in the order of the keys, those that share the columns of the
+highest bits lie side by side.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +16,17 @@ if TYPE_CHECKING:
     from sfumato.core.classes import ClassTable
 
 SMALL_RUN, LARGEST_RUN = 1 << 15, 1 << 22
-"""Cells of a run: so many are in the cache, and beyond so many it is no longer quicker to look up than to hash."""
+"""Cells of a run: so many are in the cache, and beyond so many it is no longer quicker to look up
+than to hash.
+"""
 
 
 def rolled_up_in_runs(classes: ClassTable, levels: tuple[int, ...]) -> ClassTable | None:
-    """The classes at some levels, counted run by run in a table of all cells of a run; None where that cannot be.
+    """The classes at some levels, counted run by run in a table of all cells of a run; None where
+    that cannot be.
 
-    Columns of the highest bits that do not climb make the runs; the other columns make few cells in each.
+    Columns of the highest bits that do not climb make the runs; the other columns make few cells in
+    each.
     """
     bare = not classes.counts and classes.weights is None and classes.population is None
     if not bare or classes.keys.shape[1] > 1 or not kernels.keys.FEW < len(classes) < 2**31:
@@ -29,13 +35,19 @@ def rolled_up_in_runs(classes: ClassTable, levels: tuple[int, ...]) -> ClassTabl
     sizes = [len(ladder.labels[level]) for ladder, level in zip(ladders, levels, strict=True)]
     inside = sorted(range(len(sizes)), key=lambda a: int(place.shifts[a]))
     run_shift = 64
-    while inside and levels[inside[-1]] == classes.levels[inside[-1]] and prod(sizes[a] for a in inside) > SMALL_RUN:
+    while (
+        inside
+        and levels[inside[-1]] == classes.levels[inside[-1]]
+        and prod(sizes[a] for a in inside) > SMALL_RUN
+    ):
         run_shift = int(place.shifts[inside.pop()])
     cells = prod(sizes[a] for a in inside)
     if cells > LARGEST_RUN:
         return None
     climbs = [ladders[a].climb(classes.levels[a], levels[a]).astype(np.uint32) for a in inside]
-    steps = [climb * np.uint32(prod(sizes[b] for b in inside[:i])) for i, climb in enumerate(climbs)]
+    steps = [
+        climb * np.uint32(prod(sizes[b] for b in inside[:i])) for i, climb in enumerate(climbs)
+    ]
     offsets = np.cumsum([0, *(len(climb) for climb in climbs)])
     none = np.zeros(0, dtype=np.uint32)
     keys, records, in_order = kernels.runs.roll_up_runs(

@@ -1,8 +1,8 @@
 """The equivalence classes of a table: the currency of models, searches, risks and utilities.
 
-A *class* is the set of records that share their quasi-identifiers. Each class has one packed key: every column
-owns a few bits of one or more 64-bit words. A coarser table is a roll-up of a finer one, so a search works on
-classes and never goes back to the rows.
+A *class* is the set of records that share their quasi-identifiers. Each class has one packed key:
+every column owns a few bits of one or more 64-bit words. A coarser table is a roll-up of a finer
+one, so a search works on classes and never goes back to the rows.
 """
 
 from __future__ import annotations
@@ -33,11 +33,13 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Counts:
-    """How often each value of one column (or combination of values of several) occurs in each class.
+    """How often each value of one column (or combination of values of several) occurs in each
+    class.
 
-    Compressed rows: class *i* holds ``codes[starts[i]:starts[i+1]]`` with the same slice of ``counts``;
-    ``labels[code]`` is the value (None: missing). ``worked_out`` keeps what depends on the labels alone, such as
-    their order or their tree, for all counts that were merged or taken from the same ones.
+    Compressed rows: class *i* holds ``codes[starts[i]:starts[i+1]]`` with the same slice of
+    ``counts``; ``labels[code]`` is the value (None: missing). ``worked_out`` keeps what depends on
+    the labels alone, such as their order or their tree, for all counts that were merged or taken
+    from the same ones.
     """
 
     starts: NDArray[np.int64]
@@ -49,7 +51,9 @@ class Counts:
     def merged(self, ids: NDArray[np.int64], groups: int) -> Counts:
         """Counts after class *i* went to group ``ids[i]``."""
         domain = max(1, len(self.labels))
-        starts, codes, counts = kernels.keys.merge_counts(self.starts, self.codes, self.counts, ids, groups, domain)
+        starts, codes, counts = kernels.keys.merge_counts(
+            self.starts, self.codes, self.counts, ids, groups, domain
+        )
         return Counts(starts, codes, counts, self.labels, self.worked_out)
 
     def taken(self, keep: NDArray[np.bool_]) -> Counts:
@@ -65,7 +69,9 @@ class Counts:
 
     def total(self) -> NDArray[np.int64]:
         """How often each value occurs in all classes together."""
-        return np.bincount(self.codes, weights=self.counts, minlength=len(self.labels)).astype(np.int64)
+        return np.bincount(self.codes, weights=self.counts, minlength=len(self.labels)).astype(
+            np.int64
+        )
 
 
 def count_values(dataset: Table, column: Column, ids: NDArray[np.int64], groups: int) -> Counts:
@@ -76,11 +82,14 @@ def count_values(dataset: Table, column: Column, ids: NDArray[np.int64], groups:
     members, distinct = in_order(pairs.view(np.uint64).reshape(-1, 1), groups * domain)
     classes, codes = np.divmod(distinct[:, 0].astype(np.int64), domain)
     starts = np.searchsorted(classes, np.arange(groups + 1))
-    return Counts(starts, codes, tallied(members, len(distinct), dataset.copies), tuple(encoded.labels))
+    return Counts(
+        starts, codes, tallied(members, len(distinct), dataset.copies), tuple(encoded.labels)
+    )
 
 
 DENSE = 1 << 16
-"""So many different keys, or as many as there are rows, are looked up in a table instead of hashed."""
+"""So many different keys, or as many as there are rows, are looked up in a table instead of hashed.
+"""
 
 
 MOST_BITS = 64
@@ -88,7 +97,9 @@ MOST_BITS = 64
 
 
 MOST_PAIRS = 2
-"""Up to so many combinations for every class have two bits each in a table; where there are more, sorting the keys is as quick."""
+"""Up to so many combinations for every class have two bits each in a table; where there are more,
+sorting the keys is as quick.
+"""
 
 
 def is_dense(span: int, rows: int) -> bool:
@@ -97,7 +108,8 @@ def is_dense(span: int, rows: int) -> bool:
 
 
 def in_order(keys: NDArray[np.uint64], span: int) -> tuple[NDArray[Any], NDArray[np.uint64]]:
-    """Number keys in their order, the last word first: the number of every row, in the narrowest type, and the distinct keys.
+    """Number keys in their order, the last word first: the number of every row, in the narrowest
+    type, and the distinct keys.
 
     Keys of one word are below ``span``.
     """
@@ -111,10 +123,16 @@ def in_order(keys: NDArray[np.uint64], span: int) -> tuple[NDArray[Any], NDArray
         return rank[flat], known.astype(np.uint64).reshape(-1, 1)
     if keys.shape[1] == 1 and len(keys) > kernels.keys.FEW and span <= MOST_BITS * len(keys):
         ranks, distinct = kernels.keys.ranked(keys, span)
-        return ranks.astype(np.min_scalar_type(max(1, len(distinct)) - 1), copy=False), distinct.reshape(-1, 1)
-    if keys.shape[1] == 1 and (len(keys) <= kernels.keys.FEW or kernels.keys.mostly_distinct(keys[:, 0])):
+        return ranks.astype(
+            np.min_scalar_type(max(1, len(distinct)) - 1), copy=False
+        ), distinct.reshape(-1, 1)
+    if keys.shape[1] == 1 and (
+        len(keys) <= kernels.keys.FEW or kernels.keys.mostly_distinct(keys[:, 0])
+    ):
         ranks, distinct = kernels.keys.sorted_ranks(keys[:, 0], span)
-        return ranks.astype(np.min_scalar_type(max(1, len(distinct)) - 1), copy=False), distinct.reshape(-1, 1)
+        return ranks.astype(
+            np.min_scalar_type(max(1, len(distinct)) - 1), copy=False
+        ), distinct.reshape(-1, 1)
     ids, first = kernels.keys.group(keys)
     if keys.shape[1] == 1:
         order = np.argsort(keys[first, 0])
@@ -132,7 +150,9 @@ WORD = 64
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Layout:
-    """Where each column lies in a key: ``word``, ``shift`` and ``width`` in bits, one entry a column."""
+    """Where each column lies in a key: ``word``, ``shift`` and ``width`` in bits, one entry a
+    column.
+    """
 
     words: NDArray[np.int64]
     shifts: NDArray[np.int64]
@@ -178,10 +198,11 @@ class Placement:
 class ClassTable:
     """Equivalence classes of a table at given levels of its hierarchies.
 
-    ``records`` are rows per class; ``sizes`` are what models count: distinct persons where the schema names a
-    person column, rows otherwise, never weights. ``weights`` are sums of survey weights, or None.
-    ``population`` counts the matching records of a population table, or is None; a table made for a search then also
-    has the classes that only the population has, with no records.
+    ``records`` are rows per class; ``sizes`` are what models count: distinct persons where the
+    schema names a person column, rows otherwise, never weights. ``weights`` are sums of survey
+    weights, or None. ``population`` counts the matching records of a population table, or is None;
+    a table made for a search then also has the classes that only the population has, with no
+    records.
     """
 
     columns: tuple[str, ...]
@@ -212,15 +233,23 @@ class ClassTable:
         """Code of one column in every class, at the column's level."""
         a = self.columns.index(column)
         place = self.layout
-        found: NDArray[np.int64] = kernels.keys.field_codes(self.keys, place.words[a], place.shifts[a], place.widths[a])
+        found: NDArray[np.int64] = kernels.keys.field_codes(
+            self.keys, place.words[a], place.shifts[a], place.widths[a]
+        )
         return found
 
     def roll_up(self, levels: Mapping[str, int]) -> ClassTable:
         """Classes after some columns climbed to higher levels (never below the present ones)."""
-        moved = [a for a, name in enumerate(self.columns) if levels.get(name, self.levels[a]) != self.levels[a]]
+        moved = [
+            a
+            for a, name in enumerate(self.columns)
+            if levels.get(name, self.levels[a]) != self.levels[a]
+        ]
         if not moved:
             return self
-        reached = tuple([levels.get(name, level) for name, level in zip(self.columns, self.levels, strict=True)])
+        reached = tuple(
+            [levels.get(name, level) for name, level in zip(self.columns, self.levels, strict=True)]
+        )
         if len(self) > kernels.keys.FEW:
             from sfumato.core.class_runs import rolled_up_in_runs
 
@@ -230,7 +259,13 @@ class ClassTable:
         chosen = slice(moved[0], moved[0] + 1) if len(moved) == 1 else moved
         place = self.layout
         keys, records, ids = kernels.lattice.roll_up(
-            self.keys, self.records, place.words[chosen], place.shifts[chosen], place.widths[chosen], climbs, offsets
+            self.keys,
+            self.records,
+            place.words[chosen],
+            place.shifts[chosen],
+            place.widths[chosen],
+            climbs,
+            offsets,
         )
         return ClassTable(
             columns=self.columns,
@@ -239,18 +274,35 @@ class ClassTable:
             layout=place,
             keys=keys,
             records=records,
-            counts={name: c.merged(ids, len(records)) for name, c in self.counts.items()} if self.counts else {},
-            weights=None if self.weights is None else kernels.keys.add_up(self.weights, ids, len(records)),
+            counts=(
+                {name: c.merged(ids, len(records)) for name, c in self.counts.items()}
+                if self.counts
+                else {}
+            ),
+            weights=(
+                None
+                if self.weights is None
+                else kernels.keys.add_up(self.weights, ids, len(records))
+            ),
             person=self.person,
-            population=None if self.population is None else kernels.keys.add_up(self.population, ids, len(records)),
+            population=(
+                None
+                if self.population is None
+                else kernels.keys.add_up(self.population, ids, len(records))
+            ),
         )
 
     def climbed(self, levels: Mapping[str, int]) -> ClassTable:
         """The same classes with the codes of higher levels; classes that become equal stay apart.
 
-        For whoever rolls them up further, several times: their order is kept, so the outcome is that of rolling these up.
+        For whoever rolls them up further, several times: their order is kept, so the outcome is
+        that of rolling these up.
         """
-        moved = [a for a, name in enumerate(self.columns) if levels.get(name, self.levels[a]) != self.levels[a]]
+        moved = [
+            a
+            for a, name in enumerate(self.columns)
+            if levels.get(name, self.levels[a]) != self.levels[a]
+        ]
         if not moved:
             return self
         climbs, offsets = self._climbs(moved, levels)
@@ -258,13 +310,19 @@ class ClassTable:
         keys = kernels.lattice.climb_keys(
             self.keys, place.words[moved], place.shifts[moved], place.widths[moved], climbs, offsets
         )
-        reached = tuple(levels.get(name, level) for name, level in zip(self.columns, self.levels, strict=True))
+        reached = tuple(
+            levels.get(name, level) for name, level in zip(self.columns, self.levels, strict=True)
+        )
         return dataclasses.replace(self, keys=keys, levels=reached)
 
-    def _climbs(self, moved: Sequence[int], levels: Mapping[str, int]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    def _climbs(
+        self, moved: Sequence[int], levels: Mapping[str, int]
+    ) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """The maps of the columns that climb, one after the other, and where each begins."""
         maps = [self.ladders[a].climb(self.levels[a], levels[self.columns[a]]) for a in moved]
-        if len(self) > kernels.keys.FEW:  # the fewer bytes a map takes, the more of it is in the cache
+        if (
+            len(self) > kernels.keys.FEW
+        ):  # the fewer bytes a map takes, the more of it is in the cache
             most = max(len(self.ladders[a].labels[levels[self.columns[a]]]) for a in moved)
             maps = [one.astype(np.min_scalar_type(max(1, most) - 1)) for one in maps]
         if len(maps) == 1:
@@ -293,13 +351,19 @@ class ClassTable:
     def _seen(self, columns: Sequence[int]) -> NDArray[np.uint64]:
         """The bits of some columns in each word of a key."""
         chosen = np.array(columns, dtype=np.int64)
-        widths, shifts = self.layout.widths[chosen].astype(np.uint64), self.layout.shifts[chosen].astype(np.uint64)
+        widths, shifts = (
+            self.layout.widths[chosen].astype(np.uint64),
+            self.layout.shifts[chosen].astype(np.uint64),
+        )
         seen = np.zeros(self.keys.shape[1], dtype=np.uint64)
-        np.bitwise_or.at(seen, self.layout.words[chosen], ((np.uint64(1) << widths) - np.uint64(1)) << shifts)
+        np.bitwise_or.at(
+            seen, self.layout.words[chosen], ((np.uint64(1) << widths) - np.uint64(1)) << shifts
+        )
         return seen
 
     def unique_by(self, columns: Sequence[str]) -> int | None:
-        """How many records are the only one with their codes of some columns; None where keys have several words.
+        """How many records are the only one with their codes of some columns; None where keys have
+        several words.
 
         Nobody asks which class is whose, so that most keys need neither be sorted nor grouped.
         """
@@ -310,7 +374,9 @@ class ClassTable:
         many = len(self) > kernels.keys.FEW
         if width < WORD - 1 and is_dense(1 << width, MOST_PAIRS * len(self) if many else len(self)):
             if many:
-                return kernels.unique_records.count_unique_by_fields(self.keys, self.records, self._places(places))
+                return kernels.unique_records.count_unique_by_fields(
+                    self.keys, self.records, self._places(places)
+                )
             return int((self.records_in(places) == 1).sum())
         if self.keys.shape[1] > 1:
             return None
@@ -319,7 +385,8 @@ class ClassTable:
         return kernels.keys.count_unique(self.keys[:, 0], self.records, self._seen(places)[0])
 
     def unique_by_prefixes(self, columns: Sequence[str]) -> list[int] | None:
-        """How many records are the only one with their codes of the first column, of the first two, and so on.
+        """How many records are the only one with their codes of the first column, of the first two,
+        and so on.
 
         None where keys have several words, and where numpy counts the sets one by one as quickly.
         """
@@ -332,7 +399,9 @@ class ClassTable:
         return alone
 
     def records_in(self, places: list[int]) -> NDArray[np.int64]:
-        """Records per combination of the codes of the columns at these places, as many as their bits can hold."""
+        """Records per combination of the codes of the columns at these places, as many as their
+        bits can hold.
+        """
         return kernels.keys.add_by_fields(self.keys, self.records, self._places(places))
 
     def _places(self, places: list[int]) -> kernels.keys.Places:
@@ -367,7 +436,8 @@ def remap_to(ladder: Ladder, encoded: Encoded, level: int = 0) -> NDArray[np.int
     unknown = int((base < 0).sum())
     if unknown:
         raise SchemaError(
-            f"{unknown} value(s) were not there when the recoding was planned; plan it again on this table"
+            f"{unknown} value(s) were not there when the recoding was planned; plan it again on"
+            " this table"
         )
     return ladder.climb(0, level)[base] if base.size else base
 
@@ -382,8 +452,9 @@ def count_classes(
 ) -> ClassTable:
     """Count the classes of a table: the one pass over the rows that everything else lives on.
 
-    ``counted`` names columns whose values are counted per class (sensitive columns, a class label), a tuple of names
-    a combination of them; a person column of the schema is always counted. Classes are in key order, whatever the row order.
+    ``counted`` names columns whose values are counted per class (sensitive columns, a class label),
+    a tuple of names a combination of them; a person column of the schema is always counted. Classes
+    are in key order, whatever the row order.
     """
     names = tuple(dataset.schema.quasi if columns is None else columns)
     dataset.require([*names, *(part for column in counted for part in parts_of(column))])
@@ -393,11 +464,15 @@ def count_classes(
     counts = {name: found.counted(dataset, name) for name in wanted}
     weights = None
     if weight is not None:
-        weights = kernels.keys.add_up(survey_weights(dataset, weight), found.ids(dataset), len(found.table))
+        weights = kernels.keys.add_up(
+            survey_weights(dataset, weight), found.ids(dataset), len(found.table)
+        )
     return dataclasses.replace(found.table, counts=counts, weights=weights, person=person)
 
 
-def count_rows(dataset: Table, columns: Sequence[str] | None = None) -> tuple[ClassTable, NDArray[np.int64]]:
+def count_rows(
+    dataset: Table, columns: Sequence[str] | None = None
+) -> tuple[ClassTable, NDArray[np.int64]]:
     """Like :func:`count_classes`, and the class of every row."""
     names = tuple(dataset.schema.quasi if columns is None else columns)
     dataset.require(names)
@@ -409,8 +484,8 @@ def count_rows(dataset: Table, columns: Sequence[str] | None = None) -> tuple[Cl
 class _Grouping:
     """The classes of some columns as ``attributes`` describe them, and what was counted in them.
 
-    ``rows`` has the class of every row once somebody asked: where nearly every row is a class of its own, sorting the keys
-    alone takes a fifth of the time.
+    ``rows`` has the class of every row once somebody asked: where nearly every row is a class of
+    its own, sorting the keys alone takes a fifth of the time.
     """
 
     attributes: tuple[Attribute | None, ...]
@@ -422,7 +497,9 @@ class _Grouping:
         """The class of every row in the narrowest type."""
         if not self.rows:
             table = self.table
-            keys, place = pack_rows(dataset, table.columns, Placement(table.ladders, table.levels, table.layout))
+            keys, place = pack_rows(
+                dataset, table.columns, Placement(table.ladders, table.levels, table.layout)
+            )
             self.rows.append(in_order(keys, place.layout.span)[0])
         return self.rows[0]
 
@@ -438,14 +515,22 @@ class _Grouping:
 
     def without(self, gone: set[str]) -> _Grouping:
         """The same when some other columns hold other values."""
-        left = {column: counts for column, counts in self.counts.items() if not gone & set(parts_of(column))}
+        left = {
+            column: counts
+            for column, counts in self.counts.items()
+            if not gone & set(parts_of(column))
+        }
         return dataclasses.replace(self, counts=left)
 
 
-def _grouped(dataset: Table, names: tuple[str, ...], at: Placement | None, *, by_row: bool) -> _Grouping:
-    """The classes of a table, remembered for every table that has the same rows and describes these columns alike.
+def _grouped(
+    dataset: Table, names: tuple[str, ...], at: Placement | None, *, by_row: bool
+) -> _Grouping:
+    """The classes of a table, remembered for every table that has the same rows and describes these
+    columns alike.
 
-    Those at another placement than that of the table itself are not remembered. ``by_row``: the class of every row will be asked for.
+    Those at another placement than that of the table itself are not remembered. ``by_row``: the
+    class of every row will be asked for.
     """
     if at is not None:
         return _group(dataset, names, at, by_row=by_row)
@@ -460,20 +545,26 @@ def _grouped(dataset: Table, names: tuple[str, ...], at: Placement | None, *, by
 
 
 def remembered_classes(dataset: Table, names: Sequence[str]) -> ClassTable | None:
-    """The classes of these columns, where they were grouped before: which rows are alike does not depend on the schema."""
+    """The classes of these columns, where they were grouped before: which rows are alike does not
+    depend on the schema.
+    """
     for found in dataset.known.classes.get(tuple(names), ()):
         return found.table  # type: ignore[no-any-return]
     return None
 
 
 def remembered_rows(dataset: Table, names: Sequence[str]) -> tuple[NDArray[Any], int] | None:
-    """The class of every row in the narrowest type and the number of classes, where these columns were grouped before."""
+    """The class of every row in the narrowest type and the number of classes, where these columns
+    were grouped before.
+    """
     for found in dataset.known.classes.get(tuple(names), ()):
         return found.narrow(dataset), len(found.table)
     return None
 
 
-def _group(dataset: Table, names: tuple[str, ...], at: Placement | None, *, by_row: bool) -> _Grouping:
+def _group(
+    dataset: Table, names: tuple[str, ...], at: Placement | None, *, by_row: bool
+) -> _Grouping:
     """The classes without counts, in key order."""
     keys, place = pack_rows(dataset, names, at)
     rows: list[NDArray[Any]] = []
@@ -497,9 +588,11 @@ def _group(dataset: Table, names: tuple[str, ...], at: Placement | None, *, by_r
 def _sorted_classes(
     keys: NDArray[np.uint64], span: int, copies: NDArray[np.int64] | None
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64]] | None:
-    """Distinct keys in order and the records of each, by sorting ``keys`` in place; None, and nothing done, where others ways are quicker.
+    """Distinct keys in order and the records of each, by sorting ``keys`` in place; None, and
+    nothing done, where others ways are quicker.
 
-    Nearly all keys are distinct and nearly all rows one record: the few that stand for several are looked up.
+    Nearly all keys are distinct and nearly all rows one record: the few that stand for several are
+    looked up.
     """
     rows = len(keys)
     if keys.shape[1] > 1 or rows <= kernels.keys.FEW or span <= MOST_BITS * rows:
@@ -529,19 +622,27 @@ FEW_COPIES = 16
 def pack_rows(
     dataset: Table, names: Sequence[str], at: Placement | None = None
 ) -> tuple[NDArray[np.uint64], Placement]:
-    """Pack every row's columns into its key, one column at a time: at a given placement, or at level 0 of a new one."""
+    """Pack every row's columns into its key, one column at a time: at a given placement, or at
+    level 0 of a new one.
+    """
     ladders: list[Ladder] = []
     columns: list[tuple[Encoded, NDArray[np.uint32]]] = []
     for a, name in enumerate(names):
         encoded = encode_column(dataset, name)
         ladders.append(at.ladders[a] if at else ladder_of(dataset, name, encoded))
-        columns.append((encoded, remap_to(ladders[a], encoded, at.levels[a] if at else 0).astype(np.uint32)))
-    place = at or Placement(tuple(ladders), (0,) * len(names), Layout.of([len(ladder.labels[0]) for ladder in ladders]))
+        columns.append(
+            (encoded, remap_to(ladders[a], encoded, at.levels[a] if at else 0).astype(np.uint32))
+        )
+    place = at or Placement(
+        tuple(ladders), (0,) * len(names), Layout.of([len(ladder.labels[0]) for ladder in ladders])
+    )
     rows = len(dataset)
     keys = np.zeros((rows, place.layout.length), dtype=np.uint64)
 
     def packed(part: slice) -> None:
-        for (encoded, remap), word, shift in zip(columns, place.layout.words, place.layout.shifts, strict=True):
+        for (encoded, remap), word, shift in zip(
+            columns, place.layout.words, place.layout.shifts, strict=True
+        ):
             kernels.keys.pack_mapped(keys[part], encoded.narrow[part], remap, word, shift)
 
     side_by_side(packed, parts_of_rows(rows), rows=rows)
@@ -557,7 +658,8 @@ def survey_weights(dataset: Table, name: str) -> NDArray[np.float64]:
     bad = int((~((values >= 0) & (values < np.inf))).sum())
     if bad:
         raise SchemaError(
-            f"weight column {name!r} has {bad} missing, negative or infinite value(s); weights must be zero or more"
+            f"weight column {name!r} has {bad} missing, negative or infinite value(s); weights must"
+            " be zero or more"
         )
     return values if dataset.copies is None else values * dataset.copies
 
@@ -575,7 +677,9 @@ def projected(classes: ClassTable, columns: Sequence[str]) -> tuple[ClassTable, 
     np.minimum.at(first, ids, np.arange(len(ids)))
     seen = np.zeros(classes.keys.shape[1], dtype=np.uint64)
     for a in order:
-        seen[int(place.words[a])] |= np.uint64(((1 << int(place.widths[a])) - 1) << int(place.shifts[a]))
+        seen[int(place.words[a])] |= np.uint64(
+            ((1 << int(place.widths[a])) - 1) << int(place.shifts[a])
+        )
     coarser = dataclasses.replace(
         classes,
         columns=tuple(columns),
@@ -585,7 +689,13 @@ def projected(classes: ClassTable, columns: Sequence[str]) -> tuple[ClassTable, 
         keys=classes.keys[first] & seen,
         records=kernels.keys.add_up(classes.records, ids, groups),
         counts={name: counts.merged(ids, groups) for name, counts in classes.counts.items()},
-        weights=None if classes.weights is None else kernels.keys.add_up(classes.weights, ids, groups),
-        population=None if classes.population is None else kernels.keys.add_up(classes.population, ids, groups),
+        weights=(
+            None if classes.weights is None else kernels.keys.add_up(classes.weights, ids, groups)
+        ),
+        population=(
+            None
+            if classes.population is None
+            else kernels.keys.add_up(classes.population, ids, groups)
+        ),
     )
     return coarser, ids

@@ -1,10 +1,10 @@
 """Which released classes a finer record could have become: the consistency graph.
 
-A released cell *generalises* a value when it is the value itself or a node above it in the column's hierarchy, the top
-``*``, a set of such nodes written with commas (``1,2`` or ``{1, 2}``), or a range that holds it (``25-26``, ``[-1.5, 2]``,
-``low..mid``). A missing cell generalises only a missing
-value, unless missing values of the column are wildcards: then it fits every value, and a missing value fits every
-cell. A released record generalises a finer one when all its cells do.
+A released cell *generalises* a value when it is the value itself or a node above it in the column's
+hierarchy, the top ``*``, a set of such nodes written with commas (``1,2`` or ``{1, 2}``), or a
+range that holds it (``25-26``, ``[-1.5, 2]``, ``low..mid``). A missing cell generalises only a
+missing value, unless missing values of the column are wildcards: then it fits every value, and a
+missing value fits every cell. A released record generalises a finer one when all its cells do.
 """
 
 from __future__ import annotations
@@ -37,19 +37,26 @@ Edges = tuple["NDArray[np.int64]", "NDArray[np.int64]"]
 
 @dataclasses.dataclass(frozen=True)
 class Covering:
-    """Per value, the released labels that generalise it: value *i* has ``codes[starts[i]:starts[i+1]]``."""
+    """Per value, the released labels that generalise it: value *i* has
+    ``codes[starts[i]:starts[i+1]]``.
+    """
 
     starts: NDArray[np.int64]
     codes: NDArray[np.int64]
 
 
 def covering(
-    values: Labels, released: Labels, ladder: Ladder, *, wildcard: bool = False, order: tuple[str, ...] | None = None
+    values: Labels,
+    released: Labels,
+    ladder: Ladder,
+    *,
+    wildcard: bool = False,
+    order: tuple[str, ...] | None = None,
 ) -> Covering:
     """Which released labels generalise each value.
 
-    ``ladder`` is the column's hierarchy bound to (at least) the values; ``order`` lists ordered values from low to high.
-    Released labels that mean nothing there generalise nothing.
+    ``ladder`` is the column's hierarchy bound to (at least) the values; ``order`` lists ordered
+    values from low to high. Released labels that mean nothing there generalise nothing.
 
     >>> found = covering(["1", "2"], ["1", "1,2", "*"], bind(None, ["1", "2"], [1, 1]))
     >>> found.starts.tolist(), found.codes.tolist()
@@ -63,7 +70,9 @@ def covering(
         everywhere.add(position[None])
     covered = set().union(*nodes) if nodes else set()
     ranges = _within_ranges(
-        values, [(c, r) for c, r in enumerate(released) if r not in covered and c not in sets], order
+        values,
+        [(c, r) for c, r in enumerate(released) if r not in covered and c not in sets],
+        order,
     )
     coverings = []
     for value, above, held in zip(values, nodes, ranges, strict=True):
@@ -72,11 +81,18 @@ def covering(
             continue
         named = {position[node] for node in above if node in position}
         coverings.append(
-            sorted(named | everywhere | held | {code for code, members in sets.items() if members & above})
+            sorted(
+                named
+                | everywhere
+                | held
+                | {code for code, members in sets.items() if members & above}
+            )
         )
     lengths = [len(codes) for codes in coverings]
     flat = [code for codes in coverings for code in codes]
-    return Covering(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), np.array(flat, dtype=np.int64))
+    return Covering(
+        np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), np.array(flat, dtype=np.int64)
+    )
 
 
 def _nodes(values: Labels, ladder: Ladder) -> list[set[str | None]]:
@@ -84,9 +100,14 @@ def _nodes(values: Labels, ladder: Ladder) -> list[set[str | None]]:
     position = {label: code for code, label in enumerate(ladder.labels[0])}
     climbs = [ladder.climb(0, level).tolist() for level in range(ladder.depth)]
     return [
-        {labels[climb[position[v]]] for labels, climb in zip(ladder.labels, climbs, strict=True)}
-        if v in position
-        else {v}
+        (
+            {
+                labels[climb[position[v]]]
+                for labels, climb in zip(ladder.labels, climbs, strict=True)
+            }
+            if v in position
+            else {v}
+        )
         for v in values
     ]
 
@@ -117,19 +138,25 @@ def _within_ranges(
 
 
 def consistent(fine: ClassTable, released: ClassTable, coverings: Sequence[Covering]) -> Edges:
-    """All pairs of a fine class and a released class that generalises it: two arrays of class numbers.
+    """All pairs of a fine class and a released class that generalises it: two arrays of class
+    numbers.
 
-    Columns are taken one after the other. A fine class is kept together with every distinct beginning of released keys that
-    fits it so far, so the work is that of the result and not of all pairs.
+    Columns are taken one after the other. A fine class is kept together with every distinct
+    beginning of released keys that fits it so far, so the work is that of the result and not of all
+    pairs.
     """
     left = np.arange(len(fine), dtype=np.int64)
     reached = np.zeros(len(fine), dtype=np.int64)
     beginnings = np.zeros(len(released), dtype=np.int64)
     for name, cover in zip(released.columns, coverings, strict=True):
         width = len(
-            released.ladders[released.columns.index(name)].labels[released.levels[released.columns.index(name)]]
+            released.ladders[released.columns.index(name)].labels[
+                released.levels[released.columns.index(name)]
+            ]
         )
-        prefixes, beginnings = np.unique(beginnings * width + released.codes(name), return_inverse=True)
+        prefixes, beginnings = np.unique(
+            beginnings * width + released.codes(name), return_inverse=True
+        )
         values = fine.codes(name)[left]
         amounts = cover.starts[values + 1] - cover.starts[values]
         _require_size(int(amounts.sum()))
@@ -148,25 +175,30 @@ def consistent(fine: ClassTable, released: ClassTable, coverings: Sequence[Cover
 def _require_size(edges: int) -> None:
     if edges > MOST_EDGES:
         raise SchemaError(
-            f"more than {MOST_EDGES:,} pairs of classes are consistent with each other; judge a sample of the records, "
-            "or fewer quasi-identifiers"
+            f"more than {MOST_EDGES:,} pairs of classes are consistent with each other; judge a"
+            " sample of the records, or fewer quasi-identifiers"
         )
 
 
 def coverings_of(
-    fine: ClassTable, released: ClassTable, schema: Schema, known: Mapping[str, Mapping[str | None, int]]
+    fine: ClassTable,
+    released: ClassTable,
+    schema: Schema,
+    known: Mapping[str, Mapping[str | None, int]],
 ) -> list[Covering]:
     """The coverings of all columns of a released table.
 
-    ``known`` adds, per column, values (with their counts) that the hierarchies were bound to besides those of the fine table:
-    some hierarchies are made from the values they see.
+    ``known`` adds, per column, values (with their counts) that the hierarchies were bound to
+    besides those of the fine table: some hierarchies are made from the values they see.
     """
     coverings = []
     for a, name in enumerate(released.columns):
         values = fine.ladders[a].labels[0]
         counts = {**dict.fromkeys(values, 0), **known.get(name, {})}
         attribute = schema.attributes.get(name)
-        ladder = bind(attribute.hierarchy if attribute else None, list(counts), list(counts.values()))
+        ladder = bind(
+            attribute.hierarchy if attribute else None, list(counts), list(counts.values())
+        )
         wildcard = attribute is not None and attribute.missing is Missing.WILDCARD
         labels = released.ladders[a].labels[released.levels[a]]
         order = attribute.order if attribute else None
@@ -176,18 +208,21 @@ def coverings_of(
 
 # Originals and what was released of them: who could be whom.
 #
-# The *consistency graph* joins an original record to every released record that generalises it. Records with the same
-# quasi-identifiers have the same neighbours, so the graph is kept between classes: original classes on one side,
-# released classes on the other, and the sizes of both.
+# The *consistency graph* joins an original record to every released record that generalises it.
+# Records with the same quasi-identifiers have the same neighbours, so the graph is kept
+# between classes: original classes on one side, released classes on the other, and the sizes of
+# both.
 
 
 @dataclasses.dataclass(frozen=True)
 class Pairs:
-    """The consistency graph between original and released classes, and which records are the same person's.
+    """The consistency graph between original and released classes, and which records are the same
+    person's.
 
-    ``originals`` and ``released`` are the records of each class on either side; only originals of which something was
-    released count. ``edges`` are the consistent pairs of classes: original *edges[0][i]*, released *edges[1][i]*.
-    ``same`` are the distinct pairs that records really have, each of them among the edges, ``same_records`` how many.
+    ``originals`` and ``released`` are the records of each class on either side; only originals of
+    which something was released count. ``edges`` are the consistent pairs of classes: original
+    *edges[0][i]*, released *edges[1][i]*. ``same`` are the distinct pairs that records really have,
+    each of them among the edges, ``same_records`` how many.
     """
 
     originals: NDArray[np.int64]
@@ -205,28 +240,36 @@ class Pairs:
         return self._reached(self.edges[1], self.originals[self.edges[0]], len(self.released))
 
     def matches_of_originals(self) -> NDArray[np.int64]:
-        r"""Per original class, the released records that could be its own in some assignment of all records at once.
+        r"""Per original class, the released records that could be its own in some assignment of all
+        records at once.
 
-        A *match* is an edge of some perfect matching. The true assignment is one, so orient what it joins from
-        released to original and every edge from original to released: an edge lies in a perfect matching just if
-        both ends are in one strongly connected component. Equal originals are joined to the same released records and
-        equal released records to the same originals, so components of classes are components of records.
+        A *match* is an edge of some perfect matching. The true assignment is one, so orient what it
+        joins from released to original and every edge from original to released: an edge lies in a
+        perfect matching just if both ends are in one strongly connected component. Equal originals
+        are joined to the same released records and equal released records to the same originals, so
+        components of classes are components of records.
         """
         if not len(self.originals) + len(self.released):
             return np.zeros(0, dtype=np.int64)
         mine, theirs = self.components()
         together = mine[self.edges[0]] == theirs[self.edges[1]]
-        return self._reached(self.edges[0][together], self.released[self.edges[1][together]], len(self.originals))
+        return self._reached(
+            self.edges[0][together], self.released[self.edges[1][together]], len(self.originals)
+        )
 
     def components(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Per original and per released class the number of the group whose records can trade places with each other."""
+        """Per original and per released class the number of the group whose records can trade
+        places with each other.
+        """
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import connected_components
 
         left, nodes = len(self.originals), len(self.originals) + len(self.released)
         sources = np.concatenate([self.edges[0], self.same[1] + left])
         targets = np.concatenate([self.edges[1] + left, self.same[0]])
-        graph = coo_array((np.ones(len(sources), dtype=np.int8), (sources, targets)), shape=(nodes, nodes)).tocsr()
+        graph = coo_array(
+            (np.ones(len(sources), dtype=np.int8), (sources, targets)), shape=(nodes, nodes)
+        ).tocsr()
         _, component = connected_components(graph, directed=True, connection="strong")
         return component[:left].astype(np.int64), component[left:].astype(np.int64)
 
@@ -237,15 +280,22 @@ class Pairs:
         return least
 
     @staticmethod
-    def _reached(ends: NDArray[np.int64], amounts: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    def _reached(
+        ends: NDArray[np.int64], amounts: NDArray[np.int64], size: int
+    ) -> NDArray[np.int64]:
         return np.bincount(ends, weights=amounts, minlength=size).astype(np.int64)
 
 
-NOBODYS = "the released rows were drawn anew and are nobody's: none of them belongs to a person of the original"
+NOBODYS = (
+    "the released rows were drawn anew and are nobody's: none of them belongs to a person of the"
+    " original"
+)
 
 
 def origin_of(released: Table, original: Table) -> NDArray[np.int64]:
-    """Per released row, the row of the original table it came from; raises :class:`SchemaError` where one is nobody's."""
+    """Per released row, the row of the original table it came from; raises :class:`SchemaError`
+    where one is nobody's.
+    """
     rows = origins_of(released, original)
     if len(rows) and int(rows.min()) < 0:
         raise SchemaError(NOBODYS)
@@ -261,28 +311,35 @@ def origins_of(released: Table, original: Table) -> NDArray[np.int64]:
     elif len(released) == len(original):
         return np.arange(len(original), dtype=np.int64)
     raise SchemaError(
-        f"the released table ({len(released):,} rows) cannot be aligned with the original one ({len(original):,} rows): "
-        "its rows do not say where they come from; judge it in the run that makes it"
+        f"the released table ({len(released):,} rows) cannot be aligned with the original one"
+        f" ({len(original):,} rows): its rows do not say where they come from; judge it in the run"
+        " that makes it"
     )
 
 
-def pair_up(original: Table, released: Table, classes: ClassTable, rows: NDArray[np.int64]) -> Pairs:
-    """The consistency graph of a release: ``classes`` are those of the released table, ``rows`` the class of each row.
+def pair_up(
+    original: Table, released: Table, classes: ClassTable, rows: NDArray[np.int64]
+) -> Pairs:
+    """The consistency graph of a release: ``classes`` are those of the released table, ``rows`` the
+    class of each row.
 
-    Raises :class:`SchemaError` when a released record does not generalise its own original: then values were
-    changed, not generalised, and the notions built on the graph say nothing.
+    Raises :class:`SchemaError` when a released record does not generalise its own original: then
+    values were changed, not generalised, and the notions built on the graph say nothing.
     """
     original.require(classes.columns)
     kept = original.take(origin_of(released, original))
     fine, fine_rows = count_rows(dataclasses.replace(kept, schema=Schema({})), classes.columns)
     value_tables = {name: value_counts(original, name) for name in classes.columns}
-    left, right = consistent(fine, classes, coverings_of(fine, classes, released.schema, value_tables))
+    left, right = consistent(
+        fine, classes, coverings_of(fine, classes, released.schema, value_tables)
+    )
     both, amounts = np.unique(fine_rows * max(1, len(classes)) + rows, return_counts=True)
     wrong = int(amounts[~np.isin(both, left * max(1, len(classes)) + right)].sum())
     if wrong:
         raise SchemaError(
-            f"{wrong:,} of {len(released):,} released records do not generalise their own originals; "
-            "consistency of originals and released records can be judged for generalised tables only"
+            f"{wrong:,} of {len(released):,} released records do not generalise their own"
+            " originals; consistency of originals and released records can be judged for"
+            " generalised tables only"
         )
     same = both // max(1, len(classes)), both % max(1, len(classes))
     return Pairs(fine.records, classes.records, (left, right), same, amounts.astype(np.int64))

@@ -1,4 +1,6 @@
-"""The data that a release is made of, whatever their shape: one protocol for tables, baskets, paths, graphs and related tables."""
+"""The data that a release is made of, whatever their shape: one protocol for tables, baskets,
+paths, graphs and related tables.
+"""
 
 from __future__ import annotations
 
@@ -38,12 +40,14 @@ if TYPE_CHECKING:
 class Context:
     """Everything that a run takes besides data and recipe.
 
-    ``format`` is the one the release will be written in, by default that of the source: values it cannot tell apart are one value
-    from the start, and what it cannot hold is refused. ``population`` is the table of everyone that models may compare with, where
-    they do not name a file themselves. ``memory`` answers for earlier releases of the same people, where the recipe limits what
-    all of them tell together. ``workspace`` is the folder that the release will be written to: parts of a table that an
-    engine holds are made beside it. With ``refuse=False`` what breaks a promise is made all the same, to be looked at and
-    compared; it cannot be written. Without ``implied`` a column that undoes the release does not refuse it; the caller must ask.
+    ``format`` is the one the release will be written in, by default that of the source: values it
+    cannot tell apart are one value from the start, and what it cannot hold is refused.
+    ``population`` is the table of everyone that models may compare with, where they do not name a
+    file themselves. ``memory`` answers for earlier releases of the same people, where the recipe
+    limits what all of them tell together. ``workspace`` is the folder that the release will be
+    written to: parts of a table that an engine holds are made beside it. With ``refuse=False`` what
+    breaks a promise is made all the same, to be looked at and compared; it cannot be written.
+    Without ``implied`` a column that undoes the release does not refuse it; the caller must ask.
     """
 
     seed: Seed
@@ -61,8 +65,10 @@ class Context:
 class StepsResult:
     """Outcome of the steps: the released data, ready to be written, and what was decided.
 
-    ``learnt_from`` and ``held_out`` are original rows that synthetic rows were learnt from, and such as were set aside before;
-    None: no row is synthetic. ``mechanisms`` says by which random rule columns were released, where a promise is about that.
+    ``learnt_from`` and ``held_out`` are original rows that synthetic rows were learnt from, and
+    such as were set aside before;
+    None: no row is synthetic. ``mechanisms`` says by which random rule columns were released, where
+    a promise is about that.
     """
 
     released: Data
@@ -77,8 +83,9 @@ class StepsResult:
 class Data(Protocol):
     """What a release is made of, whatever its shape. Immutable: every change gives a new object.
 
-    Classes of data inherit this one, and are frozen dataclasses. ``schema`` describes the columns of the first table.
-    What some data cannot do, such as giving one table, they refuse by name here: nobody asks which shape they have.
+    Classes of data inherit this one, and are frozen dataclasses. ``schema`` describes the columns
+    of the first table. What some data cannot do, such as giving one table, they refuse by
+    name here: nobody asks which shape they have.
     """
 
     shape: ClassVar[Shape]
@@ -95,7 +102,9 @@ class Data(Protocol):
 
     @property
     def origin(self) -> NDArray[np.int64] | None:
-        """Per unit its number in the original; -1: nobody's. None: the original ones in their order."""
+        """Per unit its number in the original; -1: nobody's. None: the original ones in their
+        order.
+        """
         return None
 
     @property
@@ -125,11 +134,15 @@ class Data(Protocol):
     # Files.
 
     @classmethod
-    def from_tables(cls, tables: Mapping[str, pl.DataFrame], schemas: Mapping[str, Schema], source: Source) -> Self:
-        """Read the data from tables as files hold them: ``data``, and ``people`` where their own columns stand apart.
+    def from_tables(
+        cls, tables: Mapping[str, pl.DataFrame], schemas: Mapping[str, Schema], source: Source
+    ) -> Self:
+        """Read the data from tables as files hold them: ``data``, and ``people`` where their own
+        columns stand apart.
 
-        This is also how a written release is read back, so it must take whatever :meth:`to_tables` gives: labels of inner nodes
-        are items like any other. Everything wrong is a named error, without a data value.
+        This is also how a written release is read back, so it must take
+        whatever :meth:`to_tables` gives: labels of inner nodes are items like any other. Everything
+        wrong is a named error, without a data value.
         """
         ...
 
@@ -141,39 +154,57 @@ class Data(Protocol):
     def released_schemas(
         cls, tables: Mapping[str, pl.DataFrame], schemas: Mapping[str, Schema]
     ) -> Mapping[str, Schema]:
-        """The schemas of released tables: those of the original, unless a step writes other columns than it was given."""
+        """The schemas of released tables: those of the original, unless a step writes other columns
+        than it was given.
+        """
         return schemas
 
     @classmethod
     def fixed_form(
         cls, tables: Mapping[str, pl.DataFrame], schemas: Mapping[str, Schema]
     ) -> Mapping[str, pl.DataFrame]:
-        """The tables in a form that no single row decides about, where a step accounts for an ε; most are so already."""
+        """The tables in a form that no single row decides about, where a step accounts for an ε;
+        most are so already.
+        """
         return tables
 
     @classmethod
     def read_own_format(cls, path: Path) -> Mapping[str, pl.DataFrame] | None:
-        """The tables of a file in a format that only data of this shape has; None: the file is in another format."""
+        """The tables of a file in a format that only data of this shape has; None: the file is in
+        another format.
+        """
         return None
 
     def input_digest(self) -> str:
-        """The digest that a certificate commits to: of the files that were read, else of what would be written."""
-        return self.source.digest or joint_digest([digest_of_frame(frame) for frame in self.to_tables().values()])
+        """The digest that a certificate commits to: of the files that were read, else of what would
+        be written.
+        """
+        return self.source.digest or joint_digest(
+            [digest_of_frame(frame) for frame in self.to_tables().values()]
+        )
 
     def proven(self) -> Mapping[str, str]:
-        """What is true of these data because they could be read: the name of a claim, and its words."""
+        """What is true of these data because they could be read: the name of a claim, and its
+        words.
+        """
         return {}
 
     def doubts(self) -> Mapping[str, str]:
-        """What is in a released file that none of ours holds: the name of a claim that fails, and its words."""
+        """What is in a released file that none of ours holds: the name of a claim that fails, and
+        its words.
+        """
         return {}
 
     def described_further(self, schemas: Mapping[str, Schema]) -> Self:
-        """The same data with orders and hierarchies of sensitive columns, which released files do not tell."""
+        """The same data with orders and hierarchies of sensitive columns, which released files do
+        not tell.
+        """
         return self
 
     def alignment(self) -> Mapping[str, pl.DataFrame]:
-        """What else the owner keeps of who is who besides ``origin``: per table, one row for each of its rows."""
+        """What else the owner keeps of who is who besides ``origin``: per table, one row for each
+        of its rows.
+        """
         return {}
 
     def with_alignment(self, tables: Mapping[str, pl.DataFrame]) -> Self:
@@ -183,15 +214,19 @@ class Data(Protocol):
     def same(self, other: Self) -> bool:
         """Whether others are these data in this order, value for value."""
         mine, theirs = self.to_tables(), other.to_tables()
-        return list(mine) == list(theirs) and all(mine[name].equals(theirs[name], null_equal=True) for name in mine)
+        return list(mine) == list(theirs) and all(
+            mine[name].equals(theirs[name], null_equal=True) for name in mine
+        )
 
     # What verbs ask before they start.
 
     @classmethod
     def require_options(cls, given: Mapping[str, object]) -> None:
-        """Refuse, by name, options of a verb that such data do not know; what is None or empty was not said.
+        """Refuse, by name, options of a verb that such data do not know; what is None or empty was
+        not said.
 
-        Names of the command line are known by their words: ``--into-table`` is the option ``into_table``.
+        Names of the command line are known by their words: ``--into-table`` is the option
+        ``into_table``.
         """
         unknown = []
         for name, value in given.items():
@@ -202,23 +237,36 @@ class Data(Protocol):
         if unknown:
             verb, pronoun = ("is", "it") if len(unknown) == 1 else ("are", "them")
             raise ParameterError(
-                f"{join_words(unknown)} {verb} not known for data of shape {cls.shape}; leave {pronoun} out"
+                f"{join_words(unknown)} {verb} not known for data of shape {cls.shape}; leave"
+                f" {pronoun} out"
             )
 
     def with_roles(self, **roles: str | Sequence[str]) -> Self:
-        """The same data with roles of columns; of most data they are said when the files are read."""
+        """The same data with roles of columns; of most data they are said when the files are
+        read.
+        """
         raise ParameterError("roles are said when the data are read; leave them out")
 
     def require_roles(self, purpose: str) -> None:
-        """Refuse data whose columns have no roles; those that are described when they are read always have."""
+        """Refuse data whose columns have no roles; those that are described when they are read
+        always have.
+        """
         return
 
     def one_table(self) -> Described:
-        """The table that the data are, in memory or held by an engine; data of other shapes are refused."""
-        raise ParameterError(f"{self.source.name} is data of shape {self.shape}; this takes one table only")
+        """The table that the data are, in memory or held by an engine; data of other shapes are
+        refused.
+        """
+        raise ParameterError(
+            f"{self.source.name} is data of shape {self.shape}; this takes one table only"
+        )
 
-    def pair_with(self, released: Data, *, align: str | None, control: Data | None, purpose: str) -> Pair | TablePair:
-        """The data as the original of others, wherever those were made; ``align`` and ``control`` are about tables."""
+    def pair_with(
+        self, released: Data, *, align: str | None, control: Data | None, purpose: str
+    ) -> Pair | TablePair:
+        """The data as the original of others, wherever those were made; ``align`` and ``control``
+        are about tables.
+        """
         ...
 
     def described_by(self, recipe: Recipe) -> Data:
@@ -237,14 +285,18 @@ class Data(Protocol):
     # A run, in this order; see release/make.py.
 
     def prepare(self, recipe: Recipe, context: Context) -> Data:
-        """The data that the steps work on; of people who are no table all was put right when they were read."""
+        """The data that the steps work on; of people who are no table all was put right when they
+        were read.
+        """
         return self
 
     def run_steps(self, recipe: Recipe, context: Context) -> StepsResult:
         """Plan and apply all steps; what comes out is ready to be written."""
         ...
 
-    def evidence(self, models: Sequence[Model], *, original: Any = None, **known: Any) -> Evidence | ClassEvidence:
+    def evidence(
+        self, models: Sequence[Model], *, original: Any = None, **known: Any
+    ) -> Evidence | ClassEvidence:
         """What the models judge; one that compares with the original is not judged without it."""
         ...
 
@@ -254,10 +306,12 @@ class Data(Protocol):
 
 
 class PeopleData(Data, Protocol):
-    """People described by more than a row: what baskets, paths, graphs and related tables have in common.
+    """People described by more than a row: what baskets, paths, graphs and related tables have in
+    common.
 
-    ``beside`` describes the columns of a second file, where the people's own columns stand apart; ``people`` is the
-    number of persons. What is written and read back is the same people in the same order.
+    ``beside`` describes the columns of a second file, where the people's own columns stand apart;
+    ``people`` is the number of persons. What is written and read back is the same people in the
+    same order.
     """
 
     beside: Schema | None
@@ -284,11 +338,15 @@ class PeopleData(Data, Protocol):
         released: Any = self
         plans = []
         for place, step in enumerate(recipe.steps):
-            plan = step.plan(released, Goal(recipe.meet, context.seed, context.progress, None, place))
+            plan = step.plan(
+                released, Goal(recipe.meet, context.seed, context.progress, None, place)
+            )
             released = step.apply(released, plan)
             plans.append((step.name, plan))
         if not released.size:
-            raise ReleaseRefused("the steps left nobody, so there is nothing to release; allow more, or promise less")
+            raise ReleaseRefused(
+                "the steps left nobody, so there is nothing to release; allow more, or promise less"
+            )
         released = released.finish(context.seed, shuffle=context.shuffle)
         require_alignment(self, released)
         return StepsResult(released, tuple(plans))
@@ -298,7 +356,8 @@ class PeopleData(Data, Protocol):
         blind = [model.promise for model in models if model.compares and original is None]
         if blind:
             raise ParameterError(
-                f"{join_words(blind)} compares the release with the original; give that too (--original, original=)"
+                f"{join_words(blind)} compares the release with the original; give that too"
+                " (--original, original=)"
             )
         return Evidence(self, original)
 
@@ -306,7 +365,9 @@ class PeopleData(Data, Protocol):
         """Original and release side by side, for attacks and metrics."""
         return Pair(original, self)
 
-    def pair_with(self, released: Data, *, align: str | None, control: Data | None, purpose: str) -> Pair:
+    def pair_with(
+        self, released: Data, *, align: str | None, control: Data | None, purpose: str
+    ) -> Pair:
         """The people beside others; who is who is known by ``origin``."""
         self.require_options({"align": align, "control": control})
         return Pair(self, released)
@@ -316,7 +377,9 @@ class PeopleData(Data, Protocol):
         ...
 
     def sealed(self, seed: Seed) -> Self:
-        """The same people as they may be released, once all steps are done: what nobody else may see is replaced by now."""
+        """The same people as they may be released, once all steps are done: what nobody else may
+        see is replaced by now.
+        """
         return self
 
     def finish(self, seed: Seed, *, shuffle: bool) -> Self:
@@ -328,7 +391,8 @@ class PeopleData(Data, Protocol):
 def is_data(value: object) -> TypeIs[Data]:
     """Whether a value is data of ours: an instance of a class that inherits :class:`Data`.
 
-    ``isinstance`` asks a protocol for its members, and a frame of Spark Connect has a column of any name.
+    ``isinstance`` asks a protocol for its members, and a frame of Spark Connect has a column of any
+    name.
     """
     return Data in type(value).__mro__
 
@@ -367,7 +431,9 @@ class SupportsTables(Protocol):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Pair:
-    """An original and what was released of it, side by side; person *i* of the release is person ``truth[i]`` of the original."""
+    """An original and what was released of it, side by side; person *i* of the release is person
+    ``truth[i]`` of the original.
+    """
 
     original: Any
     released: Any
@@ -390,7 +456,9 @@ class Pair:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Evidence:
-    """What a model judges: the data as released, and the original where the model compares with it."""
+    """What a model judges: the data as released, and the original where the model compares with
+    it.
+    """
 
     data: Any
     original: Any = None
@@ -404,12 +472,16 @@ def require_alignment(original: Data, released: Data) -> None:
     if origin is None:
         if released.size != original.size:
             raise InternalError("a step left people out without saying whom")
-    elif len(origin) != released.size or (len(origin) and not -1 <= origin.min() <= origin.max() < original.size):
+    elif len(origin) != released.size or (
+        len(origin) and not -1 <= origin.min() <= origin.max() < original.size
+    ):
         raise InternalError("a step says of other people than there are who they were")
 
 
 def joint_digest(digests: Sequence[str]) -> str:
-    """One digest of several files, in their order; that of the file itself where there is one, or all are the same."""
+    """One digest of several files, in their order; that of the file itself where there is one, or
+    all are the same.
+    """
     if len(set(digests)) == 1:
         return digests[0]
     return hashlib.sha256("\n".join(digests).encode()).hexdigest()

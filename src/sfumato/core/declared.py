@@ -1,7 +1,7 @@
 """The rows that count, read so that neither time nor errors depend on what is in them.
 
-Every question scans all rows. A row that does not count (a filter, a missing value, the surplus rows of a person) takes
-part in all arithmetic and is set aside by a mask.
+Every question scans all rows. A row that does not count (a filter, a missing value, the surplus
+rows of a person) takes part in all arithmetic and is set aside by a mask.
 """
 
 from __future__ import annotations
@@ -25,19 +25,23 @@ if TYPE_CHECKING:
     from sfumato.core.table import Table
 
 
-# What is publicly known of the columns: bounds of numbers, domains of words, and what a missing value counts as.
+# What is publicly known of the columns: bounds of numbers, domains of words, and what a missing
+# value counts as.
 #
-# Nothing of it may be taken from the data: the lowest and highest value *in the table* are two people's values. A question
-# about a column without such a declaration is refused. What the data hold beyond the declaration raises no error, because
-# an error would tell: numbers are moved to the nearest bound, words count as ``(outside)``, and so does a missing value
-# unless a default is declared for it. A missing number without a default counts for nothing, as in SQL.
+# Nothing of it may be taken from the data: the lowest and highest value *in the table* are two
+# people's values. A question about a column without such a declaration is refused. What the data
+# hold beyond the declaration raises no error, because an error would tell: numbers are moved to the
+# nearest bound, words count as ``(outside)``, and so does a missing value unless a default is
+# declared for it. A missing number without a default counts for nothing, as in SQL.
 
 OUTSIDE = "(outside)"
 
 
 @dataclasses.dataclass(frozen=True)
 class Declared:
-    """Per column: ``bounds`` (lowest, highest), ``domains`` (values that may occur), ``missing`` (default)."""
+    """Per column: ``bounds`` (lowest, highest), ``domains`` (values that may occur), ``missing``
+    (default).
+    """
 
     bounds: Mapping[str, tuple[float, float]]
     domains: Mapping[str, tuple[str, ...]]
@@ -47,9 +51,10 @@ class Declared:
         """The bounds of a column, or a refusal."""
         if column not in self.bounds:
             raise ParameterError(
-                f"column {column!r} has no declared bounds, so no noise would be enough and nothing is answered; declare "
-                f"the lowest and highest value that counts (bounds={{{column!r}: (low, high)}}, or 'bounds: [low, high]' "
-                "in the recipe), from public knowledge and not from the data." + did_you_mean(column, self.bounds)
+                f"column {column!r} has no declared bounds, so no noise would be enough and nothing"
+                " is answered; declare the lowest and highest value that counts"
+                f" (bounds={{{column!r}: (low, high)}}, or 'bounds: [low, high]' in the recipe),"
+                " from public knowledge and not from the data." + did_you_mean(column, self.bounds)
             )
         return self.bounds[column]
 
@@ -57,14 +62,17 @@ class Declared:
         """The domain of a column, or a refusal."""
         if column not in self.domains:
             raise ParameterError(
-                f"column {column!r} has no declared domain, and the values that occur would give people away; declare it "
-                f"(domains={{{column!r}: ['a', 'b']}}, or 'domain: [a, b]' in the recipe), from public knowledge and not "
-                "from the data." + did_you_mean(column, self.domains)
+                f"column {column!r} has no declared domain, and the values that occur would give"
+                f" people away; declare it (domains={{{column!r}: ['a', 'b']}}, or 'domain: [a, b]'"
+                " in the recipe), from public knowledge and not from the data."
+                + did_you_mean(column, self.domains)
             )
         return self.domains[column]
 
     def about(self, columns: Sequence[str]) -> dict[str, Any]:
-        """What is declared of some columns, as plain data: part of what makes a question the same question."""
+        """What is declared of some columns, as plain data: part of what makes a question the same
+        question.
+        """
         said: dict[str, Any] = {}
         for column in sorted(set(columns)):
             said[column] = {
@@ -95,11 +103,17 @@ def declared(
     for column, words in values.items():
         if OUTSIDE in words:
             raise ParameterError(
-                f"the domain of column {column!r} cannot contain {OUTSIDE!r}: it names what is not in it"
+                f"the domain of column {column!r} cannot contain {OUTSIDE!r}: it names what is not"
+                " in it"
             )
     both = sorted(limits.keys() & values.keys())
     if both:
-        raise SchemaError([f"column {n!r} has both bounds and a domain; a column is a number or a word" for n in both])
+        raise SchemaError(
+            [
+                f"column {n!r} has both bounds and a domain; a column is a number or a word"
+                for n in both
+            ]
+        )
     defaults = {n: _default(n, value, limits, values) for n, value in (missing or {}).items()}
     return Declared(limits, values, defaults)
 
@@ -112,27 +126,36 @@ def _named(column: str, check: Any, given: Any) -> Any:
 
 
 def _default(
-    column: str, value: Any, bounds: Mapping[str, tuple[float, float]], domains: Mapping[str, tuple[str, ...]]
+    column: str,
+    value: Any,
+    bounds: Mapping[str, tuple[float, float]],
+    domains: Mapping[str, tuple[str, ...]],
 ) -> float | str:
     """What a missing value of a column counts as; it must lie within what is declared."""
     if column in bounds:
         low, high = bounds[column]
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if not number or not math.isfinite(value) or not low <= value <= high:
-            raise ParameterError(f"the default for missing values of column {column!r} must lie within its bounds")
+            raise ParameterError(
+                f"the default for missing values of column {column!r} must lie within its bounds"
+            )
         return float(value)
     if column in domains:
         if str(value) not in domains[column]:
-            raise ParameterError(f"the default for missing values of column {column!r} must be in its domain")
+            raise ParameterError(
+                f"the default for missing values of column {column!r} must be in its domain"
+            )
         return str(value)
-    raise ParameterError(f"column {column!r} has a default for missing values but neither bounds nor domain")
+    raise ParameterError(
+        f"column {column!r} has a default for missing values but neither bounds nor domain"
+    )
 
 
 # Which two tables must look alike, and how far one person can move a total.
 #
-# Two tables are neighbours when one protected unit (a person with all rows) is in one of them and not in the other
-# (``add_remove``) or has other rows (``change_one``: the number of units is public). A mechanism that is ε-DP for
-# ``add_remove`` is at most 2ε-DP for ``change_one``.
+# Two tables are neighbours when one protected unit (a person with all rows) is in one of them and
+# not in the other (``add_remove``) or has other rows (``change_one``: the number of units is
+# public). A mechanism that is ε-DP for ``add_remove`` is at most 2ε-DP for ``change_one``.
 
 NEIGHBOURS = ("add_remove", "change_one")
 ROW = "row"
@@ -141,7 +164,9 @@ ROW = "row"
 
 @dataclasses.dataclass(frozen=True)
 class Relation:
-    """Whom the answers protect: the unit's column (or ``row``), how many of its rows count, and who is a neighbour."""
+    """Whom the answers protect: the unit's column (or ``row``), how many of its rows count, and who
+    is a neighbour.
+    """
 
     protects: str = ROW
     neighbours: str = "add_remove"
@@ -152,9 +177,13 @@ class Relation:
             hint = did_you_mean(str(self.neighbours), NEIGHBOURS)
             raise ParameterError(f"neighbours must be add_remove or change_one.{hint}")
         if type(self.contributions) is not int or self.contributions < 1:
-            raise ParameterError("contributions, the rows of one unit that count, must be a whole number from 1")
+            raise ParameterError(
+                "contributions, the rows of one unit that count, must be a whole number from 1"
+            )
         if self.protects == ROW and self.contributions != 1:
-            raise ParameterError("contributions above 1 need a column that names the unit: protects='patient'")
+            raise ParameterError(
+                "contributions above 1 need a column that names the unit: protects='patient'"
+            )
 
     @property
     def words(self) -> str:
@@ -162,8 +191,12 @@ class Relation:
         if self.protects == ROW:
             who = "one row"
         else:
-            who = f"one {self.protects} (at most {count_of(self.contributions, 'row')} of each count)"
-        return f"{who} {'being there or not' if self.neighbours == 'add_remove' else 'being replaced'}"
+            who = (
+                f"one {self.protects} (at most {count_of(self.contributions, 'row')} of each count)"
+            )
+        return (
+            f"{who} {'being there or not' if self.neighbours == 'add_remove' else 'being replaced'}"
+        )
 
     def reach(self, low: int, high: int, *, cells: int) -> tuple[int, float]:
         """How far one unit moves a vector of totals: its L1 and L2 sensitivity.
@@ -205,7 +238,9 @@ class DeclaredTable:
 
     @classmethod
     def of(cls, dataset: Table, declared: Declared, relation: Relation) -> DeclaredTable:
-        """The rows that count are chosen once a session; every declared column is read now, not when it is asked for."""
+        """The rows that count are chosen once a session; every declared column is read now, not
+        when it is asked for.
+        """
         table = cls(dataset, declared, rows_that_count(dataset, relation))
         for column in declared.bounds:
             table.numbers(column)
@@ -214,24 +249,34 @@ class DeclaredTable:
         return table
 
     def numbers(self, column: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """The values of a bounded column, moved into its bounds, and per row whether there is one."""
+        """The values of a bounded column, moved into its bounds, and per row whether there is
+        one.
+        """
         if column not in self.memo:
             bounds = self.declared.bounds_of(column)
-            self.memo[column] = _bounded(self.dataset.column(column), bounds, self.declared.missing.get(column))
+            self.memo[column] = _bounded(
+                self.dataset.column(column), bounds, self.declared.missing.get(column)
+            )
         clipped: tuple[NDArray[np.float64], NDArray[np.bool_]] = self.memo[column]
         return clipped
 
     def codes(self, column: str) -> NDArray[np.int64]:
-        """The places of the values of a column in its domain; what is outside has the number after the last."""
+        """The places of the values of a column in its domain; what is outside has the number after
+        the last.
+        """
         if column not in self.memo:
             domain = self.declared.domain_of(column)
-            self.memo[column] = _placed(self.dataset.column(column), domain, self.declared.missing.get(column))
+            self.memo[column] = _placed(
+                self.dataset.column(column), domain, self.declared.missing.get(column)
+            )
         places: NDArray[np.int64] = self.memo[column]
         return places
 
 
 def require_declared(dataset: Table, declared: Declared) -> None:
-    """Refuse declarations that do not fit the types of the columns: at the opening, by the owner, before any question."""
+    """Refuse declarations that do not fit the types of the columns: at the opening, by the owner,
+    before any question.
+    """
     dataset.require([*declared.bounds, *declared.domains])
     problems = [
         f"column {n!r} holds dates, lists or objects; bounds need numbers"
@@ -250,7 +295,8 @@ def require_declared(dataset: Table, declared: Declared) -> None:
 def rows_that_count(dataset: Table, relation: Relation) -> NDArray[np.bool_]:
     """At most c rows of every unit, chosen by secure randomness; rows without a unit do not count.
 
-    The choice within one unit does not depend on the others, so taking a unit away changes its own rows only.
+    The choice within one unit does not depend on the others, so taking a unit away changes its own
+    rows only.
     """
     rows = len(dataset)
     if relation.protects == ROW:
@@ -270,7 +316,9 @@ def rows_that_count(dataset: Table, relation: Relation) -> NDArray[np.bool_]:
 def _bounded(
     column: pl.Series, bounds: tuple[float, float], default: float | str | None
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """What is no number is missing: a column read from text may hold anything, and an error would tell."""
+    """What is no number is missing: a column read from text may hold anything, and an error would
+    tell.
+    """
     values = as_floats(column)
     present = ~np.isnan(values)
     filler = bounds[0] if default is None else float(default)
@@ -278,16 +326,21 @@ def _bounded(
     return clipped, present | (default is not None)
 
 
-def _placed(column: pl.Series, domain: tuple[str, ...], default: float | str | None) -> NDArray[np.int64]:
+def _placed(
+    column: pl.Series, domain: tuple[str, ...], default: float | str | None
+) -> NDArray[np.int64]:
     outside = len(domain)
     if column.dtype.is_numeric():
         places = _placed_numbers(column, domain)
     else:
         words = column.cast(pl.String)
         listed = pl.Series(list(domain), dtype=pl.String)
-        positions = words.replace_strict(listed, pl.Series(range(outside)), default=outside, return_dtype=pl.Int64)
+        positions = words.replace_strict(
+            listed, pl.Series(range(outside)), default=outside, return_dtype=pl.Int64
+        )
         places = positions.fill_null(outside).to_numpy()
-        # '33.0' is '33' here as it is in a column of numbers: one odd word elsewhere in the column must not change that
+        # '33.0' is '33' here as it is in a column of numbers: one odd word elsewhere in the column
+        # must not change that
         places = np.where(places == outside, _placed_numbers(words, domain), places)
         places = np.where(places == outside, _placed_truths(words, domain), places)
     if default is None:
@@ -300,7 +353,11 @@ def _placed(column: pl.Series, domain: tuple[str, ...], default: float | str | N
 
 def _placed_numbers(column: pl.Series, domain: tuple[str, ...]) -> NDArray[np.int64]:
     """Places of numbers: 33.0 in the table is '33' in the domain."""
-    numbers = [(number, place) for place, word in enumerate(domain) if math.isfinite(number := _as_number(word))]
+    numbers = [
+        (number, place)
+        for place, word in enumerate(domain)
+        if math.isfinite(number := _as_number(word))
+    ]
     ranked, places = np.array([*sorted(numbers), (math.inf, len(domain))]).T
     values = _numbers_in(column)
     at = np.minimum(np.searchsorted(ranked, values), len(ranked) - 1)
@@ -315,7 +372,8 @@ def _as_number(word: str) -> float:
 
 
 def as_floats(column: pl.Series) -> NDArray[np.float64]:
-    """The numbers of a column; what is none is NaN. Yes and no are 1 and 0, as in a column that holds nothing else.
+    """The numbers of a column; what is none is NaN. Yes and no are 1 and 0, as in a column that
+    holds nothing else.
 
     >>> as_floats(pl.Series(["True", "false", "7", "odd"])).tolist()
     [1.0, 0.0, 7.0, nan]
@@ -323,7 +381,9 @@ def as_floats(column: pl.Series) -> NDArray[np.float64]:
     numbers = _numbers_in(column)
     if column.dtype.is_numeric() or column.dtype == pl.Boolean:
         return numbers
-    truths = _lower(column).replace_strict(["true", "false"], [1.0, 0.0], default=math.nan, return_dtype=pl.Float64)
+    truths = _lower(column).replace_strict(
+        ["true", "false"], [1.0, 0.0], default=math.nan, return_dtype=pl.Float64
+    )
     return np.where(np.isnan(numbers), truths.fill_null(math.nan).to_numpy(), numbers)
 
 
@@ -339,8 +399,14 @@ def _lower(words: pl.Series) -> pl.Series:
 
 
 def _placed_truths(words: pl.Series, domain: tuple[str, ...]) -> NDArray[np.int64]:
-    """Places of yes and no however they are capitalized: a column that holds nothing else is read as one of truth values."""
-    places = {word.lower(): place for place, word in enumerate(domain) if word.lower() in ("true", "false")}
+    """Places of yes and no however they are capitalized: a column that holds nothing else is read
+    as one of truth values.
+    """
+    places = {
+        word.lower(): place
+        for place, word in enumerate(domain)
+        if word.lower() in ("true", "false")
+    }
     if not places:
         return np.full(len(words), len(domain))
     found = _lower(words).replace_strict(

@@ -22,18 +22,35 @@ TABLE_OPTIONS = frozenset(
     {
         *("population", "memory", "register", "engine", "table", "into", "into_table"),
         *("quasi", "record", "threshold"),
-        *("recipe", "intruder", "knows", "rename", "by", "other_original", "aux", "sample", "align", "control"),
+        *(
+            "recipe",
+            "intruder",
+            "knows",
+            "rename",
+            "by",
+            "other_original",
+            "aux",
+            "sample",
+            "align",
+            "control",
+        ),
     }
 )
-"""Options that are about one table: of reading and writing it, of assessing it, and of attacks by tables of intruders."""
+"""Options that are about one table: of reading and writing it, of assessing it, and of attacks by
+tables of intruders.
+"""
 
 
-CALL_WITH_ROLES = "call sf.read(frame).with_roles(quasi=[...], ...), or give roles={'quasi': [...], ...}"
+CALL_WITH_ROLES = (
+    "call sf.read(frame).with_roles(quasi=[...], ...), or give roles={'quasi': [...], ...}"
+)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Described(Data):
-    """A frame and what its columns are. Immutable: every change gives a new one of the same class."""
+    """A frame and what its columns are. Immutable: every change gives a new one of the same
+    class.
+    """
 
     frame: Any
     schema: Schema = dataclasses.field(default_factory=lambda: Schema({}))
@@ -65,19 +82,28 @@ class Described(Data):
         """The table with its rows at hand for a purpose, or a refusal that names it."""
         raise NotImplementedError
 
-    def pair_with(self, released: Data, *, align: str | None, control: Data | None, purpose: str) -> TablePair:
-        """The table beside one that was made of it, here or elsewhere; the released table may lack columns."""
+    def pair_with(
+        self, released: Data, *, align: str | None, control: Data | None, purpose: str
+    ) -> TablePair:
+        """The table beside one that was made of it, here or elsewhere; the released table may lack
+        columns.
+        """
         from sfumato.core import registry
 
         before, after = self.in_memory(purpose), released.one_table().in_memory(purpose)
         others = None if control is None else control.one_table().in_memory(purpose)
-        pair: TablePair = registry.function_of_run("pair_tables")(before, after, align=align, control=others)
+        pair: TablePair = registry.function_of_run("pair_tables")(
+            before, after, align=align, control=others
+        )
         return pair
 
     def require_roles(self, purpose: str) -> None:
         """Refuse a table whose columns have no roles yet."""
         if not self.schema.attributes:
-            raise SchemaError(f"{purpose} needs to know what the columns of {self.source.name} are; {CALL_WITH_ROLES}")
+            raise SchemaError(
+                f"{purpose} needs to know what the columns of {self.source.name} are;"
+                f" {CALL_WITH_ROLES}"
+            )
 
     def counted_for(self, models: Sequence[Model]) -> Table:
         """What the models look at: the table itself, or counted combinations."""
@@ -113,24 +139,32 @@ class Described(Data):
     def with_roles(self, **roles: str | Sequence[str]) -> Self:
         """Give columns roles: ``with_roles(direct=["name"], quasi=["age", "zip"], plain="year")``.
 
-        A column named under two roles has both. Columns not named keep the roles they had. Numbers are numeric, dates dates,
-        and the ordered categories of pandas and Arrow ordinal, with their order.
+        A column named under two roles has both. Columns not named keep the roles they had. Numbers
+        are numeric, dates dates, and the ordered categories of pandas and Arrow ordinal, with their
+        order.
         """
         if roles and set(roles) <= set(self.columns):
             raise ParameterError(
-                "roles= takes roles with their columns, {'quasi': ['age', 'zip'], ...}; got columns first"
+                "roles= takes roles with their columns, {'quasi': ['age', 'zip'], ...}; got columns"
+                " first"
             )
         given = Schema.from_roles(roles)
         self.require(given.attributes)
         old = self.schema.attributes
         merged = {
-            n: dataclasses.replace(old[n], roles=a.roles) if n in old else dataclasses.replace(a, **self._known(n))
+            n: (
+                dataclasses.replace(old[n], roles=a.roles)
+                if n in old
+                else dataclasses.replace(a, **self._known(n))
+            )
             for n, a in given.attributes.items()
         }
         return self.with_schema(Schema({**old, **merged}))
 
     def with_hierarchies(self, **hierarchies: Hierarchy) -> Self:
-        """Give columns hierarchies: ``with_hierarchies(age=sf.intervals(5, 10), sex=sf.suppress())``."""
+        """Give columns hierarchies:
+        ``with_hierarchies(age=sf.intervals(5, 10), sex=sf.suppress())``.
+        """
         return self._with("hierarchy", hierarchies)
 
     def with_kinds(self, **kinds: str) -> Self:
@@ -169,7 +203,9 @@ class Described(Data):
 
 
 def _ordered_categories(native: Any, name: str) -> tuple[str, ...] | None:
-    """The categories of a pandas or Arrow column from low to high, where the column says that they have an order."""
+    """The categories of a pandas or Arrow column from low to high, where the column says that they
+    have an order.
+    """
     room = type(native).__module__.split(".")[0]
     if room == "pandas":
         dtype = native[name].dtype

@@ -26,10 +26,11 @@ if TYPE_CHECKING:
 
 
 def strata_of(dataset: Table, within: Sequence[str] | None = None) -> tuple[NDArray[np.int64], int]:
-    """Per row the number of its stratum, and how many there are; numbers follow the sorted labels, not the row order.
+    """Per row the number of its stratum, and how many there are; numbers follow the sorted labels,
+    not the row order.
 
-    ``within`` names the columns that make the strata; None takes those with role stratum, and without any the whole table
-    is one stratum.
+    ``within`` names the columns that make the strata; None takes those with role stratum, and
+    without any the whole table is one stratum.
     """
     names = dataset.schema.columns(Role.STRATUM) if within is None else tuple(within)
     dataset.require(names)
@@ -45,12 +46,17 @@ def strata_of(dataset: Table, within: Sequence[str] | None = None) -> tuple[NDAr
 
 
 def units_of(dataset: Table, unit: str | None = None) -> NDArray[np.int64] | None:
-    """Per row the number of the unit it belongs to (numbers follow sorted labels), or None where there are no units.
+    """Per row the number of the unit it belongs to (numbers follow sorted labels), or None where
+    there are no units.
 
-    ``unit`` is ``person`` or ``household``; None takes the person where there is one. Rows whose unit is missing are units
-    of their own.
+    ``unit`` is ``person`` or ``household``; None takes the person where there is one. Rows whose
+    unit is missing are units of their own.
     """
-    names = [n for n in dataset.schema.columns(Role.UNIT) if unit is None or dataset.schema[n].unit == unit]
+    names = [
+        n
+        for n in dataset.schema.columns(Role.UNIT)
+        if unit is None or dataset.schema[n].unit == unit
+    ]
     persons = [n for n in names if dataset.schema[n].unit == "person"]
     if not names:
         return None
@@ -71,8 +77,12 @@ def in_order(strata: Iterable[Stratum]) -> list[Stratum]:
     return sorted(strata, key=lambda labels: [(label is None, label or "") for label in labels])
 
 
-def labelled_strata(dataset: Table, within: Sequence[str] | None = None) -> tuple[NDArray[np.int64], list[Stratum]]:
-    """Per row the number of its stratum, and per stratum its labels: they name it in any piece of the table, too."""
+def labelled_strata(
+    dataset: Table, within: Sequence[str] | None = None
+) -> tuple[NDArray[np.int64], list[Stratum]]:
+    """Per row the number of its stratum, and per stratum its labels: they name it in any piece of
+    the table, too.
+    """
     names = dataset.schema.columns(Role.STRATUM) if within is None else tuple(within)
     codes, count = strata_of(dataset, within)
     some = np.zeros(count, dtype=np.int64)
@@ -86,7 +96,8 @@ def labelled_strata(dataset: Table, within: Sequence[str] | None = None) -> tupl
 
 
 def marks_by(dataset: Table, unit: str) -> Marks:
-    """What draws are keyed by that all rows of a person or household share; ``row``: each row has its own.
+    """What draws are keyed by that all rows of a person or household share; ``row``: each row has
+    its own.
 
     Rows whose unit is missing have their own, too.
     """
@@ -97,7 +108,9 @@ def marks_by(dataset: Table, unit: str) -> Marks:
     keys = cell_keys(dataset, name)
     alone = keys == NOTHING
     if alone.any():
-        return Marks.given(np.where(alone, rows.keys, keys), np.where(alone, rows.numbers, np.uint64(0)))
+        return Marks.given(
+            np.where(alone, rows.keys, keys), np.where(alone, rows.numbers, np.uint64(0))
+        )
     return Marks.given(keys, np.zeros(len(keys), dtype=np.uint64))
 
 
@@ -108,31 +121,44 @@ def weights_of(dataset: Table) -> NDArray[np.float64] | None:
         return None
     weights = numbers_of(dataset, name)
     if np.isnan(weights).any() or (weights < 0).any():
-        raise SchemaError(f"weights in column {name!r} must be numbers that are not negative, and none may be missing")
+        raise SchemaError(
+            f"weights in column {name!r} must be numbers that are not negative, and none may be"
+            " missing"
+        )
     return weights
 
 
 OFTEN_ALONE = 0.05
-"""Share of records that stand alone with their value, from which a column that is released as it is helps to find them."""
+"""Share of records that stand alone with their value, from which a column that is released as it is
+helps to find them.
+"""
 
 
 def weight_warnings(dataset: Table) -> tuple[str, ...]:
-    """A warning where survey weights are so different that they nearly number the records; none where many share one.
+    """A warning where survey weights are so different that they nearly number the records; none
+    where many share one.
 
-    Weights are released as they are, and whoever knows how a survey was weighted, or has another release of it, knows
-    them too.
+    Weights are released as they are, and whoever knows how a survey was weighted, or has another
+    release of it, knows them too.
     """
     name = dataset.schema.only(Role.WEIGHT)
     if name is None or not len(dataset) or dataset.drawn:  # drawn weights are nobody's
         return ()
-    copies = pl.Series(np.ones(len(dataset), dtype=np.int64) if dataset.copies is None else dataset.copies)
-    sizes = pl.DataFrame({"weight": dataset.column(name), "n": copies}).group_by("weight").agg(pl.col("n").sum())["n"]
+    copies = pl.Series(
+        np.ones(len(dataset), dtype=np.int64) if dataset.copies is None else dataset.copies
+    )
+    sizes = (
+        pl.DataFrame({"weight": dataset.column(name), "n": copies})
+        .group_by("weight")
+        .agg(pl.col("n").sum())["n"]
+    )
     alone = int((sizes == 1).sum())
     if alone < OFTEN_ALONE * dataset.records:
         return ()
     warning = (
-        f"the survey weights in column {name!r} are released as they are, and {alone:,} of {dataset.records:,} records stand "
-        "alone with theirs: who has the weights from elsewhere finds the record; round them, or drop the column"
+        f"the survey weights in column {name!r} are released as they are, and {alone:,} of"
+        f" {dataset.records:,} records stand alone with theirs: who has the weights from elsewhere"
+        " finds the record; round them, or drop the column"
     )
     return (warning,)
 
@@ -143,9 +169,10 @@ def weight_warnings(dataset: Table) -> tuple[str, ...]:
 def renumbered(dataset: Table, seed: Seed) -> Table:
     """Persons and households under random numbers, anew in every class.
 
-    Rows of one person in one class can be told to belong together, so that persons can be counted; rows in different
-    classes cannot, because whoever knows two of them could follow a person through the table. Units of rows that were drawn anew are
-    nobody's and have new numbers already: they stay together.
+    Rows of one person in one class can be told to belong together, so that persons can be counted;
+    rows in different classes cannot, because whoever knows two of them could follow a person
+    through the table. Units of rows that were drawn anew are nobody's and have new numbers already:
+    they stay together.
     """
     units = dataset.schema.columns(Role.UNIT)
     if not units or dataset.drawn:
@@ -157,7 +184,9 @@ def renumbered(dataset: Table, seed: Seed) -> Table:
         ids, first = kernels.keys.group(pairs)
         numbers = np.empty(len(first), dtype=np.int64)
         drawn = seed.stream(f"renumber {name}").permutation(len(first))
-        numbers[np.lexsort(pairs[first].T)] = drawn + 1  # by class and name: the order of the rows must not matter
+        numbers[np.lexsort(pairs[first].T)] = (
+            drawn + 1
+        )  # by class and name: the order of the rows must not matter
         fresh = pl.Series(name, numbers[ids])
         missing = pl.Series(np.array([label is None for label in encoded.labels])[encoded.codes])
         dataset = dataset.with_columns({name: fresh.set(missing, None)})
@@ -165,14 +194,18 @@ def renumbered(dataset: Table, seed: Seed) -> Table:
 
 
 def link_warnings(released: Table, original: Table) -> tuple[str, ...]:
-    """How many persons and households can no longer be followed, because their records lie in several classes; nothing where all can."""
+    """How many persons and households can no longer be followed, because their records lie in
+    several classes; nothing where all can.
+    """
     if released.drawn or released.copies is not None:
         return ()
     warnings = []
     for name in released.schema.columns(Role.UNIT):
         rows, kind = origins_of(released, original), released.schema[name].unit
         units, numbers = original.encoded(name), released.encoded(name)
-        there = np.array([label is not None for label in units.labels], dtype=np.bool_)[units.codes[rows]]
+        there = np.array([label is not None for label in units.labels], dtype=np.bool_)[
+            units.codes[rows]
+        ]
         both = np.stack([units.codes[rows][there], numbers.codes[there]], axis=1)
         parts, sizes = np.unique(both, axis=0, return_counts=True)
         owners, counts = np.unique(parts[:, 0], return_counts=True)
@@ -182,31 +215,40 @@ def link_warnings(released: Table, original: Table) -> tuple[str, ...]:
         whole = np.bincount(both[:, 0])
         linked, pairs = (float((n * (n - 1.0)).sum()) for n in (sizes, whole))
         warnings.append(
-            f"{split:,} of {len(owners):,} {kind}s in column {name!r} have records in several classes, and a number in each: "
-            f"{percent(1 - linked / pairs)} of the pairs of records of one {kind} are no longer linked; to keep them, release the {kind}s as a table of their "
-            "own beside the records (a recipe of several tables)"
+            f"{split:,} of {len(owners):,} {kind}s in column {name!r} have records in several"
+            f" classes, and a number in each: {percent(1 - linked / pairs)} of the pairs of records"
+            f" of one {kind} are no longer linked; to keep them, release the {kind}s as a table of"
+            " their own beside the records (a recipe of several tables)"
         )
     return tuple(warnings)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Renumbering:
-    """The random numbers of persons and households in every class of a released table, for rows that come in pieces.
+    """The random numbers of persons and households in every class of a released table, for rows
+    that come in pieces.
 
-    By column: the keys of class and unit, sorted, and their numbers. Two of *n* of them share a key with a chance of about n²/2⁶⁵;
-    then they share a number too, and a class never looks larger for it.
+    By column: the keys of class and unit, sorted, and their numbers. Two of *n* of them share a key
+    with a chance of about n²/2⁶⁵; then they share a number too, and a class never looks larger for
+    it.
     """
 
     numbers: Mapping[str, tuple[NDArray[np.uint64], NDArray[np.int64]]]
 
     @classmethod
     def of(cls, counted: Table, seed: Seed) -> Renumbering:
-        """The numbers that a table gets in memory, from its distinct classes and units; :func:`renumbered` draws them."""
+        """The numbers that a table gets in memory, from its distinct classes and
+        units; :func:`renumbered` draws them.
+        """
         made = renumbered(counted, seed)
-        return cls({name: cls._numbers(counted, made, name) for name in counted.schema.columns(Role.UNIT)})
+        return cls(
+            {name: cls._numbers(counted, made, name) for name in counted.schema.columns(Role.UNIT)}
+        )
 
     @classmethod
-    def _numbers(cls, counted: Table, made: Table, name: str) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    def _numbers(
+        cls, counted: Table, made: Table, name: str
+    ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
         keys, first = np.unique(row_keys(counted, cls._told_by(counted, name)), return_index=True)
         return keys, made.column(name).fill_null(0).to_numpy()[first]
 
@@ -221,8 +263,12 @@ class Renumbering:
             keys = row_keys(rows, self._told_by(rows, name))
             places = np.minimum(np.searchsorted(known, keys), max(0, len(known) - 1))
             if (known[places] != keys).any():
-                raise InternalError(f"a unit of column {name!r} was not there when units were counted")
+                raise InternalError(
+                    f"a unit of column {name!r} was not there when units were counted"
+                )
             column = rows.column(name)
-            gaps = column.is_null() | column.is_nan() if column.dtype.is_float() else column.is_null()
+            gaps = (
+                column.is_null() | column.is_nan() if column.dtype.is_float() else column.is_null()
+            )
             fresh[name] = pl.Series(name, numbers[places]).set(gaps, None)
         return rows.with_columns(fresh)

@@ -41,16 +41,20 @@ DIRECT_RANGE = 1 << 20
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Encoded:
-    """``labels[codes[i]]`` is the label of row *i* (None: missing); ``counts`` says how often each occurs.
+    """``labels[codes[i]]`` is the label of row *i* (None: missing); ``counts`` says how often each
+    occurs.
 
-    ``narrow`` are the codes in the narrowest unsigned type, as they are kept: one byte a row where there are few labels.
+    ``narrow`` are the codes in the narrowest unsigned type, as they are kept: one byte a row where
+    there are few labels.
     """
 
     narrow: NDArray[Any]
     labels: Labels
     counts: NDArray[np.int64]
     ladders: list[tuple[Any, Any]] = dataclasses.field(default_factory=list, init=False, repr=False)
-    """Hierarchies that were bound to the labels, and the ladders they made (:func:`sfumato.core.hierarchy.bind_column`)."""
+    """Hierarchies that were bound to the labels, and the ladders they made
+    (:func:`sfumato.core.hierarchy.bind_column`).
+    """
 
     @property
     def codes(self) -> NDArray[np.int64]:
@@ -72,7 +76,8 @@ class Encoded:
         return text_of(self.labels).alias(name).gather(self.narrow.astype(np.uint32, copy=False))
 
     def holds(self, column: pl.Series, start: int | None = None) -> bool:
-        """Whether a column of text holds the labels of all rows, or of as many as it has from ``start`` on.
+        """Whether a column of text holds the labels of all rows, or of as many as it has from
+        ``start`` on.
 
         It is looked at part by part, not beside a copy of it all.
 
@@ -83,9 +88,13 @@ class Encoded:
         codes = self.narrow if start is None else self.narrow[start : start + len(column)]
 
         def same(part: slice) -> bool:
-            return labels.gather(codes[part].astype(np.uint32, copy=False)).equals(column[part], null_equal=True)
+            return labels.gather(codes[part].astype(np.uint32, copy=False)).equals(
+                column[part], null_equal=True
+            )
 
-        return len(column) == len(codes) and all(side_by_side(same, parts_of_rows(len(codes)), rows=len(codes)))
+        return len(column) == len(codes) and all(
+            side_by_side(same, parts_of_rows(len(codes)), rows=len(codes))
+        )
 
     def categories(self, name: str) -> pl.Series:
         """The labels of all rows as a column of categories: a code a row, and each label once."""
@@ -97,7 +106,8 @@ class Encoded:
 
 
 def relabelled(codes: NDArray[Any], labels: Sequence[str | None]) -> Encoded:
-    """The encoding of rows that have these labels: in order, missing last, without those that no row has; equal ones are one.
+    """The encoding of rows that have these labels: in order, missing last, without those that no
+    row has; equal ones are one.
 
     >>> found = relabelled(np.array([2, 0, 2]), ["b", "unused", "a"])
     >>> found.codes.tolist(), found.labels, found.counts.tolist()
@@ -134,12 +144,16 @@ def _relabelled_many(
 
 
 def _in_order(labels: Sequence[str | None]) -> bool:
-    """Whether labels are sorted, each there once, missing last: so they are after a draw of rows of an encoded column."""
+    """Whether labels are sorted, each there once, missing last: so they are after a draw of rows of
+    an encoded column.
+    """
     present: Sequence[Any] = labels[:-1] if len(labels) and labels[-1] is None else labels
     return None not in present and all(map(operator.lt, present, present[1:]))
 
 
-def _without_unused(codes: NDArray[Any], names: Labels, used: NDArray[np.int64], amounts: NDArray[np.int64]) -> Encoded:
+def _without_unused(
+    codes: NDArray[Any], names: Labels, used: NDArray[np.int64], amounts: NDArray[np.int64]
+) -> Encoded:
     """The encoding whose labels in order are ``names``: those with the codes ``used``."""
     width = np.min_scalar_type(max(1, len(names)) - 1)
     if len(used) == len(amounts):  # every code stays as it is
@@ -164,30 +178,42 @@ def label(value: Any) -> str:
     return str(value)
 
 
-def require_same_codes(one: Iterable[str | None], other: Iterable[str | None], name: str, *, between: str) -> None:
-    """Refuse a column whose codes, all of one length, have leading zeros in one table only: read as numbers, 03601 became 3601.
+def require_same_codes(
+    one: Iterable[str | None], other: Iterable[str | None], name: str, *, between: str
+) -> None:
+    """Refuse a column whose codes, all of one length, have leading zeros in one table only: read as
+    numbers, 03601 became 3601.
 
-    Compared as text nothing would match, and nobody would know why. Numbers of any length with a stray zero are no codes.
+    Compared as text nothing would match, and nobody would know why. Numbers of any length with a
+    stray zero are no codes.
 
     >>> require_same_codes(["03601", "53711"], ["3601"], "zip", between="the table and the population")
     Traceback (most recent call last):
     sfumato.errors.SchemaError: column 'zip' of the table and the population: codes have leading zeros in one of the two ...
     """
-    first, second = ({v for v in values if v is not None and v.isdigit()} for values in (one, other))
+    first, second = (
+        {v for v in values if v is not None and v.isdigit()} for values in (one, other)
+    )
     for full, bare in ((first, second), (second, first)):
         padded = {v for v in full if v[0] == "0" and len(v) > 1}
-        codes = len({len(v) for v in full}) == 1 and not any(v[0] == "0" and len(v) > 1 for v in bare)
+        codes = len({len(v) for v in full}) == 1 and not any(
+            v[0] == "0" and len(v) > 1 for v in bare
+        )
         if codes and {v.lstrip("0") for v in padded} & bare:
             raise SchemaError(
-                f"column {name!r} of {between}: codes have leading zeros in one of the two and lost them in the other; "
-                "read the column as text in both"
+                f"column {name!r} of {between}: codes have leading zeros in one of the two and lost"
+                " them in the other; read the column as text in both"
             )
 
 
 def encode(column: pl.Series) -> Encoded:
-    """Encode a column; labels are sorted, missing (null, NaN) comes last. Row order does not matter."""
+    """Encode a column; labels are sorted, missing (null, NaN) comes last. Row order does not
+    matter.
+    """
     if column.dtype.is_nested() or column.dtype == pl.Object:
-        raise SchemaError(f"column {column.name!r} holds lists or objects; give every cell one value")
+        raise SchemaError(
+            f"column {column.name!r} holds lists or objects; give every cell one value"
+        )
     if column.dtype.is_float():
         column = column.fill_nan(None)
     if column.dtype.is_integer():
@@ -208,17 +234,24 @@ def encode(column: pl.Series) -> Encoded:
     if column.null_count():
         labels.append(None)
     replaced = column.replace_strict(
-        distinct, pl.Series([position[name] for name in names], dtype=pl.Int64), default=missing, return_dtype=pl.Int64
+        distinct,
+        pl.Series([position[name] for name in names], dtype=pl.Int64),
+        default=missing,
+        return_dtype=pl.Int64,
     )
     return _counted(replaced.fill_null(missing).to_numpy(), tuple(labels))
 
 
 PLAIN = (1e-4, 1e15)
-"""Sizes of numbers that Python and polars write alike: the fewest digits that tell them apart, without an exponent."""
+"""Sizes of numbers that Python and polars write alike: the fewest digits that tell them apart,
+without an exponent.
+"""
 
 
 def _encode_floats(column: pl.Series) -> Encoded:
-    """Encode floating-point numbers, none of them NaN; as many may be distinct as there are rows."""
+    """Encode floating-point numbers, none of them NaN; as many may be distinct as there are
+    rows.
+    """
     wide = column.cast(pl.Float64)
     values, which = _distinct_numbers(_present(wide).to_numpy())
     names = _written(values)
@@ -236,7 +269,9 @@ def _encode_floats(column: pl.Series) -> Encoded:
 MOST_BITS = 64
 """So many different numbers for every one that is there are looked up in a table of bits."""
 SCALES = (1, 100, 1000)
-"""Numbers with no more decimals than these, as prices and shares have, are told apart as whole numbers."""
+"""Numbers with no more decimals than these, as prices and shares have, are told apart as whole
+numbers.
+"""
 
 
 def _distinct_numbers(numbers: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[Any]]:
@@ -249,18 +284,23 @@ def _distinct_numbers(numbers: NDArray[np.float64]) -> tuple[NDArray[np.float64]
         if keys is None:
             continue
         span = round(high) - round(low) + 1
-        ranks_of = kernels.keys.ranked if span <= BITS_A_ROW * len(numbers) else kernels.keys.sorted_ranks
+        ranks_of = (
+            kernels.keys.ranked if span <= BITS_A_ROW * len(numbers) else kernels.keys.sorted_ranks
+        )
         ranks, distinct = ranks_of(keys, span)
         return (distinct.view(np.int64) + round(low)) / scale, ranks
     return np.unique(numbers, return_inverse=True)
 
 
 BITS_A_ROW = 32
-"""So many possible numbers for every row are looked up in a table of bits; beyond that sorting is as quick."""
+"""So many possible numbers for every row are looked up in a table of bits; beyond that sorting is
+as quick.
+"""
 
 
 def _scaled(numbers: NDArray[np.float64], scale: int, start: int) -> NDArray[np.uint64] | None:
-    """The numbers times ``scale`` as whole numbers above ``start``; None where one has more decimals. The first tell it mostly.
+    """The numbers times ``scale`` as whole numbers above ``start``; None where one has more
+    decimals. The first tell it mostly.
 
     >>> _scaled(np.array([0.25, 0.5]), 100, 25), _scaled(np.array([0.25, 0.5]), 1, 0)
     (array([ 0, 25], dtype=uint64), None)
@@ -290,14 +330,19 @@ def _written(values: NDArray[np.float64]) -> pl.Series:
     names = pl.Series(np.where(whole, values, 0).astype(np.int64)).cast(pl.String)
     names = names.zip_with(pl.Series(whole), given.cast(pl.String))
     others = np.flatnonzero(~whole & ~plain)
-    return names.scatter(others, [label(value) for value in values[others].tolist()]) if len(others) else names
+    return (
+        names.scatter(others, [label(value) for value in values[others].tolist()])
+        if len(others)
+        else names
+    )
 
 
 def _encode_text(column: pl.Series) -> Encoded:
     """Encode text, which is its own label; UTF-8 sorts as its characters do."""
     missing = column.null_count()
-    # If a label of the first rows comes several times on average, these are likely to be most there are, and what is
-    # distinct need not be looked for in every row: the column is placed among them, and what is none of them is missing.
+    # If a label of the first rows comes several times on average, these are likely to be most there
+    # are, and what is distinct need not be looked for in every row: the column is placed among
+    # them, and what is none of them is missing.
     first_rows = column.head(FIRST_ROWS).to_list()
     distinct = set(first_rows)
     distinct.discard(None)
@@ -317,7 +362,9 @@ def _encode_text(column: pl.Series) -> Encoded:
 
 
 def _with_others(column: pl.Series, labels: pl.Series, placed: pl.Series) -> Encoded:
-    """The encoding of a column in which a few rows hold text, or nothing, that is not among the labels."""
+    """The encoding of a column in which a few rows hold text, or nothing, that is not among the
+    labels.
+    """
     unplaced = np.iinfo(np.uint32).max
     codes = placed.to_physical().cast(pl.UInt32).fill_null(unplaced).to_numpy()
     rows = np.flatnonzero(codes == unplaced)
@@ -357,7 +404,9 @@ def _counted(codes: NDArray[Any], labels: Labels) -> Encoded:
 
 
 def _labels(distinct: pl.Series) -> list[str]:
-    """The labels of distinct values; Python cuts times to microseconds, what is finer is written behind."""
+    """The labels of distinct values; Python cuts times to microseconds, what is finer is written
+    behind.
+    """
     names = [label(v) for v in distinct.to_list()]
     if distinct.dtype == pl.Time or getattr(distinct.dtype, "time_unit", None) == "ns":
         finer = [ticks % 1000 for ticks in distinct.to_physical().to_list()]
@@ -375,7 +424,10 @@ def _encode_whole(column: pl.Series) -> Encoded | None:
     missing = high - low + 1
     parts = list(parts_of_rows(len(column)))
     counts = sum(
-        (np.bincount(_shifted(column[part], low, missing), minlength=missing + 1) for part in parts),
+        (
+            np.bincount(_shifted(column[part], low, missing), minlength=missing + 1)
+            for part in parts
+        ),
         start=np.zeros(missing + 1, dtype=np.int64),
     )
     used = np.flatnonzero(counts)
@@ -410,16 +462,22 @@ def parts_of(column: Column) -> tuple[str, ...]:
 
 
 def encode_column(dataset: Table, column: Column) -> Encoded:
-    """Encode a column of a table, or the combination of several: the values that occur together are one value."""
+    """Encode a column of a table, or the combination of several: the values that occur together are
+    one value.
+    """
     if isinstance(column, str):
         single = dataset.encoded(column)
         if is_one_record_each(dataset.copies):
             return single
-        return dataclasses.replace(single, counts=tallied(single.codes, len(single.labels), dataset.copies))
+        return dataclasses.replace(
+            single, counts=tallied(single.codes, len(single.labels), dataset.copies)
+        )
     encoded = [dataset.encoded(name) for name in column]
     codes = np.zeros(len(dataset), dtype=np.int64)
     labels: list[tuple[str | None, ...]] = [()]
-    for part in encoded:  # numbered anew after each part: the product of all domains may not fit a word
+    for (
+        part
+    ) in encoded:  # numbered anew after each part: the product of all domains may not fit a word
         used, codes = np.unique(codes * max(1, len(part.labels)) + part.codes, return_inverse=True)
         before = [divmod(pair, max(1, len(part.labels))) for pair in used.tolist()]
         labels = [(*labels[left], part.labels[right]) for left, right in before]
@@ -428,7 +486,9 @@ def encode_column(dataset: Table, column: Column) -> Encoded:
 
 
 def one_record_each(rows: int) -> NDArray[np.int64]:
-    """The ``copies`` of a table each of whose rows is one record: ones that all lie in the same place and take no room."""
+    """The ``copies`` of a table each of whose rows is one record: ones that all lie in the same
+    place and take no room.
+    """
     return np.broadcast_to(np.int64(1), rows)
 
 
@@ -441,7 +501,9 @@ def is_one_record_each(copies: NDArray[np.int64] | None) -> bool:
     return copies is None or (copies.strides == (0,) and copies.size > 0 and int(copies[0]) == 1)
 
 
-def tallied(codes: NDArray[Any], groups: int, copies: NDArray[np.int64] | None) -> NDArray[np.int64]:
+def tallied(
+    codes: NDArray[Any], groups: int, copies: NDArray[np.int64] | None
+) -> NDArray[np.int64]:
     """How many records have each code; every row is one, or stands for so many.
 
     >>> tallied(np.array([0, 1, 0]), 2, np.array([5, 1, 2])).tolist()
@@ -449,16 +511,21 @@ def tallied(codes: NDArray[Any], groups: int, copies: NDArray[np.int64] | None) 
     """
     if copies is not None and is_one_record_each(copies):
         copies = None
-    if copies is None and len(codes) > kernels.keys.FEW and codes.dtype.kind == "u":  # numpy widens the codes it counts
+    if (
+        copies is None and len(codes) > kernels.keys.FEW and codes.dtype.kind == "u"
+    ):  # numpy widens the codes it counts
         counts: NDArray[np.int64] = kernels.keys.count_codes(codes, groups)
         return counts
     if copies is None:
         return np.bincount(codes, minlength=groups)
-    return np.bincount(codes, weights=copies, minlength=groups).astype(np.int64)  # exact up to 2⁵³ records
+    return np.bincount(codes, weights=copies, minlength=groups).astype(
+        np.int64
+    )  # exact up to 2⁵³ records
 
 
 def alike(dataset: Table, columns: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Number rows alike that have the same values in some columns: the number of every row, and the first row of each.
+    """Number rows alike that have the same values in some columns: the number of every row, and the
+    first row of each.
 
     >>> import polars as pl
     >>> from sfumato.core.table import Table
@@ -480,7 +547,9 @@ def joint_label(parts: tuple[str | None, ...]) -> str | None:
     """The label of a combination, different for different parts; missing where every part is."""
     if all(part is None for part in parts):
         return None
-    return SEPARATOR.join("-" if part is None else "=" + part.replace(SEPARATOR, 2 * SEPARATOR) for part in parts)
+    return SEPARATOR.join(
+        "-" if part is None else "=" + part.replace(SEPARATOR, 2 * SEPARATOR) for part in parts
+    )
 
 
 def parts_of_label(text: str | None, columns: int) -> tuple[str | None, ...]:
@@ -499,7 +568,8 @@ def parts_of_label(text: str | None, columns: int) -> tuple[str | None, ...]:
 
 
 def numbers_of(dataset: Table, name: str) -> NDArray[np.float64]:
-    """A column as floating-point numbers; missing is NaN. Text that holds numbers only is read as numbers.
+    """A column as floating-point numbers; missing is NaN. Text that holds numbers only is read as
+    numbers.
 
     >>> import polars as pl
     >>> from sfumato.core.table import Table
@@ -507,24 +577,35 @@ def numbers_of(dataset: Table, name: str) -> NDArray[np.float64]:
     [1.0, nan]
     """
     column = dataset.column(name)
-    if column.dtype == pl.Boolean or not (column.dtype.is_numeric() or column.dtype in (pl.String, pl.Null)):
-        raise SchemaError(f"column {name!r} of {dataset.source.name} must hold numbers; it is {column.dtype}")
+    if column.dtype == pl.Boolean or not (
+        column.dtype.is_numeric() or column.dtype in (pl.String, pl.Null)
+    ):
+        raise SchemaError(
+            f"column {name!r} of {dataset.source.name} must hold numbers; it is {column.dtype}"
+        )
     read = column.cast(pl.Float64, strict=False)
     lost = read.null_count() - column.null_count()
     if lost:
-        raise SchemaError(f"column {name!r} of {dataset.source.name} must hold numbers; {lost:,} value(s) are none")
+        raise SchemaError(
+            f"column {name!r} of {dataset.source.name} must hold numbers; {lost:,} value(s) are"
+            " none"
+        )
     values = np.array(read.fill_null(float("nan")).to_numpy(), dtype=np.float64)
     if np.isinf(values).any():
-        raise SchemaError(f"column {name!r} of {dataset.source.name} holds infinite values; take them out first")
+        raise SchemaError(
+            f"column {name!r} of {dataset.source.name} holds infinite values; take them out first"
+        )
     return values
 
 
-def as_column(name: str, values: NDArray[np.float64], like: pl.Series, *, whole: bool | None = None) -> pl.Series:
+def as_column(
+    name: str, values: NDArray[np.float64], like: pl.Series, *, whole: bool | None = None
+) -> pl.Series:
     """Numbers as a column again, of the type the column had where that holds them.
 
-    NaN is missing. Single-precision numbers stay so; columns of whole numbers stay so where ``whole`` says it (None: exactly
-    when the column had an integer type and all values still are whole), in their own width or, where a value does not fit
-    into it, in 64 bits.
+    NaN is missing. Single-precision numbers stay so; columns of whole numbers stay so where
+    ``whole`` says it (None: exactly when the column had an integer type and all values still are
+    whole), in their own width or, where a value does not fit into it, in 64 bits.
     """
     known = ~np.isnan(values)
     made = pl.Series(name, values, dtype=pl.Float64).fill_nan(None)
@@ -541,7 +622,9 @@ def as_column(name: str, values: NDArray[np.float64], like: pl.Series, *, whole:
 def _narrowed(numbers: pl.Series, dtype: pl.DataType) -> pl.Series:
     """The numbers in a narrower type, unless one is beyond it."""
     narrow = numbers.cast(dtype, strict=False)
-    lost = narrow.null_count() != numbers.null_count() or (dtype.is_float() and not narrow.is_finite().all())
+    lost = narrow.null_count() != numbers.null_count() or (
+        dtype.is_float() and not narrow.is_finite().all()
+    )
     return numbers if lost else narrow
 
 

@@ -1,8 +1,9 @@
-"""The clock, and the salts that are written down: what a release holds that neither data, recipe nor seed decide.
+"""The clock, and the salts that are written down: what a release holds that neither data, recipe
+nor seed decide.
 
-Everything that writes a time or a salt into a document asks here, so that a test can fix both in one place and compare whole
-releases. Randomness that protects somebody by being unknown (seeds, keys, noise, nonces of ciphers) does not come from here:
-it cannot be fixed.
+Everything that writes a time or a salt into a document asks here, so that a test can fix both in
+one place and compare whole releases. Randomness that protects somebody by being unknown (seeds,
+keys, noise, nonces of ciphers) does not come from here: it cannot be fixed.
 """
 
 from __future__ import annotations
@@ -52,9 +53,11 @@ def fresh_salt(size: int = COMMITMENT_BYTES) -> str:
 
 @contextlib.contextmanager
 def fixed(moment: datetime.datetime, salt: bytes) -> Iterator[None]:
-    """Let the clock of the whole process stand still and every salt be this text: for tests that compare releases.
+    """Let the clock of the whole process stand still and every salt be this text: for tests that
+    compare releases.
 
-    A commitment whose salt others know protects nothing; so no command, recipe or variable of the system leads here.
+    A commitment whose salt others know protects nothing; so no command, recipe or variable of the
+    system leads here.
 
     >>> with fixed(datetime.datetime(2024, 5, 1, tzinfo=datetime.UTC), b"salt"):
     ...     timestamp(), fresh_salt(6)

@@ -32,18 +32,22 @@ if TYPE_CHECKING:
 
 # Counting where a missing value matches everything.
 #
-# Missing values as wildcards do not form classes (a missing ZIP matches 53711 and 53712, which do not match each
-# other), so frequencies are counted pair of patterns by pair of patterns: ``f(x)`` is the number of records compatible
-# with *x*, as sdcMicro and µ-Argus count.
+# Missing values as wildcards do not form classes (a missing ZIP matches 53711 and 53712, which do
+# not match each other), so frequencies are counted pair of patterns by pair of patterns: ``f(x)``
+# is the number of records compatible with *x*, as sdcMicro and µ-Argus count.
 
 
 def wildcard_columns(schema: Schema, columns: Sequence[str]) -> tuple[str, ...]:
     """Columns whose missing values match everything."""
-    return tuple(c for c in columns if c in schema.attributes and schema[c].missing is Missing.WILDCARD)
+    return tuple(
+        c for c in columns if c in schema.attributes and schema[c].missing is Missing.WILDCARD
+    )
 
 
 def compatible_records(classes: ClassTable, columns: Sequence[str]) -> NDArray[np.int64]:
-    """Per class, the number of records compatible with it when missing values of ``columns`` match everything."""
+    """Per class, the number of records compatible with it when missing values of ``columns`` match
+    everything.
+    """
     if classes.person is not None and columns:
         raise SchemaError(
             f"missing values as wildcards cannot be counted by person ({classes.person!r}); "
@@ -56,12 +60,16 @@ def compatible_records(classes: ClassTable, columns: Sequence[str]) -> NDArray[n
 
 
 def count_compatible(
-    keys: NDArray[np.uint64], records: NDArray[np.int64], missing: NDArray[np.int64], fields: NDArray[np.uint64]
+    keys: NDArray[np.uint64],
+    records: NDArray[np.int64],
+    missing: NDArray[np.int64],
+    fields: NDArray[np.uint64],
 ) -> NDArray[np.int64]:
-    """Per key, the number of records whose keys agree with it outside the fields that are missing in either.
+    """Per key, the number of records whose keys agree with it outside the fields that are missing
+    in either.
 
-    Bit *b* of ``missing`` says that the field ``fields[b]`` (a mask of the key's words) is missing. Cost grows with the
-    number of distinct patterns of missing fields, times the keys.
+    Bit *b* of ``missing`` says that the field ``fields[b]`` (a mask of the key's words) is missing.
+    Cost grows with the number of distinct patterns of missing fields, times the keys.
     """
     patterns, members = np.unique(missing, return_inverse=True)
     order = np.argsort(members, kind="stable")
@@ -75,7 +83,9 @@ def count_compatible(
 def missing_cells(classes: ClassTable, columns: Sequence[str]) -> NDArray[np.int64]:
     """Per class, a bit for every column that is missing."""
     if len(columns) > 62:
-        raise SchemaError(f"{len(columns)} columns have missing values as wildcards; at most 62 can")
+        raise SchemaError(
+            f"{len(columns)} columns have missing values as wildcards; at most 62 can"
+        )
     pattern = np.zeros(len(classes), dtype=np.int64)
     for position, column in enumerate(columns):
         a = classes.columns.index(column)
@@ -119,17 +129,25 @@ def needed(models: Sequence[Model], schema: Schema) -> Needs:
 def columns_seen(models: Sequence[Model], schema: Schema, steps: Sequence[Step] = ()) -> list[str]:
     """The columns that promises and plans look at."""
     counts = needed(models, schema).counts
-    wanted = [*schema.quasi, *(part for column in counts for part in parts_of(column)), *schema.columns(Role.WEIGHT)]
+    wanted = [
+        *schema.quasi,
+        *(part for column in counts for part in parts_of(column)),
+        *schema.columns(Role.WEIGHT),
+    ]
     wanted += schema.columns(Role.UNIT)
     wanted += [name for step in steps if step.span is Span.CLASSES for name in step.reads(schema)]
     return list(dict.fromkeys(wanted))
 
 
 def population_path(models: Sequence[Model]) -> str | None:
-    """The file with the population that these models name, or None; they must not name different ones."""
+    """The file with the population that these models name, or None; they must not name different
+    ones.
+    """
     named = dict.fromkeys(model.population for model in models if model.population is not None)
     if len(named) > 1:
-        raise ParameterError(f"models name {len(named)} different population tables; a run compares with one")
+        raise ParameterError(
+            f"models name {len(named)} different population tables; a run compares with one"
+        )
     return next(iter(named), None)
 
 
@@ -145,10 +163,11 @@ def gather(
 ) -> ClassEvidence:
     """Count what the models need of a table: one group-by, however many models.
 
-    ``original`` is the table whose distribution is the reference, and whose rows ``dataset.origin`` points to; without
-    it the table itself is the reference. ``population`` is a table of everyone, at any level of the hierarchies;
-    ``posteriors`` are the matrices of attacks (released rows × original rows). Both are used only by models that ask.
-    ``weight`` names a column of survey weights to be summed whether a model asks or not. ``mechanisms`` are those that a run applied.
+    ``original`` is the table whose distribution is the reference, and whose rows ``dataset.origin``
+    points to; without it the table itself is the reference. ``population`` is a table of everyone,
+    at any level of the hierarchies; ``posteriors`` are the matrices of attacks (released rows ×
+    original rows). Both are used only by models that ask. ``weight`` names a column of survey
+    weights to be summed whether a model asks or not. ``mechanisms`` are those that a run applied.
     """
     needs = needed(models, dataset.schema)
     # Where models ask, the values that columns had before masking stand beside those they have now.
@@ -156,7 +175,9 @@ def gather(
     if original is not None and needs.unmasked:
         unmasked = {before_masking(name): name for name in needs.unmasked}
         rows = origin_of(dataset, original)
-        before = {new: original.column(old).gather(rows).alias(new) for new, old in unmasked.items()}
+        before = {
+            new: original.column(old).gather(rows).alias(new) for new, old in unmasked.items()
+        }
         counting = dataset.with_columns(before)
     weight = weight_column(dataset.schema) if needs.weights else weight
     class_of_row = count_rows(counting)[1] if needs.pairs else None
@@ -169,7 +190,9 @@ def gather(
         if original is None:
             reference[name] = classes.counts[name].total()
         else:
-            classes, reference[name] = _with_reference(classes, name, value_counts(original, source))
+            classes, reference[name] = _with_reference(
+                classes, name, value_counts(original, source)
+            )
     absent = 0
     if needs.population:
         classes, absent = matched(classes, require_population(population), dataset.schema, original)
@@ -189,16 +212,21 @@ def gather(
 def _with_reference(
     classes: ClassTable, name: Column, base: Mapping[str | None, int]
 ) -> tuple[ClassTable, NDArray[np.int64]]:
-    """The counts of a column under the labels of the original, and the original's counts under them."""
+    """The counts of a column under the labels of the original, and the original's counts under
+    them.
+    """
     aligned = _aligned(classes.counts[name], tuple(base))
     reference = np.array([base.get(label, 0) for label in aligned.labels], dtype=np.int64)
     return dataclasses.replace(classes, counts={**classes.counts, name: aligned}), reference
 
 
-def _pairs(dataset: Table, original: Table | None, classes: ClassTable, rows: NDArray[np.int64]) -> Pairs:
+def _pairs(
+    dataset: Table, original: Table | None, classes: ClassTable, rows: NDArray[np.int64]
+) -> Pairs:
     if original is None:
         raise SchemaError(
-            "a model compares released records with their originals; give the original table with original="
+            "a model compares released records with their originals; give the original table with"
+            " original="
         )
     return pair_up(original, dataset, classes, rows)
 
@@ -212,9 +240,11 @@ def wildcard_frequencies(classes: ClassTable, schema: Schema) -> NDArray[np.int6
 
 
 def judge_all(evidence: ClassEvidence | Evidence, models: Sequence[Model]) -> tuple[Verdict, ...]:
-    """Every model's verdict on the same evidence; of rows that are nobody's it is one of the file, and says so.
+    """Every model's verdict on the same evidence; of rows that are nobody's it is one of the file,
+    and says so.
 
-    A promise about a mechanism holds only where the evidence shows that exactly this one was applied.
+    A promise about a mechanism holds only where the evidence shows that exactly this one was
+    applied.
     """
     verdicts = []
     for model in models:
@@ -233,4 +263,6 @@ def _aligned(counts: Counts, labels: tuple[str | None, ...]) -> Counts:
     union = labels + tuple(name for name in counts.labels if name not in labelled)
     position = {name: i for i, name in enumerate(union)}
     remap = np.array([position[name] for name in counts.labels], dtype=np.int64)
-    return Counts(counts.starts, remap[counts.codes] if remap.size else counts.codes, counts.counts, union)
+    return Counts(
+        counts.starts, remap[counts.codes] if remap.size else counts.codes, counts.counts, union
+    )

@@ -1,13 +1,15 @@
-"""Putting a folder in the place of another: the old one stands until the new one does, whatever happens in between.
+"""Putting a folder in the place of another: the old one stands until the new one does, whatever
+happens in between.
 
-A release is made in a temporary folder beside its target. Where there is nothing yet (or an empty folder) one rename puts it in
-place; of several runs only one can. An earlier release is exchanged in one act where the system can (Linux). Elsewhere it
-is put aside first; when the run is killed between the two renames, the next one puts it back.
+A release is made in a temporary folder beside its target. Where there is nothing yet (or an empty
+folder) one rename puts it in place; of several runs only one can. An earlier release is exchanged
+in one act where the system can (Linux). Elsewhere it is put aside first; when the run is killed
+between the two renames, the next one puts it back.
 
-A run holds a lock (``.out.sfumato-lock``) while it writes; another one to the same folder waits for it. What dead runs
-left, for this target or another in the same parent folder, is swept by the next run that gets their lock; where a file
-system knows no locks nothing is swept. A target that is a symbolic link is followed: the folder it leads to is replaced, the
-link stays.
+A run holds a lock (``.out.sfumato-lock``) while it writes; another one to the same folder waits for
+it. What dead runs left, for this target or another in the same parent folder, is swept by the next
+run that gets their lock; where a file system knows no locks nothing is swept. A target that is a
+symbolic link is followed: the folder it leads to is replaced, the link stays.
 """
 
 from __future__ import annotations
@@ -26,7 +28,15 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from sfumato.core.interrupts import note_done, raise_if_pressed, undisturbed
-from sfumato.core.portable import NO_LINK, PRIVATE_FOLDER, NoLocks, as_new, lock, open_private, sync_folder
+from sfumato.core.portable import (
+    NO_LINK,
+    PRIVATE_FOLDER,
+    NoLocks,
+    as_new,
+    lock,
+    open_private,
+    sync_folder,
+)
 from sfumato.core.portable import exchanged as _exchanged
 from sfumato.core.portable import move as _rename
 from sfumato.errors import OutputError
@@ -48,7 +58,9 @@ def target_of(folder: Path) -> Path:
 
 
 def refuse_existing(folder: Path, *, force: bool | None) -> None:
-    """Refuse to overwrite, unless told to; and never to replace something that is not a release. ``None``: nothing is ever replaced, and no option is named."""
+    """Refuse to overwrite, unless told to; and never to replace something that is not a release.
+    ``None``: nothing is ever replaced, and no option is named.
+    """
     target = target_of(folder)
     if not target.exists() and target.parent.is_dir():
         sweep(target.parent, target.name)  # a killed run may have put an earlier release aside
@@ -61,7 +73,9 @@ def refuse_existing(folder: Path, *, force: bool | None) -> None:
             hint = "" if force is None else ", or replace it with --force"
             raise OutputError(f"{folder} already exists; choose another folder{hint}")
         if not (target / "share" / "certificate.json").is_file():
-            raise OutputError(f"{folder} is not empty and holds no earlier release; --force will not replace it")
+            raise OutputError(
+                f"{folder} is not empty and holds no earlier release; --force will not replace it"
+            )
 
 
 @contextlib.contextmanager
@@ -88,17 +102,20 @@ def in_place(folder: Path, *, force: bool | None) -> Iterator[Path]:
 
 
 class Workplace:
-    """A private folder for what is made before it is put in place: gone when nobody holds it any more, or the program ends.
+    """A private folder for what is made before it is put in place: gone when nobody holds it any
+    more, or the program ends.
 
-    It lies beside the folder that a release will be written to, so that nothing has to be copied, or among temporary files. What a
-    killed run left there is swept by the next one.
+    It lies beside the folder that a release will be written to, so that nothing has to be copied,
+    or among temporary files. What a killed run left there is swept by the next one.
     """
 
     kept: ClassVar[set[Workplace]] = set()
     """Those that lazy frames of the user read from."""
 
     def __init__(self, target: Path | None = None) -> None:
-        self.target = Path(tempfile.gettempdir()) / "sfumato-parts" if target is None else target_of(target)
+        self.target = (
+            Path(tempfile.gettempdir()) / "sfumato-parts" if target is None else target_of(target)
+        )
         self.clear: Callable[[], Any] = lambda: None
 
     @functools.cached_property
@@ -144,12 +161,18 @@ def telling(folder: Path) -> Iterator[None]:
         raise
     except OSError as error:
         full = " (free some space and run again)" if error.errno == errno.ENOSPC else ""
-        raise OutputError(f"cannot write {folder}: {error.strerror or error}{full}; nothing was written") from None
+        raise OutputError(
+            f"cannot write {folder}: {error.strerror or error}{full}; nothing was written"
+        ) from None
 
 
 def sweep(parent: Path, only: str | None = None) -> None:
-    """Mend and remove what dead runs left in a folder: a release that was put aside and not replaced comes back."""
-    found = {match["name"] for file in parent.iterdir() if (match := LEFT_BEHIND.fullmatch(file.name))}
+    """Mend and remove what dead runs left in a folder: a release that was put aside and not
+    replaced comes back.
+    """
+    found = {
+        match["name"] for file in parent.iterdir() if (match := LEFT_BEHIND.fullmatch(file.name))
+    }
     for name in sorted(found if only is None else found & {only}):
         with contextlib.suppress(OSError), _locked(parent / name, wait=False) as ours:
             if ours:
@@ -208,7 +231,8 @@ def _beside(target: Path, kind: str) -> Path:
 
 @contextlib.contextmanager
 def _locked(target: Path, *, wait: bool = True) -> Iterator[bool]:
-    """Hold the lock of a target; False where there are no locks, or somebody has it and we do not wait.
+    """Hold the lock of a target; False where there are no locks, or somebody has it and we do not
+    wait.
 
     The lock's file goes with the lock: who waited for one that was removed meanwhile tries again.
     """
@@ -235,7 +259,8 @@ def _lock(file: Path, *, wait: bool) -> int | None:
         except BaseException:
             os.close(handle)
             raise
-        # Whoever had it removed the file with the lock; then ours is the lock of a file that is gone.
+        # Whoever had it removed the file with the lock; then ours is the lock of a file that is
+        # gone.
         with contextlib.suppress(FileNotFoundError):
             if ours and os.path.samestat(os.fstat(handle), file.stat()):
                 return handle

@@ -1,7 +1,9 @@
-"""Files that are read and written with care: only plain ones, none larger than was said, and whole or not at all.
+"""Files that are read and written with care: only plain ones, none larger than was said, and whole
+or not at all.
 
-A recipe, a hierarchy, a population or a shared folder may name a device that never ends, a pipe that nobody writes to, or
-a file that fills the memory. Such a path is refused before a byte of it is read.
+A recipe, a hierarchy, a population or a shared folder may name a device that never ends, a pipe
+that nobody writes to, or a file that fills the memory. Such a path is refused before a byte of it
+is read.
 """
 
 from __future__ import annotations
@@ -17,7 +19,10 @@ from sfumato.errors import OutputError, UnreadableInput
 MEGABYTE = 1024 * 1024
 KINDS = (
     (stat.S_ISDIR, "a folder; name one file in it"),
-    (stat.S_ISFIFO, "a pipe, which could be read only once and may never end; save it as a file first"),
+    (
+        stat.S_ISFIFO,
+        "a pipe, which could be read only once and may never end; save it as a file first",
+    ),
     (stat.S_ISCHR, "a device, not a file"),
     (stat.S_ISBLK, "a device, not a file"),
     (stat.S_ISSOCK, "a socket, not a file"),
@@ -25,13 +30,17 @@ KINDS = (
 
 
 def read_plain(path: str | os.PathLike[str], *, most: int, what: str) -> bytes:
-    """The bytes of a plain file of at most ``most`` bytes; ``what`` says in the message what it should have been.
+    """The bytes of a plain file of at most ``most`` bytes; ``what`` says in the message what it
+    should have been.
 
-    Symbolic links are followed: what counts is what is opened. Opening does not wait for the writer of a pipe.
+    Symbolic links are followed: what counts is what is opened. Opening does not wait for the writer
+    of a pipe.
     """
     name = os.fspath(path)
     try:
-        handle = os.open(name, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+        handle = os.open(
+            name, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+        )
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         raise UnreadableInput(f"{name}: {_reason(error)}") from None
     try:

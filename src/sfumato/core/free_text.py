@@ -26,8 +26,9 @@ SOME_WORDS, LONG = 4, 40
 def words_of_free_text(distinct: pl.Series, cells: int) -> float | None:
     r"""Mean number of words of the distinct texts of a column if they are free text, else None.
 
-    Free text hardly repeats (distinct texts / non-missing cells ≥ 0.3) and has 6 words a value on average, or 4 words
-    and 40 characters. Labels, however long, repeat; codes and numbers have no words.
+    Free text hardly repeats (distinct texts / non-missing cells ≥ 0.3) and has 6 words a value on
+    average, or 4 words and 40 characters. Labels, however long, repeat; codes and numbers have no
+    words.
 
     >>> import polars as pl
     >>> words_of_free_text(pl.Series(["came in late with a broken arm", "asked to be seen by Dr Who again"]), 2)
@@ -42,7 +43,9 @@ def words_of_free_text(distinct: pl.Series, cells: int) -> float | None:
 
 
 def is_free_text(values: pl.Series) -> bool:
-    """Whether a column is free text; counted on all its values, so the order of the rows does not matter."""
+    """Whether a column is free text; counted on all its values, so the order of the rows does not
+    matter.
+    """
     if isinstance(values.dtype, pl.Categorical | pl.Enum):
         values = values.cast(pl.String)
     if values.dtype != pl.String:
@@ -52,10 +55,11 @@ def is_free_text(values: pl.Series) -> bool:
 
 
 def refuse_free_text(dataset: Table) -> None:
-    """Raise one :class:`SchemaError` that names every column of free text which is neither ``direct`` nor expressly allowed.
+    """Raise one :class:`SchemaError` that names every column of free text which is neither
+    ``direct`` nor expressly allowed.
 
-    What is in such a column nobody can promise, so it is not released by a guess or an oversight: ``free_text: true`` in
-    the recipe says that somebody has read it.
+    What is in such a column nobody can promise, so it is not released by a guess or an oversight:
+    ``free_text: true`` in the recipe says that somebody has read it.
     """
     texts = []
     for name, attribute in dataset.schema.attributes.items():
@@ -80,7 +84,12 @@ def refuse_declared_text(schema: Schema, table: str) -> None:
     """The same where no record may decide: by the kind that the recipe gives a column."""
     columns = schema.attributes.items()
     refuse_texts(
-        [name for name, a in columns if a.kind is Kind.TEXT and not a.free_text and not a.has(Role.DIRECT)], table
+        [
+            name
+            for name, a in columns
+            if a.kind is Kind.TEXT and not a.free_text and not a.has(Role.DIRECT)
+        ],
+        table,
     )
 
 
@@ -88,7 +97,7 @@ def refuse_texts(texts: Sequence[str], table: str) -> None:
     """Raise one :class:`SchemaError` that names columns of free text, if there are any."""
     if texts:
         raise SchemaError(
-            f"{len(texts)} column(s) of {table} hold free text, in which names and places can hide: "
-            f"{', '.join(texts)}; give them role 'direct' (they are dropped), or write 'free_text: true' beside the role "
-            "if somebody has read them and they may be released"
+            f"{len(texts)} column(s) of {table} hold free text, in which names and places can hide:"
+            f" {', '.join(texts)}; give them role 'direct' (they are dropped), or write 'free_text:"
+            " true' beside the role if somebody has read them and they may be released"
         )

@@ -1,8 +1,8 @@
 """Generalization hierarchies: a value, and the coarser values above it.
 
-A *hierarchy* is a rule or a table that gives every value a path from itself (level 0) to one single top
-value. A *ladder* is a hierarchy bound to the values that occur in one column: per level the labels and an
-integer map to the level above, which is all that counting and searching need.
+A *hierarchy* is a rule or a table that gives every value a path from itself (level 0) to one single
+top value. A *ladder* is a hierarchy bound to the values that occur in one column: per level the
+labels and an integer map to the level above, which is all that counting and searching need.
 """
 
 from __future__ import annotations
@@ -31,11 +31,12 @@ TOP = "*"
 class Paths:
     """What a hierarchy says about a list of values.
 
-    ``rows[i]`` is the path of value *i*: its label at level 0, 1, …, top; all rows have the same length and
-    the same last label. A value that is itself an inner node of level *j* repeats itself on levels 0…j.
-    ``leaves[level][label]`` counts the leaf values the hierarchy has below a node (1 for a leaf), at least for the labels of the rows;
-    ``loss[level][label]`` is Iyengar's loss of the node: 0 for a leaf, 1 for the top,
-    ``(leaves−1)/(all leaves−1)`` for categories and ``width/range`` for numbers and dates; ``measured`` tells which.
+    ``rows[i]`` is the path of value *i*: its label at level 0, 1, …, top; all rows have the same
+    length and the same last label. A value that is itself an inner node of level *j* repeats itself
+    on levels 0…j. ``leaves[level][label]`` counts the leaf values the hierarchy has below a node (1
+    for a leaf), at least for the labels of the rows; ``loss[level][label]`` is Iyengar's loss of
+    the node: 0 for a leaf, 1 for the top, ``(leaves−1)/(all leaves−1)`` for categories and
+    ``width/range`` for numbers and dates; ``measured`` tells which.
     """
 
     rows: tuple[tuple[str, ...], ...]
@@ -44,20 +45,28 @@ class Paths:
     measured: bool = False
 
     @classmethod
-    def from_leaf_rows(cls, rows: Sequence[tuple[str, ...]], leaf_rows: Sequence[tuple[str, ...]]) -> Paths:
-        """Paths of values under an explicit tree; ``leaf_rows`` has one path per leaf of the hierarchy.
+    def from_leaf_rows(
+        cls, rows: Sequence[tuple[str, ...]], leaf_rows: Sequence[tuple[str, ...]]
+    ) -> Paths:
+        """Paths of values under an explicit tree; ``leaf_rows`` has one path per leaf of the
+        hierarchy.
 
-        A label the leaves do not have on a level is an inner node below its own level (or a suppressed cell): it
-        covers what stands above it in its row. A leaf listed twice counts twice above level 0, as in ARX. Without
-        any leaf all is lost.
+        A label the leaves do not have on a level is an inner node below its own level (or a
+        suppressed cell): it covers what stands above it in its row. A leaf listed twice counts
+        twice above level 0, as in ARX. Without any leaf all is lost.
         """
         depth = len(leaf_rows[0]) if leaf_rows else len(rows[0])
-        counts: list[dict[str, float]] = [dict(Counter(row[level] for row in leaf_rows)) for level in range(depth)]
+        counts: list[dict[str, float]] = [
+            dict(Counter(row[level] for row in leaf_rows)) for level in range(depth)
+        ]
         return cls.from_counts(rows, counts, len(leaf_rows))
 
     @classmethod
-    def from_counts(cls, rows: Sequence[tuple[str, ...]], counts: Sequence[Mapping[str, float]], total: int) -> Paths:
-        """The same from ``counts[level][label]``, how many of the ``total`` leaves stand under a label.
+    def from_counts(
+        cls, rows: Sequence[tuple[str, ...]], counts: Sequence[Mapping[str, float]], total: int
+    ) -> Paths:
+        """The same from ``counts[level][label]``, how many of the ``total`` leaves stand under a
+        label.
 
         Labels that no row has may be left out, but for the top.
         """
@@ -80,7 +89,8 @@ class Paths:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class JointCounts:
-    """How often the values of two columns come together: ``counts[i]`` records have value ``own[i]`` here and ``other[i]`` there.
+    """How often the values of two columns come together: ``counts[i]`` records have value
+    ``own[i]`` here and ``other[i]`` there.
 
     Codes are those of ``values`` and ``others``, which are sorted, missing last (None).
     """
@@ -94,7 +104,9 @@ class JointCounts:
 
 @runtime_checkable
 class Fixed(Protocol):
-    """A hierarchy that says whether the path of a value depends on that value alone, and not on the others that occur."""
+    """A hierarchy that says whether the path of a value depends on that value alone, and not on the
+    others that occur.
+    """
 
     fixed: ClassVar[bool]
 
@@ -106,22 +118,27 @@ def is_fixed(hierarchy: Hierarchy | None) -> bool:
 
 
 class Hierarchy(Protocol):
-    """A rule that gives values their paths. Frozen, validated, written in a recipe under its ``name``.
+    """A rule that gives values their paths. Frozen, validated, written in a recipe under its
+    ``name``.
 
     Hierarchies inherit this class: ``paths`` is theirs to write, the rest has a default.
     """
 
     name: ClassVar[str]
     secret: ClassVar[tuple[str, ...]] = ()
-    """Fields that list data values or name a file; a certificate leaves out a hierarchy that has any."""
+    """Fields that list data values or name a file; a certificate leaves out a hierarchy that has
+    any.
+    """
     learns: ClassVar[bool] = False
-    """Whether it is fitted to the records of the table, other columns among them: then no ε is certified."""
+    """Whether it is fitted to the records of the table, other columns among them: then no ε is
+    certified.
+    """
 
     def paths(self, values: Sequence[str], counts: Sequence[int]) -> Paths:
         """Paths of the distinct values of a column (``counts``: how often each occurs).
 
-        Raises :class:`SchemaError` when a value is not covered; the message counts the values and never
-        shows one.
+        Raises :class:`SchemaError` when a value is not covered; the message counts the values and
+        never shows one.
         """
         ...
 
@@ -131,31 +148,42 @@ class Hierarchy(Protocol):
         return None, None
 
     def settled(self, value: str) -> str:
-        """The value that stands for this one where labels may not depend on the other values that occur (:class:`ValueByValue`)."""
+        """The value that stands for this one where labels may not depend on the other values that
+        occur (:class:`ValueByValue`).
+        """
         return value
 
     def listed(self) -> tuple[str, ...] | None:
-        """The values that it lists, each once, whether they occur or not; None from one that is a rule."""
+        """The values that it lists, each once, whether they occur or not; None from one that is a
+        rule.
+        """
         return None
 
     def ladder(self, values: Sequence[str], *, missing: bool) -> Ladder | None:
-        """The ladder that the paths of these values make, of a hierarchy that makes it at once; None from any other.
+        """The ladder that the paths of these values make, of a hierarchy that makes it at once;
+        None from any other.
 
         ``missing`` tells whether some cells have no value.
         """
         return None
 
     def of_height(self, top: int) -> Hierarchy:
-        """The same hierarchy whose top is this level, of one with more or fewer levels as its values ask for; any other has what it has."""
+        """The same hierarchy whose top is this level, of one with more or fewer levels as its
+        values ask for; any other has what it has.
+        """
         return self
 
     def day_of(self, value: str) -> float | None:
-        """The day (since 1970) that a value means, of a hierarchy that alone knows how its dates are written; None from any other."""
+        """The day (since 1970) that a value means, of a hierarchy that alone knows how its dates
+        are written; None from any other.
+        """
         return None
 
     @property
     def learns_from(self) -> str | None:
-        """The column that must be seen beside its own before paths are known; None for most, and once it was seen."""
+        """The column that must be seen beside its own before paths are known; None for most, and
+        once it was seen.
+        """
         return None
 
     def fitted(self, together: JointCounts) -> Hierarchy:
@@ -163,17 +191,23 @@ class Hierarchy(Protocol):
         return self
 
     def resolved(self, base: Path) -> Hierarchy:
-        """The hierarchy that a recipe in the folder ``base`` means: files it names are found from there."""
+        """The hierarchy that a recipe in the folder ``base`` means: files it names are found from
+        there.
+        """
         return self
 
     def relative(self, base: Path) -> Hierarchy:
-        """The hierarchy as a recipe in the folder ``base`` would write it: the inverse of :meth:`resolved`."""
+        """The hierarchy as a recipe in the folder ``base`` would write it: the inverse
+        of :meth:`resolved`.
+        """
         return self
 
 
 @runtime_checkable
 class ReadsCharacters(Protocol):
-    """A hierarchy that reads codes character by character, and must not meet numbers that lost their leading zeros."""
+    """A hierarchy that reads codes character by character, and must not meet numbers that lost
+    their leading zeros.
+    """
 
     name: ClassVar[str]
 
@@ -186,10 +220,11 @@ class ReadsCharacters(Protocol):
 class Ladder:
     """A hierarchy bound to the values of one column.
 
-    ``labels[level][code]`` is what is released (None for missing); ``up[level][code]`` is the code one level
-    higher; ``leaves``, ``loss`` and ``measured`` are per level and code as in :class:`Paths`. Codes are ordered so that
-    every ``up`` is non-decreasing: values under one node are neighbours on every level. A missing value stays
-    missing below the top and is generalised to the top with the others.
+    ``labels[level][code]`` is what is released (None for missing); ``up[level][code]`` is the code
+    one level higher; ``leaves``, ``loss`` and ``measured`` are per level and code as
+    in :class:`Paths`. Codes are ordered so that every ``up`` is non-decreasing: values under one
+    node are neighbours on every level. A missing value stays missing below the top and is
+    generalised to the top with the others.
     """
 
     labels: tuple[Labels, ...]
@@ -198,11 +233,17 @@ class Ladder:
     loss: tuple[NDArray[np.float64], ...]
     measured: bool = False
     bound: NDArray[np.int64] | None = None
-    """The code of each value that was given, missing left out, where whoever made the ladder at once knew it."""
+    """The code of each value that was given, missing left out, where whoever made the ladder at
+    once knew it.
+    """
     mean_log_count: float | None = None
-    """Of a ladder of some values of a column: the mean over all records of log2 of how many share their value; else None."""
+    """Of a ladder of some values of a column: the mean over all records of log2 of how many share
+    their value; else None.
+    """
     counted_at: int = 0
-    """The level at which a table was generalised before it was counted: a value stands for all under its label there."""
+    """The level at which a table was generalised before it was counted: a value stands for all
+    under its label there.
+    """
     _climbs: dict[tuple[int, int], NDArray[np.int64]] = dataclasses.field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -221,7 +262,9 @@ class Ladder:
         return len(self.labels) - 1
 
     def codes_of(self, labels: Labels) -> NDArray[np.int64]:
-        """The code on level 0 of each label, −1 where it has none; looked up once for each list of labels."""
+        """The code on level 0 of each label, −1 where it has none; looked up once for each list of
+        labels.
+        """
         for known_labels, codes in self._codes:
             if known_labels is labels:
                 return codes
@@ -237,7 +280,9 @@ class Ladder:
         """Map from the codes of level ``start`` to those of level ``end``."""
         if (start, end) not in self._climbs:
             if not 0 <= start <= end < len(self.labels):
-                raise InternalError(f"there is no way up from level {start} to level {end} of {self.top}")
+                raise InternalError(
+                    f"there is no way up from level {start} to level {end} of {self.top}"
+                )
             codes = np.arange(len(self.labels[start]), dtype=np.int64)
             for level in range(start, end):
                 codes = self.up[level][codes]
@@ -245,12 +290,16 @@ class Ladder:
         return self._climbs[start, end]
 
     def forget_climbs(self) -> None:
-        """Give up the maps between levels that were asked for; of millions of values each is as long as the column."""
+        """Give up the maps between levels that were asked for; of millions of values each is as
+        long as the column.
+        """
         self._climbs.clear()
 
 
 def all_or_nothing(ladder: Ladder) -> Ladder:
-    """A ladder of two levels: the values as they are, and one single value above them that loses everything."""
+    """A ladder of two levels: the values as they are, and one single value above them that loses
+    everything.
+    """
     count = len(ladder.labels[0])
     return Ladder(
         labels=(ladder.labels[0], (TOP,)),
@@ -273,11 +322,13 @@ def ends_of(ladder: Ladder) -> Ladder:
     )
 
 
-def bind(hierarchy: Hierarchy | None, values: Labels, counts: Sequence[int] | NDArray[np.int64]) -> Ladder:
+def bind(
+    hierarchy: Hierarchy | None, values: Labels, counts: Sequence[int] | NDArray[np.int64]
+) -> Ladder:
     """Bind a hierarchy to the distinct values of a column, given in any order (None: missing).
 
-    Without a hierarchy the ladder has one level: the column can be judged but not generalised. Code *i* of
-    level 0 is **not** value *i*: look it up in ``labels[0]``.
+    Without a hierarchy the ladder has one level: the column can be judged but not generalised. Code
+    *i* of level 0 is **not** value *i*: look it up in ``labels[0]``.
     """
     if hierarchy is None:
         return _single(values)
@@ -285,7 +336,9 @@ def bind(hierarchy: Hierarchy | None, values: Labels, counts: Sequence[int] | ND
     missing = len(present) < len(values)
     made = hierarchy.ladder(present, missing=missing)
     if made is not None:
-        if made.bound is not None and isinstance(values, TextLabels):  # the missing one is the last, here and there
+        if made.bound is not None and isinstance(
+            values, TextLabels
+        ):  # the missing one is the last, here and there
             made.remember(values, np.append(made.bound, len(present)) if missing else made.bound)
         return made
     every = counts.tolist() if isinstance(counts, np.ndarray) else counts
@@ -320,7 +373,9 @@ def _ladder(paths: Paths, *, missing: bool) -> Ladder:
     if missing:
         rows.append((None,) * (depth - 1) + (top,) if depth > 1 else (None,))
     columns: list[Sequence[str | None]] = list(zip(*rows, strict=True)) if rows else [()] * depth
-    codes = [{label: code for code, label in enumerate(dict.fromkeys(column))} for column in columns]
+    codes = [
+        {label: code for code, label in enumerate(dict.fromkeys(column))} for column in columns
+    ]
     # The code one level higher of every code, from the labels that stand above one another.
     ups = []
     for level in range(depth - 1):
@@ -351,10 +406,15 @@ def require_single_parents(rows: Sequence[tuple[str, ...]], what: str) -> None:
     depth = len(rows[0]) if rows else 0
     for level in range(depth - 1):
         parents: dict[str, str] = {}
-        torn = {row[level] for row in rows if parents.setdefault(row[level], row[level + 1]) != row[level + 1]}
+        torn = {
+            row[level]
+            for row in rows
+            if parents.setdefault(row[level], row[level + 1]) != row[level + 1]
+        }
         if torn:
             problems.append(
-                f"{what}: {len(torn)} node(s) of level {level} have more than one parent on level {level + 1}"
+                f"{what}: {len(torn)} node(s) of level {level} have more than one parent on level"
+                f" {level + 1}"
             )
     tops = {row[-1] for row in rows}
     if len(tops) > 1:
@@ -366,14 +426,18 @@ def require_single_parents(rows: Sequence[tuple[str, ...]], what: str) -> None:
 # Labels that follow from the value and the recipe alone.
 
 PROBES = ("0", "1", "2000-01-01", "A00", "a", "00000")
-"""Values that rules such as intervals, dates and masks know, to ask one how many levels it has without any data."""
+"""Values that rules such as intervals, dates and masks know, to ask one how many levels it has
+without any data.
+"""
 
 
 class ValueByValue:
-    """A hierarchy that is asked for one value at a time: no label depends on which other values occur.
+    """A hierarchy that is asked for one value at a time: no label depends on which other values
+    occur.
 
-    A value that the hierarchy does not know has no label below the top, as a missing one has none. A hierarchy that lists its values has
-    fixed paths, and is asked for many of them at once: binding it takes as long as its list.
+    A value that the hierarchy does not know has no label below the top, as a missing one has none.
+    A hierarchy that lists its values has fixed paths, and is asked for many of them at once:
+    binding it takes as long as its list.
     """
 
     def __init__(self, hierarchy: Hierarchy, values: Sequence[str | None] = ()) -> None:
@@ -382,7 +446,11 @@ class ValueByValue:
         listed = hierarchy.listed()
         if listed is not None:
             self._learn([value for value in dict.fromkeys(values) if value is not None])
-        known = [path for value in (*(listed or ())[:1], *PROBES) if (path := self._path(value)) is not None]
+        known = [
+            path
+            for value in (*(listed or ())[:1], *PROBES)
+            if (path := self._path(value)) is not None
+        ]
         self.top: int | None = len(known[0]) - 1 if known else None
         self._highest = known[0][-1] if known else TOP
 
@@ -400,13 +468,17 @@ class ValueByValue:
         return self._highest if self.top is not None and level >= self.top else None
 
     def _path(self, value: str) -> tuple[str, ...] | None:
-        """The labels of a value from level 0 to the top, as if no other value occurred; None: the hierarchy does not know it."""
+        """The labels of a value from level 0 to the top, as if no other value occurred; None: the
+        hierarchy does not know it.
+        """
         if value not in self._paths:
             self._learn([value])
         return self._paths[value]
 
     def _learn(self, values: list[str]) -> None:
-        """Find the paths of values together; where the hierarchy does not know one of them, of each half by itself."""
+        """Find the paths of values together; where the hierarchy does not know one of them, of each
+        half by itself.
+        """
         if not values:
             return
         settled = [self.hierarchy.settled(value) for value in values]

@@ -1,8 +1,10 @@
-"""JSON as people read it, two blanks a level: the text of ``json.dumps(..., indent=2)``, written by its fast encoder.
+"""JSON as people read it, two blanks a level: the text of ``json.dumps(..., indent=2)``, written by
+its fast encoder.
 
-Python's encoder in C writes no indentation, and the one that does goes through every value in Python. But lists and
-mappings of plain values, which is where most values are, can be written by the fast one with a line end in their
-separator; only what holds other lists and mappings is put together here.
+Python's encoder in C writes no indentation, and the one that does goes through every value in
+Python. But lists and mappings of plain values, which is where most values are, can be written by
+the fast one with a line end in their separator; only what holds other lists and mappings is put
+together here.
 """
 
 from __future__ import annotations

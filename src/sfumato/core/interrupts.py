@@ -1,8 +1,9 @@
 """Ctrl-C: what was done when it came, and moments in which it has to wait.
 
-Python turns the signal into KeyboardInterrupt wherever it happens to be. Inside a compiled loop or a callback that ends as
-some other error, or is lost. So the command line notes the signal itself (:func:`watching`): whatever ends a command after
-that was the user. :func:`undisturbed` keeps the signal waiting while a folder is moved.
+Python turns the signal into KeyboardInterrupt wherever it happens to be. Inside a compiled loop or
+a callback that ends as some other error, or is lost. So the command line notes the signal itself
+(:func:`watching`): whatever ends a command after that was the user. :func:`undisturbed` keeps the
+signal waiting while a folder is moved.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ class _State:
 
 
 def pressed() -> bool:
-    """Whether Ctrl-C came since :func:`watching` began, even if the exception it raised was lost."""
+    """Whether Ctrl-C came since :func:`watching` began, even if the exception it raised was
+    lost.
+    """
     return _State.pressed
 
 
@@ -44,7 +47,9 @@ def done() -> tuple[str, ...]:
 
 
 class Ending:
-    """Ctrl-C of a whole program: the first one ends it, and further ones do not disturb what is swept and told at its end."""
+    """Ctrl-C of a whole program: the first one ends it, and further ones do not disturb what is
+    swept and told at its end.
+    """
 
     def __init__(self) -> None:
         self.presses, self.ended = 0, False
@@ -70,7 +75,9 @@ def ending() -> Iterator[None]:
 
 @contextlib.contextmanager
 def watching() -> Iterator[None]:
-    """Note Ctrl-C on its way to the usual handler; outside of the main thread there is nothing to watch."""
+    """Note Ctrl-C on its way to the usual handler; outside of the main thread there is nothing to
+    watch.
+    """
     _State.pressed, _State.done = False, ()
     before = interrupt_handler()
 
@@ -89,7 +96,9 @@ def watching() -> Iterator[None]:
 def undisturbed() -> Iterator[None]:
     """Let Ctrl-C wait until the block is done, then let it through."""
     before, waiting = interrupt_handler(), list[tuple[int, Any]]()
-    with interrupts_to((lambda number, frame: waiting.append((number, frame))) if callable(before) else None):
+    with interrupts_to(
+        (lambda number, frame: waiting.append((number, frame))) if callable(before) else None
+    ):
         yield
     for number, frame in waiting[:1]:
         before(number, frame)

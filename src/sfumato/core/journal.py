@@ -37,7 +37,15 @@ from pathlib import Path
 from typing import IO, Any, ClassVar, Self, TypeVar
 
 from sfumato.core.files import MEGABYTE, read_plain, write_whole
-from sfumato.core.portable import PRIVATE_FILE, PRIVATE_FOLDER, NoLocks, lock, open_private, sync_folder, wait_for
+from sfumato.core.portable import (
+    PRIVATE_FILE,
+    PRIVATE_FOLDER,
+    NoLocks,
+    lock,
+    open_private,
+    sync_folder,
+    wait_for,
+)
 from sfumato.errors import InternalError, MissingExtra, OutputError, SfumatoError, UnreadableInput
 
 HASH_BYTES = 32
@@ -48,11 +56,15 @@ END_BYTES = len(HASH_PART.format("0" * 2 * HASH_BYTES))
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """The base of what a journal holds: a frozen dataclass of plain values, read back with exactly the types it declares."""
+    """The base of what a journal holds: a frozen dataclass of plain values, read back with exactly
+    the types it declares.
+    """
 
     __pydantic_config__: ClassVar[dict[str, Any]] = {"extra": "forbid", "strict": True}
     large_fields: ClassVar[tuple[str, ...]] = ()
-    """Texts too large to be kept in memory: empty in :attr:`Journal.entries`, read again by :meth:`Journal.read_entry`."""
+    """Texts too large to be kept in memory: empty in :attr:`Journal.entries`, read again
+    by :meth:`Journal.read_entry`.
+    """
 
 
 E = TypeVar("E", bound=Entry)
@@ -60,7 +72,9 @@ E = TypeVar("E", bound=Entry)
 
 @dataclasses.dataclass(frozen=True)
 class JournalKind:
-    """What a store calls its journal, the types of its entries, and what does not happen while the file is in doubt."""
+    """What a store calls its journal, the types of its entries, and what does not happen while the
+    file is in doubt.
+    """
 
     name: str
     types: tuple[type[Entry], ...]
@@ -92,17 +106,20 @@ class JournalKind:
 
 @dataclasses.dataclass(frozen=True)
 class Head:
-    """How far a journal went when somebody looked: the number of its entries and the hash of the last."""
+    """How far a journal went when somebody looked: the number of its entries and the hash of the
+    last.
+    """
 
     entries: int
     hash: str
 
 
 class Journal:
-    """The journal in a file, or, without a path, in memory. ``key`` makes hashes that nobody else can make.
+    """The journal in a file, or, without a path, in memory. ``key`` makes hashes that nobody else
+    can make.
 
-    ``head_file`` remembers how far the journal went. ``head_beside``: it lies beside the journal and must be there;
-    otherwise it is apart from it, and made where it can be.
+    ``head_file`` remembers how far the journal went. ``head_beside``: it lies beside the journal
+    and must be there; otherwise it is apart from it, and made where it can be.
     """
 
     def __init__(
@@ -179,7 +196,11 @@ class Journal:
         path = self.path or Path()
         problem = OutputError if flags & os.O_CREAT else UnreadableInput
         try:
-            file = os.open(path, flags | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0), PRIVATE_FILE)
+            file = os.open(
+                path,
+                flags | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0),
+                PRIVATE_FILE,
+            )
         except (OSError, ValueError) as error:
             raise problem(f"cannot open the {self.kind.name} {path}: {_reason(error)}") from None
         if not stat.S_ISREG(os.fstat(file).st_mode):
@@ -188,7 +209,9 @@ class Journal:
         return file
 
     def _catch_up(self, file: int, *, mend: bool) -> None:
-        """Read the file where it is not as we left it; with ``mend`` cut off what was not written to its end."""
+        """Read the file where it is not as we left it; with ``mend`` cut off what was not written
+        to its end.
+        """
         if self._state is not None and _state(file) == self._state:
             return
         head = self._remembered_head()  # before the file, which may grow meanwhile
@@ -196,7 +219,9 @@ class Journal:
         with open(file, "rb", closefd=False) as content:
             content.seek(0)
             self._take_lines(content)
-        if self.kind.first is not None and not (self.entries and isinstance(self.entries[0], self.kind.first)):
+        if self.kind.first is not None and not (
+            self.entries and isinstance(self.entries[0], self.kind.first)
+        ):
             raise self.damaged(1)
         self._require_head(head)
         if mend and os.fstat(file).st_size > self._starts[-1]:
@@ -226,20 +251,24 @@ class Journal:
         self._starts.append(self._starts[-1] + size)
 
     def _digest(self, previous: str, body: bytes) -> str:
-        return hashlib.blake2b(previous.encode() + body, key=self._key, digest_size=HASH_BYTES).hexdigest()
+        return hashlib.blake2b(
+            previous.encode() + body, key=self._key, digest_size=HASH_BYTES
+        ).hexdigest()
 
     def damaged(self, line: int) -> UnreadableInput:
         """The error that names the first line that is not as it was written."""
         other = ", or it is of another version of sfumato" if line == 1 else ""
         return UnreadableInput(
-            f"the {self.kind.name} {self.path} is not as it was written, from line {line} on{other}; "
-            f"{self.kind.consequence} until the true one is back"
+            f"the {self.kind.name} {self.path} is not as it was written, from line {line}"
+            f" on{other}; {self.kind.consequence} until the true one is back"
         )
 
     # writing
 
     def start(self, first: Entry) -> None:
-        """Make the file with its first entry in it, whole or not at all; one that is there is never replaced."""
+        """Make the file with its first entry in it, whole or not at all; one that is there is never
+        replaced.
+        """
         path = self.path or Path()
         draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
         line, digest, entry = self._line(first)
@@ -248,7 +277,8 @@ class Journal:
             file = open_private(draft, os.O_WRONLY | os.O_EXCL)
             try:
                 _write_through(file, line)
-                self._remember_head()  # a head without a journal does no harm; a journal whose head is gone is refused
+                # a head without a journal does no harm; a journal whose head is gone is refused
+                self._remember_head()
                 os.link(draft, path)  # fails where a file is already
             finally:
                 os.close(file)
@@ -259,7 +289,9 @@ class Journal:
                 f"there is a {self.kind.name} {path} already; it is never replaced or started anew"
             ) from None
         except OSError as error:
-            raise OutputError(f"cannot start the {self.kind.name} {path}: {_reason(error)}") from None
+            raise OutputError(
+                f"cannot start the {self.kind.name} {path}: {_reason(error)}"
+            ) from None
 
     @contextlib.contextmanager
     def turn(self) -> Iterator[Self]:
@@ -282,14 +314,18 @@ class Journal:
             os.close(file)
 
     def _locked(self, file: int) -> bool:
-        """Wait until no other process holds the file; False where it was replaced while we waited."""
+        """Wait until no other process holds the file; False where it was replaced while we
+        waited.
+        """
         hold_alone(file, self.kind.name, wait_for if self.kind.anywhere else lock)
         with contextlib.suppress(OSError):
             return os.path.samestat(os.fstat(file), (self.path or Path()).stat())
         return False
 
     def append(self, *entries: Entry) -> None:
-        """Write entries at the end, only inside a turn; they are on the disk when this returns, or an error says that none is."""
+        """Write entries at the end, only inside a turn; they are on the disk when this returns, or
+        an error says that none is.
+        """
         if self.path is None:
             self.entries += entries
             return
@@ -310,7 +346,8 @@ class Journal:
             with contextlib.suppress(OSError):
                 self._cut_back(self._file)
             raise OutputError(
-                f"the {self.kind.name} {self.path} cannot be written ({_reason(error)}), so {self.kind.consequence}"
+                f"the {self.kind.name} {self.path} cannot be written ({_reason(error)}), so"
+                f" {self.kind.consequence}"
             ) from None
         self._state = _state(self._file)
         self._remember_head()
@@ -324,19 +361,26 @@ class Journal:
             self.append(entry)
 
     def _line(self, entry: Entry) -> tuple[bytes, str, Entry]:
-        """The line of an entry, its hash, and the entry as it is read back; what could not be is not written."""
+        """The line of an entry, its hash, and the entry as it is read back; what could not be is
+        not written.
+        """
         plain = json.dumps(dataclasses.asdict(entry), ensure_ascii=False, separators=(",", ":"))
-        # a lone half of a letter (from the name of a file, say) has no UTF-8: it becomes a question mark
+        # a lone half of a letter (from the name of a file, say) has no UTF-8: it becomes a question
+        # mark
         body = f'{{"{type(entry).__name__}":{plain}'.encode("utf-8", "replace")
         try:
             read_back = self.kind.parse(body)
         except ValueError as error:
-            raise InternalError(f"a {type(entry).__name__} of the {self.kind.name} is not as declared") from error
+            raise InternalError(
+                f"a {type(entry).__name__} of the {self.kind.name} is not as declared"
+            ) from error
         digest = self._digest(self._last_hash, body)
         return body + HASH_PART.format(digest).encode(), digest, read_back
 
     def forget(self, start: int = 0) -> None:
-        """Let go of what was read, from an entry on; the file is read again when it is asked for."""
+        """Let go of what was read, from an entry on; the file is read again when it is asked
+        for.
+        """
         del self.entries[start:], self.hashes[start:], self._starts[start + 1 :]
         self._state = None
 
@@ -350,14 +394,17 @@ class Journal:
         if self._head_file is None:
             return None
         try:
-            plain = json.loads(read_plain(self._head_file, most=MEGABYTE, what="the head of a journal"))
+            plain = json.loads(
+                read_plain(self._head_file, most=MEGABYTE, what="the head of a journal")
+            )
             head = Head(int(plain["entries"]), str(plain["hash"]))
         except (UnreadableInput, ValueError, KeyError, TypeError, RecursionError):
             head = None
         if self._head_beside and (head is None or head.entries < 1):
             raise UnreadableInput(
-                f"{self._head_file} is gone or damaged, so nobody knows whether entries were cut off the end of the "
-                f"{self.kind.name} {self.path}; {self.kind.consequence} until it is back"
+                f"{self._head_file} is gone or damaged, so nobody knows whether entries were cut"
+                f" off the end of the {self.kind.name} {self.path}; {self.kind.consequence} until"
+                " it is back"
             )
         return head
 
@@ -368,9 +415,10 @@ class Journal:
                 self._remember_head()
             return
         raise UnreadableInput(
-            f"the {self.kind.name} {self.path} is an older copy of itself, or entries were cut off its end, or it is another one: "
-            f"it has {len(self.hashes):,} entries, and {self._head_file} remembers {head.entries:,}; {self.kind.consequence} "
-            "until the true one is back"
+            f"the {self.kind.name} {self.path} is an older copy of itself, or entries were cut off"
+            f" its end, or it is another one: it has {len(self.hashes):,} entries, and"
+            f" {self._head_file} remembers {head.entries:,}; {self.kind.consequence} until the true"
+            " one is back"
         )
 
     def _remember_head(self) -> None:
@@ -381,9 +429,13 @@ class Journal:
         if self._head_beside:
             write_whole(file, content)
             return
-        with contextlib.suppress(OSError, UnreadableInput):  # a state folder that cannot be written remembers nothing
+        with contextlib.suppress(
+            OSError, UnreadableInput
+        ):  # a state folder that cannot be written remembers nothing
             head = self._remembered_head()
-            if head is None or head.entries < len(self.hashes):  # else another process has seen more meanwhile
+            if head is None or head.entries < len(
+                self.hashes
+            ):  # else another process has seen more meanwhile
                 file.parent.mkdir(parents=True, exist_ok=True, mode=PRIVATE_FOLDER)
                 write_whole(file, content)
 
@@ -397,14 +449,19 @@ def hold_alone(file: int, name: str, wait: Callable[[int], object] = lock) -> No
         wait(file)
     except NoLocks:
         raise MissingExtra(
-            f"a {name} needs a system and a disk with file locks (Linux, macOS, BSD); here, use none"
+            f"a {name} needs a system and a disk with file locks (Linux, macOS, BSD); here, use"
+            " none"
         ) from None
     except OSError as error:
-        raise OutputError(f"the {name} is held by another process ({_reason(error)}); try again later") from None
+        raise OutputError(
+            f"the {name} is held by another process ({_reason(error)}); try again later"
+        ) from None
 
 
 def _write_through(file: int, text: bytes | bytearray) -> None:
-    """Write all of a text and come back when the disk has it: a disk that is nearly full takes a part and says nothing."""
+    """Write all of a text and come back when the disk has it: a disk that is nearly full takes a
+    part and says nothing.
+    """
     remaining = memoryview(text)
     while remaining:
         remaining = remaining[os.write(file, remaining) :]

@@ -1,7 +1,9 @@
-"""JSON that somebody signed: one reading of it, and no text in it that the signature does not cover.
+"""JSON that somebody signed: one reading of it, and no text in it that the signature does not
+cover.
 
-What is signed are canonical bytes of what a file says, not the bytes of the file. So the file must say it in one way: no key
-twice, no number with more digits than are read, no letter in another spelling. Blanks and line ends between the parts say nothing.
+What is signed are canonical bytes of what a file says, not the bytes of the file. So the file must
+say it in one way: no key twice, no number with more digits than are read, no letter in another
+spelling. Blanks and line ends between the parts say nothing.
 """
 
 from __future__ import annotations
@@ -20,22 +22,28 @@ def loads_once(data: bytes) -> Any:
     ...
     ValueError: a key is repeated
     """
-    return json.loads(data.decode("utf-8"), object_pairs_hook=_without_repeats, parse_constant=_refuse_constant)
+    return json.loads(
+        data.decode("utf-8"), object_pairs_hook=_without_repeats, parse_constant=_refuse_constant
+    )
 
 
 def is_spelled_once(data: bytes, document: Any) -> bool:
-    """Whether a file spells every key, word and number of a document as sfumato writes it, blanks between them apart.
+    """Whether a file spells every key, word and number of a document as sfumato writes it, blanks
+    between them apart.
 
     >>> is_spelled_once(b'{ "t" : 0.5 }', {"t": 0.5}), is_spelled_once(b'{"t": 0.50000000000000001}', {"t": 0.5})
     (True, False)
     """
     found = _without_blanks(data.decode("utf-8"))
     plain = json.dumps(document, ensure_ascii=False)
-    return found in {_without_blanks(text) for text in (plain, printable_json(plain), json.dumps(document))}
+    return found in {
+        _without_blanks(text) for text in (plain, printable_json(plain), json.dumps(document))
+    }
 
 
 def _without_blanks(text: str) -> str:
-    # blanks inside of strings go on both sides; that they are the same is known, as one was read from the other
+    # blanks inside of strings go on both sides; that they are the same is known, as one was read
+    # from the other
     return "".join(text.split())
 
 

@@ -30,10 +30,11 @@ FORM = "{file: path/of/the.key} or {env: NAME_OF_A_VARIABLE}"
 
 @dataclasses.dataclass(frozen=True)
 class KeyReference:
-    """Where a key is: in a file, or in an environment variable. The key itself is read when it is needed.
+    """Where a key is: in a file, or in an environment variable. The key itself is read when it is
+    needed.
 
-    Line ends at the end of the file or the variable do not belong to the key, so one key gives the same pseudonyms
-    from either place.
+    Line ends at the end of the file or the variable do not belong to the key, so one key gives the
+    same pseudonyms from either place.
 
     >>> KeyReference.of({"env": "PSEUDONYM_KEY"})
     KeyReference(file=None, env='PSEUDONYM_KEY')
@@ -53,7 +54,11 @@ class KeyReference:
     @property
     def place(self) -> str:
         """Where the key is, in words."""
-        return f"the key file {self.file}" if self.env is None else f"the environment variable {self.env}"
+        return (
+            f"the key file {self.file}"
+            if self.env is None
+            else f"the environment variable {self.env}"
+        )
 
     def read(self) -> bytes:
         """The key."""
@@ -64,13 +69,17 @@ class KeyReference:
                 "Make one with 'sfumato key vault'"
             )
         if len(set(key)) < FEWEST_DIFFERENT:
-            raise ParameterError(f"{self.place} repeats a few bytes: that can be guessed. Make a random key")
+            raise ParameterError(
+                f"{self.place} repeats a few bytes: that can be guessed. Make a random key"
+            )
         return key
 
     def _from_environment(self) -> bytes:
         value = os.environ.get(str(self.env))
         if value is None:
-            raise ParameterError(f"the environment variable {self.env} is not set; it must hold the key")
+            raise ParameterError(
+                f"the environment variable {self.env} is not set; it must hold the key"
+            )
         return value.encode("utf-8", "surrogateescape")
 
     def _from_file(self) -> bytes:
@@ -80,7 +89,9 @@ class KeyReference:
         except OSError as error:
             raise ParameterError(f"cannot read {self.place}: {error.strerror}") from None
         if len(content) > MOST_BYTES:
-            raise ParameterError(f"{self.place} is larger than {MOST_BYTES:,} bytes; that is no key")
+            raise ParameterError(
+                f"{self.place} is larger than {MOST_BYTES:,} bytes; that is no key"
+            )
         return content
 
     def warnings(self) -> tuple[str, ...]:
@@ -88,22 +99,32 @@ class KeyReference:
         if self.file is None or not self.file.exists():
             return ()
         if open_to_others(self.file):
-            return (f"{self.place} can be read by other users of this machine; close it: chmod 600 {self.file}",)
+            return (
+                (
+                    f"{self.place} can be read by other users of this machine; close it: chmod 600"
+                    f" {self.file}"
+                ),
+            )
         return ()
 
 
 def reference_form(given: Any) -> dict[str, str]:
-    """The recipe form of a key reference, or an error that explains it and does not repeat what was given."""
+    """The recipe form of a key reference, or an error that explains it and does not repeat what was
+    given.
+    """
     if not isinstance(given, Mapping):
         raise ParameterError(
-            f"a key is never written into a recipe, where it would be copied along; write where it is: {FORM}"
+            "a key is never written into a recipe, where it would be copied along; write where it"
+            f" is: {FORM}"
         )
     if len(given) != 1 or not set(given) <= {"file", "env"}:
         raise ParameterError(f"say where the key is, in one of two ways: {FORM}")
     ((where, value),) = given.items()
     text = str(value) if isinstance(value, str | Path) else ""
     if not text or (where == "env" and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", text)):
-        raise ParameterError(f"{where} must name a {'file' if where == 'file' else 'variable'}: {FORM}")
+        raise ParameterError(
+            f"{where} must name a {'file' if where == 'file' else 'variable'}: {FORM}"
+        )
     return {where: text}
 
 
@@ -126,7 +147,8 @@ BLOCK = 64
 def digests(secret: bytes, texts: Iterable[str]) -> NDArray[np.uint8]:
     """HMAC-SHA-256 of every text, one a row.
 
-    The padded key is hashed once and copied: twice as fast as ``hmac.digest`` for a million short texts.
+    The padded key is hashed once and copied: twice as fast as ``hmac.digest`` for a million short
+    texts.
     """
     if len(secret) > BLOCK:
         secret = hashlib.sha256(secret).digest()
@@ -145,7 +167,9 @@ def digests(secret: bytes, texts: Iterable[str]) -> NDArray[np.uint8]:
 
 
 def new_key_file(path: Path) -> None:
-    """Write a random key of 32 bytes (as hexadecimal text), readable by its owner only; never over another file."""
+    """Write a random key of 32 bytes (as hexadecimal text), readable by its owner only; never over
+    another file.
+    """
     try:
         handle = open_private(path, os.O_WRONLY | os.O_EXCL)
         with os.fdopen(handle, "w", encoding="ascii") as file:

@@ -1,7 +1,8 @@
 """Labels of a column: a tuple where they are few, one column of text where they are very many.
 
-A million labels as Python strings take 70 MB and a tenth of a second each time somebody walks over them; as one column of text they take a
-quarter of that, and are gathered, sorted and looked up all at once.
+A million labels as Python strings take 70 MB and a tenth of a second each time somebody walks over
+them; as one column of text they take a quarter of that, and are gathered, sorted and looked up all
+at once.
 """
 
 from __future__ import annotations
@@ -20,15 +21,18 @@ CHUNK = 1 << 16
 
 
 class TextLabels(Sequence[str | None]):
-    """Very many labels, none of which comes twice; the missing one (None), if there is one, is the last.
+    """Very many labels, none of which comes twice; the missing one (None), if there is one, is the
+    last.
 
-    Reads like a tuple. Whoever walks over it makes Python strings of it, a part at a time. ``drawn`` are the labels that these were
-    taken from, and the place of each among them.
+    Reads like a tuple. Whoever walks over it makes Python strings of it, a part at a time.
+    ``drawn`` are the labels that these were taken from, and the place of each among them.
     """
 
     __slots__ = ("_asked", "_texts", "drawn", "series")
 
-    def __init__(self, series: pl.Series, drawn: tuple[Labels, NDArray[np.int64]] | None = None) -> None:
+    def __init__(
+        self, series: pl.Series, drawn: tuple[Labels, NDArray[np.int64]] | None = None
+    ) -> None:
         self.series = series
         self.drawn = drawn
         self._asked = 0
@@ -147,7 +151,8 @@ def missing_in(labels: Labels) -> NDArray[np.bool_]:
 
 
 def positions_in(labels: Labels, wanted: Labels) -> NDArray[np.int64]:
-    """Where each label that is wanted stands among others, -1 where it does not; lists that are equal need no looking up.
+    """Where each label that is wanted stands among others, -1 where it does not; lists that are
+    equal need no looking up.
 
     >>> positions_in(("a", "b", None), (None, "a", "c")).tolist()
     [2, 0, -1]
@@ -177,9 +182,17 @@ def _joined(labels: Labels, wanted: Labels) -> NDArray[np.int64]:
 
 def _pairs(few: pl.Series, many: pl.Series) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The places of equal labels in both lists."""
-    among = many.is_in(few.implode(), nulls_equal=True).arg_true() if len(few) < len(many) // 8 else None
+    among = (
+        many.is_in(few.implode(), nulls_equal=True).arg_true()
+        if len(few) < len(many) // 8
+        else None
+    )
     left = pl.DataFrame({"label": few, "few": pl.Series(range(len(few)), dtype=pl.Int64)})
-    places = pl.Series("many", np.arange(len(many))) if among is None else among.cast(pl.Int64).alias("many")
+    places = (
+        pl.Series("many", np.arange(len(many)))
+        if among is None
+        else among.cast(pl.Int64).alias("many")
+    )
     right = pl.DataFrame({"label": many if among is None else many.gather(among), "many": places})
     both = right.join(left, on="label", how="inner", nulls_equal=True)
     return both["few"].to_numpy(), both["many"].to_numpy()

@@ -1,11 +1,14 @@
 """The ledger: what was spent on a dataset, in a journal.
 
-It begins with the terms of the budget. Every batch of questions is an :class:`Expense` that is on the disk before the noise is drawn, and
-a :class:`StoredAnswer` follows for each once there is one. A process that is killed in between has spent and not answered: the ledger
-never counts too little. What it cannot notice is being replaced by an older copy of itself, so keep it where those who ask cannot write.
+It begins with the terms of the budget. Every batch of questions is an :class:`Expense` that is on
+the disk before the noise is drawn, and a :class:`StoredAnswer` follows for each once there is one.
+A process that is killed in between has spent and not answered: the ledger never counts too little.
+What it cannot notice is being replaced by an older copy of itself, so keep it where those who ask
+cannot write.
 
-The ledger belongs to a declared dataset, not to the bytes of a file: when the data change, what was spent stays spent.
-The file is locked from before a question is looked up until its answer is written; processes take turns.
+The ledger belongs to a declared dataset, not to the bytes of a file: when the data change, what was
+spent stays spent. The file is locked from before a question is looked up until its answer is
+written; processes take turns.
 """
 
 from __future__ import annotations
@@ -50,7 +53,9 @@ LEDGER = JournalKind("ledger", (Terms, Expense, StoredAnswer), "nothing is answe
 
 
 class Book:
-    """A ledger while it is held: what was asked, spent and answered, and the only way to add to it."""
+    """A ledger while it is held: what was asked, spent and answered, and the only way to add to
+    it.
+    """
 
     def __init__(self, terms: Terms, journal: Journal) -> None:
         self.terms = terms
@@ -70,12 +75,16 @@ class Book:
         return self._entries is self._journal.entries
 
     def spend(self, questions: Mapping[str, tuple[str, PrivacyLoss]]) -> None:
-        """Write down what these questions (key → text, loss) cost, all or none, before anything is computed."""
+        """Write down what these questions (key → text, loss) cost, all or none, before anything is
+        computed.
+        """
         losses = [loss for _, loss in questions.values()]
         if not self.terms.budget.affords(self.spending.plus(losses)):
             raise BudgetExceeded(self._refusal(losses))
         if questions:
-            self._journal.append(Expense({key: (text, loss.to_dict()) for key, (text, loss) in questions.items()}))
+            self._journal.append(
+                Expense({key: (text, loss.to_dict()) for key, (text, loss) in questions.items()})
+            )
             self.catch_up()
 
     def record(self, answers: Mapping[str, Mapping[str, Any]]) -> None:
@@ -104,14 +113,17 @@ class Book:
         budget = self.terms.budget
         cost = " + ".join(str(loss) for loss in losses[:4]) + (" + …" if len(losses) > 4 else "")
         return (
-            f"the budget of {self.terms.dataset!r} is {budget}; {budget.spent(self.spending):g} of it is spent on "
-            f"{self.spending.answers} answer(s), and {cost} more would exceed it. One answer may still cost up to "
-            f"ε = {budget.largest_epsilon(self.spending):g}; questions already answered cost nothing"
+            f"the budget of {self.terms.dataset!r} is {budget}; {budget.spent(self.spending):g} of"
+            f" it is spent on {self.spending.answers} answer(s), and {cost} more would exceed it."
+            f" One answer may still cost up to ε = {budget.largest_epsilon(self.spending):g};"
+            " questions already answered cost nothing"
         )
 
 
 class Ledger:
-    """Where a session writes down what it spends: in memory, or in a file that survives it and is shared."""
+    """Where a session writes down what it spends: in memory, or in a file that survives it and is
+    shared.
+    """
 
     def __init__(self, terms: Terms, journal: Journal | None = None) -> None:
         self.terms = terms

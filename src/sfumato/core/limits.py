@@ -1,4 +1,5 @@
-"""Limits of a recipe: what a risk, an attack or a utility may be, for the parameters it is measured with.
+"""Limits of a recipe: what a risk, an attack or a utility may be, for the parameters it is measured
+with.
 
 ::
 
@@ -79,7 +80,9 @@ def _limit(name: str, said: Any) -> Limit:
     if isinstance(said, Mapping):
         ways = [word for word in BOUNDS if word in said]
         if len(ways) != 1:
-            raise ParameterError(f"limits: {name} needs one bound beside its parameters, like {{…, at_most: 0.2}}")
+            raise ParameterError(
+                f"limits: {name} needs one bound beside its parameters, like {{…, at_most: 0.2}}"
+            )
         way, number = ways[0], said[ways[0]]
         parameters = {word: plain_data(value) for word, value in said.items() if word != way}
     if isinstance(number, bool) or not isinstance(number, int | float) or not number >= 0:
@@ -100,7 +103,9 @@ def written_limits(limits: Sequence[Limit]) -> dict[str, Any]:
 
 
 def plain_limits(limits: Mapping[Any, Any]) -> dict[str, Any]:
-    """Limits with plain names as keys: ``{sf.IntervalDisclosure("deviation"): 0.2}`` as a recipe would write it."""
+    """Limits with plain names as keys: ``{sf.IntervalDisclosure("deviation"): 0.2}`` as a recipe
+    would write it.
+    """
     plain: dict[str, Any] = {}
     for key, bound in limits.items():
         said = bound
@@ -113,7 +118,9 @@ def plain_limits(limits: Mapping[Any, Any]) -> dict[str, Any]:
         if name not in plain:
             plain[name] = said
             continue
-        first, more = (one if isinstance(one, list | tuple) else [one] for one in (plain[name], said))
+        first, more = (
+            one if isinstance(one, list | tuple) else [one] for one in (plain[name], said)
+        )
         plain[name] = [*first, *more]
     return plain
 

@@ -1,8 +1,11 @@
-"""Promises about a mechanism: which step of a run released a column by which random rule, and whether that stood to the end.
+"""Promises about a mechanism: which step of a run released a column by which random rule, and
+whether that stood to the end.
 
-A promise such as stochastic t-closeness is about how values were made, not about the values: no table shows it. So it holds only where
-a step of the recipe applied exactly this rule to the original values of the column, and nothing of what the promise speaks of (the column, the
-quasi-identifiers, the records) changed afterwards. That is read off the tables between the steps, not off what the steps say.
+A promise such as stochastic t-closeness is about how values were made, not about the values: no
+table shows it. So it holds only where a step of the recipe applied exactly this rule to the
+original values of the column, and nothing of what the promise speaks of (the column, the
+quasi-identifiers, the records) changed afterwards. That is read off the tables between the steps,
+not off what the steps say.
 """
 
 from __future__ import annotations
@@ -28,9 +31,11 @@ Chances = tuple[tuple[str, tuple[tuple[str, float], ...]], ...]
 
 @dataclasses.dataclass(frozen=True)
 class Mechanism:
-    """A random rule that is fixed in the recipe: every value of a column is released by it, each by itself; missing ones stay missing.
+    """A random rule that is fixed in the recipe: every value of a column is released by it, each by
+    itself; missing ones stay missing.
 
-    ``chances`` are, of the kind *matrix*, the probabilities of what a value may become; ``scale`` is that of noise.
+    ``chances`` are, of the kind *matrix*, the probabilities of what a value may become; ``scale``
+    is that of noise.
     """
 
     kind: str
@@ -44,8 +49,12 @@ class Mechanism:
         >>> Mechanism.of_matrix({"b": {"b": 1.0, "a": 0.0}, "a": {"a": 1.0}}).chances
         (('a', (('a', 1.0),)), ('b', (('b', 1.0),)))
         """
-        possible = {value: sorted((to, p) for to, p in row.items() if p > 0) for value, row in rows.items()}
-        return cls("matrix", chances=tuple((value, tuple(possible[value])) for value in sorted(possible)))
+        possible = {
+            value: sorted((to, p) for to, p in row.items() if p > 0) for value, row in rows.items()
+        }
+        return cls(
+            "matrix", chances=tuple((value, tuple(possible[value])) for value in sorted(possible))
+        )
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -65,7 +74,9 @@ def asked_of(models: Sequence[Model]) -> set[str]:
 def applied_mechanisms(
     original: Table, taken: Sequence[Taken], released: Table, columns: set[str]
 ) -> dict[str, Mechanism]:
-    """Column → the mechanism that made it of the original one, where a step applied one and nothing touched its work afterwards."""
+    """Column → the mechanism that made it of the original one, where a step applied one and nothing
+    touched its work afterwards.
+    """
     applied: dict[str, Mechanism] = {}
     for name in sorted(columns & set(released.columns) & set(original.columns)):
         for one in taken:
@@ -79,19 +90,27 @@ def applied_mechanisms(
 
 
 def _stands(after: Table, released: Table, name: str) -> bool:
-    """Whether all records that the step gave are released, with its values and in the classes it found."""
+    """Whether all records that the step gave are released, with its values and in the classes it
+    found.
+    """
     rows, shown = _origin(after), _origin(released)
     whole = len(rows) == len(shown) and bool((np.sort(rows) == np.sort(shown)).all())
     quasi = [column for column in released.schema.quasi if column in after.columns]
-    return whole and len(quasi) == len(after.schema.quasi) and _same(after, released, [name, *quasi])
+    return (
+        whole and len(quasi) == len(after.schema.quasi) and _same(after, released, [name, *quasi])
+    )
 
 
 def _same(one: Table, other: Table, columns: Sequence[str]) -> bool:
-    """Whether the records of the second table, each found in the first by where it came from, have the same values there."""
+    """Whether the records of the second table, each found in the first by where it came from, have
+    the same values there.
+    """
     if not len(other):
         return True
     rows, wanted = _origin(one), _origin(other)
-    if min(int(rows.min(initial=0)), int(wanted.min())) < 0:  # somebody's row was drawn anew: it is nobody's
+    if (
+        min(int(rows.min(initial=0)), int(wanted.min())) < 0
+    ):  # somebody's row was drawn anew: it is nobody's
         return False
     place = np.full(max(int(rows.max(initial=-1)), int(wanted.max())) + 1, -1, dtype=np.int64)
     place[rows] = np.arange(len(rows))
@@ -99,7 +118,8 @@ def _same(one: Table, other: Table, columns: Sequence[str]) -> bool:
     if (at < 0).any():
         return False
     return all(
-        _text(one.column(name)).gather(at).equals(_text(other.column(name)), null_equal=True) for name in columns
+        _text(one.column(name)).gather(at).equals(_text(other.column(name)), null_equal=True)
+        for name in columns
     )
 
 
@@ -112,7 +132,8 @@ def _text(column: pl.Series) -> pl.Series:
 
 
 def told_in_plans(plans: Sequence[Mapping[str, Any]], column: str, quasi: Sequence[str]) -> bool:
-    """Whether the plans of a certificate tell that a fixed mechanism was applied to a column, and that nothing came after it.
+    """Whether the plans of a certificate tell that a fixed mechanism was applied to a column, and
+    that nothing came after it.
 
     What they tell is no proof: with the original the release is made again.
     """

@@ -12,7 +12,7 @@ from sfumato.core.block_html import Reportable
 from sfumato.core.blocks import Block, Cell, TableBlock
 from sfumato.core.consistency import NOBODYS
 from sfumato.core.shape import Shape
-from sfumato.core.words import number, plain_name
+from sfumato.core.words import first_sentence, number, plain_name
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,12 +25,14 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Measure(Reportable):
-    """One number with its meaning. ``interval`` is a confidence or certainty interval where there is one.
+    """One number with its meaning. ``interval`` is a confidence or certainty interval where there
+    is one.
 
-    For utilities ``raw`` is the value in the metric's own unit and ``value`` the normalised one (0: nothing is lost, 1:
-    everything, unless ``better`` is higher). ``per_column`` and ``per_record`` are parts it is made of;
-    ``per_record`` is in the order of the released rows and for the owner only. It is given as ``parts``, or as a
-    function that works them out for whoever asks: of a large table they fill the memory, and most readers never look.
+    For utilities ``raw`` is the value in the metric's own unit and ``value`` the normalised one (0:
+    nothing is lost, 1: everything, unless ``better`` is higher). ``per_column`` and ``per_record``
+    are parts it is made of; ``per_record`` is in the order of the released rows and for the owner
+    only. It is given as ``parts``, or as a function that works them out for whoever asks: of a
+    large table they fill the memory, and most readers never look.
     """
 
     name: str
@@ -51,10 +53,14 @@ class Measure(Reportable):
 
     def to_dict(self) -> dict[str, Any]:
         """The measure as plain data, without anything per record."""
-        plain = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name != "parts"}
+        plain = {
+            f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name != "parts"
+        }
         extra = {"interval", "raw", "per_column"}
         return {
-            key: value for key, value in plain.items() if key not in extra - {"interval"} or value not in (None, {})
+            key: value
+            for key, value in plain.items()
+            if key not in extra - {"interval"} or value not in (None, {})
         }
 
     def blocks(self) -> Sequence[Block]:
@@ -69,12 +75,15 @@ class Measure(Reportable):
 
 
 class Metric(abc.ABC):
-    """Something that is measured: a risk, an attack or a utility. Frozen, validated, written in a recipe under its ``name``.
+    """Something that is measured: a risk, an attack or a utility. Frozen, validated, written in a
+    recipe under its ``name``.
 
-    ``better`` says which way is better. On pages it is called by its ``title``, and ``line`` says what it tells, without a
-    formula; who gives neither gets the name in words, and the first line of the docstring. ``secret`` names
-    the fields that may hold values of people: the published recipe is without them. ``follows_rows``: it asks which original record
-    a released one came from, so it does not apply to rows that were drawn anew (:attr:`sfumato.core.pair.TablePair.aligned`).
+    ``better`` says which way is better. On pages it is called by its ``title``, and ``line`` says
+    what it tells, without a formula; who gives neither gets the name in words, and the first line
+    of the docstring. ``secret`` names the fields that may hold values of people: the published
+    recipe is without them. ``follows_rows``: it asks which original record a released one came
+    from, so it does not apply to rows that were drawn anew
+    (:attr:`sfumato.core.pair.TablePair.aligned`).
 
     >>> class RowsKept(Metric):
     ...     "Share of records that are still there."
@@ -92,14 +101,15 @@ class Metric(abc.ABC):
     secret: ClassVar[tuple[str, ...]] = ()
     follows_rows: ClassVar[bool] = False
     by_default: ClassVar[bool] = True
-    """Whether it is measured or tried on data other than a table when nobody asks for it by name."""
+    """Whether it is measured or tried on data other than a table when nobody asks for it by name.
+    """
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         own = vars(cls)
         if "name" in own:
             cls.title = own.get("title") or cls.name.replace("_", " ").capitalize()
-            cls.line = own.get("line") or (cls.__doc__ or "").strip().split("\n")[0].rstrip(".")
+            cls.line = own.get("line") or first_sentence(cls.__doc__).rstrip(".")
 
     @property
     def words(self) -> str:
@@ -118,18 +128,26 @@ class Risk(Metric):
 class Utility(Metric):
     """What a release is still worth, seen beside the original.
 
-    ``judges_detail``: coarser levels and more suppression never make it look better; the contract tests hold it to that. Who reads
-    a map of risk and utility is told so.
+    ``judges_detail``: coarser levels and more suppression never make it look better; the contract
+    tests hold it to that. Who reads a map of risk and utility is told so.
     """
 
     judges_detail: ClassVar[bool] = False
     counts: ClassVar[bool] = False
-    """Whether it needs no more than how many records have each combination of the values of its columns, before and after."""
+    """Whether it needs no more than how many records have each combination of the values of its
+    columns, before and after.
+    """
 
     def looks_at(self, pair: Any) -> Any:
-        """What it is measured on: of a sample the counts of all records, where these are known and enough; else the pair."""
+        """What it is measured on: of a sample the counts of all records, where these are known and
+        enough; else the pair.
+        """
         counted = pair.counted
-        return counted if self.counts and counted is not None and counted.original.has(self.reads) else pair
+        return (
+            counted
+            if self.counts and counted is not None and counted.original.has(self.reads)
+            else pair
+        )
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -142,15 +160,21 @@ class Utility(Metric):
         return ()
 
     def told_alone(self, released: Table, original: Schema, records: int) -> float | None:
-        """Its value from the released table alone, of so many records that there were; None: it compares with the original."""
+        """Its value from the released table alone, of so many records that there were; None: it
+        compares with the original.
+        """
         return None
 
     def applies(self, pair: Any) -> str | None:
-        """None when the metric makes sense for these data (it always does, unless it says so), else the reason it does not."""
+        """None when the metric makes sense for these data (it always does, unless it says so), else
+        the reason it does not.
+        """
         return None
 
     def out_of_place(self, pair: Any) -> str | None:
-        """Why it is not measured on a pair: the rows it would follow are nobody's, or what ``applies`` says; None: it is."""
+        """Why it is not measured on a pair: the rows it would follow are nobody's, or what
+        ``applies`` says; None: it is.
+        """
         return NOBODYS if self.follows_rows and not pair.aligned else self.applies(pair)
 
     @abc.abstractmethod

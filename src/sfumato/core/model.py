@@ -33,8 +33,9 @@ TOLERANCE = 1e-9
 class Facts:
     """What kind of promise a model makes (after Torra, Sandhu and Gerl).
 
-    ``against`` names the disclosure it limits; ``measure`` tells a yes/no property from a quantity; ``truthful``
-    whether released values stay true; ``protects`` whose privacy; ``setting`` what is shared.
+    ``against`` names the disclosure it limits; ``measure`` tells a yes/no property from a quantity;
+    ``truthful`` whether released values stay true; ``protects`` whose privacy; ``setting`` what is
+    shared.
     """
 
     against: Literal["identity", "attribute", "both", "membership"]
@@ -48,10 +49,11 @@ class Facts:
 class Needs:
     """What a model must be shown besides the classes.
 
-    ``counts``: columns whose values are counted per class; a tuple of names is counted as one. ``reference``: whether
-    their distribution in the original table is needed. ``unmasked``: columns that are counted as they were before masking, where the original
-    table is at hand. ``weights``: whether survey weights are summed per class. ``population``, ``pairs`` and
-    ``posteriors`` name the rarer kinds of evidence.
+    ``counts``: columns whose values are counted per class; a tuple of names is counted as one.
+    ``reference``: whether their distribution in the original table is needed. ``unmasked``: columns
+    that are counted as they were before masking, where the original table is at hand. ``weights``:
+    whether survey weights are summed per class. ``population``, ``pairs`` and ``posteriors`` name
+    the rarer kinds of evidence.
     """
 
     counts: tuple[Column, ...] = ()
@@ -65,7 +67,9 @@ class Needs:
 
 @runtime_checkable
 class Posterior(Protocol):
-    """What an attack believes of who is behind each released record, where a matrix of it all would be too large."""
+    """What an attack believes of who is behind each released record, where a matrix of it all would
+    be too large.
+    """
 
     @property
     def records(self) -> int:
@@ -73,7 +77,9 @@ class Posterior(Protocol):
         ...
 
     def likely(self, least: float | None) -> NDArray[np.int64]:
-        """Per released record how many originals it may be with at least this probability; None: with any."""
+        """Per released record how many originals it may be with at least this probability; None:
+        with any.
+        """
         ...
 
 
@@ -81,13 +87,14 @@ class Posterior(Protocol):
 class ClassEvidence:
     """What a model judges: the classes of what is released, and the table they came from.
 
-    ``frequencies`` says, per class, how many records an intruder must confuse: the class size, or the number of
-    compatible records where missing values are wildcards. ``reference`` maps a column to its counts in the
-    original table, in the code order of ``classes.counts[column].labels``. ``classes.population`` counts the population
-    records that match each class and ``absent`` those that match none. ``pairs`` joins the originals to what was
-    released of them; ``posteriors`` are the matrices (or each a :class:`Posterior`) of the attacks that were run. ``drawn``: rows were
-    drawn anew and are nobody's, so that what is said of classes is said of the file. ``mechanisms`` says of columns by which random
-    rule a run released them; a table by itself shows none.
+    ``frequencies`` says, per class, how many records an intruder must confuse: the class size, or
+    the number of compatible records where missing values are wildcards. ``reference`` maps a column
+    to its counts in the original table, in the code order of ``classes.counts[column].labels``.
+    ``classes.population`` counts the population records that match each class and ``absent`` those
+    that match none. ``pairs`` joins the originals to what was released of them; ``posteriors`` are
+    the matrices (or each a :class:`Posterior`) of the attacks that were run. ``drawn``: rows were
+    drawn anew and are nobody's, so that what is said of classes is said of the file. ``mechanisms``
+    says of columns by which random rule a run released them; a table by itself shows none.
     """
 
     classes: ClassTable
@@ -115,9 +122,10 @@ class Verdict(Reportable):
     """What a model says about a table.
 
     ``attained`` is the strongest parameter that holds (k today, the largest l, the smallest t);
-    ``per_class`` the value of each class; ``failing`` the indices of the classes that break the promise and
-    ``records`` how many records they hold; ``sentence`` what a data steward reads; ``crowd`` that of the model. Not ``of_persons``
-    is what is said of rows that were drawn anew: it is true of the file, and no person of the original is promised anything by it.
+    ``per_class`` the value of each class; ``failing`` the indices of the classes that break the
+    promise and ``records`` how many records they hold; ``sentence`` what a data steward reads;
+    ``crowd`` that of the model. Not ``of_persons`` is what is said of rows that were drawn anew: it
+    is true of the file, and no person of the original is promised anything by it.
     """
 
     model: str
@@ -137,12 +145,22 @@ class Verdict(Reportable):
     @property
     def of_the_file(self) -> Verdict:
         """The same, said of rows that are nobody's."""
-        return dataclasses.replace(self, sentence=f"{self.sentence}; {OF_THE_FILE}", of_persons=False)
+        return dataclasses.replace(
+            self, sentence=f"{self.sentence}; {OF_THE_FILE}", of_persons=False
+        )
 
     def not_applied(self, column: str) -> Verdict:
-        """The same where nothing shows that the mechanism was applied to a column: unknown, and unknown is not a pass."""
-        told = f"unknown: no table shows how {column} was released, and no step of this run applied the mechanism to it last"
-        sentence = f"{told}; with it, {self.sentence}; put the step that applies it at the end of the recipe"
+        """The same where nothing shows that the mechanism was applied to a column: unknown, and
+        unknown is not a pass.
+        """
+        told = (
+            f"unknown: no table shows how {column} was released, and no step of this run applied"
+            " the mechanism to it last"
+        )
+        sentence = (
+            f"{told}; with it, {self.sentence}; put the step that applies it at the end of the"
+            " recipe"
+        )
         return dataclasses.replace(self, holds=False, attained=None, sentence=sentence)
 
     def __bool__(self) -> bool:
@@ -163,11 +181,15 @@ class Verdict(Reportable):
         """The verdict, and the numbers behind it."""
         fields = self.to_dict()
         heads = ("attained", "required", "failing_classes", "failing_records", "missing_rule")
-        numbers = TableBlock(tuple(map(plain_name, heads)), (tuple(fields[head] for head in heads),))
+        numbers = TableBlock(
+            tuple(map(plain_name, heads)), (tuple(fields[head] for head in heads),)
+        )
         return [self.verdict_block, numbers]
 
     def to_dict(self) -> dict[str, Any]:
-        """The verdict as plain data, without anything per class or per record; what is infinite is None."""
+        """The verdict as plain data, without anything per class or per record; what is infinite is
+        None.
+        """
         return {
             "model": self.model,
             "promise": self.promise,
@@ -200,13 +222,15 @@ def before_masking(column: str) -> str:
 class Model(Protocol):
     """A promise about a table. Frozen, validated, written in a recipe under its ``name``.
 
-    ``monotone``: merging classes never breaks it, so a search may prune. ``shrinking``: every record suppressed
-    at a coarser node is also suppressed at each finer one, so bounds on suppression are valid too. ``scope`` is
-    ``class`` when a class fails or holds whatever the others do, and ``table`` when it depends on which classes
-    are kept (an average, a distribution of the release itself): then suppression is repeated until nothing fails.
+    ``monotone``: merging classes never breaks it, so a search may prune. ``shrinking``: every
+    record suppressed at a coarser node is also suppressed at each finer one, so bounds on
+    suppression are valid too. ``scope`` is ``class`` when a class fails or holds whatever the
+    others do, and ``table`` when it depends on which classes are kept (an average, a distribution
+    of the release itself): then suppression is repeated until nothing fails.
 
-    Models inherit this class and write ``promise`` and ``judge``; models of tables also write what follows down to
-    ``implies``. All else has a default that is true of a model that says nothing more.
+    Models inherit this class and write ``promise`` and ``judge``; models of tables also write what
+    follows down to ``implies``. All else has a default that is true of a model that says nothing
+    more.
     """
 
     name: ClassVar[str]
@@ -216,9 +240,12 @@ class Model(Protocol):
     secret: ClassVar[tuple[str, ...]] = ()
     """Fields that a certificate does not show: they list data values."""
     planned_for: ClassVar[bool] = True
-    """Whether steps may plan for it; what is measured on a finished release alone is judged there."""
+    """Whether steps may plan for it; what is measured on a finished release alone is judged there.
+    """
     compares: ClassVar[bool] = False
-    """Whether it needs the original besides the release, where the data are no table (those say it in ``needs``)."""
+    """Whether it needs the original besides the release, where the data are no table (those say it
+    in ``needs``).
+    """
 
     @property
     def promise(self) -> str:
@@ -228,7 +255,8 @@ class Model(Protocol):
     def judge(self, evidence: Any) -> Verdict:
         """Judge released data and say by how much it holds.
 
-        Models of tables are given the :class:`ClassEvidence` of classes, all others a :class:`~sfumato.core.data.Evidence`.
+        Models of tables are given the :class:`ClassEvidence` of classes, all others
+        a :class:`~sfumato.core.data.Evidence`.
         """
         ...
 
@@ -248,11 +276,15 @@ class Model(Protocol):
         return "table"
 
     def needs(self, schema: Schema) -> Needs:
-        """What must be counted to judge it; raises :class:`SchemaError` when the schema does not fit."""
+        """What must be counted to judge it; raises :class:`SchemaError` when the schema does not
+        fit.
+        """
         return Needs()
 
     def failing(self, evidence: ClassEvidence) -> NDArray[np.bool_]:
-        """Which classes must go for the promise to hold on the rest (``table`` scope: given that these are there)."""
+        """Which classes must go for the promise to hold on the rest (``table`` scope: given that
+        these are there).
+        """
         raise InternalError(f"{self.name} does not judge classes of a table")
 
     def implies(self, other: Model) -> bool:
@@ -269,16 +301,21 @@ class Model(Protocol):
         return None
 
     def crowds(self, columns: Sequence[str]) -> Iterable[tuple[Sequence[str], int]] | None:
-        """Sets of these quasi-identifiers, and how many records must share every combination of values in each.
+        """Sets of these quasi-identifiers, and how many records must share every combination of
+        values in each.
 
         None for a promise that asks for anything else.
         """
         return None if self.crowd is None else [(columns, self.crowd)]
 
-    def judge_without_suppressed(self, evidence: ClassEvidence, suppressed: int, attained: float) -> Verdict | None:
-        """Judge against an original of which only the released records are at hand, and that so many more were suppressed.
+    def judge_without_suppressed(
+        self, evidence: ClassEvidence, suppressed: int, attained: float
+    ) -> Verdict | None:
+        """Judge against an original of which only the released records are at hand, and that so
+        many more were suppressed.
 
-        ``attained`` is what is claimed. None where the released records do not decide whether the claim is true.
+        ``attained`` is what is claimed. None where the released records do not decide whether the
+        claim is true.
         """
         return None
 
@@ -299,31 +336,43 @@ class Model(Protocol):
 
     @property
     def diversity(self) -> tuple[Column, float] | None:
-        """The sensitive column of which every class must show so many values (l-diversity), and the number."""
+        """The sensitive column of which every class must show so many values (l-diversity), and the
+        number.
+        """
         return None
 
     def holds_where_diverse(self, sensitive: Column, values: int) -> bool:
-        """Whether it surely holds where every class shows so many different values of a sensitive column."""
+        """Whether it surely holds where every class shows so many different values of a sensitive
+        column.
+        """
         return False
 
     def holds_within(self, sensitive: Column, factor: float) -> bool:
-        """Whether it surely holds where no class changes the share of a sensitive value by more than a factor, up or down."""
+        """Whether it surely holds where no class changes the share of a sensitive value by more
+        than a factor, up or down.
+        """
         return False
 
     @property
     def released_by(self) -> tuple[str, Mechanism] | None:
-        """The column that must have been released by a random rule, and the rule; None: the promise is about the table alone.
+        """The column that must have been released by a random rule, and the rule; None: the promise
+        is about the table alone.
 
-        What the model judges is then what follows once the rule is applied; that it was, a run must show (``judge_all``).
+        What the model judges is then what follows once the rule is applied; that it was, a run must
+        show (``judge_all``).
         """
         return None
 
     def forced(self, evidence: ClassEvidence) -> NDArray[np.int64] | None:
-        """Per class, how many of its records every finer recoding must suppress; None: no more than ``failing`` tells."""
+        """Per class, how many of its records every finer recoding must suppress; None: no more than
+        ``failing`` tells.
+        """
         return None
 
     def excess(self, evidence: ClassEvidence) -> tuple[NDArray[np.float64], float] | None:
-        """Per class what it adds to a sum over the released ones, and the most that sum may be; None: it is no such sum."""
+        """Per class what it adds to a sum over the released ones, and the most that sum may
+        be; None: it is no such sum.
+        """
         return None
 
 
@@ -340,7 +389,8 @@ def make_verdict(
 ) -> Verdict:
     """The verdict of a model that judges no classes.
 
-    ``broken`` is how many sets, windows or vertices break the promise, ``people`` how many persons these concern.
+    ``broken`` is how many sets, windows or vertices break the promise, ``people`` how many persons
+    these concern.
     """
     none = np.zeros(0, dtype=np.int64)
     return Verdict(

@@ -1,4 +1,6 @@
-"""Which original values a label may stand for, looked up when somebody asks: of a million values nobody asks for all."""
+"""Which original values a label may stand for, looked up when somebody asks: of a million values
+nobody asks for all.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ Nodes = Mapping[str | None, Sequence[int] | NDArray[np.int64]]
 
 
 class NodesOfLevel(Mapping[str | None, NDArray[np.int64]]):
-    """Per label of a level the codes of the values below it, in order, and of the top all; looked up when somebody asks.
+    """Per label of a level the codes of the values below it, in order, and of the top all; looked
+    up when somebody asks.
 
     Values below one node are neighbours in a ladder.
     """
@@ -29,7 +32,9 @@ class NodesOfLevel(Mapping[str | None, NDArray[np.int64]]):
     def _spans(self) -> dict[str | None, tuple[int, int]]:
         """Per label of the level where its leaves begin and end."""
         labels = self._ladder.labels[self._level]
-        starts = np.searchsorted(self._ladder.climb(0, self._level), np.arange(len(labels) + 1)).tolist()
+        starts = np.searchsorted(
+            self._ladder.climb(0, self._level), np.arange(len(labels) + 1)
+        ).tolist()
         spans = dict(zip(labels, itertools.pairwise(starts), strict=True))
         spans.setdefault(TOP, (0, len(self._ladder.labels[0])))
         return spans

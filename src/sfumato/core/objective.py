@@ -1,7 +1,7 @@
 """What a search makes small: scores of a node of the generalization lattice.
 
-A node is scored from a *tally*: how many classes and records it keeps, the squares of their sizes, and per column
-the mean cost of a cell, where the cell of a suppressed record costs 1.
+A node is scored from a *tally*: how many classes and records it keeps, the squares of their sizes,
+and per column the mean cost of a cell, where the cell of a suppressed record costs 1.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Tally:
-    """What a node keeps. ``cells[a]`` is the mean cost of column *a*'s cells, ``weights`` sum to 1."""
+    """What a node keeps. ``cells[a]`` is the mean cost of column *a*'s cells, ``weights`` sum
+    to 1.
+    """
 
     levels: tuple[int, ...]
     tops: tuple[int, ...]
@@ -43,10 +45,12 @@ class Tally:
 class Spread:
     """What an objective sees that sums over columns do not show: every class of a node by itself.
 
-    ``costs[c]`` is the sum of the cell costs of class *c* over the columns and ``most`` that of a suppressed record;
-    ``records`` counts the class, ``kept`` those of them that are released; ``finest`` counts the classes of the original table. ``majority`` is how
-    many of a class have its most frequent label, where the objective asks for one. ``spanned`` is the mean over records of what a
-    record of the original table costs: 0, but where it was generalised before counting and stands for many combinations.
+    ``costs[c]`` is the sum of the cell costs of class *c* over the columns and ``most`` that of a
+    suppressed record; ``records`` counts the class, ``kept`` those of them that are released;
+    ``finest`` counts the classes of the original table. ``majority`` is how many of a class have
+    its most frequent label, where the objective asks for one. ``spanned`` is the mean over records
+    of what a record of the original table costs: 0, but where it was generalised before counting
+    and stands for many combinations.
     """
 
     costs: NDArray[np.float64]
@@ -65,13 +69,15 @@ CellCosts = Callable[["Ladder", "NDArray[np.int64]"], "list[NDArray[np.float64]]
 class Objective:
     """A score to be made small.
 
-    ``costs(ladder, counts)`` gives the cell cost of each level and code; ``score(tally)`` the number. ``bounded``
-    tells that the score never falls when a cell cost or the suppressed count rises, so that a search may cut off
-    by bounds. ``minimal`` restricts the choice to k-minimal nodes (Samarati's preferences make no sense otherwise:
-    the top of the lattice suppresses nothing). ``separable`` tells that the score is a rising convex function of a sum
-    with one term a column, so that what some columns cost at least and what others cost at least adds up. ``own`` is for scores
-    that no sums over columns give: it is computed from the classes of a node, and then no bound cuts anything off. ``labelled`` tells that
-    it is about a column that the step names as ``label``.
+    ``costs(ladder, counts)`` gives the cell cost of each level and code; ``score(tally)`` the
+    number. ``bounded`` tells that the score never falls when a cell cost or the suppressed count
+    rises, so that a search may cut off by bounds. ``minimal`` restricts the choice to k-minimal
+    nodes (Samarati's preferences make no sense otherwise: the top of the lattice suppresses
+    nothing). ``separable`` tells that the score is a rising convex function of a sum with one term
+    a column, so that what some columns cost at least and what others cost at least adds up. ``own``
+    is for scores that no sums over columns give: it is computed from the classes of a node, and
+    then no bound cuts anything off. ``labelled`` tells that it is about a column that the step
+    names as ``label``.
     """
 
     name: str
@@ -95,7 +101,8 @@ def _height_costs(ladder: Ladder, counts: NDArray[np.int64]) -> list[NDArray[np.
 
 
 def mean_log_count(counts: NDArray[np.int64]) -> float:
-    """The mean over all records of log2 of how many share their value, from the records of each value.
+    """The mean over all records of log2 of how many share their value, from the records of each
+    value.
 
     >>> mean_log_count(np.array([4, 1]))
     1.6
@@ -106,9 +113,9 @@ def mean_log_count(counts: NDArray[np.int64]) -> float:
 def _entropy_costs(ladder: Ladder, counts: NDArray[np.int64]) -> list[NDArray[np.float64]]:
     """Share of the column's entropy that a cell loses, up to a constant that no choice can change.
 
-    A record with value *v* released as node *g* loses ``−log2(n_v/n_g)`` bits; summed over records this is
-    ``Σ log2 n_g − Σ log2 n_v``, whose second part is fixed. Costs are therefore ``log2 n_g`` rescaled so that an
-    unchanged column sums to 0 and a suppressed one to 1.
+    A record with value *v* released as node *g* loses ``−log2(n_v/n_g)`` bits; summed over records
+    this is ``Σ log2 n_g − Σ log2 n_v``, whose second part is fixed. Costs are therefore
+    ``log2 n_g`` rescaled so that an unchanged column sums to 0 and a suppressed one to 1.
     """
     n = max(1, int(counts.sum()))
     fixed = mean_log_count(counts) if ladder.mean_log_count is None else ladder.mean_log_count
@@ -116,12 +123,16 @@ def _entropy_costs(ladder: Ladder, counts: NDArray[np.int64]) -> list[NDArray[np
     levels = []
     for level, labels in enumerate(ladder.labels):
         size = np.bincount(ladder.climb(0, level), weights=counts, minlength=len(labels))
-        levels.append((np.log2(np.maximum(size, 1)) - fixed) / span if span > 0 else np.zeros(len(labels)))
+        levels.append(
+            (np.log2(np.maximum(size, 1)) - fixed) / span if span > 0 else np.zeros(len(labels))
+        )
     return levels
 
 
 def _certainty_costs(ladder: Ladder, counts: NDArray[np.int64]) -> list[NDArray[np.float64]]:
-    """The certainty penalty: what the loss is for numbers; for categories the share of all values, from two values on."""
+    """The certainty penalty: what the loss is for numbers; for categories the share of all values,
+    from two values on.
+    """
     if ladder.measured:
         return list(ladder.loss)
     every = max(1.0, float(ladder.leaves[-1].max(initial=1.0))) if ladder.top else 1.0
@@ -131,34 +142,49 @@ def _certainty_costs(ladder: Ladder, counts: NDArray[np.int64]) -> list[NDArray[
 def _log_leaves(ladder: Ladder, counts: NDArray[np.int64]) -> list[NDArray[np.float64]]:
     """The logarithm of how many values a cell may stand for; at the top missing is one more."""
     more = [0.0] * ladder.top + [float(ladder.top > 0 and None in ladder.labels[0])]
-    return [np.log(np.maximum(1.0, leaves + add)) for leaves, add in zip(ladder.leaves, more, strict=True)]
+    return [
+        np.log(np.maximum(1.0, leaves + add))
+        for leaves, add in zip(ladder.leaves, more, strict=True)
+    ]
 
 
 def all_values(ladder: Ladder) -> float:
-    """The logarithm of the number of values of a column: leaves of its hierarchy or values that occur, missing included."""
+    """The logarithm of the number of values of a column: leaves of its hierarchy or values that
+    occur, missing included.
+    """
     missing = None in ladder.labels[0]
-    values = float(ladder.leaves[-1].max(initial=0.0)) if ladder.top else len(ladder.labels[0]) - missing
+    values = (
+        float(ladder.leaves[-1].max(initial=0.0)) if ladder.top else len(ladder.labels[0]) - missing
+    )
     return math.log(max(1.0, values + missing))
 
 
 def _ambiguity(spread: Spread) -> float:
-    """The logarithm of the mean number of combinations of a record, over that of all combinations."""
+    """The logarithm of the mean number of combinations of a record, over that of all
+    combinations.
+    """
     n = int(spread.records.sum())
     if not n or spread.most <= 0:
         return 0.0
     gone = n - int(spread.kept.sum())
-    mean = (spread.kept @ np.exp(spread.costs - spread.most) + gone) / n  # relative to the most: nothing overflows
+    mean = (
+        spread.kept @ np.exp(spread.costs - spread.most) + gone
+    ) / n  # relative to the most: nothing overflows
     return 1.0 + math.log(max(float(mean), math.exp(-700.0))) / spread.most
 
 
 def _divergence(spread: Spread) -> float:
-    """Bits between the original joint distribution and the one that spreads every class over what it may stand for."""
+    """Bits between the original joint distribution and the one that spreads every class over what
+    it may stand for.
+    """
     n = int(spread.records.sum())
     there = spread.records > 0
     records, kept, costs = spread.records[there], spread.kept[there], spread.costs[there]
     gone, finest = n - int(kept.sum()), spread.finest[spread.finest > 0]
     with np.errstate(divide="ignore"):
-        density = np.logaddexp(np.log(kept) - costs, np.log(float(gone)) - spread.most) - math.log(max(1, n))
+        density = np.logaddexp(np.log(kept) - costs, np.log(float(gone)) - spread.most) - math.log(
+            max(1, n)
+        )
     before = float((finest * (np.log(finest) - math.log(max(1, n)))).sum())
     apart = (before - float(records @ density)) / max(1, n) - spread.spanned
     return max(0.0, apart / math.log(2))
@@ -181,15 +207,25 @@ def _mean(tally: Tally) -> float:
 
 
 def _geometric(tally: Tally) -> float:
-    return math.exp(sum(w * math.log1p(c) for w, c in zip(tally.weights, tally.cells, strict=True))) - 1.0
+    return (
+        math.exp(sum(w * math.log1p(c) for w, c in zip(tally.weights, tally.cells, strict=True)))
+        - 1.0
+    )
 
 
 def _height(tally: Tally) -> float:
-    return sum(w * level / max(1, top) for w, level, top in zip(tally.weights, tally.levels, tally.tops, strict=True))
+    return sum(
+        w * level / max(1, top)
+        for w, level, top in zip(tally.weights, tally.levels, tally.tops, strict=True)
+    )
 
 
 def _class_size(tally: Tally) -> float:
-    return (tally.records - tally.suppressed) / tally.classes if tally.classes else float(tally.records)
+    return (
+        (tally.records - tally.suppressed) / tally.classes
+        if tally.classes
+        else float(tally.records)
+    )
 
 
 def _discernibility(tally: Tally) -> float:
@@ -202,7 +238,11 @@ def _relative(tally: Tally) -> float:
 
 OBJECTIVES: tuple[Objective, ...] = (
     Objective(
-        "loss", "mean loss of a cell (Iyengar 2002, doi:10.1145/775047.775089)", _loss_costs, _mean, separable=True
+        "loss",
+        "mean loss of a cell (Iyengar 2002, doi:10.1145/775047.775089)",
+        _loss_costs,
+        _mean,
+        separable=True,
     ),
     Objective(
         "loss_geometric",
@@ -234,14 +274,16 @@ OBJECTIVES: tuple[Objective, ...] = (
     ),
     Objective(
         "ncp",
-        "mean certainty penalty of a cell: the loss of the Mondrian literature (Xu et al. 2006, doi:10.1145/1150402.1150504)",
+        "mean certainty penalty of a cell: the loss of the Mondrian literature (Xu et al. 2006,"
+        " doi:10.1145/1150402.1150504)",
         _certainty_costs,
         _mean,
         separable=True,
     ),
     Objective(
         "ambiguity",
-        "combinations of values a record may stand for, as logarithms (Nergiz & Clifton 2007); weights do not count",
+        "combinations of values a record may stand for, as logarithms (Nergiz & Clifton 2007);"
+        " weights do not count",
         _log_leaves,
         _own,
         bounded=False,
@@ -249,7 +291,8 @@ OBJECTIVES: tuple[Objective, ...] = (
     ),
     Objective(
         "kl_divergence",
-        "bits by which the joint distribution is misjudged (Kifer & Gehrke 2006, doi:10.1145/1142473.1142499); weights do not count",
+        "bits by which the joint distribution is misjudged (Kifer & Gehrke 2006,"
+        " doi:10.1145/1142473.1142499); weights do not count",
         _log_leaves,
         _own,
         bounded=False,
@@ -257,14 +300,21 @@ OBJECTIVES: tuple[Objective, ...] = (
     ),
     Objective(
         "classification",
-        "share of records suppressed or unlike the majority label of their class (Iyengar 2002); needs label, weights do not count",
+        "share of records suppressed or unlike the majority label of their class (Iyengar 2002);"
+        " needs label, weights do not count",
         _loss_costs,
         _own,
         bounded=False,
         own=_misclassified,
         labelled=True,
     ),
-    Objective("class_size", "average size of the released classes", _loss_costs, _class_size, bounded=False),
+    Objective(
+        "class_size",
+        "average size of the released classes",
+        _loss_costs,
+        _class_size,
+        bounded=False,
+    ),
     Objective(
         "discernibility",
         "sum of squared class sizes, a suppressed record costs N (Bayardo & Agrawal 2005)",
@@ -312,7 +362,9 @@ def objective_named(name: str) -> Objective:
     for objective in OBJECTIVES:
         if objective.name == known_as(name):
             return objective
-    raise ParameterError(f"objective {name!r} is not known.{did_you_mean(name, [o.name for o in OBJECTIVES])}")
+    raise ParameterError(
+        f"objective {name!r} is not known.{did_you_mean(name, [o.name for o in OBJECTIVES])}"
+    )
 
 
 # The nodes of a generalization lattice seen from above: what each keeps, costs and risks.
@@ -327,14 +379,17 @@ AXES = ("score", *RISKS, "suppressed", "class_size")
 
 @dataclasses.dataclass(frozen=True)
 class Landscape:
-    """Nodes of a lattice, one entry a node in every array; ``levels`` has one row a node and one column a column.
+    """Nodes of a lattice, one entry a node in every array; ``levels`` has one row a node and one
+    column a column.
 
-    ``whole`` tells that these are all nodes from ``low`` to ``high``, in the order of their levels (the last column
-    fastest); otherwise they are some of them. ``score`` is the objective, made small; ``suppressed`` are the records that
-    go and ``classes`` what is left, ``squares`` the sum of their squared sizes. ``precision`` is Sweeney's: 1 minus the
-    mean level of a cell over the height of its hierarchy, a suppressed cell at the top. The risks are those of what would be
+    ``whole`` tells that these are all nodes from ``low`` to ``high``, in the order of their levels
+    (the last column fastest); otherwise they are some of them. ``score`` is the objective, made
+    small; ``suppressed`` are the records that go and ``classes`` what is left, ``squares`` the sum
+    of their squared sizes. ``precision`` is Sweeney's: 1 minus the mean level of a cell over the
+    height of its hierarchy, a suppressed cell at the top. The risks are those of what would be
     released, with missing values as a category: ``marketer_risk`` the mean of 1/size over records,
-    ``prosecutor_risk`` 1 over the smallest size; both are 0 where nothing is released. ``budget`` counts records.
+    ``prosecutor_risk`` 1 over the smallest size; both are 0 where nothing is released. ``budget``
+    counts records.
     """
 
     columns: tuple[str, ...]
@@ -370,23 +425,30 @@ class Landscape:
         return self.squares + self.suppressed * float(self.records)
 
     def feasible(self, budget: int | None = None) -> NDArray[np.bool_]:
-        """Which nodes may be released within a budget of suppressed records (by default the recipe's)."""
+        """Which nodes may be released within a budget of suppressed records (by default the
+        recipe's).
+        """
         within: NDArray[np.bool_] = self.suppressed <= (self.budget if budget is None else budget)
         return within if self.records == 0 else within & (self.classes > 0)
 
     def position(self, levels: Mapping[str, int]) -> int | None:
         """Which entry is the node with these levels, or None when it is not here."""
         wanted = [levels[name] for name in self.columns]
-        places = np.flatnonzero((self.levels == np.array(wanted, dtype=self.levels.dtype)).all(axis=1))
+        places = np.flatnonzero(
+            (self.levels == np.array(wanted, dtype=self.levels.dtype)).all(axis=1)
+        )
         return int(places[0]) if len(places) else None
 
     def best(self, budget: int | None = None) -> int | None:
         """The node a search would choose within a budget, or None when there is none.
 
-        The smallest score wins, then the smaller sum of levels, then the smaller tuple. Where the objective chooses
-        among minimal nodes only (Samarati), these are found first, and ties go by her four preferences.
+        The smallest score wins, then the smaller sum of levels, then the smaller tuple. Where the
+        objective chooses among minimal nodes only (Samarati), these are found first, and ties go by
+        her four preferences.
         """
-        allowed = np.flatnonzero(self._minimal(self.feasible(budget)) if self.minimal else self.feasible(budget))
+        allowed = np.flatnonzero(
+            self._minimal(self.feasible(budget)) if self.minimal else self.feasible(budget)
+        )
         if not len(allowed):
             return None
         least = float(self.score[allowed].min())
@@ -401,7 +463,9 @@ class Landscape:
         return sum(levels), relative, -int(self.classes[node]), int(self.suppressed[node]), levels
 
     def _minimal(self, feasible: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """The feasible nodes that have no feasible node strictly below them; only where the lattice is whole."""
+        """The feasible nodes that have no feasible node strictly below them; only where the lattice
+        is whole.
+        """
         shape = [high - low + 1 for low, high in zip(self.low, self.high, strict=True)]
         if not self.whole:
             return feasible
@@ -410,30 +474,45 @@ class Landscape:
             reached = np.logical_or.accumulate(reached, axis=axis)
         beaten = np.zeros(shape, dtype=np.bool_)
         for axis in range(len(shape)):
-            upper, lower = (tuple(part if a == axis else slice(None) for a in range(len(shape))) for part in _SHIFT)
+            upper, lower = (
+                tuple(part if a == axis else slice(None) for a in range(len(shape)))
+                for part in _SHIFT
+            )
             beaten[upper] |= reached[lower]
         return feasible & ~beaten.reshape(-1)
 
     def front(self) -> NDArray[np.int64]:
-        """The nodes that no other beats: in score, both risks and suppressed records at once, by rising score.
+        """The nodes that no other beats: in score, both risks and suppressed records at once, by
+        rising score.
 
-        Nodes that release nothing are left out, and of nodes alike in all four only the lowest is kept.
+        Nodes that release nothing are left out, and of nodes alike in all four only the lowest is
+        kept.
         """
-        return self._unbeaten(self.classes > 0, ("score", "marketer_risk", "prosecutor_risk", "suppressed"))
+        return self._unbeaten(
+            self.classes > 0, ("score", "marketer_risk", "prosecutor_risk", "suppressed")
+        )
 
     def trade_off(self, risk: str = "marketer_risk", cost: str = "score") -> NDArray[np.int64]:
-        """The nodes within the budget that no other such node beats in score (or another cost) and one risk, by rising cost."""
+        """The nodes within the budget that no other such node beats in score (or another cost) and
+        one risk, by rising cost.
+        """
         return self._unbeaten(self.feasible() & (self.classes > 0), (cost, risk))
 
-    def thinned(self, across: str, up: str, cells: tuple[int, int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Few enough nodes to draw: one for each cell of a plane that holds any, in or beyond the budget, and how many it stands for.
+    def thinned(
+        self, across: str, up: str, cells: tuple[int, int]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Few enough nodes to draw: one for each cell of a plane that holds any, in or beyond the
+        budget, and how many it stands for.
 
         Nodes that release nothing are left out.
         """
         shown = np.flatnonzero(self.classes > 0)
         if not len(shown):
             return shown, shown
-        x, y = (_cells(self.along(name)[shown], count) for name, count in zip((across, up), cells, strict=True))
+        x, y = (
+            _cells(self.along(name)[shown], count)
+            for name, count in zip((across, up), cells, strict=True)
+        )
         cell = (x * cells[1] + y) * 2 + self.feasible()[shown]
         order = np.argsort(cell, kind="stable")
         _, starts, nodes = np.unique(cell[order], return_index=True, return_counts=True)
@@ -441,20 +520,28 @@ class Landscape:
         return shown[order[starts + nodes // 2]], nodes
 
     def near(self, across: str, up: str, at: tuple[float, float], most: int) -> NDArray[np.int64]:
-        """The nodes nearest to a point of a plane, nearest first; of equally near ones those that suppress less, then the lower."""
+        """The nodes nearest to a point of a plane, nearest first; of equally near ones those that
+        suppress less, then the lower.
+        """
         shown = np.flatnonzero(self.classes > 0)
         far = np.zeros(len(shown))
         for name, value in zip((across, up), at, strict=True):
             values = self.along(name)[shown]
             here = math.log(max(value, TINY)) if name in RISKS else value
             span = float(np.ptp(values)) if len(values) else 0.0
-            far += ((values - here) / (span or 1.0)) ** 2  # where all are alike, they are equally far
-        order = np.lexsort((self.levels[shown].sum(axis=1), self.suppressed[shown], np.round(far, 15)))
+            far += (
+                (values - here) / (span or 1.0)
+            ) ** 2  # where all are alike, they are equally far
+        order = np.lexsort(
+            (self.levels[shown].sum(axis=1), self.suppressed[shown], np.round(far, 15))
+        )
         nearest: NDArray[np.int64] = shown[order[:most]]
         return nearest
 
     def along(self, name: str) -> NDArray[np.float64]:
-        """Where nodes lie along an axis of a picture: risks span orders of magnitude, so by their logarithms."""
+        """Where nodes lie along an axis of a picture: risks span orders of magnitude, so by their
+        logarithms.
+        """
         if name not in AXES:
             raise ParameterError(f"{name!r} is no axis.{did_you_mean(name, AXES)}")
         values: NDArray[np.float64] = getattr(self, name).astype(np.float64)
@@ -476,5 +563,7 @@ _SHIFT = (slice(1, None), slice(None, -1))
 def _cells(values: NDArray[np.float64], count: int) -> NDArray[np.int64]:
     """Which of so many equal intervals each value lies in."""
     least, span = values.min(), max(float(np.ptp(values)), TINY)
-    cells: NDArray[np.int64] = np.minimum(((values - least) / span * count).astype(np.int64), count - 1)
+    cells: NDArray[np.int64] = np.minimum(
+        ((values - least) / span * count).astype(np.int64), count - 1
+    )
     return cells

@@ -33,15 +33,17 @@ def of_a_sample(records: int, whole: int) -> str:
 class TablePair:
     """An original table, a release of it, and which original row each released row came from.
 
-    ``origin`` says the latter; −1 is a row that was drawn anew and is nobody's. Where there is one the pair is not ``aligned``: nobody
-    can ask for its ``rows``, and whatever follows persons from one table to the other does not apply. ``learnt_from`` are then the
-    original rows that the drawn ones were learnt from, and ``held_out`` those that were set aside before, as a control; each None
-    where it is not known.
+    ``origin`` says the latter; −1 is a row that was drawn anew and is nobody's. Where there is one
+    the pair is not ``aligned``: nobody can ask for its ``rows``, and whatever follows persons from
+    one table to the other does not apply. ``learnt_from`` are then the original rows that the drawn
+    ones were learnt from, and ``held_out`` those that were set aside before, as a control; each
+    None where it is not known.
 
-    What columns are (kinds, hierarchies, orders) is said by the original's schema; roles by either. ``levels`` says at which
-    level of its hierarchy a column was released as a whole, where that is known. ``drawn_from`` is how many records the whole
-    table has, where both are a sample of it; ``counted`` is then the whole table before and after as counted combinations of some
-    columns, whose rows stand for several records, where that is known.
+    What columns are (kinds, hierarchies, orders) is said by the original's schema; roles by either.
+    ``levels`` says at which level of its hierarchy a column was released as a whole, where that is
+    known. ``drawn_from`` is how many records the whole table has, where both are a sample of it;
+    ``counted`` is then the whole table before and after as counted combinations of some columns,
+    whose rows stand for several records, where that is known.
     """
 
     has_intruders: ClassVar[bool] = True
@@ -77,15 +79,23 @@ class TablePair:
         learnt_from: NDArray[np.int64] | None = None,
         held_out: NDArray[np.int64] | None = None,
     ) -> TablePair:
-        """Put two tables side by side; raises :class:`SchemaError` where rows cannot be aligned or nothing is common."""
+        """Put two tables side by side; raises :class:`SchemaError` where rows cannot be aligned or
+        nothing is common.
+        """
         origin = origins_of(released, original)
-        pair = cls(original, released, origin, levels or {}, learnt_from=learnt_from, held_out=held_out)
+        pair = cls(
+            original, released, origin, levels or {}, learnt_from=learnt_from, held_out=held_out
+        )
         if not pair.columns:
-            raise SchemaError(f"{released.source.name} and {original.source.name} have no column in common")
+            raise SchemaError(
+                f"{released.source.name} and {original.source.name} have no column in common"
+            )
         return pair
 
     def with_roles_of(self, schema: Schema) -> TablePair:
-        """The same tables where columns have other roles; what columns are stays as the release was made."""
+        """The same tables where columns have other roles; what columns are stays as the release was
+        made.
+        """
         schema.check(self.original.columns, self.original.source)
         original, released = (_in_roles(table, schema) for table in (self.original, self.released))
         return dataclasses.replace(self, original=original, released=released, counted=None)
@@ -107,7 +117,9 @@ class TablePair:
 
     @property
     def rows(self) -> NDArray[np.int64]:
-        """The original row of every released row; raises :class:`SchemaError` where some are nobody's."""
+        """The original row of every released row; raises :class:`SchemaError` where some are
+        nobody's.
+        """
         if not self.aligned:
             raise SchemaError(NOBODYS)
         return self.origin
@@ -119,15 +131,17 @@ class TablePair:
 
     @property
     def suppressed(self) -> int:
-        """Original records of which nothing was released; none where rows were drawn anew, since they stand for nobody."""
+        """Original records of which nothing was released; none where rows were drawn anew, since
+        they stand for nobody.
+        """
         return self.original.records - self.kept if self.aligned else 0
 
     def reading(self, name: str) -> Reading:
         """A column as it was and as it is; read once.
 
-        A hierarchy made from the data is another one where rows were left out before it was climbed: where the level that the
-        plan says does not explain the released cells, labels are read at all levels together, or as whatever was not
-        released as itself, if that does.
+        A hierarchy made from the data is another one where rows were left out before it
+        was climbed: where the level that the plan says does not explain the released cells, labels
+        are read at all levels together, or as whatever was not released as itself, if that does.
         """
         if name not in self.memo:
             self.original.require([name])
@@ -136,18 +150,30 @@ class TablePair:
             tables = (self.original, self.released)
             encoded = self.encoded(name)
             types = tables[0].dtype(name), tables[1].dtype(name)
-            found = read_codes(name, attribute, encoded, types, self.levels.get(name) or self._unchanged(name))
-            if name in self.levels and self.aligned and not found.true_pairs(self.joint(name)).all():
+            found = read_codes(
+                name, attribute, encoded, types, self.levels.get(name) or self._unchanged(name)
+            )
+            if (
+                name in self.levels
+                and self.aligned
+                and not found.true_pairs(self.joint(name)).all()
+            ):
                 anywhere = read_codes(name, attribute, encoded, types)
                 wider = (anywhere, anywhere.widened())
-                found = next((each for each in wider if each.true_pairs(self.joint(name)).all()), found)
+                found = next(
+                    (each for each in wider if each.true_pairs(self.joint(name)).all()), found
+                )
             self.memo[name] = found
         reading: Reading = self.memo[name]
         return reading
 
     def of_released(self, rows: NDArray[np.int64]) -> TablePair:
-        """The pair of some released rows; what was read of columns for all of them is not read again."""
-        pair = dataclasses.replace(self, released=self.released.take(rows), origin=self.origin[rows])
+        """The pair of some released rows; what was read of columns for all of them is not read
+        again.
+        """
+        pair = dataclasses.replace(
+            self, released=self.released.take(rows), origin=self.origin[rows]
+        )
         for name in self.columns if self.released.copies is None else ():
             reading: Reading | None = self.memo.get(name)
             if reading is not None and self._read_alike(reading):
@@ -157,7 +183,8 @@ class TablePair:
         return pair
 
     def _read_alike(self, reading: Reading) -> bool:
-        """Whether some of the released rows would be read as all are: at a level, or without any hierarchy.
+        """Whether some of the released rows would be read as all are: at a level, or without any
+        hierarchy.
 
         Where no level explains all cells, one may explain those of a few rows.
         """
@@ -166,7 +193,9 @@ class TablePair:
         )
 
     def truthful(self, name: str) -> NDArray[np.bool_]:
-        """Per released row whether its cell of a column may stand for its own original; found once."""
+        """Per released row whether its cell of a column may stand for its own original; found
+        once.
+        """
         if ("truthful", name) not in self.memo:
             joint = self.joint(name)
             self.memo["truthful", name] = self.reading(name).true_pairs(joint)[joint.which]
@@ -174,7 +203,9 @@ class TablePair:
         return found
 
     def _unchanged(self, name: str) -> Rung | None:
-        """The lowest level for a column whose cells are all as they were, or drawn from its values; None for any other."""
+        """The lowest level for a column whose cells are all as they were, or drawn from its values;
+        None for any other.
+        """
         if not self.aligned:
             before, after = self.encoded(name)
             return Rung(0, 0) if (positions_in(before.labels, after.labels) >= 0).all() else None
@@ -183,7 +214,9 @@ class TablePair:
         return Rung(0, 0) if self.as_it_was(name).all() else None
 
     def encoded(self, name: str) -> tuple[Encoded, Encoded]:
-        """A column as codes, original and released; tables do not keep the codes of very many labels, the pair does."""
+        """A column as codes, original and released; tables do not keep the codes of very many
+        labels, the pair does.
+        """
         if ("encoded", name) not in self.memo:
             before = encode_column(self.original, name)
             self._know_unchanged(name, before)
@@ -192,24 +225,42 @@ class TablePair:
         return found
 
     def frequencies(self, name: str) -> NDArray[np.int64]:
-        """How many released rows have each label of a column, in the order of labels; nothing large is kept for it."""
+        """How many released rows have each label of a column, in the order of labels; nothing large
+        is kept for it.
+        """
         known = self.memo.get(("encoded", name))
         if known is not None and self.released.copies is None:
             return np.asarray(known[1].counts)
         return self.released.frequencies(name)
 
     def _know_unchanged(self, name: str, before: Encoded) -> None:
-        """Let the released table know the codes of a large column that was released as it is: they are those of the original rows."""
+        """Let the released table know the codes of a large column that was released as it is: they
+        are those of the original rows.
+        """
         known, rows = self.released.known.codes, self.origin
-        if name in known or len(rows) < LARGE or len(rows) != len(self.released) or not self.aligned:
+        if (
+            name in known
+            or len(rows) < LARGE
+            or len(rows) != len(self.released)
+            or not self.aligned
+        ):
             return
-        if self.original.dtype(name) != self.released.dtype(name) or self.original.dtype(name) == pl.String:
+        if (
+            self.original.dtype(name) != self.released.dtype(name)
+            or self.original.dtype(name) == pl.String
+        ):
             return
-        if self.original.column(name).gather(rows).equals(self.released.column(name), null_equal=True):
+        if (
+            self.original.column(name)
+            .gather(rows)
+            .equals(self.released.column(name), null_equal=True)
+        ):
             known[name] = before.taken(rows)
 
     def as_it_was(self, name: str) -> NDArray[np.bool_]:
-        """Per pair of :meth:`joint` whether the released label is the original value itself; found once."""
+        """Per pair of :meth:`joint` whether the released label is the original value itself; found
+        once.
+        """
         if ("as it was", name) not in self.memo:
             joint = self.joint(name)
             self.memo["as it was", name] = self.own_values(name)[joint.label] == joint.value
@@ -217,7 +268,9 @@ class TablePair:
         return found
 
     def own_values(self, name: str) -> NDArray[np.int64]:
-        """Per released label the code of the original value that is written so, -1 where there is none; looked up once."""
+        """Per released label the code of the original value that is written so, -1 where there is
+        none; looked up once.
+        """
         if ("own values", name) not in self.memo:
             before, after = self.encoded(name)
             self.memo["own values", name] = positions_in(before.labels, after.labels)
@@ -225,30 +278,41 @@ class TablePair:
         return codes
 
     def joint(self, name: str) -> Joint:
-        """The distinct pairs of value and label of a column, and the pair of every released row; found once."""
+        """The distinct pairs of value and label of a column, and the pair of every released row;
+        found once.
+        """
         if ("joint", name) not in self.memo:
-            self.memo["joint", name] = Joint.of(*self.encoded(name), self.rows, self.released.copies)
+            self.memo["joint", name] = Joint.of(
+                *self.encoded(name), self.rows, self.released.copies
+            )
         found: Joint = self.memo["joint", name]
         return found
 
     def losses(self, name: str) -> NDArray[np.float64]:
-        """Iyengar's loss of every released cell of a column; a cell that was missing and still is has lost nothing.
+        """Iyengar's loss of every released cell of a column; a cell that was missing and still is
+        has lost nothing.
 
         Nor has one that was drawn missing, where the original has missing cells.
         """
         column = self.reading(name)
         losses = column.loss[column.released] if len(column.labels) else np.zeros(0)
         if None in column.values and None in column.labels:
-            was = column.original[self.rows] == column.values.index(None) if self.aligned else np.True_
+            was = (
+                column.original[self.rows] == column.values.index(None)
+                if self.aligned
+                else np.True_
+            )
             losses = np.where(was & (column.released == column.labels.index(None)), 0.0, losses)
         return losses
 
 
 def levels_of(plans: Iterable[Mapping[str, Any]]) -> dict[str, Rung]:
-    """The level each column was released at as a whole, from the plans of a release as plain data, in their order.
+    """The level each column was released at as a whole, from the plans of a release as plain data,
+    in their order.
 
-    Of several recodings the highest counts. A column that was recoded cell by cell at any time, or masked before it was
-    recoded, may hold labels of several levels: it stands on none. Cells that were suppressed later are still read as such.
+    Of several recodings the highest counts. A column that was recoded cell by cell at any time, or
+    masked before it was recoded, may hold labels of several levels: it stands on none. Cells that
+    were suppressed later are still read as such.
     """
     found: dict[str, Rung] = {}
     mixed: set[str] = set()
@@ -262,5 +326,8 @@ def levels_of(plans: Iterable[Mapping[str, Any]]) -> dict[str, Rung]:
 
 
 def _in_roles(table: Table, schema: Schema) -> Table:
-    said = {name: dataclasses.replace(one, roles=schema[name].roles) for name, one in table.schema.attributes.items()}
+    said = {
+        name: dataclasses.replace(one, roles=schema[name].roles)
+        for name, one in table.schema.attributes.items()
+    }
     return table.with_schema(Schema(said))

@@ -1,7 +1,7 @@
 """Frozen, validated values: what models, steps and hierarchies are.
 
-A field is declared once, with its type and limits; validation, recipe syntax, ``sfumato list`` and the contract tests
-all read the declaration.
+A field is declared once, with its type and limits; validation, recipe syntax, ``sfumato list`` and
+the contract tests all read the declaration.
 """
 
 from __future__ import annotations
@@ -29,10 +29,12 @@ T = TypeVar("T")
 
 @dataclasses.dataclass(frozen=True)
 class Naming:
-    """Marks, in the declaration of a field, what its text names: columns of the table, a file, or one of certain words.
+    """Marks, in the declaration of a field, what its text names: columns of the table, a file, or
+    one of certain words.
 
-    The text is all there is in the field: a name, a list of names, or the keys of a mapping. ``roles`` are those of the columns that
-    are offered first. Validation does not look at it; whoever offers choices does.
+    The text is all there is in the field: a name, a list of names, or the keys of a mapping.
+    ``roles`` are those of the columns that are offered first. Validation does not look at it;
+    whoever offers choices does.
 
     >>> from sfumato.methods.models import LDiversity
     >>> [said for said in LDiversity.__pydantic_fields__["sensitive"].metadata if isinstance(said, Naming)]
@@ -51,7 +53,8 @@ FILE = Naming("file")
 
 @dataclass_transform(frozen_default=True, field_specifiers=(Field, dataclasses.field))
 def parameters(cls: type[T]) -> type[T]:
-    """Make a class a frozen dataclass whose fields are validated; wrong values raise :class:`ParameterError`.
+    """Make a class a frozen dataclass whose fields are validated; wrong values
+    raise :class:`ParameterError`.
 
     >>> @parameters
     ... class Crowd:
@@ -62,7 +65,8 @@ def parameters(cls: type[T]) -> type[T]:
     sfumato.errors.ParameterError: Crowd: k should be greater than or equal to 1
     """
     checked: Any = dataclass(
-        frozen=True, config=ConfigDict(extra="forbid", hide_input_in_errors=True, populate_by_name=True)
+        frozen=True,
+        config=ConfigDict(extra="forbid", hide_input_in_errors=True, populate_by_name=True),
     )(cls)
     validated = checked.__init__
     fields = {word: name for name, word in spelled(checked).items()}
@@ -71,7 +75,9 @@ def parameters(cls: type[T]) -> type[T]:
     @functools.wraps(validated)
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
         if len(args) > len(names):
-            raise ParameterError(f"{cls.__name__}: at most {len(names)} parameters, {len(args)} given")
+            raise ParameterError(
+                f"{cls.__name__}: at most {len(names)} parameters, {len(args)} given"
+            )
         given = dict(zip(names, args, strict=False))
         try:
             validated(self, **given, **kwargs)
@@ -81,10 +87,18 @@ def parameters(cls: type[T]) -> type[T]:
             ]  # said once is enough
             raise ParameterError(f"{cls.__name__}: {'; '.join(problems)}") from None
         made = {name: getattr(self, fields.get(name, name)) for name in {**given, **kwargs}}
-        taken = [name for name, value in {**given, **kwargs}.items() if _taken_for_number(value, made[name])]
+        taken = [
+            name
+            for name, value in {**given, **kwargs}.items()
+            if _taken_for_number(value, made[name])
+        ]
         if taken:
-            raise ParameterError(f"{cls.__name__}: {taken[0]} should be a number, not true or false")
-        if large := [name for name, value in made.items() if isinstance(value, int) and abs(value) > LARGEST]:
+            raise ParameterError(
+                f"{cls.__name__}: {taken[0]} should be a number, not true or false"
+            )
+        if large := [
+            name for name, value in made.items() if isinstance(value, int) and abs(value) > LARGEST
+        ]:
             raise ParameterError(f"{cls.__name__}: {large[0]} should be at most {LARGEST:,}")
 
     by_fields = checked.__hash__
@@ -92,9 +106,9 @@ def parameters(cls: type[T]) -> type[T]:
     def hashed(self: Any) -> int:
         try:
             return by_fields(self)  # type: ignore[no-any-return]
-        except (
-            TypeError
-        ):  # a field is a mapping: objects of one class then share a hash, and are told apart by equality
+        # a field is a mapping: objects of one class then share a hash, and are told apart by
+        # equality
+        except TypeError:
             return hash(type(self))
 
     checked.__init__, checked.__hash__ = init, hashed
@@ -102,13 +116,19 @@ def parameters(cls: type[T]) -> type[T]:
 
 
 LARGEST = 2**53
-"""The largest whole number that a parameter may be: no table has as many records, and compiled loops and decimals can still hold it."""
+"""The largest whole number that a parameter may be: no table has as many records, and compiled
+loops and decimals can still hold it.
+"""
 
 
 def _taken_for_number(given: Any, made: Any) -> bool:
-    """Whether true or false was read as 1 or 0: nobody who writes ``budget: true`` means a budget of 1."""
+    """Whether true or false was read as 1 or 0: nobody who writes ``budget: true`` means a budget
+    of 1.
+    """
     if isinstance(given, Mapping) and isinstance(made, Mapping):
-        return any(name in made and _taken_for_number(value, made[name]) for name, value in given.items())
+        return any(
+            name in made and _taken_for_number(value, made[name]) for name, value in given.items()
+        )
     return isinstance(given, bool) and not isinstance(made, bool)
 
 
@@ -149,24 +169,38 @@ _NO_SUCH = ("unexpected_keyword_argument", "extra_forbidden")
 
 
 def problems_of(error: ValidationError, names: Sequence[str] = ()) -> list[str]:
-    """What a validation found, one sentence each, without the values given; ``names`` are the parameters there are."""
-    sentences: dict[str, None] = {}  # a field that may be two things fails twice, and is told once a sentence
+    """What a validation found, one sentence each, without the values given; ``names`` are the
+    parameters there are.
+    """
+    sentences: dict[
+        str, None
+    ] = {}  # a field that may be two things fails twice, and is told once a sentence
     for issue in error.errors(include_url=False, include_input=False):
         where = ".".join(str(part) for part in issue["loc"])
         if issue["type"] in _NO_SUCH:
-            sentences[f"there is no parameter {where!r}.{did_you_mean(where, names)}".rstrip(".")] = None
+            sentences[
+                f"there is no parameter {where!r}.{did_you_mean(where, names)}".rstrip(".")
+            ] = None
             continue
-        message = issue["msg"].removeprefix("Value error, ").replace("Input should be", "should be", 1)
-        message = IN_OUR_WORDS.get(issue["type"], message).replace("be an instance of Sequence", "be a list")
+        message = (
+            issue["msg"].removeprefix("Value error, ").replace("Input should be", "should be", 1)
+        )
+        message = IN_OUR_WORDS.get(issue["type"], message).replace(
+            "be an instance of Sequence", "be a list"
+        )
         if issue["type"] in ("too_short", "too_long"):
             message = message.format_map(issue["ctx"]).replace(" 1 entries", " 1 entry")
         plain = message.startswith(("should", "must"))
-        sentences[f"{where} {message}".strip() if plain else f"{where}: {message}".lstrip(": ")] = None
+        sentences[f"{where} {message}".strip() if plain else f"{where}: {message}".lstrip(": ")] = (
+            None
+        )
     return list(sentences)
 
 
 def spelled(cls: Any) -> dict[str, str]:
-    """The fields of a class, and the word that a recipe has for each: the same, unless a member of the class is called so."""
+    """The fields of a class, and the word that a recipe has for each: the same, unless a member of
+    the class is called so.
+    """
     declared = cls.__pydantic_fields__ if hasattr(cls, "__pydantic_fields__") else {}
     names = [field.name for field in dataclasses.fields(cls)]
     return {name: (declared[name].alias if name in declared else None) or name for name in names}
@@ -188,7 +222,9 @@ def values_of(value: Any) -> dict[str, Any]:
 
 
 def plain_data(value: Any) -> Any:
-    """Tuples as lists, mappings as dicts and members of families as in a recipe, all the way down."""
+    """Tuples as lists, mappings as dicts and members of families as in a recipe, all the way
+    down.
+    """
     if isinstance(value, Mapping):
         return {k: plain_data(v) for k, v in value.items()}
     if isinstance(value, frozenset | set):
@@ -225,7 +261,11 @@ def _flow(value: Any) -> str:
         return "{" + ", ".join(f"{_flow(key)}: {_flow(one)}" for key, one in value.items()) + "}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(_flow, value)) + "]"
-    if isinstance(value, str) and re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", value) and value.lower() not in _YAML_WORDS:
+    if (
+        isinstance(value, str)
+        and re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", value)
+        and value.lower() not in _YAML_WORDS
+    ):
         return value
     return json.dumps(value, ensure_ascii=False)
 
@@ -235,10 +275,11 @@ _YAML_WORDS = ("y", "n", "yes", "no", "on", "off", "true", "false", "null")
 
 
 class Members(Mapping[str, Any]):
-    """Classes by the name they have in a recipe; what there is is known at once, a class is imported when it is asked for.
+    """Classes by the name they have in a recipe; what there is is known at once, a class is
+    imported when it is asked for.
 
-    ``homes`` says where each class lives: ``module:Class``, the module below ``room``, or the class itself; ``module`` alone
-    is a module that is the member. A recipe that
+    ``homes`` says where each class lives: ``module:Class``, the module below ``room``, or the class
+    itself; ``module`` alone is a module that is the member. A recipe that
     names one step so waits for one step, not for all of them.
 
     >>> known = Members("sfumato.methods.models", {"k_anonymity": "k_anonymity:KAnonymity"})
@@ -248,13 +289,18 @@ class Members(Mapping[str, Any]):
 
     def __init__(self, room: str, homes: Mapping[str, str | type]) -> None:
         self._room = room
-        self._homes = {name: f"{room}.{home}" if isinstance(home, str) else home for name, home in homes.items()}
+        self._homes = {
+            name: f"{room}.{home}" if isinstance(home, str) else home
+            for name, home in homes.items()
+        }
 
     @classmethod
     def joined(cls, families: Sequence[Members], more: Mapping[str, type]) -> Members:
         """Several families as one, and classes that are loaded already."""
         together = cls("", {})
-        together._homes = {name: home for each in families for name, home in each._homes.items()} | dict(more)
+        together._homes = {
+            name: home for each in families for name, home in each._homes.items()
+        } | dict(more)
         return together
 
     @property
@@ -284,7 +330,9 @@ class Members(Mapping[str, Any]):
         return len(self._homes)
 
     def called(self, name: str) -> Any:
-        """The class that is called so in Python: what a room answers when a name is imported from it."""
+        """The class that is called so in Python: what a room answers when a name is imported from
+        it.
+        """
         for spelled, home in self._homes.items():
             if isinstance(home, str) and home.endswith(f":{name}"):
                 return self[spelled]
@@ -292,14 +340,21 @@ class Members(Mapping[str, Any]):
 
 
 class ExtensibleMembers(Members):
-    """Members of a kind that other packages extend: the entry points of the group ``sfumato.<kind>``, by their names.
+    """Members of a kind that other packages extend: the entry points of the group
+    ``sfumato.<kind>``, by their names.
 
-    They are looked for only when a name is asked for that is none of ours, or when all names are; what an entry
-    names is imported when it is asked for, as ours are.
+    They are looked for only when a name is asked for that is none of ours, or when all names are;
+    what an entry names is imported when it is asked for, as ours are.
     """
 
     def __init__(
-        self, room: str, homes: Mapping[str, str | type], *, kind: str, noun: str, belongs: Callable[[Any], bool]
+        self,
+        room: str,
+        homes: Mapping[str, str | type],
+        *,
+        kind: str,
+        noun: str,
+        belongs: Callable[[Any], bool],
     ) -> None:
         super().__init__(room, homes)
         self._kind, self._noun, self._belongs = kind, noun, belongs
@@ -319,7 +374,10 @@ class ExtensibleMembers(Members):
         point = self._points()[name]
         plug_in = load_plug_in(point, self._noun, self._belongs)
         if plug_in.name != name:
-            problem = f"{describe_plug_in(point)} is announced as {name!r} and calls itself {plug_in.name!r}"
+            problem = (
+                f"{describe_plug_in(point)} is announced as {name!r} and calls itself"
+                f" {plug_in.name!r}"
+            )
             raise ParameterError(f"{problem}; give both one name, or uninstall it")
         return plug_in
 

@@ -10,7 +10,8 @@ Level = Literal["day", "week", "month", "quarter", "year", "decade"]
 """The periods a date can be generalised to."""
 
 NESTING = ("time", "day", "month", "quarter", "year", "decade")
-"""Periods that lie in each other, from fine to coarse; a week lies in none of them but holds days."""
+"""Periods that lie in each other, from fine to coarse; a week lies in none of them but holds days.
+"""
 
 _WRITTEN = {
     "week": re.compile(r"(\d{4})-W(\d\d)", re.ASCII),
@@ -63,7 +64,9 @@ def bounds(level: Level, day: datetime.date) -> tuple[int, int]:
 
 
 def _first_of(month: int) -> int:
-    """The ordinal of the first day of a month, counted from year 0; the calendar has the years 1 to 9999."""
+    """The ordinal of the first day of a month, counted from year 0; the calendar has the years 1 to
+    9999.
+    """
     year = month // 12
     if year < 1:
         return datetime.date.min.toordinal()

@@ -81,7 +81,9 @@ class Placed:
 
 def _require_tables(data: Any, method: str) -> SupportsTables:
     if not isinstance(data, SupportsTables):
-        raise ParameterError(f"{method}: the data are not several tables; none is called by its name")
+        raise ParameterError(
+            f"{method}: the data are not several tables; none is called by its name"
+        )
     return data
 
 
@@ -90,8 +92,8 @@ class PlacedModel(Placed, Model):  # type: ignore[override]  # name, secret: tho
     """A promise about one table by itself, any that there is for ordinary tables.
 
     Below the people every row counts for the person at the top: a class is as large as its distinct
-    persons, and a person with twenty visits is one. The distribution that a promise compares with is
-    that of the released table. Missing values are a category unless the column says otherwise.
+    persons, and a person with twenty visits is one. The distribution that a promise compares with
+    is that of the released table. Missing values are a category unless the column says otherwise.
 
     >>> from sfumato import examples
     >>> from sfumato.core.data import Evidence
@@ -197,8 +199,8 @@ class PlacedStep(Placed, Step):  # type: ignore[override]  # name, secret: those
     It is planned on that table alone, with the promises that are about it (those with the same
     ``table``) and those of ``aim``, which it should reach without their being promised. Below the
     people every row has its person as unit. Rows that it drops go with all that belongs to them;
-    ``drop: people`` leaves out, everywhere, whoever loses a row. Direct identifiers were dropped when
-    the tables were read.
+    ``drop: people`` leaves out, everywhere, whoever loses a row. Direct identifiers were dropped
+    when the tables were read.
     """
 
     aim: tuple[Model, ...] = ()
@@ -213,11 +215,13 @@ class PlacedStep(Placed, Step):  # type: ignore[override]  # name, secret: those
             raise ParameterError(f"{self.name}: drop should be 'rows' or 'people'")
         if any(Model not in type(model).__mro__ for model in self.aim):
             raise ParameterError(
-                f"{self.name}: aim lists promises of ordinary tables, like [{{k_anonymity: {{k: 5}}}}]"
+                f"{self.name}: aim lists promises of ordinary tables, like [{{k_anonymity: {{k:"
+                " 5}}]"
             )
         if self.method.draws_anew:
             raise ParameterError(
-                f"{self.name}: it draws rows that are nobody's, and the rows of other tables would belong to nobody"
+                f"{self.name}: it draws rows that are nobody's, and the rows of other tables would"
+                " belong to nobody"
             )
         if self.method.claims:
             raise ParameterError(
@@ -245,8 +249,12 @@ class PlacedStep(Placed, Step):  # type: ignore[override]  # name, secret: those
         fields: tuple[str, ...] = self.method.retold
         return fields
 
-    def contradicted(self, told: Mapping[str, Any], schema: Schema, records: int | None) -> str | None:
-        """What the method says of its plan; ``schema`` is that of the table. How many rows it had is not told."""
+    def contradicted(
+        self, told: Mapping[str, Any], schema: Schema, records: int | None
+    ) -> str | None:
+        """What the method says of its plan; ``schema`` is that of the table. How many rows it had
+        is not told.
+        """
         contradiction: str | None = self.method.contradicted(told, schema, None)
         return contradiction
 
@@ -299,9 +307,11 @@ class PlacedStep(Placed, Step):  # type: ignore[override]  # name, secret: those
         rows = _rows_of(changed, len(owners))
         if len(rows) and (rows.min() < 0 or np.bincount(rows).max() > 1):
             raise ParameterError(
-                f"{self.name}: it drew rows anew or twice, and the rows of other tables would belong to nobody"
+                f"{self.name}: it drew rows anew or twice, and the rows of other tables would"
+                " belong to nobody"
             )
-        # Whoever loses one row of twenty loses the other nineteen here too, before they are counted.
+        # Whoever loses one row of twenty loses the other nineteen here too, before they are
+        # counted.
         if self.drop == "people" and len(rows) < len(owners):
             lost_nothing = np.ones(int(owners.max()) + 1, dtype=np.bool_)
             lost_nothing[np.delete(owners, rows)] = False
@@ -386,7 +396,9 @@ def _levels_in_words(levels: Mapping[str, Mapping[str, int]]) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class PlacedMetric(Placed, Utility):  # type: ignore[override]  # name, secret: those of the method
-    """A utility metric of ordinary tables on one table: rows that are gone are lost as they are there."""
+    """A utility metric of ordinary tables on one table: rows that are gone are lost as they are
+    there.
+    """
 
     family: ClassVar[type] = Utility
     family_name: ClassVar[str] = "metric"

@@ -12,7 +12,9 @@ from sfumato.errors import ParameterError
 
 @cache
 def _entry_points() -> Any:
-    """What all installed packages announce: looked for once, since every search reads files of all of them."""
+    """What all installed packages announce: looked for once, since every search reads files of all
+    of them.
+    """
     return importlib.metadata.entry_points()
 
 
@@ -23,11 +25,17 @@ def forget_entry_points() -> None:
 
 def announced(kind: str) -> list[importlib.metadata.EntryPoint]:
     """The entry points of a kind (``models``, ``commands``), in order of their names."""
-    return sorted(_entry_points().select(group=f"sfumato.{kind}"), key=lambda point: (point.name, point.value))
+    return sorted(
+        _entry_points().select(group=f"sfumato.{kind}"), key=lambda point: (point.name, point.value)
+    )
 
 
-def load_plug_in(point: importlib.metadata.EntryPoint, noun: str, belongs: Callable[[Any], bool]) -> Any:
-    """What an entry point names. Refused is what cannot be imported, and what is nothing of its kind."""
+def load_plug_in(
+    point: importlib.metadata.EntryPoint, noun: str, belongs: Callable[[Any], bool]
+) -> Any:
+    """What an entry point names. Refused is what cannot be imported, and what is nothing of its
+    kind.
+    """
     try:
         plug_in = point.load()
     except Exception as error:  # whatever a module of somebody else raises
@@ -35,13 +43,17 @@ def load_plug_in(point: importlib.metadata.EntryPoint, noun: str, belongs: Calla
         raise ParameterError(f"{problem}; repair or uninstall it") from error
     if not belongs(plug_in):
         problem = f"{describe_plug_in(point)} is no {noun}"
-        raise ParameterError(f"{problem}; see 'A plug-in of one file' in the documentation, or uninstall it")
+        raise ParameterError(
+            f"{problem}; see 'A plug-in of one file' in the documentation, or uninstall it"
+        )
     return plug_in
 
 
 def describe_plug_in(point: importlib.metadata.EntryPoint) -> str:
     """A plug-in in the words of an error: where it is, and the package it came with."""
-    return f"plug-in {point.value!r}" + ("" if point.dist is None else f" of package {point.dist.name}")
+    return f"plug-in {point.value!r}" + (
+        "" if point.dist is None else f" of package {point.dist.name}"
+    )
 
 
 def refuse_name(point: importlib.metadata.EntryPoint, name: str, owner: str) -> ParameterError:
@@ -50,8 +62,12 @@ def refuse_name(point: importlib.metadata.EntryPoint, name: str, owner: str) -> 
     return ParameterError(f"{problem}; rename it, or uninstall it")
 
 
-def points_by_name(kind: str, ours: Callable[[str], bool]) -> dict[str, importlib.metadata.EntryPoint]:
-    """The entry points of a kind by the names they announce; a name that is taken is refused. Nothing is imported."""
+def points_by_name(
+    kind: str, ours: Callable[[str], bool]
+) -> dict[str, importlib.metadata.EntryPoint]:
+    """The entry points of a kind by the names they announce; a name that is taken is refused.
+    Nothing is imported.
+    """
     points: dict[str, importlib.metadata.EntryPoint] = {}
     for point in announced(kind):
         if ours(point.name):

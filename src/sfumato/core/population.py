@@ -1,8 +1,8 @@
 """A population beside the table: how many of its records match each class.
 
-For a search, the classes of both tables are joined once at the finest level: a class that only the population has
-gets no records, and rolling up adds up both counts. For a table that is already released, every population record is matched with
-all classes that generalise it.
+For a search, the classes of both tables are joined once at the finest level: a class that only the
+population has gets no records, and rolling up adds up both counts. For a table that is already
+released, every population record is matched with all classes that generalise it.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ def require_population(population: Table | None) -> Table:
     """The population table, or an error that says how to give one."""
     if population is None:
         raise SchemaError(
-            "a model compares with a population, but there is no population table; give one with population="
+            "a model compares with a population, but there is no population table; give one with"
+            " population="
         )
     return population
 
@@ -82,42 +83,59 @@ def _extended(
         keys=np.concatenate([classes.keys, keys[order]]),
         records=np.concatenate([classes.records, empty]),
         counts={name: _padded(counts, len(keys)) for name, counts in classes.counts.items()},
-        weights=None if classes.weights is None else np.concatenate([classes.weights, empty.astype(np.float64)]),
+        weights=(
+            None
+            if classes.weights is None
+            else np.concatenate([classes.weights, empty.astype(np.float64)])
+        ),
         population=np.concatenate([own, more[order]]),
     )
 
 
 def _padded(counts: Counts, empty: int) -> Counts:
     """Counts with some classes more, in which nothing occurs."""
-    return dataclasses.replace(counts, starts=np.concatenate([counts.starts, np.full(empty, counts.starts[-1])]))
+    return dataclasses.replace(
+        counts, starts=np.concatenate([counts.starts, np.full(empty, counts.starts[-1])])
+    )
 
 
 def _shared_placement(dataset: Table, population: Table, names: Sequence[str]) -> Placement:
-    """Ladders bound to the values of both tables; hierarchies made from frequencies see those of the table alone."""
+    """Ladders bound to the values of both tables; hierarchies made from frequencies see those of
+    the table alone.
+    """
     ladders: list[Ladder] = []
     for name in names:
         theirs, ours = value_counts(population, name), value_counts(dataset, name)
         require_same_codes(ours, theirs, name, between="the table and the population")
         both = {**dict.fromkeys(theirs, 0), **ours}
         ladders.append(bind(dataset.schema[name].hierarchy, list(both), list(both.values())))
-    return Placement(tuple(ladders), (0,) * len(names), Layout.of([len(ladder.labels[0]) for ladder in ladders]))
+    return Placement(
+        tuple(ladders), (0,) * len(names), Layout.of([len(ladder.labels[0]) for ladder in ladders])
+    )
 
 
 def matched(
     classes: ClassTable, population: Table, schema: Schema, original: Table | None = None
 ) -> tuple[ClassTable, int]:
-    """The classes of a released table with the population records each generalises, and how many match none.
+    """The classes of a released table with the population records each generalises, and how many
+    match none.
 
-    ``original``, where it is at hand, lets hierarchies that are made from the values give the labels they gave when
-    the release was planned.
+    ``original``, where it is at hand, lets hierarchies that are made from the values give the
+    labels they gave when the release was planned.
     """
     _check(population, classes.columns, schema)
     fine = count_classes(dataclasses.replace(population, schema=Schema({})), classes.columns)
     originals = {name: _known(classes, name, original) for name in classes.columns}
     for a, name in enumerate(classes.columns):
-        require_same_codes(originals[name], fine.ladders[a].labels[0], name, between="the table and the population")
-    people, classes_of_people = consistent(fine, classes, coverings_of(fine, classes, schema, originals))
-    sums = np.bincount(classes_of_people, weights=fine.records[people], minlength=len(classes)).astype(np.int64)
+        require_same_codes(
+            originals[name], fine.ladders[a].labels[0], name, between="the table and the population"
+        )
+    people, classes_of_people = consistent(
+        fine, classes, coverings_of(fine, classes, schema, originals)
+    )
+    sums = np.bincount(
+        classes_of_people, weights=fine.records[people], minlength=len(classes)
+    ).astype(np.int64)
     lost = np.ones(len(fine), dtype=np.bool_)
     lost[people] = False
     return dataclasses.replace(classes, population=sums), int(fine.records[lost].sum())

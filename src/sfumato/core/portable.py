@@ -44,15 +44,25 @@ WITHOUT_LOCKS = {errno.ENOSYS, errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, er
 LOCKED_BYTE = 1 << 40
 
 MMAP_THRESHOLD, TRIM_THRESHOLD = -3, -1
-"""Settings of mallopt: blocks of this size on are mapped one by one, and so much free memory is kept."""
+"""Settings of mallopt: blocks of this size on are mapped one by one, and so much free memory is
+kept.
+"""
 KEPT_BYTES = 1 << 30
 
 Promise = Literal["modes", "locks", "exchange"]
 LACKING: dict[Promise, str] = {
-    "modes": "this system has no file modes: what is for the owner alone is protected only by who may open its folder",
-    "locks": "this system has no file locks: two runs into the same folder do not wait for each other",
-    "exchange": "this system cannot exchange two folders in one act: if the machine stops at that moment, the earlier "
-    "release lies beside its place under a name that begins with a dot, and the next run puts it back",
+    "modes": (
+        "this system has no file modes: what is for the owner alone is protected only by who may"
+        " open its folder"
+    ),
+    "locks": (
+        "this system has no file locks: two runs into the same folder do not wait for each other"
+    ),
+    "exchange": (
+        "this system cannot exchange two folders in one act: if the machine stops at that moment,"
+        " the earlier release lies beside its place under a name that begins with a dot, and the"
+        " next run puts it back"
+    ),
 }
 
 
@@ -61,11 +71,16 @@ class NoLocks(Exception):
 
 
 def cannot_promise(*wanted: Promise) -> tuple[str, ...]:
-    """Of what is wanted, what this system cannot promise, in sentences; empty where it can promise all of it.
+    """Of what is wanted, what this system cannot promise, in sentences; empty where it can promise
+    all of it.
 
     A file system may still know less than its system: a network folder without locks, say.
     """
-    there = {"modes": _is_posix(), "locks": _fcntl() is not None, "exchange": _renameat2() is not None}
+    there = {
+        "modes": _is_posix(),
+        "locks": _fcntl() is not None,
+        "exchange": _renameat2() is not None,
+    }
     return tuple(LACKING[one] for one in wanted if not there[one])
 
 
@@ -85,7 +100,9 @@ def _fcntl() -> Any:
 
 
 def lock(handle: int, *, wait: bool = True) -> bool:
-    """Take the lock of an open file; False: somebody else has it and we do not wait. :class:`NoLocks` where there are none."""
+    """Take the lock of an open file; False: somebody else has it and we do not
+    wait. :class:`NoLocks` where there are none.
+    """
     fcntl = _fcntl()
     if fcntl is None:
         raise NoLocks
@@ -103,8 +120,9 @@ def lock(handle: int, *, wait: bool = True) -> bool:
 def wait_for(handle: int) -> None:
     """Wait until nobody else holds an open file: by its lock, or on Windows by a lock on one byte.
 
-    The second is enough where all who come are ours; it is given up with an OSError after ten seconds. The byte lies far behind the end of
-    the file, so that others can read all of it meanwhile.
+    The second is enough where all who come are ours; it is given up with an OSError after ten
+    seconds. The byte lies far behind the end of the file, so that others can read all of it
+    meanwhile.
     """
     if _fcntl() is not None:
         lock(handle)
@@ -130,12 +148,16 @@ def keep_private(folder: Path) -> None:
 
 
 def open_to_others(file: Path) -> bool:
-    """Whether other users of this machine may read a file, as far as its mode says; False where files have none."""
+    """Whether other users of this machine may read a file, as far as its mode says; False where
+    files have none.
+    """
     return _is_posix() and bool(file.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH))
 
 
 def is_private(path: Path) -> bool:
-    """Whether a path is a plain file of this user that nobody else may read or write; a link is none. Where files have no modes or owners, those are not asked."""
+    """Whether a path is a plain file of this user that nobody else may read or write; a link is
+    none. Where files have no modes or owners, those are not asked.
+    """
     try:
         found = path.lstat()
     except (OSError, ValueError):
@@ -146,7 +168,9 @@ def is_private(path: Path) -> bool:
 
 
 def as_new(file: Path) -> None:
-    """Give a file or folder that was made for its owner alone the mode of any new one: all that the umask does not take away."""
+    """Give a file or folder that was made for its owner alone the mode of any new one: all that the
+    umask does not take away.
+    """
     mask = os.umask(0)  # there is no way to read it but to set it
     os.umask(mask)
     file.chmod((PUBLIC_FOLDER if file.is_dir() else EVERYBODY) & ~mask)
@@ -156,7 +180,9 @@ def as_new(file: Path) -> None:
 
 
 def exchanged(one: Path, other: Path) -> bool:
-    """Whether the system exchanged two folders in one act (renameat2, Linux); False where it cannot."""
+    """Whether the system exchanged two folders in one act (renameat2, Linux); False where it
+    cannot.
+    """
     call = _renameat2()
     if call is None:
         return False
@@ -187,7 +213,9 @@ def move(folder: Path, target: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make a new name in a folder last through a power cut, where the system lets a folder be opened."""
+    """Make a new name in a folder last through a power cut, where the system lets a folder be
+    opened.
+    """
     if not _is_posix():
         return
     handle = os.open(folder, os.O_RDONLY)
@@ -202,7 +230,11 @@ def sync_folder(folder: Path) -> None:
 
 def interrupt_handler() -> Any:
     """What Ctrl-C calls now; None outside of the main thread."""
-    return signal.getsignal(signal.SIGINT) if threading.current_thread() is threading.main_thread() else None
+    return (
+        signal.getsignal(signal.SIGINT)
+        if threading.current_thread() is threading.main_thread()
+        else None
+    )
 
 
 def interrupts_for_good(handler: Callable[[int, Any], Any]) -> None:
@@ -226,8 +258,12 @@ def interrupts_to(handler: Any) -> Iterator[None]:
 
 @contextlib.contextmanager
 def endings_to(handlers: Mapping[str, Callable[[int, Any], Any]]) -> Iterator[None]:
-    """Let signals that ask a program to end (``SIGTERM``, ``SIGHUP``) call something during a block; those the system has not are left out."""
-    known = {name: number for name in handlers if (number := getattr(signal, name, None)) is not None}
+    """Let signals that ask a program to end (``SIGTERM``, ``SIGHUP``) call something during a
+    block; those the system has not are left out.
+    """
+    known = {
+        name: number for name in handlers if (number := getattr(signal, name, None)) is not None
+    }
     before = {number: signal.signal(number, handlers[name]) for name, number in known.items()}
     try:
         yield
@@ -237,9 +273,11 @@ def endings_to(handlers: Mapping[str, Callable[[int, Any], Any]]) -> Iterator[No
 
 
 def keep_memory() -> bool:
-    """Let memory that one array gave back serve the next; whether the C library can be told to. For processes of our own only.
+    """Let memory that one array gave back serve the next; whether the C library can be told to. For
+    processes of our own only.
 
-    By default each large array is mapped from the system and given back, and the system clears every page of the next one
+    By default each large array is mapped from the system and given back, and the system clears
+    every page of the next one
     anew: a third of the time of a run over ten million rows.
     """
     import ctypes
@@ -252,7 +290,9 @@ def keep_memory() -> bool:
 
 
 def return_free_memory() -> None:
-    """Give memory that the C library holds for later back to the system: after work on many rows it keeps hundreds of megabytes."""
+    """Give memory that the C library holds for later back to the system: after work on many rows it
+    keeps hundreds of megabytes.
+    """
     import ctypes
 
     with contextlib.suppress(AttributeError, OSError, TypeError):
@@ -263,7 +303,9 @@ def return_free_memory() -> None:
 
 
 def computed(thread: threading.Thread, begun: float) -> float:
-    """Seconds that a thread computed; where the system does not tell, those since ``begun`` by ``time.monotonic``."""
+    """Seconds that a thread computed; where the system does not tell, those since ``begun`` by
+    ``time.monotonic``.
+    """
     try:
         return time.clock_gettime(time.pthread_getcpuclockid(thread.ident or 0))
     except (AttributeError, OSError):
@@ -271,8 +313,12 @@ def computed(thread: threading.Thread, begun: float) -> float:
 
 
 def raise_in(thread: threading.Thread, error: type[BaseException]) -> None:
-    """Raise an error in another thread, at its next line of Python; one call of a library that lasts is not ended."""
+    """Raise an error in another thread, at its next line of Python; one call of a library that
+    lasts is not ended.
+    """
     import ctypes
 
     if thread.ident is not None and thread.is_alive():
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(error))
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(
+            ctypes.c_ulong(thread.ident), ctypes.py_object(error)
+        )

@@ -1,11 +1,12 @@
 """One stream of randomness a release, keyed by a seed that stays with the owner.
 
-Streams are counter-based (Philox): each is derived from the seed and the name of what draws from it, so no step
-changes the draws of another, and nothing draws from global state.
+Streams are counter-based (Philox): each is derived from the seed and the name of what draws from
+it, so no step changes the draws of another, and nothing draws from global state.
 
-What is drawn for a record is keyed by what the record says (:class:`Marks`), not by where it stands: the counter is the key of
-the row and its number among equal rows. So a record gets the same draw whatever the order of the rows, the kind of frame, the engine
-that holds them and the pieces in which they come.
+What is drawn for a record is keyed by what the record says (:class:`Marks`), not by where
+it stands: the counter is the key of the row and its number among equal rows. So a record gets the
+same draw whatever the order of the rows, the kind of frame, the engine that holds them and the
+pieces in which they come.
 """
 
 from __future__ import annotations
@@ -66,7 +67,9 @@ class Seed:
         except ValueError:
             raise ParameterError("a seed given as text must be hexadecimal") from None
         except TypeError:
-            raise ParameterError("a seed is a whole number, hexadecimal text, or None for a fresh one") from None
+            raise ParameterError(
+                "a seed is a whole number, hexadecimal text, or None for a fresh one"
+            ) from None
         return cls(value)
 
     @property
@@ -80,7 +83,8 @@ class Seed:
         return f"{self.value:032x}"
 
     def stream(self, purpose: str) -> np.random.Generator:
-        """The stream of one purpose; the same seed and purpose give the same draws on every machine.
+        """The stream of one purpose; the same seed and purpose give the same draws on every
+        machine.
 
         >>> int(Seed(7).stream("shuffle").integers(1000)) == int(Seed(7).stream("shuffle").integers(1000))
         True
@@ -106,7 +110,9 @@ FITS = 2.0**63
 
 
 def mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Words whose bits all depend on all bits of the given ones (the finalizer of SplitMix64, a permutation)."""
+    """Words whose bits all depend on all bits of the given ones (the finalizer of SplitMix64, a
+    permutation).
+    """
     found = words + GOLDEN
     found ^= found >> np.uint64(30)
     found *= np.uint64(0xBF58476D1CE4E5B9)
@@ -117,11 +123,12 @@ def mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def cell_keys(dataset: Table, name: str) -> NDArray[np.uint64]:
-    """A number of 64 bits for every cell of a column: equal values have equal ones, whatever frame they came in.
+    """A number of 64 bits for every cell of a column: equal values have equal ones, whatever frame
+    they came in.
 
-    Whole numbers are alike as integers and as floating-point numbers; dates and times are alike in any unit down to
-    microseconds, and as the text that stands for them in a file; categories are text. Missing and NaN are one value, and so
-    are 0 and −0.
+    Whole numbers are alike as integers and as floating-point numbers; dates and times are alike in
+    any unit down to microseconds, and as the text that stands for them in a file; categories are
+    text. Missing and NaN are one value, and so are 0 and −0.
 
     >>> import polars as pl
     >>> from sfumato.core.table import Table
@@ -145,15 +152,21 @@ def cell_keys(dataset: Table, name: str) -> NDArray[np.uint64]:
 
 
 def _written_days(column: pl.Series) -> pl.Series:
-    """Days as text of the form 2024-02-28, moments as 2024-02-28T23:05:00.000000: as they stand in files of text."""
-    moments = column.cast(pl.Datetime) if column.dtype == pl.Date else column.dt.cast_time_unit("us")
+    """Days as text of the form 2024-02-28, moments as 2024-02-28T23:05:00.000000: as they stand in
+    files of text.
+    """
+    moments = (
+        column.cast(pl.Datetime) if column.dtype == pl.Date else column.dt.cast_time_unit("us")
+    )
     texts = moments.dt.to_string("%Y-%m-%dT%H:%M:%S%.6f")
     return texts.str.strip_suffix("T00:00:00.000000")
 
 
 def _keys_of_numbers(column: pl.Series) -> NDArray[np.uint64]:
     gaps = column.is_null().to_numpy()
-    if column.dtype == pl.Boolean or (column.dtype.is_integer() and column.dtype not in (pl.UInt64, pl.Int128)):
+    if column.dtype == pl.Boolean or (
+        column.dtype.is_integer() and column.dtype not in (pl.UInt64, pl.Int128)
+    ):
         found = mixed(column.cast(pl.Int64).fill_null(0).to_numpy().view(np.uint64))
     else:
         numbers = column.cast(pl.Float64).fill_null(float("nan")).to_numpy()
@@ -176,15 +189,19 @@ def _keys_of_text(column: pl.Series) -> NDArray[np.uint64]:
 
 def _hashed(labels: Sequence[str | None]) -> NDArray[np.uint64]:
     """Eight bytes of BLAKE2b of every text."""
-    bytes_of = (b"" if v is None else hashlib.blake2b(v.encode(), digest_size=8).digest() for v in labels)
+    bytes_of = (
+        b"" if v is None else hashlib.blake2b(v.encode(), digest_size=8).digest() for v in labels
+    )
     numbers = (int(NOTHING) if not found else int.from_bytes(found, "little") for found in bytes_of)
     return np.fromiter(numbers, dtype=np.uint64, count=len(labels))
 
 
 def row_keys(dataset: Table, columns: Iterable[str] | None = None) -> NDArray[np.uint64]:
-    """A number of 64 bits for every row: the keys of its cells, folded over the sorted names of some columns or all.
+    """A number of 64 bits for every row: the keys of its cells, folded over the sorted names of
+    some columns or all.
 
-    Two different rows of *n* share one with a chance of about n²/2⁶⁵ in the whole table; then they count as equal rows.
+    Two different rows of *n* share one with a chance of about n²/2⁶⁵ in the whole table; then they
+    count as equal rows.
     """
     found = np.zeros(len(dataset), dtype=np.uint64)
     for name in sorted(dataset.columns if columns is None else columns):
@@ -210,8 +227,8 @@ def numbered(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
 class Marks:
     """What the draws of records are keyed by: the key of each row, and its number among equal rows.
 
-    Equal rows are interchangeable, so it does not matter which of them has which number. Both are worked out when
-    something is drawn, and not before.
+    Equal rows are interchangeable, so it does not matter which of them has which number. Both are
+    worked out when something is drawn, and not before.
     """
 
     def __init__(self, find: Callable[[], tuple[NDArray[np.uint64], NDArray[np.uint64]]]) -> None:
@@ -279,7 +296,8 @@ FEW = 20_000
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Keyed:
-    """The draws of one purpose: Philox4x64-10 with a key of 128 bits, and the marks of a record as its counter.
+    """The draws of one purpose: Philox4x64-10 with a key of 128 bits, and the marks of a record as
+    its counter.
 
     ``number`` tells several draws of one record apart.
     """
@@ -292,7 +310,9 @@ class Keyed:
         if len(marks.keys) <= FEW:
             return _philox(low, high, marks, number)
         key = np.array([low, high], dtype=np.uint64)
-        found: NDArray[np.uint64] = kernels.philox.words(key, marks.keys, marks.numbers, np.uint64(number))
+        found: NDArray[np.uint64] = kernels.philox.words(
+            key, marks.keys, marks.numbers, np.uint64(number)
+        )
         return found
 
     def uniforms(self, marks: Marks, number: int = 0) -> NDArray[np.float64]:
@@ -300,10 +320,14 @@ class Keyed:
         return (self.words(marks, number) >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
     def normals(self, marks: Marks, number: int = 0) -> NDArray[np.float64]:
-        """Standard normal numbers: the quantiles at odd multiples of 2⁻⁵⁴, none of which is 0 or 1."""
+        """Standard normal numbers: the quantiles at odd multiples of 2⁻⁵⁴, none of which is 0
+        or 1.
+        """
         from scipy.special import ndtri
 
-        found: NDArray[np.float64] = ndtri(np.minimum(self.uniforms(marks, number) + 2.0**-54, 1 - 2.0**-53))
+        found: NDArray[np.float64] = ndtri(
+            np.minimum(self.uniforms(marks, number) + 2.0**-54, 1 - 2.0**-53)
+        )
         return found
 
 
@@ -335,7 +359,8 @@ def _high(a: NDArray[np.uint64], b: np.uint64) -> NDArray[np.uint64]:
 class Repeats:
     """Keys of rows that occur more than once, found in one pass over the rows of a table.
 
-    A filter of 16 to 32 bits a row tells which keys were seen before: all that come again, and a few more, which does no harm.
+    A filter of 16 to 32 bits a row tells which keys were seen before: all that come again, and a
+    few more, which does no harm.
     """
 
     def __init__(self, rows: int) -> None:
@@ -354,7 +379,9 @@ class Repeats:
 
 
 class Numbering:
-    """Gives the rows of a table marks, piece by piece, in one pass; ``repeats`` are the keys that occur more than once."""
+    """Gives the rows of a table marks, piece by piece, in one pass; ``repeats`` are the keys that
+    occur more than once.
+    """
 
     def __init__(self, repeats: NDArray[np.uint64]) -> None:
         self.repeats, self.seen = repeats, np.zeros(len(repeats), dtype=np.uint64)
@@ -367,7 +394,10 @@ class Numbering:
         if len(self.repeats):
             places = np.minimum(np.searchsorted(self.repeats, keys), len(self.repeats) - 1)
             hit = np.flatnonzero(self.repeats[places] == keys)
-            within, counts = numbered(keys[hit]), np.bincount(places[hit], minlength=len(self.seen)).astype(np.uint64)
+            within, counts = (
+                numbered(keys[hit]),
+                np.bincount(places[hit], minlength=len(self.seen)).astype(np.uint64),
+            )
             with self.lock:
                 numbers[hit] = self.seen[places[hit]] + within
                 self.seen += counts
@@ -376,13 +406,14 @@ class Numbering:
 
 # An order of the rows that depends on what they say and not on how they came in.
 #
-# Steps that take all records at once (swapping, microaggregation) draw in this order, so that the same table gives the same
-# release whatever the kind of frame or the order of its rows. Equal rows are interchangeable: which of them comes first changes
-# nothing that is released.
+# Steps that take all records at once (swapping, microaggregation) draw in this order, so that the
+# same table gives the same release whatever the kind of frame or the order of its rows. Equal rows
+# are interchangeable: which of them comes first changes nothing that is released.
 
 
 def canonical_order(dataset: Table) -> NDArray[np.int64]:
-    """Positions of the rows from the first to the last, sorted by all columns in the order of their names.
+    """Positions of the rows from the first to the last, sorted by all columns in the order of their
+    names.
 
     >>> import polars as pl
     >>> from sfumato.core.table import Table
@@ -390,10 +421,16 @@ def canonical_order(dataset: Table) -> NDArray[np.int64]:
     [1, 2, 0]
     """
     if "canonical order" not in dataset.memo:
-        columns = {f"c{i}": comparable(dataset.column(name)) for i, name in enumerate(sorted(dataset.columns))}
+        columns = {
+            f"c{i}": comparable(dataset.column(name))
+            for i, name in enumerate(sorted(dataset.columns))
+        }
         if columns and len(dataset):
             positions = (
-                pl.DataFrame(columns).select(pl.arg_sort_by(list(columns), nulls_last=True)).to_series().to_numpy()
+                pl.DataFrame(columns)
+                .select(pl.arg_sort_by(list(columns), nulls_last=True))
+                .to_series()
+                .to_numpy()
             )
         else:
             positions = np.arange(len(dataset))
@@ -403,7 +440,9 @@ def canonical_order(dataset: Table) -> NDArray[np.int64]:
 
 
 def comparable(column: pl.Series) -> pl.Series:
-    """A column that sorts alike whatever frame it came from: one kind of missing, text for categories."""
+    """A column that sorts alike whatever frame it came from: one kind of missing, text for
+    categories.
+    """
     if column.dtype.is_float():
         return column.fill_nan(None)
     if column.dtype in (pl.Categorical, pl.Enum):

@@ -44,7 +44,8 @@ def day(text: str) -> float | None:
 
 
 def range_of_numbers(text: str) -> Range | None:
-    """The least and the greatest number a label may stand for; an open end is infinite. None for anything else.
+    """The least and the greatest number a label may stand for; an open end is infinite. None for
+    anything else.
 
     >>> range_of_numbers("25-26"), range_of_numbers("[-1.5, 2]"), range_of_numbers("90+"), range_of_numbers("{3, 1, 2}")
     ((25.0, 26.0), (-1.5, 2.0), (90.0, inf), (1.0, 3.0))
@@ -73,9 +74,11 @@ SECOND = 1 / 86_400
 
 
 def range_of_days(text: str, *, timed: bool = False) -> Range | None:
-    """The first and the last day, or moment, a label may stand for, as numbers of days; None for anything else.
+    """The first and the last day, or moment, a label may stand for, as numbers of days; None for
+    anything else.
 
-    In a column with times of day (``timed``) a date without one stands for the whole day, up to its last second.
+    In a column with times of day (``timed``) a date without one stands for the whole day, up to its
+    last second.
 
     >>> range_of_days("1970-01-02..1970-01-11"), range_of_days("1970-01-02"), range_of_days("1970")
     ((1.0, 10.0), (1.0, 1.0), None)
@@ -85,7 +88,10 @@ def range_of_days(text: str, *, timed: bool = False) -> Range | None:
     [24.0, 48.0]
     """
     first, apart, last = text.partition("..")
-    ends = [day(end) if _DAY.match(end) else None for end in ((first, last) if apart else (first, first))]
+    ends = [
+        day(end) if _DAY.match(end) else None
+        for end in ((first, last) if apart else (first, first))
+    ]
     if ends[0] is None or ends[1] is None or ends[0] > ends[1]:
         return None
     whole = timed and _DAY.fullmatch(last if apart else first) is not None
@@ -112,7 +118,8 @@ def range_in_order(text: str, ranks: Mapping[str, float]) -> Range | None:
 def places_of(
     values: Sequence[str | None], order: Sequence[str] | None = None
 ) -> tuple[list[float], Callable[[str], Range | None]]:
-    """Where values lie on a line, and how labels of that line are read: ordered values, numbers or days.
+    """Where values lie on a line, and how labels of that line are read: ordered values, numbers or
+    days.
 
     Values that lie on no line (and missing ones) have no place: NaN.
 
@@ -122,7 +129,9 @@ def places_of(
     """
     if order is not None:
         ranks = {value: float(rank) for rank, value in enumerate(order)}
-        return [math.nan if v is None else ranks.get(v, math.nan) for v in values], partial(range_in_order, ranks=ranks)
+        return [math.nan if v is None else ranks.get(v, math.nan) for v in values], partial(
+            range_in_order, ranks=ranks
+        )
     for place, read in ((number, range_of_numbers), (day, range_of_days)):
         places = [None if v is None else place(v) for v in values]
         if all(f is not None or v is None for f, v in zip(places, values, strict=True)):

@@ -1,4 +1,6 @@
-"""One column as it was and as it is released, in the same terms: what every released cell may stand for."""
+"""One column as it was and as it is released, in the same terms: what every released cell may stand
+for.
+"""
 
 from __future__ import annotations
 
@@ -26,27 +28,33 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-# A released cell is a point, a range, a set of values or a node of the column's hierarchy. Attacks and utility metrics ask
-# the same questions of it: which original values fit, where it lies on the number line, and how much it leaves open.
+# A released cell is a point, a range, a set of values or a node of the column's hierarchy. Attacks
+# and utility metrics ask the same questions of it: which original values fit, where it lies on the
+# number line, and how much it leaves open.
 #
-# Several levels of a hierarchy may write the same label (``other`` of a hierarchy by frequency) for different values. Where
-# the level of a column is known (one level for the whole column, as the plan of a recoding says), labels are read there;
-# otherwise a label may stand for everything that any level writes it for.
+# Several levels of a hierarchy may write the same label (``other`` of a hierarchy by frequency) for
+# different values. Where the level of a column is known (one level for the whole column, as the
+# plan of a recoding says), labels are read there; otherwise a label may stand for everything that
+# any level writes it for.
 
 Scale = Literal["number", "order", "category"]
 
 
 @dataclasses.dataclass(frozen=True)
 class Rung:
-    """The level of its hierarchy that a whole column was released at, of so many (``top`` is the highest)."""
+    """The level of its hierarchy that a whole column was released at, of so many (``top`` is the
+    highest).
+    """
 
     level: int
     top: int
 
     def on(self, ladder: Ladder) -> int | None:
-        """The same level of a ladder; None where the ladder has other levels than the one that was climbed.
+        """The same level of a ladder; None where the ladder has other levels than the one that was
+        climbed.
 
-        A column that is kept or lost as a whole stands on the lowest or the highest level of any ladder.
+        A column that is kept or lost as a whole stands on the lowest or the highest level of any
+        ladder.
         """
         if self.level in (0, self.top):
             return 0 if self.level == 0 else ladder.top
@@ -57,15 +65,18 @@ class Rung:
 class Reading:
     """A column, original and released.
 
-    ``values`` are the distinct original values and ``places`` where each lies on the line (the number, the day of a date, the
-    rank of an ordered value; NaN for categories and missing). ``labels`` are the distinct released labels; label *i*
-    stands for places from ``low[i]`` to ``high[i]`` (NaN where it is no place: categories, missing, labels that mean
-    nothing here), and, on the scale ``category``, for the values ``members[starts[i]:starts[i+1]]``. ``everything`` marks
-    labels that fit every value. ``loss`` is Iyengar's: 0 for a point, 1 for everything, the share of the range or of
-    the other values in between; a missing label has loss 1 (see :meth:`TablePair.losses` for cells that were missing before).
-    ``before`` and ``after`` are the column as codes. ``span`` is the width of all places, of the listed order, or the
-    number of values less one. ``level`` is the level of the hierarchy that the labels were read at (None: at any).
-    ``unplaced`` has, by label, the values that lie nowhere on a line and that it may stand for: codes that a listed order leaves out.
+    ``values`` are the distinct original values and ``places`` where each lies on the line (the
+    number, the day of a date, the rank of an ordered value; NaN for categories and missing).
+    ``labels`` are the distinct released labels; label *i* stands for places from ``low[i]`` to
+    ``high[i]`` (NaN where it is no place: categories, missing, labels that mean nothing here), and,
+    on the scale ``category``, for the values ``members[starts[i]:starts[i+1]]``. ``everything``
+    marks labels that fit every value. ``loss`` is Iyengar's: 0 for a point, 1 for everything, the
+    share of the range or of the other values in between; a missing label has loss 1
+    (see :meth:`TablePair.losses` for cells that were missing before). ``before`` and ``after`` are
+    the column as codes. ``span`` is the width of all places, of the listed order, or the number of
+    values less one. ``level`` is the level of the hierarchy that the labels were read at (None: at
+    any). ``unplaced`` has, by label, the values that lie nowhere on a line and that it may
+    stand for: codes that a listed order leaves out.
     """
 
     name: str
@@ -97,7 +108,9 @@ class Reading:
 
     @property
     def middle(self) -> NDArray[np.float64]:
-        """Per label the middle of what it stands for; everything lies in the middle of the column."""
+        """Per label the middle of what it stands for; everything lies in the middle of the
+        column.
+        """
         return self.low / 2 + self.high / 2  # the sum of two large ends may be infinite
 
     @functools.cached_property
@@ -134,23 +147,36 @@ class Reading:
             found[self.members[self.starts[label] : self.starts[label + 1]]] = True
             return found
         slack = 1e-9 * max(1.0, abs(self.span))
-        inside: NDArray[np.bool_] = (self.places >= self.low[label] - slack) & (self.places <= self.high[label] + slack)
+        inside: NDArray[np.bool_] = (self.places >= self.low[label] - slack) & (
+            self.places <= self.high[label] + slack
+        )
         inside[list(self.unplaced.get(label, ()))] = True
         return inside
 
     def widened(self) -> Reading:
-        """The same, where labels that are no values themselves may stand for every value that was not released as itself.
+        """The same, where labels that are no values themselves may stand for every value that was
+        not released as itself.
 
-        A hierarchy made from the data puts together what is rare there: in other rows than these, other values are.
+        A hierarchy made from the data puts together what is rare there: in other rows than these,
+        other values are.
         """
         if self.scale != "category":
             return self
         there = set(self.labels)
-        free = [code for code, value in enumerate(self.values) if value is not None and value not in there]
-        sets = [self.members[start:end].tolist() for start, end in itertools.pairwise(self.starts.tolist())]
+        free = [
+            code
+            for code, value in enumerate(self.values)
+            if value is not None and value not in there
+        ]
+        sets = [
+            self.members[start:end].tolist()
+            for start, end in itertools.pairwise(self.starts.tolist())
+        ]
         for code, label in enumerate(self.labels):
             if len(sets[code]) > 0 and label not in self.values and not self.everything[code]:
-                sets[code] = sorted({*sets[code], *free} - {v for v in sets[code] if self.values[v] in there})
+                sets[code] = sorted(
+                    {*sets[code], *free} - {v for v in sets[code] if self.values[v] in there}
+                )
         shares = [(len(held) - 1) / self.span if self.span > 0 else 0.0 for held in sets]
         return dataclasses.replace(
             self,
@@ -161,7 +187,8 @@ class Reading:
         )
 
     def of_released(self, after: Encoded) -> Reading:
-        """The same column where only some of the released rows are looked at: ``after`` has their codes.
+        """The same column where only some of the released rows are looked at: ``after`` has their
+        codes.
 
         What a label stands for does not depend on the other labels, so nothing is read again.
         """
@@ -179,38 +206,56 @@ class Reading:
             everything=self.everything[kept],
             loss=self.loss[kept],
             after=after,
-            unplaced={new: self.unplaced[old] for new, old in enumerate(kept.tolist()) if old in self.unplaced}
-            if self.unplaced
-            else {},
+            unplaced=(
+                {
+                    new: self.unplaced[old]
+                    for new, old in enumerate(kept.tolist())
+                    if old in self.unplaced
+                }
+                if self.unplaced
+                else {}
+            ),
         )
         if "line" in self.__dict__:  # sorted before
             some.__dict__["line"] = self.line
         return some
 
     def truthful(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Per released row whether its cell may stand for its own original (``rows``), or says nothing at all of it."""
+        """Per released row whether its cell may stand for its own original (``rows``), or says
+        nothing at all of it.
+        """
         joint = Joint.of(self.before, self.after, rows)
         found: NDArray[np.bool_] = self.true_pairs(joint)[joint.which]
         return found
 
     def true_pairs(self, joint: Joint) -> NDArray[np.bool_]:
-        """Per distinct pair of value and label whether the label may stand for the value, or says nothing at all of it."""
+        """Per distinct pair of value and label whether the label may stand for the value, or says
+        nothing at all of it.
+        """
         blank, missing = missing_in(self.labels)[joint.label], missing_in(self.values)[joint.value]
         return blank | self.everything[joint.label] | (~missing & self._inside(joint))
 
     def _inside(self, joint: Joint) -> NDArray[np.bool_]:
-        """Per pair whether the value is among the members of the label, or its place in the label's range."""
+        """Per pair whether the value is among the members of the label, or its place in the label's
+        range.
+        """
         value, label = joint.value, joint.label
         if self.scale != "category":
             slack, places = 1e-9 * max(1.0, abs(self.span)), self.places[value]
-            inside: NDArray[np.bool_] = (self.low[label] - slack <= places) & (places <= self.high[label] + slack)
+            inside: NDArray[np.bool_] = (self.low[label] - slack <= places) & (
+                places <= self.high[label] + slack
+            )
             for each in np.flatnonzero(np.isnan(places)) if self.unplaced else ():
                 inside[each] = int(value[each]) in self.unplaced.get(int(label[each]), ())
             return inside
         return self.among_members(value, label)
 
-    def among_members(self, value: NDArray[np.int64], label: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Per pair of a column of categories whether the value is among the members of the label."""
+    def among_members(
+        self, value: NDArray[np.int64], label: NDArray[np.int64]
+    ) -> NDArray[np.bool_]:
+        """Per pair of a column of categories whether the value is among the members of the
+        label.
+        """
         sizes = np.diff(self.starts)
         if sizes.max(initial=0) <= 1:  # nothing but values
             only = np.full(len(self.labels), -1, dtype=np.int64)
@@ -229,10 +274,12 @@ DENSE = 1 << 22
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Joint:
-    """The distinct pairs of an original value and the label it was released as, in order of their codes.
+    """The distinct pairs of an original value and the label it was released as, in order of their
+    codes.
 
-    ``value`` and ``label`` are the codes of each pair, ``count`` says how many released records have it and ``which`` is the pair
-    of every released row, in the narrowest type that holds it. What depends on a cell alone depends on these few pairs.
+    ``value`` and ``label`` are the codes of each pair, ``count`` says how many released records
+    have it and ``which`` is the pair of every released row, in the narrowest type that holds it.
+    What depends on a cell alone depends on these few pairs.
     """
 
     value: NDArray[np.int64]
@@ -242,9 +289,15 @@ class Joint:
 
     @classmethod
     def of(
-        cls, before: Encoded, after: Encoded, rows: NDArray[np.int64], copies: NDArray[np.int64] | None = None
+        cls,
+        before: Encoded,
+        after: Encoded,
+        rows: NDArray[np.int64],
+        copies: NDArray[np.int64] | None = None,
     ) -> Joint:
-        """The pairs of a column; released row *i* came from the original row ``rows[i]`` and stands for ``copies[i]`` records."""
+        """The pairs of a column; released row *i* came from the original row ``rows[i]`` and stands
+        for ``copies[i]`` records.
+        """
         width, size = max(1, len(after.labels)), len(before.labels) * max(1, len(after.labels))
         if size > DENSE and (joint := cls._of_function(before, after, rows, copies)) is not None:
             return joint
@@ -262,9 +315,15 @@ class Joint:
 
     @classmethod
     def _of_function(
-        cls, before: Encoded, after: Encoded, rows: NDArray[np.int64], copies: NDArray[np.int64] | None
+        cls,
+        before: Encoded,
+        after: Encoded,
+        rows: NDArray[np.int64],
+        copies: NDArray[np.int64] | None,
     ) -> Joint | None:
-        """The same where every value was released as one label: nothing has to be sorted. None where one was released as several."""
+        """The same where every value was released as one label: nothing has to be sorted. None
+        where one was released as several.
+        """
         values = before.narrow.take(rows)
         label = np.full(len(before.labels), -1, dtype=np.int64)
         label[values] = after.narrow
@@ -284,13 +343,24 @@ def _parted(pairs: NDArray[Any], width: int) -> tuple[NDArray[np.int64], NDArray
 
 
 def read_column(
-    name: str, attribute: Attribute, original: pl.Series, released: pl.Series, rung: Rung | None = None
+    name: str,
+    attribute: Attribute,
+    original: pl.Series,
+    released: pl.Series,
+    rung: Rung | None = None,
 ) -> Reading:
     """Read a released column in terms of the original one; the two need not be of the same length.
 
-    ``rung`` is the level of the hierarchy that the whole column was released at, where one is known.
+    ``rung`` is the level of the hierarchy that the whole column was released at, where one is
+    known.
     """
-    return read_codes(name, attribute, (encode(original), encode(released)), (original.dtype, released.dtype), rung)
+    return read_codes(
+        name,
+        attribute,
+        (encode(original), encode(released)),
+        (original.dtype, released.dtype),
+        rung,
+    )
 
 
 def read_codes(
@@ -300,7 +370,9 @@ def read_codes(
     types: tuple[pl.DataType, pl.DataType],
     rung: Rung | None = None,
 ) -> Reading:
-    """Read a released column in terms of the original one, both as codes; see :func:`read_column`."""
+    """Read a released column in terms of the original one, both as codes;
+    see :func:`read_column`.
+    """
     before, after = encoded
     scale, places = _places(attribute, before, types[0])
     nodes, losses, level = _tree(attribute, before, after, scale, rung)
@@ -332,14 +404,20 @@ def read_codes(
     )
 
 
-def _unplaced(values: Labels, places: NDArray[np.float64], labels: Labels, nodes: Nodes) -> dict[int, frozenset[int]]:
-    """By label the values without a place that it may stand for: those below its node, or the one that is written so."""
+def _unplaced(
+    values: Labels, places: NDArray[np.float64], labels: Labels, nodes: Nodes
+) -> dict[int, frozenset[int]]:
+    """By label the values without a place that it may stand for: those below its node, or the one
+    that is written so.
+    """
     nowhere = set(np.flatnonzero(np.isnan(places) & ~missing_in(values)).tolist())
     if not nowhere:
         return {}
     alone = {values[i]: (i,) for i in nowhere}
     found = {
-        code: nowhere.intersection(np.asarray(nodes.get(label, alone.get(label, ())), dtype=np.int64).tolist())
+        code: nowhere.intersection(
+            np.asarray(nodes.get(label, alone.get(label, ())), dtype=np.int64).tolist()
+        )
         for code, label in enumerate(labels)
     }
     return {code: frozenset(held) for code, held in found.items() if held}
@@ -348,12 +426,13 @@ def _unplaced(values: Labels, places: NDArray[np.float64], labels: Labels, nodes
 def _tree(
     attribute: Attribute, before: Encoded, after: Encoded, scale: Scale, rung: Rung | None
 ) -> tuple[Nodes, NDArray[np.float64], int | None]:
-    """The values below every label of the hierarchy, the loss of every released label (NaN: the hierarchy does not know it),
-    and the level they are read at (None: any).
+    """The values below every label of the hierarchy, the loss of every released label (NaN: the
+    hierarchy does not know it), and the level they are read at (None: any).
 
     Without a hierarchy each value is its own.
 
-    A hierarchy that does not know the values of its own column says nothing about them: no step has used it.
+    A hierarchy that does not know the values of its own column says nothing about them: no step has
+    used it.
     """
     if attribute.hierarchy is not None:
         with contextlib.suppress(SchemaError):
@@ -365,20 +444,27 @@ def _tree(
                 nodes = {} if unchanged else NodesOfLevel(ladder, level, before.labels)
                 return nodes, _losses_of_level(ladder, level, after.labels), level
             below = _below(ladder, before.labels)
-            return _nodes(below, level), _known_losses(after.labels, _losses(ladder, below, level)), level
+            return (
+                _nodes(below, level),
+                _known_losses(after.labels, _losses(ladder, below, level)),
+                level,
+            )
     if scale == "number":
         return {}, _known_losses(after.labels, {None: 1.0, TOP: 1.0}), None
     losses = np.where(positions_in(before.labels, after.labels) >= 0, 0.0, np.nan)
     return OwnNodes(before.labels), _with_all_lost(losses, after.labels), None
 
 
-def _sets(values: Labels, labels: Labels, nodes: Nodes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _sets(
+    values: Labels, labels: Labels, nodes: Nodes
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """How many values each category stands for, and which, one category after the other."""
     own = positions_in(values, labels) if isinstance(nodes, OwnNodes) else np.full(len(labels), -1)
     if (own >= 0).all():  # nothing but values
         return np.ones(len(labels), dtype=np.int64), own
     sets = [
-        (place,) if place >= 0 else _members(label, nodes) for place, label in zip(own.tolist(), labels, strict=True)
+        (place,) if place >= 0 else _members(label, nodes)
+        for place, label in zip(own.tolist(), labels, strict=True)
     ]
     sizes = np.array([len(held) for held in sets], dtype=np.int64)
     arrays = [np.asarray(held, dtype=np.int64) for held in sets]
@@ -386,7 +472,9 @@ def _sets(values: Labels, labels: Labels, nodes: Nodes) -> tuple[NDArray[np.int6
 
 
 def _all_on_level(labels: Labels, ladder: Ladder, level: int) -> bool:
-    """Whether released labels, but for missing and suppressed cells, are all labels of one level: then no other is looked at."""
+    """Whether released labels, but for missing and suppressed cells, are all labels of one level:
+    then no other is looked at.
+    """
     odd = positions_in(ladder.labels[level], labels) < 0
     return not (odd & ~missing_in(labels) & ~where_equal(labels, TOP)).any()
 
@@ -421,8 +509,14 @@ def _ranges(
     scale: Scale,
     around: tuple[NDArray[np.float64], Nodes, Range],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """From where to where every released label reaches; numbers are points, read without parsing their text."""
-    points = _numbers_of_labels(after, released) if scale == "number" and attribute.kind is Kind.NUMERIC else None
+    """From where to where every released label reaches; numbers are points, read without parsing
+    their text.
+    """
+    points = (
+        _numbers_of_labels(after, released)
+        if scale == "number" and attribute.kind is Kind.NUMERIC
+        else None
+    )
     if points is not None:
         return points, points.copy()
     if scale == "category":
@@ -430,19 +524,30 @@ def _ranges(
     places, nodes, ends = around
     timed = attribute.kind is Kind.DATE and bool((places % 1 > 0).any())
     low, high = np.full(len(after.labels), np.nan), np.full(len(after.labels), np.nan)
-    own = positions_in(before.labels, after.labels) if scale == "number" else np.full(len(after.labels), -1)
-    # A label that is an original value lies where the value lay. Where values have a time, a day stands for all of its times.
+    own = (
+        positions_in(before.labels, after.labels)
+        if scale == "number"
+        else np.full(len(after.labels), -1)
+    )
+    # A label that is an original value lies where the value lay. Where values have a time, a day
+    # stands for all of its times.
     value = own >= 0
     if timed:
-        value &= np.array([label is not None and len(label) > DAY_LENGTH for label in after.labels], dtype=bool)
+        value &= np.array(
+            [label is not None and len(label) > DAY_LENGTH for label in after.labels], dtype=bool
+        )
     low[value] = high[value] = places[own[value]]
     for code in np.flatnonzero(~value).tolist():
-        low[code], high[code] = _range(after.labels[code], attribute, places, nodes, ends, timed=timed)
+        low[code], high[code] = _range(
+            after.labels[code], attribute, places, nodes, ends, timed=timed
+        )
     return low, high
 
 
 def _numbers_of_labels(encoded: Encoded, dtype: pl.DataType) -> NDArray[np.float64] | None:
-    """The number of every label of a column of numbers, whose labels are written so that nothing is lost; None for others."""
+    """The number of every label of a column of numbers, whose labels are written so that nothing is
+    lost; None for others.
+    """
     if not dtype.is_numeric():
         return None
     read = text_of(encoded.labels).cast(pl.Float64, strict=False)
@@ -450,11 +555,15 @@ def _numbers_of_labels(encoded: Encoded, dtype: pl.DataType) -> NDArray[np.float
     if read.null_count() != int(
         missing_in(encoded.labels).sum()
     ):  # decimals may be written as polars does not read them
-        found = np.array([math.nan if name is None else float(name) for name in encoded.labels], dtype=np.float64)
+        found = np.array(
+            [math.nan if name is None else float(name) for name in encoded.labels], dtype=np.float64
+        )
     return None if np.isinf(found).any() else found  # infinite values lie on no line
 
 
-def _places(attribute: Attribute, before: Encoded, dtype: pl.DataType) -> tuple[Scale, NDArray[np.float64]]:
+def _places(
+    attribute: Attribute, before: Encoded, dtype: pl.DataType
+) -> tuple[Scale, NDArray[np.float64]]:
     """Where values lie on the line, and what kind of line it is."""
     values = before.labels
     if attribute.kind is Kind.NUMERIC and attribute.order is None:
@@ -463,10 +572,13 @@ def _places(attribute: Attribute, before: Encoded, dtype: pl.DataType) -> tuple[
             return "number", numbers
     if attribute.order is not None:
         ranks = {label: float(rank) for rank, label in enumerate(attribute.order)}
-        return "order", np.array([math.nan if v is None else ranks.get(v, math.nan) for v in values])
-    place: Callable[[str], float | None] | None = {Kind.NUMERIC: number, Kind.DATE: _day_in(attribute)}.get(
-        attribute.kind
-    )
+        return "order", np.array(
+            [math.nan if v is None else ranks.get(v, math.nan) for v in values]
+        )
+    place: Callable[[str], float | None] | None = {
+        Kind.NUMERIC: number,
+        Kind.DATE: _day_in(attribute),
+    }.get(attribute.kind)
     if place is not None:
         found = [None if v is None else place(v) for v in values]
         if all(f is not None or v is None for f, v in zip(found, values, strict=True)):
@@ -475,7 +587,9 @@ def _places(attribute: Attribute, before: Encoded, dtype: pl.DataType) -> tuple[
 
 
 def _day_in(attribute: Attribute) -> Callable[[str], float | None]:
-    """How dates of a column are read: as its hierarchy says that they are written, else as in ISO 8601."""
+    """How dates of a column are read: as its hierarchy says that they are written, else as in ISO
+    8601.
+    """
     hierarchy = attribute.hierarchy
     if hierarchy is None:
         return day
@@ -500,12 +614,17 @@ def _below(ladder: Ladder, values: Labels) -> list[dict[str | None, frozenset[in
 
 
 def _nodes(below: Sequence[Mapping[str | None, frozenset[int]]], known: int | None) -> Nodes:
-    """Per label the codes of the values below it: on the level that is known, else on any that has it."""
+    """Per label the codes of the values below it: on the level that is known, else on any that has
+    it.
+    """
     found: dict[str | None, frozenset[int]] = {}
     for level in below:
         for label, codes in level.items():
             found[label] = found.get(label, codes) | codes
-    return {label: sorted(codes) for label, codes in {**found, **({} if known is None else below[known])}.items()}
+    return {
+        label: sorted(codes)
+        for label, codes in {**found, **({} if known is None else below[known])}.items()
+    }
 
 
 def _range(
@@ -519,7 +638,8 @@ def _range(
 ) -> Range:
     """What places a label stands for: everything, what its text says, or what its node holds.
 
-    In a column of dates with times (``timed``) a day is a node, whose last moments its text may not say.
+    In a column of dates with times (``timed``) a day is a node, whose last moments its text may not
+    say.
     """
     if label is None:
         return math.nan, math.nan
@@ -531,19 +651,28 @@ def _range(
         held = places[np.asarray(nodes.get(label, ()), dtype=np.int64)]
         held = held[~np.isnan(held)]
     if said is not None:
-        low, high = (ends[0] if said[0] == -math.inf else said[0]), (ends[1] if said[1] == math.inf else said[1])
+        low, high = (
+            (ends[0] if said[0] == -math.inf else said[0]),
+            (ends[1] if said[1] == math.inf else said[1]),
+        )
         return (low, max(high, float(held.max()))) if held.size else (low, high)
     return (float(held.min()), float(held.max())) if held.size else (math.nan, math.nan)
 
 
 def _said(label: str, attribute: Attribute, *, timed: bool) -> Range | None:
     if attribute.order is None:
-        return range_of_days(label, timed=timed) if attribute.kind is Kind.DATE else range_of_numbers(label)
+        return (
+            range_of_days(label, timed=timed)
+            if attribute.kind is Kind.DATE
+            else range_of_numbers(label)
+        )
     return range_in_order(label, {value: float(rank) for rank, value in enumerate(attribute.order)})
 
 
 def _members(label: str | None, nodes: Nodes) -> Sequence[int] | NDArray[np.int64]:
-    """The values a category stands for: its own, those below its node, or those of a set written with commas."""
+    """The values a category stands for: its own, those below its node, or those of a set written
+    with commas.
+    """
     if label in nodes or label is None:
         return nodes.get(label, ())
     if label == TOP:
@@ -565,9 +694,11 @@ def _span(scale: Scale, attribute: Attribute, ends: Range, values: int) -> float
 def _losses(
     ladder: Ladder, below: Sequence[Mapping[str | None, frozenset[int]]], known: int | None
 ) -> dict[str | None, float]:
-    """The loss of every label: that of its node on the level that is known, else of the worst node it may stand for.
+    """The loss of every label: that of its node on the level that is known, else of the worst node
+    it may stand for.
 
-    A label that levels write for different values leaves all of them open: it loses no less than their share of the values.
+    A label that levels write for different values leaves all of them open: it loses no less than
+    their share of the values.
     """
     others = max(1, len(ladder.labels[0]) - (None in ladder.labels[0]) - 1)
     found: dict[str | None, float] = {}
@@ -576,9 +707,15 @@ def _losses(
         for label, loss in zip(labels, ladder.loss[level].tolist(), strict=True):
             codes = below[level][label]
             every = held.setdefault(label, codes) | codes
-            open_to = min(1.0, (len(every) - 1) / others) if not every == held[label] == codes else 0.0
+            open_to = (
+                min(1.0, (len(every) - 1) / others) if not every == held[label] == codes else 0.0
+            )
             found[label], held[label] = max(found.get(label, 0.0), loss, open_to), every
-    at = {} if known is None else dict(zip(ladder.labels[known], ladder.loss[known].tolist(), strict=True))
+    at = (
+        {}
+        if known is None
+        else dict(zip(ladder.labels[known], ladder.loss[known].tolist(), strict=True))
+    )
     return {**found, **at, None: 1.0, TOP: 1.0}
 
 
@@ -588,13 +725,16 @@ def _loss_of_labels(
     ends: tuple[NDArray[np.float64], NDArray[np.float64]],
     span: float,
 ) -> NDArray[np.float64]:
-    """The loss of every label: as the hierarchy says, or the share of the range or of the other values it leaves open.
+    """The loss of every label: as the hierarchy says, or the share of the range or of the other
+    values it leaves open.
 
     A label only the release has stands for itself.
     """
     found = np.zeros(len(known))
     if span > 0:
-        with np.errstate(over="ignore"):  # a span near zero: the quotient is infinite, and 1 the most it counts
+        with np.errstate(
+            over="ignore"
+        ):  # a span near zero: the quotient is infinite, and 1 the most it counts
             found = np.where(members > 0, np.minimum(1.0, (members - 1.0) / span), 0.0)
         found = np.where(np.isnan(ends[0]), found, np.minimum(1.0, (ends[1] - ends[0]) / span))
     return np.where(np.isnan(known), found, known)

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Kept:
-    """A bound, what was measured, and whether the release stays within it; ``refuses``: nothing is released if not.
+    """A bound, what was measured, and whether the release stays within it; ``refuses``: nothing is
+    released if not.
 
     ``parameters`` are those that the recipe gives for what it limits.
     """
@@ -53,7 +54,10 @@ class Kept:
 
     def to_dict(self) -> dict[str, Any]:
         """The verdict as plain data; what could not be measured has no value."""
-        plain = {**dataclasses.asdict(self), "value": None if math.isnan(self.value) else self.value}
+        plain = {
+            **dataclasses.asdict(self),
+            "value": None if math.isnan(self.value) else self.value,
+        }
         if not self.parameters:
             del plain["parameters"]
         return plain
@@ -61,7 +65,8 @@ class Kept:
 
 @dataclasses.dataclass(frozen=True)
 class Agreement:
-    """One line of a contract: a utility metric with its parameters, and what it may be at most or at least.
+    """One line of a contract: a utility metric with its parameters, and what it may be at most or
+    at least.
 
     A release that breaks it is reported, and refused where ``refuse`` says so.
     """
@@ -74,30 +79,50 @@ class Agreement:
     def __post_init__(self) -> None:
         given = [bound for bound in (self.at_most, self.at_least) if bound is not None]
         if len(given) != 1 or isinstance(given[0], bool) or not isinstance(given[0], int | float):
-            raise ParameterError(f"{self.metric.name}: say how far it may be off, with one number at_most or at_least")
+            raise ParameterError(
+                f"{self.metric.name}: say how far it may be off, with one number at_most or"
+                " at_least"
+            )
 
     @property
     def promise(self) -> str:
         """The agreement in a few words."""
         words = self.metric.words
         of = self.metric.about
-        bound = f"at most {self.at_most:g}" if self.at_most is not None else f"at least {self.at_least:g}"
+        bound = (
+            f"at most {self.at_most:g}"
+            if self.at_most is not None
+            else f"at least {self.at_least:g}"
+        )
         return f"{words}{' of ' + ', '.join(of) if of else ''} {bound}"
 
     def held(self, measured: float | str, where: str = "") -> Kept:
-        """What was measured held against the bound; what could not be measured (then it is the reason) does not survive."""
+        """What was measured held against the bound; what could not be measured (then it is the
+        reason) does not survive.
+        """
         limit = float(next(b for b in (self.at_most, self.at_least) if b is not None))
         if isinstance(measured, str):
-            return Kept(self.metric.name, float("nan"), limit, False, f"{self.promise}: {measured}", self.refuse)
+            return Kept(
+                self.metric.name,
+                float("nan"),
+                limit,
+                False,
+                f"{self.promise}: {measured}",
+                self.refuse,
+            )
         holds = measured <= limit + 1e-12 if self.at_most is not None else measured >= limit - 1e-12
         told = f"{self.promise}: it is {measured:.4g}{where}"
         return Kept(self.metric.name, measured, limit, holds, told, self.refuse)
 
     def judge(self, pair: Any) -> Kept:
-        """Measure the metric and hold it against the bound; what cannot be measured does not survive."""
+        """Measure the metric and hold it against the bound; what cannot be measured does not
+        survive.
+        """
         pair = self.metric.looks_at(pair)
         reason = self.metric.out_of_place(pair)
-        return self.held(self.metric.measure(pair).value if reason is None else reason, pair.of_a_sample)
+        return self.held(
+            self.metric.measure(pair).value if reason is None else reason, pair.of_a_sample
+        )
 
 
 VERSION = 1
@@ -107,7 +132,9 @@ PROPOSERS = ("profile", "recommend", "protect")
 
 @dataclasses.dataclass(frozen=True)
 class TableDescription:
-    """What a recipe says of one table: its columns, and the file it is in, if the recipe names it."""
+    """What a recipe says of one table: its columns, and the file it is in, if the recipe names
+    it.
+    """
 
     schema: Schema
     file: str | None = None
@@ -117,20 +144,22 @@ class TableDescription:
 class Recipe:
     """Schema, promises, steps and limits: the same objects as in Python, written down in one file.
 
-    ``limits`` maps a risk, an attack or a utility to what it may be at most (at least, where more is better): a number, or a
-    mapping with parameters and the bound (``{"kind": "deviation", "at_most": 0.2}``), or a list of both; in Python the key may be
-    the object with its parameters (:mod:`sfumato.core.limits`).
-    ``contract`` says what must survive for the people who will use the release.
+    ``limits`` maps a risk, an attack or a utility to what it may be at most (at least, where more
+    is better): a number, or a mapping with parameters and the bound
+    (``{"kind": "deviation", "at_most": 0.2}``), or a list of both; in Python the key may be the
+    object with its parameters (:mod:`sfumato.core.limits`). ``contract`` says what must survive for
+    the people who will use the release.
 
-    ``accept`` names dangers of released columns that somebody takes on (:mod:`sfumato.core.acceptance`), and
-    may be given as a recipe file writes it.
+    ``accept`` names dangers of released columns that somebody takes on
+    (:mod:`sfumato.core.acceptance`), and may be given as a recipe file writes it.
 
     ``intake`` says how the table is read: codes for missing values, header, spelling of text.
-    ``base`` is the folder that relative paths in the recipe start from. ``proposed_from`` names the command that looked at a table to propose it:
-    then it was not written without looking at the data, and no ε is certified.
+    ``base`` is the folder that relative paths in the recipe start from. ``proposed_from`` names the
+    command that looked at a table to propose it: then it was not written without looking at the
+    data, and no ε is certified.
 
-    ``shape`` is that of the data. ``schema`` describes the first table, whose name is ``first`` and whose file, where the recipe names
-    it, is ``file``; ``others`` describes further tables by name.
+    ``shape`` is that of the data. ``schema`` describes the first table, whose name is ``first`` and
+    whose file, where the recipe names it, is ``file``; ``others`` describes further tables by name.
     """
 
     schema: Schema
@@ -169,14 +198,17 @@ class Recipe:
 
     @classmethod
     def about(cls, shape: Shape, schemas: Mapping[str, Schema], **parts: Any) -> Recipe:
-        """A recipe for tables whose columns are known; ``parts`` are promises, steps, limits and contract."""
+        """A recipe for tables whose columns are known; ``parts`` are promises, steps, limits and
+        contract.
+        """
         (first, schema), *others = schemas.items()
         further = {name: TableDescription(other) for name, other in others}
         return cls(schema, shape=shape, others=further, first=first, **parts)
 
 
 def columns_in_recipe(recipe: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """What a recipe, as plain data, says of the columns of each table; keys of several tables stand among them.
+    """What a recipe, as plain data, says of the columns of each table; keys of several tables stand
+    among them.
 
     >>> columns_in_recipe({"tables": {"visits": {"belongs_to": {"people": "who"}, "columns": {"day": {"role": "quasi"}}}}})
     {'visits': {'who': {'role': 'key', 'of': 'people'}, 'day': {'role': 'quasi'}}}

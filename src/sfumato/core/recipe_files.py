@@ -24,7 +24,12 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.core import registry
-from sfumato.core.acceptance import Acceptance, acceptance_problems, read_acceptances, write_acceptances
+from sfumato.core.acceptance import (
+    Acceptance,
+    acceptance_problems,
+    read_acceptances,
+    write_acceptances,
+)
 from sfumato.core.limits import BOUNDS, limits_of, plain_limits, written_limits
 from sfumato.core.placed import PlacedStep
 from sfumato.core.recipe import PROPOSERS, VERSION, Agreement, Recipe, TableDescription
@@ -93,7 +98,9 @@ def read_document(file: Path) -> Any:
         with file.open("rb") as handle:
             data = handle.read(MAX_BYTES + 1)  # a device never ends
         if len(data) > MAX_BYTES:
-            raise RecipeError(f"{file} is larger than {MAX_BYTES // 1024 // 1024} MB; that is no recipe")
+            raise RecipeError(
+                f"{file} is larger than {MAX_BYTES // 1024 // 1024} MB; that is no recipe"
+            )
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise RecipeError(f"{file} is not UTF-8 text; save the recipe as UTF-8") from None
@@ -112,8 +119,9 @@ def from_dict(document: Any, *, base: Path | str = ".", name: str = "the recipe"
     recipe = any_from_dict(document, base=base, name=name)
     if recipe.shape != Recipe.shape:
         raise RecipeError(
-            f"{name} is about data of shape {recipe.shape}; this takes recipes of one table only. "
-            "The commands that take every shape are sfumato assess and sfumato run: sfumato run DATA -r RECIPE -o out"
+            f"{name} is about data of shape {recipe.shape}; this takes recipes of one table only."
+            " The commands that take every shape are sfumato assess and sfumato run: sfumato run"
+            " DATA -r RECIPE -o out"
         )
     return recipe
 
@@ -121,8 +129,12 @@ def from_dict(document: Any, *, base: Path | str = ".", name: str = "the recipe"
 def any_from_dict(document: Any, *, base: Path | str = ".", name: str = "the recipe") -> Recipe:
     """Make a recipe of any shape of data from plain data."""
     if not isinstance(document, Mapping):
-        raise RecipeError(f"{name} must be a mapping with 'sfumato: {VERSION}', columns, meet and steps")
-    if document and not any(section in SECTIONS for section in document):  # another file: what it holds is not shown
+        raise RecipeError(
+            f"{name} must be a mapping with 'sfumato: {VERSION}', columns, meet and steps"
+        )
+    if document and not any(
+        section in SECTIONS for section in document
+    ):  # another file: what it holds is not shown
         raise RecipeError(f"{name} is no recipe: it has none of its parts ({', '.join(SECTIONS)})")
     problems = _Problems()
     for section in document:
@@ -155,7 +167,9 @@ def any_from_dict(document: Any, *, base: Path | str = ".", name: str = "the rec
         problems += _unknown_tables(document, tables)
     proposer = document.get("proposed_from")
     if proposer is not None and proposer not in PROPOSERS:
-        problems += [f"proposed_from names the command that proposed the recipe: {', '.join(PROPOSERS)}"]
+        problems += [
+            f"proposed_from names the command that proposed the recipe: {', '.join(PROPOSERS)}"
+        ]
     if problems:
         raise RecipeError([f"{name}: {problem}" for problem in _said_once(problems)])
     (first, described), *others = tables.items()
@@ -177,7 +191,9 @@ def any_from_dict(document: Any, *, base: Path | str = ".", name: str = "the rec
 
 
 def _shape(problems: _Problems, document: Mapping[str, Any]) -> Shape:
-    """The shape that a recipe says; else several tables where it has such, and one table otherwise."""
+    """The shape that a recipe says; else several tables where it has such, and one table
+    otherwise.
+    """
     usual = Shape.TABLES if "tables" in document else Recipe.shape
     word = document.get("shape", usual)
     if word in tuple(Shape):
@@ -208,7 +224,9 @@ def _unknown_tables(document: Mapping[str, Any], tables: Iterable[str]) -> list[
             for name, fields in member.items() if isinstance(member, Mapping) else ():
                 table = fields.get("table") if isinstance(fields, Mapping) else None
                 if isinstance(table, str) and table not in known:
-                    problems.append(f"{section}: {name} names a table {table!r}.{did_you_mean(table, known)}")
+                    problems.append(
+                        f"{section}: {name} names a table {table!r}.{did_you_mean(table, known)}"
+                    )
     return problems
 
 
@@ -229,7 +247,9 @@ def _schema(problems: _Problems, columns: Any, base: Path | str) -> Schema:
 def _tables(
     problems: _Problems, document: Mapping[str, Any], shape: Shape, base: Path | str
 ) -> dict[str, TableDescription]:
-    """The tables that a recipe is about: the one or two of most shapes, or several with their keys."""
+    """The tables that a recipe is about: the one or two of most shapes, or several with their
+    keys.
+    """
     if shape in SEVERAL_TABLES:
         return _related(problems, document, base)
     tables = {DATA: TableDescription(_schema(problems, document.get("columns") or {}, base))}
@@ -243,22 +263,42 @@ def _tables(
         schema = _schema(problems, people.get("columns") or {}, base)
         tables[PEOPLE] = TableDescription(schema, file)
     else:
-        problems += ["'people' must say what the people's own columns are, like '{file: people.csv, columns: {…}}'"]
+        problems += [
+            (
+                "'people' must say what the people's own columns are, like '{file: people.csv, columns:"
+                " {…}}'"
+            )
+        ]
     return tables
 
 
-def _related(problems: _Problems, document: Mapping[str, Any], base: Path | str) -> dict[str, TableDescription]:
-    """Several tables, ``tables: {visits: {file: visits.csv, key: visit_id, belongs_to: {people: person_id}, columns: {…}}}``."""
+def _related(
+    problems: _Problems, document: Mapping[str, Any], base: Path | str
+) -> dict[str, TableDescription]:
+    """Several tables,
+    ``tables: {visits: {file: visits.csv, key: visit_id, belongs_to: {people: person_id}, columns: {…}}}``.
+    """
     specs = document.get("tables")
-    if not isinstance(specs, Mapping) or not specs or not all(isinstance(name, str) for name in specs):
+    if (
+        not isinstance(specs, Mapping)
+        or not specs
+        or not all(isinstance(name, str) for name in specs)
+    ):
         problems += [
-            "'tables' must map names to tables, like 'visits: {file: visits.csv, belongs_to: {people: person_id}, columns: {…}}'"
+            (
+                "'tables' must map names to tables, like 'visits: {file: visits.csv, belongs_to:"
+                " {people: person_id}, columns: {…}}'"
+            )
         ]
         return {}
     if len({name.casefold() for name in specs}) < len(specs):
         problems += ["two tables have the same name but for capitals, and their files would be one"]
-    found = {name: problems.collect(_related_table, name, spec, base) for name, spec in specs.items()}
-    tables: dict[str, TableDescription] = {name: table for name, table in found.items() if table is not None}
+    found = {
+        name: problems.collect(_related_table, name, spec, base) for name, spec in specs.items()
+    }
+    tables: dict[str, TableDescription] = {
+        name: table for name, table in found.items() if table is not None
+    }
     if len(tables) < len(specs):
         return {}
     links = problems.collect(links_of, {name: table.schema for name, table in tables.items()}) or ()
@@ -269,7 +309,8 @@ def _related_table(name: str, spec: Any, base: Path | str) -> TableDescription:
     problems, where = _Problems(), f"table {name!r}"
     if not isinstance(spec, Mapping) or not isinstance(spec.get("file"), str | None):
         raise RecipeError(
-            f"{where} must say what it is, like '{{file: visits.csv, belongs_to: {{people: person_id}}, columns: {{…}}}}'"
+            f"{where} must say what it is, like '{{file: visits.csv, belongs_to: {{people:"
+            " person_id}, columns: {…}}'"
         )
     problems += [
         f"{where}: {str(key)!r} is not known.{did_you_mean(str(key), TABLE_KEYS)}"
@@ -280,7 +321,10 @@ def _related_table(name: str, spec: Any, base: Path | str) -> TableDescription:
     parents = spec.get("belongs_to")
     if not isinstance(parents, Mapping | None):
         problems += [
-            f"{where}: belongs_to names a table and the column that holds its keys, like '{{people: person_id}}'"
+            (
+                f"{where}: belongs_to names a table and the column that holds its keys, like '{{people:"
+                " person_id}'"
+            )
         ]
         parents = None
     said = {key: spec[key] for key in ("key", "orphans") if spec.get(key) is not None}
@@ -295,7 +339,10 @@ def _other_codes(column: str, spec: Mapping[str, Any], before: Mapping[str, Any]
     if spec.get("missing_values") == before.get("missing_values"):
         return []
     return [
-        f"column {column!r} has other missing_values in one table than in another; name the column otherwise in one"
+        (
+            f"column {column!r} has other missing_values in one table than in another; name the column"
+            " otherwise in one"
+        )
     ]
 
 
@@ -310,7 +357,11 @@ def _intake(problems: _Problems, document: Mapping[str, Any]) -> Intake:
         own = table.get("columns") if isinstance(table, Mapping) else None
         for name, spec in own.items() if isinstance(own, Mapping) else ():
             before = columns.get(name)
-            if isinstance(tables, Mapping) and isinstance(spec, Mapping) and isinstance(before, Mapping):
+            if (
+                isinstance(tables, Mapping)
+                and isinstance(spec, Mapping)
+                and isinstance(before, Mapping)
+            ):
                 problems += _other_codes(name, spec, before)
             columns[name] = spec
     single = {}
@@ -365,9 +416,14 @@ def _objects(
 
 def _agreement(spec: Any, where: str, *, shape: Shape = Shape.TABLE) -> Agreement:
     """A line of the contract: ``means: {columns: [cost], at_most: 0.01, refuse: true}``."""
-    name, fields = next(iter(spec.items())) if isinstance(spec, Mapping) and len(spec) == 1 else (spec, None)
+    name, fields = (
+        next(iter(spec.items())) if isinstance(spec, Mapping) and len(spec) == 1 else (spec, None)
+    )
     if not isinstance(fields, Mapping):
-        raise RecipeError(f"{where}: expected a metric and its bound, like 'means: {{columns: [cost], at_most: 0.01}}'")
+        raise RecipeError(
+            f"{where}: expected a metric and its bound, like 'means: {{columns: [cost], at_most:"
+            " 0.01}'"
+        )
     bounds = {key: value for key, value in fields.items() if key in (*BOUNDS, "refuse")}
     plain = {name: {k: v for k, v in fields.items() if k not in bounds}}
     metric = registry.build("utility", plain, where, shape=shape)
@@ -392,10 +448,14 @@ def _attribute(spec: Any, where: str, base: Path) -> Attribute:
         raise RecipeError(f"{where} needs a role, like '{{role: quasi}}'")
     unknown = [str(key) for key in spec if key not in COLUMN_KEYS]
     if unknown:
-        raise RecipeError([f"{where}: {key!r} is not known.{did_you_mean(key, COLUMN_KEYS)}" for key in unknown])
+        raise RecipeError(
+            [f"{where}: {key!r} is not known.{did_you_mean(key, COLUMN_KEYS)}" for key in unknown]
+        )
     roles: Any = [spec["role"]] if isinstance(spec["role"], str) else spec["role"]
     if not isinstance(roles, list | tuple):
-        raise RecipeError(f"{where}: role must be a word or a list of words, like quasi or [quasi, sensitive]")
+        raise RecipeError(
+            f"{where}: role must be a word or a list of words, like quasi or [quasi, sensitive]"
+        )
     # Files that a hierarchy names are found from the folder of the recipe.
     hierarchy = spec.get("hierarchy")
     if hierarchy is not None:
@@ -406,7 +466,8 @@ def _attribute(spec: Any, where: str, base: Path) -> Attribute:
         is_list = isinstance(order, list | tuple)
         if not is_list or not all(isinstance(value, str) or type(value) is int for value in order):
             raise RecipeError(
-                f"{where}: order must list the values from low to high; put quotes around what is not a word"
+                f"{where}: order must list the values from low to high; put quotes around what is"
+                " not a word"
             )
         order = tuple(str(value) for value in order)
     try:
@@ -466,8 +527,14 @@ def to_dict(recipe: Recipe, *, base: Path | None = None) -> dict[str, Any]:
     return plain
 
 
-def _table_dict(recipe: Recipe, said: TableDescription, base: Path, link: Link | None = None) -> dict[str, Any]:
-    moved = said.file if said.file is None or recipe.base == base else os.path.relpath(recipe.base / said.file, base)
+def _table_dict(
+    recipe: Recipe, said: TableDescription, base: Path, link: Link | None = None
+) -> dict[str, Any]:
+    moved = (
+        said.file
+        if said.file is None or recipe.base == base
+        else os.path.relpath(recipe.base / said.file, base)
+    )
     named = {} if moved is None else {"file": moved}
     if link is None:
         return {**named, "columns": _columns_dict(recipe, said.schema, base)}
@@ -503,10 +570,12 @@ def _columns_dict(recipe: Recipe, schema: Schema, base: Path) -> dict[str, Any]:
 
 
 def public_dict(recipe: Recipe) -> dict[str, Any]:
-    """A recipe as a certificate shows it: what lists data values, or must not be known, is left out.
+    """A recipe as a certificate shows it: what lists data values, or must not be known, is left
+    out.
 
-    Models, steps, metrics and hierarchies say in ``secret`` which of their fields that are; a hierarchy with one is left
-    out whole. A ``domain`` stays: it is declared as public knowledge, without looking at the data.
+    Models, steps, metrics and hierarchies say in ``secret`` which of their fields that are; a
+    hierarchy with one is left out whole. A ``domain`` stays: it is declared as public knowledge,
+    without looking at the data.
     """
     plain = to_dict(recipe)
     described = plain.get("tables") or {DATA: plain, PEOPLE: plain.get(PEOPLE)}
@@ -530,7 +599,9 @@ def public_dict(recipe: Recipe) -> dict[str, Any]:
 
 
 def _keep_back(part: Any, fields: dict[str, Any]) -> None:
-    """Leave out, in place, what a part of a recipe must not show; the promises that a placed step aims at, too."""
+    """Leave out, in place, what a part of a recipe must not show; the promises that a placed step
+    aims at, too.
+    """
     fields |= {name: KEPT for name in part.secret if name in fields}
     if isinstance(part, PlacedStep) and part.aim:
         for model, written in zip(part.aim, fields["aim"], strict=True):
@@ -540,7 +611,8 @@ def _keep_back(part: Any, fields: dict[str, Any]) -> None:
 def keeps_back(family: str, spec: Any, shape: Shape = Shape.TABLE) -> bool:
     """Whether a model or hierarchy, as a certificate shows it, lacks what its owner keeps.
 
-    A hierarchy that is kept back is never made from a certificate, whatever stands there: it could name a file.
+    A hierarchy that is kept back is never made from a certificate, whatever stands there: it could
+    name a file.
 
     >>> keeps_back("models", {"alpha_k_anonymity": {"sensitive": "illness", "alpha": 0.5, "k": 2, "values": KEPT}})
     True

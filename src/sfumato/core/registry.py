@@ -24,7 +24,7 @@ from sfumato.core.placed import PLACED, Placed, PlacedModel
 from sfumato.core.plug_ins import announced, forget_entry_points, load_plug_in, refuse_name
 from sfumato.core.shape import SEVERAL_TABLES, Shape, of_shape
 from sfumato.core.step import Step
-from sfumato.core.words import join_words
+from sfumato.core.words import first_sentence, join_words
 from sfumato.core.yaml_text import read_yaml
 from sfumato.errors import ParameterError, RecipeError, did_you_mean, import_part
 
@@ -46,7 +46,9 @@ PACKAGES = {
     "risk": ("sfumato.methods.attacks.file_risks", "sfumato.methods.attacks"),
     "utility": ("sfumato.methods.utility",),
 }
-"""Where the members of each family are: risks of a file and attacks on a release are one family in recipes."""
+"""Where the members of each family are: risks of a file and attacks on a release are one family in
+recipes.
+"""
 KINDS: dict[str, tuple[type, ...]] = {
     "models": (Model,),
     "steps": (Step,),
@@ -55,7 +57,11 @@ KINDS: dict[str, tuple[type, ...]] = {
     "utility": (Utility,),
 }
 """What a plug-in of a family inherits from, so that it has all that may be asked of a member."""
-METHODS = {"models": ("needs", "failing", "judge"), "steps": ("plan", "apply"), "hierarchies": ("paths",)}
+METHODS = {
+    "models": ("needs", "failing", "judge"),
+    "steps": ("plan", "apply"),
+    "hierarchies": ("paths",),
+}
 """What it must say itself; risks, attacks and utilities cannot be made without."""
 MEASURED = tuple(name for name in ("risk", "utility") if name in FAMILIES)
 """The families whose members a recipe can set limits for."""
@@ -67,12 +73,16 @@ SHAPES = {
     Shape.GRAPH: "sfumato.data.graphs",
     Shape.TABLES: "sfumato.data.relational",
 }
-"""The package of each shape of data that is not one table; it holds ``FAMILIES`` by name, and the class of its data."""
+"""The package of each shape of data that is not one table; it holds ``FAMILIES`` by name, and the
+class of its data.
+"""
 
 
 @dataclasses.dataclass(frozen=True)
 class AskedModel:
-    """A model as it was asked for, and the fields that were left open: then what is attained counts, not a verdict."""
+    """A model as it was asked for, and the fields that were left open: then what is attained
+    counts, not a verdict.
+    """
 
     text: str
     model: Any
@@ -81,7 +91,8 @@ class AskedModel:
 
 @cache
 def family(name: str, shape: Shape = Shape.TABLE) -> Members:
-    """The classes of one family by the name they have in a recipe; ours are imported one by one, as they are asked for.
+    """The classes of one family by the name they have in a recipe; ours are imported one by one, as
+    they are asked for.
 
     ``shape`` is that of the data they serve; hierarchies are the same for all.
 
@@ -108,7 +119,9 @@ def data_class(shape: Shape) -> type[Data]:
 
 
 TABLE_RUN, LAZY_RUN = "sfumato.data.table.run", "sfumato.data.lazy.run"
-"""Where the functions are by which a release is made of a table in memory, and of one that an engine holds."""
+"""Where the functions are by which a release is made of a table in memory, and of one that an
+engine holds.
+"""
 
 
 def function_of_run(name: str, *, lazy: bool = False) -> Any:
@@ -121,7 +134,11 @@ def installed_shapes() -> tuple[Shape, ...]:
     shapes = []
     for shape in Shape:
         package = SHAPES.get(shape)
-        if package is None or package in sys.modules or importlib.util.find_spec(package) is not None:
+        if (
+            package is None
+            or package in sys.modules
+            or importlib.util.find_spec(package) is not None
+        ):
             shapes.append(shape)
     return tuple(shapes)
 
@@ -142,22 +159,32 @@ def forget_plug_ins() -> None:
 
 
 def _plugged_in(family_name: str, ours: Members) -> dict[str, type]:
-    """The classes that other packages add to a family, in order of their names: the entry points ``sfumato.<family>``.
+    """The classes that other packages add to a family, in order of their names: the entry points
+    ``sfumato.<family>``.
 
-    Refused, with the package and what to do, is one that cannot be loaded, that is nothing of this family, or that takes a name
-    that is taken. A check that silently did not take place would look like one that was passed.
+    Refused, with the package and what to do, is one that cannot be loaded, that is nothing of this
+    family, or that takes a name that is taken. A check that silently did not take place would look
+    like one that was passed.
     """
     added: dict[str, type] = {}
     for point in announced(family_name):
-        cls = load_plug_in(point, _singular(family_name), lambda plug_in: _belongs(plug_in, family_name))
+        cls = load_plug_in(
+            point, _singular(family_name), lambda plug_in: _belongs(plug_in, family_name)
+        )
         if cls.name in ours or cls.name in added:
-            raise refuse_name(point, cls.name, "sfumato itself" if cls.name in ours else added[cls.name].__module__)
+            raise refuse_name(
+                point,
+                cls.name,
+                "sfumato itself" if cls.name in ours else added[cls.name].__module__,
+            )
         added[cls.name] = cls
     return added
 
 
 def _belongs(cls: Any, family_name: str) -> bool:
-    """Whether something is a class with parameters and a name that inherits what members have, and says what they must."""
+    """Whether something is a class with parameters and a name that inherits what members have, and
+    says what they must.
+    """
     if (
         not isinstance(cls, type)
         or not dataclasses.is_dataclass(cls)
@@ -165,7 +192,9 @@ def _belongs(cls: Any, family_name: str) -> bool:
     ):
         return False
     kind = next((kind for kind in KINDS[family_name] if kind in cls.__mro__), None)
-    return kind is not None and all(getattr(cls, m) is not getattr(kind, m) for m in METHODS.get(family_name, ()))
+    return kind is not None and all(
+        getattr(cls, m) is not getattr(kind, m) for m in METHODS.get(family_name, ())
+    )
 
 
 def attacks(shape: Shape = Shape.TABLE) -> Members:
@@ -179,7 +208,8 @@ def attacks(shape: Shape = Shape.TABLE) -> Members:
 
 
 def asked_attack(spec: Any, shape: Shape = Shape.TABLE) -> Attack:
-    """An attack by its name, with parameters as in a recipe (``{"suda": {"most": 3}}``, or the same as text), or as it is.
+    """An attack by its name, with parameters as in a recipe (``{"suda": {"most": 3}}``, or the same
+    as text), or as it is.
 
     >>> asked_attack({"interval-disclosure": {"kind": "deviation"}}).kind
     'deviation'
@@ -193,9 +223,13 @@ def asked_attack(spec: Any, shape: Shape = Shape.TABLE) -> Attack:
     known = attacks(shape)
     name = next(iter(spec)) if isinstance(spec, Mapping) and len(spec) == 1 else spec
     if not isinstance(name, str):
-        raise ParameterError("an attack is a name, with its parameters where it takes any: 'suda: {most: 3}'")
+        raise ParameterError(
+            "an attack is a name, with its parameters where it takes any: 'suda: {most: 3}'"
+        )
     if known_as(name) not in known:
-        raise ParameterError(f"there is no attack {name!r}{_for_shape('risk', known_as(name), shape, known)}")
+        raise ParameterError(
+            f"there is no attack {name!r}{_for_shape('risk', known_as(name), shape, known)}"
+        )
     attack: Attack = build("risk", spec, shape=shape)
     return attack
 
@@ -209,7 +243,9 @@ def asked_metric(spec: Any, shape: Shape = Shape.TABLE) -> Utility:
     name = known_as(str(spec if isinstance(spec, str) else next(iter(spec), "")))
     fields = None if isinstance(spec, str) else next(iter(spec.values()), None)
     if shape in SHAPES and name not in known and not is_placed("utility", name, fields, shape):
-        raise ParameterError(f"there is no metric {name!r}{_for_shape('utility', name, shape, known)}")
+        raise ParameterError(
+            f"there is no metric {name!r}{_for_shape('utility', name, shape, known)}"
+        )
     built: Utility = build("utility", spec, shape=shape)
     return built
 
@@ -224,20 +260,25 @@ def _for_shape(family_name: str, name: str, shape: Shape, known: Members) -> str
 
 
 def risks(shape: Shape = Shape.TABLE) -> Members:
-    """The risks of a file as it is, by name; of data of other shapes nothing is told without attacks."""
+    """The risks of a file as it is, by name; of data of other shapes nothing is told without
+    attacks.
+    """
     if shape in SHAPES:
         return Members.joined([], {})
     return _half("sfumato.methods.attacks.file_risks", Risk)
 
 
 def _half(package: str, kind: type) -> Members:
-    """The members of one package of the risk family, and the plug-ins of that kind; the other package is not imported."""
+    """The members of one package of the risk family, and the plug-ins of that kind; the other
+    package is not imported.
+    """
     plug_ins = {name: cls for name, cls in family("risk").given.items() if issubclass(cls, kind)}
     return Members.joined([importlib.import_module(package).ALL], plug_ins)
 
 
 def known(family_name: str, name: str, shape: Shape | None = None) -> Any:
-    """The class of a name in a family, for data of a shape or else of any, tables first; None: nobody is called so.
+    """The class of a name in a family, for data of a shape or else of any, tables first; None:
+    nobody is called so.
 
     >>> known("models", "k_anonymity").__name__, known("models", "nobody")
     ('KAnonymity', None)
@@ -287,10 +328,12 @@ def method_class(family_name: str, name: str, fields: Any, shape: Shape) -> Any:
 
 
 def build(family_name: str, spec: Any, where: str = "", *, shape: Shape = Shape.TABLE) -> Any:
-    """Make an object from its recipe form: ``suppress``, ``{k_anonymity: 5}`` or ``{k_anonymity: {k: 5}}``.
+    """Make an object from its recipe form: ``suppress``, ``{k_anonymity: 5}`` or
+    ``{k_anonymity: {k: 5}}``.
 
-    ``shape`` is that of the data; what serves data of another shape only is refused by name. A method of ordinary tables is
-    one for several tables when the recipe says which of them it is about (:func:`is_placed`).
+    ``shape`` is that of the data; what serves data of another shape only is refused by name. A
+    method of ordinary tables is one for several tables when the recipe says which of them it is
+    about (:func:`is_placed`).
 
     >>> build("models", {"k_anonymity": {"k": 5}})
     KAnonymity(k=5)
@@ -313,7 +356,11 @@ def build(family_name: str, spec: Any, where: str = "", *, shape: Shape = Shape.
     try:
         if arguments is None:
             return members[name]()
-        return members[name](**arguments) if isinstance(arguments, Mapping) else members[name](arguments)
+        return (
+            members[name](**arguments)
+            if isinstance(arguments, Mapping)
+            else members[name](arguments)
+        )
     except TypeError as error:
         raise RecipeError(f"{place}{name}: {_said(error)}") from None
     except ParameterError as error:
@@ -321,7 +368,9 @@ def build(family_name: str, spec: Any, where: str = "", *, shape: Shape = Shape.
 
 
 def _build_placed(family_name: str, name: str, arguments: Mapping[str, Any], where: str) -> Placed:
-    """A method of ordinary tables and where it applies; keys that say so are no fields of the method."""
+    """A method of ordinary tables and where it applies; keys that say so are no fields of the
+    method.
+    """
     place = f"{where}: " if where else ""
     keys = PLACING_KEYS[family_name]
     placing = {key: value for key, value in arguments.items() if key in keys}
@@ -329,8 +378,13 @@ def _build_placed(family_name: str, name: str, arguments: Mapping[str, Any], whe
     method = build(family_name, {name: fields}, where)
     if "aim" in placing:
         if not isinstance(placing["aim"], list | tuple):
-            raise RecipeError(f"{place}{name}: aim lists promises of ordinary tables, like [{{k_anonymity: {{k: 5}}}}]")
-        placing["aim"] = tuple(build("models", model, f"{place}{name}, aim") for model in placing["aim"])
+            raise RecipeError(
+                f"{place}{name}: aim lists promises of ordinary tables, like [{{k_anonymity: {{k:"
+                " 5}}]"
+            )
+        placing["aim"] = tuple(
+            build("models", model, f"{place}{name}, aim") for model in placing["aim"]
+        )
     try:
         return PLACED[family_name](method, **placing)
     except ParameterError as error:
@@ -347,10 +401,14 @@ def unknown_name(family_name: str, name: str, shape: Shape) -> str:
         if name == "in_table":
             example = PLACED_EXAMPLES[family_name]
             return (
-                f"'in_table' is not known; write the method itself with its table beside its fields, like '{example}'"
+                "'in_table' is not known; write the method itself with its table beside its"
+                f" fields, like '{example}'"
             )
         if name in family(family_name):
-            return f"{name!r} is about one table, and there are several; say which: '{name}: {{…, table: NAME}}'"
+            return (
+                f"{name!r} is about one table, and there are several; say which: '{name}: {{…,"
+                " table: NAME}'"
+            )
     members = family(family_name, shape)
     problem = f"{name!r} is not a known {_singular(family_name)}"
     others = serves(family_name, name)
@@ -363,8 +421,9 @@ def unknown_name(family_name: str, name: str, shape: Shape) -> str:
 def ask(text: str, shape: Shape = Shape.TABLE) -> AskedModel:
     """Read ``name:argument,…,field=value,…``; positional arguments fill the fields in order.
 
-    Degrees that are not given are as weak as they can be, so that judging the model tells what a table attains. An
-    argument that holds a comma stands in double quotes. Of several tables, ``table=NAME`` says which one is meant.
+    Degrees that are not given are as weak as they can be, so that judging the model tells what a
+    table attains. An argument that holds a comma stands in double quotes. Of several tables,
+    ``table=NAME`` says which one is meant.
 
     >>> ask("l_diversity:illness,kind=entropy")
     AskedModel(text='l_diversity:illness,kind=entropy', model=LDiversity(sensitive='illness', l=1, kind='entropy', c=None), left_open=('l',))
@@ -381,7 +440,9 @@ def ask(text: str, shape: Shape = Shape.TABLE) -> AskedModel:
     if tables and is_placed("models", name, {"table": tables[0]}, shape):
         if len(tables) > 1:
             raise ParameterError(f"{text}: table is given twice")
-        others = [part for part, (key, _, _) in zip(parts, named, strict=True) if key.strip() != "table"]
+        others = [
+            part for part, (key, _, _) in zip(parts, named, strict=True) if key.strip() != "table"
+        ]
         model, left_open = _asked_model(text, family("models")[name], others)
         return AskedModel(text, PlacedModel(model, tables[0]), left_open)
     models = family("models", shape)
@@ -419,7 +480,11 @@ def _arguments(text: str, cls: type, parts: Sequence[str]) -> dict[str, str]:
             key, value = names[position] if position < len(names) else "", part
         key = key.strip()
         if key not in names:
-            problem = f"has no parameter {key!r}.{did_you_mean(key, names)}" if key else f"has {len(names)} parameters"
+            problem = (
+                f"has no parameter {key!r}.{did_you_mean(key, names)}"
+                if key
+                else f"has {len(names)} parameters"
+            )
             raise ParameterError(f"{text}: {cls.name} {problem}")  # type: ignore[attr-defined]
         if key in given:
             raise ParameterError(f"{text}: {key} is given twice")
@@ -438,17 +503,27 @@ def write(value: Any) -> dict[str, Any]:
 
 
 def limit_problems(limits: Mapping[Any, Any], shape: Shape = Shape.TABLE) -> list[str]:
-    """What is wrong with limits: names nobody measures, no numbers, or parameters that what is limited does not take."""
+    """What is wrong with limits: names nobody measures, no numbers, or parameters that what is
+    limited does not take.
+    """
     if not limits:
         return []
-    names = [name for measured_family in MEASURED for name in family(measured_family, shape)]  # nothing is imported
+    names = [
+        name for measured_family in MEASURED for name in family(measured_family, shape)
+    ]  # nothing is imported
     if shape in SEVERAL_TABLES:
-        names += [name for measured_family in MEASURED if measured_family in PLACED for name in family(measured_family)]
+        names += [
+            name
+            for measured_family in MEASURED
+            if measured_family in PLACED
+            for name in family(measured_family)
+        ]
     problems = []
     for name, said in limits.items():
         if name not in names:
             problems.append(
-                f"limits: there is no risk, attack or utility {str(name)!r}.{did_you_mean(str(name), names)}"
+                "limits: there is no risk, attack or utility"
+                f" {str(name)!r}.{did_you_mean(str(name), names)}"
             )
             continue
         try:
@@ -463,18 +538,25 @@ def limit_problems(limits: Mapping[Any, Any], shape: Shape = Shape.TABLE) -> lis
 
 
 def _require_limits(limits: Sequence[Limit], shape: Shape) -> None:
-    """Refuse limits of one name whose parameters or bounds make no sense, or that say the same twice."""
+    """Refuse limits of one name whose parameters or bounds make no sense, or that say the same
+    twice.
+    """
     seen: list[Any] = []
     for limit in limits:
         metric = measured(limit, shape)
         way = "at_least" if metric.better == "higher" else "at_most"
         if limit.way not in (None, way):
             raise ParameterError(f"limits: {limit.name} is limited by {way}, not by {limit.way}")
-        if any(field in limit.parameters for field in metric.secret):  # the certificate says what was limited
-            raise ParameterError(f"limits: {limit.label.split(':')[0]} with values of its own belongs under contract")
+        if any(
+            field in limit.parameters for field in metric.secret
+        ):  # the certificate says what was limited
+            raise ParameterError(
+                f"limits: {limit.label.split(':')[0]} with values of its own belongs under contract"
+            )
         if limit.parameters and isinstance(metric, Attack) and metric.remembers:
             raise ParameterError(
-                f"limits: {limit.name} is asked of a register, which takes no parameters; give a number"
+                f"limits: {limit.name} is asked of a register, which takes no parameters; give a"
+                " number"
             )
         if metric in seen:
             raise ParameterError(f"limits: {limit.label} is limited twice; leave one out")
@@ -496,7 +578,9 @@ def measured(limit: Limit, shape: Shape = Shape.TABLE) -> Any:
 def _measured_family(limit: Limit, shape: Shape) -> str | None:
     """The family of what a limit is about; None: data of the shape have no such thing."""
     for name in MEASURED:
-        if limit.name in family(name, shape) or is_placed(name, limit.name, limit.parameters, shape):
+        if limit.name in family(name, shape) or is_placed(
+            name, limit.name, limit.parameters, shape
+        ):
             return name
     return None
 
@@ -505,10 +589,24 @@ def describe(cls: type) -> dict[str, Any]:
     """What a class is for and what its fields mean, for ``list`` and ``explain``."""
     fields = []
     for field in dataclasses.fields(cls):
-        required = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
-        fields.append({"name": spelled(cls)[field.name], "meaning": _meaning(cls, field.name), "required": required})
+        required = (
+            field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+        )
+        fields.append(
+            {
+                "name": spelled(cls)[field.name],
+                "meaning": _meaning(cls, field.name),
+                "required": required,
+            }
+        )
     doc = (cls.__doc__ or "").strip()
-    plain = {"name": cls.name, "class": cls.__name__, "meaning": doc.split("\n")[0], "doc": doc, "fields": fields}  # type: ignore[attr-defined]
+    plain = {
+        "name": cls.name,  # type: ignore[attr-defined]
+        "class": cls.__name__,
+        "meaning": first_sentence(doc),
+        "doc": doc,
+        "fields": fields,
+    }
     if Model not in cls.__mro__:
         return plain
     if _judges_classes(cls):
@@ -517,7 +615,9 @@ def describe(cls: type) -> dict[str, Any]:
 
 
 def _nature(cls: Any) -> dict[str, Any]:
-    """What kind of promise a model makes; ``depends`` says what changes with its parameters, and how."""
+    """What kind of promise a model makes; ``depends`` says what changes with its parameters, and
+    how.
+    """
     usual = variants(cls)[0]
     traits = ("monotone", "shrinking", "scope")
     depends = {t: getattr(cls, t).__doc__ for t in traits if isinstance(getattr(cls, t), property)}
@@ -540,18 +640,31 @@ def implied_by(name: str) -> tuple[str, ...]:
     return tuple(
         other
         for other, cls in family("models").items()
-        if any(one.implies(weaker) for weaker in variants(cls) if not trivial(weaker) for one in stronger)
+        if any(
+            one.implies(weaker)
+            for weaker in variants(cls)
+            if not trivial(weaker)
+            for one in stronger
+        )
     )
 
 
 def _meaning(cls: Any, name: str) -> str:
-    described = cls.__pydantic_fields__[name].description if hasattr(cls, "__pydantic_fields__") else None
+    described = (
+        cls.__pydantic_fields__[name].description if hasattr(cls, "__pydantic_fields__") else None
+    )
     return described or ""
 
 
 def _singular(name: str) -> str:
-    return {"hierarchies": "hierarchy", "risk": "risk", "utility": "utility metric"}.get(name, name.rstrip("s"))
+    return {"hierarchies": "hierarchy", "risk": "risk", "utility": "utility metric"}.get(
+        name, name.rstrip("s")
+    )
 
 
 def _said(error: TypeError) -> str:
-    return str(error).replace("__init__() ", "").replace("got an unexpected keyword argument", "has no parameter")
+    return (
+        str(error)
+        .replace("__init__() ", "")
+        .replace("got an unexpected keyword argument", "has no parameter")
+    )

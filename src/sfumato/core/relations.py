@@ -1,4 +1,6 @@
-"""How several tables belong together: which column is the key of each, and to which other table its rows belong."""
+"""How several tables belong together: which column is the key of each, and to which other table its
+rows belong.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +21,18 @@ NAME = re.compile(r"[^\W\d]\w*(?:-\w+)*")
 WHOLE = r"^(-?(?:0|[1-9]\d*))\.0+$"
 """A whole number as a program writes it that counts with fractions."""
 LISTED_AS = frozenset({Role.DIRECT, Role.UNIT, Role.KEY})
-"""What a key may be called under ``columns`` besides: it is never released as it is, whatever stands there."""
+"""What a key may be called under ``columns`` besides: it is never released as it is, whatever
+stands there.
+"""
 
 
 @dataclasses.dataclass(frozen=True)
 class Link:
-    """What ties one table to the others: its ``key``, and the column ``foreign`` that names rows of ``parent``.
+    """What ties one table to the others: its ``key``, and the column ``foreign`` that names rows of
+    ``parent``.
 
-    ``foreign`` without ``parent``: its values tell which rows belong to one person, but that person is in no other table.
+    ``foreign`` without ``parent``: its values tell which rows belong to one person, but that person
+    is in no other table.
     """
 
     table: str
@@ -42,7 +48,9 @@ class Link:
         own = next((name for name, key in keys.items() if key.of == table), None)
         foreign = next((name for name in keys if name != own), None)
         parent = None if foreign is None else keys[foreign].of
-        return cls(table, own, foreign, parent, "refuse" if foreign is None else keys[foreign].orphans)
+        return cls(
+            table, own, foreign, parent, "refuse" if foreign is None else keys[foreign].orphans
+        )
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -51,7 +59,8 @@ class Link:
 
 
 def canonical(keys: pl.Series) -> pl.Series:
-    """Keys as they are compared: whole numbers as such, everything else as text; a float that is whole is a whole number.
+    """Keys as they are compared: whole numbers as such, everything else as text; a float that is
+    whole is a whole number.
 
     >>> canonical(pl.Series(["7.0", "7", "07", "7.5"])).to_list()
     ['7', '7', '07', '7.5']
@@ -65,7 +74,8 @@ def canonical(keys: pl.Series) -> pl.Series:
 def links_of(schemas: Mapping[str, Schema]) -> tuple[Link, ...]:
     """The ties between tables, the people first and every table behind the one it belongs to.
 
-    Exactly one table is the people's; the rest is a tree below it. Everything that is not so is one :class:`SchemaError`.
+    Exactly one table is the people's; the rest is a tree below it. Everything that is not so is
+    one :class:`SchemaError`.
     """
     links = {name: Link.of(name, schema) for name, schema in schemas.items()}
     problems = [*_people_problems(links.values()), *_parent_problems(links)]
@@ -82,10 +92,15 @@ def _people_problems(links: Iterable[Link]) -> list[str]:
         return []
     if not tops:
         return [
-            "every table belongs to another one, so none is the people's; leave belongs_to out of that of the people"
+            (
+                "every table belongs to another one, so none is the people's; leave belongs_to out of"
+                " that of the people"
+            )
         ]
     problem = f"{join_words(tops)} belong to no other table, but exactly one table is the people's"
-    return [f"{problem}; say of the others whose rows they hold (belongs_to: {{people: person_id}})"]
+    return [
+        f"{problem}; say of the others whose rows they hold (belongs_to: {{people: person_id}})"
+    ]
 
 
 def _parent_problems(links: Mapping[str, Link]) -> list[str]:
@@ -97,11 +112,13 @@ def _parent_problems(links: Mapping[str, Link]) -> list[str]:
             problems.append(f"table {link.table!r} belongs to itself")
         elif link.parent not in links:
             problems.append(
-                f"table {link.table!r} belongs to {link.parent!r}, and there is no such table.{did_you_mean(link.parent, links)}"
+                f"table {link.table!r} belongs to {link.parent!r}, and there is no such"
+                f" table.{did_you_mean(link.parent, links)}"
             )
         elif links[link.parent].key is None:
             problems.append(
-                f"table {link.table!r} belongs to {link.parent!r}, which has no key; name the column that tells its rows apart (key: …)"
+                f"table {link.table!r} belongs to {link.parent!r}, which has no key; name the"
+                " column that tells its rows apart (key: …)"
             )
     return problems
 
@@ -111,7 +128,11 @@ def _cycle_problems(links: Mapping[str, Link]) -> list[str]:
     while more := {t for t, link in links.items() if t not in reached and link.parent in reached}:
         reached |= more
     circle = [name for name in links if name not in reached]
-    return [f"tables {', '.join(circle)} belong to each other in a circle, and to nobody's"] if circle else []
+    return (
+        [f"tables {', '.join(circle)} belong to each other in a circle, and to nobody's"]
+        if circle
+        else []
+    )
 
 
 def _in_order(links: Mapping[str, Link]) -> list[Link]:
@@ -150,31 +171,40 @@ def with_keys(
     return Schema({**keys, **schema.without(keys).attributes})
 
 
-def _said_problems(table: str, schema: Schema, key: str | None, parents: Mapping[str, Any], orphans: Any) -> list[str]:
+def _said_problems(
+    table: str, schema: Schema, key: str | None, parents: Mapping[str, Any], orphans: Any
+) -> list[str]:
     columns: Sequence[Any] = [*([] if key is None else [key]), *parents.values()]
     where, problems = f"table {table!r}", list[str]()
     if not NAME.fullmatch(table):
-        problems.append(f"{where}: a table is called by letters, digits, _ and -, since its file is called so too")
+        problems.append(
+            f"{where}: a table is called by letters, digits, _ and -, since its file is called"
+            " so too"
+        )
     if len(parents) > 1:
         problems.append(
-            f"{where} belongs to {join_words(parents)}; it can belong to one table only, so choose the nearest"
+            f"{where} belongs to {join_words(parents)}; it can belong to one table only, so choose"
+            " the nearest"
         )
     if orphans not in ORPHANS:
         problems.append(f"{where}: orphans is 'refuse' or 'drop', not {str(orphans)!r}")
     if not all(isinstance(column, str) and column for column in columns):
         problems.append(
-            f"{where}: key and belongs_to name columns, like 'key: visit_id, belongs_to: {{people: person_id}}'"
+            f"{where}: key and belongs_to name columns, like 'key: visit_id, belongs_to: {{people:"
+            " person_id}'"
         )
         return problems
     if len(set(columns)) < len(columns):
         problems.append(
-            f"{where}: key and belongs_to name the same column; leave 'key' out, its rows are those of the other table"
+            f"{where}: key and belongs_to name the same column; leave 'key' out, its rows are those"
+            " of the other table"
         )
     for column in columns:
         roles = set(schema[column].roles) if column in schema.attributes else set()
         if roles - LISTED_AS:
             told = join_words(str(role) for role in schema[column].roles)
             problems.append(
-                f"{where}: column {column!r} is a key and has role {told}; a key is replaced by a pseudonym, so it cannot be that too"
+                f"{where}: column {column!r} is a key and has role {told}; a key is replaced by a"
+                " pseudonym, so it cannot be that too"
             )
     return problems

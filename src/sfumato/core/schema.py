@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 class Role(StrEnum):
     """What an intruder, an analyst or the survey design does with a column.
 
-    ``ask`` is no answer but a question: a proposal could not decide, and nothing is done with the table until someone has.
+    ``ask`` is no answer but a question: a proposal could not decide, and nothing is done with the
+    table until someone has.
     """
 
     DIRECT = "direct"
@@ -47,13 +48,16 @@ SHAPED = {
     Role.TO: "graph",
     Role.KEY: "tables",
 }
-"""Roles that columns have only where people are described by more than a row, and the shape of such data."""
+"""Roles that columns have only where people are described by more than a row, and the shape of such
+data.
+"""
 ANSWERS = tuple(role for role in Role if role is not Role.ASK and role not in SHAPED)
 """Roles that say what a column of a table is."""
 
 
 def answers(shape: str) -> tuple[Role, ...]:
-    """Roles that say what a column is in data of a shape; the design of a survey is that of a table.
+    """Roles that say what a column is in data of a shape; the design of a survey is that of a
+    table.
 
     >>> print(", ".join(answers("graph")))
     direct, quasi, sensitive, unit, plain, from, to
@@ -82,7 +86,8 @@ class Missing(StrEnum):
 
 
 COMBINABLE = frozenset({Role.QUASI, Role.SENSITIVE, Role.STRATUM})
-"""Roles a column may have together: an attribute can be known to an intruder and worth protecting."""
+"""Roles a column may have together: an attribute can be known to an intruder and worth protecting.
+"""
 
 
 TIME_UNITS = ("seconds", "minutes", "hours", "days")
@@ -93,12 +98,15 @@ TIME_UNITS = ("seconds", "minutes", "hours", "days")
 class Attribute:
     """One column: its roles, kind, hierarchy and missing-value rule.
 
-    ``order`` lists the values of an ordinal column from low to high. ``unit`` says what a column with
-    role ``unit`` identifies, and what whole numbers in one with role ``time`` count. ``bounds`` and ``domain`` are public knowledge about the column, declared without looking
-    at the data: the lowest and highest value that counts, and the values that may occur; questions are answered under
-    differential privacy only within them. ``free_text`` is the explicit word that a column of free text may be released
-    under another role than ``direct``. ``of`` says of which table the rows are that a column with role ``key`` names (the own table: its
-    key; None: rows that belong together, of no table that is there), and ``orphans`` what becomes of rows whose key names none.
+    ``order`` lists the values of an ordinal column from low to high. ``unit`` says what a column
+    with role ``unit`` identifies, and what whole numbers in one with role ``time`` count.
+    ``bounds`` and ``domain`` are public knowledge about the column, declared without looking at
+    the data: the lowest and highest value that counts, and the values that may occur; questions are
+    answered under differential privacy only within them. ``free_text`` is the explicit word that a
+    column of free text may be released under another role than ``direct``. ``of`` says of which
+    table the rows are that a column with role ``key`` names (the own table: its key; None: rows
+    that belong together, of no table that is there), and ``orphans`` what becomes of rows whose key
+    names none.
     """
 
     roles: tuple[Role, ...]
@@ -118,18 +126,27 @@ class Attribute:
         if not roles:
             raise ParameterError("a column needs at least one role: " + ", ".join(ANSWERS))
         if len(roles) > 1 and not set(roles) <= COMBINABLE:
-            raise ParameterError(f"roles {join_words(roles)} cannot go together; only quasi, sensitive and stratum can")
+            raise ParameterError(
+                f"roles {join_words(roles)} cannot go together; only quasi, sensitive and"
+                " stratum can"
+            )
         units = ("person", *TIME_UNITS) if Role.TIME in roles else ("person", "household")
         if self.unit not in units:
             named = TIME_UNITS if Role.TIME in roles else units
-            raise ParameterError(f"unit must be {', '.join(named[:-1])} or {named[-1]}, not {self.unit!r}")
+            raise ParameterError(
+                f"unit must be {', '.join(named[:-1])} or {named[-1]}, not {self.unit!r}"
+            )
         if not isinstance(self.free_text, bool):
             raise ParameterError("free_text must be true or false")
         object.__setattr__(self, "roles", roles)
         object.__setattr__(self, "kind", _member(Kind, self.kind, "kind"))
         object.__setattr__(self, "missing", _member(Missing, self.missing, "missing"))
-        object.__setattr__(self, "bounds", None if self.bounds is None else checked_bounds(self.bounds))
-        object.__setattr__(self, "domain", None if self.domain is None else checked_domain(self.domain))
+        object.__setattr__(
+            self, "bounds", None if self.bounds is None else checked_bounds(self.bounds)
+        )
+        object.__setattr__(
+            self, "domain", None if self.domain is None else checked_domain(self.domain)
+        )
 
     def has(self, role: Role) -> bool:
         """Whether the column plays this role."""
@@ -149,7 +166,10 @@ def checked_bounds(given: Any) -> tuple[float, float]:
     if not (math.isfinite(low) and math.isfinite(high)):
         raise ParameterError("bounds must be finite numbers")
     if low >= high:
-        raise ParameterError("bounds are reversed or equal: the lowest value comes first and must be below the highest")
+        raise ParameterError(
+            "bounds are reversed or equal: the lowest value comes first and must be below the"
+            " highest"
+        )
     return low, high
 
 
@@ -162,7 +182,9 @@ def checked_domain(given: Any) -> tuple[str, ...]:
     if isinstance(given, str) or not isinstance(given, Sequence):
         raise ParameterError("domain must list the values that may occur, like [f, m]")
     if not given or not all(isinstance(v, str) or type(v) is int for v in given):
-        raise ParameterError("domain must list at least one value; put quotes around what is neither word nor number")
+        raise ParameterError(
+            "domain must list at least one value; put quotes around what is neither word nor number"
+        )
     values = tuple(str(v) for v in given)
     if len(set(values)) < len(values):
         raise ParameterError(f"domain names {len(values) - len(set(values))} value(s) twice")
@@ -176,7 +198,9 @@ def _member(enum: type[_E], value: str, what: str) -> _E:
     try:
         return enum(value)
     except ValueError:
-        raise ParameterError(f"{what} {str(value)!r} is not known.{did_you_mean(str(value), map(str, enum))}") from None
+        raise ParameterError(
+            f"{what} {str(value)!r} is not known.{did_you_mean(str(value), map(str, enum))}"
+        ) from None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -190,7 +214,9 @@ class Schema:
 
     @classmethod
     def from_roles(cls, roles: Mapping[str, str | Iterable[str]]) -> Schema:
-        """Build from ``{role: column or columns}``; a column named under several roles has them all."""
+        """Build from ``{role: column or columns}``; a column named under several roles has them
+        all.
+        """
         roles_of: dict[str, list[Role]] = {}
         for role, columns in roles.items():
             for column in [columns] if isinstance(columns, str) else columns:
@@ -220,7 +246,9 @@ class Schema:
         """Name of the one column with a role, or None; several are refused."""
         names = self.columns(role)
         if len(names) > 1:
-            raise SchemaError(f"only one column can have role {role}; {len(names)} have it: {', '.join(names)}")
+            raise SchemaError(
+                f"only one column can have role {role}; {len(names)} have it: {', '.join(names)}"
+            )
         return names[0] if names else None
 
     @property
@@ -228,14 +256,18 @@ class Schema:
         """Name of the column that identifies persons with several rows, or None."""
         names = [n for n in self.columns(Role.UNIT) if self.attributes[n].unit == "person"]
         if len(names) > 1:
-            raise SchemaError(f"only one column can identify the person; {len(names)} do: {', '.join(names)}")
+            raise SchemaError(
+                f"only one column can identify the person; {len(names)} do: {', '.join(names)}"
+            )
         return names[0] if names else None
 
     def __getitem__(self, column: str) -> Attribute:
         try:
             return self.attributes[column]
         except KeyError:
-            raise SchemaError(f"the schema has no column {column!r}.{did_you_mean(column, self.attributes)}") from None
+            raise SchemaError(
+                f"the schema has no column {column!r}.{did_you_mean(column, self.attributes)}"
+            ) from None
 
     def replace(self, column: str, **changes: Any) -> Schema:
         """A schema with some fields of one column changed."""
@@ -248,7 +280,9 @@ class Schema:
         return Schema({n: a for n, a in self.attributes.items() if n not in gone})
 
     def check(self, columns: Sequence[str], source: Source, shape: str = "table") -> None:
-        """Raise one :class:`SchemaError` with everything that does not fit the columns of a table."""
+        """Raise one :class:`SchemaError` with everything that does not fit the columns of a
+        table.
+        """
         if problems := self.problems(columns, source, shape):
             raise SchemaError(problems)
 
@@ -267,7 +301,8 @@ class Schema:
     def of_another_shape(self, table: str, own: str = "table") -> list[str]:
         """One problem for every column of a table whose role belongs to data of another shape."""
         return [
-            f"column {name!r} of {table} has role {role!s}, which belongs to another shape of data; write 'shape: {shape}' into the recipe"
+            f"column {name!r} of {table} has role {role!s}, which belongs to another shape of data;"
+            f" write 'shape: {shape}' into the recipe"
             for role, shape in SHAPED.items()
             if shape != own
             for name in self.columns(role)
@@ -279,8 +314,9 @@ class Schema:
         if not asked:
             return []
         problem = (
-            f"{len(asked)} column(s) of {table} have role 'ask', so somebody has to decide first: {and_more(asked)}; "
-            "write 'direct' for what names a person or numbers the records (it is dropped), 'quasi' for what an outsider "
-            "can know, 'sensitive' for what nobody may learn, 'plain' for what is none of these"
+            f"{len(asked)} column(s) of {table} have role 'ask', so somebody has to decide first:"
+            f" {and_more(asked)}; write 'direct' for what names a person or numbers the records (it"
+            " is dropped), 'quasi' for what an outsider can know, 'sensitive' for what nobody may"
+            " learn, 'plain' for what is none of these"
         )
         return [problem]

@@ -9,7 +9,9 @@ from sfumato.core.words import join_words
 
 
 class Shape(StrEnum):
-    """How files describe people: a row each, a set of items, points in time, ties between them, or rows of several tables."""
+    """How files describe people: a row each, a set of items, points in time, ties between them, or
+    rows of several tables.
+    """
 
     TABLE = "table"
     BASKETS = "baskets"
@@ -19,10 +21,13 @@ class Shape(StrEnum):
 
 
 SEVERAL_TABLES = frozenset({Shape.TABLES})
-"""Shapes whose data are several tables: a method of ordinary tables can apply to one, by its name."""
+"""Shapes whose data are several tables: a method of ordinary tables can apply to one, by its name.
+"""
 
 DATA, PEOPLE = "data", "people"
-"""Names of the tables of shapes that have one or two: the data, and the people's own columns in a second file."""
+"""Names of the tables of shapes that have one or two: the data, and the people's own columns in a
+second file.
+"""
 
 
 def of_shape(shapes: Sequence[Shape]) -> str:

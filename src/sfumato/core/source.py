@@ -29,13 +29,14 @@ _SPELLED = {"tab": "\t", "\\t": "\t"}
 class Intake:
     """How a table is read, as far as it was said; None means: find out, or leave as it is.
 
-    ``delimiter, encoding, decimal`` and ``header`` are about delimited text (``header`` about Excel too).
-    ``sheet`` is the name of a sheet of a workbook; where none is said the first one is read.
-    ``rename_duplicates`` gives a column whose name is taken a number (``a, a_2``); otherwise it is refused.
-    ``missing_values`` are codes that stand for a missing value, ``missing_in`` those of single columns, which take the place of
-    the general ones there. Columns of numbers compare codes as numbers (``-9`` is ``-9.0``), all others as text.
-    ``unicode="nfc"`` makes equal what looks equal (an accent composed or not), ``blanks="strip"`` what differs by outer
-    blanks only: before anything is compared, so that the release holds the common form.
+    ``delimiter, encoding, decimal`` and ``header`` are about delimited text (``header`` about Excel
+    too). ``sheet`` is the name of a sheet of a workbook; where none is said the first one is read.
+    ``rename_duplicates`` gives a column whose name is taken a number (``a, a_2``); otherwise it is
+    refused. ``missing_values`` are codes that stand for a missing value, ``missing_in`` those of
+    single columns, which take the place of the general ones there. Columns of numbers compare codes
+    as numbers (``-9`` is ``-9.0``), all others as text. ``unicode="nfc"`` makes equal what looks
+    equal (an accent composed or not), ``blanks="strip"`` what differs by outer blanks only: before
+    anything is compared, so that the release holds the common form.
     """
 
     delimiter: str | None = None
@@ -75,7 +76,9 @@ class Intake:
         names = [field.name for field in dataclasses.fields(cls)]
         unknown = [str(name) for name in given if name not in names]
         if unknown:
-            raise ParameterError(f"reading has no option {unknown[0]!r}.{did_you_mean(unknown[0], names)}")
+            raise ParameterError(
+                f"reading has no option {unknown[0]!r}.{did_you_mean(unknown[0], names)}"
+            )
         return cls(**given)
 
     @classmethod
@@ -84,13 +87,23 @@ class Intake:
         given = {key: document[key] for key in KEYS if key in document and key != "text"}
         rules = document.get("text") or {}
         if not isinstance(rules, Mapping) or any(name not in TEXT_RULES for name in rules):
-            raise ParameterError("text takes unicode and blanks, like 'text: {unicode: nfc, blanks: strip}'")
+            raise ParameterError(
+                "text takes unicode and blanks, like 'text: {unicode: nfc, blanks: strip}'"
+            )
         return cls(**given, missing_in=missing_in, **rules)
 
     def to_recipe(self) -> dict[str, Any]:
-        """The words of a recipe, all but the codes of single columns: those stand with their column."""
-        said = {name: getattr(self, name) for name in KEYS if name != "text" and getattr(self, name) is not None}
-        rules = {name: getattr(self, name) for name in TEXT_RULES if getattr(self, name) is not None}
+        """The words of a recipe, all but the codes of single columns: those stand with their
+        column.
+        """
+        said = {
+            name: getattr(self, name)
+            for name in KEYS
+            if name != "text" and getattr(self, name) is not None
+        }
+        rules = {
+            name: getattr(self, name) for name in TEXT_RULES if getattr(self, name) is not None
+        }
         codes = {} if self.missing_values is None else {"missing_values": list(self.missing_values)}
         return {**said, **codes, **({"text": rules} if rules else {})}
 
@@ -112,14 +125,22 @@ class Intake:
 
     @property
     def layout(self) -> Intake:
-        """What holds for a release too: how its text is cut. Its missing values are empty, not codes."""
+        """What holds for a release too: how its text is cut. Its missing values are empty, not
+        codes.
+        """
         return Intake(**{name: getattr(self, name) for name in LAYOUT})
 
     @property
     def about_values(self) -> Intake:
         """What is about values, and not about how a file is cut into them."""
         return dataclasses.replace(
-            self, delimiter=None, encoding=None, decimal=None, header=None, sheet=None, rename_duplicates=None
+            self,
+            delimiter=None,
+            encoding=None,
+            decimal=None,
+            header=None,
+            sheet=None,
+            rename_duplicates=None,
         )
 
     def sentences(self) -> list[str]:
@@ -130,13 +151,20 @@ class Intake:
         """
         sentences = []
         if self.missing_values:
-            sentences.append(f"The codes {', '.join(map(str, self.missing_values))} were read as missing values.")
+            sentences.append(
+                f"The codes {', '.join(map(str, self.missing_values))} were read as missing values."
+            )
         single = [column for column, codes in self.missing_in.items() if codes]
         if single:
-            sentences.append(f"Codes of their own were read as missing values in {', '.join(single)}.")
+            sentences.append(
+                f"Codes of their own were read as missing values in {', '.join(single)}."
+            )
         ways = [
             words
-            for name, words in (("unicode", "Unicode normalisation (NFC)"), ("blanks", "leaving out outer blanks"))
+            for name, words in (
+                ("unicode", "Unicode normalisation (NFC)"),
+                ("blanks", "leaving out outer blanks"),
+            )
             if getattr(self, name) is not None
         ]
         return [*sentences, *([f"Text was compared after {join_words(ways)}."] if ways else [])]
@@ -151,17 +179,29 @@ def checked_codes(given: Any) -> tuple[Code, ...]:
     several = list(given) if isinstance(given, list | tuple) else [given]
     for code in several:
         if isinstance(code, bool) or not isinstance(code, str | int | float):
-            raise ParameterError("missing_values takes words and numbers, like [NA, '?', -9]; quote what is neither")
+            raise ParameterError(
+                "missing_values takes words and numbers, like [NA, '?', -9]; quote what is neither"
+            )
         if isinstance(code, float) and not math.isfinite(code):
-            raise ParameterError("missing_values takes finite numbers; quote the word if the file spells one")
+            raise ParameterError(
+                "missing_values takes finite numbers; quote the word if the file spells one"
+            )
     return tuple(several)
 
 
 def checked_delimiter(given: Any) -> str:
     """One sign between the cells of a line; a tab may be spelled out."""
     mark = _SPELLED.get(given, given) if isinstance(given, str) else given
-    if not isinstance(mark, str) or len(mark) != 1 or not mark.isascii() or mark in '"\r\n' or mark.isalnum():
-        raise ParameterError(f"delimiter must be one ASCII sign such as , ; | or a tab, not {given!r}")
+    if (
+        not isinstance(mark, str)
+        or len(mark) != 1
+        or not mark.isascii()
+        or mark in '"\r\n'
+        or mark.isalnum()
+    ):
+        raise ParameterError(
+            f"delimiter must be one ASCII sign such as , ; | or a tab, not {given!r}"
+        )
     return mark
 
 
@@ -172,14 +212,16 @@ NOTHING_SAID = Intake()
 class Source:
     """The form of a table as it was read.
 
-    ``format`` is one of ``csv, parquet, arrow, jsonl, excel, spss, stata, sas, frame``; ``notes`` are
-    decisions worth telling (a delimiter sniffed, a column kept as text and why), never data values;
-    ``labels`` is what the format knows besides the values (variable and value labels, user-missing codes)
-    and what a writer of the same format needs back; ``digest`` is the SHA-256 of the file's bytes, or None;
-    ``intake`` is what was said about how to read it; ``types_found`` says that the types of columns were found by looking at all
-    their cells, so that one record may decide about them; ``identity`` is what a database itself tells its table from others by,
-    however it is addressed: never shown, and only compared; ``schemas`` is what was said of the columns of each table, direct
-    identifiers included, where people are described by more than a row.
+    ``format`` is one of ``csv, parquet, arrow, jsonl, excel, spss, stata, sas, frame``; ``notes``
+    are decisions worth telling (a delimiter sniffed, a column kept as text and why), never data
+    values; ``labels`` is what the format knows besides the values (variable and value labels,
+    user-missing codes) and what a writer of the same format needs back; ``digest`` is the SHA-256
+    of the file's bytes, or None; ``intake`` is what was said about how to read it; ``types_found``
+    says that the types of columns were found by looking at all their cells, so that one record may
+    decide about them; ``identity`` is what a database itself tells its table from others by,
+    however it is addressed: never shown, and only compared; ``schemas`` is what was said of the
+    columns of each table, direct identifiers included, where people are described by more than a
+    row.
     """
 
     name: str = "the table"
@@ -199,10 +241,11 @@ class Source:
 
 # Columns that were asked for and are not there, told without showing what may be a person.
 #
-# The first row of a delimited text or a workbook names its columns, or it is the first record of a file without such a row. So a name from it
-# is told only when the header is *confirmed*: more than half of the names that the recipe or the call uses stand in it. Otherwise
-# columns are counted and told by their position. Formats that store names (Parquet, Arrow, JSON lines, SPSS, Stata, SAS) and
-# frames need no confirmation.
+# The first row of a delimited text or a workbook names its columns, or it is the first record of a
+# file without such a row. So a name from it is told only when the header is *confirmed*: more than
+# half of the names that the recipe or the call uses stand in it. Otherwise columns are counted and
+# told by their position. Formats that store names (Parquet, Arrow, JSON lines, SPSS, Stata, SAS)
+# and frames need no confirmation.
 
 GUESSED = ("csv", "excel")
 MOST_NAMED = 10
@@ -214,13 +257,18 @@ UNKNOWN = Source("the table", "csv")
 
 
 def confirmed(columns: Sequence[str], source: Source, said: Iterable[str]) -> bool:
-    """Whether the names of columns are names: by the format, or since most names that were said are among them."""
+    """Whether the names of columns are names: by the format, or since most names that were said are
+    among them.
+    """
     names, there = set(said), set(columns)
     return source.format not in GUESSED or 2 * len(names & there) > len(names)
 
 
-def lacking(columns: Sequence[str], source: Source, asked: Iterable[str], said: Iterable[str] = ()) -> list[str]:
-    """A sentence about every column that was asked for and is not there, or one about all of which there is no more to say.
+def lacking(
+    columns: Sequence[str], source: Source, asked: Iterable[str], said: Iterable[str] = ()
+) -> list[str]:
+    """A sentence about every column that was asked for and is not there, or one about all of which
+    there is no more to say.
 
     ``said`` are other names in use, which confirm a header.
 
@@ -234,21 +282,34 @@ def lacking(columns: Sequence[str], source: Source, asked: Iterable[str], said: 
     if not missing:
         return []
     if not confirmed(columns, source, {*wanted, *said}):
-        share = f"{len(wanted) - len(missing):,} of the {len(wanted):,} asked for are among its {len(columns):,}"
+        share = (
+            f"{len(wanted) - len(missing):,} of the {len(wanted):,} asked for are among its"
+            f" {len(columns):,}"
+        )
         return [f"{source.name} has no {_named(missing)}: {share}; {ASK}"]
     hints = {name: nearest(str(name), columns) for name in missing}
     alike = [name for name in missing if not hints[name]]
     sentences = [f"{source.name} has no {_named(alike)}"] if alike else []
-    return sentences + [f"{source.name} has no column {name!r}.{hint}" for name, hint in hints.items() if hint]
+    return sentences + [
+        f"{source.name} has no column {name!r}.{hint}" for name, hint in hints.items() if hint
+    ]
 
 
-def without_role(columns: Sequence[str], source: Source, said: Iterable[str], roles: str) -> list[str]:
-    """A sentence about the columns of which nothing was said: by name, or by position where they cannot be named."""
+def without_role(
+    columns: Sequence[str], source: Source, said: Iterable[str], roles: str
+) -> list[str]:
+    """A sentence about the columns of which nothing was said: by name, or by position where they
+    cannot be named.
+    """
     decided = set(said)
     left = [i for i, name in enumerate(columns, start=1) if name not in decided]
     if not left:
         return []
-    which = _named([columns[i - 1] for i in left]) if confirmed(columns, source, decided) else placed(left)
+    which = (
+        _named([columns[i - 1] for i in left])
+        if confirmed(columns, source, decided)
+        else placed(left)
+    )
     have = "have no role; give each" if len(left) > 1 else "has no role; give it"
     return [f"{which} of {source.name} {have} one ({roles}), 'plain' if it is none of the others"]
 
@@ -273,7 +334,8 @@ def placed(positions: Sequence[int], most: int = MOST_NAMED) -> str:
 
 
 class ColumnNote(str):
-    """A note about columns, which tells them by position; ``named`` is the same by name, for where names are known to be names.
+    """A note about columns, which tells them by position; ``named`` is the same by name, for where
+    names are known to be names.
 
     >>> note = ColumnNote.of("{} stay text", [1, 3], ["age", "sex", "zip"])
     >>> str(note), note.named
@@ -291,7 +353,9 @@ class ColumnNote(str):
 
 
 def with_names(source: Source, columns: Sequence[str], said: Iterable[str]) -> Source:
-    """A source whose notes name columns, where the format or the names in use (``said``) vouch for the names."""
+    """A source whose notes name columns, where the format or the names in use (``said``) vouch for
+    the names.
+    """
     if not confirmed(columns, source, said):
         return source
     notes = tuple(note.named if isinstance(note, ColumnNote) else note for note in source.notes)

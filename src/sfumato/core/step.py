@@ -30,9 +30,10 @@ if TYPE_CHECKING:
 class Effect(StrEnum):
     """What a step does to an ε that a recipe certifies.
 
-    ``data_independent``: what becomes of a record depends on that record and the recipe alone, and no record comes or
-    goes. ``accounted``: the step says itself what its output tells of a record. ``looks``: it looks at the other records; before an
-    accounted step nothing can be certified then, after one it is post-processing.
+    ``data_independent``: what becomes of a record depends on that record and the recipe alone, and
+    no record comes or goes. ``accounted``: the step says itself what its output tells of a record.
+    ``looks``: it looks at the other records; before an accounted step nothing can be certified
+    then, after one it is post-processing.
     """
 
     DATA_INDEPENDENT = "data_independent"
@@ -60,10 +61,11 @@ ONE_RECORD = "one record"
 class Account:
     """What one step, as it is written in a recipe, does to a certified ε.
 
-    ``why`` says why it looks. An accounted step covers ``columns`` (None: the whole table) at ε and δ for ``neighbours``
-    (``add_remove``: one record more or less, the number of records being secret; ``replace``: one record is another,
-    the number being public); ``replaced`` is its (ε, δ) for ``replace`` where that is not the same. ``unit`` says whose records
-    they are where that is more than one record.
+    ``why`` says why it looks. An accounted step covers ``columns`` (None: the whole table) at ε and
+    δ for ``neighbours`` (``add_remove``: one record more or less, the number of records being
+    secret; ``replace``: one record is another, the number being public); ``replaced`` is its (ε, δ)
+    for ``replace`` where that is not the same. ``unit`` says whose records they are where that is
+    more than one record.
     """
 
     effect: Effect = Effect.LOOKS
@@ -82,23 +84,29 @@ def declaration_of(step: type[Step]) -> Declaration:
 
 
 def account_of(step: Step, schema: Schema) -> Account:
-    """What a step of a recipe does to a certified ε; one that declares nothing looks at the data."""
+    """What a step of a recipe does to a certified ε; one that declares nothing looks at the
+    data.
+    """
     found: Account = step.account(schema)
     return found
 
 
 def accounts(steps: Iterable[Step], schema: Schema) -> bool:
-    """Whether some step accounts for an ε, so that nothing may be decided by looking at the whole table."""
+    """Whether some step accounts for an ε, so that nothing may be decided by looking at the whole
+    table.
+    """
     return any(account_of(step, schema).effect is Effect.ACCOUNTED for step in steps)
 
 
 @dataclasses.dataclass(frozen=True)
 class Goal:
-    """What the whole run must reach, and what a step may draw from: promises, seed, progress, a population table.
+    """What the whole run must reach, and what a step may draw from: promises, seed, progress, a
+    population table.
 
-    ``place`` is the number of the step in the recipe. ``fixed``: some step accounts for an ε, so that types, labels and errors must
-    follow from the recipe, and no record may decide them. ``facts`` is what the step learnt of the whole table before it is given
-    some of its records; None: what it is given is the whole table.
+    ``place`` is the number of the step in the recipe. ``fixed``: some step accounts for an ε, so
+    that types, labels and errors must follow from the recipe, and no record may decide them.
+    ``facts`` is what the step learnt of the whole table before it is given some of its
+    records; None: what it is given is the whole table.
     """
 
     models: tuple[Model, ...] = ()
@@ -110,7 +118,9 @@ class Goal:
     fixed: bool = False
 
     def stream(self, purpose: str) -> np.random.Generator:
-        """The random stream of one purpose of this step: the same step twice in a recipe draws differently."""
+        """The random stream of one purpose of this step: the same step twice in a recipe draws
+        differently.
+        """
         return self._seed.stream(f"step {self.place}: {purpose}")
 
     def keyed(self, purpose: str) -> Keyed:
@@ -131,9 +141,11 @@ Fineness = Literal["table", "release", "none"]
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Transition:
-    """``matrix[i, j]`` is the probability that ``labels[i]`` is released as ``labels[j]``, in one stratum.
+    """``matrix[i, j]`` is the probability that ``labels[i]`` is released as ``labels[j]``, in one
+    stratum.
 
-    Labels are tuples, one part for each of ``columns``. They are data values: this is for the owner.
+    Labels are tuples, one part for each of ``columns``. They are data values: this is for the
+    owner.
     """
 
     columns: tuple[str, ...]
@@ -146,8 +158,8 @@ class Transition:
 class Clue:
     """What the workings of a step, once known, tell about the columns it masked.
 
-    By itself it says that there is something to learn that nobody has worked out. ``within``: the step works within strata that
-    it names itself.
+    By itself it says that there is something to learn that nobody has worked out. ``within``: the
+    step works within strata that it names itself.
     """
 
     within: bool = False
@@ -155,7 +167,9 @@ class Clue:
 
 @dataclasses.dataclass(frozen=True)
 class RankWindow(Clue):
-    """A released rank is at most this share of all records away from the original one, in every column of numbers."""
+    """A released rank is at most this share of all records away from the original one, in every
+    column of numbers.
+    """
 
     share: float = 1.0
 
@@ -172,7 +186,9 @@ class Centres(Clue):
 
 @dataclasses.dataclass(frozen=True)
 class NoiseAdded(Clue):
-    """Noise of ``alpha`` times the covariance of the columns was added; not ``correlated``: of their variances."""
+    """Noise of ``alpha`` times the covariance of the columns was added; not ``correlated``: of
+    their variances.
+    """
 
     alpha: float = 0.0
     correlated: bool = True
@@ -186,10 +202,11 @@ class Randomised(Clue):
 class Span(StrEnum):
     """How much of a table a step must see at once.
 
-    ``cells``: what becomes of a cell depends on that cell and the recipe alone. ``classes``: it decides from the distinct
-    combinations of the columns it reads and how many records have each, and then works on any rows. ``records``: it draws
-    for each record by the record's own key, from facts such as frequencies or variances that it learns of all records first.
-    ``table``: all records.
+    ``cells``: what becomes of a cell depends on that cell and the recipe alone. ``classes``: it
+    decides from the distinct combinations of the columns it reads and how many records have each,
+    and then works on any rows. ``records``: it draws for each record by the record's own key, from
+    facts such as frequencies or variances that it learns of all records first. ``table``: all
+    records.
     """
 
     CELLS = "cells"
@@ -199,7 +216,9 @@ class Span(StrEnum):
 
 
 class Learner(Protocol):
-    """Learns something of a table that comes in pieces: the same, whatever the pieces and their order."""
+    """Learns something of a table that comes in pieces: the same, whatever the pieces and their
+    order.
+    """
 
     def see(self, rows: Table) -> None:
         """Look at some rows; every row is seen once."""
@@ -220,8 +239,9 @@ def learnt_by(learner: Learner, pieces: Iterable[Table]) -> Any:
 class Plan(Protocol):
     """What a step decided: small, pure data.
 
-    Plans inherit this class, and with it what is true of a plan that says nothing more. A hook that a plan may have as a
-    required field is a method or has a name of its own: a field would take the inherited member for its default.
+    Plans inherit this class, and with it what is true of a plan that says nothing more. A hook that
+    a plan may have as a required field is a method or has a name of its own: a field would take the
+    inherited member for its default.
     """
 
     recoded_cells: ClassVar[bool] = False
@@ -229,11 +249,15 @@ class Plan(Protocol):
 
     @property
     def deals(self) -> bool:
-        """Whether records that are alike in all it looks at part ways: then it must learn first who goes where."""
+        """Whether records that are alike in all it looks at part ways: then it must learn first who
+        goes where.
+        """
         return False
 
     def learner(self) -> Learner | None:
-        """Learns which records part ways, and gives the plan that knows it; None: there is nothing to learn."""
+        """Learns which records part ways, and gives the plan that knows it; None: there is nothing
+        to learn.
+        """
         return None
 
     @property
@@ -253,20 +277,28 @@ class Plan(Protocol):
 
     @property
     def held_out(self) -> NDArray[np.int64] | None:
-        """Original rows that were set aside before anything was learnt of the table, for attacks to compare with; None: none."""
+        """Original rows that were set aside before anything was learnt of the table, for attacks to
+        compare with; None: none.
+        """
         return None
 
     @property
     def bound_levels(self) -> Mapping[str, tuple[Ladder, int]]:
-        """The ladder and the level of columns that are recoded as a whole, first of all that the step does; empty: none."""
+        """The ladder and the level of columns that are recoded as a whole, first of all that the
+        step does; empty: none.
+        """
         return {}
 
     def with_ladders(self, ladders: Mapping[str, Ladder]) -> Plan:
-        """The same plan for rows that hold fewer values: the levels above the lowest are those of ``bound_levels``."""
+        """The same plan for rows that hold fewer values: the levels above the lowest are those of
+        ``bound_levels``.
+        """
         raise InternalError("this plan has no ladders")
 
     def warning_of(self, what: str) -> Plan:
-        """The same plan that warns of something more; only of steps that can be ``begun_at`` levels."""
+        """The same plan that warns of something more; only of steps that can be ``begun_at``
+        levels.
+        """
         raise InternalError("this plan takes no warning")
 
     def describe(self) -> dict[str, Any]:
@@ -278,7 +310,9 @@ class Plan(Protocol):
         return {}
 
     def scores(self) -> dict[str, float]:
-        """The objective that was made small → what it came to; empty for a plan that was not searched for."""
+        """The objective that was made small → what it came to; empty for a plan that was not
+        searched for.
+        """
         return {}
 
 
@@ -286,8 +320,8 @@ class Plan(Protocol):
 class Step(Protocol):
     """A means. Frozen, validated, written in a recipe under its ``name``.
 
-    Steps inherit this class: ``plan`` and ``apply`` are theirs to write, everything else has a default that is true of a
-    step that says nothing more.
+    Steps inherit this class: ``plan`` and ``apply`` are theirs to write, everything else has a
+    default that is true of a step that says nothing more.
     """
 
     name: ClassVar[str]
@@ -296,24 +330,36 @@ class Step(Protocol):
     secret: ClassVar[tuple[str, ...]] = ()
     """Fields that a certificate does not show: they list data values, or must not be known."""
     replayable: ClassVar[bool] = True
-    """Whether the same seed makes the same release again; False where draws come from the system and are not kept."""
+    """Whether the same seed makes the same release again; False where draws come from the system
+    and are not kept.
+    """
     accounting: ClassVar[Declaration] = LOOKS
     """What the class may do to a certified ε, at best."""
     keeps_quasi: ClassVar[bool] = False
-    """Whether it changes nothing that promises look at: quasi-identifiers, sensitive values and records stay as they are."""
+    """Whether it changes nothing that promises look at: quasi-identifiers, sensitive values and
+    records stay as they are.
+    """
     fineness: ClassVar[Fineness] = "release"
-    """Where its release is as fine as the promises allow: as a recoding of whole columns, class by class, or not surely."""
+    """Where its release is as fine as the promises allow: as a recoding of whole columns, class by
+    class, or not surely.
+    """
     pseudonyms: ClassVar[bool] = False
-    """Whether what it puts in the place of a direct identifier is a pseudonym, which may be released."""
+    """Whether what it puts in the place of a direct identifier is a pseudonym, which may be
+    released.
+    """
     surveys: ClassVar[bool] = False
     """Whether it chooses from a lattice whose other nodes :meth:`survey` can show."""
     tells: ClassVar[tuple[str, ...]] = ()
     """What a description of its plan never lacks; one that does was edited."""
     retold: ClassVar[tuple[str, ...]] = ()
-    """Fields that a description of its plan tells in another way under the same name: in words, or as what came of them."""
+    """Fields that a description of its plan tells in another way under the same name: in words, or
+    as what came of them.
+    """
 
     def plan(self, data: Any, goal: Goal) -> Any:
-        """Decide what to do; looks at the data, changes nothing. ``goal.models`` are the promises to reach."""
+        """Decide what to do; looks at the data, changes nothing. ``goal.models`` are the promises
+        to reach.
+        """
         ...
 
     def apply(self, data: Any, plan: Any) -> Any:
@@ -322,11 +368,15 @@ class Step(Protocol):
 
     @classmethod
     def story(cls, told: Mapping[str, Any]) -> str | None:
-        """What was done, in a sentence, from the description of a plan; None where there is none but the single facts."""
+        """What was done, in a sentence, from the description of a plan; None where there is none
+        but the single facts.
+        """
         return None
 
     def contradicted_by(self, released: Any) -> str | None:
-        """What in released data other than a table shows that the step cannot have been run, in words; None: nothing does."""
+        """What in released data other than a table shows that the step cannot have been run, in
+        words; None: nothing does.
+        """
         return None
 
     @property
@@ -336,43 +386,59 @@ class Step(Protocol):
 
     @property
     def masks(self) -> tuple[str, ...]:
-        """The columns it is told to mask, one value or record at a time; none for steps that recode what a promise asks for."""
+        """The columns it is told to mask, one value or record at a time; none for steps that recode
+        what a promise asks for.
+        """
         return ()
 
     @property
     def keeps_classes_whole(self) -> bool:
-        """Whether all records of a class surely fare alike: rows with the same values need not be merged to be planned."""
+        """Whether all records of a class surely fare alike: rows with the same values need not be
+        merged to be planned.
+        """
         return False
 
     @property
     def draws_anew(self) -> bool:
-        """Whether the rows it makes are nobody's: drawn from what it learnt of the table, not changed from row to row."""
+        """Whether the rows it makes are nobody's: drawn from what it learnt of the table, not
+        changed from row to row.
+        """
         return False
 
     @property
     def span(self) -> Span:
-        """How much of the table it must see at once: tables that do not fit into memory are given to it in pieces."""
+        """How much of the table it must see at once: tables that do not fit into memory are given
+        to it in pieces.
+        """
         return Span.TABLE
 
     def span_in(self, schema: Schema) -> Span:
-        """The same in a table of this kind: where rows belong to persons or households, draws may be shared between their rows."""
+        """The same in a table of this kind: where rows belong to persons or households, draws may
+        be shared between their rows.
+        """
         shared = self.span is Span.RECORDS and schema.columns(Role.UNIT)
         return Span.TABLE if shared else self.span
 
     def learner(self, goal: Goal, facts: Any) -> Learner | None:
-        """Learns facts about all records, given those it learnt before; None: it knows enough to work on any of them.
+        """Learns facts about all records, given those it learnt before; None: it knows enough to
+        work on any of them.
 
-        A step that works cell by cell learns from counts alone: which values of the columns it masks occur, and how often.
+        A step that works cell by cell learns from counts alone: which values of the columns it
+        masks occur, and how often.
         """
         return None
 
     def dealer(self, plan: Any) -> Learner | None:
-        """Learns who goes where by a plan that lets equal records part ways, and gives the plan that knows it; None: none do."""
+        """Learns who goes where by a plan that lets equal records part ways, and gives the plan
+        that knows it; None: none do.
+        """
         found: Learner | None = plan.learner()
         return found
 
     def facts(self, dataset: Table, goal: Goal) -> Any:
-        """What it knows of the whole table: what it was given, or what it learns from the table at hand."""
+        """What it knows of the whole table: what it was given, or what it learns from the table at
+        hand.
+        """
         found = goal.facts
         while goal.facts is None and (learner := self.learner(goal, found)) is not None:
             found = learnt_by(learner, [dataset])
@@ -383,11 +449,15 @@ class Step(Protocol):
         return schema.quasi
 
     def limited_to(self, columns: Sequence[str]) -> Step | None:
-        """The part of it that works on a table with these columns only; None: it has nothing to do there."""
+        """The part of it that works on a table with these columns only; None: it has nothing to do
+        there.
+        """
         return self
 
     def begun_at(self, levels: Mapping[str, int]) -> Step | None:
-        """The same step for a table whose columns already are at these levels of their hierarchies; None: it cannot work on that."""
+        """The same step for a table whose columns already are at these levels of their
+        hierarchies; None: it cannot work on that.
+        """
         return None
 
     @property
@@ -397,11 +467,15 @@ class Step(Protocol):
 
     @property
     def mechanisms(self) -> Mapping[str, Mechanism]:
-        """Columns that it releases by a random rule that is fixed in the recipe, every value by itself, and the rule."""
+        """Columns that it releases by a random rule that is fixed in the recipe, every value by
+        itself, and the rule.
+        """
         return {}
 
     def transitions(self, dataset: Table) -> tuple[Transition, ...]:
-        """The matrices by which it randomises the columns of the original, by columns and stratum."""
+        """The matrices by which it randomises the columns of the original, by columns and
+        stratum.
+        """
         return ()
 
     def account(self, schema: Schema) -> Account:
@@ -410,7 +484,9 @@ class Step(Protocol):
 
     @property
     def second_source(self) -> str | None:
-        """What it reads besides the table it is given, in a few words; None: nothing. Then it never is post-processing."""
+        """What it reads besides the table it is given, in a few words; None: nothing. Then it never
+        is post-processing.
+        """
         return None
 
     def numbers(self, schema: Schema) -> tuple[str, ...]:
@@ -418,38 +494,63 @@ class Step(Protocol):
         return ()
 
     def as_before(self, described: Mapping[str, Any]) -> Step | None:
-        """The step that does to other rows what a plan described so did; None: it can only decide anew.
+        """The step that does to other rows what a plan described so did; None: it can only decide
+        anew.
 
-        What becomes of a cell may depend on the cell and the recipe alone: then it is the step itself.
+        What becomes of a cell may depend on the cell and the recipe alone: then it is the step
+        itself.
         """
         return self if self.span is Span.CELLS else None
 
     def locked(self, plan: Any) -> Step:
-        """The step that makes the same plan again, with what time or a file decided written down; for the lock file."""
+        """The step that makes the same plan again, with what time or a file decided written down;
+        for the lock file.
+        """
         return self
 
     def released_schema(self, schema: Schema, columns: Sequence[str]) -> Schema:
-        """What a released table with these columns is, when ``schema`` says what the original is."""
+        """What a released table with these columns is, when ``schema`` says what the original
+        is.
+        """
         return schema
 
-    def contradicted(self, told: Mapping[str, Any], schema: Schema, records: int | None) -> str | None:
-        """What in the description of a plan shows that the step cannot have made it, in words; None: nothing.
+    def contradicted(
+        self, told: Mapping[str, Any], schema: Schema, records: int | None
+    ) -> str | None:
+        """What in the description of a plan shows that the step cannot have made it, in
+        words; None: nothing.
 
-        ``schema`` is what the columns were, ``records`` how many there were; None: that is kept secret, or the rows are nobody's.
+        ``schema`` is what the columns were, ``records`` how many there were; None: that is kept
+        secret, or the rows are nobody's.
         """
         return None
 
-    def survey(self, dataset: Table, goal: Goal, plan: Any, *, most_nodes: int, most_effort: float) -> Landscape:
-        """What the other nodes of its lattice would keep, cost and risk; only of a step that ``surveys``."""
+    def survey(
+        self, dataset: Table, goal: Goal, plan: Any, *, most_nodes: int, most_effort: float
+    ) -> Landscape:
+        """What the other nodes of its lattice would keep, cost and risk; only of a step that
+        ``surveys``.
+        """
         raise InternalError(f"{self.name} chooses from no lattice")
 
 
-def over_budget(told: Mapping[str, Any], share: float, schema: Schema, records: int | None) -> str | None:
-    """That a plan suppresses more than a share of the records, in words; where persons are counted that is not asked."""
+def over_budget(
+    told: Mapping[str, Any], share: float, schema: Schema, records: int | None
+) -> str | None:
+    """That a plan suppresses more than a share of the records, in words; where persons are counted
+    that is not asked.
+    """
     gone = told.get("suppressed_records", 0)
-    if records is None or schema.columns(Role.UNIT) or 0 <= gone <= math.floor(share * records + 1e-9):
+    if (
+        records is None
+        or schema.columns(Role.UNIT)
+        or 0 <= gone <= math.floor(share * records + 1e-9)
+    ):
         return None
-    return f"{gone:,} of {records:,} records are suppressed; its budget allows {math.floor(share * records + 1e-9):,}"
+    return (
+        f"{gone:,} of {records:,} records are suppressed; its budget allows"
+        f" {math.floor(share * records + 1e-9):,}"
+    )
 
 
 class ColumnStep(Step, Protocol):
@@ -470,16 +571,17 @@ class ColumnStep(Step, Protocol):
         return dataclasses.replace(self, columns=there) if there else None  # type: ignore[type-var]
 
 
-# What a masking step decided: new values for some columns, and what they still have of the old ones.
+# What a masking step decided: new values for some columns, and what they still have of the old
+# ones.
 
 
 @dataclasses.dataclass(frozen=True)
 class Preserved:
     """A quantity that masking keeps: exactly, or approximately.
 
-    ``off_by`` says how far the released value is from the original one, as a share of it (of the spread, for quantities
-    that may be zero); it is measured after masking and is for the owner's eyes. ``measured`` says in words what the numbers
-    are where that is another thing.
+    ``off_by`` says how far the released value is from the original one, as a share of it (of the
+    spread, for quantities that may be zero); it is measured after masking and is for the owner's
+    eyes. ``measured`` says in words what the numbers are where that is another thing.
     """
 
     what: str
@@ -501,11 +603,13 @@ class Preserved:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Masked(Plan):
-    """New values of some columns, in the order of the rows; the rows that are kept; columns that become something else.
+    """New values of some columns, in the order of the rows; the rows that are kept; columns that
+    become something else.
 
-    ``actions`` says in a few words what happened to each column (``noise added``). ``public`` may go into a
-    certificate; ``owner`` is for the owner. Neither holds data values. ``warnings`` are for whoever runs the recipe.
-    ``attributes`` describes columns that are new, or that play another role once masked.
+    ``actions`` says in a few words what happened to each column (``noise added``). ``public`` may
+    go into a certificate; ``owner`` is for the owner. Neither holds data values. ``warnings`` are
+    for whoever runs the recipe. ``attributes`` describes columns that are new, or that play another
+    role once masked.
     """
 
     actions: Mapping[str, str]
@@ -519,7 +623,10 @@ class Masked(Plan):
 
     def describe(self) -> dict[str, Any]:
         """The plan as plain data, fit for a certificate."""
-        kept = [{"what": p.what, "columns": list(p.columns), "exactly": p.exactly} for p in self.preserved]
+        kept = [
+            {"what": p.what, "columns": list(p.columns), "exactly": p.exactly}
+            for p in self.preserved
+        ]
         return {"masked": dict(self.actions), "preserved": kept, **self.public}
 
     def effort(self) -> dict[str, Any]:
@@ -537,9 +644,11 @@ class Masked(Plan):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Synthetic(Masked):
-    """A table whose rows were drawn: ``table`` holds all columns, ``origin`` per row the row it stands for, or −1 for nobody's.
+    """A table whose rows were drawn: ``table`` holds all columns, ``origin`` per row the row it
+    stands for, or −1 for nobody's.
 
-    ``held_out`` are the rows, by their place in the table that was given, that were set aside before anything was learnt.
+    ``held_out`` are the rows, by their place in the table that was given, that were set aside
+    before anything was learnt.
     """
 
     table: pl.DataFrame | None = None

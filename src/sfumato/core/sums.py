@@ -1,4 +1,6 @@
-"""Sums over the rows of large tables, part by part: as numpy adds up the whole, to the last bit, without an array for it."""
+"""Sums over the rows of large tables, part by part: as numpy adds up the whole, to the last bit,
+without an array for it.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +11,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 PART = 1 << 16
-"""Rows of a part: with some columns of eight bytes they stay in the cache, and no memory is asked of the system."""
+"""Rows of a part: with some columns of eight bytes they stay in the cache, and no memory is asked
+of the system.
+"""
 Parts = Callable[[slice], "tuple[NDArray[Any], ...]"]
 
 
 def sum_in_parts(rows: int, parts: Parts) -> tuple[float, ...]:
     """The sums of some arrays of so many rows, of which ``parts`` makes those of a slice.
 
-    Numpy adds up in pairs: it halves an array, the first half at a multiple of eight, until 128 numbers are left, and adds the sums
-    of the halves. The same halves are made here, so the sum of parts is that of the whole array.
+    Numpy adds up in pairs: it halves an array, the first half at a multiple of eight, until 128
+    numbers are left, and adds the sums of the halves. The same halves are made here, so the sum of
+    parts is that of the whole array.
 
     >>> import numpy as np
     >>> values = np.random.default_rng(1).normal(size=200_001)

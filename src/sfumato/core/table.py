@@ -45,7 +45,9 @@ if TYPE_CHECKING:
 NOBODY = -1
 """The origin of a row that was drawn and stands for nobody."""
 MOST_LABELS = 1 << 20
-"""Columns of text with more labels are encoded anew each time: a million texts are no longer small beside the table."""
+"""Columns of text with more labels are encoded anew each time: a million texts are no longer small
+beside the table.
+"""
 
 
 LARGE = 1 << 17
@@ -61,7 +63,9 @@ def _repeats(text: pl.Series) -> bool:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Known:
-    """What is known of columns by name: their encodings, and the classes that some of them make (see ``core/classes.py``)."""
+    """What is known of columns by name: their encodings, and the classes that some of them make
+    (see ``core/classes.py``).
+    """
 
     codes: dict[str, Encoded] = dataclasses.field(default_factory=dict)
     classes: dict[tuple[str, ...], list[Any]] = dataclasses.field(default_factory=dict)
@@ -78,15 +82,18 @@ class Known:
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Table(Described, Reportable):
-    """An eager frame (polars, pandas or Arrow) with a schema. Immutable: every change gives a new one.
+    """An eager frame (polars, pandas or Arrow) with a schema. Immutable: every change gives a new
+    one.
 
     The index of a pandas frame is left behind: what identifies rows must be a column with a role.
-    ``origin`` holds, per row, the number of the row of the table it was derived from; None means the rows are
-    the original ones in their order. ``copies`` says how many records each row stands for, where a larger table was counted; None
-    means one. ``marks`` are what random draws of its rows are keyed by; None: the rows as they are. ``memo`` remembers what was
-    counted, so that it is counted once; ``known`` what is known of the columns whatever the schema says of the others: it goes along
-    to every table with the same rows. ``coded`` names columns of text that the frame of a large table holds as categories, which
-    take a tenth of the room (see :meth:`with_text_coded`).
+    ``origin`` holds, per row, the number of the row of the table it was derived from; None means
+    the rows are the original ones in their order. ``copies`` says how many records each row stands
+    for, where a larger table was counted; None means one. ``marks`` are what random draws of its
+    rows are keyed by; None: the rows as they are. ``memo`` remembers what was counted, so that it
+    is counted once; ``known`` what is known of the columns whatever the schema says of the others:
+    it goes along to every table with the same rows. ``coded`` names columns of text that the frame
+    of a large table holds as categories, which take a tenth of the room
+    (see :meth:`with_text_coded`).
     """
 
     release_kind: ClassVar[str] = "table"
@@ -116,7 +123,9 @@ class Table(Described, Reportable):
         return len(self) if self.copies is None else int(self.copies.sum())
 
     @classmethod
-    def from_tables(cls, tables: Mapping[str, pl.DataFrame], schemas: Mapping[str, Schema], source: Source) -> Self:
+    def from_tables(
+        cls, tables: Mapping[str, pl.DataFrame], schemas: Mapping[str, Schema], source: Source
+    ) -> Self:
         """The table of that name, described."""
         table = cls(tables[DATA], source=source)  # type: ignore[arg-type]
         return table.with_schema(schemas[DATA])
@@ -126,11 +135,15 @@ class Table(Described, Reportable):
         return {DATA: self.to_polars()}
 
     def input_digest(self) -> str:
-        """The digest that a certificate commits to: of the file that was read, or of the frame written as CSV."""
+        """The digest that a certificate commits to: of the file that was read, or of the frame
+        written as CSV.
+        """
         if self.source.digest is not None:
             return self.source.digest
         frame = self.to_polars()
-        frame = frame.with_columns(column.bin.encode("hex") for column in frame if column.dtype == pl.Binary)
+        frame = frame.with_columns(
+            column.bin.encode("hex") for column in frame if column.dtype == pl.Binary
+        )
         return hashlib.sha256(frame.write_csv().encode()).hexdigest()
 
     def in_memory(self, purpose: str) -> Table:
@@ -150,14 +163,18 @@ class Table(Described, Reportable):
         return self
 
     def described_by(self, recipe: Recipe) -> Table:
-        """The table with the recipe's schema, its values read as the recipe says where reading did not say otherwise."""
+        """The table with the recipe's schema, its values read as the recipe says where reading did
+        not say otherwise.
+        """
         table: Table = function_of_run("describe_table")(self, recipe)
         return table
 
     # A run, in this order; see release/make.py.
 
     def prepare(self, recipe: Recipe, context: Context) -> Table:
-        """The table that the steps work on: values that the format cannot tell apart are one, free text is refused."""
+        """The table that the steps work on: values that the format cannot tell apart are one, free
+        text is refused.
+        """
         table: Table = function_of_run("prepare_table")(self, recipe, context)
         return table
 
@@ -166,7 +183,9 @@ class Table(Described, Reportable):
         result: StepsResult = function_of_run("run_table_steps")(self, recipe, context)
         return result
 
-    def evidence(self, models: Sequence[Model], *, original: Any = None, **known: Any) -> ClassEvidence:
+    def evidence(
+        self, models: Sequence[Model], *, original: Any = None, **known: Any
+    ) -> ClassEvidence:
         """Everything that the models need to judge the table, counted once."""
         return gather(self, models, original=original, **known)
 
@@ -181,14 +200,20 @@ class Table(Described, Reportable):
         return self.origin is not None and len(self.origin) > 0 and int(self.origin.min()) == NOBODY
 
     def __repr__(self) -> str:
-        roles = [f"  {n}: {' + '.join(a.roles)} ({a.kind})" for n, a in self.schema.attributes.items()]
+        roles = [
+            f"  {n}: {' + '.join(a.roles)} ({a.kind})" for n, a in self.schema.attributes.items()
+        ]
         head = f"Table {self.source.name!r}: {len(self):,} rows, {len(self.columns)} columns"
         return "\n".join([head, *roles[:30], *(["  …"] if len(roles) > 30 else [])])
 
     def blocks(self) -> Sequence[Block]:
         """The columns: what they are and how many values they have, never a value."""
-        roles = {name: (" + ".join(a.roles), str(a.kind)) for name, a in self.schema.attributes.items()}
-        rows = tuple((name, *roles.get(name, (None, None)), *self._counted(name)) for name in self.columns)
+        roles = {
+            name: (" + ".join(a.roles), str(a.kind)) for name, a in self.schema.attributes.items()
+        }
+        rows = tuple(
+            (name, *roles.get(name, (None, None)), *self._counted(name)) for name in self.columns
+        )
         caption = f"{self.source.name}: {len(self):,} rows, {len(self.columns):,} columns"
         return [TableBlock(("column", "role", "kind", "missing", "distinct"), rows, caption)]
 
@@ -196,7 +221,9 @@ class Table(Described, Reportable):
         return repr(self)
 
     def _counted(self, name: str) -> tuple[int | None, int | None]:
-        """How many cells of a column are missing and how many values it has; None where they cannot be counted."""
+        """How many cells of a column are missing and how many values it has; None where they cannot
+        be counted.
+        """
         key = ("notebook", name)
         if key not in self.memo:
             self.memo[key] = _missing_and_distinct(self, name)
@@ -210,7 +237,9 @@ class Table(Described, Reportable):
     def to_polars(self) -> pl.DataFrame:
         """The frame as polars, whatever it is."""
         columns = side_by_side(self.column, self.columns, rows=len(self) if self.coded else 0)
-        return pl.DataFrame(dict(zip(self.columns, columns, strict=True)))  # a list would give '' another name
+        return pl.DataFrame(
+            dict(zip(self.columns, columns, strict=True))
+        )  # a list would give '' another name
 
     def column(self, name: str) -> pl.Series:
         """One column as a polars series."""
@@ -226,29 +255,47 @@ class Table(Described, Reportable):
         return pl.String() if name in self.coded else self.column(name).dtype
 
     def with_text_coded(self) -> Table:
-        """The same table; where it is large, text that repeats is held as categories, and still given out as text."""
+        """The same table; where it is large, text that repeats is held as categories, and still
+        given out as text.
+        """
         if len(self) < LARGE or not self.frame.implementation.is_polars():
             return self
         native: pl.DataFrame = self.frame.to_native()
         repeating = [c.name for c in native.iter_columns() if c.dtype == pl.String and _repeats(c)]
         encoded = side_by_side(self.encoded, repeating, rows=len(self))
-        few = {n: column for n, column in zip(repeating, encoded, strict=True) if len(column.labels) <= MOST_CATEGORIES}
-        columns = {c.name: few[c.name].categories(c.name) if c.name in few else c for c in native.iter_columns()}
+        few = {
+            n: column
+            for n, column in zip(repeating, encoded, strict=True)
+            if len(column.labels) <= MOST_CATEGORIES
+        }
+        columns = {
+            c.name: few[c.name].categories(c.name) if c.name in few else c
+            for c in native.iter_columns()
+        }
         frame = nw.from_native(pl.DataFrame(columns), eager_only=True)
-        return dataclasses.replace(self, frame=frame, coded=self.coded | set(few))._knowing(self.known)
+        return dataclasses.replace(self, frame=frame, coded=self.coded | set(few))._knowing(
+            self.known
+        )
 
     def _held(self, name: str) -> pl.Series:
         """One column as the frame holds it."""
         try:
             return self.frame.get_column(name).to_polars()
-        except (TypeError, ValueError, NotImplementedError, OverflowError):  # their messages show the value
+        except (
+            TypeError,
+            ValueError,
+            NotImplementedError,
+            OverflowError,
+        ):  # their messages show the value
             raise SchemaError(
-                f"column {name!r} of {self.source.name} mixes values of different types, or has a type of its own; "
-                "convert it to text or numbers first"
+                f"column {name!r} of {self.source.name} mixes values of different types, or has a"
+                " type of its own; convert it to text or numbers first"
             ) from None
 
     def encoded(self, name: str) -> Encoded:
-        """One column as codes and labels, encoded once; of very many texts nothing is kept. Its counts are of rows."""
+        """One column as codes and labels, encoded once; of very many texts nothing is kept. Its
+        counts are of rows.
+        """
         if name not in self.frame.columns:
             self.require([name])  # which says what there is instead
         if name in self.known.codes:
@@ -259,7 +306,9 @@ class Table(Described, Reportable):
         return encoding
 
     def frequencies(self, name: str) -> NDArray[np.int64]:
-        """How many rows have each label of a column, in the order of labels; to be counted, many labels are not kept."""
+        """How many rows have each label of a column, in the order of labels; to be counted, many
+        labels are not kept.
+        """
         if name not in self.frame.columns:
             self.require([name])
         if name in self.known.codes:
@@ -275,41 +324,64 @@ class Table(Described, Reportable):
         return self
 
     def with_schema(self, schema: Schema) -> Self:
-        """A dataset with another schema; columns the table lacks are refused, and hierarchies learn what they must see for it."""
+        """A dataset with another schema; columns the table lacks are refused, and hierarchies learn
+        what they must see for it.
+        """
         described = super().with_schema(schema)._knowing(self.known)
-        learning = [n for n, a in schema.attributes.items() if a.hierarchy is not None and a.hierarchy.learns_from]
-        return described._with("hierarchy", {n: described._learnt(n) for n in learning}) if learning else described
+        learning = [
+            n
+            for n, a in schema.attributes.items()
+            if a.hierarchy is not None and a.hierarchy.learns_from
+        ]
+        return (
+            described._with("hierarchy", {n: described._learnt(n) for n in learning})
+            if learning
+            else described
+        )
 
     def _learnt(self, name: str) -> Any:
-        """The hierarchy of a column, fitted to the column it learns from; one that cannot be is left as it is."""
+        """The hierarchy of a column, fitted to the column it learns from; one that cannot be is
+        left as it is.
+        """
         hierarchy: Any = self.schema[name].hierarchy
         if hierarchy.learns_from == name:
-            raise SchemaError(f"column {name!r}: its hierarchy cannot learn from the column itself; name another")
+            raise SchemaError(
+                f"column {name!r}: its hierarchy cannot learn from the column itself; name another"
+            )
         self.require([hierarchy.learns_from])
         own, other = self.encoded(name), self.encoded(hierarchy.learns_from)
         pairs, place = np.unique(own.codes * len(other.labels) + other.codes, return_inverse=True)
         counts = tallied(place.reshape(-1), len(pairs), self.copies)
         width = max(1, len(other.labels))
-        together = JointCounts(tuple(own.labels), tuple(other.labels), pairs // width, pairs % width, counts)
+        together = JointCounts(
+            tuple(own.labels), tuple(other.labels), pairs // width, pairs % width, counts
+        )
         try:
             return hierarchy.fitted(together)
         except SchemaError as error:
-            raise SchemaError([f"column {name!r}: {problem}" for problem in error.problems]) from None
+            raise SchemaError(
+                [f"column {name!r}: {problem}" for problem in error.problems]
+            ) from None
 
     def with_source(self, source: Source) -> Table:
         """The same table, said to come from elsewhere."""
         return dataclasses.replace(self, source=source)._knowing(self.known)
 
     def with_marks(self, marks: Marks | None) -> Table:
-        """A dataset whose rows draw by these marks (see ``core/randomness.py``); None: by what they say now."""
+        """A dataset whose rows draw by these marks (see ``core/randomness.py``); None: by what they
+        say now.
+        """
         return dataclasses.replace(self, marks=marks)._knowing(self.known)
 
     def checked(self) -> Table:
-        """The same dataset, or one error that lists all that does not fit: roles missing, columns unknown, zeros lost."""
+        """The same dataset, or one error that lists all that does not fit: roles missing, columns
+        unknown, zeros lost.
+        """
         self.schema.check(self.columns, self.source)
         types = {name: self.dtype(name) for name in self.columns}
         problems = [
-            f"column {name!r} holds lists or objects; give every cell one value, or leave the column out"
+            f"column {name!r} holds lists or objects; give every cell one value, or leave the"
+            " column out"
             for name, dtype in types.items()
             if dtype.is_nested() or dtype == pl.Object
         ]
@@ -328,28 +400,37 @@ class Table(Described, Reportable):
         if not short:
             return []
         problem = (
-            f"column {name!r} holds numbers, and {short:,} of its distinct values are shorter than the codes "
-            f"{hierarchy.name} reads: leading zeros may be lost. Read the column as text, or fill it up "
-            "with pad: '0' where the hierarchy is a mask"
+            f"column {name!r} holds numbers, and {short:,} of its distinct values are shorter than"
+            f" the codes {hierarchy.name} reads: leading zeros may be lost. Read the column as"
+            " text, or fill it up with pad: '0' where the hierarchy is a mask"
         )
         return [problem]
 
     def take(self, rows: NDArray[np.int64]) -> Table:
-        """The rows with these positions, in this order; text that is known by its codes is gathered by them."""
+        """The rows with these positions, in this order; text that is known by its codes is gathered
+        by them.
+        """
         origin = rows if self.origin is None else self.origin.take(rows)
         copies = self.copies
         if copies is not None:
             copies = one_record_each(len(rows)) if is_one_record_each(copies) else copies[rows]
-        few = {n: e for n, e in self.known.codes.items() if n in self.columns and len(e.labels) <= len(rows)}
+        few = {
+            n: e
+            for n, e in self.known.codes.items()
+            if n in self.columns and len(e.labels) <= len(rows)
+        }
         taken = side_by_side(lambda name: few[name].taken(rows), few, rows=len(rows))
         remembered = Known(dict(zip(few, taken, strict=True)))
         by_code = bool(few) and self.frame.implementation.is_polars()
         frame = self._gathered(rows, remembered) if by_code else self.frame[rows]
         marks = None if self.marks is None else self.marks.taken(rows)
-        return dataclasses.replace(self, frame=frame, origin=origin, copies=copies, marks=marks)._knowing(remembered)
+        return dataclasses.replace(
+            self, frame=frame, origin=origin, copies=copies, marks=marks
+        )._knowing(remembered)
 
     def drawn_anew(self, table: pl.DataFrame, origin: NDArray[np.int64]) -> Table:
-        """A dataset of other rows, in the same kind of frame; ``origin`` says per row which of these rows it stands for, −1: nobody's.
+        """A dataset of other rows, in the same kind of frame; ``origin`` says per row which of
+        these rows it stands for, −1: nobody's.
 
         Columns that the table has no more lose their description.
         """
@@ -357,10 +438,14 @@ class Table(Described, Reportable):
         columns = {name: _series_like(self.frame, name, table[name]) for name in table.columns}
         frame = nw.from_dict(columns, backend=self.frame.implementation)
         schema = self.schema.without(set(self.schema.attributes) - set(table.columns))
-        return dataclasses.replace(self, frame=frame, schema=schema, origin=known[origin], copies=None, marks=None)
+        return dataclasses.replace(
+            self, frame=frame, schema=schema, origin=known[origin], copies=None, marks=None
+        )
 
     def _gathered(self, rows: NDArray[np.int64], known: Known) -> nw.DataFrame[Any]:
-        """Some rows of a polars frame, column by column: a gather of codes takes a tenth of the time of one of text."""
+        """Some rows of a polars frame, column by column: a gather of codes takes a tenth of the
+        time of one of text.
+        """
         columns = {}
         for column in self.frame.to_native().iter_columns():
             encoded = known.codes.get(column.name)
@@ -377,8 +462,12 @@ class Table(Described, Reportable):
         gone = set(names) & set(self.columns)
         if not gone:
             return self
-        kept = [n for n in self.columns if n not in gone]  # by item: to polars' drop "*" and "^a$" are patterns
-        smaller = dataclasses.replace(self, frame=self.frame[kept], schema=self.schema.without(gone))
+        kept = [
+            n for n in self.columns if n not in gone
+        ]  # by item: to polars' drop "*" and "^a$" are patterns
+        smaller = dataclasses.replace(
+            self, frame=self.frame[kept], schema=self.schema.without(gone)
+        )
         return smaller._knowing(self.known)
 
     def with_columns(self, columns: dict[str, pl.Series]) -> Table:
@@ -389,12 +478,18 @@ class Table(Described, Reportable):
         return changed._knowing(self.known.without(columns))
 
     def recoded(self, name: str, labels: Sequence[str | None], codes: NDArray[Any]) -> Table:
-        """A dataset in which a column holds text: in row *i* the label ``labels[codes[i]]`` (None: missing)."""
+        """A dataset in which a column holds text: in row *i* the label ``labels[codes[i]]`` (None:
+        missing).
+        """
         column = relabelled(codes, labels)
         by_code = bool(self.coded) and len(column.labels) <= MOST_CATEGORIES
-        changed = self.with_columns({name: column.categories(name) if by_code else column.text(name)})
+        changed = self.with_columns(
+            {name: column.categories(name) if by_code else column.text(name)}
+        )
         changed = (
-            dataclasses.replace(changed, coded=changed.coded | {name})._knowing(changed.known) if by_code else changed
+            dataclasses.replace(changed, coded=changed.coded | {name})._knowing(changed.known)
+            if by_code
+            else changed
         )
         changed.known.codes[name] = column
         return changed
@@ -402,8 +497,9 @@ class Table(Described, Reportable):
     def compacted(self) -> Table:
         """A dataset that knows no value but those in its cells.
 
-        Categories that no row has (a list of them goes with every column of categories, and rows that were dropped leave
-        theirs behind), and what a frame carries besides its values (metadata of Arrow, ``attrs`` of pandas), are gone.
+        Categories that no row has (a list of them goes with every column of categories, and rows
+        that were dropped leave theirs behind), and what a frame carries besides its values
+        (metadata of Arrow, ``attrs`` of pandas), are gone.
         """
         if self.coded:
             return self._with_fewer_categories()
@@ -412,7 +508,9 @@ class Table(Described, Reportable):
             native = native.with_columns(compact(column) for column in native)
         else:
             native = _compact_foreign(native, self.frame.implementation)
-        return dataclasses.replace(self, frame=nw.from_native(native, eager_only=True))._knowing(self.known)
+        return dataclasses.replace(self, frame=nw.from_native(native, eager_only=True))._knowing(
+            self.known
+        )
 
     def _with_fewer_categories(self) -> Table:
         """The same table without categories that no row has, its text still coded."""
@@ -426,16 +524,23 @@ class Table(Described, Reportable):
             return column if present == len(every) else encoded.categories(column.name)
 
         native: pl.DataFrame = self.frame.to_native()
-        frame = nw.from_native(pl.DataFrame({column.name: slim(column) for column in native}), eager_only=True)
+        frame = nw.from_native(
+            pl.DataFrame({column.name: slim(column) for column in native}), eager_only=True
+        )
         return dataclasses.replace(self, frame=frame)._knowing(self.known)
 
 
 def _missing_and_distinct(dataset: Table, name: str) -> tuple[int | None, int | None]:
     try:
         values = dataset.column(name)
-        present = values.drop_nans().drop_nulls() if values.dtype.is_float() else values.drop_nulls()
+        present = (
+            values.drop_nans().drop_nulls() if values.dtype.is_float() else values.drop_nulls()
+        )
         return len(values) - len(present), present.n_unique()
-    except (SchemaError, pl.exceptions.PolarsError):  # what cannot be counted must not keep the rest from being shown
+    except (
+        SchemaError,
+        pl.exceptions.PolarsError,
+    ):  # what cannot be counted must not keep the rest from being shown
         return None, None
 
 
@@ -446,18 +551,28 @@ def _series_like(frame: nw.DataFrame[Any], name: str, values: pl.Series) -> nw.S
     if frame.implementation.is_pyarrow():
         import pyarrow as pa
 
-        arrow: nw.Series[Any] = nw.from_native(pa.chunked_array([values.to_arrow()]), series_only=True)
+        arrow: nw.Series[Any] = nw.from_native(
+            pa.chunked_array([values.to_arrow()]), series_only=True
+        )
         return arrow.alias(name)
-    data = values.to_numpy() if values.dtype.is_numeric() else values.to_list()  # numpy keeps the width of numbers
+    data = (
+        values.to_numpy() if values.dtype.is_numeric() else values.to_list()
+    )  # numpy keeps the width of numbers
     series: nw.Series[Any] = nw.new_series(name, data, backend=frame.implementation)
-    nullable = any(parent.__name__ == "BaseMaskedDtype" for parent in type(frame.to_native().dtypes.get(name)).__mro__)
-    if nullable and values.dtype.is_numeric():  # pandas calls these types as polars does: Int16, Float32
+    nullable = any(
+        parent.__name__ == "BaseMaskedDtype"
+        for parent in type(frame.to_native().dtypes.get(name)).__mro__
+    )
+    if (
+        nullable and values.dtype.is_numeric()
+    ):  # pandas calls these types as polars does: Int16, Float32
         return nw.from_native(series.to_native().astype(str(values.dtype)), series_only=True)
     return series
 
 
 def compact(column: pl.Series) -> pl.Series:
-    """A column of categories whose list holds those that occur, in their order; any other column as it is.
+    """A column of categories whose list holds those that occur, in their order; any other column as
+    it is.
 
     >>> import polars as pl
     >>> compact(pl.Series(["b"], dtype=pl.Enum(["a", "b"]))).dtype
@@ -465,7 +580,9 @@ def compact(column: pl.Series) -> pl.Series:
     """
     if isinstance(column.dtype, pl.Enum):
         present = set(column.cast(pl.String).unique().to_list())
-        return column.cast(pl.String).cast(pl.Enum([c for c in column.dtype.categories if c in present]))
+        return column.cast(pl.String).cast(
+            pl.Enum([c for c in column.dtype.categories if c in present])
+        )
     return column
 
 
@@ -487,11 +604,15 @@ def refuse_patterns(names: Iterable[str]) -> None:
 
     >>> refuse_patterns(["a", "^a", "*"])
     """
-    places = [str(i) for i, name in enumerate(names, start=1) if name.startswith("^") and name.endswith("$")]
+    places = [
+        str(i)
+        for i, name in enumerate(names, start=1)
+        if name.startswith("^") and name.endswith("$")
+    ]
     if places:
         raise SchemaError(
-            f"the name of column number {', '.join(places[:5])} begins with ^ and ends with $, which is the pattern of "
-            "other names; rename it"
+            f"the name of column number {', '.join(places[:5])} begins with ^ and ends with $,"
+            " which is the pattern of other names; rename it"
         )
 
 
@@ -508,21 +629,26 @@ def _compact_arrow(table: Any) -> Any:
 
 def _eager(frame: Any) -> nw.DataFrame[Any]:
     if isinstance(frame, nw.DataFrame):
-        return nw.maybe_reset_index(frame)  # an index can name people, and keeps the order that shuffling hides
+        return nw.maybe_reset_index(
+            frame
+        )  # an index can name people, and keeps the order that shuffling hides
     room = type(frame).__module__.split(".")[0]
     if room in ("pandas", "pyarrow"):
         names = list(getattr(frame, "column_names" if room == "pyarrow" else "columns", ()))
         again = [i for i, name in enumerate(names, start=1) if names.index(name) + 1 != i]
         if again:
             raise SchemaError(
-                f"{len(again)} column(s) have the name of another: number {', '.join(map(str, again[:5]))}; rename them, or "
-                "let sf.read(frame, rename_duplicates=True) number them"
+                f"{len(again)} column(s) have the name of another: number"
+                f" {', '.join(map(str, again[:5]))}; rename them, or let sf.read(frame,"
+                " rename_duplicates=True) number them"
             )
         if not all(isinstance(n, str) for n in names):
             raise SchemaError(
-                "column names must be text; rename the columns of the frame, e.g. frame.columns.astype(str)"
+                "column names must be text; rename the columns of the frame, e.g."
+                " frame.columns.astype(str)"
             )
-    # The same values under another name: what the caller changes in place later must not change what was counted.
+    # The same values under another name: what the caller changes in place later must not change
+    # what was counted.
     if room == "pandas":
         frame = frame.copy(deep=False)
     elif room == "polars":
@@ -531,7 +657,9 @@ def _eager(frame: Any) -> nw.DataFrame[Any]:
         return nw.maybe_reset_index(nw.from_native(frame, eager_only=True))
     except TypeError:
         kind = f"{type(frame).__module__.split('.')[0]}.{type(frame).__name__}"
-        raise SchemaError(f"a table must be a polars, pandas or Arrow frame, or a path; got {kind}") from None
+        raise SchemaError(
+            f"a table must be a polars, pandas or Arrow frame, or a path; got {kind}"
+        ) from None
 
 
 def as_table(data: Any) -> Table:

@@ -1,4 +1,6 @@
-"""Work on one column or one part of the rows after the other, in as many threads as there are processors."""
+"""Work on one column or one part of the rows after the other, in as many threads as there are
+processors.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +17,12 @@ MANY = 1 << 20
 
 
 def side_by_side(work: Callable[[Item], Made], items: Iterable[Item], *, rows: int) -> list[Made]:
-    """What ``work`` makes of every item, in the order of the items; with fewer than a million rows, one after the other.
+    """What ``work`` makes of every item, in the order of the items; with fewer than a million rows,
+    one after the other.
 
-    No item may see what is made of another, so the result does not depend on the number of threads. What was raised for the
-    first item that failed is raised. Numpy, polars and our loops let threads run beside each other; plain Python does not.
+    No item may see what is made of another, so the result does not depend on the number of threads.
+    What was raised for the first item that failed is raised. Numpy, polars and our loops let
+    threads run beside each other; plain Python does not.
 
     >>> side_by_side(len, ["a", "bc"], rows=2)
     [1, 2]
@@ -30,7 +34,8 @@ def side_by_side(work: Callable[[Item], Made], items: Iterable[Item], *, rows: i
 
 
 def meanwhile(work: Callable[[], Made]) -> Future[Made]:
-    """Begin work in a thread of its own; its ``result()`` waits for the end, and raises what was raised there.
+    """Begin work in a thread of its own; its ``result()`` waits for the end, and raises what was
+    raised there.
 
     >>> meanwhile(lambda: 2).result()
     2

@@ -65,7 +65,8 @@ def percent_tick(share: float) -> str:
 
 
 def inflect(count: int, singular: str, plural: str = "") -> str:
-    """The form of a noun or a verb that goes with so many; a noun gets an *s* unless its plural is given.
+    """The form of a noun or a verb that goes with so many; a noun gets an *s* unless its plural is
+    given.
 
     >>> inflect(1, "row"), inflect(2, "row"), inflect(2, "is", "are")
     ('row', 'rows', 'are')
@@ -149,3 +150,20 @@ def counts_in_words(counts: Mapping[str, int]) -> str:
     '1,200 people, 30 items'
     """
     return ", ".join(f"{count:,} {plain_name(name)}" for name, count in counts.items())
+
+
+def first_sentence(doc: str | None) -> str:
+    r"""The first sentence of a docstring, on one line: its lines up to the first that ends with a
+    full stop.
+
+    >>> first_sentence("The mean loss\nof a cell.\n\nMore.")
+    'The mean loss of a cell.'
+    """
+    sentence: list[str] = []
+    for line in (doc or "").strip().splitlines():
+        if not line.strip():
+            break
+        sentence.append(line.strip())
+        if sentence[-1].endswith("."):
+            break
+    return " ".join(sentence)

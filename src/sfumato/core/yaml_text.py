@@ -1,4 +1,6 @@
-"""YAML as recipes use it: names stay as they are written, and what is written is read back the same."""
+"""YAML as recipes use it: names stay as they are written, and what is written is read back the
+same.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +22,14 @@ MAX_MERGED = 20_000
 
 
 class _Unbounded(Exception):
-    """A text that would take too long to be read, or too much room; says why, after the name of the text."""
+    """A text that would take too long to be read, or too much room; says why, after the name of the
+    text.
+    """
 
 
 def read_yaml(text: str, name: str, *, seconds: float | None = None) -> Any:
-    """Plain data from YAML text; what is not YAML, or grows without end, is a :class:`RecipeError` that names the line.
+    """Plain data from YAML text; what is not YAML, or grows without end, is a :class:`RecipeError`
+    that names the line.
 
     ``seconds`` is how long the thread may compute; a text that takes longer is refused.
 
@@ -45,12 +50,16 @@ def read_yaml(text: str, name: str, *, seconds: float | None = None) -> Any:
     except (YAMLError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         raise RecipeError(f"{name} is not valid YAML") from None
     if size > MAX_NODES:
-        raise RecipeError(f"{name} repeats itself through aliases until it is too large; write it out")
+        raise RecipeError(
+            f"{name} repeats itself through aliases until it is too large; write it out"
+        )
     return document
 
 
 def _reader(until: float | None = None) -> Any:
-    """A reader for which keys are text, and so are whole numbers with leading zeros; it stops at what is too deep, too large or too late."""
+    """A reader for which keys are text, and so are whole numbers with leading zeros; it stops at
+    what is too deep, too large or too late.
+    """
     from ruamel.yaml import YAML
     from ruamel.yaml.constructor import SafeConstructor
     from ruamel.yaml.nodes import ScalarNode
@@ -61,7 +70,10 @@ def _reader(until: float | None = None) -> Any:
             if self.flow_level > MAX_DEPTH:
                 raise _Unbounded(f"has brackets more than {MAX_DEPTH} deep; that is no recipe")
             if until is not None and time.thread_time() > until:
-                raise _Unbounded("is too long to be read here; save it as a file and open it with sfumato serve -r")
+                raise _Unbounded(
+                    "is too long to be read here; save it as a file and open it with sfumato"
+                    " serve -r"
+                )
             return super().fetch_more_tokens()
 
     class AsWritten(SafeConstructor):
@@ -75,7 +87,9 @@ def _reader(until: float | None = None) -> Any:
         def flatten_mapping(self, node: Any) -> Any:
             merged = super().flatten_mapping(node)
             if len(node.value) > MAX_MERGED:
-                raise _Unbounded("repeats itself through aliases until it is too large; write it out")
+                raise _Unbounded(
+                    "repeats itself through aliases until it is too large; write it out"
+                )
             return merged
 
         def construct_yaml_int(self, node: Any) -> Any:
@@ -95,7 +109,9 @@ def _size(node: Any, known: dict[int, int]) -> int:
         return 1
     if id(node) not in known:
         known[id(node)] = MAX_NODES
-        known[id(node)] = 1 + sum(_size(part, known) for part in (node.values() if isinstance(node, dict) else node))
+        known[id(node)] = 1 + sum(
+            _size(part, known) for part in (node.values() if isinstance(node, dict) else node)
+        )
     return known[id(node)]
 
 
@@ -129,7 +145,9 @@ def write_yaml(document: Any) -> str:
 
 
 def _quoted(value: Any) -> Any:
-    """The same data with all text but plain words in double quotes, which nothing in YAML reads otherwise."""
+    """The same data with all text but plain words in double quotes, which nothing in YAML reads
+    otherwise.
+    """
     from ruamel.yaml.comments import CommentedSeq
     from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
@@ -140,4 +158,8 @@ def _quoted(value: Any) -> Any:
         if not any(isinstance(part, list | dict) for part in value):
             parts.fa.set_flow_style()
         return parts
-    return DoubleQuotedScalarString(value) if isinstance(value, str) and not WORDS.fullmatch(value) else value
+    return (
+        DoubleQuotedScalarString(value)
+        if isinstance(value, str) and not WORDS.fullmatch(value)
+        else value
+    )

@@ -1,4 +1,6 @@
-"""Several candidate releases of one table: a grid of recipes, run alike, attacked alike, measured alike, on one map."""
+"""Several candidate releases of one table: a grid of recipes, run alike, attacked alike, measured
+alike, on one map.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,14 @@ from sfumato.core.source import Source
 from sfumato.core.table import Table
 from sfumato.core.words import join_words
 from sfumato.core.yaml_text import read_yaml
-from sfumato.errors import OutputError, ParameterError, RecipeError, SchemaError, Unsatisfiable, did_you_mean
+from sfumato.errors import (
+    OutputError,
+    ParameterError,
+    RecipeError,
+    SchemaError,
+    Unsatisfiable,
+    did_you_mean,
+)
 from sfumato.release.attack_run import attack_release
 from sfumato.release.evaluation import evaluate, quick_metrics
 from sfumato.release.make import make_release
@@ -63,7 +72,8 @@ if TYPE_CHECKING:
     from sfumato.release.table_release import TableRelease
 
 
-# Candidates: recipes, and recipes that say ``{vary: [3, 5, 10]}`` where a value should be tried in turn::
+# Candidates: recipes, and recipes that say ``{vary: [3, 5, 10]}`` where a value should be tried in
+# turn::
 #
 #     meet:
 #       - k_anonymity: {k: {vary: [3, 5, 10]}}
@@ -87,7 +97,8 @@ class Candidate:
 
 
 def candidates_from(files: Sequence[Path], variations: Sequence[str] = ()) -> tuple[Candidate, ...]:
-    """The candidates of some recipe files; ``variations`` (``k_anonymity.k=3,5,10``) are tried on each.
+    """The candidates of some recipe files; ``variations`` (``k_anonymity.k=3,5,10``) are tried on
+    each.
 
     ``k=3,5,10`` is enough where only one model or step of the recipe has a ``k``.
     """
@@ -98,12 +109,16 @@ def candidates_from(files: Sequence[Path], variations: Sequence[str] = ()) -> tu
         candidates += _candidates(document, label or file.stem, file.parent)
     if len(candidates) > MOST_CANDIDATES:
         raise ParameterError(
-            f"{len(candidates):,} candidates are more than {MOST_CANDIDATES}; vary fewer values at a time"
+            f"{len(candidates):,} candidates are more than {MOST_CANDIDATES}; vary fewer values at"
+            " a time"
         )
     names = [candidate.name for candidate in candidates]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise ParameterError(f"{len(twice)} candidate(s) have the same name: {', '.join(twice[:3])}; rename the files")
+        raise ParameterError(
+            f"{len(twice)} candidate(s) have the same name: {', '.join(twice[:3])}; rename the"
+            " files"
+        )
     return tuple(candidates)
 
 
@@ -127,7 +142,10 @@ def expanded(document: Any) -> Iterator[tuple[str, Any]]:
         concrete = copy.deepcopy(document)
         for place, value in zip(places, chosen, strict=True):
             _at(concrete, place[:-1])[place[-1]] = value
-        yield ", ".join(f"{place[-1]}={value}" for place, value in zip(places, chosen, strict=True)), concrete
+        yield (
+            ", ".join(f"{place[-1]}={value}" for place, value in zip(places, chosen, strict=True)),
+            concrete,
+        )
 
 
 def _varying(node: Any, place: Place) -> Iterator[Place]:
@@ -135,7 +153,10 @@ def _varying(node: Any, place: Place) -> Iterator[Place]:
     if isinstance(node, Mapping) and set(node) == {VARY}:
         options = node[VARY]
         if isinstance(options, str) or not isinstance(options, Sequence) or not options:
-            raise RecipeError(f"{'.'.join(map(str, place))}: vary needs a list of values, like {{vary: [3, 5, 10]}}")
+            raise RecipeError(
+                f"{'.'.join(map(str, place))}: vary needs a list of values, like {{vary: [3, 5,"
+                " 10]}"
+            )
         yield place
     elif isinstance(node, Mapping):
         for key, below in node.items():
@@ -176,21 +197,33 @@ def _members(document: Any) -> Iterator[tuple[str, int, str]]:
 
 def _homes_of(document: Any, owner: str, name: str, field: str) -> list[tuple[str, int]]:
     """Where a model or step of this name stands."""
-    homes = [(section, place) for section, place, member in _members(document) if member == known_as(owner)]
+    homes = [
+        (section, place)
+        for section, place, member in _members(document)
+        if member == known_as(owner)
+    ]
     if not homes:
         raise ParameterError(f"{name} has no model or step {owner!r} to vary {field} of")
     return homes
 
 
 def _only_home(document: Any, name: str, field: str) -> list[tuple[str, int]]:
-    """Where the one model or step stands that has a field of this name; several, or none, are refused."""
-    homes = [(section, place, member) for section, place, member in _members(document) if _has(section, member, field)]
+    """Where the one model or step stands that has a field of this name; several, or none, are
+    refused.
+    """
+    homes = [
+        (section, place, member)
+        for section, place, member in _members(document)
+        if _has(section, member, field)
+    ]
     owners = sorted({member for _, _, member in homes})
     if not owners:
         raise ParameterError(f"no model or step of {name} has a field {field!r} to vary")
     if len(owners) > 1:
         either = join_words([f"{owner}.{field}" for owner in owners], "or")
-        raise ParameterError(f"{len(owners)} models or steps of {name} have a field {field!r}; write {either}")
+        raise ParameterError(
+            f"{len(owners)} models or steps of {name} have a field {field!r}; write {either}"
+        )
     return [(section, place) for section, place, _ in homes]
 
 
@@ -205,7 +238,9 @@ def _named(spec: Any) -> Any:
 
 def _with_options(spec: Any, owner: str, field: str, options: list[Any]) -> dict[str, Any]:
     """A model or step of which one field varies."""
-    fields = dict(spec[owner]) if isinstance(spec, Mapping) and isinstance(spec[owner], Mapping) else {}
+    fields = (
+        dict(spec[owner]) if isinstance(spec, Mapping) and isinstance(spec[owner], Mapping) else {}
+    )
     return {owner: {**fields, field: {VARY: options}}}
 
 
@@ -216,9 +251,10 @@ def _with_options(spec: Any, owner: str, field: str, options: list[Any]) -> dict
 class CandidateOutcome:
     """One candidate: whether it may be released, how risky it is and what it is worth.
 
-    ``risks`` are rates of success of attacks and the risks that follow from class sizes; ``utilities`` are normalised (0:
-    nothing is lost) unless ``higher`` names them. ``reason`` says why nothing was released; ``intervals`` between what those
-    risks lie that were found on a sample; ``drawn`` that the rows were drawn anew and are nobody's.
+    ``risks`` are rates of success of attacks and the risks that follow from class sizes;
+    ``utilities`` are normalised (0: nothing is lost) unless ``higher`` names them. ``reason`` says
+    why nothing was released; ``intervals`` between what those risks lie that were found on a
+    sample; ``drawn`` that the rows were drawn anew and are nobody's.
     """
 
     name: str
@@ -259,8 +295,12 @@ class Comparison(Reportable):
 
     @property
     def front(self) -> tuple[CandidateOutcome, ...]:
-        """The candidates that may be released and that no other such one beats in both risk and utility, safest first."""
-        ranked = sorted((o for o in self.outcomes if o.holds and self._place(o) is not None), key=self._sure)
+        """The candidates that may be released and that no other such one beats in both risk and
+        utility, safest first.
+        """
+        ranked = sorted(
+            (o for o in self.outcomes if o.holds and self._place(o) is not None), key=self._sure
+        )
         kept: list[CandidateOutcome] = []
         for outcome in ranked:
             if not kept or self._sure(outcome)[1] < self._sure(kept[-1])[1] - 1e-15:
@@ -284,7 +324,9 @@ class Comparison(Reportable):
         risk, utility = (None if name is None else known_as(name) for name in (risk, utility))
         for given, axes in ((risk, risks), (utility, utilities)):
             if given is not None and given not in axes:
-                raise ParameterError(f"{given!r} was not measured.{did_you_mean(given, sorted(axes))}")
+                raise ParameterError(
+                    f"{given!r} was not measured.{did_you_mean(given, sorted(axes))}"
+                )
         return dataclasses.replace(self, risk=risk or self.risk, utility=utility or self.utility)
 
     def to_dict(self) -> dict[str, Any]:
@@ -298,11 +340,18 @@ class Comparison(Reportable):
         }
 
     def to_frame(self) -> pl.DataFrame:
-        """One row a candidate, one column a risk or utility; ``risk_low`` and ``risk_high`` are of the map's axis."""
+        """One row a candidate, one column a risk or utility; ``risk_low`` and ``risk_high`` are of
+        the map's axis.
+        """
         front = {o.name for o in self.front}
         unknown = (None, None)
         rows = [
-            {"candidate": o.name, "holds": o.holds, "records": o.records, "suppressed": o.suppressed}
+            {
+                "candidate": o.name,
+                "holds": o.holds,
+                "records": o.records,
+                "suppressed": o.suppressed,
+            }
             | {"on_front": o.name in front, "seconds": round(o.seconds, 3), "reason": o.reason}
             | dict(zip(("risk_low", "risk_high"), o.intervals.get(self.risk, unknown), strict=True))
             | dict(o.risks)
@@ -319,14 +368,24 @@ class Comparison(Reportable):
         """The map along every other risk, and every other utility, that several candidates have."""
         risks = collections.Counter(name for o in self.outcomes for name in o.risks)
         utilities = collections.Counter(name for o in self.outcomes for name in o.utilities)
-        maps = [self.with_axes(risk=name) for name, count in risks.items() if count > 1 and name != self.risk]
-        maps += [
-            self.with_axes(utility=name) for name, count in utilities.items() if count > 1 and name != self.utility
+        maps = [
+            self.with_axes(risk=name)
+            for name, count in risks.items()
+            if count > 1 and name != self.risk
         ]
-        return {f"{one.risk}-{one.utility}".replace(" ", "_"): picture_of(one.to_dict()) for one in maps}
+        maps += [
+            self.with_axes(utility=name)
+            for name, count in utilities.items()
+            if count > 1 and name != self.utility
+        ]
+        return {
+            f"{one.risk}-{one.utility}".replace(" ", "_"): picture_of(one.to_dict()) for one in maps
+        }
 
     def write(self, folder: str | Path, *, force: bool = False, pictures: bool = False) -> Path:
-        """Write ``comparison.json``, ``comparison.csv``, ``comparison.html`` and the map as SVG and PNG; ``pictures``: the other maps too."""
+        """Write ``comparison.json``, ``comparison.csv``, ``comparison.html`` and the map as SVG and
+        PNG; ``pictures``: the other maps too.
+        """
         target = Path(folder)
         if (target / "comparison.json").exists() and not force:
             raise OutputError(f"{target} already holds a comparison; give --force to write it anew")
@@ -341,7 +400,9 @@ class Comparison(Reportable):
                 shutil.rmtree(target / "pictures")
             if pictures:
                 write_pictures(target / "pictures", self.other_maps())
-            (target / "comparison.json").write_text(json.dumps(plain, indent=2, ensure_ascii=False) + "\n", "utf-8")
+            (target / "comparison.json").write_text(
+                json.dumps(plain, indent=2, ensure_ascii=False) + "\n", "utf-8"
+            )
         except OSError as error:
             raise OutputError(f"cannot write {target}: {error.strerror or error}") from None
         return target
@@ -360,13 +421,16 @@ class Comparison(Reportable):
         ]
 
 
-def order_of(outcomes: Sequence[CandidateOutcome], names: Sequence[str]) -> tuple[CandidateOutcome, ...]:
+def order_of(
+    outcomes: Sequence[CandidateOutcome], names: Sequence[str]
+) -> tuple[CandidateOutcome, ...]:
     """Outcomes in the order the candidates were given."""
     place = {name: i for i, name in enumerate(names)}
     return tuple(sorted(outcomes, key=lambda o: place[o.name]))
 
 
-# One candidate, run, attacked and measured. What is refused is measured too: the map shows what it would have been.
+# One candidate, run, attacked and measured. What is refused is measured too: the map shows what it
+# would have been.
 
 ONLY_LINKAGE = ("linkage",)
 
@@ -392,14 +456,22 @@ KEPT_ERROR = "kept_marginal_error"
 def try_candidate(
     dataset: Table, candidate: Candidate, terms: CommonTerms, progress: Progress = silent
 ) -> CandidateOutcome:
-    """Make a release as the candidate's recipe says, let the intruders try it, and measure what it is worth."""
+    """Make a release as the candidate's recipe says, let the intruders try it, and measure what it
+    is worth.
+    """
     return try_and_keep(dataset, candidate, terms, progress)[0]
 
 
 def try_and_keep(
-    dataset: Table, candidate: Candidate, terms: CommonTerms, progress: Progress, memory: Memory | None = None
+    dataset: Table,
+    candidate: Candidate,
+    terms: CommonTerms,
+    progress: Progress,
+    memory: Memory | None = None,
 ) -> tuple[CandidateOutcome, TableRelease | None]:
-    """The same, with the release itself; None where nothing came out. ``memory`` answers for earlier releases of the same people."""
+    """The same, with the release itself; None where nothing came out. ``memory`` answers for
+    earlier releases of the same people.
+    """
     started = time.monotonic()
     recipe = candidate.recipe
     context = Context(terms.seed, refuse=False, memory=memory, progress=_part(progress, 0.0, 0.6))
@@ -416,11 +488,19 @@ def _part(progress: Progress, start: float, end: float) -> Progress:
 
 
 def _outcome(
-    candidate: Candidate, release: TableRelease, terms: CommonTerms, started: float, progress: Progress
+    candidate: Candidate,
+    release: TableRelease,
+    terms: CommonTerms,
+    started: float,
+    progress: Progress,
 ) -> CandidateOutcome:
     measured = _measured(release, terms, progress)
     broken = [verdict.promise for verdict in release.verdicts if not verdict.holds]
-    broken += [kept.sentence for kept in (*release.limits, *release.contract) if kept.refuses and not kept.holds]
+    broken += [
+        kept.sentence
+        for kept in (*release.limits, *release.contract)
+        if kept.refuses and not kept.holds
+    ]
     return CandidateOutcome(
         name=candidate.name,
         holds=release.holds,
@@ -429,7 +509,10 @@ def _outcome(
         suppressed=release.suppressed,
         promises=(
             *(verdict.promise for verdict in release.verdicts),
-            *(f"{words_of(kept.name, kept.parameters)} within {kept.limit:g}" for kept in release.limits),
+            *(
+                f"{words_of(kept.name, kept.parameters)} within {kept.limit:g}"
+                for kept in release.limits
+            ),
         ),
         recipe=recipes.public_dict(candidate.recipe),
         seconds=time.monotonic() - started,
@@ -453,7 +536,9 @@ def _measured(release: TableRelease, terms: CommonTerms, progress: Progress) -> 
         progress=progress,
     )
     worth = evaluate(pair, quick_metrics())
-    of_file = {} if release.released.drawn else {m.name: m.value for m in release.after.measures}  # of no person else
+    of_file = (
+        {} if release.released.drawn else {m.name: m.value for m in release.after.measures}
+    )  # of no person else
     return {
         "risks": {**report.values(), **of_file},
         "intervals": report.intervals(),
@@ -470,17 +555,24 @@ def _kept_worth(pair: TablePair, keep: tuple[str, ...]) -> dict[str, float]:
 
 
 def _nothing(name: str, reason: str, recipe: dict[str, Any], started: float) -> CandidateOutcome:
-    return CandidateOutcome(name, False, reason, 0, 0, (), {}, {}, (), recipe, time.monotonic() - started)
+    return CandidateOutcome(
+        name, False, reason, 0, 0, (), {}, {}, (), recipe, time.monotonic() - started
+    )
 
 
 USUAL_RISKS = ("linkage", "linkability", "membership", "inference", "singling_out")
-"""Linkage is the plainest, but nobody is linked to rows that were drawn anew. The others ask the same of every release, each beside a
-control. Singling out is last: it starts from a released row, which is somebody's or nobody's, and not from a person."""
+"""Linkage is the plainest, but nobody is linked to rows that were drawn anew. The others ask the
+same of every release, each beside a control. Singling out is last: it starts from a released row,
+which is somebody's or nobody's, and not from a person.
+"""
 DEFAULT_UTILITIES = ("loss", "squared_error", "marginal_error")
-"""Loss cannot fall when data get coarser, but has no meaning for masked columns; the squared error judges every release that is somebody's
-records, and tables of columns judge drawn ones as well."""
+"""Loss cannot fall when data get coarser, but has no meaning for masked columns; the squared error
+judges every release that is somebody's records, and tables of columns judge drawn ones as well.
+"""
 FOR_DRAWN = (*USUAL_RISKS[1:], "copied_records")
-"""What is tried besides, where a candidate draws rows anew and linkage alone would say nothing of it."""
+"""What is tried besides, where a candidate draws rows anew and linkage alone would say nothing of
+it.
+"""
 DONE = ".sfumato-compare"
 """The folder in which finished candidates are remembered."""
 
@@ -496,8 +588,9 @@ def compare(
 ) -> Comparison:
     """Try every candidate on the same table under the same terms.
 
-    ``remember`` is a folder in which finished candidates are kept: a run that was interrupted goes on from there. Each is known by
-    its recipe, the input, the terms and the version, so nothing stale is taken up.
+    ``remember`` is a folder in which finished candidates are kept: a run that was interrupted goes
+    on from there. Each is known by its recipe, the input, the terms and the version, so nothing
+    stale is taken up.
     """
     if not candidates:
         raise ParameterError("there is nothing to compare; give at least one recipe")
@@ -506,7 +599,11 @@ def compare(
         with telling(remember):
             (remember / DONE).mkdir(parents=True, exist_ok=True)
     keys = {c.name: _key(dataset, c, terms) for c in candidates}
-    done = {c.name: earlier for c in candidates if (earlier := _remembered(remember, keys[c.name], c.name)) is not None}
+    done = {
+        c.name: earlier
+        for c in candidates
+        if (earlier := _remembered(remember, keys[c.name], c.name)) is not None
+    }
     open_ones = [c for c in candidates if c.name not in done]
     for outcome in _tried(dataset, open_ones, terms, workers or os.cpu_count() or 1):
         done[outcome.name] = outcome
@@ -517,24 +614,41 @@ def compare(
 
 
 def fair_terms(candidates: Sequence[Candidate], terms: CommonTerms) -> CommonTerms:
-    """Terms under which all candidates can be compared: where one draws rows anew, more is tried than linkage."""
-    if terms.attacks == ONLY_LINKAGE and any(step.draws_anew for c in candidates for step in c.recipe.steps):
+    """Terms under which all candidates can be compared: where one draws rows anew, more is tried
+    than linkage.
+    """
+    if terms.attacks == ONLY_LINKAGE and any(
+        step.draws_anew for c in candidates for step in c.recipe.steps
+    ):
         return dataclasses.replace(terms, attacks=(*ONLY_LINKAGE, *FOR_DRAWN))
     return terms
 
 
 def on_one_map(name: str, outcomes: Sequence[CandidateOutcome]) -> Comparison:
-    """What came of all candidates, along the first of the usual axes that were measured on all of them."""
+    """What came of all candidates, along the first of the usual axes that were measured on all of
+    them.
+    """
     made = [outcome for outcome in outcomes if outcome.made]
     risk = _axis([outcome.risks for outcome in made], USUAL_RISKS)
-    return Comparison(name, tuple(outcomes), risk, _axis([outcome.utilities for outcome in made], DEFAULT_UTILITIES))
+    return Comparison(
+        name,
+        tuple(outcomes),
+        risk,
+        _axis([outcome.utilities for outcome in made], DEFAULT_UTILITIES),
+    )
 
 
 def _axis(measured: Sequence[Mapping[str, float]], usual: Sequence[str]) -> str:
-    """The first of the usual axes that was measured on all that came out, else what was measured on the most."""
+    """The first of the usual axes that was measured on all that came out, else what was measured on
+    the most.
+    """
     whole = [name for name in usual if all(name in one for one in measured)]
     counts = collections.Counter(name for one in measured for name in one)
-    return whole[0] if whole or not counts else max(counts, key=lambda name: (counts[name], name in usual))
+    return (
+        whole[0]
+        if whole or not counts
+        else max(counts, key=lambda name: (counts[name], name in usual))
+    )
 
 
 def _tried(
@@ -550,7 +664,10 @@ def _tried(
         dataset.to_polars().write_parquet(table)
         context = multiprocessing.get_context("spawn")
         with concurrent.futures.ProcessPoolExecutor(
-            min(workers, len(candidates)), mp_context=context, initializer=_open, initargs=(table, dataset.source)
+            min(workers, len(candidates)),
+            mp_context=context,
+            initializer=_open,
+            initargs=(table, dataset.source),
         ) as pool:
             waiting = [pool.submit(_try_in_worker, candidate, terms) for candidate in candidates]
             for finished in concurrent.futures.as_completed(waiting):

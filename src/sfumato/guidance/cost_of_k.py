@@ -24,15 +24,18 @@ if TYPE_CHECKING:
 
 USUAL_K = (3, 5, 10, 20)
 PUBLIC_RISK = 0.09
-"""What is taken for a release to everyone where nobody says otherwise; see ``PUBLISHED`` in :mod:`sfumato.methods.formulas.choice_of_k`."""
+"""What is taken for a release to everyone where nobody says otherwise; see ``PUBLISHED``
+in :mod:`sfumato.methods.formulas.choice_of_k`.
+"""
 
 
 @dataclasses.dataclass(frozen=True)
 class Price:
     """What one k costs a table.
 
-    ``exposed`` records stand in classes of fewer than k today. ``suppressed`` and ``loss`` are what the recipe's steps pay for
-    it (the mean share that a cell leaves open); None where they cannot reach it.
+    ``exposed`` records stand in classes of fewer than k today. ``suppressed`` and ``loss`` are what
+    the recipe's steps pay for it (the mean share that a cell leaves open); None where they cannot
+    reach it.
     """
 
     k: int
@@ -49,7 +52,9 @@ class Price:
 
 @dataclasses.dataclass(frozen=True)
 class KForTable:
-    """The k a tolerable risk asks of a table, what it costs, and the largest that the recipe reaches."""
+    """The k a tolerable risk asks of a table, what it costs, and the largest that the recipe
+    reaches.
+    """
 
     asked: ChosenK
     records: int
@@ -58,7 +63,9 @@ class KForTable:
     @property
     def reachable(self) -> int | None:
         """The largest k up to the one asked for that the recipe's steps reach."""
-        return max((p.k for p in self.prices if p.reached and p.k <= self.asked.strict), default=None)
+        return max(
+            (p.k for p in self.prices if p.reached and p.k <= self.asked.strict), default=None
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The choice as plain data."""
@@ -68,44 +75,70 @@ class KForTable:
 
     def sentences(self) -> list[str]:
         """The choice, and what there is to pay, in plain words."""
-        return [*self.asked.sentences(), *(self._priced(price) for price in self.prices), self._choice()]
+        return [
+            *self.asked.sentences(),
+            *(self._priced(price) for price in self.prices),
+            self._choice(),
+        ]
 
     def _priced(self, price: Price) -> str:
-        today = f"k = {price.k:,}: {price.exposed:,} of {self.records:,} records stand in smaller classes today"
+        today = (
+            f"k = {price.k:,}: {price.exposed:,} of {self.records:,} records stand in smaller"
+            " classes today"
+        )
         if not price.reached:
             return f"{today}; the recipe's steps do not reach it."
-        return f"{today}; reached with {price.suppressed:,} suppressed and a loss of {percent(price.loss)}."
+        return (
+            f"{today}; reached with {price.suppressed:,} suppressed and a loss of"
+            f" {percent(price.loss)}."
+        )
 
     def _choice(self) -> str:
         wanted, most = self.asked.strict, self.reachable
         if most == wanted:
             paid = next(price for price in self.prices if price.k == wanted)
-            return f"Choose k = {wanted:,}: the recipe reaches it at a loss of {percent(paid.loss)}."
+            return (
+                f"Choose k = {wanted:,}: the recipe reaches it at a loss of {percent(paid.loss)}."
+            )
         if most is None:
             return (
-                f"The recipe reaches none of these; let its steps suppress or generalise more to reach k = {wanted:,}."
+                "The recipe reaches none of these; let its steps suppress or generalise more to"
+                f" reach k = {wanted:,}."
             )
         return (
-            f"The recipe does not reach k = {wanted:,}; k = {most:,}, which it reaches, bounds the risk by {risk_of(most):.4g} "
-            f"and not by {self.asked.risk:g}. Let its steps suppress or generalise more."
+            f"The recipe does not reach k = {wanted:,}; k = {most:,}, which it reaches, bounds the"
+            f" risk by {risk_of(most):.4g} and not by {self.asked.risk:g}. Let its steps suppress"
+            " or generalise more."
         )
 
 
-def choose_for(dataset: Table, recipe: Recipe, *, risk: float = PUBLIC_RISK, progress: Progress) -> KForTable:
-    """Choose k for a table that a recipe describes: from its number of records, its survey weights and its classes.
+def choose_for(
+    dataset: Table, recipe: Recipe, *, risk: float = PUBLIC_RISK, progress: Progress
+) -> KForTable:
+    """Choose k for a table that a recipe describes: from its number of records, its survey weights
+    and its classes.
 
-    Where a column of weights says how many people a record stands for, the file is a sample, and the class size that is
-    enough in a sample is told too. Every usual k and the one asked for are tried with the steps of the recipe.
+    Where a column of weights says how many people a record stands for, the file is a sample, and
+    the class size that is enough in a sample is told too. Every usual k and the one asked for are
+    tried with the steps of the recipe.
     """
     weight, records = dataset.schema.only(Role.WEIGHT), len(dataset)
     people = None if weight is None else round(float(dataset.column(weight).sum()))
-    sample = {"population": people, "records": records} if people is not None and people >= records else {}
+    sample = (
+        {"population": people, "records": records}
+        if people is not None and people >= records
+        else {}
+    )
     tried = sorted({*USUAL_K, k_for(risk)})
     return KForTable(choose_k(risk, **sample), records, prices(dataset, recipe, tried, progress))
 
 
-def prices(dataset: Table, recipe: Recipe, tried: Sequence[int], progress: Progress) -> tuple[Price, ...]:
-    """What each of some k costs a table by the steps of a recipe; the price is measured, not written anywhere."""
+def prices(
+    dataset: Table, recipe: Recipe, tried: Sequence[int], progress: Progress
+) -> tuple[Price, ...]:
+    """What each of some k costs a table by the steps of a recipe; the price is measured, not
+    written anywhere.
+    """
     sizes = assess(dataset.drop(dataset.schema.direct)).class_sizes
     found = []
     for place, k in enumerate(tried):

@@ -14,7 +14,9 @@ Roles = str | Sequence[str]
 
 
 class FrameVerbs:
-    """The verbs of sfumato, of one frame. Roles are given by name: ``quasi=["age"], sensitive=["diagnosis"]``."""
+    """The verbs of sfumato, of one frame. Roles are given by name:
+    ``quasi=["age"], sensitive=["diagnosis"]``.
+    """
 
     def __init__(self, frame: Any) -> None:
         self._frame = frame
@@ -31,7 +33,9 @@ class FrameVerbs:
         """What an intruder can do with the frame as it is; see :func:`sfumato.assess`."""
         return api.assess(self._frame, promises, roles=roles)
 
-    def anonymize(self, meet: Any, steps: Any, *, limits: Any = None, seed: Any = None, **roles: Roles) -> Any:
+    def anonymize(
+        self, meet: Any, steps: Any, *, limits: Any = None, seed: Any = None, **roles: Roles
+    ) -> Any:
         """Make a release of the frame; see :func:`sfumato.anonymize`."""
         return api.anonymize(self._frame, meet, steps, roles=roles, limits=limits, seed=seed)
 

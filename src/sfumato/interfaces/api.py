@@ -53,20 +53,22 @@ def read(
     table: str | None = None,
     **options: Any,
 ) -> Table | LazyTable:
-    """Read a table from a path (CSV, Parquet, Arrow, JSON lines, Excel, SPSS, Stata, SAS) or a database, or take a frame.
+    """Read a table from a path (CSV, Parquet, Arrow, JSON lines, Excel, SPSS, Stata, SAS) or a
+    database, or take a frame.
 
-    A lazy frame (polars, DuckDB, Spark) stays with its engine, and so does Parquet, one file or a folder or pattern of parts, when it
-    is large or ``engine`` says ``polars``, ``duckdb`` or ``spark``; ``memory`` reads everything, and ``auto`` chooses by rows, distinct
-    quasi-identifiers of the ``recipe`` and the memory at hand. Spark is the session that is active,
-    the server that ``SPARK_REMOTE`` names, or a session of this machine. A ``table`` of
-    ``postgresql://host/db``, ``sqlite:///file.db`` or ``duckdb:///file.db`` stays in its database; passwords come from the environment
-    or the driver's files.
+    A lazy frame (polars, DuckDB, Spark) stays with its engine, and so does Parquet, one file or a
+    folder or pattern of parts, when it is large or ``engine`` says ``polars``, ``duckdb`` or
+    ``spark``; ``memory`` reads everything, and ``auto`` chooses by rows, distinct quasi-identifiers
+    of the ``recipe`` and the memory at hand. Spark is the session that is active, the server that
+    ``SPARK_REMOTE`` names, or a session of this machine. A ``table`` of ``postgresql://host/db``,
+    ``sqlite:///file.db`` or ``duckdb:///file.db`` stays in its database; passwords come from the
+    environment or the driver's files.
 
-    Options say how: ``delimiter, encoding, decimal, header, sheet, rename_duplicates, missing_values, unicode, blanks``
-    (see :class:`~sfumato.core.source.Intake`); what is not said is taken from the ``recipe``, else found out. ``format`` names
-    the format, and ``text=True`` leaves all columns of a CSV as text, each cell read for itself; a recipe with a step that accounts for an ε
-    asks for that. A frame takes the options that are about values:
-    ``missing_values, unicode, blanks``, and ``rename_duplicates``.
+    Options say how:
+    ``delimiter, encoding, decimal, header, sheet, rename_duplicates, missing_values, unicode, blanks`` (see :class:`~sfumato.core.source.Intake`); what is not said is taken from the ``recipe``, else found out. ``format`` names
+    the format, and ``text=True`` leaves all columns of a CSV as text, each cell read for itself; a
+    recipe with a step that accounts for an ε asks for that. A frame takes the options that are
+    about values: ``missing_values, unicode, blanks``, and ``rename_duplicates``.
 
     >>> import polars as pl
     >>> read(pl.DataFrame({"age": [30, -9]}), missing_values=[-9]).column("age").to_list()
@@ -110,20 +112,26 @@ def _described(data: TableLike, roles: Roles | None, purpose: str) -> Data:
 
 
 def _members(given: Any, what: str, example: str) -> tuple[Any, ...]:
-    """What was given, as several; a number, a text or a class where a member of a family belongs is refused."""
+    """What was given, as several; a number, a text or a class where a member of a family belongs is
+    refused.
+    """
     several = as_tuple(given)
     for one in several:
         if isinstance(one, type) or not hasattr(one, "name"):
             kind = one.__name__ if isinstance(one, type) else type(one).__name__
-            raise ParameterError(f"{what} takes objects such as {example}, or a list of them; got {kind}")
+            raise ParameterError(
+                f"{what} takes objects such as {example}, or a list of them; got {kind}"
+            )
     return several
 
 
 def profile(dataset: TableLike | Mapping[str, TableLike]) -> Proposal | Any:
-    """Propose roles, kinds, hierarchies and the means that lose least; every guess carries its reason.
+    """Propose roles, kinds, hierarchies and the means that lose least; every guess carries its
+    reason.
 
-    Columns are counted in all rows, and looked at together in 200,000 rows at most (``sampled``); means are tried on 10,000. Several
-    tables are given by name, as their folder or as a database: then keys are proposed too, and which table belongs to which
+    Columns are counted in all rows, and looked at together in 200,000 rows at most (``sampled``);
+    means are tried on 10,000. Several tables are given by name, as their folder or as a database:
+    then keys are proposed too, and which table belongs to which
     (:class:`~sfumato.guidance.profiling.table_relations.RelationsProposal`).
     """
     from sfumato.data.lazy.parquet_columns import ParquetColumns, parquet_columns
@@ -137,10 +145,14 @@ def profile(dataset: TableLike | Mapping[str, TableLike]) -> Proposal | Any:
             name: one.read({}) if isinstance(one, InDatabase) else read(one).in_memory("profile")
             for name, one in given.items()
         }
-        return propose_relations({name: (table.to_polars(), table.source) for name, table in several.items()})
+        return propose_relations(
+            {name: (table.to_polars(), table.source) for name, table in several.items()}
+        )
     table: Any = parquet_columns(dataset) or read(dataset)
     table = parquet_columns(table) or table.in_memory("profile")
-    return propose_recipe(table if isinstance(table, ParquetColumns) else table.to_polars(), table.source)
+    return propose_recipe(
+        table if isinstance(table, ParquetColumns) else table.to_polars(), table.source
+    )
 
 
 def judge(
@@ -154,18 +166,25 @@ def judge(
 ) -> tuple[Verdict, ...]:
     """Judge a table under any number of promises, in one pass over its rows.
 
-    A promise may be written short, as on the command line, and without its degree; then ``attained`` is what counts. A frame
-    without roles takes them as ``roles={"quasi": ["age"]}``.
-    ``original`` is the table before anything was released of it, ``population`` a table of everyone, and ``posteriors``
-    what attacks found; models that need one of them say so.
+    A promise may be written short, as on the command line, and without its degree; then
+    ``attained`` is what counts. A frame without roles takes them as ``roles={"quasi": ["age"]}``.
+    ``original`` is the table before anything was released of it, ``population`` a table of
+    everyone, and ``posteriors`` what attacks found; models that need one of them say so.
 
     >>> from sfumato import examples
     >>> [verdict.attained for verdict in judge(examples.ancona(), ["k_anonymity", "l_diversity:salary"])]
     [3, 3]
     """
     data = _described(dataset, roles, "judge")
-    models = [registry.ask(model, data.shape).model if isinstance(model, str) else model for model in as_tuple(meet)]
-    known = {"original": original, "population": population_of(models, population), "posteriors": posteriors}
+    models = [
+        registry.ask(model, data.shape).model if isinstance(model, str) else model
+        for model in as_tuple(meet)
+    ]
+    known = {
+        "original": original,
+        "population": population_of(models, population),
+        "posteriors": posteriors,
+    }
     return judge_all(data.evidence(models, **known), models)
 
 
@@ -182,10 +201,12 @@ def assess(
 ) -> Assessment | Any:
     """Say what an intruder can do with a table as it is, and what is left of any promises.
 
-    ``roles`` says what the columns of a frame are (``{"quasi": ["age", "zip"]}``). ``population`` is a table of everyone, for
-    models that compare with one and for ``unique_in_population``, the share of sample uniques that are unique there; where
-    models name a file, its path starts from ``base``. People who are no table are attacked as if they were released as they are,
-    for ``seconds`` of computing at most; the result is a :class:`~sfumato.release.data_assessment.DataAssessment`.
+    ``roles`` says what the columns of a frame are (``{"quasi": ["age", "zip"]}``). ``population``
+    is a table of everyone, for models that compare with one and for ``unique_in_population``, the
+    share of sample uniques that are unique there; where models name a file, its path starts from
+    ``base``. People who are no table are attacked as if they were released as they are, for
+    ``seconds`` of computing at most; the result is
+    a :class:`~sfumato.release.data_assessment.DataAssessment`.
     """
     models = _members(meet, "meet", "sf.KAnonymity(5)")
     data = _described(dataset, roles, "assess")
@@ -197,17 +218,23 @@ def assess(
         return assess_data(data, models, seconds=budget, progress=progress)
     everyone = population_of(models, population, base)
     bound = DEFAULT_THRESHOLD if threshold is None else threshold
-    return _assess(data.one_table().counted_for(models), models, threshold=bound, population=everyone)
+    return _assess(
+        data.one_table().counted_for(models), models, threshold=bound, population=everyone
+    )
 
 
 def why_alone(
     dataset: Table, record: int, columns: Sequence[str] | None = None, *, most: int = 5
 ) -> tuple[tuple[str, ...], ...]:
-    """Why a record is risky: the smallest sets of columns, of at most so many, on which nobody else is like it. Names columns, never values."""
+    """Why a record is risky: the smallest sets of columns, of at most so many, on which nobody else
+    is like it. Names columns, never values.
+    """
     return _why_alone(dataset, record, columns, most=most)
 
 
-def with_recipe(dataset: TableLike, recipe: Recipe | str | Path) -> tuple[Table | LazyTable, Recipe]:
+def with_recipe(
+    dataset: TableLike, recipe: Recipe | str | Path
+) -> tuple[Table | LazyTable, Recipe]:
     """A table read and described as a recipe (or the path of one) says, and the recipe."""
     loaded = _loaded(recipe)
     return read(dataset, recipe=loaded).described_by(loaded), loaded
@@ -231,30 +258,42 @@ def anonymize(
 ) -> Made:
     """Make a release: drop direct identifiers, run the steps, judge the output, shuffle the rows.
 
-    ``meet`` says what must hold of the output and ``steps`` how to get there. The output is judged again, whatever
-    the steps promised; when a promise does not hold :class:`ReleaseRefused` is raised and nothing is released.
-    ``limits`` says what risks, attacks and utilities may be at most, ``contract`` what must survive for those who use the
-    release, ``accept`` what is taken on of released columns, as a recipe writes it. ``roles`` says what the columns of a frame are; every column needs one. ``population`` is a table of everyone, for
-    models that compare with one. ``format`` is the one the release will be written in, when it is not that of the table: values it
-    cannot tell apart are one value from the start. People who are no table (:func:`sfumato.read_data`) are attacked before and after, for
-    ``seconds`` of computing at most (0: not at all).
+    ``meet`` says what must hold of the output and ``steps`` how to get there. The output is judged
+    again, whatever the steps promised; when a promise does not hold :class:`ReleaseRefused` is
+    raised and nothing is released. ``limits`` says what risks, attacks and utilities may be at
+    most, ``contract`` what must survive for those who use the release, ``accept`` what is taken on
+    of released columns, as a recipe writes it. ``roles`` says what the columns of a frame are;
+    every column needs one. ``population`` is a table of everyone, for models that compare with one.
+    ``format`` is the one the release will be written in, when it is not that of the table: values
+    it cannot tell apart are one value from the start. People who are no table
+    (:func:`sfumato.read_data`) are attacked before and after, for ``seconds`` of computing at most
+    (0: not at all).
     """
-    promises, methods = _members(meet, "meet", "sf.KAnonymity(5)"), _members(steps, "steps", "sf.Mondrian()")
+    promises, methods = (
+        _members(meet, "meet", "sf.KAnonymity(5)"),
+        _members(steps, "steps", "sf.Mondrian()"),
+    )
     parts: dict[str, Any] = {"meet": promises, "steps": methods, "limits": dict(limits or {})}
     parts["contract"] = as_tuple(contract)
-    context = Context(Seed.of(seed), shuffle=shuffle, progress=progress, population=population, format=format)
+    context = Context(
+        Seed.of(seed), shuffle=shuffle, progress=progress, population=population, format=format
+    )
     data = _described(dataset, roles, "anonymize")
     recipe = Recipe.about(data.shape, schemas_of(data), accept=read_acceptances(accept), **parts)
     return _make(data, recipe, context, seconds)
 
 
 def _make(data: Data, recipe: Recipe, context: Context, seconds: float | None) -> Made:
-    """A release of data of any shape; attacked and measured, for so many seconds, where ``run`` does that with such data."""
+    """A release of data of any shape; attacked and measured, for so many seconds, where ``run``
+    does that with such data.
+    """
     data.require_options({"seconds": seconds})
     release = make_release(data, recipe, context)
     if not data.attacked_by_run:
         return release
-    return release.tried(seconds=DEFAULT_SECONDS if seconds is None else seconds, progress=context.progress)
+    return release.tried(
+        seconds=DEFAULT_SECONDS if seconds is None else seconds, progress=context.progress
+    )
 
 
 def run(
@@ -273,8 +312,9 @@ def run(
 ) -> Made:
     """Make a release as a recipe says, whatever the shape of its data; see :func:`anonymize`.
 
-    ``into`` is the folder that it will be written to: the parts of a table that an engine holds are made beside it. ``people`` is the second
-    table of people who are no table, where the recipe does not name it. ``memory`` answers for earlier releases of the same people
+    ``into`` is the folder that it will be written to: the parts of a table that an engine holds are
+    made beside it. ``people`` is the second table of people who are no table, where the recipe does
+    not name it. ``memory`` answers for earlier releases of the same people
     (:class:`sfumato.release.register.memory.Remembered`).
     """
     loaded = any_recipe(recipe)
@@ -302,9 +342,10 @@ def check(
 ) -> tuple[Verdict, ...]:
     """Judge released data by a recipe: direct identifiers must be gone, promises must hold.
 
-    Promises about distances to the original table are judged against ``original``; without it, against the released
-    table itself. People who are no table take ``people``, their second table, where it stands apart; ``said`` is how their files are
-    read, where that is not as the recipe says.
+    Promises about distances to the original table are judged against ``original``; without it,
+    against the released table itself. People who are no table take ``people``, their second table,
+    where it stands apart; ``said`` is how their files are read, where that is not as the recipe
+    says.
     """
     from sfumato.release.check import check_released, read_to_check
 
@@ -326,13 +367,15 @@ def attack(
 ) -> AttackReport:
     """Let every named intruder try a release.
 
-    A release that was made elsewhere does not say where its rows come from: ``align`` names a column that identifies records in both
-    tables, ``"order"`` where row *i* was made from row *i*, or ``"none"`` where no row is anybody's (synthetic records). ``control`` are
-    then people of whom the rows were not made.
+    A release that was made elsewhere does not say where its rows come from: ``align`` names a
+    column that identifies records in both tables, ``"order"`` where row *i* was made from row *i*,
+    or ``"none"`` where no row is anybody's (synthetic records). ``control`` are then people of whom
+    the rows were not made.
 
-    Options: ``steps`` that made the release, for attacks that know the method; ``others``, earlier releases (pairs of the same
-    original); ``population``, a table of everyone; ``only``, the attacks to try; ``seconds``, ``sample``, ``threshold``, ``seed``.
-    ``roles`` says what the columns of frames are. A release has the method :meth:`Release.attack`.
+    Options: ``steps`` that made the release, for attacks that know the method; ``others``, earlier
+    releases (pairs of the same original); ``population``, a table of everyone; ``only``, the
+    attacks to try; ``seconds``, ``sample``, ``threshold``, ``seed``. ``roles`` says what the
+    columns of frames are. A release has the method :meth:`Release.attack`.
     """
     for name in ("steps", "only"):
         if options.get(name) is not None:
@@ -359,25 +402,29 @@ def _refuse_alignment(what: str, align: str | None, control: TableLike | None) -
     """Refuse what is said about tables made elsewhere where there is none."""
     if align is not None or control is not None:
         raise ParameterError(
-            f"{what}: align and control are about two tables, of which one was made elsewhere; leave them out"
+            f"{what}: align and control are about two tables, of which one was made elsewhere;"
+            " leave them out"
         )
 
 
 def evaluate(
     original: TableLike | TablePair | Release,
     released: TableLike | None = None,
-    metrics: Utility | str | Mapping[str, Any] | Sequence[Utility | str | Mapping[str, Any]] | None = None,
+    metrics: (
+        Utility | str | Mapping[str, Any] | Sequence[Utility | str | Mapping[str, Any]] | None
+    ) = None,
     *,
     roles: Roles | None = None,
     align: str | None = None,
     control: TableLike | None = None,
 ) -> Evaluation:
-    """Say what a release is still worth: of two tables, of a pair of them, or of a :class:`Release`.
+    """Say what a release is still worth: of two tables, of a pair of them, or of
+    a :class:`Release`.
 
     ``align`` and ``control`` are those of :func:`attack`, for a table that was made elsewhere.
 
-    ``metrics`` are metrics or, as in a recipe, their names with parameters (``"loss"``, ``{"c_avg": {"k": 5}}``); by default every one
-    that needs no parameter.
+    ``metrics`` are metrics or, as in a recipe, their names with parameters (``"loss"``,
+    ``{"c_avg": {"k": 5}}``); by default every one that needs no parameter.
 
     >>> from sfumato import examples
     >>> found = evaluate(examples.patients(), examples.patients(release="single"), ["loss", {"c_avg": {"k": 2}}])
@@ -389,7 +436,9 @@ def evaluate(
     wanted = None if metrics is None else as_tuple(metrics)
     alone = isinstance(original, _Pair | Pair | Release)
     if alone == (released is not None):
-        raise ParameterError("evaluate takes an original and a released table, or a release (or pair) alone")
+        raise ParameterError(
+            "evaluate takes an original and a released table, or a release (or pair) alone"
+        )
     if alone:
         _refuse_alignment("evaluate", align, control)
         return _evaluate(original.pair if isinstance(original, Release) else original, wanted)
@@ -409,42 +458,56 @@ def compare(
     remember: str | Path | None = None,
     progress: Progress = silent,
 ) -> Comparison:
-    """Run several recipes on one table, attack and measure them alike, and put them on one map of risk and utility.
+    """Run several recipes on one table, attack and measure them alike, and put them on one map of
+    risk and utility.
 
-    ``candidates`` are recipes by name, or recipe files, which may say ``{vary: [3, 5, 10]}`` where a value should be tried in turn;
-    ``vary`` does so from outside: ``["k_anonymity.k=3,5,10"]``. ``attacks=None`` lets every named intruder try everything.
-    ``remember`` is a folder in which finished candidates are kept for the next run.
+    ``candidates`` are recipes by name, or recipe files, which may say ``{vary: [3, 5, 10]}`` where
+    a value should be tried in turn; ``vary`` does so from outside: ``["k_anonymity.k=3,5,10"]``.
+    ``attacks=None`` lets every named intruder try everything. ``remember`` is a folder in which
+    finished candidates are kept for the next run.
     """
     from sfumato.guidance.comparison import Candidate, CommonTerms, candidates_from
     from sfumato.guidance.comparison import compare as _compare
 
     if isinstance(candidates, Mapping):
         if vary:
-            raise ParameterError("vary goes with recipe files; recipes in Python are varied in Python")
+            raise ParameterError(
+                "vary goes with recipe files; recipes in Python are varied in Python"
+            )
         wanted = tuple(
-            Candidate(name, r if isinstance(r, Recipe) else recipes.load(r)) for name, r in candidates.items()
+            Candidate(name, r if isinstance(r, Recipe) else recipes.load(r))
+            for name, r in candidates.items()
         )
     else:
         wanted = candidates_from([Path(file) for file in candidates], vary)
-    terms = CommonTerms(Seed.of(seed), None if attacks is None else as_tuple(attacks), seconds, sample)
+    terms = CommonTerms(
+        Seed.of(seed), None if attacks is None else as_tuple(attacks), seconds, sample
+    )
     kept = None if remember is None else Path(remember)
     if any(candidate.recipe.intake != wanted[0].recipe.intake for candidate in wanted):
         raise ParameterError(
-            "the candidates read the table in different ways (missing_values, header, text …); make them agree"
+            "the candidates read the table in different ways (missing_values, header, text …); make"
+            " them agree"
         )
     table = read(dataset, recipe=wanted[0].recipe if wanted else None).in_memory("compare")
     return _compare(table, wanted, terms=terms, workers=workers, remember=kept, progress=progress)
 
 
-def integral_privacy(data: TableLike, algorithm: Computed, k: int, *, size: int, **options: Any) -> IntegralPrivacy:
-    """Say which results of an algorithm recur often enough to be published; see :func:`sfumato.results.integral.integral_privacy.integral_privacy`.
+def integral_privacy(
+    data: TableLike, algorithm: Computed, k: int, *, size: int, **options: Any
+) -> IntegralPrivacy:
+    """Say which results of an algorithm recur often enough to be published;
+    see :func:`sfumato.results.integral.integral_privacy.integral_privacy`.
 
-    ``algorithm`` is :class:`MeanOf`, :class:`RegressionOf`, :class:`StumpOf` or :class:`TreeOf`; ``size`` how many records each set has. Options: ``samples``
-    (None: all sets are counted), ``background`` (rows that the intruder knows to be used), ``seed``.
+    ``algorithm`` is :class:`MeanOf`, :class:`RegressionOf`, :class:`StumpOf` or :class:`TreeOf`;
+    ``size`` how many records each set has. Options: ``samples`` (None: all sets are counted),
+    ``background`` (rows that the intruder knows to be used), ``seed``.
     """
     from sfumato.results.integral.integral_privacy import integral_privacy as _integral_privacy
 
-    return _integral_privacy(read(data).in_memory("integral privacy"), algorithm, k, size=size, **options)
+    return _integral_privacy(
+        read(data).in_memory("integral privacy"), algorithm, k, size=size, **options
+    )
 
 
 def verify(
@@ -457,11 +520,13 @@ def verify(
     table: str | None = None,
     **options: Any,
 ) -> Verification:
-    """Recompute the claims of a certificate from the released files, and from the original where it is given.
+    """Recompute the claims of a certificate from the released files, and from the original where it
+    is given.
 
-    ``original`` are data, or where they are: they are read as the lock in ``owner``, the owner's folder, says, or else ``said``; ``table``
-    names one of a database, ``people`` is the second table of people who are no table. Options: ``trusted_key``, ``population``,
-    ``release`` (what was written: it is compared, not made again).
+    ``original`` are data, or where they are: they are read as the lock in ``owner``, the owner's
+    folder, says, or else ``said``; ``table`` names one of a database, ``people`` is the second
+    table of people who are no table. Options: ``trusted_key``, ``population``, ``release`` (what
+    was written: it is compared, not made again).
     """
     from sfumato.core.shape import Shape
     from sfumato.release.certificate_files import read_certificate

@@ -1,8 +1,10 @@
-"""Projects of ARX: the archive that its workbench saves, read as a recipe with its hierarchies and its table.
+"""Projects of ARX: the archive that its workbench saves, read as a recipe with its hierarchies and
+its table.
 
-A project (``.deid``) is a zip of XML, CSV and Java-serialised parts. What XML and CSV say is taken over; serialised parts are never
-opened, and what only they hold is named as not taken over. The archive may be anyone's: nothing is unpacked by the
-names it gives, every part is read up to a bound, and XML with entities of its own is refused.
+A project (``.deid``) is a zip of XML, CSV and Java-serialised parts. What XML and CSV say is taken
+over; serialised parts are never opened, and what only they hold is named as not taken over. The
+archive may be anyone's: nothing is unpacked by the names it gives, every part is read up to a
+bound, and XML with entities of its own is refused.
 """
 
 from __future__ import annotations
@@ -31,7 +33,9 @@ MOST_HIERARCHY = 256 * MEGABYTE
 MOST_TABLE = 16 * 1024 * MEGABYTE
 MOST_PARTS = 10_000
 MOST_SWELLING = 1_000
-"""How many times larger a part may be than it is in the archive; text that repeats itself is packed to a hundredth."""
+"""How many times larger a part may be than it is in the archive; text that repeats itself is packed
+to a hundredth.
+"""
 
 ROLES = {
     "IDENTIFYING_ATTRIBUTE": "direct",
@@ -41,28 +45,41 @@ ROLES = {
 }
 KINDS = {"Integer": "numeric", "Decimal": "numeric", "Date": "date", "Ordinal": "ordinal"}
 SETTINGS = ("relativeMaxOutliers", "attributeWeights", "criteria", "metric")
-"""Settings of a configuration that are taken over, or named one by one; of any other it is said that it is not."""
+"""Settings of a configuration that are taken over, or named one by one; of any other it is said
+that it is not.
+"""
 OF_COLUMNS = ("name", "type", "datatype", "ref", "min", "max")
 """What is taken over of a column; anything else is named."""
 WITHOUT_EFFECT = {"suppressionString": "*", "practicalMonotonicity": "false"}
-"""Settings that change nothing when they have this value: it is ours too, or says that something is off."""
+"""Settings that change nothing when they have this value: it is ours too, or says that something is
+off.
+"""
 
 _NUMBER = r"(\d+(?:\.\d+)?(?:E-?\d+)?)"
 _OF = r" for attribute '(.*)'"
 _Model = Callable[..., dict[str, Any]]
 CRITERIA: dict[str, _Model] = {
     rf"{_NUMBER}-anonymity": lambda k: {"k_anonymity": {"k": _whole(k)}},
-    rf"distinct-{_NUMBER}-diversity{_OF}": lambda n, of: {"l_diversity": {"sensitive": of, "l": _whole(n)}},
+    rf"distinct-{_NUMBER}-diversity{_OF}": lambda n, of: {
+        "l_diversity": {"sensitive": of, "l": _whole(n)}
+    },
     rf"(?:shannon-)?entropy-{_NUMBER}-diversity{_OF}": lambda n, of: {
         "l_diversity": {"sensitive": of, "l": float(n), "kind": "entropy"}
     },
     rf"recursive-\({_NUMBER},\s*{_NUMBER}\)-diversity{_OF}": lambda c, n, of: {
         "l_diversity": {"sensitive": of, "l": _whole(n), "c": float(c), "kind": "recursive"}
     },
-    rf"{_NUMBER}-closeness with equal (?:ground-)?distance{_OF}": lambda t, of: _close(of, t, "equal"),
-    rf"{_NUMBER}-closeness with ordered (?:ground-)?distance{_OF}": lambda t, of: _close(of, t, "ordered"),
-    rf"{_NUMBER}-closeness with hierarchical (?:ground-)?distance{_OF}": lambda t, of: _close(of, t, "hierarchical"),
-    rf"{_NUMBER}-disclosure privacy{_OF}": lambda d, of: {  # its logarithm is that to base 2, of the values a class has
+    rf"{_NUMBER}-closeness with equal (?:ground-)?distance{_OF}": lambda t, of: _close(
+        of, t, "equal"
+    ),
+    rf"{_NUMBER}-closeness with ordered (?:ground-)?distance{_OF}": lambda t, of: _close(
+        of, t, "ordered"
+    ),
+    rf"{_NUMBER}-closeness with hierarchical (?:ground-)?distance{_OF}": lambda t, of: _close(
+        of, t, "hierarchical"
+    ),
+    # its logarithm is that to base 2, of the values a class has
+    rf"{_NUMBER}-disclosure privacy{_OF}": lambda d, of: {
         "delta_disclosure": {"sensitive": of, "delta": float(d) * math.log(2), "absent": "skip"}
     },
     rf"basic-{_NUMBER}-likeness{_OF}": lambda b, of: {
@@ -72,7 +89,9 @@ CRITERIA: dict[str, _Model] = {
         "beta_likeness": {"sensitive": of, "beta": float(b), "kind": "enhanced"}
     },
 }
-"""How ARX writes a privacy model → the model in a recipe. What is not here is named as not taken over."""
+"""How ARX writes a privacy model → the model in a recipe. What is not here is named as not taken
+over.
+"""
 
 
 def _whole(number: str) -> int:
@@ -90,7 +109,8 @@ def _close(of: str, t: str, distance: str) -> dict[str, Any]:
 class ArxProject:
     """What a project of ARX says: a recipe as plain data, and what could not be taken over.
 
-    ``hierarchies`` maps columns to where their hierarchy stands in the archive, ``table`` is where the data stands, or None.
+    ``hierarchies`` maps columns to where their hierarchy stands in the archive, ``table`` is where
+    the data stands, or None.
     """
 
     path: Path
@@ -103,12 +123,20 @@ class ArxProject:
 
     def __str__(self) -> str:
         columns = self.document["columns"]
-        counted = f"{len(columns)} columns, {len(self.hierarchies)} hierarchies, {len(self.document['meet'])} promises"
-        head = f"{self.name or self.path.name}: ARX {self.version or 'of an unknown version'}, {counted}"
+        counted = (
+            f"{len(columns)} columns, {len(self.hierarchies)} hierarchies,"
+            f" {len(self.document['meet'])} promises"
+        )
+        head = (
+            f"{self.name or self.path.name}: ARX {self.version or 'of an unknown version'},"
+            f" {counted}"
+        )
         return "\n".join([head, *(f"  not taken over: {what}" for what in self.not_taken)])
 
     def write(self, folder: str | Path) -> Path:
-        """Write ``recipe.yaml``, the hierarchies and the table into a new folder, or nothing; return the folder."""
+        """Write ``recipe.yaml``, the hierarchies and the table into a new folder, or nothing;
+        return the folder.
+        """
         target = Path(folder)
         if target.exists():
             raise ParameterError(f"{target} is there already; name a folder that is not")
@@ -125,7 +153,10 @@ class ArxProject:
 
     def _written_to(self, making: Path) -> None:
         (making / "hierarchies").mkdir(parents=True, mode=0o700)
-        files = {column: f"hierarchies/{number:02d}.csv" for number, column in enumerate(self.hierarchies, 1)}
+        files = {
+            column: f"hierarchies/{number:02d}.csv"
+            for number, column in enumerate(self.hierarchies, 1)
+        }
         with _opened(self.path) as archive:
             for column, place in self.hierarchies.items():
                 _copied(archive, place, making / files[column], MOST_HIERARCHY)
@@ -133,11 +164,17 @@ class ArxProject:
                 _copied(archive, self.table, making / "data.csv", MOST_TABLE)
         document = dict(self.document)
         document["columns"] = {
-            name: {**spec, "hierarchy": {"file": {"path": files[name]}}} if name in files else dict(spec)
+            name: (
+                {**spec, "hierarchy": {"file": {"path": files[name]}}}
+                if name in files
+                else dict(spec)
+            )
             for name, spec in self.document["columns"].items()
         }
         said = [f"# {line}" for line in str(self).splitlines()]
-        (making / "recipe.yaml").write_text("\n".join([*said, write_yaml(document)]), encoding="utf-8")
+        (making / "recipe.yaml").write_text(
+            "\n".join([*said, write_yaml(document)]), encoding="utf-8"
+        )
 
 
 def read_arx(path: str | Path) -> ArxProject:
@@ -146,9 +183,15 @@ def read_arx(path: str | Path) -> ArxProject:
     require_plain(file, most=MOST_ARCHIVE, what="a project of ARX")
     with _opened(file) as archive:
         parts = set(archive.namelist())
-        lacking = [part for part in ("metadata.xml", "input/definition.xml", "input/config.xml") if part not in parts]
+        lacking = [
+            part
+            for part in ("metadata.xml", "input/definition.xml", "input/config.xml")
+            if part not in parts
+        ]
         if lacking:
-            raise UnreadableInput(f"{file.name} is no project of ARX: it has no {' and no '.join(lacking)}")
+            raise UnreadableInput(
+                f"{file.name} is no project of ARX: it has no {' and no '.join(lacking)}"
+            )
         reader = _Reader(archive, file.name)
         return reader.project(file, parts)
 
@@ -167,7 +210,11 @@ class _Reader:
         columns = {**columns, **self.unnamed(columns, parts, about)}
         document = {
             "sfumato": 1,
-            **({"delimiter": _text(about, "separator")} if about is not None and _text(about, "separator") else {}),
+            **(
+                {"delimiter": _text(about, "separator")}
+                if about is not None and _text(about, "separator")
+                else {}
+            ),
             "columns": columns,
             "meet": self.promises(config, columns),
             "steps": [{"global_recoding": self.recoding(config, columns, levels)}],
@@ -186,9 +233,13 @@ class _Reader:
         try:
             return ElementTree.fromstring(_read(self.archive, part, MOST_XML))
         except DefusedXmlException:
-            raise UnreadableInput(f"{self.name}: {part} declares entities of its own; it is not read") from None
+            raise UnreadableInput(
+                f"{self.name}: {part} declares entities of its own; it is not read"
+            ) from None
         except ElementTree.ParseError as error:
-            raise UnreadableInput(f"{self.name}: {part} is no XML (line {error.position[0]})") from None
+            raise UnreadableInput(
+                f"{self.name}: {part} is no XML (line {error.position[0]})"
+            ) from None
 
     def columns(
         self, definition: Any, parts: set[str]
@@ -200,7 +251,9 @@ class _Reader:
         for entry in definition.iter("assigment"):  # the vocabulary's own spelling
             name = _text(entry, "name")
             if not name:
-                raise UnreadableInput(f"{self.name}: input/definition.xml describes a column without a name")
+                raise UnreadableInput(
+                    f"{self.name}: input/definition.xml describes a column without a name"
+                )
             role = ROLES.get(_text(entry, "type"), "ask")
             kind = KINDS.get(_text(entry, "datatype").split(" ")[0])
             columns[name] = {"role": role, **({"kind": kind} if kind and kind != "ordinal" else {})}
@@ -209,7 +262,9 @@ class _Reader:
             if place in parts:
                 hierarchies[name] = place
             elif place:
-                self.not_taken.append(f"the hierarchy of column {name!r}, which the archive does not hold")
+                self.not_taken.append(
+                    f"the hierarchy of column {name!r}, which the archive does not hold"
+                )
             bounds = tuple(_text(entry, end) for end in ("min", "max"))
             levels |= self._levels(name, bounds) if role == "quasi" else {}
             self._not_of_column(name, entry)
@@ -223,31 +278,40 @@ class _Reader:
             plain = tag.lower()
             if plain == "microaggregationfunction":
                 self.not_taken.append(
-                    f"microaggregation of column {name!r}; add a step microaggregate if it was in use"
+                    f"microaggregation of column {name!r}; add a step microaggregate if it was"
+                    " in use"
                 )
             elif tag not in OF_COLUMNS and not plain.startswith("microaggregation"):
                 self.not_taken.append(f"the {_without_value(tag)} of column {name!r}")
 
     def _without_order(self, name: str, kind: str | None) -> None:
         if kind == "ordinal":
-            self.not_taken.append(f"the order of column {name!r}: write it as 'order' with kind ordinal")
+            self.not_taken.append(
+                f"the order of column {name!r}: write it as 'order' with kind ordinal"
+            )
 
     def _levels(self, name: str, bounds: tuple[str, ...]) -> dict[str, Any]:
         """Bounds on the level of a column; ``All`` is no bound."""
         low, high = bounds
         if not high.isdigit():
             if low.isdigit() and low != "0":
-                self.not_taken.append(f"the lowest level {low} of column {name!r}, which has no highest one beside it")
+                self.not_taken.append(
+                    f"the lowest level {low} of column {name!r}, which has no highest one beside it"
+                )
             return {}
         return {name: [int(low) if low.isdigit() else 0, int(high)]}
 
-    def unnamed(self, columns: Mapping[str, Any], parts: set[str], about: Any) -> dict[str, dict[str, Any]]:
+    def unnamed(
+        self, columns: Mapping[str, Any], parts: set[str], about: Any
+    ) -> dict[str, dict[str, Any]]:
         """Columns of the table that the definition does not describe: somebody has to decide."""
         if "data/input.csv" not in parts:
             return {}
         delimiter = _text(about, "separator") if about is not None else ""
         head = _first_line(self.archive, "data/input.csv").decode("utf-8", errors="replace")
-        names = next(csv.reader(io.StringIO(head), delimiter=delimiter if len(delimiter) == 1 else ";"), [])
+        names = next(
+            csv.reader(io.StringIO(head), delimiter=delimiter if len(delimiter) == 1 else ";"), []
+        )
         return {name: {"role": "ask"} for name in names if name not in columns}
 
     def promises(self, config: Any, columns: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -273,17 +337,27 @@ class _Reader:
                 return spec if set(built.about) <= set(columns) else None
         return None
 
-    def recoding(self, config: Any, columns: Mapping[str, Any], levels: Mapping[str, Any]) -> dict[str, Any]:
+    def recoding(
+        self, config: Any, columns: Mapping[str, Any], levels: Mapping[str, Any]
+    ) -> dict[str, Any]:
         """The step: budget, weights and bounds on levels."""
-        step: dict[str, Any] = {"budget": min(1.0, max(0.0, _number(config, "relativeMaxOutliers", 0.0)))}
-        weights = {_text(entry, "attribute"): _number(entry, "weight", 0.5) for entry in config.iter("attributeWeight")}
+        step: dict[str, Any] = {
+            "budget": min(1.0, max(0.0, _number(config, "relativeMaxOutliers", 0.0)))
+        }
+        weights = {
+            _text(entry, "attribute"): _number(entry, "weight", 0.5)
+            for entry in config.iter("attributeWeight")
+        }
         known = {n: w for n, w in weights.items() if columns.get(n, {}).get("role") == "quasi"}
         if len(set(known.values())) > 1:
             step["weights"] = known
         if levels:
             step["levels"] = dict(levels)
         metric = _without_value(_text(config, "metric") or "none")
-        self.not_taken.append(f"the quality model '{metric}'; the least loss, a mean over the columns, is searched for")
+        self.not_taken.append(
+            f"the quality model '{metric}'; the least loss, a mean over the columns, is"
+            " searched for"
+        )
         return step
 
     def settings(self, config: Any, about: Any) -> None:
@@ -294,20 +368,24 @@ class _Reader:
                 continue
             if setting.tag == "suppressedAttributeTypes":
                 self.not_taken.append(
-                    "which columns of a suppressed record are starred; such records are left out here"
+                    "which columns of a suppressed record are starred; such records are left out"
+                    " here"
                 )
             else:
                 said = f" ({_without_value(value)})" if value else ""
                 self.not_taken.append(f"the setting '{_without_value(setting.tag)}'{said}")
         for tag in ("quote", "escape"):
             if about is not None and _text(about, tag) not in ("", '"'):
-                self.not_taken.append(f"the {tag} character of the table; say it when you read the table")
+                self.not_taken.append(
+                    f"the {tag} character of the table; say it when you read the table"
+                )
 
     def rest(self, parts: set[str]) -> None:
         """Name what the other parts of the archive hold."""
         if any(part.endswith(".dat") for part in parts):
             self.not_taken.append(
-                "Java-serialised parts (settings of views, filters, subsets and populations): they are never opened"
+                "Java-serialised parts (settings of views, filters, subsets and populations): they"
+                " are never opened"
             )
         if any(part.startswith("output/") for part in parts):
             self.not_taken.append("the output of ARX: 'sfumato run' makes it anew, and judges it")
@@ -323,7 +401,9 @@ def _opened(path: Path) -> zipfile.ZipFile:
     try:
         archive = zipfile.ZipFile(path)
     except (zipfile.BadZipFile, OSError, NotImplementedError, ValueError):
-        raise UnreadableInput(f"{path.name} is no project of ARX: it is not a zip archive, or it is damaged") from None
+        raise UnreadableInput(
+            f"{path.name} is no project of ARX: it is not a zip archive, or it is damaged"
+        ) from None
     for problem in _hostile(archive):
         archive.close()
         raise UnreadableInput(f"{path.name} is not read: {problem}")
@@ -338,7 +418,10 @@ def _hostile(archive: zipfile.ZipFile) -> Iterator[str]:
     names = [part.filename for part in parts]
     if len(set(names)) < len(names):
         yield "the archive holds two parts of one name"
-    if any(name.startswith(("/", "\\")) or ".." in re.split(r"[/\\]", name) or ":" in name for name in names):
+    if any(
+        name.startswith(("/", "\\")) or ".." in re.split(r"[/\\]", name) or ":" in name
+        for name in names
+    ):
         yield "a part of the archive has a name that leads out of it"
     if any(part.flag_bits & 1 for part in parts):
         yield "parts of the archive are encrypted"
@@ -359,13 +442,17 @@ def _copied(archive: zipfile.ZipFile, part: str, target: Path, most: int) -> Non
 
 
 def _pour(archive: zipfile.ZipFile, part: str, target: IO[bytes], most: int) -> None:
-    """Copy a part, counting what really comes out of it: what an archive says of its sizes may be wrong."""
+    """Copy a part, counting what really comes out of it: what an archive says of its sizes may be
+    wrong.
+    """
     seen = 0
     with _part(archive, part) as source:
         while piece := source.read(MEGABYTE):
             seen += len(piece)
             if seen > most:
-                raise UnreadableInput(f"{part} of the archive is larger than {most // MEGABYTE:,} MB; it is not read")
+                raise UnreadableInput(
+                    f"{part} of the archive is larger than {most // MEGABYTE:,} MB; it is not read"
+                )
             target.write(piece)
 
 

@@ -1,4 +1,6 @@
-"""Data of other shapes than one table, from Python: one verb for every shape, and a short name for each."""
+"""Data of other shapes than one table, from Python: one verb for every shape, and a short name for
+each.
+"""
 
 from __future__ import annotations
 
@@ -37,17 +39,22 @@ def read_data(
     text: bool = False,
     **options: Any,
 ) -> Data:
-    """Data of another shape than one table, from a path or a frame: ``shape`` is ``baskets``, ``paths`` or ``graph``, ``roles`` what the columns are.
+    """Data of another shape than one table, from a path or a frame: ``shape`` is ``baskets``,
+    ``paths`` or ``graph``, ``roles`` what the columns are.
 
-    ``people`` is a second table with the people's own columns, and ``people_roles`` what these are. ``hierarchies`` and ``kinds`` are
-    given by column, in either table; so are ``units``: what whole numbers in a column of times count (``{"t": "minutes"}``). ``format`` is the one a release will be written in, and ``text`` leaves all columns of a CSV as text, as a
-    step that accounts for an ε asks for; options say how a file is read (see :func:`sfumato.read`).
+    ``people`` is a second table with the people's own columns, and ``people_roles`` what these are.
+    ``hierarchies`` and ``kinds`` are given by column, in either table; so are ``units``: what whole
+    numbers in a column of times count (``{"t": "minutes"}``). ``format`` is the one a release will
+    be written in, and ``text`` leaves all columns of a CSV as text, as a step that accounts for an
+    ε asks for; options say how a file is read (see :func:`sfumato.read`).
     """
     said = {"hierarchy": hierarchies or {}, "kind": kinds or {}, "unit": units or {}}
     schemas = {DATA: _schema_of(roles, said)}
     if people_roles is not None:
         schemas[PEOPLE] = _schema_of(people_roles, said)
-    _require_columns({column: one for given in said.values() for column, one in given.items()}, schemas)
+    _require_columns(
+        {column: one for given in said.values() for column, one in given.items()}, schemas
+    )
     known = _shape(shape)
     tables = tables_of(data, known, people=people, said=Intake.of(options), text=text)
     return describe_tables(tables, known, schemas, format=format)
@@ -55,27 +62,35 @@ def read_data(
 
 def _shape(word: str) -> Shape:
     if str(word) in SEVERAL_TABLES:
-        raise ParameterError("several tables are read by sf.read_tables({'people': …, 'visits': …}, relations)")
+        raise ParameterError(
+            "several tables are read by sf.read_tables({'people': …, 'visits': …}, relations)"
+        )
     known = [str(shape) for shape in registry.SHAPES if shape not in SEVERAL_TABLES]
     if str(word) not in known:
         raise ParameterError(
-            f"shape {str(word)!r} is not known here.{did_you_mean(str(word), known)} A table is read by sf.read"
+            f"shape {str(word)!r} is not known here.{did_you_mean(str(word), known)} A table is"
+            " read by sf.read"
         )
     return Shape(word)
 
 
 def _require_columns(given: Mapping[str, Any], schemas: Mapping[str, Schema]) -> None:
-    """Refuse a hierarchy, kind or unit of a column that has no role: it would be ignored without a word."""
+    """Refuse a hierarchy, kind or unit of a column that has no role: it would be ignored without a
+    word.
+    """
     named = [column for schema in schemas.values() for column in schema.attributes]
     strange = [column for column in given if column not in named]
     if strange:
         raise SchemaError(
-            f"column {strange[0]!r} has a hierarchy, kind or unit, but no role.{did_you_mean(strange[0], named)}"
+            f"column {strange[0]!r} has a hierarchy, kind or unit, but no"
+            f" role.{did_you_mean(strange[0], named)}"
         )
 
 
 def read_baskets(data: Any, roles: Roles, **options: Any) -> Data:
-    """Sets of items: long rows of person and item, or a list of items a person; see :func:`read_data`."""
+    """Sets of items: long rows of person and item, or a list of items a person;
+    see :func:`read_data`.
+    """
     return read_data(data, "baskets", roles, **options)
 
 
@@ -96,10 +111,12 @@ def read_tables(
     format: str | None = None,  # noqa: A002 - the word users know
     **options: Any,
 ) -> Data:
-    """Several tables that belong together: paths or frames by name, the folder they are in, or a database (``sqlite:///clinic.db``).
+    """Several tables that belong together: paths or frames by name, the folder they are in, or a
+    database (``sqlite:///clinic.db``).
 
-    ``relations`` is a recipe, the path of one, or its section ``tables`` as plain data: the key of each table, to which other table its rows
-    belong, and what its columns are. ``data=None`` reads the files that it names. Options say how files are read (see :func:`sfumato.read`).
+    ``relations`` is a recipe, the path of one, or its section ``tables`` as plain data: the key of
+    each table, to which other table its rows belong, and what its columns are. ``data=None`` reads
+    the files that it names. Options say how files are read (see :func:`sfumato.read`).
 
     >>> import polars as pl
     >>> people = pl.DataFrame({"id": [7, 8], "age": [31, 44]})
@@ -127,7 +144,8 @@ def _relations(given: Any) -> Recipe:
         recipe = recipes.any_from_dict({"tables": given}, name="relations")
     if not isinstance(recipe, Recipe) or recipe.shape not in SEVERAL_TABLES:
         raise ParameterError(
-            "relations is a recipe with a section 'tables', its path, or that section: {'people': {'key': 'id', 'columns': {…}}, …}"
+            "relations is a recipe with a section 'tables', its path, or that section: {'people':"
+            " {'key': 'id', 'columns': {…}}, …}"
         )
     return recipe
 

@@ -1,7 +1,9 @@
-"""A recipe to take away: as a Python script, a notebook, or the words of a command, each of which makes the same release.
+"""A recipe to take away: as a Python script, a notebook, or the words of a command, each of which
+makes the same release.
 
-The script is made of the objects that the recipe names, with the parameters that differ from their defaults. It never holds the seed of a
-release, which stays with its owner: two runs of it give equal promises, not equal rows, unless a ``seed`` is given.
+The script is made of the objects that the recipe names, with the parameters that differ from their
+defaults. It never holds the seed of a release, which stays with its owner: two runs of it give
+equal promises, not equal rows, unless a ``seed`` is given.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ REGISTER = {"file": "--register", "to": "--to", "person": "--person", "key": "--
 
 @dataclasses.dataclass(frozen=True)
 class Errand:
-    """What is made: of which table, read how, written where. ``example`` names a bundled table in the place of a path."""
+    """What is made: of which table, read how, written where. ``example`` names a bundled table in
+    the place of a path.
+    """
 
     data: str = "data.csv"
     example: str | None = None
@@ -37,7 +41,9 @@ class Errand:
     sign: str | None = None
     seed: str | None = None
     register: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    """A register of releases: its ``file`` and the recipient (``to``); ``person`` and ``key`` where they are said."""
+    """A register of releases: its ``file`` and the recipient (``to``); ``person`` and ``key`` where
+    they are said.
+    """
 
 
 # Python
@@ -72,7 +78,10 @@ def _cells(recipe: Recipe, errand: Errand) -> list[str]:
     names: dict[str, str] = {}
     parts = _call("sf.Recipe", _recipe_parts(recipe, names))
     names |= {"remember": "sfumato.release.registered_release"} if errand.register else {}
-    imports = ["import sfumato as sf", *sorted(f"from {module} import {name}" for name, module in names.items())]
+    imports = [
+        "import sfumato as sf",
+        *sorted(f"from {module} import {name}" for name, module in names.items()),
+    ]
     first = sorted(line for line in imports if line.startswith("from pathlib"))
     rest = [line for line in imports if line not in first]
     top = "\n".join([*first, *([""] if first else []), *rest])
@@ -80,13 +89,20 @@ def _cells(recipe: Recipe, errand: Errand) -> list[str]:
     more = {} if errand.format is None else {"format": _literal(errand.format)}
     asked = {"memory": "register.memory"} if errand.register else {}
     made = _call("sf.run", {"": "table", " ": "recipe", **seed, **more, **asked})
-    folder = {"": _literal(errand.output), **more, **({} if errand.sign is None else {"sign": _literal(errand.sign)})}
+    folder = {
+        "": _literal(errand.output),
+        **more,
+        **({} if errand.sign is None else {"sign": _literal(errand.sign)}),
+    }
     opened, written = "", f"{_call('release.write', folder)}\n"
     if errand.register:
         said = {name: _literal(value) for name, value in errand.register.items() if name != "file"}
-        opened = f"register = {_call('remember', {'': _literal(errand.register['file']), **said})}\n"
+        opened = (
+            f"register = {_call('remember', {'': _literal(errand.register['file']), **said})}\n"
+        )
         written = (
-            f'{_call("register.write", {" ": "release", **folder})}\nprint(*register.found.sentences, sep="\\n")\n'
+            f"{_call('register.write', {' ': 'release', **folder})}\nprint(*register.found.sentences,"
+            ' sep="\\n")\n'
         )
     return [
         f"{top}\n",
@@ -105,7 +121,10 @@ def _reading(errand: Errand) -> str:
 
 
 def _recipe_parts(recipe: Recipe, names: dict[str, str]) -> dict[str, str]:
-    columns = {_literal(name): _attribute(attribute, names) for name, attribute in recipe.schema.attributes.items()}
+    columns = {
+        _literal(name): _attribute(attribute, names)
+        for name, attribute in recipe.schema.attributes.items()
+    }
     parts = {"schema": f"sf.Schema({_mapping(columns, 8)})"}
     for section in ("meet", "steps"):
         if objects := getattr(recipe, section):
@@ -118,7 +137,9 @@ def _recipe_parts(recipe: Recipe, names: dict[str, str]) -> dict[str, str]:
         parts["accept"] = _tuple((_acceptance(one, names) for one in recipe.accept), 8)
     if recipe.intake != Intake():
         names["Intake"] = Intake.__module__
-        parts["intake"] = _call("Intake", {name: _literal(value) for name, value in recipe.intake.said().items()})
+        parts["intake"] = _call(
+            "Intake", {name: _literal(value) for name, value in recipe.intake.said().items()}
+        )
     if any(model.population is not None for model in recipe.meet):
         names["Path"] = "pathlib"
         parts["base"] = f"Path({_literal(str(recipe.base.absolute()))})"
@@ -140,19 +161,28 @@ def _attribute(attribute: Attribute, names: dict[str, str]) -> str:
 
 
 def _agreement(agreement: Agreement, names: dict[str, str]) -> str:
-    bounds = {"at_most": agreement.at_most, "at_least": agreement.at_least, "refuse": agreement.refuse or None}
+    bounds = {
+        "at_most": agreement.at_most,
+        "at_least": agreement.at_least,
+        "refuse": agreement.refuse or None,
+    }
     said = {name: _literal(value) for name, value in bounds.items() if value is not None}
     return _call("sf.Agreement", {"": _object(agreement.metric, names), **said})
 
 
 def _acceptance(acceptance: Acceptance, names: dict[str, str]) -> str:
     names[type(acceptance).__name__] = type(acceptance).__module__
-    said = {field.name: _literal(getattr(acceptance, field.name)) for field in dataclasses.fields(acceptance)}
+    said = {
+        field.name: _literal(getattr(acceptance, field.name))
+        for field in dataclasses.fields(acceptance)
+    }
     return _call(type(acceptance).__name__, said)
 
 
 def _object(value: Any, names: dict[str, str]) -> str:
-    """A model, step, hierarchy or metric: its class with its parameters. A class that is no public name is imported from where it is."""
+    """A model, step, hierarchy or metric: its class with its parameters. A class that is no public
+    name is imported from where it is.
+    """
     ((_, given),) = registry.write(value).items()
     cls = type(value)
     said = {name: _literal(one) for name, one in (given or {}).items()}
@@ -169,7 +199,9 @@ def _is_public(cls: type) -> bool:
 
 
 def _call(name: str, said: Mapping[str, str]) -> str:
-    """A call with arguments by name (those whose name is blank by place), in one line or one a line."""
+    """A call with arguments by name (those whose name is blank by place), in one line or one a
+    line.
+    """
     words = [f"{key.strip()}={value}" if key.strip() else value for key, value in said.items()]
     line = f"{name}({', '.join(words)})"
     if len(line) <= WIDTH and "\n" not in line and name != "sf.Recipe":
@@ -181,7 +213,9 @@ def _mapping(items: Mapping[str, str], room: int) -> str:
     line = "{" + ", ".join(f"{key}: {value}" for key, value in items.items()) + "}"
     if len(line) + room <= WIDTH and "\n" not in line:
         return line
-    return "{\n" + "".join(f"    {key}: {_indented(value)},\n" for key, value in items.items()) + "}"
+    return (
+        "{\n" + "".join(f"    {key}: {_indented(value)},\n" for key, value in items.items()) + "}"
+    )
 
 
 def _tuple(parts: Iterable[str], room: int) -> str:
@@ -205,7 +239,11 @@ def _literal(value: Any) -> str:
     if isinstance(value, str):
         return _quoted(str(value))
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_literal(key)}: {_literal(below)}" for key, below in value.items()) + "}"
+        return (
+            "{"
+            + ", ".join(f"{_literal(key)}: {_literal(below)}" for key, below in value.items())
+            + "}"
+        )
     if isinstance(value, tuple):
         return f"({', '.join(map(_literal, value))}{',' if len(value) == 1 else ''})"
     if isinstance(value, list):
@@ -218,7 +256,8 @@ def _literal(value: Any) -> str:
 def _quoted(text: str) -> str:
     """Text in double quotes, whatever is in it; what cannot be seen is spelled out."""
     shown = "".join(
-        one if one.isprintable() else one.encode("unicode_escape").decode() for one in text.replace("\\", "\\\\")
+        one if one.isprintable() else one.encode("unicode_escape").decode()
+        for one in text.replace("\\", "\\\\")
     )
     return '"' + shown.replace('"', '\\"') + '"'
 
@@ -235,14 +274,19 @@ def to_command(errand: Errand = Errand(), recipe: str = "recipe.yaml") -> str:  
     words = ["sfumato", "run", errand.data if errand.example is None else f"{errand.example}.csv"]
     words += ["--recipe", recipe, "--output", errand.output]
     words += [word for name, value in errand.options.items() for word in _flag(name, value)]
-    for flag, value in (("--format", errand.format), ("--sign", errand.sign), ("--seed", errand.seed)):
+    for flag, value in (
+        ("--format", errand.format),
+        ("--sign", errand.sign),
+        ("--seed", errand.seed),
+    ):
         words += [] if value is None else [flag, value]
     words += [word for name, value in errand.register.items() for word in (REGISTER[name], value)]
     line = shlex.join(words)
     if errand.example is None:
         return line
     code = (
-        f"import sfumato as sf; sf.examples.load({errand.example!r}).to_polars().write_csv({errand.example + '.csv'!r})"
+        "import sfumato as sf;"
+        f" sf.examples.load({errand.example!r}).to_polars().write_csv({errand.example + '.csv'!r})"
     )
     return f"{shlex.join(['python', '-c', code])}\n{line}"
 
@@ -262,9 +306,14 @@ def _flag(name: str, value: Any) -> list[str]:
 
 
 def to_notebook(recipe: Recipe, errand: Errand = Errand()) -> str:  # noqa: B008
-    """A notebook (nbformat 4.5) with the script in cells, and what it does in words between them."""
+    """A notebook (nbformat 4.5) with the script in cells, and what it does in words between
+    them.
+    """
     words = [
-        f"# A release of {errand.example or Path(errand.data).name}\n\nWhat is promised, and the means to get there, are in `recipe`.",
+        (
+            f"# A release of {errand.example or Path(errand.data).name}\n\nWhat is promised, and"
+            " the means to get there, are in `recipe`."
+        ),
         None,
         "The table is read as the recipe says.",
         "The release is judged on what would be shared; what it prints holds no value of a person.",
@@ -275,8 +324,21 @@ def to_notebook(recipe: Recipe, errand: Errand = Errand()) -> str:  # noqa: B008
         if text is not None:
             cells.append({"cell_type": "markdown", "metadata": {}, "source": text})
         source = code.rstrip("\n")
-        cells.append({"cell_type": "code", "metadata": {}, "execution_count": None, "outputs": [], "source": source})
+        cells.append(
+            {
+                "cell_type": "code",
+                "metadata": {},
+                "execution_count": None,
+                "outputs": [],
+                "source": source,
+            }
+        )
     numbered = [{"id": f"cell-{number}", **cell} for number, cell in enumerate(cells, 1)]
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
-    document = {"cells": numbered, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
+    document = {
+        "cells": numbered,
+        "metadata": {"kernelspec": kernel},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"

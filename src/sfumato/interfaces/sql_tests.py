@@ -1,7 +1,9 @@
-"""Promises as SQL: a query whose rows are what breaks a recipe, for pipelines that test tables where they are.
+"""Promises as SQL: a query whose rows are what breaks a recipe, for pipelines that test tables
+where they are.
 
-The convention of dbt and of most testing tools: a test passes when its query returns no row. Every row names a promise and counts the
-records of one class that breaks it; values of people never come out.
+The convention of dbt and of most testing tools: a test passes when its query returns no row. Every
+row names a promise and counts the records of one class that breaks it; values of people never come
+out.
 """
 
 from __future__ import annotations
@@ -21,11 +23,13 @@ if TYPE_CHECKING:
 
 
 def sql_test(recipe: Recipe, table: str) -> str:
-    """A query that returns a row for every class of a released table that breaks a promise of a recipe, and none when all hold.
+    """A query that returns a row for every class of a released table that breaks a promise of a
+    recipe, and none when all hold.
 
-    What SQL can say: promises that classes, or groups of fewer columns, hold at least k records or persons, and that classes
-    show at least l values. Others are refused by name, and so are columns whose missing values equal everything: a test that left
-    them out would look passed. ``table`` stands in the query as it is given, ``{{ ref('visits') }}`` too.
+    What SQL can say: promises that classes, or groups of fewer columns, hold at least k records or
+    persons, and that classes show at least l values. Others are refused by name, and so are columns
+    whose missing values equal everything: a test that left them out would look passed. ``table``
+    stands in the query as it is given, ``{{ ref('visits') }}`` too.
 
     >>> from sfumato import examples
     >>> from sfumato.core.recipe import Recipe
@@ -35,17 +39,22 @@ def sql_test(recipe: Recipe, table: str) -> str:
     GROUP BY "zip", "age" HAVING COUNT(*) < 2
     """
     if not recipe.meet:
-        raise ParameterError("the recipe promises nothing under 'meet'; an empty promise is not a promise")
+        raise ParameterError(
+            "the recipe promises nothing under 'meet'; an empty promise is not a promise"
+        )
     needed(recipe.meet, recipe.schema)  # names what the schema lacks
     wild = [name for name in recipe.schema.quasi if recipe.schema[name].missing is Missing.WILDCARD]
     if wild:
         raise ParameterError(
-            f"missing values of {', '.join(wild)} equal everything (missing: wildcard), which GROUP BY cannot say; use sfumato check"
+            f"missing values of {', '.join(wild)} equal everything (missing: wildcard), which GROUP"
+            " BY cannot say; use sfumato check"
         )
     unsaid = [model.promise for model in recipe.meet if not _said(model, recipe.schema)]
     if unsaid:
         raise ParameterError(f"SQL cannot say {', '.join(unsaid)}; use sfumato check for these")
-    return "\nUNION ALL\n".join(query for model in recipe.meet for query in _queries(model, recipe.schema, table))
+    return "\nUNION ALL\n".join(
+        query for model in recipe.meet for query in _queries(model, recipe.schema, table)
+    )
 
 
 def _said(model: Model, schema: Schema) -> bool:
@@ -53,12 +62,18 @@ def _said(model: Model, schema: Schema) -> bool:
 
 
 def _distinct(model: Model) -> tuple[tuple[str, ...], int] | None:
-    """The columns of which every class must show so many different values, where that is all that is asked."""
+    """The columns of which every class must show so many different values, where that is all that
+    is asked.
+    """
     if model.diversity is None:
         return None
     column, values = model.diversity
     whole = int(values)
-    return (parts_of(column), whole) if whole == values and model.holds_where_diverse(column, whole) else None
+    return (
+        (parts_of(column), whole)
+        if whole == values and model.holds_where_diverse(column, whole)
+        else None
+    )
 
 
 def _queries(model: Model, schema: Schema, table: str) -> Iterator[str]:
@@ -69,7 +84,10 @@ def _queries(model: Model, schema: Schema, table: str) -> Iterator[str]:
         columns, least = diverse
         few = f"{_different(columns)} < {least}"
         yield _query(
-            model.promise, table, schema.quasi, few if people == "COUNT(*)" else f"{few} OR {people} < {least}"
+            model.promise,
+            table,
+            schema.quasi,
+            few if people == "COUNT(*)" else f"{few} OR {people} < {least}",
         )
 
 
@@ -83,10 +101,13 @@ def _people(schema: Schema) -> str:
 
 
 def _different(columns: Sequence[str]) -> str:
-    """How many values a class shows; a missing one is a value of its own, which COUNT(DISTINCT) leaves out."""
+    """How many values a class shows; a missing one is a value of its own, which COUNT(DISTINCT)
+    leaves out.
+    """
     if len(columns) > 1:
         raise ParameterError(
-            f"SQL cannot say how many combinations of {', '.join(columns)} a class shows; use sfumato check"
+            f"SQL cannot say how many combinations of {', '.join(columns)} a class shows; use"
+            " sfumato check"
         )
     name = _quoted(columns[0])
     return f"COUNT(DISTINCT {name}) + MAX(CASE WHEN {name} IS NULL THEN 1 ELSE 0 END)"

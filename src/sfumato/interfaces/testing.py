@@ -1,4 +1,5 @@
-"""Promises in tests: ``assert_promise(frame, "k_anonymity:5", quasi=[...])``; with pytest also as a fixture of that name.
+"""Promises in tests: ``assert_promise(frame, "k_anonymity:5", quasi=[...])``; with pytest also as a
+fixture of that name.
 
 pytest finds this module by itself once sfumato is installed; it imports nothing until a test asks.
 """
@@ -20,10 +21,12 @@ def assert_promise(
     population: Any = None,
     **roles: str | Sequence[str],
 ) -> tuple[Verdict, ...]:
-    """Fail with an :class:`AssertionError` where a table does not keep a promise; return the verdicts where it does.
+    """Fail with an :class:`AssertionError` where a table does not keep a promise; return the
+    verdicts where it does.
 
-    ``table`` is a path, a frame or a dataset. Promises are written short (``"l_diversity:diagnosis,l=3"``) or given as models, with the roles
-    of the columns beside them (``quasi=["age", "zip"]``); or a ``recipe`` says both, and direct identifiers must be gone. What
+    ``table`` is a path, a frame or a dataset. Promises are written short
+    (``"l_diversity:diagnosis,l=3"``) or given as models, with the roles of the columns beside them
+    (``quasi=["age", "zip"]``); or a ``recipe`` says both, and direct identifiers must be gone. What
     is said when it fails names columns and counts, never a value.
 
     >>> from sfumato import examples
@@ -38,15 +41,24 @@ def assert_promise(
     from sfumato.interfaces import api
 
     if (recipe is None) == (not promises):
-        raise ParameterError("say what must hold: promises such as 'k_anonymity:5' with roles, or recipe='visits.yaml'")
+        raise ParameterError(
+            "say what must hold: promises such as 'k_anonymity:5' with roles, or"
+            " recipe='visits.yaml'"
+        )
     _complete(promises)
     if recipe is not None:
         if roles:
             raise ParameterError("a recipe says what the columns are; leave the roles out")
         verdicts = api.check(table, recipe, original=original, population=population)
     else:
-        verdicts = api.judge(table, promises, roles=roles or None, original=original, population=population)
-    broken = [f"{verdict.promise} does not hold: {verdict.sentence}" for verdict in verdicts if not verdict.holds]
+        verdicts = api.judge(
+            table, promises, roles=roles or None, original=original, population=population
+        )
+    broken = [
+        f"{verdict.promise} does not hold: {verdict.sentence}"
+        for verdict in verdicts
+        if not verdict.holds
+    ]
     if broken:
         raise AssertionError("; ".join(broken))
     return verdicts
@@ -60,7 +72,9 @@ def _complete(promises: Sequence[Any]) -> None:
     asked = [registry.ask(promise) for promise in promises if isinstance(promise, str)]
     if open_ones := [each for each in asked if each.left_open]:
         lacking = ", ".join(open_ones[0].left_open)
-        raise ParameterError(f"{open_ones[0].text} says no {lacking}: a promise without its degree always holds")
+        raise ParameterError(
+            f"{open_ones[0].text} says no {lacking}: a promise without its degree always holds"
+        )
 
 
 def pytest_configure(config: Any) -> None:
@@ -70,7 +84,9 @@ def pytest_configure(config: Any) -> None:
     class Fixtures:
         @pytest.fixture(name="assert_promise", scope="session")
         def promised(self) -> Callable[..., tuple[Verdict, ...]]:
-            """``assert_promise(table, "k_anonymity:5", quasi=[...])``; see :func:`sfumato.interfaces.testing.assert_promise`."""
+            """``assert_promise(table, "k_anonymity:5", quasi=[...])``;
+            see :func:`sfumato.interfaces.testing.assert_promise`.
+            """
             return assert_promise
 
     config.pluginmanager.register(Fixtures(), "sfumato-fixtures")

@@ -1,8 +1,9 @@
 """The numba loops, and nothing but loops.
 
-``from sfumato import kernels`` is light and stands at the top of a module; ``kernels.keys.group(...)`` loads the file
-with that loop, and numba with it, the first time it is asked for. Machine code is cached beside the sources, or in the
-user's cache folder; where neither can be written, in a temporary folder.
+``from sfumato import kernels`` is light and stands at the top of a module;
+``kernels.keys.group(...)`` loads the file with that loop, and numba with it, the first time it is
+asked for. Machine code is cached beside the sources, or in the user's cache folder; where neither
+can be written, in a temporary folder.
 """
 
 from __future__ import annotations
@@ -101,9 +102,11 @@ def _writable(folder: Path) -> bool:
 
 
 def _own_temporary_folder() -> Path:
-    """A folder among everybody's temporary files that is ours alone: what lies in it is run, so nobody else may have made it.
+    """A folder among everybody's temporary files that is ours alone: what lies in it is run, so
+    nobody else may have made it.
 
-    The usual one serves again and again; where somebody else owns it, or could write into it, a new one is made for this process.
+    The usual one serves again and again; where somebody else owns it, or could write into it, a new
+    one is made for this process.
     """
     if not hasattr(os, "getuid"):  # there, every user has temporary files of his own
         return Path(tempfile.gettempdir()) / "sfumato-kernels"
@@ -111,7 +114,11 @@ def _own_temporary_folder() -> Path:
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
         there = folder.lstat()
-        if stat.S_ISDIR(there.st_mode) and not there.st_mode & 0o022 and there.st_uid == os.getuid():
+        if (
+            stat.S_ISDIR(there.st_mode)
+            and not there.st_mode & 0o022
+            and there.st_uid == os.getuid()
+        ):
             return folder
     except OSError:
         pass
@@ -146,7 +153,9 @@ def compiled_before() -> bool:
 
 
 def __getattr__(name: str) -> ModuleType:
-    """A file of loops, loaded when it is first asked for; from then on it is an attribute like any other."""
+    """A file of loops, loaded when it is first asked for; from then on it is an attribute like any
+    other.
+    """
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return importlib.import_module(f"{__name__}.{name}")

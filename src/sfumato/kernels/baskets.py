@@ -1,9 +1,11 @@
-"""Loops over sets of items: how many people carry a set, which sets too few carry, who is alone with one.
+"""Loops over sets of items: how many people carry a set, which sets too few carry, who is alone
+with one.
 
-People are rows of a sparse matrix: the items of person *t* are ``items[pointers[t]:pointers[t + 1]]``, ascending numbers without
-repeats. Sets are walked depth first: the people who carry a prefix are kept as a list, with the place of its last item in
-each of them, and what stands behind that place extends it. Items are numbered by rising support, so lists get short early; no table
-of counts of all sets is ever stored.
+People are rows of a sparse matrix: the items of person *t* are
+``items[pointers[t]:pointers[t + 1]]``, ascending numbers without repeats. Sets are walked
+depth first: the people who carry a prefix are kept as a list, with the place of its last item in
+each of them, and what stands behind that place extends it. Items are numbered by rising support, so
+lists get short early; no table of counts of all sets is ever stored.
 """
 
 from __future__ import annotations
@@ -37,7 +39,9 @@ def transposed(pointers, items, size):
 
 @njit(cache=True, nogil=True)
 def mapped(pointers, items, image):
-    """The sets with every item replaced by its image (negative: left out), sorted, what became equal merged."""
+    """The sets with every item replaced by its image (negative: left out), sorted, what became
+    equal merged.
+    """
     out_pointers = np.zeros(pointers.size, np.int64)
     out = np.empty(items.size, np.int32)
     written = 0
@@ -61,7 +65,9 @@ def mapped(pointers, items, image):
 
 
 class Sets(NamedTuple):
-    """People as sets of items, and per item the people who have it with the places of the item (see :func:`transposed`)."""
+    """People as sets of items, and per item the people who have it with the places of the item
+    (see :func:`transposed`).
+    """
 
     pointers: Any
     items: Any
@@ -71,7 +77,9 @@ class Sets(NamedTuple):
 
 
 class Private(NamedTuple):
-    """What carriers must not share too often: the private items of every person, and their number. May be empty."""
+    """What carriers must not share too often: the private items of every person, and their number.
+    May be empty.
+    """
 
     pointers: Any
     items: Any
@@ -80,9 +88,11 @@ class Private(NamedTuple):
 
 
 class Walk(NamedTuple):
-    """Where a walk stands. Lists of carriers lie behind one another in ``people`` and ``places``, those of deeper sets further on.
+    """Where a walk stands. Lists of carriers lie behind one another in ``people`` and ``places``,
+    those of deeper sets further on.
 
-    ``spans[depth]`` is (next child, number of children, where the next child's list begins, where the lists end).
+    ``spans[depth]`` is (next child, number of children, where the next child's list begins, where
+    the lists end).
     """
 
     pointers: Any
@@ -98,9 +108,11 @@ class Walk(NamedTuple):
 
 
 class Listed(NamedTuple):
-    """Sets that were found (−1 behind the last item), their supports and largest private counts, and who carries one.
+    """Sets that were found (−1 behind the last item), their supports and largest private counts,
+    and who carries one.
 
-    ``tallies`` is (how many are listed, how many there are, smallest support seen); ``worst`` the largest private share seen.
+    ``tallies`` is (how many are listed, how many there are, smallest support seen); ``worst`` the
+    largest private share seen.
     """
 
     members: Any
@@ -150,7 +162,9 @@ def _walk(sets, size, m, roots):
 
 @njit(cache=True, nogil=True)
 def _count_next(walk, first, last):
-    """How many people of a list have each item behind the place of the last one. Returns how many items there are."""
+    """How many people of a list have each item behind the place of the last one. Returns how many
+    items there are.
+    """
     found = 0
     for at in range(first, last):
         for place in range(walk.places[at] + 1, walk.pointers[walk.people[at] + 1]):
@@ -170,7 +184,9 @@ def _forget(walk, found):
 
 @njit(cache=True, nogil=True)
 def _deepen(walk, depth, first, last):
-    """Write the lists of all extensions of a list behind those that are there. Returns the new depth."""
+    """Write the lists of all extensions of a list behind those that are there. Returns the new
+    depth.
+    """
     found = _count_next(walk, first, last)
     base = walk.spans[depth, 3]
     at = base
@@ -200,7 +216,9 @@ def _deepen(walk, depth, first, last):
 
 @njit(cache=True, nogil=True)
 def _next(walk, depth):
-    """The next set: its depth (−1: there is none), and where the list of its carriers begins and ends."""
+    """The next set: its depth (−1: there is none), and where the list of its carriers begins and
+    ends.
+    """
     spans = walk.spans
     while depth > 0 and spans[depth, 0] == spans[depth, 1]:
         depth -= 1
@@ -269,10 +287,12 @@ def _last_items(walk, depth, first, last, k, listed):
 
 @njit(cache=True, nogil=True)
 def violating(sets, private, m, k, share, roots, enough, listed):
-    """Fill ``listed`` with sets of at most ``m`` items that fewer than ``k`` people carry, or whose carriers share a private item.
+    """Fill ``listed`` with sets of at most ``m`` items that fewer than ``k`` people carry, or whose
+    carriers share a private item.
 
-    ``share`` is the largest share of the carriers that may have one private item. Only sets whose first item is below
-    ``roots`` are looked at, and none that begins with one that is listed. The walk ends when some set has at most ``enough`` carriers.
+    ``share`` is the largest share of the carriers that may have one private item. Only sets whose
+    first item is below ``roots`` are looked at, and none that begins with one that is listed. The
+    walk ends when some set has at most ``enough`` carriers.
     """
     walk = _walk(sets, sets.starts.size - 1, m, roots)
     shared = private.items.size > 0
@@ -350,10 +370,11 @@ def _record_last(walk, first, last, alone, inverse, rarest):
 
 @njit(cache=True, nogil=True)
 def known_sets(sets, m, alone, inverse, rarest):
-    """Per person, over the sets of ``m`` of the own items: how many nobody else has, the sum of 1/support, the smallest support.
+    """Per person, over the sets of ``m`` of the own items: how many nobody else has, the sum of
+    1/support, the smallest support.
 
-    Who has fewer than ``m`` items is known by all of them. Whoever is alone with the first *j* items of a set is alone with
-    every extension of them: these are counted, not walked.
+    Who has fewer than ``m`` items is known by all of them. Whoever is alone with the first *j*
+    items of a set is alone with every extension of them: these are counted, not walked.
     """
     roots = sets.starts.size - 1
     walk = _walk(sets, roots, m, roots)
@@ -437,7 +458,9 @@ def span_support(sets, spans, enough):
 
 @njit(cache=True, nogil=True)
 def first_untouched(members, order, touched, start):
-    """From ``start`` on, the first place in ``order`` whose set has no touched item; the length of ``order`` when there is none."""
+    """From ``start`` on, the first place in ``order`` whose set has no touched item; the length of
+    ``order`` when there is none.
+    """
     for place in range(start, order.size):
         row = order[place]
         free = True
@@ -451,7 +474,9 @@ def first_untouched(members, order, touched, start):
 
 
 class Postings(NamedTuple):
-    """Per known item who of the released people may have it, ascending: ``people[starts[i]:starts[i + 1]]``; ``free``: it tells nothing."""
+    """Per known item who of the released people may have it, ascending:
+    ``people[starts[i]:starts[i + 1]]``; ``free``: it tells nothing.
+    """
 
     starts: Any
     people: Any
@@ -460,7 +485,9 @@ class Postings(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def _kept(source, first, last, people, begin, end, out, at):
-    """Write those of an ascending list who are in another from ``at`` on. Returns where the new list ends."""
+    """Write those of an ascending list who are in another from ``at`` on. Returns where the new
+    list ends.
+    """
     if last - first <= end - begin:
         for place in range(first, last):
             if has(people, begin, end, source[place]):
@@ -476,7 +503,9 @@ def _kept(source, first, last, people, begin, end, out, at):
 
 @njit(cache=True, nogil=True)
 def narrowed(postings, everybody, known, true, counts, right):
-    """How many people are left after each of some known items, in the order given, and whether the true one is (``true`` −1: nowhere)."""
+    """How many people are left after each of some known items, in the order given, and whether the
+    true one is (``true`` −1: nowhere).
+    """
     stack = np.empty(0, np.int32)
     filled = False
     for step in range(known.size):
@@ -496,9 +525,11 @@ def narrowed(postings, everybody, known, true, counts, right):
 
 @njit(cache=True, nogil=True)
 def all_subsets(postings, everybody, known, true, m, sums):
-    """Over all sets of 1 … m known items: how many leave the true person alone, the sum of the chances to name the person, and of the people left.
+    """Over all sets of 1 … m known items: how many leave the true person alone, the sum of the
+    chances to name the person, and of the people left.
 
-    ``sums[size - 1]`` gets (alone, chance, people left). Known items come rarest first, so that lists are short.
+    ``sums[size - 1]`` gets (alone, chance, people left). Known items come rarest first, so that
+    lists are short.
     """
     depth_of = np.empty(m, np.int64)  # per depth the place of its item among the known ones
     begin = np.zeros(m + 1, np.int64)

@@ -1,9 +1,11 @@
-"""Loops over classes of records on a line: the earth mover's distance of a class to the table, and swaps that lower it.
+"""Loops over classes of records on a line: the earth mover's distance of a class to the table, and
+swaps that lower it.
 
-Records are known by their rank 0 … n−1 on the line. ``gaps[r]`` is the length from rank r to rank r + 1 as a share of the whole
-line, ``reach[r]`` the sum of the gaps before r, ``moved[r]`` the sum of (q + 1)/n · gap q over q < r: the area below the table's
-distribution function. Between two of its members the function of a class is constant, and the table's crosses it once at most, so
-that the distance takes a few steps a member.
+Records are known by their rank 0 … n−1 on the line. ``gaps[r]`` is the length from rank r to rank
+r + 1 as a share of the whole line, ``reach[r]`` the sum of the gaps before r, ``moved[r]`` the sum
+of (q + 1)/n · gap q over q < r: the area below the table's distribution function. Between two of
+its members the function of a class is constant, and the table's crosses it once at most, so that
+the distance takes a few steps a member.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ class RankedLine(NamedTuple):
 
 @inner
 def _area(share, below, low, high, reach, moved):
-    """The area between a constant and the table's function from rank low to rank high; the table passes it at ``below``."""
+    """The area between a constant and the table's function from rank low to rank high; the table
+    passes it at ``below``.
+    """
     cross = min(max(below, low), high)
     under = share * (reach[cross] - reach[low]) - (moved[cross] - moved[low])
     over = (moved[high] - moved[cross]) - share * (reach[high] - reach[cross])
@@ -49,10 +53,14 @@ def _distance(members, size, reach, moved):
 
 @njit(cache=True, nogil=True)
 def distances(starts, members, reach, moved):
-    """The distance of every class; class *i* has the ranks ``members[starts[i]:starts[i+1]]``, ascending."""
+    """The distance of every class; class *i* has the ranks ``members[starts[i]:starts[i+1]]``,
+    ascending.
+    """
     found = np.empty(starts.size - 1)
     for i in range(found.size):
-        found[i] = _distance(members[starts[i] : starts[i + 1]], starts[i + 1] - starts[i], reach, moved)
+        found[i] = _distance(
+            members[starts[i] : starts[i + 1]], starts[i + 1] - starts[i], reach, moved
+        )
     return found
 
 
@@ -76,12 +84,17 @@ def _exchanged(members, size, out, rank, made):
 
 @inner
 def _swap(size, candidates, line, numbers, t, inside):
-    """Replace members by candidates, nearest first, while that lowers the distance and it exceeds t.
+    """Replace members by candidates, nearest first, while that lowers the distance and it exceeds
+    t.
 
     ``inside`` are the places of the members; they change.
     """
     ranks, reach, moved = line
-    members, made, best = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
+    members, made, best = (
+        np.empty(size, np.int64),
+        np.empty(size, np.int64),
+        np.empty(size, np.int64),
+    )
     order = np.argsort(ranks[numbers[inside[:size]]])
     for a in range(size):
         members[a] = ranks[numbers[inside[order[a]]]]
@@ -91,7 +104,9 @@ def _swap(size, candidates, line, numbers, t, inside):
         if now <= t:
             break
         rank, out, least = ranks[numbers[candidates[c]]], -1, now
-        for a in range(size):  # every member could be the one to go; a distance takes only a few steps a member
+        for a in range(
+            size
+        ):  # every member could be the one to go; a distance takes only a few steps a member
             _exchanged(members, size, a, rank, made)
             tried = _distance(made, size, reach, moved)
             if tried < least:
@@ -127,9 +142,11 @@ def _around(columns, numbers, count, line, centre, k, t, out, groups, group):
 
 @njit(cache=True, nogil=True)
 def near_and_close(columns, ranks, k, t, reach, moved, groups):
-    """MDAV whose classes swap records until they are within t, where that is possible; the number of classes.
+    """MDAV whose classes swap records until they are within t, where that is possible; the number
+    of classes.
 
-    ``columns`` has one row a dimension and is used up. A class looks at all records that are left, nearest to its seed first.
+    ``columns`` has one row a dimension and is used up. A class looks at all records that are left,
+    nearest to its seed first.
     """
     count, made = columns.shape[1], 0
     line = RankedLine(ranks, reach, moved)
@@ -152,14 +169,18 @@ def near_and_close(columns, ranks, k, t, reach, moved, groups):
     return made + (1 if count > 0 else 0)
 
 
-# Loops that share records out to classes: each class takes so many of every bucket, those nearest to its seed.
+# Loops that share records out to classes: each class takes so many of every bucket, those nearest
+# to its seed.
 #
-# Records that are left stand first in their arrays, as in :mod:`sfumato.kernels.microaggregation`; ties go to the record that came first.
+# Records that are left stand first in their arrays, as in :mod:`sfumato.kernels.microaggregation`;
+# ties go to the record that came first.
 
 
 @inner
 def _limits(row, left, low, high, later_low, later_high, least, most):
-    """How many of every bucket a class may take so that the classes after it can still be filled; False if none can."""
+    """How many of every bucket a class may take so that the classes after it can still be filled;
+    False if none can.
+    """
     for j in range(left.size):
         later_low[j] -= low[row, j]
         later_high[j] -= high[row, j]
@@ -172,7 +193,9 @@ def _limits(row, left, low, high, later_low, later_high, least, most):
 
 @inner
 def _nearest_of_each(numbers, buckets, count, out, most, found, places):
-    """For every bucket the places of its ``most[j]`` records with the least ``out``, nearest first."""
+    """For every bucket the places of its ``most[j]`` records with the least ``out``, nearest
+    first.
+    """
     for j in range(found.size):
         found[j] = 0
     for i in range(count):
@@ -199,7 +222,9 @@ def _nearest_of_each(numbers, buckets, count, out, most, found, places):
 
 @inner
 def _choose(size, numbers, out, least, found, places, taken, chosen):
-    """Take the least of every bucket, then the nearest of all buckets that have room; how many were found."""
+    """Take the least of every bucket, then the nearest of all buckets that have room; how many were
+    found.
+    """
     count = 0
     for j in range(found.size):
         taken[j] = least[j]
@@ -215,7 +240,9 @@ def _choose(size, numbers, out, least, found, places, taken, chosen):
                     best = j
                     continue
                 other = places[best, taken[best]]
-                if out[here] < out[other] or (out[here] == out[other] and numbers[here] < numbers[other]):
+                if out[here] < out[other] or (
+                    out[here] == out[other] and numbers[here] < numbers[other]
+                ):
                     best = j
         if best < 0:
             return count
@@ -240,11 +267,13 @@ def _remove(columns, numbers, buckets, count, chosen, size, sums, left, groups, 
 
 @njit(cache=True, nogil=True)
 def share_out(columns, buckets, sizes, low, high, groups):
-    """Classes around the records that lie farthest from the mean of those that are left; the number of classes made.
+    """Classes around the records that lie farthest from the mean of those that are left; the number
+    of classes made.
 
-    ``columns`` has one row a dimension and is used up, like ``buckets``, the bucket of every record. Class *c* gets ``sizes[c]``
-    records, of bucket *j* at least ``low[c, j]`` and at most ``high[c, j]``. Fewer classes than asked for were made where the
-    counts of a class leave nothing for those after it; with ``low`` equal to ``high`` that cannot happen.
+    ``columns`` has one row a dimension and is used up, like ``buckets``, the bucket of every
+    record. Class *c* gets ``sizes[c]`` records, of bucket *j* at least ``low[c, j]`` and at most
+    ``high[c, j]``. Fewer classes than asked for were made where the counts of a class leave nothing
+    for those after it; with ``low`` equal to ``high`` that cannot happen.
     """
     count, shares = columns.shape[1], low.shape[1]
     numbers = np.arange(count)
@@ -268,5 +297,7 @@ def share_out(columns, buckets, sizes, low, high, groups):
         _nearest_of_each(numbers, buckets, count, out, most, found, places)
         if _choose(sizes[row], numbers, out, least, found, places, taken, chosen) < sizes[row]:
             return row
-        count = _remove(columns, numbers, buckets, count, chosen, sizes[row], sums, left, groups, row)
+        count = _remove(
+            columns, numbers, buckets, count, chosen, sizes[row], sums, left, groups, row
+        )
     return sizes.size

@@ -1,9 +1,10 @@
-"""Loops of a bound for large lattices: what it costs at least that a class is in a crowd of k records.
+"""Loops of a bound for large lattices: what it costs at least that a class is in a crowd of k
+records.
 
-Two classes *meet* in a column at the lowest level on which their values are the same. A node puts both into one class
-exactly when it is, in every column, at least on the level at which they meet. ``terms[a, l]`` is what column *a* costs at
-least on level *l* or above, so the sum of the terms of the levels at which two classes meet bounds every node that puts
-them together.
+Two classes *meet* in a column at the lowest level on which their values are the same. A node puts
+both into one class exactly when it is, in every column, at least on the level at which they meet.
+``terms[a, l]`` is what column *a* costs at least on level *l* or above, so the sum of the terms of
+the levels at which two classes meet bounds every node that puts them together.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ from sfumato.kernels.loop_cache import njit
 def meet(chosen, codes, paths, starts, levels, meets, offsets):
     """Write, for every code of every column, the level at which it meets the code of one class.
 
-    ``codes`` has a row a class and a column a column. ``paths[starts[a] + code * levels[a] + l]`` is the code above a code on level
-    *l*; levels are counted from the lowest that the search takes. ``meets[offsets[a] + code]`` receives the level,
-    ``levels[a]`` where the two never meet. A code above is a function of the code below, so codes that are equal on a level
-    are equal on all higher ones, and the first level is enough.
+    ``codes`` has a row a class and a column a column. ``paths[starts[a] + code * levels[a] + l]``
+    is the code above a code on level *l*; levels are counted from the lowest that the search takes.
+    ``meets[offsets[a] + code]`` receives the level, ``levels[a]`` where the two never meet. A code
+    above is a function of the code below, so codes that are equal on a level are equal on all
+    higher ones, and the first level is enough.
     """
     for a in range(levels.size):
         own = starts[a] + codes[chosen, a] * levels[a]
@@ -34,7 +36,9 @@ def meet(chosen, codes, paths, starts, levels, meets, offsets):
 
 @njit(cache=True, nogil=True)
 def sums_of_terms(codes, terms, meets, offsets, sums):
-    """Write, for every class, the sum of the terms of the levels at which it meets the chosen one: one look-up a cell."""
+    """Write, for every class, the sum of the terms of the levels at which it meets the chosen one:
+    one look-up a cell.
+    """
     for s in range(codes.shape[0]):
         total = 0.0
         for a in range(codes.shape[1]):
@@ -44,10 +48,11 @@ def sums_of_terms(codes, terms, meets, offsets, sums):
 
 @njit(cache=True, nogil=True)
 def crowd_sum(sums, records, count, k):
-    """The least number such that ``k`` records have sums up to it; infinite where there are fewer records.
+    """The least number such that ``k`` records have sums up to it; infinite where there are fewer
+    records.
 
-    The smallest sums are kept in order, no more of them than hold *k* records; most sums are larger than all of these
-    and cost one comparison.
+    The smallest sums are kept in order, no more of them than hold *k* records; most sums are larger
+    than all of these and cost one comparison.
     """
     values, weights = np.empty(k), np.empty(k, np.int64)
     held, weight = 0, 0
@@ -76,23 +81,30 @@ PROVED, REFUTED, STOPPED = 0, 1, 2
 
 @njit(cache=True, nogil=True)
 def costs_as_much(codes, records, terms, tree, order, sums, limits, work):
-    """Whether every choice of levels that leaves each chosen class ``k`` records costs at least ``goal``.
+    """Whether every choice of levels that leaves each chosen class ``k`` records costs at least
+    ``goal``.
 
-    Columns are decided in ``order``, depth first. The *candidates* of a chosen class under a prefix are the classes that
-    the decided levels leave together with it; ``sums[m]`` are the sums of terms of the *m*-th chosen class. A prefix is
-    cut off when the candidates of one chosen class hold fewer than *k* records, for higher levels of other columns never
-    bring a class back; when the decided terms and the least sums over the other columns of *k* records of one chosen
-    class reach the goal, for *k* records must stay and each of them costs its sum; and when a lower level of its last
-    column has the same candidates for all chosen classes, for that one costs no more and leaves the same choices.
+    Columns are decided in ``order``, depth first. The *candidates* of a chosen class under a prefix
+    are the classes that the decided levels leave together with it; ``sums[m]`` are the sums of
+    terms of the *m*-th chosen class. A prefix is cut off when the candidates of one chosen class
+    hold fewer than *k* records, for higher levels of other columns never bring a class back; when
+    the decided terms and the least sums over the other columns of *k* records of one chosen class
+    reach the goal, for *k* records must stay and each of them costs its sum; and when a lower level
+    of its last column has the same candidates for all chosen classes, for that one costs no more
+    and leaves the same choices.
 
-    ``tree`` is ``meets, offsets, levels`` as :func:`meet` has them, with a row of ``meets`` a chosen class; ``limits``
-    is ``goal, k, most``. ``work[0]`` counts the candidates that are looked at, and the search ends unproved when they
-    are more than ``most``. Room: the candidates of one prefix a column and chosen class.
+    ``tree`` is ``meets, offsets, levels`` as :func:`meet` has them, with a row of ``meets`` a
+    chosen class; ``limits`` is ``goal, k, most``. ``work[0]`` counts the candidates that are looked
+    at, and the search ends unproved when they are more than ``most``. Room: the candidates of one
+    prefix a column and chosen class.
     """
     (meets, offsets, levels), (goal, k, most) = tree, limits
     n, columns = codes.shape
     members = sums.shape[0]
-    candidates, rest = np.empty((members, columns + 1, n), np.int32), np.empty((members, columns + 1, n))
+    candidates, rest = (
+        np.empty((members, columns + 1, n), np.int32),
+        np.empty((members, columns + 1, n)),
+    )
     sizes, decided = np.zeros((columns + 1, members), np.int64), np.zeros(columns + 1)
     level, before = np.full(columns + 1, -1, np.int64), np.full(columns + 1, -1, np.int64)
     held = np.empty(n, np.int64)

@@ -1,4 +1,6 @@
-"""Loops over degrees: cheapest groups, and graphs that have the degrees asked for. Rows of neighbours are as in :mod:`sfumato.kernels.graphs`."""
+"""Loops over degrees: cheapest groups, and graphs that have the degrees asked for. Rows of
+neighbours are as in :mod:`sfumato.kernels.graphs`.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +16,11 @@ FREE, GONE = np.int64(-1), np.int64(-2)
 
 @njit(cache=True, nogil=True)
 def cheapest_groups(degrees, k, by_median):
-    """Cut descending degrees into groups of k to 2k − 1 at least cost (Liu & Terzi); where every group ends, and the cost.
+    """Cut descending degrees into groups of k to 2k − 1 at least cost (Liu & Terzi); where every
+    group ends, and the cost.
 
-    A group is raised to its largest degree, or moved to its median. Sums of degrees before a place give the cost of a group at once.
+    A group is raised to its largest degree, or moved to its median. Sums of degrees before a place
+    give the cost of a group at once.
     """
     n = degrees.size
     before = np.zeros(n + 1, np.int64)
@@ -45,7 +49,9 @@ def cheapest_groups(degrees, k, by_median):
 
 @njit(cache=True, nogil=True)
 def graphical(degrees):
-    """Whether descending degrees are those of a graph: an even sum, and the conditions of Erdős and Gallai."""
+    """Whether descending degrees are those of a graph: an even sum, and the conditions of Erdős and
+    Gallai.
+    """
     n = degrees.size
     before = np.zeros(n + 1, np.int64)
     for i in range(n):
@@ -87,7 +93,9 @@ def _adjacent(starts, ends, u, v):
 
 @inner
 def _sink(order, place, edge, want, u):
-    """One demand less of a vertex: it changes places with the last one of its demand, so that the order stays."""
+    """One demand less of a vertex: it changes places with the last one of its demand, so that the
+    order stays.
+    """
     demand = want[u]
     last = edge[demand] - 1
     other = order[last]
@@ -100,10 +108,12 @@ def _sink(order, place, edge, want, u):
 
 @njit(cache=True, nogil=True)
 def join_demands(starts, ends, want, low, high):
-    """Join vertices that want more neighbours, the neediest with the next ones that it has no edge to; the number of new edges.
+    """Join vertices that want more neighbours, the neediest with the next ones that it has no edge
+    to; the number of new edges.
 
-    ``want`` is used up as far as it could be met. Without edges to begin with this is the construction of Havel and Hakimi. ``edge[d]`` is
-    where demands below d begin in the descending order.
+    ``want`` is used up as far as it could be met. Without edges to begin with this is the
+    construction of Havel and Hakimi. ``edge[d]`` is where demands below d begin in the descending
+    order.
     """
     n = want.size
     top = np.int64(0)
@@ -151,9 +161,11 @@ def join_demands(starts, ends, want, low, high):
 
 @njit(cache=True, nogil=True)
 def join_arcs(starts, ends, out, into, tails, heads):
-    """Add arcs that meet demands for arcs going out and coming in, who wants most arcs in first (Kleitman & Wang); how many.
+    """Add arcs that meet demands for arcs going out and coming in, who wants most arcs in first
+    (Kleitman & Wang); how many.
 
-    They come from those who want most arcs out, of these from who wants most in. ``out`` and ``into`` are used up as far as they could be met.
+    They come from those who want most arcs out, of these from who wants most in. ``out`` and
+    ``into`` are used up as far as they could be met.
     """
     n, made = out.size, 0
     top = np.int64(1)
@@ -228,7 +240,9 @@ def _moved(table, n, starts, ends, s, t):
 
 @inner
 def _less(table, n, starts, ends, s, r):
-    """Take one edge from s and one from r (twice from s where they are the same); False if nothing can go."""
+    """Take one edge from s and one from r (twice from s where they are the same); False if nothing
+    can go.
+    """
     if s != r and _there(table, n, s, r):
         _drop(table, n, s, r)
         return True
@@ -248,7 +262,9 @@ def _less(table, n, starts, ends, s, r):
 
 @inner
 def _more(table, n, low, high, t, w, at):
-    """Give t and w one edge more each (t two where they are the same) by breaking up an edge; where to go on, or −1."""
+    """Give t and w one edge more each (t two where they are the same) by breaking up an edge; where
+    to go on, or −1.
+    """
     if t != w and not _there(table, n, t, w):
         _put(table, _key(n, t, w))
         return at
@@ -269,11 +285,13 @@ def _more(table, n, low, high, t, w, at):
 
 @njit(cache=True, nogil=True)
 def switch_edges(starts, ends, low, high, change):
-    """Change degrees by as much as is asked with few switches of edges; the keys of all edges, sorted; what could not be reached is left in ``change``.
+    """Change degrees by as much as is asked with few switches of edges; the keys of all edges,
+    sorted; what could not be reached is left in ``change``.
 
-    ``low`` and ``high`` are the edges in a random order. Edges between two vertices that have too many go first; then an edge of one that has
-    too many is given to one that has too few; then pairs that have too few take an edge apart, and pairs that have too many join
-    their neighbours. All other degrees stay as they are.
+    ``low`` and ``high`` are the edges in a random order. Edges between two vertices that have too
+    many go first; then an edge of one that has too many is given to one that has too few; then
+    pairs that have too few take an edge apart, and pairs that have too many join their neighbours.
+    All other degrees stay as they are.
     """
     n, m = starts.size - 1, low.size
     room, asked = 16, np.int64(0)
@@ -358,10 +376,12 @@ def _take_away(table, n, starts, ends, change):
 
 @njit(cache=True, nogil=True)
 def near_blocks(starts, ends, by_degree, labels, lasts, k):
-    """Blocks of k vertices of one label: who has most neighbours is taken with those whose neighbours differ least; the rest joins the last.
+    """Blocks of k vertices of one label: who has most neighbours is taken with those whose
+    neighbours differ least; the rest joins the last.
 
-    ``by_degree`` lists the vertices from few neighbours to many, ``labels`` are 0, 1, …, and ``lasts`` says how many vertices of a
-    label there are. Vertices without a common neighbour differ by both degrees, so of these only the first ones by degree come into question.
+    ``by_degree`` lists the vertices from few neighbours to many, ``labels`` are 0, 1, …, and
+    ``lasts`` says how many vertices of a label there are. Vertices without a common neighbour
+    differ by both degrees, so of these only the first ones by degree come into question.
     """
     n = starts.size - 1
     block, shared = np.full(n, -1, np.int64), np.zeros(n, np.int64)

@@ -1,8 +1,8 @@
 """Products of a design with coefficients and with itself.
 
-Most of a design is zero where columns stand for categories, and what is zero is left out. The matrices are too small for
-several threads, which a library of linear algebra starts all the same: they cost more than they save, and their number would
-decide how sums are rounded.
+Most of a design is zero where columns stand for categories, and what is zero is left out. The
+matrices are too small for several threads, which a library of linear algebra starts all the same:
+they cost more than they save, and their number would decide how sums are rounded.
 """
 
 from __future__ import annotations
@@ -65,7 +65,9 @@ def weighted_squares(design, weights):
 
 @njit(cache=True, nogil=True)
 def solved(factor, right):
-    """The solution x of ``LLᵀ x = right``, a column a model, L being the lower triangle of ``factor`` (Cholesky's)."""
+    """The solution x of ``LLᵀ x = right``, a column a model, L being the lower triangle of
+    ``factor`` (Cholesky's).
+    """
     size, models = right.shape
     found = right.copy()
     for k in range(size):

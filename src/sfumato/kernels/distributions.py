@@ -1,13 +1,15 @@
 """Loops over value counts per class: how far the distribution in a class is from a reference.
 
-Counts are compressed rows: class *i* has the values ``codes[starts[i]:starts[i+1]]``, each as often as ``counts`` says.
-``reference`` are the counts of all values in the reference table. Every loop costs a few steps per entry, whatever
-the number of values the column has: what absent values contribute is known beforehand. Codes of a class come in any
-order. Every class has records, and so has the reference.
+Counts are compressed rows: class *i* has the values ``codes[starts[i]:starts[i+1]]``, each as often
+as ``counts`` says. ``reference`` are the counts of all values in the reference table. Every loop
+costs a few steps per entry, whatever the number of values the column has: what absent values
+contribute is known beforehand. Codes of a class come in any order. Every class has records, and so
+has the reference.
 
-Distances come with a *pull*: a distance is the mean, over the records of a class, of a potential that only depends on
-a record's value, and the pull is the largest potential among them. Dropping a share *f* of the records therefore
-leaves at least ``(distance − f·pull)/(1 − f)``, which tells a search how many must go.
+Distances come with a *pull*: a distance is the mean, over the records of a class, of a potential
+that only depends on a record's value, and the pull is the largest potential among them. Dropping a
+share *f* of the records therefore leaves at least ``(distance − f·pull)/(1 − f)``, which tells a
+search how many must go.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ from sfumato.kernels.loop_cache import njit
 
 @njit(cache=True, nogil=True)
 def _total(values):
-    """A loop, since numpy's function would bring the linear algebra of scipy along whenever a loop is loaded."""
+    """A loop, since numpy's function would bring the linear algebra of scipy along whenever a loop
+    is loaded.
+    """
     total = 0
     for value in values:
         total += value
@@ -28,7 +32,9 @@ def _total(values):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def total_variations(starts, codes, counts, reference):
-    """Half the sum of absolute differences of shares: the sum over values that are more frequent in the class."""
+    """Half the sum of absolute differences of shares: the sum over values that are more frequent in
+    the class.
+    """
     found = np.empty(starts.size - 1, np.float64)
     pulls = np.empty(starts.size - 1, np.float64)
     total = _total(reference)
@@ -51,10 +57,11 @@ def total_variations(starts, codes, counts, reference):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def ratio_ranges(starts, codes, counts, reference):
-    """Smallest and largest ratio of a present value's share in the class to that in the reference, and completeness.
+    """Smallest and largest ratio of a present value's share in the class to that in the reference,
+    and completeness.
 
-    The largest is inf when a value of the class is not in the reference; a class is complete when it has all values
-    of the reference.
+    The largest is inf when a value of the class is not in the reference; a class is complete when
+    it has all values of the reference.
     """
     n = starts.size - 1
     smallest = np.empty(n, np.float64)
@@ -87,7 +94,9 @@ def ratio_ranges(starts, codes, counts, reference):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def excess_within(starts, codes, counts, reference, tolerance):
-    """Relative gain ``(q−p)/p`` of the value that gains most in each class; inf when one exceeds ``−ln p``."""
+    """Relative gain ``(q−p)/p`` of the value that gains most in each class; inf when one exceeds
+    ``−ln p``.
+    """
     found = np.zeros(starts.size - 1, np.float64)
     total = np.float64(_total(reference))
     caps = np.empty(reference.size, np.float64)
@@ -109,7 +118,9 @@ def excess_within(starts, codes, counts, reference, tolerance):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _steps_below(shares, share, begin, end):
-    """First position from ``begin`` whose cumulative share exceeds ``share``, or ``end``: shares are ascending."""
+    """First position from ``begin`` whose cumulative share exceeds ``share``, or ``end``: shares
+    are ascending.
+    """
     while begin < end:
         middle = (begin + end) // 2
         if shares[middle] > share:
@@ -121,11 +132,12 @@ def _steps_below(shares, share, begin, end):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def cumulative_distances(starts, codes, counts, reference, places, positions):
-    """Area between the cumulative distributions of each class and of the reference, over the range of positions.
+    """Area between the cumulative distributions of each class and of the reference, over the range
+    of positions.
 
-    ``places[code]`` is the rank of a value, ``positions[rank]`` where it lies on the axis, ascending. Between two values
-    of a class its cumulative share is constant and that of the reference ascends, so one binary search and two prefix
-    sums give the area.
+    ``places[code]`` is the rank of a value, ``positions[rank]`` where it lies on the axis,
+    ascending. Between two values of a class its cumulative share is constant and that of the
+    reference ascends, so one binary search and two prefix sums give the area.
     """
     m = positions.size
     found = np.zeros(starts.size - 1, np.float64)
@@ -162,7 +174,8 @@ def cumulative_distances(starts, codes, counts, reference, places, positions):
         if width >= 24:
             present[:width].sort()
         present[width] = m - 1
-        # the class has less below its first value; `lead` integrates the sign of its lead, `leading` that times P
+        # the class has less below its first value; `lead` integrates the sign of its lead,
+        # `leading` that times P
         area = areas[present[0]]
         lead = positions[0] - positions[present[0]]
         leading = -area
@@ -178,7 +191,9 @@ def cumulative_distances(starts, codes, counts, reference, places, positions):
             least = min(least, lead)
             lead += ahead - behind
             leading += (areas[turn] - areas[begin]) - (areas[end] - areas[turn])
-            area += share * (ahead - behind) - (areas[turn] - areas[begin]) + (areas[end] - areas[turn])
+            area += (
+                share * (ahead - behind) - (areas[turn] - areas[begin]) + (areas[end] - areas[turn])
+            )
         found[i] = max(area, 0.0) / span
         pulls[i] = (lead - least - leading) / span
     return found, pulls
@@ -186,11 +201,13 @@ def cumulative_distances(starts, codes, counts, reference, places, positions):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def tree_distances(starts, codes, counts, reference, ancestors, nodes):
-    """Earth mover's distance in a tree whose levels are equally far apart, the farthest leaves being 1 apart.
+    """Earth mover's distance in a tree whose levels are equally far apart, the farthest leaves
+    being 1 apart.
 
-    ``ancestors[code]`` lists the nodes from a value up to below the top. Moving mass crosses the edge above a node
-    as often as the node has too much or too little, so the distance is half the mean over levels of the absolute
-    differences of node shares; nodes a class does not reach differ by their reference share.
+    ``ancestors[code]`` lists the nodes from a value up to below the top. Moving mass crosses the
+    edge above a node as often as the node has too much or too little, so the distance is half the
+    mean over levels of the absolute differences of node shares; nodes a class does not reach differ
+    by their reference share.
     """
     height = ancestors.shape[1]
     total = np.float64(_total(reference))
@@ -234,10 +251,11 @@ def tree_distances(starts, codes, counts, reference, ancestors, nodes):
     return found, pulls
 
 
-# Loops over value counts per class: how diverse a class is, and what must go for it to be diverse enough.
+# Loops over value counts per class: how diverse a class is, and what must go for it to be diverse
+# enough.
 #
-# Counts are compressed rows: class *i* has the values ``codes[starts[i]:starts[i+1]]`` in any order, each as often as
-# ``counts`` says. Every class has records.
+# Counts are compressed rows: class *i* has the values ``codes[starts[i]:starts[i+1]]`` in any
+# order, each as often as ``counts`` says. Every class has records.
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -254,13 +272,17 @@ def effective_values(starts, counts):
             size += counts[j]
             if counts[j] > 1:
                 weighted += counts[j] * np.log(np.float64(counts[j]))
-        found[i] = min(max(size * np.exp(-weighted / size), 1.0), np.float64(starts[i + 1] - starts[i]))
+        found[i] = min(
+            max(size * np.exp(-weighted / size), 1.0), np.float64(starts[i + 1] - starts[i])
+        )
     return found
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def largest_shares(starts, codes, counts, protected):
-    """Share of the most frequent protected value in each class; ``protected`` has one flag a value."""
+    """Share of the most frequent protected value in each class; ``protected`` has one flag a
+    value.
+    """
     found = np.empty(starts.size - 1, np.float64)
     for i in range(found.size):
         size = 0
@@ -275,7 +297,9 @@ def largest_shares(starts, codes, counts, protected):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def head_to_tail(starts, counts, rank):
-    """Largest count of each class over the sum of its counts from the ``rank``-th largest on; inf without these."""
+    """Largest count of each class over the sum of its counts from the ``rank``-th largest on; inf
+    without these.
+    """
     found = np.empty(starts.size - 1, np.float64)
     largest = np.zeros(max(1, rank - 1), np.int64)
     for i in range(found.size):
@@ -284,7 +308,9 @@ def head_to_tail(starts, counts, rank):
         for j in range(starts[i], starts[i + 1]):
             size += counts[j]
             value = counts[j]
-            for place in range(largest.size):  # insert among the largest so far, in descending order
+            for place in range(
+                largest.size
+            ):  # insert among the largest so far, in descending order
                 if value > largest[place]:
                     value, largest[place] = largest[place], value
         tail = size
@@ -296,7 +322,9 @@ def head_to_tail(starts, counts, rank):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def recursive_ranks(starts, counts, factor, tolerance):
-    """Highest rank *l* of each class at which its largest count is below ``factor`` times the tail from *l* on."""
+    """Highest rank *l* of each class at which its largest count is below ``factor`` times the tail
+    from *l* on.
+    """
     found = np.ones(starts.size - 1, np.int64)
     for i in range(found.size):
         ascending = np.sort(counts[starts[i] : starts[i + 1]])
@@ -311,9 +339,11 @@ def recursive_ranks(starts, counts, factor, tolerance):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def least_removed(starts, codes, counts, ceilings, floors):
-    """Fewest records each class must lose for the share of every value to lie between its floor and its ceiling.
+    """Fewest records each class must lose for the share of every value to lie between its floor and
+    its ceiling.
 
-    A ceiling of 1 or more and a floor of 0 limit nothing. A class that lacks a value with a floor must lose all.
+    A ceiling of 1 or more and a floor of 0 limit nothing. A class that lacks a value with a floor
+    must lose all.
     """
     found = np.zeros(starts.size - 1, np.float64)
     floored = 0
@@ -337,10 +367,12 @@ def least_removed(starts, codes, counts, ceilings, floors):
     return found
 
 
-# Loops over mixtures of two-sided exponential densities: what Laplace noise makes of counts on a line.
+# Loops over mixtures of two-sided exponential densities: what Laplace noise makes of counts on a
+# line.
 #
-# Points are numbered in ascending order; ``decay[j]`` is exp(−(x[j+1] − x[j])/scale). Densities are left without the factor
-# 1/(2·scale), which cancels in every ratio. Sums run from point to point, so nothing overflows.
+# Points are numbered in ascending order; ``decay[j]`` is exp(−(x[j+1] − x[j])/scale). Densities are
+# left without the factor 1/(2·scale), which cancels in every ratio. Sums run from point to point,
+# so nothing overflows.
 
 
 @njit(cache=True, nogil=True)
@@ -361,10 +393,11 @@ def mixture(mass, decay):
 
 @njit(cache=True, nogil=True)
 def farthest_ratios(starts, points, counts, table, decay):
-    """Per class, the largest ratio of its density to that of the table, either way round, at any point.
+    """Per class, the largest ratio of its density to that of the table, either way round, at any
+    point.
 
-    Class *i* has ``counts`` at ``points``, in any order, from ``starts[i]`` to ``starts[i+1]``; ``table`` is the
-    density of the table divided by its records.
+    Class *i* has ``counts`` at ``points``, in any order, from ``starts[i]`` to ``starts[i+1]``;
+    ``table`` is the density of the table divided by its records.
     """
     classes = starts.size - 1
     found = np.ones(classes, np.float64)

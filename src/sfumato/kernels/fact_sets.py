@@ -1,10 +1,14 @@
-"""Loops over facts: who shares some rows with a person, and what the people who share them have in common.
+"""Loops over facts: who shares some rows with a person, and what the people who share them have in
+common.
 
-A person is a multiset of rows. The rows of person *t* stand as numbers ``items[pointers[t]:pointers[t + 1]]``, ascending; somebody who has a row
-three times has three numbers that follow each other, the first, second and third copy of that row, and ``deeper`` marks the second and third. A sub-multiset is so
-a set that holds no copy without those before it: behind a number comes either its own next copy or the first copy of another row. Sets are
-walked depth first: the people who have a prefix are kept as a list, with the place of its last number in each of them, and what stands behind
-that place extends it. Rows are numbered by rising support, so lists get short early.
+A person is a multiset of rows. The rows of person *t* stand as numbers
+``items[pointers[t]:pointers[t + 1]]``, ascending; somebody who has a row three times has three
+numbers that follow each other, the first, second and third copy of that row, and ``deeper`` marks
+the second and third. A sub-multiset is so a set that holds no copy without those before it: behind
+a number comes either its own next copy or the first copy of another row. Sets are walked
+depth first: the people who have a prefix are kept as a list, with the place of its last number in
+each of them, and what stands behind that place extends it. Rows are numbered by rising support, so
+lists get short early.
 """
 
 from __future__ import annotations
@@ -19,7 +23,8 @@ from sfumato.kernels.loop_cache import njit
 
 
 class FactLists(NamedTuple):
-    """People as multisets of rows, and per number who has it and where (see :func:`sfumato.kernels.baskets.transposed`).
+    """People as multisets of rows, and per number who has it and where
+    (see :func:`sfumato.kernels.baskets.transposed`).
 
     ``roots`` marks numbers of first copies.
     """
@@ -36,7 +41,8 @@ class FactLists(NamedTuple):
 class FactWalk(NamedTuple):
     """Where a walk stands. Lists of people lie behind one another, those of larger sets further on.
 
-    ``spans[depth]`` is (next child, number of children, where the next child's list begins, where the lists end).
+    ``spans[depth]`` is (next child, number of children, where the next child's list begins, where
+    the lists end).
     """
 
     people: Any
@@ -84,7 +90,9 @@ def _walk(rows, m):
 
 @njit(cache=True, nogil=True)
 def _count_next(rows, walk, first, last):
-    """How many people of a list have each number that may come next. Returns how many numbers there are."""
+    """How many people of a list have each number that may come next. Returns how many numbers there
+    are.
+    """
     found = 0
     for at in range(first, last):
         behind = walk.places[at] + 1
@@ -107,7 +115,9 @@ def _forget(walk, found):
 
 @njit(cache=True, nogil=True)
 def _deepen(rows, walk, depth, first, last):
-    """Write the lists of all extensions of a list behind those that are there. Returns the new depth."""
+    """Write the lists of all extensions of a list behind those that are there. Returns the new
+    depth.
+    """
     found = _count_next(rows, walk, first, last)
     base = walk.spans[depth, 3]
     end = base
@@ -138,7 +148,9 @@ def _deepen(rows, walk, depth, first, last):
 
 @njit(cache=True, nogil=True)
 def _next(walk, depth):
-    """The next set: its depth (−1: there is none), and where the list of its people begins and ends."""
+    """The next set: its depth (−1: there is none), and where the list of its people begins and
+    ends.
+    """
     spans = walk.spans
     while depth > 0 and spans[depth, 0] == spans[depth, 1]:
         depth -= 1
@@ -153,7 +165,9 @@ def _next(walk, depth):
 
 @njit(cache=True, nogil=True)
 def _shared(walk, first, last, least, floor):
-    """Tell the people of a list how few they are. Returns whether somebody may still be among fewer than is known, and above ``floor``."""
+    """Tell the people of a list how few they are. Returns whether somebody may still be among fewer
+    than is known, and above ``floor``.
+    """
     support = last - first
     open_ones = False
     for at in range(first, last):
@@ -185,7 +199,8 @@ def _last_facts(rows, walk, first, last, least):
 def rarest(rows, m, floor, least):
     """Lower ``least[t]`` to the fewest people who share at most ``m`` rows of person *t*.
 
-    More rows are shared by fewer people: where everybody on a list is known to be among at most ``floor``, no larger set is looked at.
+    More rows are shared by fewer people: where everybody on a list is known to be among at most
+    ``floor``, no larger set is looked at.
     """
     walk = _walk(rows, m)
     for root in range(rows.starts.size - 1):
@@ -202,10 +217,13 @@ def rarest(rows, m, floor, least):
 
 
 class ValueSets(NamedTuple):
-    """The sensitive values of people: those of person *t* are ``codes[pointers[t]:pointers[t + 1]]``, ascending, no repeats.
+    """The sensitive values of people: those of person *t* are
+    ``codes[pointers[t]:pointers[t + 1]]``, ascending, no repeats.
 
-    ``kind`` numbers the people's sets of values, smaller sets first; those of set *s* are ``set_codes[set_pointers[s]:set_pointers[s + 1]]``. ``shares`` says what
-    share of all people has each value, and at the end what share has none; ``common`` are the values from the most frequent one on. The rest is room.
+    ``kind`` numbers the people's sets of values, smaller sets first; those of set *s* are
+    ``set_codes[set_pointers[s]:set_pointers[s + 1]]``. ``shares`` says what share of all people has
+    each value, and at the end what share has none; ``common`` are the values from the most frequent
+    one on. The rest is room.
     """
 
     pointers: Any
@@ -225,7 +243,9 @@ class ValueSets(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def _tallied(secrets, people, first, last):
-    """Count the values of the people of a list; ``tally`` holds at its end how many have none. Returns how many values there are."""
+    """Count the values of the people of a list; ``tally`` holds at its end how many have none.
+    Returns how many values there are.
+    """
     none = secrets.tally.size - 1
     found = 0
     for at in range(first, last):
@@ -251,7 +271,9 @@ def _untallied(secrets, found):
 
 @njit(cache=True, nogil=True)
 def _apart(secrets, people, first, last):
-    """How many people of a list have pairwise nothing in common, at least: smaller sets of values are taken first. Who has no value counts once."""
+    """How many people of a list have pairwise nothing in common, at least: smaller sets of values
+    are taken first. Who has no value counts once.
+    """
     found = 0
     nobody = 0
     for at in range(first, last):
@@ -325,7 +347,9 @@ def _largest_change(secrets, found, size):
         code = secrets.touched[j]
         most = max(most, abs(secrets.tally[code] / size - secrets.shares[code]))
     for j in range(secrets.common.size):
-        if secrets.tally[secrets.common[j]] == 0:  # the most frequent of those that nobody on the list has
+        if (
+            secrets.tally[secrets.common[j]] == 0
+        ):  # the most frequent of those that nobody on the list has
             return max(most, secrets.shares[secrets.common[j]])
     return most
 
@@ -359,7 +383,9 @@ def _told(secrets, measure, people, first, last):
 
 @njit(cache=True, nogil=True)
 def told_by_groups(secrets, measure, starts, people):
-    """What each group of people, ``people[starts[g]:starts[g + 1]]``, gives away about its members."""
+    """What each group of people, ``people[starts[g]:starts[g + 1]]``, gives away about its
+    members.
+    """
     told = np.zeros(starts.size - 1)
     for group in range(starts.size - 1):
         if starts[group + 1] > starts[group]:
@@ -369,9 +395,11 @@ def told_by_groups(secrets, measure, starts, people):
 
 @njit(cache=True, nogil=True)
 def told_by_facts(rows, secrets, m, measure, ceiling, worst):
-    """Raise ``worst[t]`` to the most that the people who share at most ``m`` rows of person *t* give away, for any such rows.
+    """Raise ``worst[t]`` to the most that the people who share at most ``m`` rows of person *t*
+    give away, for any such rows.
 
-    Who is alone stays alone, and where everybody on a list is known to be at ``ceiling`` or above, no larger set is looked at.
+    Who is alone stays alone, and where everybody on a list is known to be at ``ceiling`` or above,
+    no larger set is looked at.
     """
     walk = _walk(rows, m)
     for root in range(rows.starts.size - 1):
@@ -393,7 +421,9 @@ def told_by_facts(rows, secrets, m, measure, ceiling, worst):
 
 @njit(cache=True, nogil=True)
 def sub_multisets(pointers, deeper, m):
-    """Over all people, how many different sub-multisets of 0, 1, … m of the own rows there are; copies beyond m do not matter."""
+    """Over all people, how many different sub-multisets of 0, 1, … m of the own rows there are;
+    copies beyond m do not matter.
+    """
     totals = np.zeros(m + 1)
     ways = np.zeros(m + 1)
     fewer = np.zeros(m + 1)
@@ -429,9 +459,11 @@ def _same(pointers, codes, one, other):
 
 @njit(cache=True, nogil=True)
 def alike(classes, pointers, codes):
-    """Per person the number of the group of those in the same class who have exactly the same codes, numbered as they come up.
+    """Per person the number of the group of those in the same class who have exactly the same
+    codes, numbered as they come up.
 
-    A table of hashes finds who may be alike; whoever is found is compared code by code, so nothing is left to chance.
+    A table of hashes finds who may be alike; whoever is found is compared code by code, so nothing
+    is left to chance.
     """
     persons = classes.size
     room = 16
@@ -462,7 +494,9 @@ def alike(classes, pointers, codes):
 
 @njit(cache=True, nogil=True)
 def _rare_last(rows, walk, first, last, k, prefix, members, people, count):
-    """Write the extensions of a set by a last row that fewer than ``k`` people share, once for everybody who has one. Returns how many there are then."""
+    """Write the extensions of a set by a last row that fewer than ``k`` people share, once for
+    everybody who has one. Returns how many there are then.
+    """
     size = members.shape[1]
     found = _count_next(rows, walk, first, last)
     for at in range(first, last):
@@ -483,9 +517,11 @@ def _rare_last(rows, walk, first, last, k, prefix, members, people, count):
 
 @njit(cache=True, nogil=True)
 def rare_sets(rows, size, k, members, people):
-    """Write sets of exactly ``size`` rows that fewer than ``k`` people share, with each of these people, as long as there is room.
+    """Write sets of exactly ``size`` rows that fewer than ``k`` people share, with each of these
+    people, as long as there is room.
 
-    None that begins with a rarer set is looked at: those were dealt with before. Returns how many there are, in all.
+    None that begins with a rarer set is looked at: those were dealt with before. Returns how many
+    there are, in all.
     """
     walk = _walk(rows, size)
     prefix = np.empty(size, np.int64)
@@ -506,9 +542,11 @@ def rare_sets(rows, size, k, members, people):
 
 @njit(cache=True, nogil=True)
 def fitting(pointers, codes, members, mine, true):
-    """Of some people, who has no row beyond ``mine`` (ascending codes, copies repeated), and of these most rows.
+    """Of some people, who has no row beyond ``mine`` (ascending codes, copies repeated), and of
+    these most rows.
 
-    Returns how many such people there are, how many rows each has (−1: there are none), and whether ``true`` is one of them.
+    Returns how many such people there are, how many rows each has (−1: there are none), and whether
+    ``true`` is one of them.
     """
     most, count, found = -1, 0, False
     for at in range(members.size):

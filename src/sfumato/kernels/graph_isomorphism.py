@@ -1,6 +1,7 @@
 """Loops over neighbourhoods in graphs: which are isomorphic.
 
-Vertices of a small graph are bits, so a graph of up to 62 vertices is a row of words. Rows of neighbours are as in :mod:`sfumato.kernels.graphs`.
+Vertices of a small graph are bits, so a graph of up to 62 vertices is a row of words. Rows of
+neighbours are as in :mod:`sfumato.kernels.graphs`.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ def _bits(word):
 
 @inner
 def _refined(rows, size, cells):
-    """Number the cells of vertices 0, 1, … so that all of a cell have as many neighbours in every cell; how many there are.
+    """Number the cells of vertices 0, 1, … so that all of a cell have as many neighbours in every
+    cell; how many there are.
 
     What a cell is split by does not depend on how the vertices are numbered.
     """
@@ -69,7 +71,9 @@ def _refined(rows, size, cells):
 def _singled_out(cells, size, chosen, made):
     """The cells with one vertex before the others of its cell."""
     for v in range(size):
-        made[v] = cells[v] + (1 if cells[v] > cells[chosen] or (cells[v] == cells[chosen] and v != chosen) else 0)
+        made[v] = cells[v] + (
+            1 if cells[v] > cells[chosen] or (cells[v] == cells[chosen] and v != chosen) else 0
+        )
 
 
 @inner
@@ -105,9 +109,11 @@ def _written_in_order(rows, size, cells, made):
 
 @inner
 def _canonical(rows, size, most, best):
-    """The least rows that any numbering of the vertices gives; False when ``most`` numberings were not enough to find it.
+    """The least rows that any numbering of the vertices gives; False when ``most`` numberings were
+    not enough to find it.
 
-    Vertices are refined, one of the first open cell is singled out, and so on. Of twins one is tried: the others give the same rows.
+    Vertices are refined, one of the first open cell is singled out, and so on. Of twins one
+    is tried: the others give the same rows.
     """
     depth, leaves, known = 0, 0, False
     cells = np.zeros((size + 1, size), np.int64)
@@ -194,10 +200,12 @@ def _inner_rows(starts, ends, v, rows):
 
 @njit(cache=True, nogil=True)
 def ego_codes(starts, ends, chosen, cap, most, codes):
-    """Two words for every chosen vertex, equal just where neighbourhoods are isomorphic (but for a chance of 2⁻¹²⁸ a pair).
+    """Two words for every chosen vertex, equal just where neighbourhoods are isomorphic (but for a
+    chance of 2⁻¹²⁸ a pair).
 
-    The centre is joined to all, so it may be left out. Components are coded by their least rows, and their codes added up. False
-    where a neighbourhood has more vertices than the cap, or takes more than ``most`` numberings.
+    The centre is joined to all, so it may be left out. Components are coded by their least rows,
+    and their codes added up. False where a neighbourhood has more vertices than the cap, or takes
+    more than ``most`` numberings.
     """
     settled = np.ones(chosen.size, np.bool_)
     rows, own, best = np.empty(64, np.uint64), np.empty(64, np.uint64), np.empty(64, np.uint64)
@@ -205,7 +213,10 @@ def ego_codes(starts, ends, chosen, cap, most, codes):
     for i in range(chosen.size):
         v = chosen[i]
         size = starts[v + 1] - starts[v]
-        codes[i, 0], codes[i, 1] = mix(np.uint64(size)), mix(np.uint64(size) ^ np.uint64(0x5851F42D4C957F2D))
+        codes[i, 0], codes[i, 1] = (
+            mix(np.uint64(size)),
+            mix(np.uint64(size) ^ np.uint64(0x5851F42D4C957F2D)),
+        )
         if size > cap:
             settled[i] = False
             continue

@@ -1,7 +1,8 @@
 """Loops over graphs: rows of neighbours in sorted arrays (CSR).
 
-The neighbours of *v* are ``ends[starts[v]:starts[v + 1]]``, ascending; of an undirected graph every edge stands in both rows. Pointers have
-64 bits, numbers of vertices 32. What is counted by sums of mixed words does not depend on the order of neighbours.
+The neighbours of *v* are ``ends[starts[v]:starts[v + 1]]``, ascending; of an undirected graph every
+edge stands in both rows. Pointers have 64 bits, numbers of vertices 32. What is counted by sums of
+mixed words does not depend on the order of neighbours.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ def mix(word):
 
 @njit(cache=True, nogil=True)
 def both_ways(n, low, high):
-    """Rows of neighbours from edges low < high that are sorted by (low, high): smaller neighbours go in first, so rows are sorted."""
+    """Rows of neighbours from edges low < high that are sorted by (low, high): smaller neighbours
+    go in first, so rows are sorted.
+    """
     starts = np.zeros(n + 1, np.int64)
     for e in range(low.size):
         starts[low[e] + 1] += 1
@@ -42,7 +45,9 @@ def both_ways(n, low, high):
 
 @njit(cache=True, nogil=True)
 def one_way(n, tails, heads):
-    """Rows of heads from arcs that are sorted by (head, tail) or (tail, head): a counting sort by tail."""
+    """Rows of heads from arcs that are sorted by (head, tail) or (tail, head): a counting sort by
+    tail.
+    """
     starts = np.zeros(n + 1, np.int64)
     for e in range(tails.size):
         starts[tails[e] + 1] += 1
@@ -67,7 +72,9 @@ def neighbour_sums(starts, ends, colours, salt, sums):
 
 @njit(cache=True, nogil=True)
 def rows_agree(starts, ends, colours, classes, first):
-    """Whether the colours of neighbours are the same multiset throughout every class; ``first`` is a member of each."""
+    """Whether the colours of neighbours are the same multiset throughout every class; ``first`` is
+    a member of each.
+    """
     for v in range(starts.size - 1):
         other = first[classes[v]]
         if other == v:
@@ -85,7 +92,9 @@ def rows_agree(starts, ends, colours, classes, first):
 
 @njit(cache=True, nogil=True)
 def distances(starts, ends, source, reached, queue):
-    """Breadth first from one vertex; −1 for what it does not reach. ``queue`` has room for all vertices."""
+    """Breadth first from one vertex; −1 for what it does not reach. ``queue`` has room for all
+    vertices.
+    """
     for v in range(reached.size):
         reached[v] = -1
     reached[source] = 0
@@ -103,12 +112,15 @@ def distances(starts, ends, source, reached, queue):
     return last
 
 
-# Triangles: the edges inside the neighbourhood of a vertex, found from lists that lead from few neighbours to many.
+# Triangles: the edges inside the neighbourhood of a vertex, found from lists that lead from few
+# neighbours to many.
 
 
 @njit(cache=True, nogil=True)
 def forward(starts, ends, rank):
-    """Every edge once, from lower to higher rank; rows sorted by the number of the vertex. ``rank`` orders by (degree, number)."""
+    """Every edge once, from lower to higher rank; rows sorted by the number of the vertex. ``rank``
+    orders by (degree, number).
+    """
     n = starts.size - 1
     begins = np.zeros(n + 1, np.int64)
     for v in range(n):
@@ -129,7 +141,9 @@ def forward(starts, ends, rank):
 
 @njit(cache=True, nogil=True)
 def triangles(begins, heads, common):
-    """Count for every forward edge the neighbours that its ends have in common; the number of triangles."""
+    """Count for every forward edge the neighbours that its ends have in common; the number of
+    triangles.
+    """
     total = 0
     for u in range(begins.size - 1):
         for uv in range(begins[u], begins[u + 1]):
@@ -152,10 +166,12 @@ def triangles(begins, heads, common):
 
 @njit(cache=True, nogil=True)
 def ego_invariants(begins, heads, common, found):
-    """A word for every vertex that is equal where neighbourhoods are isomorphic: inner degrees, refined once.
+    """A word for every vertex that is equal where neighbourhoods are isomorphic: inner degrees,
+    refined once.
 
-    ``common`` of an edge is the inner degree of either end in the neighbourhood of the other. ``ahead`` gathers the inner degrees
-    around its head in the neighbourhood of its tail, ``back`` those around its tail in that of its head.
+    ``common`` of an edge is the inner degree of either end in the neighbourhood of the other.
+    ``ahead`` gathers the inner degrees around its head in the neighbourhood of its tail, ``back``
+    those around its tail in that of its head.
     """
     ahead, back = np.zeros(heads.size, np.uint64), np.zeros(heads.size, np.uint64)
     for u in range(begins.size - 1):
@@ -188,9 +204,11 @@ def ego_invariants(begins, heads, common, found):
 
 @inner
 def _scores(rows, known, taken, u, score, touched, count):
-    """Add what the known neighbours of u say of the vertices of the other graph; how many have been touched.
+    """Add what the known neighbours of u say of the vertices of the other graph; how many have been
+    touched.
 
-    ``rows`` are our own ones, and of the other graph: ``others`` and ``their`` lead back: from a neighbour to whom it may be a neighbour of. ``degrees`` are starts of the rows that lead there.
+    ``rows`` are our own ones, and of the other graph: ``others`` and ``their`` lead back: from a
+    neighbour to whom it may be a neighbour of. ``degrees`` are starts of the rows that lead there.
     """
     starts, ends, degrees, others, their = rows
     for at in range(starts[u], starts[u + 1]):
@@ -210,7 +228,9 @@ def _scores(rows, known, taken, u, score, touched, count):
 
 @inner
 def _scored(mine, other, known, taken, u, score, touched):
-    """The scores of the other graph's vertices for u, by ties of the first kind and of the second."""
+    """The scores of the other graph's vertices for u, by ties of the first kind and of the
+    second.
+    """
     first = (mine[0], mine[1], other[0], other[2], other[3])
     second = (mine[4], mine[5], other[4], other[6], other[7])
     count = _scores(first, known, taken, u, score, touched, 0)
@@ -219,7 +239,9 @@ def _scored(mine, other, known, taken, u, score, touched):
 
 @inner
 def _best(score, touched, count, n, theta):
-    """The vertex with the highest score if it stands out by θ standard deviations over all n, or −1; scores are put back to 0."""
+    """The vertex with the highest score if it stands out by θ standard deviations over all n, or
+    −1; scores are put back to 0.
+    """
     first, second, best, tied = 0.0, 0.0, -1, False
     total, squares = 0.0, 0.0
     for c in range(count):
@@ -244,8 +266,9 @@ def _best(score, touched, count, n, theta):
 def propagate(ours, theirs, turn, known, taken, theta):
     """One sweep over some vertices of our graph; how many were matched.
 
-    ``ours`` and ``theirs`` are four rows of neighbours each, as (starts, ends): arcs out and their way back (arcs in), arcs in and their way back; of
-    an undirected graph its edges twice, and nothing twice. A match counts only if it is found from the other side as well.
+    ``ours`` and ``theirs`` are four rows of neighbours each, as (starts, ends): arcs out and their
+    way back (arcs in), arcs in and their way back; of an undirected graph its edges twice, and
+    nothing twice. A match counts only if it is found from the other side as well.
     """
     matched = 0
     n, m = ours[0].size - 1, theirs[0].size - 1
@@ -256,7 +279,10 @@ def propagate(ours, theirs, turn, known, taken, theta):
         v = _best(score, touched, _scored(ours, theirs, known, taken, u, score, touched), m, theta)
         if v < 0:
             continue
-        if _best(score, touched, _scored(theirs, ours, taken, known, v, score, touched), n, theta) == u:
+        if (
+            _best(score, touched, _scored(theirs, ours, taken, known, v, score, touched), n, theta)
+            == u
+        ):
             known[u], taken[v] = v, u
             matched += 1
     return matched

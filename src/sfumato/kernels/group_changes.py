@@ -1,8 +1,9 @@
 """Loops that change groups of at least k records a little: move, swap, dissolve, create.
 
-Every change is tried with a *limit*: it is made when it adds less than that to the sum of squared errors (SSE), and undone
-otherwise. The SSE changes by n/(n+1)·d² when a record at distance d from the mean of n others joins them, and
-by −n/(n−1)·d² when it leaves its group of n; both follow from sums and sizes of the groups alone.
+Every change is tried with a *limit*: it is made when it adds less than that to the sum of squared
+errors (SSE), and undone otherwise. The SSE changes by n/(n+1)·d² when a record at distance d from
+the mean of n others joins them, and by −n/(n−1)·d² when it leaves its group of n; both follow from
+sums and sizes of the groups alone.
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ from sfumato.kernels.points import inner
 
 
 class Groups(NamedTuple):
-    """Records in groups. Dimensions are filled up with zeros to a multiple of four: four sums run side by side.
+    """Records in groups. Dimensions are filled up with zeros to a multiple of four: four sums run
+    side by side.
 
-    ``members[g, :sizes[g]]`` are the records of a group (one place more than is used, for swaps), ``places`` where each record stands there; ``free[1:free[0] + 1]`` are
-    the numbers of groups that do not exist. ``near`` lists the neighbours of each record, the nearest first.
+    ``members[g, :sizes[g]]`` are the records of a group (one place more than is used, for swaps),
+    ``places`` where each record stands there; ``free[1:free[0] + 1]`` are the numbers of groups
+    that do not exist. ``near`` lists the neighbours of each record, the nearest first.
     """
 
     points: NDArray[np.float64]
@@ -161,7 +164,9 @@ def try_move(made, k, i, g, limit):
 
 @inner
 def try_swap(made, i, j, limit):
-    """Let a record join the group of another, j, in exchange for the one of it that costs least, but for j itself."""
+    """Let a record join the group of another, j, in exchange for the one of it that costs least,
+    but for j itself.
+    """
     g, h = made.groups[i], made.groups[j]
     best, least = -1, limit
     for b in range(made.sizes[h]):
@@ -185,7 +190,9 @@ def _back(made, records, homes, count):
 
 @inner
 def try_dissolve(made, g, reach, limit, records, homes):
-    """Dissolve a group: each of its records joins the best group among those of its nearest neighbours."""
+    """Dissolve a group: each of its records joins the best group among those of its nearest
+    neighbours.
+    """
     size = made.sizes[g]
     added = 0.0
     for b in range(size):

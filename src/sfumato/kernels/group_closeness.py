@@ -1,6 +1,8 @@
-"""Loops over the sensitive values of people who lie on a line or in a tree: how far some people are from all of them.
+"""Loops over the sensitive values of people who lie on a line or in a tree: how far some people are
+from all of them.
 
-``secrets`` is a :class:`sfumato.kernels.fact_sets.ValueSets`. A person's mass, 1, is shared out evenly among the values of the person.
+``secrets`` is a :class:`sfumato.kernels.fact_sets.ValueSets`. A person's mass, 1, is shared out
+evenly among the values of the person.
 """
 
 from __future__ import annotations
@@ -13,10 +15,11 @@ from sfumato.kernels.loop_cache import njit
 
 
 class ValueLine(NamedTuple):
-    """Values on a line from 0 to 1: ``places`` is the rank of every value, ``positions`` where each rank lies, ascending.
+    """Values on a line from 0 to 1: ``places`` is the rank of every value, ``positions`` where each
+    rank lies, ascending.
 
-    ``shares`` is the share of all masses up to a rank, ``areas`` what lies below it up to there. A person's mass, 1, is shared out evenly among the
-    values of the person. The rest is room.
+    ``shares`` is the share of all masses up to a rank, ``areas`` what lies below it up to there. A
+    person's mass, 1, is shared out evenly among the values of the person. The rest is room.
     """
 
     places: Any
@@ -28,7 +31,9 @@ class ValueLine(NamedTuple):
 
 
 class ValueTree(NamedTuple):
-    """Values in a tree: ``ancestors`` are the nodes from a value up to below the top, ``expected`` the mass of all people in each. The rest is room."""
+    """Values in a tree: ``ancestors`` are the nodes from a value up to below the top, ``expected``
+    the mass of all people in each. The rest is room.
+    """
 
     ancestors: Any
     expected: Any
@@ -46,14 +51,18 @@ def _area(line, share, first, last):
             high = middle
         else:
             low = middle + 1
-    under = share * (line.positions[low] - line.positions[first]) - (line.areas[low] - line.areas[first])
+    under = share * (line.positions[low] - line.positions[first]) - (
+        line.areas[low] - line.areas[first]
+    )
     over = line.areas[last] - line.areas[low] - share * (line.positions[last] - line.positions[low])
     return max(under, 0.0) + max(over, 0.0)
 
 
 @njit(cache=True, nogil=True)
 def on_line(secrets, people, first, last):
-    """Earth mover's distance on a line; who has no value is as far from all as can be, and those who have one are moved among themselves."""
+    """Earth mover's distance on a line; who has no value is as far from all as can be, and those
+    who have one are moved among themselves.
+    """
     line = secrets.line
     size, none, found = last - first, 0, 0
     for at in range(first, last):
@@ -83,7 +92,9 @@ def on_line(secrets, people, first, last):
 
 @njit(cache=True, nogil=True)
 def in_tree(secrets, people, first, last):
-    """Earth mover's distance in a tree whose levels are equally far apart; having no value is a branch of its own."""
+    """Earth mover's distance in a tree whose levels are equally far apart; having no value is a
+    branch of its own.
+    """
     tree = secrets.tree
     height = tree.ancestors.shape[1]
     size, none, found = last - first, 0, 0

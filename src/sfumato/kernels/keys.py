@@ -1,7 +1,7 @@
 """Loops over packed keys: pack, group, look up, roll up.
 
-A key is ``words`` unsigned 64-bit integers; a column owns ``width`` bits at ``shift`` of one word. All loops take
-keys as an array of shape ``(n, words)``.
+A key is ``words`` unsigned 64-bit integers; a column owns ``width`` bits at ``shift`` of one word.
+All loops take keys as an array of shape ``(n, words)``.
 """
 
 from __future__ import annotations
@@ -20,16 +20,20 @@ _EMPTY = np.int64(-1)
 
 
 FEW = 200_000
-"""Up to so many rows numpy takes a few milliseconds where it can stand in for a loop, less than loading the loop takes."""
+"""Up to so many rows numpy takes a few milliseconds where it can stand in for a loop, less than
+loading the loop takes.
+"""
 CALL = 1_000
 """What a call of numpy takes besides its rows, counted in rows."""
 
 
 class StandIn:
-    """Whether numpy should still stand in for a loop that has to be loaded, and the first time ever compiled.
+    """Whether numpy should still stand in for a loop that has to be loaded, and the first time ever
+    compiled.
 
-    A search asks some loops a few times and another one thousands of times, and nobody knows before. So numpy serves until
-    it has done as much as loading takes, and the loop from then on. Both give the same, bit for bit.
+    A search asks some loops a few times and another one thousands of times, and nobody knows
+    before. So numpy serves until it has done as much as loading takes, and the loop from then on.
+    Both give the same, bit for bit.
     """
 
     def __init__(self) -> None:
@@ -56,7 +60,9 @@ def _pack(keys, codes, word, shift):
         keys[i, word] |= np.uint64(codes[i]) << np.uint64(shift)
 
 
-def pack_mapped(keys: Keys, codes: NDArray[Any], moved: NDArray[Any], word: int, shift: int) -> None:
+def pack_mapped(
+    keys: Keys, codes: NDArray[Any], moved: NDArray[Any], word: int, shift: int
+) -> None:
     """Like :func:`pack`, the code of every row replaced by what ``moved`` has for it."""
     if codes.size <= FEW:
         pack(keys, moved[codes], word, shift)
@@ -91,7 +97,8 @@ def _hash(keys, i):
     """A hash of which the lowest bits depend on all bits of a key.
 
     A product carries bits upwards only, and the shift brings the upper half down once. Without the
-    second round the bits from 48 on, where the last columns of a packed key lie, would not reach the lowest
+    second round the bits from 48 on, where the last columns of a packed key lie, would not reach
+    the lowest
     16: in a table of 65,536 slots all keys that differ in them alone would stand in one queue.
     """
     h = np.uint64(0x9E3779B97F4A7C15)
@@ -125,8 +132,8 @@ def _rehash(first, keys, count, slots):
 def group(keys: Keys) -> tuple[Ids, Ids]:
     """Number equal keys alike, in order of first appearance.
 
-    Returns the group of every row and, per group, the first row that has it. Keys of one word, which are the rule,
-    take a faster path.
+    Returns the group of every row and, per group, the first row that has it. Keys of one word,
+    which are the rule, take a faster path.
     """
     if keys.shape[1] == 1:
         one_word = _grouped if _grouping.serves(len(keys)) else _group_word
@@ -182,9 +189,11 @@ def _group_word(keys):
 
 
 def ranked(keys: NDArray[np.uint64], span: int) -> tuple[NDArray[np.uint32], Keys]:
-    """Number keys of one word, all below ``span``, in their order: the number of every row, and the distinct keys.
+    """Number keys of one word, all below ``span``, in their order: the number of every row, and the
+    distinct keys.
 
-    A bit for every possible key and, for every 64 of them, how many keys are below: nothing is hashed, nothing sorted.
+    A bit for every possible key and, for every 64 of them, how many keys are below: nothing is
+    hashed, nothing sorted.
     """
     return _ranked(np.ascontiguousarray(keys).reshape(-1), span)  # type: ignore[no-any-return]
 
@@ -193,7 +202,9 @@ def ranked(keys: NDArray[np.uint64], span: int) -> tuple[NDArray[np.uint32], Key
 def _ones(word):
     """How many bits of a word are set."""
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
-    word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    word = (word & np.uint64(0x3333333333333333)) + (
+        (word >> np.uint64(2)) & np.uint64(0x3333333333333333)
+    )
     word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
     return (word * np.uint64(0x0101010101010101)) >> np.uint64(56)
 
@@ -226,10 +237,12 @@ def _ranked(keys, span):
 
 
 def sorted_ranks(keys: NDArray[np.uint64], span: int) -> tuple[NDArray[np.uint32], Keys]:
-    """What :func:`ranked` gives, by sorting: for keys of which most are distinct, whatever their ``span``.
+    """What :func:`ranked` gives, by sorting: for keys of which most are distinct, whatever their
+    ``span``.
 
-    Numpy sorts 64-bit numbers with vector instructions: where nearly every key is a new one, that takes a fifth of the time of
-    hashing them. A key and the number of its row fit one word where there is room for both, and then one sort does it all.
+    Numpy sorts 64-bit numbers with vector instructions: where nearly every key is a new one, that
+    takes a fifth of the time of hashing them. A key and the number of its row fit one word where
+    there is room for both, and then one sort does it all.
     """
     rows, bits = keys.size, max(1, int(keys.size - 1).bit_length())
     if (span - 1).bit_length() + bits <= 64:
@@ -267,7 +280,9 @@ Places = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 
 
 def count_unique(keys: Keys, records: Ids, seen: np.uint64) -> int:
-    """How many records are the only one with their bits ``seen`` of a key; keys of one word, each with its number of records."""
+    """How many records are the only one with their bits ``seen`` of a key; keys of one word, each
+    with its number of records.
+    """
     line = with_shared_twice(keys & seen, records)
     line.sort()
     other = np.ones(line.size + 1, dtype=np.bool_)
@@ -276,7 +291,9 @@ def count_unique(keys: Keys, records: Ids, seen: np.uint64) -> int:
 
 
 def with_shared_twice(line: Keys, records: Ids) -> Keys:
-    """The keys of classes that have records, and once more those of classes with several: who shares a class is not alone."""
+    """The keys of classes that have records, and once more those of classes with several: who
+    shares a class is not alone.
+    """
     if int(records.min(initial=1)) == 1 and int(records.max(initial=1)) == 1:
         return line
     return np.concatenate([line[records > 0], line[records > 1]])
@@ -284,7 +301,9 @@ def with_shared_twice(line: Keys, records: Ids) -> Keys:
 
 @njit(cache=True, nogil=True)
 def _resized(values, size):
-    """The values in a longer or shorter array; a loop of its own, since numpy's functions take long to compile."""
+    """The values in a longer or shorter array; a loop of its own, since numpy's functions take long
+    to compile.
+    """
     other = np.empty(size, values.dtype)
     for i in range(min(size, values.size)):
         other[i] = values[i]
@@ -375,9 +394,11 @@ def lie_outside(known: Keys, keys: Keys) -> NDArray[np.bool_]:
 
 @njit(cache=True, nogil=True)
 def _lie_outside(known, keys, bits):
-    """Most keys are known by no one: a bit for every hash of a known key says so; the few others are searched for.
+    """Most keys are known by no one: a bit for every hash of a known key says so; the few others
+    are searched for.
 
-    With sixteen bits or more for every known key, of sixteen other keys at most one has the hash of one of them.
+    With sixteen bits or more for every known key, of sixteen other keys at most one has the hash of
+    one of them.
     """
     one, low, high = np.uint64(1), np.uint64(63), np.uint64(64 - bits)
     there = np.zeros(1 << (bits - 6), np.uint64)
@@ -407,7 +428,8 @@ def field_codes(keys: Keys, word: int, shift: int, width: int) -> Ids:
 
 
 def add_by_fields(keys: Keys, records: Ids, places: Places) -> Ids:
-    """Sum of ``records`` by the codes of some columns put together, the first in the highest bits; none has no records.
+    """Sum of ``records`` by the codes of some columns put together, the first in the highest bits;
+    none has no records.
 
     ``places`` are the words, shifts and widths of the columns.
     """
@@ -439,7 +461,9 @@ def first_rows(ids: NDArray[Any], groups: int) -> Ids:
     if ids.size > FEW:
         return _first_rows(ids, groups)  # type: ignore[no-any-return]
     first = np.empty(groups, dtype=np.int64)
-    first[ids[::-1]] = np.arange(ids.size - 1, -1, -1)  # of several rows the last one that is written stays
+    first[ids[::-1]] = np.arange(
+        ids.size - 1, -1, -1
+    )  # of several rows the last one that is written stays
     return first
 
 
@@ -452,7 +476,9 @@ def _first_rows(ids, groups):
 
 
 def write_through(target: Ids, places: NDArray[Any], rows: Ids, values: NDArray[Any]) -> None:
-    """``target[places[rows]] = values``, row by row: of several that go to one place the last stays."""
+    """``target[places[rows]] = values``, row by row: of several that go to one place the last
+    stays.
+    """
     if rows.size > FEW:
         _write_through(target, places, rows, values)
     else:
@@ -487,8 +513,8 @@ def count_codes(codes, groups):
 def merge_counts(starts, codes, counts, ids, groups, domain):
     """Sparse counts of merged classes: class ``i`` goes to group ``ids[i]``.
 
-    ``starts, codes, counts`` hold one class after the other (compressed rows). Codes come out sorted only when
-    every merged class had them in an order; callers must not rely on the order.
+    ``starts, codes, counts`` hold one class after the other (compressed rows). Codes come out
+    sorted only when every merged class had them in an order; callers must not rely on the order.
     """
     members = np.zeros(groups + 1, np.int64)
     for i in range(ids.size):

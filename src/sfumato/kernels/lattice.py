@@ -17,9 +17,10 @@ Rolled = tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]
 def roll_up(keys: NDArray[np.uint64], records: NDArray[np.int64], *columns: NDArray[Any]) -> Rolled:
     """Merge the classes that become equal when some columns climb.
 
-    ``columns`` are ``words, shifts, widths, climbs, offsets``: column *a* of those given goes from ``code`` to
-    ``climbs[offsets[a] + code]``. Returns the new keys and records and, per old class, its new class; new classes
-    come in order of first appearance. Keys of one word, which are the rule, take a path three times as fast.
+    ``columns`` are ``words, shifts, widths, climbs, offsets``: column *a* of those given goes from
+    ``code`` to ``climbs[offsets[a] + code]``. Returns the new keys and records and, per old class,
+    its new class; new classes come in order of first appearance. Keys of one word, which are the
+    rule, take a path three times as fast.
     """
     if keys.shape[1] == 1:
         one_word = _rolled_up if _rolling.serves(len(keys)) else _roll_up_word
@@ -30,15 +31,19 @@ def roll_up(keys: NDArray[np.uint64], records: NDArray[np.int64], *columns: NDAr
 
 @njit(cache=True, nogil=True)
 def climb_keys(keys, words, shifts, widths, climbs, offsets):
-    """The keys after some columns climbed, described as for :func:`roll_up`; equal ones are not merged.
+    """The keys after some columns climbed, described as for :func:`roll_up`; equal ones are not
+    merged.
 
-    One read and write a class, and a look-up a column: what comes after looks up in the few codes of the higher levels.
+    One read and write a class, and a look-up a column: what comes after looks up in the few codes
+    of the higher levels.
     """
     climbed = keys.copy()
     for i in range(keys.shape[0]):
         for a in range(words.size):
             shift = np.uint64(shifts[a])
-            code = (keys[i, words[a]] >> shift) & ((np.uint64(1) << np.uint64(widths[a])) - np.uint64(1))
+            code = (keys[i, words[a]] >> shift) & (
+                (np.uint64(1) << np.uint64(widths[a])) - np.uint64(1)
+            )
             climbed[i, words[a]] ^= (code ^ np.uint64(climbs[offsets[a] + np.int64(code)])) << shift
     return climbed
 
@@ -56,7 +61,9 @@ def _rolled_up(
 ) -> Rolled:
     """What :func:`_roll_up_word` gives, by numpy."""
     rolled = keys.copy()
-    for shift, width, offset in zip(shifts.astype(np.uint64), widths.astype(np.uint64), offsets, strict=True):
+    for shift, width, offset in zip(
+        shifts.astype(np.uint64), widths.astype(np.uint64), offsets, strict=True
+    ):
         code = (keys >> shift) & ((np.uint64(1) << width) - np.uint64(1))
         rolled ^= (code ^ climbs[offset + code.astype(np.int64)].astype(np.uint64)) << shift
     distinct, first, place = np.unique(rolled, return_index=True, return_inverse=True)
@@ -73,8 +80,8 @@ def _roll_up_word(keys, records, shifts, widths, climbs, offsets):
     n = keys.size
     bits = 4
     while (
-        1 << bits
-    ) < 2 * n and bits < 12:  # larger tables only where there are so many classes: small ones stay in the cache
+        (1 << bits) < 2 * n and bits < 12
+    ):  # larger tables only where there are so many classes: small ones stay in the cache
         bits += 1
     new_keys = np.empty(n, np.uint64)  # room for all; what is never written takes no memory
     new_records = np.empty(n, np.int64)
@@ -137,8 +144,12 @@ def _roll_up_words(keys, records, words, shifts, widths, climbs, offsets):
             new_keys[count, w] = keys[i, w]
         for a in range(words.size):
             shift = np.uint64(shifts[a])
-            code = (keys[i, words[a]] >> shift) & ((np.uint64(1) << np.uint64(widths[a])) - np.uint64(1))
-            new_keys[count, words[a]] ^= (code ^ np.uint64(climbs[offsets[a] + np.int64(code)])) << shift
+            code = (keys[i, words[a]] >> shift) & (
+                (np.uint64(1) << np.uint64(widths[a])) - np.uint64(1)
+            )
+            new_keys[count, words[a]] ^= (
+                code ^ np.uint64(climbs[offsets[a] + np.int64(code)])
+            ) << shift
         h = _hash(new_keys, count) & slot_mask
         while table[h] != _EMPTY and not _same(new_keys, table[h], new_keys, count):
             h = (h + np.uint64(1)) & slot_mask
@@ -164,8 +175,8 @@ def tally(
 ) -> tuple[int, int, float]:
     """What a node keeps and loses when ``gone`` records of each class are suppressed.
 
-    ``lost[a]`` receives, over the suppressed records, the sum of column *a*'s cell cost. Returns kept classes,
-    kept records, and the sum of squared kept class sizes.
+    ``lost[a]`` receives, over the suppressed records, the sum of column *a*'s cell cost. Returns
+    kept classes, kept records, and the sum of squared kept class sizes.
     """
     taken = _tallied if _tallying.serves(len(keys)) else _tally
     return taken(keys, records, gone, words, shifts, widths, costs, offsets, lost)
@@ -182,7 +193,9 @@ def _tallied(
     offsets: NDArray[np.int64],
     lost: NDArray[np.float64],
 ) -> tuple[int, int, float]:
-    """What :func:`_tally` gives, by numpy: sums are taken one by one, in the order of the classes, not in pairs."""
+    """What :func:`_tally` gives, by numpy: sums are taken one by one, in the order of the classes,
+    not in pairs.
+    """
     kept = (records - gone)[records > gone]
     hit = np.flatnonzero(gone)
     for a in range(len(words)):
@@ -214,14 +227,16 @@ def _tally(keys, records, gone, words, shifts, widths, costs, offsets, lost):
     return kept_classes, kept_records, squares
 
 
-# The loop of towers: coarser and coarser tables stacked upon each other, and what their nodes keep under k-anonymity.
+# The loop of towers: coarser and coarser tables stacked upon each other, and what their nodes keep
+# under k-anonymity.
 #
-# A table is kept as *groups*: the classes that agree in all columns but one, the last. A group has one key and a run of
-# entries, one for each code of the last column it holds. So rolling up any other column merges whole groups and hashes
-# far fewer keys than there are classes, and all levels of the last column are tallied in one pass.
+# A table is kept as *groups*: the classes that agree in all columns but one, the last. A group has
+# one key and a run of entries, one for each code of the last column it holds. So rolling up any
+# other column merges whole groups and hashes far fewer keys than there are classes, and all levels
+# of the last column are tallied in one pass.
 #
-# A coarser table is written behind the one it is rolled up from. Indices are unsigned where it is hot: they need no test
-# for a negative one.
+# A coarser table is written behind the one it is rolled up from. Indices are unsigned where it
+# is hot: they need no test for a negative one.
 
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
 _NOTHING, _LARGEST = np.int64(0), np.int64(2**62)
@@ -229,27 +244,33 @@ _NOTHING, _LARGEST = np.int64(0), np.int64(2**62)
 
 @njit(cache=True, nogil=True)
 def climb(groups, entries, costs, bounds, table, rise, last, scratch, whole, lost):
-    """Roll up columns of a table in a tower, and tally the new table on every level of the last column.
+    """Roll up columns of a table in a tower, and tally the new table on every level of the last
+    column.
 
-    ``groups`` has a row a group with its key and where its entries begin and end, ``entries`` a row an entry with the code of
-    the last column and the records, ``costs`` a row a group with what the cells of its columns cost. ``bounds`` has a row
-    a table: its first group, the end of its groups, its first entry, the end of its entries.
+    ``groups`` has a row a group with its key and where its entries begin and end, ``entries`` a row
+    an entry with the code of the last column and the records, ``costs`` a row a group with what the
+    cells of its columns cost. ``bounds`` has a row a table: its first group, the end of its groups,
+    its first entry, the end of its entries.
 
-    ``table`` is ``source, target, k, levels, budget``: the table to roll up and the one to write (the same: nothing is
-    rolled up), the size below which a class is suppressed, how many levels of the last column are tallied (0: the table
-    is only written), and how many suppressed records end the tally of a level.
-    ``rise`` is ``climbs, steps``. ``climbs`` has a row a column that climbs: the shift and width of its bits, which cost its cells count to, the place of its
-    level before, and how many levels it climbs. ``steps`` is ``ups, prices, starts``: the levels of all columns one behind the
+    ``table`` is ``source, target, k, levels, budget``: the table to roll up and the one to write
+    (the same: nothing is rolled up), the size below which a class is suppressed, how many levels of
+    the last column are tallied (0: the table is only written), and how many suppressed records end
+    the tally of a level. ``rise`` is ``climbs, steps``. ``climbs`` has a row a column that climbs:
+    the shift and width of its bits, which cost its cells count to, the place of its level before,
+    and how many levels it climbs. ``steps`` is ``ups, prices, starts``: the levels of all columns
+    one behind the
     other: the code one level above every code, what a cell costs, and where each level begins.
-    ``last`` is the same of the last column alone (0 above the top), with one more beginning at the end. ``scratch`` is room to work in: a power
-    of two of hash slots, at least twice the groups; three rows of the groups' length; ``seen`` and ``sums`` (all 0) of two
-    more than the codes of all levels of the last column; ``jumps`` of as many as its lowest level has; ``changes`` of
-    all codes of ``steps``, and ``begins`` of all columns. No array is made here: what numba imports for that takes
-    longer than a search.
+    ``last`` is the same of the last column alone (0 above the top), with one more beginning at the
+    end. ``scratch`` is room to work in: a power of two of hash slots, at least twice the groups;
+    three rows of the groups' length; ``seen`` and ``sums`` (all 0) of two more than the codes of
+    all levels of the last column; ``jumps`` of as many as its lowest level has; ``changes`` of all
+    codes of ``steps``, and ``begins`` of all columns. No array is made here: what numba imports for
+    that takes longer than a search.
 
-    ``whole`` receives, by level, records in classes below *k*, kept classes, the smallest of them and the sum of their
-    squared sizes; ``lost`` what the cells of suppressed records would have cost: first those of the last column, then
-    by feature. Of a level that suppresses more than the budget all that counts is that it does.
+    ``whole`` receives, by level, records in classes below *k*, kept classes, the smallest of them
+    and the sum of their squared sizes; ``lost`` what the cells of suppressed records would
+    have cost: first those of the last column, then by feature. Of a level that suppresses more than
+    the budget all that counts is that it does.
     """
     source, target = bounds[table[0]], bounds[table[1]]
     if table[0] == table[1]:
@@ -263,10 +284,12 @@ def climb(groups, entries, costs, bounds, table, rise, last, scratch, whole, los
 
 @njit(cache=True, nogil=True)
 def _find_changes(climbs, steps, changes, begins):
-    """Write, for every column that climbs, the change of its bits by code, all levels at once; and where it begins.
+    """Write, for every column that climbs, the change of its bits by code, all levels at once; and
+    where it begins.
 
-    A key is raised by one exclusive or a column, ``key ^= changes[begins[c] + code]``: a column at bit 8 that climbs
-    from code 5 to code 1 has ``(5 ^ 1) << 8`` there. Costs one look-up a code and level.
+    A key is raised by one exclusive or a column, ``key ^= changes[begins[c] + code]``: a column at
+    bit 8 that climbs from code 5 to code 1 has ``(5 ^ 1) << 8`` there. Costs one look-up a code and
+    level.
     """
     ups, _, starts = steps
     begin = _ZERO
@@ -287,12 +310,16 @@ def _rise_in_cost(costs, before, after, climbs, steps):
     for c in range(climbs.shape[0]):
         shift, mask = np.uint64(climbs[c, 0]), (_ONE << np.uint64(climbs[c, 1])) - _ONE
         old, new = starts[climbs[c, 3]], starts[climbs[c, 3] + climbs[c, 4]]
-        costs[climbs[c, 2]] += prices[new + ((after >> shift) & mask)] - prices[old + ((before >> shift) & mask)]
+        costs[climbs[c, 2]] += (
+            prices[new + ((after >> shift) & mask)] - prices[old + ((before >> shift) & mask)]
+        )
 
 
 @njit(cache=True, nogil=True)
 def _roll_up(groups, costs, source, target, climbs, steps, scratch):
-    """Write the groups within ``source`` behind it, with columns higher; chain the old ones to the new."""
+    """Write the groups within ``source`` behind it, with columns higher; chain the old ones to the
+    new.
+    """
     slots, links = scratch[0], scratch[1]
     following, first, latest = links[0], links[1], links[2]
     bits = 4
@@ -332,7 +359,9 @@ def _roll_up(groups, costs, source, target, climbs, steps, scratch):
 
 @njit(cache=True, nogil=True)
 def _lift_codes(seen, sums, jumps, distinct, here):
-    """Add the sums of the lowest codes up on a higher level, which begins at ``here``; returns how many it has."""
+    """Add the sums of the lowest codes up on a higher level, which begins at ``here``; returns how
+    many it has.
+    """
     n = _ZERO
     for i in range(distinct):
         code = np.uint64(seen[i])
@@ -356,16 +385,24 @@ def _clear_tallies(whole, lost, levels):
 
 @njit(cache=True, nogil=True)
 def _merge(groups, entries, costs, source, target, table, last, scratch, whole, lost):
-    """Write the entries of the new groups, each merged from a chain of old ones, and tally them on every level.
+    """Write the entries of the new groups, each merged from a chain of old ones, and tally them on
+    every level.
 
-    A code is written down whenever it comes and kept only when it is new, a size is added to both sides or to none:
-    what cannot be guessed by the processor is not a branch.
+    A code is written down whenever it comes and kept only when it is new, a size is added to both
+    sides or to none: what cannot be guessed by the processor is not a branch.
     """
-    following, first, seen, sums, jumps = scratch[1][0], scratch[1][1], scratch[2], scratch[3], scratch[4]
+    following, first, seen, sums, jumps = (
+        scratch[1][0],
+        scratch[1][1],
+        scratch[2],
+        scratch[3],
+        scratch[4],
+    )
     ups, prices, starts = last
     k, levels, budget = table[2], np.uint64(table[3]), table[4]
-    # Levels below ``lowest`` exceed the budget: classes merge on the way up, so every group suppresses most on the
-    # lowest level. ``jumps`` leads from a code to the one above it on that level.
+    # Levels below ``lowest`` exceed the budget: classes merge on the way up, so every group
+    # suppresses most on the lowest level. ``jumps`` leads from a code to the one above it on that
+    # level.
     lowest = _ZERO
     _clear_tallies(whole, lost, levels)
     end = np.uint64(target[2])
@@ -386,7 +423,9 @@ def _merge(groups, entries, costs, source, target, table, last, scratch, whole, 
                 sums[code] = 0
         while lowest < levels and whole[lowest, 0] > budget:
             for start in range(starts[1]):
-                jumps[start] = ups[starts[lowest] + (np.uint64(jumps[start]) if lowest > _ZERO else start)]
+                jumps[start] = ups[
+                    starts[lowest] + (np.uint64(jumps[start]) if lowest > _ZERO else start)
+                ]
             lowest += _ONE
         if lowest > _ZERO and levels > _ZERO:
             n = _lift_codes(seen, sums, jumps, n, starts[lowest])
@@ -427,13 +466,15 @@ def _merge(groups, entries, costs, source, target, table, last, scratch, whole, 
 def lay_groups(keys, codes, records, known, steps, scratch, groups, entries, costs):
     """Lay out classes as the groups of a tower's lowest table; returns how many groups there are.
 
-    ``keys`` are those of the classes without the bits of the last column, ``codes`` the codes of that column.
-    ``known`` has a row a column that costs something: the shift and width of its bits, which cost its cells count to,
-    and the place of its level in ``steps``. ``groups`` and ``costs`` receive a row a group, in order of first
-    appearance; ``entries`` a row a class, those of a group one behind the other and in the order of the classes.
+    ``keys`` are those of the classes without the bits of the last column, ``codes`` the codes of
+    that column. ``known`` has a row a column that costs something: the shift and width of its bits,
+    which cost its cells count to, and the place of its level in ``steps``. ``groups`` and ``costs``
+    receive a row a group, in order of first appearance; ``entries`` a row a class, those of a group
+    one behind the other and in the order of the classes.
 
-    ``scratch`` is room to work in: a power of two of hash slots (all -1), at least twice the classes, and three rows of
-    one more than the classes. One hash a class; entries are sorted by counting.
+    ``scratch`` is room to work in: a power of two of hash slots (all -1), at least twice the
+    classes, and three rows of one more than the classes. One hash a class; entries are sorted by
+    counting.
     """
     slots, (ids, firsts, ends) = scratch
     slot_mask, high_bits = np.uint64(slots.size - 1), np.uint64(64)
@@ -475,17 +516,18 @@ def lay_groups(keys, codes, records, known, steps, scratch, groups, entries, cos
 
 @njit(cache=True, nogil=True)
 def least_beside(keys, records, columns, steps, limits, room, levels):
-    """The lowest levels of one column that leave few enough records in small classes, beside each level of others.
+    """The lowest levels of one column that leave few enough records in small classes, beside each
+    level of others.
 
-    ``columns`` has a row a column, the one in question last: the shift and width of its bits, the place of its lowest
-    level in ``steps``, and how many levels it has. ``limits`` is ``k, budget``. ``levels[i, l]`` receives the lowest
-    level of the last column at which the two columns alone, the other one on level *l*, leave at most ``budget``
-    records in classes below *k*; 0 where the two make more cells than ``room`` has. Whatever other columns do,
-    classes of a node are no larger than those of two of its columns, so lower levels are in no node that keeps the
-    budget.
+    ``columns`` has a row a column, the one in question last: the shift and width of its bits, the
+    place of its lowest level in ``steps``, and how many levels it has. ``limits`` is ``k, budget``.
+    ``levels[i, l]`` receives the lowest level of the last column at which the two columns alone,
+    the other one on level *l*, leave at most ``budget`` records in classes below *k*; 0 where the
+    two make more cells than ``room`` has. Whatever other columns do, classes of a node are no
+    larger than those of two of its columns, so lower levels are in no node that keeps the budget.
 
-    ``room`` has three rows of cells to work in. One count a class and column; then tables of two columns, which are
-    small, are folded level by level.
+    ``room`` has three rows of cells to work in. One count a class and column; then tables of two
+    columns, which are small, are folded level by level.
     """
     k, budget = limits
     starts = steps[2]
@@ -512,7 +554,8 @@ def least_beside(keys, records, columns, steps, limits, room, levels):
             rows = starts[other + level + 1] - starts[other + level]
             least, source, width = 0, counts, size
             while least < spans - 1 and _in_small_classes(room[source], rows * width, k) > budget:
-                # The counts of the lowest level are needed again; what is folded goes to and fro between two rows.
+                # The counts of the lowest level are needed again; what is folded goes to and fro
+                # between two rows.
                 target = 2 if source != 2 else 1 - counts
                 width = _fold_codes(room[source], room[target], rows, steps, place + least)
                 source = target
@@ -562,17 +605,23 @@ def _in_small_classes(counts, cells, k):
 
 
 def unbeaten(points: NDArray[np.float64], order: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The rows of ``points`` that no other row is at most equal to in every entry; of equal rows the first in ``order``.
+    """The rows of ``points`` that no other row is at most equal to in every entry; of equal rows
+    the first in ``order``.
 
-    ``order`` sorts the rows by their first entry, then the second and so on, so that no row beats one before it.
+    ``order`` sorts the rows by their first entry, then the second and so on, so that no row beats
+    one before it.
     """
-    found = np.empty(order.size, np.int64)  # not made by the loop: numba's own arrays take longer to load than it takes
+    found = np.empty(
+        order.size, np.int64
+    )  # not made by the loop: numba's own arrays take longer to load than it takes
     return found[: _unbeaten(points, order, found)].copy()
 
 
 @njit(cache=True, nogil=True)
 def _unbeaten(points, order, found):
-    """Write the unbeaten rows and say how many there are; one that has just beaten another is asked first: neighbours are beaten by the same ones."""
+    """Write the unbeaten rows and say how many there are; one that has just beaten another is
+    asked first: neighbours are beaten by the same ones.
+    """
     count = 0
     for i in order:
         beaten = False

@@ -1,11 +1,14 @@
 """What it costs to take a record of one file for a record of another, column by column.
 
-A search holds every record *i* of one file (in an attack: what the intruder knows) against records *j* of the other (what was
-released). Both files are their distinct records; :class:`FileArrays` says what its arrays hold.
+A search holds every record *i* of one file (in an attack: what the intruder knows) against records
+*j* of the other (what was released). Both files are their distinct records; :class:`FileArrays`
+says what its arrays hold.
 
-What runs for every pair of cells is inlined and takes arrays, not the tuples that hold them: calling a function with arrays, or
-taking an array out of a tuple, costs numba several times as much as comparing two cells. So loops unpack their tuples first. Before a record is compared with many, the codes that agree with its own are stamped with its number
-(:func:`stamp_agreeing`), so that one look into an array tells whether two categories agree.
+What runs for every pair of cells is inlined and takes arrays, not the tuples that hold them:
+calling a function with arrays, or taking an array out of a tuple, costs numba several times as much
+as comparing two cells. So loops unpack their tuples first. Before a record is compared with many,
+the codes that agree with its own are stamped with its number (:func:`stamp_agreeing`), so that one
+look into an array tells whether two categories agree.
 """
 
 from __future__ import annotations
@@ -34,14 +37,19 @@ class FileArrays(NamedTuple):
     kinds: NDArray[np.int64]
     """(columns,): squared or absolute difference, category, graded or nearing agreement."""
     rules: NDArray[np.float64]
-    """(columns, 8): what differing costs (or the weight of a squared or absolute difference), an open cell, one cell missing,
-    both missing, the tolerance, and what exact, covered and close agreement cost. Where the cost grows with the square of a
-    gap (nearing), from that of close agreement up to that of differing, the tolerance is what a unit of gap² adds."""
+    """(columns, 8): what differing costs (or the weight of a squared or absolute difference), an
+    open cell, one cell missing, both missing, the tolerance, and what exact, covered and close
+    agreement cost. Where the cost grows with the square of a gap (nearing), from that of close
+    agreement up to that of differing, the tolerance is what a unit of gap² adds.
+    """
     numbers: NDArray[np.float64]
-    """(records, columns, 3): low end, high end, and half the width that is averaged over (category: what agreeing costs)."""
+    """(records, columns, 3): low end, high end, and half the width that is averaged over (category:
+    what agreeing costs).
+    """
     marks: NDArray[np.int64]
-    """(records, columns): the code of a category, 0 for a place on the line, ``OPEN`` for a cell that fits everything,
-    ``MISSING`` for none."""
+    """(records, columns): the code of a category, 0 for a place on the line, ``OPEN`` for a cell
+    that fits everything, ``MISSING`` for none.
+    """
     bases: NDArray[np.int64]
     """(columns + 1,): where the codes of each column begin in ``starts``."""
     starts: NDArray[np.int64]
@@ -55,12 +63,15 @@ class FileArrays(NamedTuple):
     other_records: NDArray[np.int64]
     """How many rows have each distinct record of the other file."""
     other_bases: NDArray[np.int64]
-    """(columns + 1,): where the codes of each column of the other file begin in an array of stamps."""
+    """(columns + 1,): where the codes of each column of the other file begin in an array of stamps.
+    """
 
 
 @njit(cache=True, nogil=True)
 def agree(code, first, last, base, starts, matches):
-    """Whether a code agrees with any code from ``first`` to ``last`` of the other file, by binary search."""
+    """Whether a code agrees with any code from ``first`` to ``last`` of the other file, by binary
+    search.
+    """
     low, high = starts[base + code], starts[base + code + 1]
     end = high
     while low < high:
@@ -74,7 +85,9 @@ def agree(code, first, last, base, starts, matches):
 
 @njit(cache=True, nogil=True)
 def stamp_agreeing(i, files, stamps):
-    """Stamp the codes of the other file that agree with those of record *i*, in all columns of categories."""
+    """Stamp the codes of the other file that agree with those of record *i*, in all columns of
+    categories.
+    """
     for k in range(files.kinds.size):
         mark = files.marks[i, k]
         if files.kinds[k] == CATEGORY and mark >= 0:
@@ -101,10 +114,28 @@ def line_cost(kind, gap, half, points, differs, reach, exact, covered, close):
 
 @njit(cache=True, nogil=True)
 def _cost(
-    kind, mark, low, high, half, other_mark, other_low, other_high, other_half, agreeing,
-    differs, opened, one_missing, both_missing, reach, exact, covered, close,
-):  # fmt: skip
-    """What two cells cost, from numbers alone: numba compiles this better than the same lines inlined."""
+    kind,
+    mark,
+    low,
+    high,
+    half,
+    other_mark,
+    other_low,
+    other_high,
+    other_half,
+    agreeing,
+    differs,
+    opened,
+    one_missing,
+    both_missing,
+    reach,
+    exact,
+    covered,
+    close,
+):
+    """What two cells cost, from numbers alone: numba compiles this better than the same lines
+    inlined.
+    """
     if mark == OPEN or other_mark == OPEN:
         return opened
     if kind == CATEGORY:
@@ -118,12 +149,29 @@ def _cost(
 
 @njit(cache=True, nogil=True, inline="always")
 def cell_cost(kinds, rules, numbers, marks, other_numbers, other_marks, i, j, k, agreeing):
-    """What the cells of records *i* and *j* in column *k* cost; ``agreeing`` says whether their categories do."""
+    """What the cells of records *i* and *j* in column *k* cost; ``agreeing`` says whether their
+    categories do.
+    """
     return _cost(
-        kinds[k], marks[i, k], numbers[i, k, 0], numbers[i, k, 1], numbers[i, k, 2],
-        other_marks[j, k], other_numbers[j, k, 0], other_numbers[j, k, 1], other_numbers[j, k, 2], agreeing,
-        rules[k, 0], rules[k, 1], rules[k, 2], rules[k, 3], rules[k, 4], rules[k, 5], rules[k, 6], rules[k, 7],
-    )  # fmt: skip
+        kinds[k],
+        marks[i, k],
+        numbers[i, k, 0],
+        numbers[i, k, 1],
+        numbers[i, k, 2],
+        other_marks[j, k],
+        other_numbers[j, k, 0],
+        other_numbers[j, k, 1],
+        other_numbers[j, k, 2],
+        agreeing,
+        rules[k, 0],
+        rules[k, 1],
+        rules[k, 2],
+        rules[k, 3],
+        rules[k, 4],
+        rules[k, 5],
+        rules[k, 6],
+        rules[k, 7],
+    )
 
 
 @njit(cache=True, nogil=True)
@@ -138,7 +186,9 @@ def pair_costs(pairs, files):
             agreeing = False
             if kinds[k] == CATEGORY and mark >= 0 and other >= 0:
                 agreeing = agree(mark, other, other, bases[k], starts, matches)
-            costs[p, k] = cell_cost(kinds, rules, numbers, marks, other_numbers, other_marks, i, j, k, agreeing)
+            costs[p, k] = cell_cost(
+                kinds, rules, numbers, marks, other_numbers, other_marks, i, j, k, agreeing
+            )
     return costs
 
 
@@ -200,7 +250,9 @@ def _first_from(lows, low, high, least):
 
 
 class ColumnValues(NamedTuple):
-    """The distinct values of the other file's columns, one column after the other, on the line by their low ends."""
+    """The distinct values of the other file's columns, one column after the other, on the line by
+    their low ends.
+    """
 
     starts: NDArray[np.int64]
     """(columns + 1,): column *k* has the values ``starts[k]`` to ``starts[k + 1]``."""
@@ -216,7 +268,9 @@ class ColumnValues(NamedTuple):
 
 
 class RecordClasses(NamedTuple):
-    """Records of the other file that hold the same values in all columns but those where ``few`` agree, and the same gaps there."""
+    """Records of the other file that hold the same values in all columns but those where ``few``
+    agree, and the same gaps there.
+    """
 
     class_of: NDArray[np.int64]
     values: NDArray[np.int64]
@@ -238,7 +292,9 @@ def _line_level(low, high, other_low, other_high, reach):
 
 @njit(cache=True, nogil=True)
 def _mark_levels(k, i, files, values, power, levels):
-    """Write what the values of a column that do not differ from record *i*'s add to a pattern; returns the span they lie in."""
+    """Write what the values of a column that do not differ from record *i*'s add to a pattern;
+    returns the span they lie in.
+    """
     low, high, reach = files.numbers[i, k, 0], files.numbers[i, k, 1], files.rules[k, REACH]
     if files.kinds[k] == CATEGORY:
         first, last = values.starts[k + 1], values.starts[k]
@@ -249,7 +305,8 @@ def _mark_levels(k, i, files, values, power, levels):
             exact = low == high and values.lows[v] == values.highs[v]
             levels[v] = power * (EXACT if exact else COVERED)
         return first, last
-    # A value that agrees begins at most its own width, the reach and a rounding error below the cell.
+    # A value that agrees begins at most its own width, the reach and a rounding error below the
+    # cell.
     spare = 2 * SLACK + ROUNDING * (abs(low) + abs(high) + reach + values.widest[k])
     least = low - reach - values.widest[k] - spare
     first = _first_from(values.lows, values.starts[k], values.starts[k + 1], least)
@@ -262,11 +319,13 @@ def _mark_levels(k, i, files, values, power, levels):
 
 @njit(cache=True, nogil=True)
 def pattern_counts(anchors, files, weights, values, classes):
-    """Patterns (digits to base 5, the first column first) of all pairs of an anchor and a record of the other file.
+    """Patterns (digits to base 5, the first column first) of all pairs of an anchor and a record of
+    the other file.
 
-    A pair of distinct records counts as often as rows have them: ``weights`` are the rows of the first file's records. Not every
-    pair is looked at: a class is counted at once, as if its records differed in the columns where few agree, and then those are
-    put right that do agree with the anchor in one of them. An anchor costs classes × columns, and its agreeing records.
+    A pair of distinct records counts as often as rows have them: ``weights`` are the rows of the
+    first file's records. Not every pair is looked at: a class is counted at once, as if its records
+    differed in the columns where few agree, and then those are put right that do agree with the
+    anchor in one of them. An anchor costs classes × columns, and its agreeing records.
     """
     keys, counts, used = np.full(1024, _EMPTY), np.zeros(1024), 0
     columns, class_count, records = files.kinds.size, classes.weights.size, classes.class_of.size
@@ -274,7 +333,10 @@ def pattern_counts(anchors, files, weights, values, classes):
     for k in range(columns - 2, -1, -1):
         power[k] = power[k + 1] * LEVELS
     spans = np.zeros((columns, 2), np.int64)
-    patterns, amounts = np.empty(class_count + 2 * records, np.int64), np.empty(class_count + 2 * records)
+    patterns, amounts = (
+        np.empty(class_count + 2 * records, np.int64),
+        np.empty(class_count + 2 * records),
+    )
     added, touched = np.zeros(records, np.int64), np.empty(records, np.int64)
     for a in range(anchors.size):
         i = anchors[a]
@@ -303,7 +365,9 @@ def pattern_counts(anchors, files, weights, values, classes):
                             size += 1
                         added[j] += levels[v]
                 levels[v] = 0
-        for t in range(size):  # take each agreeing record out of its class's pattern and put it where it belongs
+        for t in range(
+            size
+        ):  # take each agreeing record out of its class's pattern and put it where it belongs
             j = touched[t]
             amount, entry = weights[i] * classes.record_weights[j], class_count + 2 * t
             pattern = patterns[classes.class_of[j]]
@@ -317,20 +381,27 @@ def pattern_counts(anchors, files, weights, values, classes):
 
 # Distances with parameters, and a look at all records under them.
 #
-# The differences of two records in all columns are put together by a weighted mean, an ordered weighted average, a Choquet
-# integral (measure by sets of columns as bits), one whose measure has interactions of pairs only, or a square form.
+# The differences of two records in all columns are put together by a weighted mean, an ordered
+# weighted average, a Choquet integral (measure by sets of columns as bits), one whose measure has
+# interactions of pairs only, or a square form.
 
 MEAN, ORDERED, CHOQUET, PAIRWISE, SQUARE_FORM = 0, 1, 2, 3, 4
 
 
 @njit(cache=True, nogil=True)
 def roots_of(pairs, files):
-    """Signed roots of the differences of pairs of records, one row a pair: negative where the first lies higher."""
+    """Signed roots of the differences of pairs of records, one row a pair: negative where the first
+    lies higher.
+    """
     roots = np.sqrt(pair_costs(pairs, files))
     for p in range(pairs.shape[0]):
         i, j = pairs[p, 0], pairs[p, 1]
         for k in range(files.kinds.size):
-            if files.kinds[k] != CATEGORY and files.marks[i, k] == 0 and files.other_marks[j, k] == 0:
+            if (
+                files.kinds[k] != CATEGORY
+                and files.marks[i, k] == 0
+                and files.other_marks[j, k] == 0
+            ):
                 if files.numbers[i, k, 0] > files.other_numbers[j, k, 1]:
                     roots[p, k] = -roots[p, k]
     return roots
@@ -411,19 +482,33 @@ def tied_with(own, distances, records, tie):
 
 @njit(cache=True, nogil=True)
 def impostors(units, kind, parameters, most, files, margin, tie):
-    """Per unit (a record and its own in the other file) the distance to its own and the nearest ``most`` others.
+    """Per unit (a record and its own in the other file) the distance to its own and the nearest
+    ``most`` others.
 
-    Also how many records are tied at the least distance (0 where its own is not among them); how many other records are its
-    twins, as far as its own under all parameters; and what a monotone distance can reach for it: 0 never the nearest, 1 nearest
-    with a tie, 2 nearest alone. Some other that is no farther in any column, up to the margin, leaves a tie at best.
-    Costs units × records × columns, and the terms of the distance.
+    Also how many records are tied at the least distance (0 where its own is not among them); how
+    many other records are its twins, as far as its own under all parameters; and what a monotone
+    distance can reach for it: 0 never the nearest, 1 nearest with a tie, 2 nearest alone. Some
+    other that is no farther in any column, up to the margin, leaves a tie at best. Costs units ×
+    records × columns, and the terms of the distance.
     """
     own = np.empty(units.shape[0])
     nearest = np.full((units.shape[0], most), -1, np.int64)
     distances = np.full((units.shape[0], most), np.inf)
     tied, twins = np.zeros(units.shape[0], np.int64), np.zeros(units.shape[0], np.int64)
     reach = np.full(units.shape[0], 2, np.int64)
-    kinds, rules, numbers, marks, _, _, _, other_numbers, other_marks, other_records, other_bases = files
+    (
+        kinds,
+        rules,
+        numbers,
+        marks,
+        _,
+        _,
+        _,
+        other_numbers,
+        other_marks,
+        other_records,
+        other_bases,
+    ) = files
     columns, others = kinds.size, other_marks.shape[0]
     true_roots = roots_of(units, files)
     stamps = np.full(other_bases[-1] + 1, -1, np.int64)
@@ -441,8 +526,12 @@ def impostors(units, kind, parameters, most, files, margin, tie):
             distance, farthest = 0.0, -np.inf
             for k in range(columns):
                 other = other_marks[j, k]
-                agreeing = kinds[k] == CATEGORY and other >= 0 and stamps[other_bases[k] + other] == i
-                cost = cell_cost(kinds, rules, numbers, marks, other_numbers, other_marks, i, j, k, agreeing)
+                agreeing = (
+                    kinds[k] == CATEGORY and other >= 0 and stamps[other_bases[k] + other] == i
+                )
+                cost = cell_cost(
+                    kinds, rules, numbers, marks, other_numbers, other_marks, i, j, k, agreeing
+                )
                 farthest = max(farthest, cost - true_roots[u, k] * true_roots[u, k])
                 if kind == MEAN:
                     out[k] = cost

@@ -1,8 +1,9 @@
 """Loops of local recoding: cover records by cells of the hierarchies, borrow records, widen cells.
 
-A *cell* is one hierarchy node a column. The cell of a record at given levels is known by its *mark*, the exclusive or
-of one 64-bit number a column: ``marks[offset + code]``, where ``offset`` belongs to a column and a level and ``code`` is
-the record's code at level 0. Should two cells share a mark, a region becomes wider than it need be, never wrong.
+A *cell* is one hierarchy node a column. The cell of a record at given levels is known by its
+*mark*, the exclusive or of one 64-bit number a column: ``marks[offset + code]``, where ``offset``
+belongs to a column and a level and ``code`` is the record's code at level 0. Should two cells share
+a mark, a region becomes wider than it need be, never wrong.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ _SHORT = np.int64(-3)
 
 
 class CellMarks(NamedTuple):
-    """The codes of all classes, and the numbers that the marks of their cells at some levels are made of."""
+    """The codes of all classes, and the numbers that the marks of their cells at some levels are
+    made of.
+    """
 
     codes: NDArray[np.int64]
     offsets: NDArray[np.int64]
@@ -27,9 +30,11 @@ class CellMarks(NamedTuple):
 
 
 class WaitingGroups(NamedTuple):
-    """Room for groups of waiting classes: a hash table, where each group stands in it, its mark and its records.
+    """Room for groups of waiting classes: a hash table, where each group stands in it, its mark and
+    its records.
 
-    ``group_of[p]`` is the group of the p-th class that waits, ``homes`` the region each group goes to.
+    ``group_of[p]`` is the group of the p-th class that waits, ``homes`` the region each group goes
+    to.
     """
 
     table: NDArray[np.int32]
@@ -97,7 +102,9 @@ def grouped(codes, rest, waiting, offsets, marks):
 
 @njit(cache=True, nogil=True)
 def _sort_out(found, known, sizes, k, least, opened, region_marks, homes):
-    """Where each group may go: an open region, a new one, a new one if it can borrow, or nowhere yet."""
+    """Where each group may go: an open region, a new one, a new one if it can borrow, or nowhere
+    yet.
+    """
     served = False
     short = False
     for g in range(found):
@@ -115,11 +122,13 @@ def _sort_out(found, known, sizes, k, least, opened, region_marks, homes):
 
 @njit(cache=True, nogil=True)
 def _borrow(cells, k, groups, parts, lenders, begin, end, ledger, loans, room):
-    """Promise short groups records of regions that have more than k; latest regions, which cost most, lend first.
+    """Promise short groups records of regions that have more than k; latest regions, which cost
+    most, lend first.
 
-    ``lenders[begin:end]`` are parts that may have something to spare; those that have not are taken out for good.
-    ``ledger`` holds the sizes of the regions and what they have pledged. ``loans`` receives (part, group, amount),
-    ``room`` of them at most; what is promised is taken from the lender at once. Returns the new ``begin`` and the loans.
+    ``lenders[begin:end]`` are parts that may have something to spare; those that have not are taken
+    out for good. ``ledger`` holds the sizes of the regions and what they have pledged. ``loans``
+    receives (part, group, amount), ``room`` of them at most; what is promised is taken from the
+    lender at once. Returns the new ``begin`` and the loans.
     """
     table, _, known, sizes, _, homes = groups
     part_class, part_region, part_amount = parts
@@ -183,7 +192,9 @@ def _open(found, known, sizes, k, homes, regions, opened, region_marks, ledger):
 
 @njit(cache=True, nogil=True)
 def _fill(active, count, groups, homes, rest, loans, made, parts, used, ledger):
-    """Move waiting and lent records to their regions; returns how many classes still wait and the parts used."""
+    """Move waiting and lent records to their regions; returns how many classes still wait and the
+    parts used.
+    """
     part_class, part_region, part_amount = parts
     waiting = 0
     for p in range(count):
@@ -213,20 +224,24 @@ def _fill(active, count, groups, homes, rest, loans, made, parts, used, ledger):
 def cover(codes, records, k, nodes, least, bases, marks):
     """Cover all records by cells of at least k, the cheapest cells first.
 
-    Event *e* looks at the cells of ``nodes[e]``: waiting records join a cell that is open already, k or more of them
-    open a new one, and ``least[e]`` or more open one with records that regions above k can spare. Returns class, region
-    and amount of every part.
+    Event *e* looks at the cells of ``nodes[e]``: waiting records join a cell that is open already,
+    k or more of them open a new one, and ``least[e]`` or more open one with records that regions
+    above k can spare. Returns class, region and amount of every part.
     """
     n, m = codes.shape
     rest = records.copy()
     active, count = np.empty(n, np.int64), 0
     for i in range(
         n
-    ):  # a loop, since numpy's function would bring the linear algebra of scipy along whenever this one is loaded
+        # a loop, since numpy's function would bring the linear algebra of scipy along whenever this
+        # one is loaded
+    ):
         if rest[i] > 0:
             active[count] = i
             count += 1
-    limit = 4 * n + 16  # parts beyond the classes are loans: when there are that many, nothing is lent any more
+    limit = (
+        4 * n + 16
+    )  # parts beyond the classes are loans: when there are that many, nothing is lent any more
     parts = (np.empty(limit, np.int64), np.empty(limit, np.int64), np.empty(limit, np.int64))
     slots = 16
     while slots < 2 * n + 2:
@@ -258,20 +273,27 @@ def cover(codes, records, k, nodes, least, bases, marks):
         served, short = _sort_out(found, known, sizes, k, least[e], opened, region_marks, homes)
         made = 0
         if short:
-            begin, made = _borrow(cells, k, groups, parts, lenders, begin, used, ledger, loans, limit - used - count)
+            begin, made = _borrow(
+                cells, k, groups, parts, lenders, begin, used, ledger, loans, limit - used - count
+            )
             if _settle_loans(loans, made, sizes, k, parts, ledger):
                 served = True
         if served:
             regions = _open(found, known, sizes, k, homes, regions, opened, region_marks, ledger)
-            count, used = _fill(active, count, group_of, homes, rest, loans, made, parts, used, ledger)
-        for g in range(found):  # only slots that were used: clearing all would cost more than grouping the few who wait
+            count, used = _fill(
+                active, count, group_of, homes, rest, loans, made, parts, used, ledger
+            )
+        for g in range(
+            found
+        ):  # only slots that were used: clearing all would cost more than grouping the few who wait
             table[places[g]] = np.int32(-1)
     return parts[0][:used], parts[1][:used], parts[2][:used]
 
 
 @njit(cache=True, nogil=True)
 def lowest_common(codes, part_class, starts, climbs, bases, low, high):
-    """Per region and column, the lowest level at which all its records agree; regions are runs of ``part_class``.
+    """Per region and column, the lowest level at which all its records agree; regions are runs of
+    ``part_class``.
 
     A level above ``high`` says that they do not agree where they may.
     """
@@ -283,7 +305,10 @@ def lowest_common(codes, part_class, starts, climbs, bases, low, high):
             level = low[a]
             for p in range(starts[z] + 1, starts[z + 1]):
                 one, other = codes[first, a], codes[part_class[p], a]
-                while level <= high[a] and climbs[bases[a, level] + one] != climbs[bases[a, level] + other]:
+                while (
+                    level <= high[a]
+                    and climbs[bases[a, level] + one] != climbs[bases[a, level] + other]
+                ):
                     level += 1
             levels[z, a] = level
     return levels
@@ -291,14 +316,19 @@ def lowest_common(codes, part_class, starts, climbs, bases, low, high):
 
 @njit(cache=True, nogil=True)
 def widened(codes, i, levels, members, climbs, costs, bases, high):
-    """Cost of the cell of each region once record *i* belongs to it too; infinite where that may not be."""
+    """Cost of the cell of each region once record *i* belongs to it too; infinite where that may
+    not be.
+    """
     m = codes.shape[1]
     found = np.empty(members.size, np.float64)
     for z in range(members.size):
         cost = 0.0
         for a in range(m):
             one, other, level = codes[i, a], codes[members[z], a], levels[z, a]
-            while level <= high[a] and climbs[bases[a, level] + one] != climbs[bases[a, level] + other]:
+            while (
+                level <= high[a]
+                and climbs[bases[a, level] + one] != climbs[bases[a, level] + other]
+            ):
                 level += 1
             if level > high[a]:
                 cost = np.inf

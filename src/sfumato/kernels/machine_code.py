@@ -1,7 +1,9 @@
-"""Machine code of loops: kept in a cache that several processes may share, and loaded without the compiler.
+"""Machine code of loops: kept in a cache that several processes may share, and loaded without the
+compiler.
 
-numba prepares its whole compiler before it looks into its cache: implementations of everything numpy can do, and with them
-the linear algebra of scipy, 0.3 s that a loop found in the cache never needs. Here the cache is asked first.
+numba prepares its whole compiler before it looks into its cache: implementations of everything
+numpy can do, and with them the linear algebra of scipy, 0.3 s that a loop found in the cache never
+needs. Here the cache is asked first.
 """
 
 from __future__ import annotations
@@ -18,14 +20,17 @@ from numba.core.runtime.nrt import rtsys
 
 
 class ForgivingIndex(IndexDataCacheFile):
-    """The list of what is in a cache, empty where it cannot be read, and never wrong about what a file holds.
+    """The list of what is in a cache, empty where it cannot be read, and never wrong about what a
+    file holds.
 
-    numba reads the list before it looks whether it belongs to this source. One of another version may name a tuple that is called
-    otherwise now, or be cut off: the loop is compiled again, as after every other change.
+    numba reads the list before it looks whether it belongs to this source. One of another version
+    may name a tuple that is called otherwise now, or be cut off: the loop is compiled again, as
+    after every other change.
 
-    numba counts the names of files up: two processes that compile a loop for different types at the same time would write
-    one file, and list it under the types of the other. Here a file is named by what it holds, and is whole before it is
-    listed. Of two lists written at the same time the later one stands, and what it lacks is compiled again.
+    numba counts the names of files up: two processes that compile a loop for different types at the
+    same time would write one file, and list it under the types of the other. Here a file is named
+    by what it holds, and is whole before it is listed. Of two lists written at the same time the
+    later one stands, and what it lacks is compiled again.
     """
 
     def _load_index(self) -> Any:
@@ -45,9 +50,9 @@ class ForgivingIndex(IndexDataCacheFile):
 class CacheFirst(FunctionCache):
     """numba's cache of one loop, asked before the compiler is made ready.
 
-    Machine code needs the runtime that counts references to arrays, and nothing else; a signature that is not in the
-    cache, or cannot be loaded, goes numba's own way. Machine code that cannot be kept, because the disk is full, is used all the
-    same and compiled again next time.
+    Machine code needs the runtime that counts references to arrays, and nothing else; a signature
+    that is not in the cache, or cannot be loaded, goes numba's own way. Machine code that cannot be
+    kept, because the disk is full, is used all the same and compiled again next time.
     """
 
     waiting: Any
@@ -70,7 +75,9 @@ class CacheFirst(FunctionCache):
 
 
 def compiled(function: Callable[..., Any], options: Mapping[str, Any], waiting: Any) -> Any:
-    """What numba makes of a function, with this cache; ``waiting`` is the class of loops that are not compiled yet."""
+    """What numba makes of a function, with this cache; ``waiting`` is the class of loops that are
+    not compiled yet.
+    """
     loop = numba.njit(**options)(function)
     cache: Any = loop._cache
     if type(cache) is FunctionCache:
@@ -83,7 +90,8 @@ def compiled(function: Callable[..., Any], options: Mapping[str, Any], waiting: 
 
 
 def name_loops(function: Callable[..., Any], waiting_loop: Any) -> None:
-    """Let the names that a function reads mean what numba makes of loops, before it is compiled: a loop may call others.
+    """Let the names that a function reads mean what numba makes of loops, before it is compiled: a
+    loop may call others.
 
     What is loaded from the cache holds the loops it calls, and needs no names.
     """

@@ -1,8 +1,10 @@
-"""Loops of MDAV on many records of few dimensions: the same groups as ``microaggregation.mdav``, found in a tree of boxes.
+"""Loops of MDAV on many records of few dimensions: the same groups as ``microaggregation.mdav``,
+found in a tree of boxes.
 
-Records that are left stand first in the leaves of a balanced tree, whose nodes hold the box around their records and the
-least of their numbers. A box that ends before the farthest record so far, or begins behind the k nearest, is not opened.
-Distances to boxes are computed as those to records are, so that rounding is monotone and no box is left out wrongly.
+Records that are left stand first in the leaves of a balanced tree, whose nodes hold the box around
+their records and the least of their numbers. A box that ends before the farthest record so far, or
+begins behind the k nearest, is not opened. Distances to boxes are computed as those to records are,
+so that rounding is monotone and no box is left out wrongly.
 """
 
 from __future__ import annotations
@@ -22,11 +24,12 @@ _UNIT = 1.1102230246251565e-16
 
 
 class BoxTree(NamedTuple):
-    """Node i has the children 2i and 2i + 1; those from ``leaves`` on are leaves. Records stand in the order of the leaves.
+    """Node i has the children 2i and 2i + 1; those from ``leaves`` on are leaves. Records stand in
+    the order of the leaves.
 
-    ``points`` and ``numbers`` are the records by position, ``at`` the position of a number; a node reaches from ``starts[i]``
-    to ``ends[i]`` (of a leaf: as far as records are left), has the box ``lows``, ``highs`` and the ``least`` number (that of
-    all records: none is left).
+    ``points`` and ``numbers`` are the records by position, ``at`` the position of a number; a node
+    reaches from ``starts[i]`` to ``ends[i]`` (of a leaf: as far as records are left), has the box
+    ``lows``, ``highs`` and the ``least`` number (that of all records: none is left).
     """
 
     points: NDArray[np.float64]
@@ -42,7 +45,9 @@ class BoxTree(NamedTuple):
 
 @inner
 def _select(values, order, low, high, middle):
-    """Put the positions low…high−1 in an order where none before ``middle`` has a greater value than any from there on."""
+    """Put the positions low…high−1 in an order where none before ``middle`` has a greater value
+    than any from there on.
+    """
     high -= 1
     while low < high:
         pivot = values[order[(low + high) // 2]]
@@ -99,7 +104,9 @@ def _planted(columns):
         for a in range(d):
             points[i, a] = columns[a, order[i]]
     lows, highs = np.empty((2 * leaves, d)), np.empty((2 * leaves, d))
-    tree = BoxTree(points, order, at, starts, ends, lows, highs, np.empty(2 * leaves, np.int64), leaves)
+    tree = BoxTree(
+        points, order, at, starts, ends, lows, highs, np.empty(2 * leaves, np.int64), leaves
+    )
     for node in range(2 * leaves - 1, 0, -1):
         _measure(tree, node)
     return tree
@@ -171,7 +178,9 @@ def _only(tree, node, point):
 
 @inner
 def _farthest(tree, centre, waiting):
-    """The position of the record farthest from a point, its squared distance, and that of the next one elsewhere."""
+    """The position of the record farthest from a point, its squared distance, and that of the next
+    one elsewhere.
+    """
     best, most, second = -1, -1.0, -1.0
     waiting[0], height = 1, 1
     while height > 0:
@@ -184,7 +193,9 @@ def _farthest(tree, centre, waiting):
             if reach <= second or _only(tree, node, tree.points[best]):
                 continue
         if node < tree.leaves:
-            nearer = 2 * node + (1 if _reach(tree, 2 * node, centre) > _reach(tree, 2 * node + 1, centre) else 0)
+            nearer = 2 * node + (
+                1 if _reach(tree, 2 * node, centre) > _reach(tree, 2 * node + 1, centre) else 0
+            )
             waiting[height], waiting[height + 1] = nearer, 4 * node + 1 - nearer
             height += 2
             continue
@@ -202,7 +213,9 @@ def _farthest(tree, centre, waiting):
 
 @inner
 def _nearest(tree, centre, k, waiting, taken, outs):
-    """The numbers of the k records nearest to a point, in ``taken``; ``outs`` receives their squared distances."""
+    """The numbers of the k records nearest to a point, in ``taken``; ``outs`` receives their
+    squared distances.
+    """
     found = 0
     waiting[0], height = 1, 1
     while height > 0:
@@ -211,20 +224,28 @@ def _nearest(tree, centre, k, waiting, taken, outs):
         if tree.least[node] == tree.numbers.size:
             continue
         gap = _gap(tree, node, centre)
-        if found == k and (gap > outs[k - 1] or (gap == outs[k - 1] and tree.least[node] > taken[k - 1])):
+        if found == k and (
+            gap > outs[k - 1] or (gap == outs[k - 1] and tree.least[node] > taken[k - 1])
+        ):
             continue
         if node < tree.leaves:
-            nearer = 2 * node + (1 if _gap(tree, 2 * node + 1, centre) < _gap(tree, 2 * node, centre) else 0)
+            nearer = 2 * node + (
+                1 if _gap(tree, 2 * node + 1, centre) < _gap(tree, 2 * node, centre) else 0
+            )
             waiting[height], waiting[height + 1] = 4 * node + 1 - nearer, nearer
             height += 2
             continue
         for i in range(tree.starts[node], tree.ends[node]):
             away, number = _away(tree.points[i], centre), tree.numbers[i]
-            if found == k and (away > outs[k - 1] or (away == outs[k - 1] and number > taken[k - 1])):
+            if found == k and (
+                away > outs[k - 1] or (away == outs[k - 1] and number > taken[k - 1])
+            ):
                 continue
             place = found if found < k else k - 1
             found = min(found + 1, k)
-            while place > 0 and (outs[place - 1] > away or (outs[place - 1] == away and taken[place - 1] > number)):
+            while place > 0 and (
+                outs[place - 1] > away or (outs[place - 1] == away and taken[place - 1] > number)
+            ):
                 taken[place], outs[place] = taken[place - 1], outs[place - 1]
                 place -= 1
             taken[place], outs[place] = number, away
@@ -255,9 +276,11 @@ def _remove(tree, number):
 
 
 class RecordsLeft(NamedTuple):
-    """The records that are left as ``microaggregation.mdav`` holds them, whose means are sums in this order.
+    """The records that are left as ``microaggregation.mdav`` holds them, whose means are sums in
+    this order.
 
-    ``columns`` and ``numbers`` by place, ``at`` the place of a number; ``sums`` and ``carried`` are what they add up to.
+    ``columns`` and ``numbers`` by place, ``at`` the place of a number; ``sums`` and ``carried`` are
+    what they add up to.
     """
 
     columns: NDArray[np.float64]
@@ -302,7 +325,9 @@ def _unsure(tree, count, widest):
     n, total = tree.numbers.size, 0.0
     for a in range(tree.points.shape[1]):
         most = max(abs(tree.lows[1, a]), abs(tree.highs[1, a]))
-        error = 2.0 * (count + 4.0) * _UNIT * most + 8.0 * (n * _UNIT) * (n * _UNIT) * widest / count
+        error = (
+            2.0 * (count + 4.0) * _UNIT * most + 8.0 * (n * _UNIT) * (n * _UNIT) * widest / count
+        )
         total += error * error
     return np.sqrt(total)
 
@@ -329,7 +354,8 @@ def _outermost(tree, left, count, widest, centre, waiting):
 
 @njit(cache=True, nogil=True)
 def mdav(columns, k, groups):
-    """Maximum distance to average vector; returns the number of groups, as ``microaggregation.mdav`` finds them.
+    """Maximum distance to average vector; returns the number of groups, as
+    ``microaggregation.mdav`` finds them.
 
     ``columns`` has one row a dimension, without missing or infinite numbers, and is used up.
     """

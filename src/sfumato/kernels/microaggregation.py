@@ -1,14 +1,21 @@
 """Loops of MDAV and V-MDAV: groups of k around the records that lie farthest out.
 
-Records that are left stand first in their arrays, one dimension after the other, so that the distances of all of them are
-one pass over memory; a record that goes is replaced by the last one. Ties go to the record that came first.
+Records that are left stand first in their arrays, one dimension after the other, so that the
+distances of all of them are one pass over memory; a record that goes is replaced by the last one.
+Ties go to the record that came first.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from sfumato.kernels.group_changes import squared_error, try_create, try_dissolve, try_move, try_swap
+from sfumato.kernels.group_changes import (
+    squared_error,
+    try_create,
+    try_dissolve,
+    try_move,
+    try_swap,
+)
 from sfumato.kernels.loop_cache import njit
 from sfumato.kernels.points import inner
 
@@ -66,7 +73,8 @@ def _nearest(numbers, count, out, k, places):
         at = found if found < k else k - 1
         found = min(found + 1, k)
         while at > 0 and (
-            out[places[at - 1]] > out[i] or (out[places[at - 1]] == out[i] and numbers[places[at - 1]] > numbers[i])
+            out[places[at - 1]] > out[i]
+            or (out[places[at - 1]] == out[i] and numbers[places[at - 1]] > numbers[i])
         ):
             places[at] = places[at - 1]
             at -= 1
@@ -77,7 +85,9 @@ def _nearest(numbers, count, out, k, places):
 
 @inner
 def _take(columns, numbers, count, places, k, groups, group):
-    """Put the records at some places into a group and close the gaps they leave; returns how many are left."""
+    """Put the records at some places into a group and close the gaps they leave; returns how many
+    are left.
+    """
     for a in range(k):
         groups[numbers[places[a]]] = group
     gone = np.sort(places[:k])
@@ -99,9 +109,10 @@ def _copy_point(columns, place, centre):
 def mdav(columns, k, groups):
     """Maximum distance to average vector; returns the number of groups, ``groups`` receives them.
 
-    ``columns`` has one row a dimension and is used up. As long as 3k records are left: the record r farthest from their mean
-    and its k − 1 nearest are a group, the record s farthest from r and its k − 1 nearest are another; with 2k or more
-    left, one more group around r; the rest is the last group.
+    ``columns`` has one row a dimension and is used up. As long as 3k records are left: the record r
+    farthest from their mean and its k − 1 nearest are a group, the record s farthest from r and its
+    k − 1 nearest are another; with 2k or more left, one more group around r; the rest is the last
+    group.
     """
     count, made = columns.shape[1], 0
     numbers = np.arange(count)
@@ -138,14 +149,18 @@ def _closest(columns, numbers, count, centre, out):
 
 @inner
 def _extend(columns, numbers, count, points, group, groups, room, gamma, out, reach):
-    """Let records that lie nearer to the group than to any other record join it; returns how many are left.
+    """Let records that lie nearer to the group than to any other record join it; returns how many
+    are left.
 
-    ``reach`` has the distance of every record that is left from the nearest member of the group, which has ``room`` for so many more.
+    ``reach`` has the distance of every record that is left from the nearest member of the group,
+    which has ``room`` for so many more.
     """
     members = np.empty(1, np.int64)
     while room > 0 and count > 0:
         best = 0
-        for i in range(1, count):  # places change as records leave, so ties go by the number of the record
+        for i in range(
+            1, count
+        ):  # places change as records leave, so ties go by the number of the record
             if reach[numbers[i]] < reach[numbers[best]] or (
                 reach[numbers[i]] == reach[numbers[best]] and numbers[i] < numbers[best]
             ):
@@ -169,9 +184,10 @@ def _extend(columns, numbers, count, points, group, groups, room, gamma, out, re
 def v_mdav(points, k, gamma, groups):
     """MDAV with groups of k to 2k − 1 records; returns the number of groups.
 
-    Each time the record farthest from the mean of all and its k − 1 nearest are a group. The record that lies nearest to
-    the group, at distance d_in from its nearest member, joins it when d_in < gamma · d_out, with d_out the distance to the
-    nearest other record that is in no group yet. Fewer than k that are left join the groups whose means are nearest.
+    Each time the record farthest from the mean of all and its k − 1 nearest are a group. The record
+    that lies nearest to the group, at distance d_in from its nearest member, joins it when d_in <
+    gamma · d_out, with d_out the distance to the nearest other record that is in no group yet.
+    Fewer than k that are left join the groups whose means are nearest.
     """
     columns = points.T.copy()
     count, made = columns.shape[1], 0
@@ -260,12 +276,15 @@ def _uniform(draws):
 def anneal(made, k, draws, temperature, tries, active):
     """Try random changes of groups around the ``active`` records at one temperature.
 
-    A change that adds x to the squared error is made with probability min(1, exp(−x/temperature)). Half of the neighbours that
-    are looked at lie among the nearest 30 %.
+    A change that adds x to the squared error is made with probability min(1, exp(−x/temperature)).
+    Half of the neighbours that are looked at lie among the nearest 30 %.
     """
     width = made.near.shape[1]
     reach = min(width, _REACH)
-    records, homes = np.empty(made.members.shape[1], np.int64), np.empty(made.members.shape[1], np.int64)
+    records, homes = (
+        np.empty(made.members.shape[1], np.int64),
+        np.empty(made.members.shape[1], np.int64),
+    )
     for _ in range(tries):
         limit = -temperature * np.log(_uniform(draws))
         i = np.int64(active[_below(draws, active.size)])
@@ -283,9 +302,14 @@ def anneal(made, k, draws, temperature, tries, active):
 
 @njit(cache=True, nogil=True)
 def descend(made, k, active, least, rounds):
-    """Make changes that lower the squared error by more than ``least`` each until there are none; returns how many."""
+    """Make changes that lower the squared error by more than ``least`` each until there are none;
+    returns how many.
+    """
     width = made.near.shape[1]
-    records, homes = np.empty(made.members.shape[1], np.int64), np.empty(made.members.shape[1], np.int64)
+    records, homes = (
+        np.empty(made.members.shape[1], np.int64),
+        np.empty(made.members.shape[1], np.int64),
+    )
     total = 0
     for _ in range(rounds):
         found = 0
@@ -310,11 +334,13 @@ def descend(made, k, active, least, rounds):
 
 @njit(cache=True)
 def best_runs(points, k, groups):
-    """Cut points, in their order, into runs of k to 2k − 1 with the least squared error; returns the number of runs.
+    """Cut points, in their order, into runs of k to 2k − 1 with the least squared error; returns
+    the number of runs.
 
-    A shortest path over the places between records: the arc from i to j costs the squared error of the records i…j−1 and
-    exists for k ≤ j − i ≤ 2k − 1. The error grows by n/(n+1)·d² with each record, at distance d from the mean of the n
-    before it: without the cancellation that differences of prefix sums suffer from.
+    A shortest path over the places between records: the arc from i to j costs the squared error of
+    the records i…j−1 and exists for k ≤ j − i ≤ 2k − 1. The error grows by n/(n+1)·d² with each
+    record, at distance d from the mean of the n before it: without the cancellation that
+    differences of prefix sums suffer from.
     """
     n, d = points.shape
     cost, step = np.full(n + 1, np.inf), np.zeros(n + 1, np.int64)
@@ -387,7 +413,9 @@ def _dissolve_small(points, groups, k, sums, sizes):
 
 @inner
 def _split_large(points, groups, k, sums, sizes, away):
-    """Groups of 2k or more are split: the record farthest from the mean and its k − 1 nearest are a group of their own."""
+    """Groups of 2k or more are split: the record farthest from the mean and its k − 1 nearest are a
+    group of their own.
+    """
     _means(points, groups, sums, sizes)
     for g in range(sizes.size):
         while sizes[g] >= 2 * k:
@@ -417,7 +445,9 @@ def _split_large(points, groups, k, sums, sizes, away):
 
 @inner
 def _cross(child, mother, father, k, draw):
-    """A child of the mother that has one group of the father; its number is one that the mother does not use, or −1."""
+    """A child of the mother that has one group of the father; its number is one that the mother
+    does not use, or −1.
+    """
     child[:] = mother
     used = np.zeros(child.size // k + 2, np.bool_)
     for i in range(child.size):
@@ -435,9 +465,10 @@ def _cross(child, mother, father, k, draw):
 def evolve(points, k, start, randoms):
     """The best partition that some generations find; never worse than ``start``.
 
-    ``randoms`` has one row of six numbers between 0 and 1 a generation. Each makes one child of two parents, which are the
-    better of two drawn each; with probability one half two of its records are exchanged; it is mended (no group has fewer
-    than k records or, as far as numbers last, 2k or more) and takes the place of the worst where it is better.
+    ``randoms`` has one row of six numbers between 0 and 1 a generation. Each makes one child of two
+    parents, which are the better of two drawn each; with probability one half two of its records
+    are exchanged; it is mended (no group has fewer than k records or, as far as numbers last, 2k or
+    more) and takes the place of the worst where it is better.
     """
     n, many = points.shape[0], 24
     people, errors = np.empty((many, n), np.int64), np.empty(many)
@@ -468,12 +499,15 @@ def evolve(points, k, start, randoms):
     return people[np.argmin(errors)]
 
 
-# Loops of k-Ward: join the two groups whose union adds the least squared error, but never two that are large enough.
+# Loops of k-Ward: join the two groups whose union adds the least squared error, but never two that
+# are large enough.
 
 
 @inner
 def _added(sums, sizes, g, h):
-    """What joining two groups adds to the squared error: n·m/(n+m) times the squared distance of their means."""
+    """What joining two groups adds to the squared error: n·m/(n+m) times the squared distance of
+    their means.
+    """
     total = 0.0
     for a in range(sums.shape[1]):
         gap = sums[g, a] / sizes[g] - sums[h, a] / sizes[h]
@@ -503,9 +537,11 @@ def _too_small(sizes, alive, k):
 
 @njit(cache=True, nogil=True)
 def join_until(points, groups, k, enough):
-    """Join groups until all have k records or none may join another; ``groups`` are numbered by their first records.
+    """Join groups until all have k records or none may join another; ``groups`` are numbered by
+    their first records.
 
-    Two groups with ``enough`` records each are never joined. Ties: the group that comes first, then the partner that does.
+    Two groups with ``enough`` records each are never joined. Ties: the group that comes first, then
+    the partner that does.
     """
     n, d = points.shape
     sums, sizes, alive = np.zeros((n, d)), np.zeros(n), np.zeros(n, np.bool_)
@@ -539,7 +575,9 @@ def join_until(points, groups, k, enough):
 
 @inner
 def _update_partners(sums, sizes, alive, g, h, enough, partner, cost):
-    """After h has joined g: look again where one of them was the partner, and whether g is a better one now."""
+    """After h has joined g: look again where one of them was the partner, and whether g is a better
+    one now.
+    """
     for c in range(alive.size):
         if not alive[c] or c == g:
             continue

@@ -1,8 +1,10 @@
-"""The nearest records of one file to each record of another, exactly, by the tree of :mod:`sfumato.kernels.record_tree`.
+"""The nearest records of one file to each record of another, exactly, by the tree
+of :mod:`sfumato.kernels.record_tree`.
 
-A box of the tree is passed over only where a lower bound of the cost of all its records exceeds the best cost so
-far: costs are never negative, so a sum of lower bounds over some columns bounds the whole (branch and bound). No record that
-could be as near as the best is passed over.
+A box of the tree is passed over only where a lower bound of the cost of all its records exceeds the
+best cost so
+far: costs are never negative, so a sum of lower bounds over some columns bounds the whole (branch
+and bound). No record that could be as near as the best is passed over.
 """
 
 from __future__ import annotations
@@ -67,7 +69,9 @@ class CodeHolders(NamedTuple):
     """Per column of categories, the records of the other file that hold each code."""
 
     lists: NDArray[np.int64]
-    """Per column its first list, of records that are open in it; lists of the codes follow; −1: no categories."""
+    """Per column its first list, of records that are open in it; lists of the codes follow; −1: no
+    categories.
+    """
     starts: NDArray[np.int64]
     """Where each list begins in ``records``."""
     records: NDArray[np.int64]
@@ -108,21 +112,45 @@ def _least(kinds, rules, numbers, marks, bases, starts, matches, ends, codes, ho
                 if gap <= SLACK:
                     least = min(least, rules[k, SAME], rules[k, INSIDE])
             elif kind == NEARING:
-                least = min(least, rules[k, DIFFERENT], rules[k, NEAR] + rules[k, REACH] * gap * gap)
+                least = min(
+                    least, rules[k, DIFFERENT], rules[k, NEAR] + rules[k, REACH] * gap * gap
+                )
                 if gap <= SLACK:
                     least = min(least, rules[k, SAME], rules[k, INSIDE])
             else:
                 half = numbers[i, k, 2] + ends[node, k, 2]
-                least = min(least, line_cost(kind, gap, half, False, rules[k, DIFFERENT], 0.0, 0.0, 0.0, 0.0))
+                least = min(
+                    least,
+                    line_cost(kind, gap, half, False, rules[k, DIFFERENT], 0.0, 0.0, 0.0, 0.0),
+                )
     return least
 
 
 @njit(cache=True, nogil=True)
-def _bound(kinds, rules, numbers, marks, bases, starts, matches, ends, codes, holds, node, i, weights, limit):
-    """What any record of a node costs at least, columns weighted; given up as soon as that exceeds the limit."""
+def _bound(
+    kinds,
+    rules,
+    numbers,
+    marks,
+    bases,
+    starts,
+    matches,
+    ends,
+    codes,
+    holds,
+    node,
+    i,
+    weights,
+    limit,
+):
+    """What any record of a node costs at least, columns weighted; given up as soon as that exceeds
+    the limit.
+    """
     total = 0.0
     for k in range(kinds.size):
-        least = _least(kinds, rules, numbers, marks, bases, starts, matches, ends, codes, holds, node, i, k)
+        least = _least(
+            kinds, rules, numbers, marks, bases, starts, matches, ends, codes, holds, node, i, k
+        )
         total += least * weights[k]
         if total > limit:
             break
@@ -131,13 +159,26 @@ def _bound(kinds, rules, numbers, marks, bases, starts, matches, ends, codes, ho
 
 @njit(cache=True, nogil=True)
 def descend(query, best, counting, files, tree, buffers, listed):
-    """The least cost of any record of the tree for a query, at most ``best``; counting, how many cost no more than that.
+    """The least cost of any record of the tree for a query, at most ``best``; counting, how many
+    cost no more than that.
 
-    Not counting, the record that costs least stands in place of how many, −1 where none costs less than ``best``.
-    Counting, the records are written into ``listed`` too, where it has room for all. Returns the least cost, how
-    many rows have such a record, and how many records that are.
+    Not counting, the record that costs least stands in place of how many, −1 where none costs less
+    than ``best``. Counting, the records are written into ``listed`` too, where it has room for all.
+    Returns the least cost, how many rows have such a record, and how many records that are.
     """
-    kinds, rules, numbers, marks, bases, starts, matches, other_numbers, other_marks, other_records, other_bases = files
+    (
+        kinds,
+        rules,
+        numbers,
+        marks,
+        bases,
+        starts,
+        matches,
+        other_numbers,
+        other_marks,
+        other_records,
+        other_bases,
+    ) = files
     order, spans, children, ends, codes, holds = tree
     stack, bounds, stamps, work = buffers
     i, skip, weights, slack = query
@@ -153,15 +194,44 @@ def descend(query, best, counting, files, tree, buffers, listed):
         if far >= 0:
             work[0] += 2
             far_bound = _bound(
-                kinds, rules, numbers, marks, bases, starts, matches, ends, codes, holds, far, i, weights, limit
+                kinds,
+                rules,
+                numbers,
+                marks,
+                bases,
+                starts,
+                matches,
+                ends,
+                codes,
+                holds,
+                far,
+                i,
+                weights,
+                limit,
             )
             near_bound = _bound(
-                kinds, rules, numbers, marks, bases, starts, matches, ends, codes, holds, near, i, weights, limit
+                kinds,
+                rules,
+                numbers,
+                marks,
+                bases,
+                starts,
+                matches,
+                ends,
+                codes,
+                holds,
+                near,
+                i,
+                weights,
+                limit,
             )
             if far_bound < near_bound:
                 far, near, far_bound, near_bound = near, far, near_bound, far_bound
             stack[height], bounds[height] = far, far_bound
-            stack[height + 1], bounds[height + 1] = near, near_bound  # the nearer box is looked at first
+            stack[height + 1], bounds[height + 1] = (
+                near,
+                near_bound,
+            )  # the nearer box is looked at first
             height += 2
             continue
         work[0] += spans[node, 1] - spans[node, 0]
@@ -172,8 +242,12 @@ def descend(query, best, counting, files, tree, buffers, listed):
             total = 0.0
             for k in range(kinds.size):
                 other = other_marks[j, k]
-                agreeing = kinds[k] == CATEGORY and other >= 0 and stamps[other_bases[k] + other] == i
-                cost = cell_cost(kinds, rules, numbers, marks, other_numbers, other_marks, i, j, k, agreeing)
+                agreeing = (
+                    kinds[k] == CATEGORY and other >= 0 and stamps[other_bases[k] + other] == i
+                )
+                cost = cell_cost(
+                    kinds, rules, numbers, marks, other_numbers, other_marks, i, j, k, agreeing
+                )
                 total += weights[k] * cost
                 if total > limit:
                     break
@@ -190,19 +264,23 @@ def descend(query, best, counting, files, tree, buffers, listed):
 
 # The nearest records by category first, by the tree where that does not settle it.
 #
-# Per column of categories the records that hold each code are listed. A record that is on none of the lists of the columns
-# looked through so far differs in all of them, which is what it costs at least: when that is more than the best so far,
-# nothing else can be as near. This settles files with rare categories in a few hundred comparisons; the tree settles
-# files of numbers and ranges, and starts from the best of the lists.
+# Per column of categories the records that hold each code are listed. A record that is on none of
+# the lists of the columns looked through so far differs in all of them, which is what it costs
+# at least: when that is more than the best so far, nothing else can be as near. This settles files
+# with rare categories in a few hundred comparisons; the tree settles files of numbers and ranges,
+# and starts from the best of the lists.
 
 FEW, SHARE, SHARE_OF_CATEGORIES = 256, 64, 3
-"""Lists of more records than the few, and than one in so many of all, are not looked through. Where all columns are
-categories the tree can leave out little, and longer lists still pay."""
+"""Lists of more records than the few, and than one in so many of all, are not looked through. Where
+all columns are categories the tree can leave out little, and longer lists still pay.
+"""
 
 
 @njit(cache=True, nogil=True)
 def _shortest(i, files, holders, done):
-    """The column not looked through yet in which the fewest records could agree, and how many those are."""
+    """The column not looked through yet in which the fewest records could agree, and how many those
+    are.
+    """
     column, least = -1, np.int64(2**62)
     for k in range(files.marks.shape[1]):
         base = holders.lists[k]
@@ -231,11 +309,24 @@ class ComparedRecords(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def _compare_listed(query, column, best, files, holders, buffers, candidates):
-    """Compare with all records that could agree in a column; the first list holds those that are open in it.
+    """Compare with all records that could agree in a column; the first list holds those that are
+    open in it.
 
     ComparedRecords are records that cost no more than the best before them. Returns the best cost.
     """
-    kinds, rules, numbers, marks, bases, starts, matches, other_numbers, other_marks, _, other_bases = files
+    (
+        kinds,
+        rules,
+        numbers,
+        marks,
+        bases,
+        starts,
+        matches,
+        other_numbers,
+        other_marks,
+        _,
+        other_bases,
+    ) = files
     _, _, stamps, work = buffers
     i, _, _, slack = query
     lists, list_starts, listed = holders
@@ -256,8 +347,12 @@ def _compare_listed(query, column, best, files, holders, buffers, candidates):
             total = 0.0
             for k in range(kinds.size):
                 other = other_marks[j, k]
-                agreeing = kinds[k] == CATEGORY and other >= 0 and stamps[other_bases[k] + other] == i
-                cost = cell_cost(kinds, rules, numbers, marks, other_numbers, other_marks, i, j, k, agreeing)
+                agreeing = (
+                    kinds[k] == CATEGORY and other >= 0 and stamps[other_bases[k] + other] == i
+                )
+                cost = cell_cost(
+                    kinds, rules, numbers, marks, other_numbers, other_marks, i, j, k, agreeing
+                )
                 total += cost
                 if total > limit:
                     break
@@ -271,7 +366,9 @@ def _compare_listed(query, column, best, files, holders, buffers, candidates):
 
 @njit(cache=True, nogil=True)
 def nearest(queries, files, tree, holders, slack, work):
-    """Per query the least cost of any record of the other file, how many rows cost that, within the slack, and one record."""
+    """Per query the least cost of any record of the other file, how many rows cost that, within the
+    slack, and one record.
+    """
     chosen = np.full(queries.size, -1, np.int64)
     least, tied = np.full(queries.size, np.inf), np.zeros(queries.size, np.int64)
     records, columns = files.other_records, files.kinds.size
@@ -282,7 +379,11 @@ def nearest(queries, files, tree, holders, slack, work):
         np.empty(records.size),
         np.zeros(1, np.int64),
     )
-    done, equal_weights, no_list = np.zeros(columns, np.bool_), np.ones(columns), np.empty(0, np.int64)
+    done, equal_weights, no_list = (
+        np.zeros(columns, np.bool_),
+        np.ones(columns),
+        np.empty(0, np.int64),
+    )
     share = SHARE_OF_CATEGORIES
     for kind in files.kinds:
         if kind != CATEGORY:
@@ -319,9 +420,11 @@ def nearest(queries, files, tree, holders, slack, work):
 
 @njit(cache=True, nogil=True)
 def all_nearest(query, files, tree, buffers):
-    """The least weighted cost of any record for a query, and the records that cost that, within the slack.
+    """The least weighted cost of any record for a query, and the records that cost that, within the
+    slack.
 
-    Buffers may be used again as long as another record comes with other codes: its number is what is stamped.
+    Buffers may be used again as long as another record comes with other codes: its number is what
+    is stamped.
     """
     stamp_agreeing(query.record, files, buffers.stamps)
     no_list = np.empty(0, np.int64)
@@ -342,7 +445,9 @@ def least_cost(query, files, tree, buffers):
 
 
 class Impostors(NamedTuple):
-    """The nearest records so far of one query, by rising distance; of equally near ones the lowest numbers come first."""
+    """The nearest records so far of one query, by rising distance; of equally near ones the lowest
+    numbers come first.
+    """
 
     records: NDArray[np.int64]
     distances: NDArray[np.float64]
@@ -354,7 +459,9 @@ class Own(NamedTuple):
     record: int
     costs: NDArray[np.float64]
     apart: float
-    """A record whose costs differ from these by no more than this in every column is a twin: as far under all weights."""
+    """A record whose costs differ from these by no more than this in every column is a twin: as far
+    under all weights.
+    """
 
 
 @njit(cache=True, nogil=True)
@@ -362,7 +469,9 @@ def _insert(distance, j, impostors):
     """Put a record in its place among the nearest so far."""
     records, distances = impostors.records, impostors.distances
     p = distances.size - 1
-    while p > 0 and (distances[p - 1] > distance or (distances[p - 1] == distance and records[p - 1] > j)):
+    while p > 0 and (
+        distances[p - 1] > distance or (distances[p - 1] == distance and records[p - 1] > j)
+    ):
         distances[p], records[p] = distances[p - 1], records[p - 1]
         p -= 1
     distances[p], records[p] = distance, j
@@ -372,9 +481,22 @@ def _insert(distance, j, impostors):
 def _find_impostors(query, own, impostors, files, tree, lowest, buffers):
     """The nearest records to a query but for its own and its twins.
 
-    A box is also passed over where it can only tie with the last of the nearest, by records of higher numbers.
+    A box is also passed over where it can only tie with the last of the nearest, by records of
+    higher numbers.
     """
-    kinds, rules, numbers, marks, bases, starts, matches, other_numbers, other_marks, _, other_bases = files
+    (
+        kinds,
+        rules,
+        numbers,
+        marks,
+        bases,
+        starts,
+        matches,
+        other_numbers,
+        other_marks,
+        _,
+        other_bases,
+    ) = files
     order, spans, children, ends, codes, holds = tree
     stack, bounds, stamps, work = buffers
     i, _, weights, _ = query
@@ -385,16 +507,44 @@ def _find_impostors(query, own, impostors, files, tree, lowest, buffers):
     while height > 0:
         height -= 1
         node, limit = stack[height], distances[last]
-        if bounds[height] > limit or (bounds[height] == limit and 0 <= records[last] < lowest[node]):
+        if bounds[height] > limit or (
+            bounds[height] == limit and 0 <= records[last] < lowest[node]
+        ):
             continue
         far, near = children[node, 0], children[node, 1]
         if far >= 0:
             work[0] += 2
             far_bound = _bound(
-                kinds, rules, numbers, marks, bases, starts, matches, ends, codes, holds, far, i, weights, limit
+                kinds,
+                rules,
+                numbers,
+                marks,
+                bases,
+                starts,
+                matches,
+                ends,
+                codes,
+                holds,
+                far,
+                i,
+                weights,
+                limit,
             )
             near_bound = _bound(
-                kinds, rules, numbers, marks, bases, starts, matches, ends, codes, holds, near, i, weights, limit
+                kinds,
+                rules,
+                numbers,
+                marks,
+                bases,
+                starts,
+                matches,
+                ends,
+                codes,
+                holds,
+                near,
+                i,
+                weights,
+                limit,
             )
             if far_bound < near_bound or (far_bound == near_bound and lowest[far] < lowest[near]):
                 far, near, far_bound, near_bound = near, far, near_bound, far_bound
@@ -408,8 +558,12 @@ def _find_impostors(query, own, impostors, files, tree, lowest, buffers):
             total, unlike = 0.0, 0.0
             for k in range(kinds.size):
                 other = other_marks[j, k]
-                agreeing = kinds[k] == CATEGORY and other >= 0 and stamps[other_bases[k] + other] == i
-                cost = cell_cost(kinds, rules, numbers, marks, other_numbers, other_marks, i, j, k, agreeing)
+                agreeing = (
+                    kinds[k] == CATEGORY and other >= 0 and stamps[other_bases[k] + other] == i
+                )
+                cost = cell_cost(
+                    kinds, rules, numbers, marks, other_numbers, other_marks, i, j, k, agreeing
+                )
                 total += cost * weights[k]
                 unlike = max(unlike, abs(cost - own_costs[k]))
                 if total > distances[last]:
@@ -422,11 +576,25 @@ def _find_impostors(query, own, impostors, files, tree, lowest, buffers):
 
 @njit(cache=True, nogil=True)
 def _count_twins(i, own, margin, tie, files, tree, buffers):
-    """How many records are as far from *i* as its own in every column, and what a monotone distance can reach for it.
+    """How many records are as far from *i* as its own in every column, and what a monotone distance
+    can reach for it.
 
-    Only records no farther than its own in any column, up to the margin, matter: nodes that are farther in one are left out.
+    Only records no farther than its own in any column, up to the margin, matter: nodes that are
+    farther in one are left out.
     """
-    kinds, rules, numbers, marks, bases, starts, matches, other_numbers, other_marks, other_records, other_bases = files
+    (
+        kinds,
+        rules,
+        numbers,
+        marks,
+        bases,
+        starts,
+        matches,
+        other_numbers,
+        other_marks,
+        other_records,
+        other_bases,
+    ) = files
     order, spans, children, ends, codes, holds = tree
     stack, _, stamps, work = buffers
     own_record, own_costs, apart = own
@@ -437,7 +605,9 @@ def _count_twins(i, own, margin, tie, files, tree, buffers):
         node = stack[height]
         beyond = False
         for k in range(kinds.size):
-            least = _least(kinds, rules, numbers, marks, bases, starts, matches, ends, codes, holds, node, i, k)
+            least = _least(
+                kinds, rules, numbers, marks, bases, starts, matches, ends, codes, holds, node, i, k
+            )
             if least - own_costs[k] >= margin:
                 beyond = True
                 break
@@ -454,8 +624,12 @@ def _count_twins(i, own, margin, tie, files, tree, buffers):
             farthest, unlike = -np.inf, 0.0
             for k in range(kinds.size):
                 other = other_marks[j, k]
-                agreeing = kinds[k] == CATEGORY and other >= 0 and stamps[other_bases[k] + other] == i
-                cost = cell_cost(kinds, rules, numbers, marks, other_numbers, other_marks, i, j, k, agreeing)
+                agreeing = (
+                    kinds[k] == CATEGORY and other >= 0 and stamps[other_bases[k] + other] == i
+                )
+                cost = cell_cost(
+                    kinds, rules, numbers, marks, other_numbers, other_marks, i, j, k, agreeing
+                )
                 gap = cost - own_costs[k]
                 farthest, unlike = max(farthest, gap), max(unlike, abs(gap))
                 if farthest >= margin:
@@ -476,7 +650,9 @@ class MeanSearch(NamedTuple):
     most: int
     """How many impostors are listed for each unit."""
     counts_twins: bool
-    """Whether twins and reach are counted: no weights change them, so the first search of several does."""
+    """Whether twins and reach are counted: no weights change them, so the first search of several
+    does.
+    """
     margin: float
     """Distances that differ by less than this are not told apart by a learner."""
     tie: float
@@ -484,9 +660,11 @@ class MeanSearch(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def impostors(units, true_roots, search, files, tree, lowest, work):
-    """What :func:`sfumato.kernels.linkage.impostors` finds for a weighted mean, without a look at records that are too far.
+    """What :func:`sfumato.kernels.linkage.impostors` finds for a weighted mean, without a look at
+    records that are too far.
 
-    ``true_roots`` are the roots of each unit's differences from its own. Twins and reach are 0 where they are not counted.
+    ``true_roots`` are the roots of each unit's differences from its own. Twins and reach are 0
+    where they are not counted.
     """
     size = units.shape[0]
     own_distances, tied = np.empty(size), np.zeros(size, np.int64)
@@ -503,12 +681,16 @@ def impostors(units, true_roots, search, files, tree, lowest, work):
         for k in range(files.kinds.size):
             costs[k] = true_roots[u, k] * true_roots[u, k]
             own_distances[u] += costs[k] * search.weights[k]
-        _find_impostors(query, own, Impostors(nearest[u], distances[u]), files, tree, lowest, buffers)
+        _find_impostors(
+            query, own, Impostors(nearest[u], distances[u]), files, tree, lowest, buffers
+        )
         # Twins are as far as its own, up to a tenth of what is a tie.
         least = min(own_distances[u], distances[u, 0])
         if own_distances[u] <= least + search.tie * (1.0 + abs(least)):
             _, others, _ = descend(query, least, True, files, tree, buffers, no_list)
             tied[u] = others + files.other_records[own.record]
         if search.counts_twins:
-            twins[u], reach[u] = _count_twins(query.record, own, search.margin, search.tie, files, tree, buffers)
+            twins[u], reach[u] = _count_twins(
+                query.record, own, search.margin, search.tie, files, tree, buffers
+            )
     return own_distances, nearest, distances, tied, twins, reach

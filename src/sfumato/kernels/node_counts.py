@@ -1,8 +1,10 @@
-"""Loops that count the classes of one node after the other in a table of all combinations, without hashing.
+"""Loops that count the classes of one node after the other in a table of all combinations, without
+hashing.
 
-Every row is a class of the finest table: ``codes`` has its code of the next column at the lowest level that is searched, ``records`` its
-records and ``ids`` the group it belongs to among the columns decided so far. ``climb`` has for such a code that of a higher level, of
-which there are ``size``. A group and a code make a cell ``group * size + code``.
+Every row is a class of the finest table: ``codes`` has its code of the next column at the lowest
+level that is searched, ``records`` its records and ``ids`` the group it belongs to among the
+columns decided so far. ``climb`` has for such a code that of a higher level, of which there are
+``size``. A group and a code make a cell ``group * size + code``.
 """
 
 from __future__ import annotations
@@ -12,12 +14,16 @@ import numpy as np
 from sfumato.kernels.loop_cache import njit
 
 HASH = 0x9E3779B97F4A7C15
-"""2⁶⁴ divided by the golden ratio: the upper bits of a product with it depend on all bits of a number."""
+"""2⁶⁴ divided by the golden ratio: the upper bits of a product with it depend on all bits of a
+number.
+"""
 
 
 @njit(cache=True, nogil=True)
 def read_codes(keys, shift, width, climb, codes):
-    """Write into ``codes`` what ``climb`` has for the code of a column, which lies at ``shift`` of a key of one word."""
+    """Write into ``codes`` what ``climb`` has for the code of a column, which lies at ``shift`` of
+    a key of one word.
+    """
     mask = (np.uint64(1) << np.uint64(width)) - np.uint64(1)
     for i in range(keys.size):
         codes[i] = climb[(keys[i] >> np.uint64(shift)) & mask]
@@ -25,18 +31,22 @@ def read_codes(keys, shift, width, climb, codes):
 
 @njit(cache=True, nogil=True)
 def count_cells(ids, codes, records, climb, size, counts):
-    """Add the records of every class to its cell of ``counts``: three reads in order, a look-up in a small table and an addition."""
+    """Add the records of every class to its cell of ``counts``: three reads in order, a look-up in
+    a small table and an addition.
+    """
     for i in range(codes.size):
         counts[np.uint64(ids[i]) * np.uint64(size) + np.uint64(climb[codes[i]])] += records[i]
 
 
 @njit(cache=True, nogil=True)
 def count_lost(ids, codes, records, climb, size, k, slots):
-    """At least so many records are in cells of fewer than ``k``, where the rows are all classes of some cells.
+    """At least so many records are in cells of fewer than ``k``, where the rows are all classes of
+    some cells.
 
-    ``slots`` (all 0, 2^b of them) has the records of the cells, each in the slot that the upper bits of its hash say: cells are too
-    many for an array of their own. Cells that meet in a slot look larger together than each is, so no cell is taken for
-    smaller than it is, and the sum is never too large. An addition a row and a look at every slot.
+    ``slots`` (all 0, 2^b of them) has the records of the cells, each in the slot that the upper
+    bits of its hash say: cells are too many for an array of their own. Cells that meet in a slot
+    look larger together than each is, so no cell is taken for smaller than it is, and the sum is
+    never too large. An addition a row and a look at every slot.
     """
     shift = np.uint64(64)
     room = slots.size
@@ -56,9 +66,11 @@ def count_lost(ids, codes, records, climb, size, k, slots):
 
 @njit(cache=True, nogil=True)
 def draw_rows(ids, codes, climb, size, share):
-    """The classes in one of 2^``share`` cells, drawn by a hash of the cell: of a cell all classes are drawn or none.
+    """The classes in one of 2^``share`` cells, drawn by a hash of the cell: of a cell all classes
+    are drawn or none.
 
-    Two reads in order, once to count and once to write: a branch that is mostly not taken costs less than room for all.
+    Two reads in order, once to count and once to write: a branch that is mostly not taken costs
+    less than room for all.
     """
     shift = np.uint64(64 - share)
     amount = 0
@@ -77,9 +89,11 @@ def draw_rows(ids, codes, climb, size, share):
 
 @njit(cache=True, nogil=True)
 def merge_cells(fine, fine_size, climb, size, coarse):
-    """Add the records of the cells of a level to those of a higher one, which are 0: ``climb`` has the code there for each code.
+    """Add the records of the cells of a level to those of a higher one, which are 0: ``climb`` has
+    the code there for each code.
 
-    Cells of a group lie side by side at both levels, so every read and nearly every write is of what is in the cache.
+    Cells of a group lie side by side at both levels, so every read and nearly every write is of
+    what is in the cache.
     """
     for g in range(fine.size // fine_size):
         for c in range(fine_size):
@@ -90,9 +104,10 @@ def merge_cells(fine, fine_size, climb, size, coarse):
 def tally_cells(counts, size, k, prices, costs, whole, lost):
     """What the cells keep under k-anonymity.
 
-    ``prices`` is what a cell of the column costs by code, ``costs`` has a row a group with what the cells of the columns before it
-    cost. ``whole`` receives records in classes below *k*, kept classes, the smallest of them and the sum of their squared sizes;
-    ``lost`` what the cells of suppressed records would have cost: those of the column, then by feature.
+    ``prices`` is what a cell of the column costs by code, ``costs`` has a row a group with what the
+    cells of the columns before it cost. ``whole`` receives records in classes below *k*, kept
+    classes, the smallest of them and the sum of their squared sizes; ``lost`` what the cells of
+    suppressed records would have cost: those of the column, then by feature.
     """
     gone, kept, least, squares = np.int64(0), np.int64(0), np.int64(2**62), np.int64(0)
     for f in range(lost.size):
@@ -117,7 +132,9 @@ def tally_cells(counts, size, k, prices, costs, whole, lost):
 
 @njit(cache=True, nogil=True)
 def number_cells(counts):
-    """Cells that have records become groups: how many records each has, the cell of each, and in ``counts`` the group of every cell."""
+    """Cells that have records become groups: how many records each has, the cell of each, and in
+    ``counts`` the group of every cell.
+    """
     groups = 0
     for cell in range(counts.size):
         groups += counts[cell] > 0
@@ -133,7 +150,9 @@ def number_cells(counts):
 
 @njit(cache=True, nogil=True)
 def regroup(ids, codes, climb, size, numbers):
-    """The group of every class when one more column is decided: what ``numbers`` has for its cell."""
+    """The group of every class when one more column is decided: what ``numbers`` has for its
+    cell.
+    """
     found = np.empty(ids.size, np.uint32)
     for i in range(ids.size):
         found[i] = numbers[np.uint64(ids[i]) * np.uint64(size) + np.uint64(climb[codes[i]])]

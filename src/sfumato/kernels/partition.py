@@ -1,7 +1,8 @@
 """Loops of Mondrian: find a cut, cut, and repeat until nothing can be cut.
 
-A *cut* is five numbers: dimension, low, high, fill, left. Points with a rank from low to high go left, as do records of
-rank high + 1 until ``fill`` of them have gone; ``left`` is how many records that makes in all.
+A *cut* is five numbers: dimension, low, high, fill, left. Points with a rank from low to high go
+left, as do records of rank high + 1 until ``fill`` of them have gone; ``left`` is how many records
+that makes in all.
 """
 
 from __future__ import annotations
@@ -54,7 +55,9 @@ def _copy(rows, i, j):
 
 @inner
 def _child_cuts(values, a, total, crowd, most, space, scratch):
-    """Cut off one child of the node above all values: the children nearest to half of the records come first."""
+    """Cut off one child of the node above all values: the children nearest to half of the records
+    come first.
+    """
     cuts, found = scratch.cuts, np.int64(0)
     level = meeting_level(space, a, scratch.box[LOW, a], scratch.box[HIGH, a]) - 1
     base = space.dims[TREE_AT, a] + level * space.dims[SIZE, a]
@@ -63,7 +66,8 @@ def _child_cuts(values, a, total, crowd, most, space, scratch):
         first, left = i, np.int64(0)
         while (
             i < values
-            and space.nodes[base + scratch.values[RANK, i]] == space.nodes[base + scratch.values[RANK, first]]
+            and space.nodes[base + scratch.values[RANK, i]]
+            == space.nodes[base + scratch.values[RANK, first]]
         ):
             left += scratch.values[AMOUNT, i]
             i += 1
@@ -82,9 +86,11 @@ def _child_cuts(values, a, total, crowd, most, space, scratch):
 
 @inner
 def _value_cut(values, a, total, crowd, heavy, space, scratch):
-    """Cut off the most frequent of the values that share their cell with others: those who have it are released with it.
+    """Cut off the most frequent of the values that share their cell with others: those who have it
+    are released with it.
 
-    ``heavy``: only a value that half of the records have, otherwise only one that fewer have. Returns how many cuts that makes.
+    ``heavy``: only a value that half of the records have, otherwise only one that fewer have.
+    Returns how many cuts that makes.
     """
     base, best = space.dims[AT, a], -1
     for i in range(values):
@@ -102,9 +108,11 @@ def _value_cut(values, a, total, crowd, heavy, space, scratch):
 
 @inner
 def _cuts_of(values, a, total, crowd, shared, most, found, space, scratch):
-    """The cuts of one dimension that leave enough records on both sides, in the order in which they are tried, after ``found`` others.
+    """The cuts of one dimension that leave enough records on both sides, in the order in which they
+    are tried, after ``found`` others.
 
-    Either the cuts that keep the values of a cell together, or (``shared``) the one that shares out those of the median.
+    Either the cuts that keep the values of a cell together, or (``shared``) the one that shares out
+    those of the median.
     """
     cuts = scratch.cuts
     least = space.cells[LOW, space.dims[AT, a] + scratch.box[LOW, a]]
@@ -120,8 +128,14 @@ def _cuts_of(values, a, total, crowd, shared, most, found, space, scratch):
     if shared:
         if below < half < upto and total - half >= crowd:
             found = _add(cuts, found, a, least, middle - 1, half - below, half)
-        elif half == upto and total - half >= crowd and middle < space.cells[HIGH, space.dims[AT, a] + middle]:
-            found = _add(cuts, found, a, least, middle, _NONE, half)  # between two values of one cell
+        elif (
+            half == upto
+            and total - half >= crowd
+            and middle < space.cells[HIGH, space.dims[AT, a] + middle]
+        ):
+            found = _add(
+                cuts, found, a, least, middle, _NONE, half
+            )  # between two values of one cell
         return found
     if upto >= crowd and total - upto >= crowd:
         found = _add(cuts, found, a, least, middle, _NONE, upto)
@@ -132,9 +146,11 @@ def _cuts_of(values, a, total, crowd, shared, most, found, space, scratch):
 
 @inner
 def _find_cut(points, segment, total, rule, skip, space, scratch, chosen):
-    """Write the first cut but ``skip`` of the points from start to end (``segment``) to ``chosen``; whether there is one.
+    """Write the first cut but ``skip`` of the points from start to end (``segment``) to ``chosen``;
+    whether there is one.
 
-    ``rule``: the crowd that either side must keep, whether a value may be shared out, and how many cuts of a dimension are looked at.
+    ``rule``: the crowd that either side must keep, whether a value may be shared out, and how many
+    cuts of a dimension are looked at.
     """
     start, end = segment
     crowd, relaxed, most = rule
@@ -142,7 +158,8 @@ def _find_cut(points, segment, total, rule, skip, space, scratch, chosen):
         return False
     measure(points, start, end, space, scratch)
     by_width(space, scratch)
-    # cuts between cells first; where there is none one value of a cell is cut off, and then records of one value are shared out
+    # cuts between cells first; where there is none one value of a cell is cut off, and then records
+    # of one value are shared out
     for stage in range(2 + relaxed):
         for i in range(space.dims.shape[1]):
             a = scratch.box[PLACE, i]
@@ -171,14 +188,23 @@ def find_cuts(points, starts, ends, totals, skips, crowd, relaxed, most, space, 
     found = np.zeros(starts.size, np.bool_)
     for s in range(starts.size):
         found[s] = _find_cut(
-            points, (starts[s], ends[s]), totals[s], (crowd, relaxed, most), skips[s], space, scratch, chosen[s]
+            points,
+            (starts[s], ends[s]),
+            totals[s],
+            (crowd, relaxed, most),
+            skips[s],
+            space,
+            scratch,
+            chosen[s],
         )
     return chosen, found
 
 
 @inner
 def _goes_left(rank, amount, chosen, filled):
-    """Whether a whole point goes left: points of the rank that is split go there while that comes nearer to half."""
+    """Whether a whole point goes left: points of the rank that is split go there while that comes
+    nearer to half.
+    """
     if rank == chosen[2] + 1 and chosen[3] > 0:
         return 2 * filled + amount <= 2 * chosen[3]
     return chosen[1] <= rank <= chosen[2]
@@ -186,7 +212,9 @@ def _goes_left(rank, amount, chosen, filled):
 
 @njit(cache=True, nogil=True)
 def sides(points, starts, ends, cuts):
-    """The class of every point of some segments and its side: 2·segment for left, 2·segment + 1 for right."""
+    """The class of every point of some segments and its side: 2·segment for left, 2·segment + 1 for
+    right.
+    """
     d = points.shape[1] - 2
     length = 0
     for s in range(starts.size):
@@ -208,7 +236,9 @@ def sides(points, starts, ends, cuts):
 
 @njit(cache=True, nogil=True)
 def cut_all(points, starts, ends, cuts):
-    """Put the left points of each segment before the right ones; returns where the right ones begin, and left records."""
+    """Put the left points of each segment before the right ones; returns where the right ones
+    begin, and left records.
+    """
     d = points.shape[1] - 2
     middles, totals = starts.copy(), np.zeros(starts.size, np.int64)
     for s in range(starts.size):
@@ -233,9 +263,11 @@ def _swap(points, i, j):
 
 @njit(cache=True, nogil=True)
 def cut(points, start, end, chosen):
-    """Like :func:`cut_all` for one segment, but a point that would make the left side too large is divided.
+    """Like :func:`cut_all` for one segment, but a point that would make the left side too large is
+    divided.
 
-    What is left of it is written behind the segment. Returns where the right side begins and where it ends.
+    What is left of it is written behind the segment. Returns where the right side begins and where
+    it ends.
     """
     d = points.shape[1] - 2
     middle, last, fill = start, end, chosen[3]
@@ -260,10 +292,12 @@ def cut(points, start, end, chosen):
 def partition(points, count, total, crowd, relaxed, space, scratch, parts, ends):
     """Cut until nothing can be cut, with no other promise than a crowd on both sides.
 
-    The first ``count`` of ``points`` are used, and room behind them where points are divided. ``parts`` receives class
-    and records, region after region, ``ends`` the ends of the regions in ``parts``. Returns the number of regions.
+    The first ``count`` of ``points`` are used, and room behind them where points are divided.
+    ``parts`` receives class and records, region after region, ``ends`` the ends of the regions in
+    ``parts``. Returns the number of regions.
 
-    The segments not yet done lie one after the other; the last one is always next, so it can grow when it is cut.
+    The segments not yet done lie one after the other; the last one is always next, so it can grow
+    when it is cut.
     """
     d = points.shape[1] - 2
     begins, totals = np.zeros(ends.size + 1, np.int64), np.zeros(ends.size + 1, np.int64)
@@ -291,21 +325,24 @@ def partition(points, count, total, crowd, relaxed, space, scratch, parts, ends)
 
 # Loops that find outliers: records without which a region is much tighter.
 #
-# A *trim* is six numbers: what it is worth per record that goes, the dimension, the lowest and highest rank that stay, one
-# between them that goes (−1: none), and how many records go.
+# A *trim* is six numbers: what it is worth per record that goes, the dimension, the lowest and
+# highest rank that stay, one between them that goes (−1: none), and how many records go.
 
 
 @inner
 def _consider(a, first, last, distinct, gone, region, space, scratch, trim):
     """Write a trim down if it is worth more per record than the best so far.
 
-    ``first`` and ``last`` are the ranks that stay. ``region`` is total records, crowd, loss of all its cells, and the
-    loss of cells that are suppressed: those that stay lose less, those that go lose the rest.
+    ``first`` and ``last`` are the ranks that stay. ``region`` is total records, crowd, loss of all
+    its cells, and the loss of cells that are suppressed: those that stay lose less, those that go
+    lose the rest.
     """
     total, crowd, width, weight = region
     if total - gone < crowd:
         return False
-    narrower = space.scales[WEIGHT, a] * (scratch.widths[a] - cell_loss(space, a, first, last, distinct))
+    narrower = space.scales[WEIGHT, a] * (
+        scratch.widths[a] - cell_loss(space, a, first, last, distinct)
+    )
     worth = ((total - gone) * narrower - gone * (weight - width)) / gone
     if worth <= trim[0]:
         return False
@@ -321,8 +358,28 @@ def _trim_line(count, a, region, space, scratch, trim):
     for i in range(count - 1):
         below += values[AMOUNT, i]
         above += values[AMOUNT, count - 1 - i]
-        _consider(a, values[RANK, i + 1], values[RANK, count - 1], count, below, region, space, scratch, trim)
-        _consider(a, values[RANK, 0], values[RANK, count - 2 - i], count, above, region, space, scratch, trim)
+        _consider(
+            a,
+            values[RANK, i + 1],
+            values[RANK, count - 1],
+            count,
+            below,
+            region,
+            space,
+            scratch,
+            trim,
+        )
+        _consider(
+            a,
+            values[RANK, 0],
+            values[RANK, count - 2 - i],
+            count,
+            above,
+            region,
+            space,
+            scratch,
+            trim,
+        )
 
 
 @inner
@@ -345,15 +402,30 @@ def _trim_tree(count, a, region, space, scratch, trim):
     i = 0
     while i < count:
         first, kept = i, np.int64(0)
-        while i < count and space.nodes[base + values[RANK, i]] == space.nodes[base + values[RANK, first]]:
+        while (
+            i < count
+            and space.nodes[base + values[RANK, i]] == space.nodes[base + values[RANK, first]]
+        ):
             kept += values[AMOUNT, i]
             i += 1
-        _consider(a, values[RANK, first], values[RANK, i - 1], count, region[0] - kept, region, space, scratch, trim)
+        _consider(
+            a,
+            values[RANK, first],
+            values[RANK, i - 1],
+            count,
+            region[0] - kept,
+            region,
+            space,
+            scratch,
+            trim,
+        )
 
 
 @njit(cache=True, nogil=True)
 def find_trims(points, starts, ends, crowd, space, scratch):
-    """Per region the trim that is worth most per record; its worth is 0 where none is worth anything."""
+    """Per region the trim that is worth most per record; its worth is 0 where none is worth
+    anything.
+    """
     d = points.shape[1] - 2
     trims = np.zeros((starts.size, 6))
     weight = 0.0
@@ -395,7 +467,8 @@ def trim(points, starts, ends, trims):
     return middles
 
 
-# Loops of k-member clustering: grow one cluster after the other around a point near to, or far from, the last start.
+# Loops of k-member clustering: grow one cluster after the other around a point near to, or far
+# from, the last start.
 
 _BINS = 256
 
@@ -433,7 +506,9 @@ def _next_seed(left, count, costs, far):
 
 @inner
 def _nearest(left, count, costs, most, chosen):
-    """Collect about ``most`` of the points that cost least; returns how many. By bins, so that one pass is enough."""
+    """Collect about ``most`` of the points that cost least; returns how many. By bins, so that one
+    pass is enough.
+    """
     greatest = 0.0
     for i in range(count):
         greatest = max(greatest, costs[left[i]])
@@ -469,7 +544,10 @@ def _loss_with(points, i, space, scratch):
     for a in range(space.dims.shape[1]):
         rank = np.int64(points[i, a])
         distinct = scratch.box[DISTINCT, a]
-        if space.dims[FORM, a] == SET and scratch.stamps[space.dims[AT, a] + rank] != scratch.stamps[-1]:
+        if (
+            space.dims[FORM, a] == SET
+            and scratch.stamps[space.dims[AT, a] + rank] != scratch.stamps[-1]
+        ):
             distinct += 1
         low, high = min(scratch.box[LOW, a], rank), max(scratch.box[HIGH, a], rank)
         total += space.scales[WEIGHT, a] * cell_loss(space, a, low, high, distinct)
@@ -499,11 +577,13 @@ def _remove(left, where, count, i):
 
 @njit(cache=True, nogil=True)
 def cluster(points, sizes, crowd, pool, far, space, scratch, groups):
-    """Cluster points so that each cluster has at least ``crowd`` of their ``sizes``; returns the number of clusters.
+    """Cluster points so that each cluster has at least ``crowd`` of their ``sizes``; returns the
+    number of clusters.
 
-    ``groups`` receives the cluster of each point, −1 for the few that are left over. A cluster starts at the point
-    nearest to the start of the last one, or farthest (``far``), and grows by the point that adds the least loss, out of the
-    ``pool`` nearest to its start (0: out of all). Of equal ones the first point is taken.
+    ``groups`` receives the cluster of each point, −1 for the few that are left over. A cluster
+    starts at the point nearest to the start of the last one, or farthest (``far``), and grows by
+    the point that adds the least loss, out of the ``pool`` nearest to its start (0: out of all). Of
+    equal ones the first point is taken.
     """
     n, d = points.shape[0], points.shape[1] - 2
     left, where = np.arange(n), np.arange(n)
@@ -519,7 +599,11 @@ def cluster(points, sizes, crowd, pool, far, space, scratch, groups):
         _open_box(points, seed, space, scratch)
         count = _remove(left, where, count, seed)
         _measure_from(points, seed, left, count, space, near, costs)
-        size, records, loss = sizes[seed], np.float64(points[seed, d]), _loss_with(points, seed, space, scratch)
+        size, records, loss = (
+            sizes[seed],
+            np.float64(points[seed, d]),
+            _loss_with(points, seed, space, scratch),
+        )
         groups[seed] = clusters
         found = np.int64(-1)
         while size < crowd:
@@ -559,14 +643,20 @@ def _union_loss(lows, highs, distinct, g, h, space):
     total = 0.0
     for a in range(space.dims.shape[1]):
         low, high = min(lows[g, a], lows[h, a]), max(highs[g, a], highs[h, a])
-        values = distinct[g, a] if g == h else min(distinct[g, a] + distinct[h, a], space.dims[SIZE, a])
-        total += space.scales[WEIGHT, a] * cell_loss(space, a, np.int64(low), np.int64(high), np.int64(values))
+        values = (
+            distinct[g, a] if g == h else min(distinct[g, a] + distinct[h, a], space.dims[SIZE, a])
+        )
+        total += space.scales[WEIGHT, a] * cell_loss(
+            space, a, np.int64(low), np.int64(high), np.int64(values)
+        )
     return total
 
 
 @njit(cache=True, nogil=True)
 def nearest_groups(some, others, lows, highs, distinct, records, space):
-    """For each of some groups, the one of the others that it is cheapest to join; −1 where there is none."""
+    """For each of some groups, the one of the others that it is cheapest to join; −1 where there is
+    none.
+    """
     alone = np.empty(records.size)
     for g in range(records.size):
         alone[g] = records[g] * _union_loss(lows, highs, distinct, g, g, space)
@@ -577,7 +667,11 @@ def nearest_groups(some, others, lows, highs, distinct, records, space):
             h = others[o]
             if h == g:
                 continue
-            cost = (records[g] + records[h]) * _union_loss(lows, highs, distinct, g, h, space) - alone[g] - alone[h]
+            cost = (
+                (records[g] + records[h]) * _union_loss(lows, highs, distinct, g, h, space)
+                - alone[g]
+                - alone[h]
+            )
             if cost < least:
                 least = cost
                 found[s] = h

@@ -1,6 +1,8 @@
-"""Loops over paths: subsequences of visits, windows of time, and what known points leave of the candidates.
+"""Loops over paths: subsequences of visits, windows of time, and what known points leave of the
+candidates.
 
-People are runs of points: those of person *i* stand from ``starts[i]`` to ``starts[i + 1]``, in the order of time, then of place.
+People are runs of points: those of person *i* stand from ``starts[i]`` to ``starts[i + 1]``, in the
+order of time, then of place.
 """
 
 from __future__ import annotations
@@ -34,16 +36,21 @@ class Posted(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def _extensions(visits, person, matched, depth, seen, places, points):
-    """The places that can follow a matched sequence in one person's visits, each with its first such visit.
+    """The places that can follow a matched sequence in one person's visits, each with its first
+    such visit.
 
-    Visits of one time have no order among them, so the next one may be of the same time as the last, but never the same visit.
-    ``matched`` are the visits of the sequence so far; ``seen`` is left set for the places found. Returns how many there are.
+    Visits of one time have no order among them, so the next one may be of the same time as the
+    last, but never the same visit. ``matched`` are the visits of the sequence so far; ``seen`` is
+    left set for the places found. Returns how many there are.
     """
     count = 0
     first = visits.starts[person]
     if depth:
         first = matched[depth - 1]
-        while first > visits.starts[person] and visits.ticks[first - 1] == visits.ticks[matched[depth - 1]]:
+        while (
+            first > visits.starts[person]
+            and visits.ticks[first - 1] == visits.ticks[matched[depth - 1]]
+        ):
             first -= 1
     for point in range(first, visits.starts[person + 1]):
         place = visits.places[point]
@@ -63,9 +70,11 @@ def _extensions(visits, person, matched, depth, seen, places, points):
 
 
 class Sequences(NamedTuple):
-    """Where a walk over sequences stands: per depth the entries (person, visit, entry of the sequence before), by the last place.
+    """Where a walk over sequences stands: per depth the entries (person, visit, entry of the
+    sequence before), by the last place.
 
-    ``ends[depth, number]`` is where the entries of the place ``number`` end. The rest is room for one extension.
+    ``ends[depth, number]`` is where the entries of the place ``number`` end. The rest is room for
+    one extension.
     """
 
     who: np.ndarray
@@ -81,7 +90,9 @@ class Sequences(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def _count_extensions(visits, search, depth, begin, end, near):
-    """How many people can go on to each place from the sequence of entries ``begin`` to ``end``. Returns how many places there are."""
+    """How many people can go on to each place from the sequence of entries ``begin`` to ``end``.
+    Returns how many places there are.
+    """
     touched = 0
     for entry in range(begin, end):
         person = _entered(search, depth, entry)
@@ -129,21 +140,33 @@ def _list_extensions(visits, search, depth, begin, end, near, k, carriers):
 
 @njit(cache=True, nogil=True)
 def rare_sequences(visits, size, m, k, enough, carriers):
-    """Sequences of at most ``m`` places that some, but fewer than ``k`` people visited in this order, walked depth first.
+    """Sequences of at most ``m`` places that some, but fewer than ``k`` people visited in this
+    order, walked depth first.
 
-    Those that begin with another such sequence are not looked at. ``carriers`` is set for everybody who has one. Ends after
-    ``enough`` of them (0: never). Returns how many there are and the smallest number of people seen.
+    Those that begin with another such sequence are not looked at. ``carriers`` is set for everybody
+    who has one. Ends after ``enough`` of them (0: never). Returns how many there are and the
+    smallest number of people seen.
     """
     people, room = visits.starts.size - 1, visits.ticks.size
     search = Sequences(
-        np.empty((m, room), np.int64), np.empty((m, room), np.int64), np.empty((m, room), np.int64),
-        np.empty((m, size + 1), np.int64), np.zeros(size, np.int64), np.empty(size, np.int64),
-        np.empty(size, np.int64), np.zeros(size, np.int64), np.empty(m + 1, np.int64),
-    )  # fmt: skip
+        np.empty((m, room), np.int64),
+        np.empty((m, room), np.int64),
+        np.empty((m, room), np.int64),
+        np.empty((m, size + 1), np.int64),
+        np.zeros(size, np.int64),
+        np.empty(size, np.int64),
+        np.empty(size, np.int64),
+        np.zeros(size, np.int64),
+        np.empty(m + 1, np.int64),
+    )
     near = np.empty((2, size), np.int64)
     here, last = np.zeros(m + 1, np.int64), np.zeros(m + 1, np.int64)
     found, least = 0, people + 1
-    depth, begin, end = 0, 0, people  # the sequence to extend has `depth` places, and is carried by entries begin..end
+    depth, begin, end = (
+        0,
+        0,
+        people,
+    )  # the sequence to extend has `depth` places, and is carried by entries begin..end
     while True:
         touched = _count_extensions(visits, search, depth, begin, end, near)
         order = np.sort(search.slots[:touched])
@@ -161,7 +184,9 @@ def rare_sequences(visits, size, m, k, enough, carriers):
         for number in range(touched):
             search.counts[order[number]] = 0
         here[depth], last[depth] = -1, touched
-        while True:  # the next sequence to extend: one deeper, or the next beside this one or beside those above it
+        # the next sequence to extend: one deeper, or the next beside this one or beside those above
+        # it
+        while True:
             here[depth] += 1
             if here[depth] >= last[depth] or depth + 1 >= m:
                 depth -= 1
@@ -177,10 +202,11 @@ def rare_sequences(visits, size, m, k, enough, carriers):
 
 @njit(cache=True, nogil=True)
 def pair_keys(visits, size, keys):
-    """Per person the pairs of places visited in this order, each once, as ``first * size + then``; returns how many there are.
+    """Per person the pairs of places visited in this order, each once, as ``first * size + then``;
+    returns how many there are.
 
-    ``keys`` is room for them; an empty one is only counted for. (x, y) is a pair if the first visit to x is not after the last to y,
-    and (x, x) if there are two visits to x.
+    ``keys`` is room for them; an empty one is only counted for. (x, y) is a pair if the first visit
+    to x is not after the last to y, and (x, x) if there are two visits to x.
     """
     found = 0
     for person in range(visits.starts.size - 1):
@@ -198,7 +224,9 @@ def pair_keys(visits, size, keys):
             times[count - 1] += 1
         for one in range(count):
             for other in range(count):
-                if (one != other and firsts[one] <= lasts[other]) or (one == other and times[one] > 1):
+                if (one != other and firsts[one] <= lasts[other]) or (
+                    one == other and times[one] > 1
+                ):
                     if keys.size:
                         keys[found] = places[one] * size + places[other]
                     found += 1
@@ -210,7 +238,9 @@ def pair_keys(visits, size, keys):
 
 @njit(cache=True, nogil=True)
 def window_sums(starts, ticks, hashes, low, high, sums, firsts, lasts):
-    """Per person the sum of the hashes of the points from ``low`` up to below ``high``, and where they begin and end."""
+    """Per person the sum of the hashes of the points from ``low`` up to below ``high``, and where
+    they begin and end.
+    """
     for person in range(starts.size - 1):
         first = firsts[person]
         while first < starts[person + 1] and ticks[first] < low:
@@ -271,7 +301,9 @@ def carriers(posted, items, enough):
 
 @njit(cache=True, nogil=True)
 def small_windows(posted, firsts, lasts, sizes, k, small):
-    """Mark people whose points of a window fewer than ``k`` people have; ``sizes`` is how many have exactly these."""
+    """Mark people whose points of a window fewer than ``k`` people have; ``sizes`` is how many have
+    exactly these.
+    """
     for person in range(firsts.size):
         if lasts[person] > firsts[person] and sizes[person] < k and not small[person]:
             count, _ = carriers(posted, posted.items[firsts[person] : lasts[person]], k)
@@ -283,7 +315,9 @@ def small_windows(posted, firsts, lasts, sizes, k, small):
 
 @njit(cache=True, nogil=True)
 def _alone(posted, known, count, truth):
-    """1 where only the person meant has all known points, 2 where only somebody else has, 0 otherwise; unknown points (−1) are left out."""
+    """1 where only the person meant has all known points, 2 where only somebody else has, 0
+    otherwise; unknown points (−1) are left out.
+    """
     wanted = np.empty(count, np.int64)
     used = 0
     for number in range(count):
@@ -300,9 +334,11 @@ def _alone(posted, known, count, truth):
 
 @njit(cache=True, nogil=True)
 def sampled_unicity(posted, known_starts, known, truth, uniforms, hits, wrong):
-    """Add up, per person and number of points known, how often the person alone has them: ``uniforms[person, draw]`` decide which.
+    """Add up, per person and number of points known, how often the person alone has them:
+    ``uniforms[person, draw]`` decide which.
 
-    The points of a draw are the beginning of one random order, so more points never leave more candidates.
+    The points of a draw are the beginning of one random order, so more points never leave more
+    candidates.
     """
     most = uniforms.shape[2]
     drawn = np.empty(most, np.int64)
@@ -316,7 +352,9 @@ def sampled_unicity(posted, known_starts, known, truth, uniforms, hits, wrong):
                     own[number], own[other] = own[other], own[number]
                     drawn[number] = own[number]
                     newest = drawn[number : number + 1]
-                    if answer != 1 or not (newest[0] < 0 or holds_all(posted, truth[person], newest)):
+                    if answer != 1 or not (
+                        newest[0] < 0 or holds_all(posted, truth[person], newest)
+                    ):
                         answer = _alone(posted, drawn, number + 1, truth[person])
                 if answer == 1:
                     hits[person, number] += 1
@@ -326,7 +364,8 @@ def sampled_unicity(posted, known_starts, known, truth, uniforms, hits, wrong):
 
 @njit(cache=True, nogil=True)
 def exact_unicity(posted, known_starts, known, truth, p, shares):
-    """Per person the share of the sets of ``p`` own points that the person alone has; who has fewer is known by all of them.
+    """Per person the share of the sets of ``p`` own points that the person alone has; who has fewer
+    is known by all of them.
 
     Returns how many sets point to somebody else alone.
     """
@@ -364,18 +403,26 @@ def visited(visits, person, tick, place):
     low, high = visits.starts[person], visits.starts[person + 1]
     while low < high:
         middle = (low + high) // 2
-        if visits.ticks[middle] < tick or (visits.ticks[middle] == tick and visits.places[middle] < place):
+        if visits.ticks[middle] < tick or (
+            visits.ticks[middle] == tick and visits.places[middle] < place
+        ):
             low = middle + 1
         else:
             high = middle
-    return low < visits.starts[person + 1] and visits.ticks[low] == tick and visits.places[low] == place
+    return (
+        low < visits.starts[person + 1]
+        and visits.ticks[low] == tick
+        and visits.places[low] == place
+    )
 
 
 @njit(cache=True, nogil=True)
 def shifted_candidates(visits, post_starts, post_points, owners, knowledge, most):
-    """How many people have known visits (times, places) when all their times are moved by one shift of at most ``most``; and one of them.
+    """How many people have known visits (times, places) when all their times are moved by one shift
+    of at most ``most``; and one of them.
 
-    The visits at the first known place are the anchors: each tells the shift, which the others must keep.
+    The visits at the first known place are the anchors: each tells the shift, which the others must
+    keep.
     """
     times, places = knowledge
     found, one = 0, np.int64(-1)
@@ -400,9 +447,11 @@ def shifted_candidates(visits, post_starts, post_points, owners, knowledge, most
 
 @njit(cache=True, nogil=True)
 def shift_attack(visits, posting, known, truth, chosen, most, hits):
-    """Add up per person and number of points known how often only the person fits, whatever the shift.
+    """Add up per person and number of points known how often only the person fits, whatever the
+    shift.
 
-    ``chosen[person, draw]`` are places in the person's run of ``known`` visits, those of the first points first.
+    ``chosen[person, draw]`` are places in the person's run of ``known`` visits, those of the first
+    points first.
     """
     post_starts, post_points, owners = posting
     for person in range(known.starts.size - 1):
@@ -421,7 +470,12 @@ def shift_attack(visits, posting, known, truth, chosen, most, hits):
                             count += 1
                     if count:
                         found, one = shifted_candidates(
-                            visits, post_starts, post_points, owners, (times[:count], places[:count]), most
+                            visits,
+                            post_starts,
+                            post_points,
+                            owners,
+                            (times[:count], places[:count]),
+                            most,
                         )
                         alone = found == 1 and one == truth[person]
                 if alone:
@@ -433,9 +487,11 @@ def shift_attack(visits, posting, known, truth, chosen, most, hits):
 
 @njit(cache=True, nogil=True)
 def must_go(members, weights, most):
-    """A lower bound for the weight of points that hit all sets (rows of ``members``, −1 behind the last); ends above ``most``.
+    """A lower bound for the weight of points that hit all sets (rows of ``members``, −1 behind the
+    last); ends above ``most``.
 
-    Every set in turn takes as much as the lightest of its points has left: whoever deletes one of them pays at least that.
+    Every set in turn takes as much as the lightest of its points has left: whoever deletes one of
+    them pays at least that.
     """
     left = weights.copy()
     total = 0

@@ -35,7 +35,9 @@ def high(a: np.uint64, b: np.uint64) -> np.uint64:
 def words(
     key: NDArray[np.uint64], first: NDArray[np.uint64], second: NDArray[np.uint64], third: np.uint64
 ) -> NDArray[np.uint64]:
-    """The first word of Philox4x64-10 with the counter (first, second, third, 0), record by record."""
+    """The first word of Philox4x64-10 with the counter (first, second, third, 0), record by
+    record.
+    """
     found = np.empty(len(first), dtype=np.uint64)
     for i in range(len(first)):
         a, b, c, d = first[i], second[i], third, np.uint64(0)
@@ -51,9 +53,11 @@ def words(
 
 @njit(cache=True, nogil=True)
 def seen_again(bits: NDArray[np.uint64], keys: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Which keys fall on a bit that is set already, by one before; all bits they fall on are set afterwards.
+    """Which keys fall on a bit that is set already, by one before; all bits they fall on are set
+    afterwards.
 
-    ``bits`` are a power of two of words. Every key that comes again is told, and a few that only share their bit with another.
+    ``bits`` are a power of two of words. Every key that comes again is told, and a few that only
+    share their bit with another.
     """
     found = np.zeros(len(keys), dtype=np.bool_)
     places = np.uint64(len(bits) * 64 - 1)

@@ -1,7 +1,8 @@
 """Loops over points of a table's space: every class is a point, every quasi-identifier a dimension.
 
-A dimension is a line (numbers, dates, ordered values), a tree (values under a hierarchy, in its depth-first order) or a
-set (values without either). Values are ranks 0, 1, …; a missing value has the last rank. ``points`` has one row a
+A dimension is a line (numbers, dates, ordered values), a tree (values under a hierarchy, in its
+depth-first order) or a set (values without either). Values are ranks 0, 1, …; a missing value has
+the last rank. ``points`` has one row a
 class: its ranks, then the number of its records, then the number of the class.
 """
 
@@ -26,13 +27,16 @@ inner: Any = njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrap
 
 
 class Space(NamedTuple):
-    """The dimensions. Few arrays with named rows instead of many arrays: that compiles several times faster.
+    """The dimensions. Few arrays with named rows instead of many arrays: that compiles several
+    times faster.
 
-    ``dims`` has the rows FORM, SIZE (number of ranks), MISSING (rank of missing values, −1: none), AT, TREE_AT;
-    ``scales`` the rows WEIGHT and SPAN. The cell of a rank on a line has the limits ``limits[LOW, AT + rank]`` and
-    ``limits[HIGH, AT + rank]`` and the ranks ``cells[LOW, AT + rank]`` to ``cells[HIGH, AT + rank]``: a line is cut between cells,
-    and a range reaches from the limit of its first cell to that of its last one.
-    ``nodes[TREE_AT + level·SIZE + rank]`` is the node above a rank of a tree and ``losses`` the loss of that node.
+    ``dims`` has the rows FORM, SIZE (number of ranks), MISSING (rank of missing values, −1: none),
+    AT, TREE_AT; ``scales`` the rows WEIGHT and SPAN. The cell of a rank on a line has the limits
+    ``limits[LOW, AT + rank]`` and ``limits[HIGH, AT + rank]`` and the ranks
+    ``cells[LOW, AT + rank]`` to ``cells[HIGH, AT + rank]``: a line is cut between cells, and a
+    range reaches from the limit of its first cell to that of its last one.
+    ``nodes[TREE_AT + level·SIZE + rank]`` is the node above a rank of a tree and ``losses`` the
+    loss of that node.
     """
 
     dims: NDArray[np.int64]
@@ -46,8 +50,9 @@ class Space(NamedTuple):
 class Scratch(NamedTuple):
     """Room for the loops: the box around some points and the values of one dimension in it.
 
-    ``box`` has the rows LOW, HIGH, DISTINCT, PLACE (the dimensions, the widest first), ``widths`` the losses of its cells,
-    ``values`` the rows HISTOGRAM, RANK, AMOUNT; the last entry of ``stamps`` is the stamp in use.
+    ``box`` has the rows LOW, HIGH, DISTINCT, PLACE (the dimensions, the widest first), ``widths``
+    the losses of its cells, ``values`` the rows HISTOGRAM, RANK, AMOUNT; the last entry of
+    ``stamps`` is the stamp in use.
     """
 
     box: NDArray[np.int64]
@@ -61,9 +66,16 @@ def scratch_for(space: Space, children: int = 1) -> Scratch:
     """Room for a space and at most so many children of a tree's node to be cut off."""
     sizes = space.dims[SIZE]
     whole = [
-        np.zeros(shape, dtype=np.int64) for shape in ((4, len(sizes)), int(sizes.sum()) + 1, (3, int(sizes.max())))
+        np.zeros(shape, dtype=np.int64)
+        for shape in ((4, len(sizes)), int(sizes.sum()) + 1, (3, int(sizes.max())))
     ]
-    return Scratch(whole[0], np.zeros(len(sizes)), whole[1], whole[2], np.zeros((children + 3, 5), dtype=np.int64))
+    return Scratch(
+        whole[0],
+        np.zeros(len(sizes)),
+        whole[1],
+        whole[2],
+        np.zeros((children + 3, 5), dtype=np.int64),
+    )
 
 
 @inner
@@ -78,7 +90,9 @@ def meeting_level(space, a, low, high):
 
 @inner
 def cell_loss(space, a, low, high, distinct):
-    """The loss of a cell that covers the ranks from ``low`` to ``high``, ``distinct`` of them where it is a set."""
+    """The loss of a cell that covers the ranks from ``low`` to ``high``, ``distinct`` of them where
+    it is a set.
+    """
     if space.dims[FORM, a] == TREE:
         level = meeting_level(space, a, low, high)
         return space.losses[space.dims[TREE_AT, a] + level * space.dims[SIZE, a] + low]
@@ -89,14 +103,19 @@ def cell_loss(space, a, low, high, distinct):
     if space.scales[SPAN, a] <= 0.0:
         return 0.0
     if space.dims[FORM, a] == LINE:
-        width = space.limits[HIGH, space.dims[AT, a] + high] - space.limits[LOW, space.dims[AT, a] + low]
+        width = (
+            space.limits[HIGH, space.dims[AT, a] + high]
+            - space.limits[LOW, space.dims[AT, a] + low]
+        )
         return min(1.0, width / space.scales[SPAN, a])
     return (distinct - 1.0) / space.scales[SPAN, a]
 
 
 @inner
 def measure(points, start, end, space, scratch):
-    """The box around some points, and the loss of each of its cells; points without records do not count."""
+    """The box around some points, and the loss of each of its cells; points without records do not
+    count.
+    """
     d = space.dims.shape[1]
     for a in range(d):
         scratch.box[LOW, a] = _FAR
@@ -112,21 +131,31 @@ def measure(points, start, end, space, scratch):
                 scratch.box[LOW, a] = rank
             if rank > scratch.box[HIGH, a]:
                 scratch.box[HIGH, a] = rank
-            if space.dims[FORM, a] == SET and scratch.stamps[space.dims[AT, a] + rank] != scratch.stamps[-1]:
+            if (
+                space.dims[FORM, a] == SET
+                and scratch.stamps[space.dims[AT, a] + rank] != scratch.stamps[-1]
+            ):
                 scratch.stamps[space.dims[AT, a] + rank] = scratch.stamps[-1]
                 scratch.box[DISTINCT, a] += 1
     for a in range(d):
-        scratch.widths[a] = cell_loss(space, a, scratch.box[LOW, a], scratch.box[HIGH, a], scratch.box[DISTINCT, a])
+        scratch.widths[a] = cell_loss(
+            space, a, scratch.box[LOW, a], scratch.box[HIGH, a], scratch.box[DISTINCT, a]
+        )
 
 
 @inner
 def by_width(space, scratch):
-    """Put the dimensions in order of weight times width, the widest first; equal ones stay in their order."""
+    """Put the dimensions in order of weight times width, the widest first; equal ones stay in their
+    order.
+    """
     for i in range(space.dims.shape[1]):
         key = space.scales[WEIGHT, i] * scratch.widths[i]
         j = i
         while (
-            j > 0 and space.scales[WEIGHT, scratch.box[PLACE, j - 1]] * scratch.widths[scratch.box[PLACE, j - 1]] < key
+            j > 0
+            and space.scales[WEIGHT, scratch.box[PLACE, j - 1]]
+            * scratch.widths[scratch.box[PLACE, j - 1]]
+            < key
         ):
             scratch.box[PLACE, j] = scratch.box[PLACE, j - 1]
             j -= 1
@@ -154,11 +183,17 @@ def _sort(values, n):
 
 @inner
 def value_weights(points, start, end, a, scratch):
-    """The ranks that occur in one dimension, ascending, and their records; returns how many there are.
+    """The ranks that occur in one dimension, ascending, and their records; returns how many there
+    are.
 
     By histogram, or by sorting where few points lie in a wide range.
     """
-    d, low, high, values = points.shape[1] - 2, scratch.box[LOW, a], scratch.box[HIGH, a], scratch.values
+    d, low, high, values = (
+        points.shape[1] - 2,
+        scratch.box[LOW, a],
+        scratch.box[HIGH, a],
+        scratch.values,
+    )
     n = np.int64(0)
     if high - low < 8 * (end - start):
         for rank in range(low, high + 1):
@@ -190,7 +225,9 @@ def value_weights(points, start, end, a, scratch):
 
 @inner
 def join_cells(space, a, values, n):
-    """Count values of a line by cell: afterwards RANK is the last rank of each cell that occurs; returns how many do."""
+    """Count values of a line by cell: afterwards RANK is the last rank of each cell that occurs;
+    returns how many do.
+    """
     base = space.dims[AT, a]
     found = np.int64(-1)
     for i in range(n):
@@ -206,7 +243,8 @@ def join_cells(space, a, values, n):
 
 @njit(cache=True, nogil=True)
 def boxes(points, ids, groups, count):
-    """The least and greatest rank of every dimension in each group: point ``ids[i]`` belongs to ``groups[i]``.
+    """The least and greatest rank of every dimension in each group: point ``ids[i]`` belongs to
+    ``groups[i]``.
 
     Points without records do not count; a group without records has a box with nothing inside.
     """
@@ -228,7 +266,9 @@ def boxes(points, ids, groups, count):
 
 @njit(cache=True, nogil=True)
 def people_inside(points, ids, groups, people, lows, highs):
-    """How many of the ``people`` of each point lie inside the box of its group; summed per group."""
+    """How many of the ``people`` of each point lie inside the box of its group; summed per
+    group.
+    """
     d = points.shape[1] - 2
     sums = np.zeros(lows.shape[0], np.int64)
     for i in range(ids.size):

@@ -9,7 +9,9 @@ from sfumato.kernels.loop_cache import njit
 
 @njit(cache=True, nogil=True)
 def add_by_bit(words, amounts):
-    """Per bit the sum of the amounts whose word has it; costs a step for every word and every bit that is set."""
+    """Per bit the sum of the amounts whose word has it; costs a step for every word and every bit
+    that is set.
+    """
     sums = np.zeros(64, np.int64)
     for i in range(words.size):
         word = words[i]

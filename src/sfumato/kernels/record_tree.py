@@ -1,6 +1,8 @@
-"""A tree over the records of one file: a k-d tree whose boxes also bound categories, ranges and open cells.
+"""A tree over the records of one file: a k-d tree whose boxes also bound categories, ranges and
+open cells.
 
-Records are parted at the middle of the column that distinguishes them best. :mod:`sfumato.kernels.neighbours` searches it.
+Records are parted at the middle of the column that distinguishes them
+best. :mod:`sfumato.kernels.neighbours` searches it.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LEAF = 16
-"""Boxes of no more records than this are not parted: comparing them costs about as much as two bounds."""
+"""Boxes of no more records than this are not parted: comparing them costs about as much as two
+bounds.
+"""
 PROBES = 32
 """Pairs of records that a column is judged by before a box is parted."""
 HAS_PLACE, HAS_OPEN, HAS_MISSING = 1, 2, 4
@@ -44,7 +48,9 @@ class RecordTree(NamedTuple):
     children: NDArray[np.int64]
     """(nodes, 2): the two halves of a node; −1 for a leaf."""
     ends: NDArray[np.float64]
-    """(nodes, columns, 3): least low end, greatest high end and least half width of the cells on the line."""
+    """(nodes, columns, 3): least low end, greatest high end and least half width of the cells on
+    the line.
+    """
     codes: NDArray[np.int64]
     """(nodes, columns, 2): least and greatest mark."""
     holds: NDArray[np.int64]
@@ -123,7 +129,9 @@ def _bound_box(files, tree, node):
 
 @njit(cache=True, nogil=True)
 def _cut(keys, low, high):
-    """Where to part sorted keys: between two different ones, as near the middle as can be; −1 when all are alike."""
+    """Where to part sorted keys: between two different ones, as near the middle as can be; −1 when
+    all are alike.
+    """
     middle = (high - low) // 2
     for away in range(middle + 1):
         for position in (middle - away, middle + away):
@@ -134,7 +142,9 @@ def _cut(keys, low, high):
 
 @njit(cache=True, nogil=True)
 def build_tree(files):
-    """The tree over the records of the other file; n records cost about n log n keys, sorted box by box."""
+    """The tree over the records of the other file; n records cost about n log n keys, sorted box by
+    box.
+    """
     size, columns = files.other_marks.shape
     most = max(1, 2 * size)
     tree = RecordTree(
@@ -155,7 +165,9 @@ def build_tree(files):
         if k >= 0:
             keys = np.empty(high - low)
             for p in range(low, high):
-                keys[p - low] = _key(files.kinds[k], files.other_numbers[order[p], k], files.other_marks[order[p], k])
+                keys[p - low] = _key(
+                    files.kinds[k], files.other_numbers[order[p], k], files.other_marks[order[p], k]
+                )
             sorting = np.argsort(keys)
             order[low:high] = order[low:high][sorting]
             cut = _cut(keys[sorting], low, high)
@@ -166,7 +178,12 @@ def build_tree(files):
                 count += 2
         node += 1
     return RecordTree(
-        order, spans[:count], tree.children[:count], tree.ends[:count], tree.codes[:count], tree.holds[:count]
+        order,
+        spans[:count],
+        tree.children[:count],
+        tree.ends[:count],
+        tree.codes[:count],
+        tree.holds[:count],
     )
 
 

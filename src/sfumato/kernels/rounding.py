@@ -1,4 +1,6 @@
-"""The loop of controlled rounding: fractions become 0 or 1 so that row and column sums become whole at random."""
+"""The loop of controlled rounding: fractions become 0 or 1 so that row and column sums become whole
+at random.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +13,15 @@ NEAR = 1e-9
 
 @njit(cache=True)
 def controlled(fractions, draws, result):
-    """Round the fractions of a table (rows × columns) to 0 or 1, keeping the sums of rows and columns, which must be whole.
+    """Round the fractions of a table (rows × columns) to 0 or 1, keeping the sums of rows and
+    columns, which must be whole.
 
     ``result`` gets the 0s and 1s. ``draws`` are uniform numbers, one a cell at least.
 
-    Cells are put one at a time into a graph of rows and columns that has no circle. A cell that closes one is raised by as
-    much as every second cell of the circle, and lowered with the others, or the other way round, until one of them is 0
-    or 1; which way is drawn so that the expected value of each cell stays. So at most as many rows as columns are open at once.
+    Cells are put one at a time into a graph of rows and columns that has no circle. A cell that
+    closes one is raised by as much as every second cell of the circle, and lowered with the others,
+    or the other way round, until one of them is 0 or 1; which way is drawn so that the expected
+    value of each cell stays. So at most as many rows as columns are open at once.
     """
     rows, columns = fractions.shape
     slots = columns + 1
@@ -50,7 +54,9 @@ def controlled(fractions, draws, result):
 
 @njit(cache=True)
 def _tidy(cell, owner, result, most):
-    """Free the slots with at most so many open cells; sums are whole, so one alone is only dust of floating point."""
+    """Free the slots with at most so many open cells; sums are whole, so one alone is only dust of
+    floating point.
+    """
     slots, columns = cell.shape
     for s in range(slots):
         count = 0
@@ -67,7 +73,9 @@ def _tidy(cell, owner, result, most):
 
 @njit(cache=True)
 def _path(cell, owner, here, j, by_column, by_slot, queue):
-    """Whether a way leads from slot ``here`` to column ``j`` that does not take the cell between them."""
+    """Whether a way leads from slot ``here`` to column ``j`` that does not take the cell between
+    them.
+    """
     slots, columns = cell.shape
     by_column[:] = -1
     by_slot[:] = -1
@@ -96,7 +104,9 @@ def _cancel(cell, owner, here, j, by_column, by_slot, draw, result):
     """Move the cells of a circle up and down by turns until one is 0 or 1."""
     up, down = 1 - cell[here, j], cell[here, j]
     c = j
-    while True:  # the cell on the way into column c moves against the last one, the next one with it
+    while (
+        True
+    ):  # the cell on the way into column c moves against the last one, the next one with it
         s = by_column[c]
         up, down = min(up, cell[s, c]), min(down, 1 - cell[s, c])
         if s == here:

@@ -1,7 +1,8 @@
 """Counting items that go along with others: what mining frequent itemsets spends its time on.
 
-An itemset is grown by items behind its last one. For every transaction that holds it we know where that last item stands, so that only what
-follows is looked at: each occurrence is visited once a prefix, however many items there are.
+An itemset is grown by items behind its last one. For every transaction that holds it we know where
+that last item stands, so that only what follows is looked at: each occurrence is visited once a
+prefix, however many items there are.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from sfumato.kernels.loop_cache import njit
 
 @njit(cache=True, nogil=True)
 def count_behind(starts, items, holders, places, kinds):
-    """How many of the transactions that hold a prefix also hold each item behind it; ``places`` are where the next item stands."""
+    """How many of the transactions that hold a prefix also hold each item behind it; ``places`` are
+    where the next item stands.
+    """
     found = np.zeros(kinds, np.int64)
     for h in range(len(holders)):
         for at in range(places[h], starts[holders[h] + 1]):
@@ -23,9 +26,11 @@ def count_behind(starts, items, holders, places, kinds):
 
 @njit(cache=True, nogil=True)
 def grow(starts, items, holders, places, wanted):
-    """The transactions that hold a prefix and one wanted item more: per wanted item, holders and where the item behind it stands.
+    """The transactions that hold a prefix and one wanted item more: per wanted item, holders and
+    where the item behind it stands.
 
-    ``wanted[i]`` is the number of item *i* among those wanted, −1 for all others. Both lists come in runs, one a wanted item.
+    ``wanted[i]`` is the number of item *i* among those wanted, −1 for all others. Both lists come
+    in runs, one a wanted item.
     """
     amounts = np.zeros(wanted.max() + 2, np.int64)
     for h in range(len(holders)):

@@ -1,4 +1,6 @@
-"""Loops over classes in the order of their keys, in which those that share the highest bits lie side by side: runs."""
+"""Loops over classes in the order of their keys, in which those that share the highest bits lie
+side by side: runs.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +11,19 @@ from sfumato.kernels.loop_cache import njit
 
 @njit(cache=True, nogil=True)
 def roll_up_runs(keys, records, run_shift, shifts, widths, climbs, steps, offsets, cells):
-    """What :func:`sfumato.kernels.lattice.roll_up` gives of keys of one word without the class of every old one, by a table of cells; no hash, no comparison.
+    """What :func:`sfumato.kernels.lattice.roll_up` gives of keys of one word without the class of
+    every old one, by a table of cells; no hash, no comparison.
 
-    Classes lie in runs that share the bits from ``run_shift`` on, which do not climb (64: all are one run). Within a run the codes of the
-    other columns give a cell below ``cells``: column *a* adds ``steps[offsets[a] + code]``, its code after climbing times the number of
-    cells of the columns before it, and ``climbs`` has that code itself. ``numbers`` has for a cell the last new class that was seen
-    there: one of an earlier run is told by its number, which is below the first of this run, so nothing is emptied between runs.
+    Classes lie in runs that share the bits from ``run_shift`` on, which do not climb (64: all are
+    one run). Within a run the codes of the other columns give a cell below ``cells``: column *a*
+    adds ``steps[offsets[a] + code]``, its code after climbing times the number of cells of the
+    columns before it, and ``climbs`` has that code itself. ``numbers`` has for a cell the last new
+    class that was seen
+    there: one of an earlier run is told by its number, which is below the first of this run, so
+    nothing is emptied between runs.
 
-    Legal where no run comes twice, as in the order of the keys: else no classes come back, with False. A look-up a column and one in
-    ``numbers``, which is small enough to stay in the cache.
+    Legal where no run comes twice, as in the order of the keys: else no classes come back, with
+    False. A look-up a column and one in ``numbers``, which is small enough to stay in the cache.
     """
     n = keys.size
     new_keys = np.empty(n, np.uint64)  # room for all; what is never written takes no memory
@@ -38,7 +44,9 @@ def roll_up_runs(keys, records, run_shift, shifts, widths, climbs, steps, offset
             first = count
         cell = np.uint64(0)
         for a in range(shifts.size):
-            code = (key >> np.uint64(shifts[a])) & ((np.uint64(1) << np.uint64(widths[a])) - np.uint64(1))
+            code = (key >> np.uint64(shifts[a])) & (
+                (np.uint64(1) << np.uint64(widths[a])) - np.uint64(1)
+            )
             cell += np.uint64(steps[offsets[a] + np.int64(code)])
         g = numbers[cell]
         if g < first:
@@ -46,7 +54,9 @@ def roll_up_runs(keys, records, run_shift, shifts, widths, climbs, steps, offset
             numbers[cell] = g
             new = run
             for a in range(shifts.size):
-                code = (key >> np.uint64(shifts[a])) & ((np.uint64(1) << np.uint64(widths[a])) - np.uint64(1))
+                code = (key >> np.uint64(shifts[a])) & (
+                    (np.uint64(1) << np.uint64(widths[a])) - np.uint64(1)
+                )
                 new |= np.uint64(climbs[offsets[a] + np.int64(code)]) << np.uint64(shifts[a])
             new_keys[g] = new
             new_records[g] = 0

@@ -1,8 +1,11 @@
-"""Small linear programs over one set of equations, one after the other: the simplex method with bounds, in a dense table.
+"""Small linear programs over one set of equations, one after the other: the simplex method with
+bounds, in a dense table.
 
-The intruder's programs all start from a point that is known to fulfil the equations, the true table, so that no first phase is needed: a variable outside the basis
-stands where the point has it, at a bound or between. The reduced equations (the *tableau*) are those of any basis and stay for the next program.
-A caller checks the answer against its own equations; one that stops too early is never too large.
+The intruder's programs all start from a point that is known to fulfil the equations, the true
+table, so that no first phase is needed: a variable outside the basis stands where the point has it,
+at a bound or between. The reduced equations (the *tableau*) are those of any basis and stay for the
+next program. A caller checks the answer against its own equations; one that stops too early is
+never too large.
 """
 
 from __future__ import annotations
@@ -16,7 +19,8 @@ TINY = 1e-9
 
 @njit(cache=True, nogil=True)
 def reduced(matrix, preference):
-    """The equations solved for as many variables as there are independent ones: tableau, and the variable of every row.
+    """The equations solved for as many variables as there are independent ones: tableau, and the
+    variable of every row.
 
     Of the columns that could be solved for, those with the highest ``preference`` are taken.
     """
@@ -70,7 +74,9 @@ def pivoted(tableau, at, column):
 
 @njit(cache=True, nogil=True)
 def _price(tableau, basis, column, sign, prices):
-    """What a step of every variable is worth; the variable that is pushed may be in the basis or not."""
+    """What a step of every variable is worth; the variable that is pushed may be in the basis or
+    not.
+    """
     at = -1
     for row in range(basis.size):
         if basis[row] == column:
@@ -85,9 +91,11 @@ def _price(tableau, basis, column, sign, prices):
 
 @njit(cache=True, nogil=True)
 def pushed(tableau, basis, point, low, high, column, sign, near, most):
-    """Push one variable as far up (sign 1) or down as the equations and bounds let it; ``point`` goes along.
+    """Push one variable as far up (sign 1) or down as the equations and bounds let it; ``point``
+    goes along.
 
-    The answer is the prices of the last basis, and whether it is the best one: nothing can be said when ``most`` steps did not suffice.
+    The answer is the prices of the last basis, and whether it is the best one: nothing can be said
+    when ``most`` steps did not suffice.
     """
     rows, columns = tableau.shape
     prices = np.zeros(columns)
@@ -117,12 +125,18 @@ def pushed(tableau, basis, point, low, high, column, sign, near, most):
             if abs(slope) < 1e-9:
                 continue
             held = basis[row]
-            room = (high[held] - point[held]) / slope if slope > 0 else (low[held] - point[held]) / slope
+            room = (
+                (high[held] - point[held]) / slope
+                if slope > 0
+                else (low[held] - point[held]) / slope
+            )
             room = max(room, 0.0)
             if stalled > 20:
                 better = room < step or (room == step and leaving >= 0 and held < basis[leaving])
             else:
-                better = room < step - near or (room < step + near and abs(slope) > size and leaving >= 0)
+                better = room < step - near or (
+                    room < step + near and abs(slope) > size and leaving >= 0
+                )
                 better = better or (room < step and leaving < 0)
             if better:
                 step, leaving, size = min(room, step), row, abs(slope)

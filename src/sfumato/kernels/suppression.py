@@ -1,9 +1,10 @@
 """Loops of cell suppression: which records to suppress so that nobody is too rare.
 
-A *unit* is a set of equal records: a packed key, the columns that are missing in it as bits, and how many of its
-records still show all their cells (``left``). Column *c* owns the bits ``fields[c]`` of word ``words[c]`` of a key.
-``frequencies`` are those of a record of the unit that shows all its cells. ``absent`` has bits for cells that cannot be
-hidden, since they are missing already and yet match nothing but missing ones.
+A *unit* is a set of equal records: a packed key, the columns that are missing in it as bits, and
+how many of its records still show all their cells (``left``). Column *c* owns the bits
+``fields[c]`` of word ``words[c]`` of a key. ``frequencies`` are those of a record of the unit that
+shows all its cells. ``absent`` has bits for cells that cannot be hidden, since they are missing
+already and yet match nothing but missing ones.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from sfumato.kernels.loop_cache import njit
 
 # Loops over keys of which only some bits are shown: group them, find them, count those that agree.
 #
-# ``shown`` has one word of bits for every word of a key; two keys agree when they do on these bits. The look-up is
-# written out in both loops: as a function that they share, called or inlined by numba, it took two to three times as long.
+# ``shown`` has one word of bits for every word of a key; two keys agree when they do on these bits.
+# The look-up is written out in both loops: as a function that they share, called or inlined by
+# numba, it took two to three times as long.
 
 _EMPTY = np.int32(-1)
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
@@ -28,7 +30,9 @@ _ONE = np.uint64(1)
 
 @njit(cache=True, nogil=True)
 def group_shown(keys, rows, shown):
-    """Number rows alike that agree: the group of each, what is shown of each group, and a hash table of the groups."""
+    """Number rows alike that agree: the group of each, what is shown of each group, and a hash
+    table of the groups.
+    """
     bits = 4
     while (1 << bits) < 2 * rows.size:
         bits += 1
@@ -96,11 +100,12 @@ def find_shown(keys, rows, shown, known, table):
 def count_agreeing(keys, amounts, order, starts, shown):
     """Per row, the records that agree with it in what is shown of both.
 
-    ``order[starts[p]:starts[p+1]]`` are the rows of pattern *p*, which shows the bits ``shown[p]``; row *i* stands for
-    ``amounts[i]`` records.
+    ``order[starts[p]:starts[p+1]]`` are the rows of pattern *p*, which shows the bits ``shown[p]``;
+    row *i* stands for ``amounts[i]`` records.
     """
     found = np.zeros(amounts.size, np.int64)
-    # patterns are few and records many: records meet by way of a hash table for each pair of patterns, never one by one
+    # patterns are few and records many: records meet by way of a hash table for each pair of
+    # patterns, never one by one
     for p in range(starts.size - 1):
         for q in range(p, starts.size - 1):
             small, large = order[starts[p] : starts[p + 1]], order[starts[q] : starts[q + 1]]
@@ -128,10 +133,11 @@ def count_agreeing(keys, amounts, order, starts, shown):
 
 @njit(cache=True, nogil=True)
 def groups_of(keys, rows, shown, hidden, absent, amounts, left, frequencies, k):
-    """The groups of some units that agree when columns are hidden, those with at least k records of all units.
+    """The groups of some units that agree when columns are hidden, those with at least k records of
+    all units.
 
-    Group *g* has ``members[starts[g]:starts[g+1]]``; its donor is the unit with most records left that are not rare, −1
-    where there is none.
+    Group *g* has ``members[starts[g]:starts[g+1]]``; its donor is the unit with most records left
+    that are not rare, −1 where there is none.
     """
     ids, known, table = group_shown(keys, rows, shown)
     at = find_shown(keys, np.arange(amounts.size), shown, known, table)
@@ -175,7 +181,9 @@ def _listed(rows, ids, wanted, donors):
 
 
 class PackedUnits(NamedTuple):
-    """Sets of equal records: their packed keys, where each column lies in a key, and the columns that are missing, as bits."""
+    """Sets of equal records: their packed keys, where each column lies in a key, and the columns
+    that are missing, as bits.
+    """
 
     keys: NDArray[np.uint64]
     words: NDArray[np.int64]
@@ -188,17 +196,20 @@ def _apart(all_units, i, j):
     """The columns in which two units differ and neither is missing, as bits."""
     apart = np.int64(0)
     for c in range(all_units.words.size):
-        if (all_units.keys[i, all_units.words[c]] ^ all_units.keys[j, all_units.words[c]]) & all_units.fields[c]:
+        if (
+            all_units.keys[i, all_units.words[c]] ^ all_units.keys[j, all_units.words[c]]
+        ) & all_units.fields[c]:
             apart |= np.int64(1) << c
     return apart & ~(all_units.missing[i] | all_units.missing[j])
 
 
 @njit(cache=True, nogil=True)
 def _worth(members, frequencies, left, k, by_deficit):
-    """Records to suppress when every member is on its own, over those that suffice for all together.
+    """Records to suppress when every member is on its own, over those that suffice for all
+    together.
 
-    Together: when *t* records are suppressed, members that lack at most *t* are helped, those that lack more are
-    suppressed themselves.
+    Together: when *t* records are suppressed, members that lack at most *t* are helped, those that
+    lack more are suppressed themselves.
     """
     alone = 0
     most = 0
@@ -240,8 +251,8 @@ def _sift(heap, worth, size):
 def cover(all_units, absent, hidden, starts, members, donors, k, frequencies, left):
     """Suppress records, the group that gains most first, until no member of any group is too rare.
 
-    Group *g* hides the columns ``hidden[g]``; all these sets cost the same. Brings ``frequencies`` and ``left`` up to date and returns unit and
-    group of every record suppressed.
+    Group *g* hides the columns ``hidden[g]``; all these sets cost the same. Brings ``frequencies``
+    and ``left`` up to date and returns unit and group of every record suppressed.
     """
     size = starts.size - 1
     by_deficit = np.zeros(k + 1, np.int64)
@@ -251,7 +262,11 @@ def cover(all_units, absent, hidden, starts, members, donors, k, frequencies, le
     heap = np.argsort(-worth, kind="mergesort")
     units = [np.int64(0) for _ in range(0)]
     groups = [np.int64(0) for _ in range(0)]
-    while size > 0:  # only the group on top is worked out anew: all of them after every record would be quadratic
+    while (
+        size > 0
+        # only the group on top is worked out anew: all of them after every record would be
+        # quadratic
+    ):
         g = heap[0]
         inside = members[starts[g] : starts[g + 1]]
         now = _worth(inside, frequencies, left, k, by_deficit)
@@ -273,7 +288,9 @@ def cover(all_units, absent, hidden, starts, members, donors, k, frequencies, le
 
 @njit(cache=True, nogil=True)
 def _cover_group(all_units, hideable, members, donor, k, frequencies, left, units):
-    """Suppress records of one group until no member is too rare, or nothing can be hidden that helps."""
+    """Suppress records of one group until no member is too rare, or nothing can be hidden that
+    helps.
+    """
     while True:
         rarest = _rarest(members, k, frequencies, left)
         if rarest < 0:
@@ -281,7 +298,8 @@ def _cover_group(all_units, hideable, members, donor, k, frequencies, left, unit
         u = members[rarest]
         chosen = np.int64(-1)
         if not hideable[rarest] or k - frequencies[u] < left[u]:
-            # its own records are no help to one another, a record from elsewhere is a help to all of them
+            # its own records are no help to one another, a record from elsewhere is a help to all
+            # of them
             if donor >= 0 and left[donor] > 0:
                 chosen = donor
             else:
@@ -301,7 +319,9 @@ def _cover_group(all_units, hideable, members, donor, k, frequencies, left, unit
 
 @njit(cache=True, nogil=True)
 def _rarest(members, k, frequencies, left):
-    """Where the member is that lacks most, of these the one with fewest records left; −1 when none is too rare."""
+    """Where the member is that lacks most, of these the one with fewest records left; −1 when none
+    is too rare.
+    """
     rarest = -1
     for at in range(members.size):
         u = members[at]
@@ -329,16 +349,18 @@ def _largest_other(members, hideable, unit, left):
 def restore(all_units, shown, watched, units, hidden, k, frequencies, left, relied_on):
     """Show again what nobody needs hidden, record by record; all have the same columns ``hidden``.
 
-    ``watched`` are the units that would be too rare by themselves. A record keeps hidden what those need that have
-    exactly k records, and all of it when it would be too rare itself. ``relied_on`` marks units whose frequency must
-    not fall below k. Returns what each record hides afterwards.
+    ``watched`` are the units that would be too rare by themselves. A record keeps hidden what those
+    need that have exactly k records, and all of it when it would be too rare itself. ``relied_on``
+    marks units whose frequency must not fall below k. Returns what each record hides afterwards.
     """
     keys, missing = all_units.keys, all_units.missing
     plain = watched[missing[watched] == 0]
     odd = watched[missing[watched] != 0]
     ids, known, table = group_shown(keys, plain, shown)
     at = find_shown(keys, units, shown, known, table)
-    starts, members, _ = _listed(plain, ids, np.ones(len(known), np.bool_), np.zeros(len(known), np.int64))
+    starts, members, _ = _listed(
+        plain, ids, np.ones(len(known), np.bool_), np.zeros(len(known), np.int64)
+    )
     near = np.empty(watched.size, np.int64)
     needed = np.full(units.size, hidden, np.int64)
     for i in range(units.size):

@@ -1,7 +1,8 @@
 """Loops that pair records whose values are exchanged.
 
-``partner[i]`` is the record with which *i* exchanges, or *i* itself; every array of partners is its own inverse. Ranks are
-numbered from 0 over all strata; stratum *s* holds those from ``starts[s]`` to ``starts[s + 1]``.
+``partner[i]`` is the record with which *i* exchanges, or *i* itself; every array of partners is its
+own inverse. Ranks are numbered from 0 over all strata; stratum *s* holds those from ``starts[s]``
+to ``starts[s + 1]``.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ FARTHEST_BUCKET = 50
 
 @njit(cache=True, nogil=True)
 def _remove(pool, at, first, count, item):
-    """Take an item out of a pool by putting the last one in its place; returns how many are left."""
+    """Take an item out of a pool by putting the last one in its place; returns how many are
+    left.
+    """
     last = pool[first + count - 1]
     pool[at[item]] = last
     at[last] = at[item]
@@ -29,7 +32,9 @@ def _remove(pool, at, first, count, item):
 
 @njit(cache=True, nogil=True)
 def window_partners(starts, limits, uniforms):
-    """Each free rank exchanges with one drawn evenly among the free ranks that follow within its stratum's limit."""
+    """Each free rank exchanges with one drawn evenly among the free ranks that follow within its
+    stratum's limit.
+    """
     n = uniforms.size
     partner = np.arange(n)
     pool = np.empty(n, np.int64)
@@ -68,9 +73,11 @@ def _end(links, i):
 
 @njit(cache=True, nogil=True)
 def spread_partners(starts, limits, normals):
-    """Each free rank exchanges with the free rank next to one that lies a normal distance ahead, however far.
+    """Each free rank exchanges with the free rank next to one that lies a normal distance ahead,
+    however far.
 
-    ``right`` and ``left`` lead from a taken rank to the nearest free one on that side; ``left`` is numbered from 1.
+    ``right`` and ``left`` lead from a taken rank to the nearest free one on that side; ``left`` is
+    numbered from 1.
     """
     n = normals.size
     partner = np.arange(n)
@@ -99,7 +106,9 @@ def spread_partners(starts, limits, normals):
 
 @njit(cache=True, nogil=True)
 def _bucket(counts, r, last, uniform):
-    """A bucket from r on that has free ranks, each half as probable as the one before; −1 if there is none."""
+    """A bucket from r on that has free ranks, each half as probable as the one before; −1 if there
+    is none.
+    """
     total, weight = 0.0, 0.5
     for s in range(r, min(last, r + FARTHEST_BUCKET)):
         if counts[s] > 0:
@@ -118,7 +127,9 @@ def _bucket(counts, r, last, uniform):
 
 @njit(cache=True, nogil=True)
 def bucket_partners(starts, limits, uniforms, others):
-    """Each free rank exchanges with one of its own bucket or a later one; buckets hold as many ranks as the limit."""
+    """Each free rank exchanges with one of its own bucket or a later one; buckets hold as many
+    ranks as the limit.
+    """
     n = uniforms.size
     partner = np.arange(n)
     pool = np.arange(n)
@@ -153,9 +164,11 @@ def _push(heap, values, wanted, reach, i, j):
 
 @njit(cache=True, nogil=True)
 def closest_pairs(starts, values, wanted, reach):
-    """Pair the two nearest records of which one is wanted, then the nearest two of the rest, and so on.
+    """Pair the two nearest records of which one is wanted, then the nearest two of the rest, and so
+    on.
 
-    ``values`` ascend within each stratum. The nearest free record is always the next free one below or above.
+    ``values`` ascend within each stratum. The nearest free record is always the next free one below
+    or above.
     """
     n = values.size
     partner = np.arange(n)
@@ -202,7 +215,9 @@ def draw_codes(codes, cumulative, uniforms):
 
 @njit(cache=True, nogil=True)
 def first_free(neighbours, distances, reach, taken, once):
-    """For each seeker in turn the first of its neighbours that is not taken and within reach, or −1."""
+    """For each seeker in turn the first of its neighbours that is not taken and within reach, or
+    −1.
+    """
     found = np.full(neighbours.shape[0], -1)
     for i in range(neighbours.shape[0]):
         for c in range(neighbours.shape[1]):
@@ -218,9 +233,10 @@ def first_free(neighbours, distances, reach, taken, once):
 
 # Loops that draw donors for households, with probability in proportion to a whole-number weight.
 #
-# Households are sorted by similarity profile and, within it, by area, once for each list of similar columns. A Fenwick tree over the
-# weights in that order gives sums over any stretch: the donors for a household are the stretch of its profile without the
-# stretch of its own area. Weights are whole numbers so that sums are exact when households are taken out.
+# Households are sorted by similarity profile and, within it, by area, once for each list of similar
+# columns. A Fenwick tree over the weights in that order gives sums over any stretch: the donors for
+# a household are the stretch of its profile without the stretch of its own area. Weights are whole
+# numbers so that sums are exact when households are taken out.
 
 
 @njit(cache=True, nogil=True)
@@ -270,7 +286,9 @@ def _find(tree, target):
 
 @njit(cache=True, nogil=True)
 def _donor(tree, stretch, uniform):
-    """The place of a donor, or −1; a stretch is the ends of the profile and of the household's own area."""
+    """The place of a donor, or −1; a stretch is the ends of the profile and of the household's own
+    area.
+    """
     before = _sum(tree, stretch[0])
     own_before = _sum(tree, stretch[2])
     own = _sum(tree, stretch[3]) - own_before
@@ -282,7 +300,9 @@ def _donor(tree, stretch, uniform):
 
 
 class Profiles(NamedTuple):
-    """Per profile (one row each) the place of every household in its order, that order, its stretches and its tree of weights."""
+    """Per profile (one row each) the place of every household in its order, that order, its
+    stretches and its tree of weights.
+    """
 
     places: NDArray[np.int64]
     households: NDArray[np.int64]
@@ -294,8 +314,8 @@ class Profiles(NamedTuple):
 def find_donors(seekers, uniforms, areas, quotas, weights, profiles, partner, similar):
     """Give each seeker that is still free a donor, while its area has a quota left.
 
-    ``weights`` are per household, 0 for those that cannot be donors. Writes ``partner`` and the profile by which the two are
-    ``similar``.
+    ``weights`` are per household, 0 for those that cannot be donors. Writes ``partner`` and the
+    profile by which the two are ``similar``.
     """
     places, households, stretches, trees = profiles
     for n in range(seekers.size):

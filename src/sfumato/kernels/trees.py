@@ -1,8 +1,9 @@
 """Loops that grow a tree on predictors given as bins, and send records down it.
 
-Predictors come as bins of one byte, one row of the array a predictor. One list of records is cut in two at every split and stays
-one list: a node is a stretch of it, from ``lo`` to ``hi``. Nodes are numbered in preorder, a node before its left child and all
-below that before its right one. A record goes left when its bin is at most the ``cut``; a leaf has −1 for its ``feature``.
+Predictors come as bins of one byte, one row of the array a predictor. One list of records is cut in
+two at every split and stays one list: a node is a stretch of it, from ``lo`` to ``hi``. Nodes are
+numbered in preorder, a node before its left child and all below that before its right one. A record
+goes left when its bin is at most the ``cut``; a leaf has −1 for its ``feature``.
 """
 
 from __future__ import annotations
@@ -14,15 +15,18 @@ from sfumato.kernels.loop_cache import njit
 UNSEEN = 255
 """The bin of what did not occur when the tree was grown: it goes where more records went."""
 EQUAL = 1 + 1e-12
-"""Scores whose ratio is smaller are equal but for rounding: the first of them is taken, whatever the order of the sums."""
+"""Scores whose ratio is smaller are equal but for rounding: the first of them is taken, whatever
+the order of the sums.
+"""
 
 
 @njit(cache=True, nogil=True)
 def _counted_cut(bins, target, order, lo, hi, width, totals, least, counts, left):
-    """The best cut of one predictor by counts of bins × classes: its score Σ L²/n_L + Σ R²/n_R, and the last bin on the left.
+    """The best cut of one predictor by counts of bins × classes: its score Σ L²/n_L + Σ R²/n_R, and
+    the last bin on the left.
 
-    The sums of squares are kept running: h records of a class that has L on the left add h(2L + h) there, and h(h − 2R) on the
-    right.
+    The sums of squares are kept running: h records of a class that has L on the left add h(2L + h)
+    there, and h(h − 2R) on the right.
     """
     classes = totals.size
     for i in range(width * classes):
@@ -57,7 +61,9 @@ def _counted_cut(bins, target, order, lo, hi, width, totals, least, counts, left
 
 @njit(cache=True, nogil=True)
 def _sorted_by_bin(bins, target, order, lo, hi, starts, sorted_target):
-    """Targets of the records of a node in the order of their bins; returns the lowest and highest bin. ``starts[b]`` ends bin b."""
+    """Targets of the records of a node in the order of their bins; returns the lowest and highest
+    bin. ``starts[b]`` ends bin b.
+    """
     low, high = np.int64(255), np.int64(0)
     for i in range(lo, hi):
         own = np.int64(bins[order[i]])
@@ -82,7 +88,9 @@ def _sorted_by_bin(bins, target, order, lo, hi, starts, sorted_target):
 
 @njit(cache=True, nogil=True)
 def _walked_cut(bins, target, order, lo, hi, totals, least, starts, sorted_target, left):
-    """As :func:`_counted_cut`, record by record: for nodes with fewer records than there are bins × classes."""
+    """As :func:`_counted_cut`, record by record: for nodes with fewer records than there are bins ×
+    classes.
+    """
     low, high = _sorted_by_bin(bins, target, order, lo, hi, starts, sorted_target)
     best, cut = 0.0, -1
     if low == high:
@@ -115,7 +123,9 @@ def _walked_cut(bins, target, order, lo, hi, totals, least, starts, sorted_targe
 
 @njit(cache=True, nogil=True)
 def _summed_cut(bins, target, order, lo, hi, least, counts, sums):
-    """The best cut of one predictor for a target of numbers: its score S_L²/n_L + S_R²/n_R, and the last bin on the left."""
+    """The best cut of one predictor for a target of numbers: its score S_L²/n_L + S_R²/n_R, and the
+    last bin on the left.
+    """
     low, high = np.int64(255), np.int64(0)
     for i in range(lo, hi):
         own = np.int64(bins[order[i]])
@@ -151,7 +161,9 @@ def _summed_cut(bins, target, order, lo, hi, least, counts, sums):
 
 @njit(cache=True, nogil=True)
 def _parted(bins, cut, order, lo, hi, scratch):
-    """Put the records that go left before those that go right, each in the order they had; returns where the right ones begin."""
+    """Put the records that go left before those that go right, each in the order they had; returns
+    where the right ones begin.
+    """
     place, others = lo, 0
     for i in range(lo, hi):
         if bins[order[i]] <= cut:
@@ -167,7 +179,9 @@ def _parted(bins, cut, order, lo, hi, scratch):
 
 @njit(cache=True, nogil=True)
 def _class_split(bins, widths, target, order, lo, hi, totals, least, room):
-    """The best split of a node by Gini impurity: how much it gains (in records times impurity), the predictor and the cut."""
+    """The best split of a node by Gini impurity: how much it gains (in records times impurity), the
+    predictor and the cut.
+    """
     counts, left, starts, sorted_target = room
     n = hi - lo
     for k in range(totals.size):
@@ -182,9 +196,13 @@ def _class_split(bins, widths, target, order, lo, hi, totals, least, room):
         return 0.0, feature, cut, n - squares / n
     for f in range(bins.shape[0]):
         if n >= widths[f] * totals.size:
-            score, at = _counted_cut(bins[f], target, order, lo, hi, widths[f], totals, least, counts, left)
+            score, at = _counted_cut(
+                bins[f], target, order, lo, hi, widths[f], totals, least, counts, left
+            )
         else:
-            score, at = _walked_cut(bins[f], target, order, lo, hi, totals, least, starts, sorted_target, left)
+            score, at = _walked_cut(
+                bins[f], target, order, lo, hi, totals, least, starts, sorted_target, left
+            )
         if at >= 0 and score > best * EQUAL:
             best, feature, cut = score, f, at
     return best - squares / n, feature, cut, n - squares / n
@@ -192,7 +210,9 @@ def _class_split(bins, widths, target, order, lo, hi, totals, least, room):
 
 @njit(cache=True, nogil=True)
 def _number_split(bins, target, order, lo, hi, least, room):
-    """The best split of a node by variance: how much it gains (in sums of squares), the predictor and the cut."""
+    """The best split of a node by variance: how much it gains (in sums of squares), the predictor
+    and the cut.
+    """
     counts, sums = room
     total, squares = 0.0, 0.0
     smallest = largest = target[order[lo]]
@@ -214,7 +234,9 @@ def _number_split(bins, target, order, lo, hi, least, room):
 
 @njit(cache=True, nogil=True)
 def _begin(n, least):
-    """Room for a tree of n records: feature, cut, left, right, parent, lo, hi, depth of the nodes, the records, and scratch."""
+    """Room for a tree of n records: feature, cut, left, right, parent, lo, hi, depth of the nodes,
+    the records, and scratch.
+    """
     most = 2 * (n // least + 1) + 1
     nodes = np.full((8, most), -1, np.int64)
     order = np.arange(n).astype(np.int32)
@@ -233,7 +255,9 @@ def _enter(nodes, node, stack, top):
 
 @njit(cache=True, nogil=True)
 def _push(stack, top, lo, middle, hi, node, depth):
-    """The two children of a node; the left one comes off the stack first, so that nodes are numbered in preorder."""
+    """The two children of a node; the left one comes off the stack first, so that nodes are
+    numbered in preorder.
+    """
     stack[top] = middle, hi, node, 1, depth + 1
     stack[top + 1] = lo, middle, node, 0, depth + 1
     return top + 2
@@ -243,9 +267,10 @@ def _push(stack, top, lo, middle, hi, node, depth):
 def grow_classes(bins, widths, target, classes, least, complexity, deepest):
     """A tree for a target of classes, by Gini impurity.
 
-    ``bins[f, i]`` is the bin of record i in predictor f, below ``widths[f]``; leaves hold at least ``least`` records; a split
-    must gain at least ``complexity`` of the impurity of the root, and the root has depth 0. Returns feature, cut, left, right,
-    parent, lo, hi and depth of the nodes (a row each), and the records in the order of the leaves.
+    ``bins[f, i]`` is the bin of record i in predictor f, below ``widths[f]``; leaves hold at least
+    ``least`` records; a split must gain at least ``complexity`` of the impurity of the root, and
+    the root has depth 0. Returns feature, cut, left, right, parent, lo, hi and depth of the nodes
+    (a row each), and the records in the order of the leaves.
     """
     n = target.size
     nodes, order, scratch, stack = _begin(n, least)
@@ -267,7 +292,9 @@ def grow_classes(bins, widths, target, classes, least, complexity, deepest):
         made += 1
         if hi - lo < 2 * least or depth >= deepest:
             continue
-        gain, f, cut, impurity = _class_split(bins, widths, target, order, lo, hi, totals, least, room)
+        gain, f, cut, impurity = _class_split(
+            bins, widths, target, order, lo, hi, totals, least, room
+        )
         if made == 1:
             needed = complexity * impurity
         if f < 0 or gain <= needed:
@@ -280,7 +307,9 @@ def grow_classes(bins, widths, target, classes, least, complexity, deepest):
 
 @njit(cache=True, nogil=True)
 def grow_numbers(bins, target, least, complexity, deepest):
-    """A tree for a target of numbers, by variance; as :func:`grow_classes`. The target should have mean 0: squares are summed."""
+    """A tree for a target of numbers, by variance; as :func:`grow_classes`. The target should have
+    mean 0: squares are summed.
+    """
     n = target.size
     nodes, order, scratch, stack = _begin(n, least)
     room = np.empty(256, np.int64), np.empty(256, np.float64)
@@ -305,7 +334,8 @@ def grow_numbers(bins, target, least, complexity, deepest):
 
 @njit(cache=True, nogil=True)
 def _close_together(nodes):
-    """Feature, cut, right child and the child with more records of every node, side by side: a record asks for them at once.
+    """Feature, cut, right child and the child with more records of every node, side by side: a
+    record asks for them at once.
 
     The left child of a node is the one after it.
     """
@@ -325,7 +355,9 @@ def _close_together(nodes):
 
 @njit(cache=True, nogil=True)
 def route(nodes, bins):
-    """The leaf that every record falls into; a bin that did not occur goes to the child with more records."""
+    """The leaf that every record falls into; a bin that did not occur goes to the child with more
+    records.
+    """
     packed = _close_together(nodes)
     found = np.zeros(bins.shape[1], np.int64)
     for i in range(bins.shape[1]):

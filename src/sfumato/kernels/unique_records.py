@@ -1,6 +1,7 @@
 """Loops that count records which are the only one with their codes of some columns.
 
-Keys and where columns lie in them are those of :mod:`sfumato.kernels.keys`; ``records`` has the number of records of every key.
+Keys and where columns lie in them are those of :mod:`sfumato.kernels.keys`; ``records`` has the
+number of records of every key.
 """
 
 from __future__ import annotations
@@ -12,16 +13,20 @@ from sfumato.kernels.loop_cache import njit
 
 
 def count_unique_by_fields(keys: Keys, records: Ids, places: Places) -> int:
-    """How many records are the only one with their codes of some columns, by a table of all combinations of codes."""
+    """How many records are the only one with their codes of some columns, by a table of all
+    combinations of codes.
+    """
     return int(_count_unique_by_fields(keys, records, *places))
 
 
 @njit(cache=True, nogil=True)
 def _count_unique_by_fields(keys, records, words, shifts, widths):
-    """Two bits a combination say whether nobody has it (0), one record (1) or several (2): 32 of them fit a word.
+    """Two bits a combination say whether nobody has it (0), one record (1) or several (2): 32 of
+    them fit a word.
 
-    A random read and write a class, in a table that is 32 times smaller than one of 64-bit sums and so stays in the cache. At the
-    end the lower bit of a pair is set where one record has the combination: those bits are counted.
+    A random read and write a class, in a table that is 32 times smaller than one of 64-bit sums and
+    so stays in the cache. At the end the lower bit of a pair is set where one record has
+    the combination: those bits are counted.
     """
     bits = 0
     for c in range(widths.size):
@@ -34,7 +39,8 @@ def _count_unique_by_fields(keys, records, words, shifts, widths):
         for c in range(words.size):
             width = np.uint64(widths[c])
             code = (code << width) | (
-                (keys[i, words[c]] >> np.uint64(shifts[c])) & ((np.uint64(1) << width) - np.uint64(1))
+                (keys[i, words[c]] >> np.uint64(shifts[c]))
+                & ((np.uint64(1) << width) - np.uint64(1))
             )
         at = code >> np.uint64(5)
         shift = (code & np.uint64(31)) << np.uint64(1)
@@ -50,12 +56,15 @@ def _count_unique_by_fields(keys, records, words, shifts, widths):
 
 
 def count_unique_by_prefixes(keys: Keys, records: Ids, shifts: Ids, widths: Ids) -> Ids:
-    """How many records are the only one with their codes of the first column, of the first two, and so on.
+    """How many records are the only one with their codes of the first column, of the first two, and
+    so on.
 
-    Keys of one word, laid out anew with the first column in the highest bits: sorted once, records that share the first columns lie
-    side by side, whatever the number of columns.
+    Keys of one word, laid out anew with the first column in the highest bits: sorted once, records
+    that share the first columns lie side by side, whatever the number of columns.
     """
-    ends = np.cumsum(widths[::-1])[::-1] - widths  # where each column begins, counted from the lowest bit
+    ends = (
+        np.cumsum(widths[::-1])[::-1] - widths
+    )  # where each column begins, counted from the lowest bit
     line = with_shared_twice(_laid_out(keys.reshape(-1), shifts, widths, ends), records)
     line.sort()
     return np.cumsum(_count_by_first_difference(line, ends))
@@ -68,7 +77,9 @@ def _laid_out(keys, shifts, widths, targets):
     for i in range(keys.size):
         moved = np.uint64(0)
         for c in range(shifts.size):
-            code = (keys[i] >> np.uint64(shifts[c])) & ((np.uint64(1) << np.uint64(widths[c])) - np.uint64(1))
+            code = (keys[i] >> np.uint64(shifts[c])) & (
+                (np.uint64(1) << np.uint64(widths[c])) - np.uint64(1)
+            )
             moved |= code << np.uint64(targets[c])
         line[i] = moved
     return line
@@ -76,10 +87,12 @@ def _laid_out(keys, shifts, widths, targets):
 
 @njit(cache=True, nogil=True)
 def _count_by_first_difference(line, ends):
-    """By column, how many keys of a sorted line differ from both neighbours in it or before, but not before it.
+    """By column, how many keys of a sorted line differ from both neighbours in it or before, but
+    not before it.
 
-    Of two differences from the neighbours the smaller one begins later, so it says how many columns are shared with somebody. Nobody
-    further away shares more: the line is sorted. What lies above bit ``ends[c]`` belongs to the columns up to ``c``.
+    Of two differences from the neighbours the smaller one begins later, so it says how many columns
+    are shared with somebody. Nobody further away shares more: the line is sorted. What lies above
+    bit ``ends[c]`` belongs to the columns up to ``c``.
     """
     counts = np.zeros(ends.size, np.int64)
     for i in range(line.size):

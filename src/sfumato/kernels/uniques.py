@@ -1,7 +1,8 @@
 """Loops over minimal sample uniques: smallest sets of columns on which a record is alone.
 
-Subsets of columns are walked depth first; each refines the groups of the one before by one column. A record that is
-alone on a subset is alone on every larger one and shares its values with nobody, so it leaves the walk below that subset.
+Subsets of columns are walked depth first; each refines the groups of the one before by one column.
+A record that is alone on a subset is alone on every larger one and shares its values with nobody,
+so it leaves the walk below that subset.
 """
 
 from __future__ import annotations
@@ -13,14 +14,17 @@ from sfumato.kernels.loop_cache import njit
 
 @njit(cache=True, nogil=True)
 def refine(ids, groups, codes, cardinality, live, sizes, fresh, counts, table):
-    """Groups refined by one column, for the ``live`` records: new ids into ``fresh``, their sizes into ``counts``.
+    """Groups refined by one column, for the ``live`` records: new ids into ``fresh``, their sizes
+    into ``counts``.
 
-    ``table`` is room for one number per pair of an old group and a code, or for a hash of such pairs.
-    Returns the number of new groups.
+    ``table`` is room for one number per pair of an old group and a code, or for a hash of such
+    pairs. Returns the number of new groups.
     """
     wanted = groups * cardinality
     found = 0
-    if wanted <= table.size:  # a slot for every pair of group and code: nothing to hash, nothing to compare
+    if (
+        wanted <= table.size
+    ):  # a slot for every pair of group and code: nothing to hash, nothing to compare
         for slot in range(wanted):
             table[slot] = -1
         for position in range(live.size):
@@ -65,9 +69,11 @@ def _refine_hashed(ids, codes, cardinality, live, sizes, fresh, counts):
 
 @njit(cache=True, nogil=True)
 def mark_uniques(live, fresh, counts, single, bits, word, bit, kept, kept_ids):
-    """Set the bit of a subset for every record that is alone on it; the others go on. Returns how many go on.
+    """Set the bit of a subset for every record that is alone on it; the others go on. Returns how
+    many go on.
 
-    ``single`` is the number of a record among those that are alone on all columns, or −1: only they are marked.
+    ``single`` is the number of a record among those that are alone on all columns, or −1: only they
+    are marked.
     """
     going = 0
     for position in range(live.size):
@@ -83,10 +89,12 @@ def mark_uniques(live, fresh, counts, single, bits, word, bit, kept, kept_ids):
 
 @njit(cache=True, nogil=True)
 def score_minimal(bits, masks, places, weights, columns, scores, parts, amounts):
-    """Per record: the sum of the weights of its minimal subsets, the share of each column, and how many there are.
+    """Per record: the sum of the weights of its minimal subsets, the share of each column, and how
+    many there are.
 
-    ``masks[j]`` are the columns of subset *j* (a bit each), smaller subsets first; ``places[mask]`` is *j*, or −1.
-    A subset is minimal when the record is not alone on any subset with one column less.
+    ``masks[j]`` are the columns of subset *j* (a bit each), smaller subsets first; ``places[mask]``
+    is *j*, or −1. A subset is minimal when the record is not alone on any subset with one column
+    less.
     """
     for row in range(bits.shape[0]):
         for subset in range(masks.size):
@@ -99,7 +107,9 @@ def score_minimal(bits, masks, places, weights, columns, scores, parts, amounts)
                     if bits[row, below >> 6] >> np.uint64(below & 63) & np.uint64(1):
                         smaller = True
                         break
-            if smaller:  # alone on a smaller subset: alone here too, though the walk had left it out
+            if (
+                smaller
+            ):  # alone on a smaller subset: alone here too, though the walk had left it out
                 bits[row, subset >> 6] |= np.uint64(1) << np.uint64(subset & 63)
             elif alone:
                 amounts[row] += 1

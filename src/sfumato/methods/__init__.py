@@ -1,1 +1,3 @@
-"""What a recipe can name for tables: models, steps, attacks, utility metrics and hierarchies, and the formulas they share."""
+"""What a recipe can name for tables: models, steps, attacks, utility metrics and hierarchies, and
+the formulas they share.
+"""

@@ -1,1 +1,3 @@
-"""Several parties, one result: sums, statistics and a joint release of tables that nobody shows to anybody."""
+"""Several parties, one result: sums, statistics and a joint release of tables that nobody shows to
+anybody.
+"""

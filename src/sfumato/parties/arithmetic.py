@@ -1,9 +1,12 @@
-"""Sums and products of numbers that nobody knows: Shamir's shares, multiplied (Ben-Or, Goldwasser & Wigderson 1988).
+"""Sums and products of numbers that nobody knows: Shamir's shares, multiplied (Ben-Or, Goldwasser &
+Wigderson 1988).
 
-A shared number is the value at 0 of a random polynomial whose degree is the number of parties that may collude; party *i* holds its
-value at *i* + 1. Sums, and products with public numbers, need no message. A product of two shared numbers has twice the degree:
-every party shares its part of it again, and the weighted sum of those shares has the old degree (degree reduction), for which
-2·degree + 1 parties are needed. What is opened is always such a reduced number, so the shares that all can see say nothing but its value.
+A shared number is the value at 0 of a random polynomial whose degree is the number of parties that
+may collude; party *i* holds its value at *i* + 1. Sums, and products with public numbers, need no
+message. A product of two shared numbers has twice the degree: every party shares its part of it
+again, and the weighted sum of those shares has the old degree (degree reduction), for which
+2·degree + 1 parties are needed. What is opened is always such a reduced number, so the shares that
+all can see say nothing but its value.
 """
 
 from __future__ import annotations
@@ -25,16 +28,19 @@ if TYPE_CHECKING:
     """This party's shares of numbers, one a number."""
 
 BLOCK = 1 << 18
-"""Numbers that are worked on at a time: memory and messages stay bounded, however many there are."""
+"""Numbers that are worked on at a time: memory and messages stay bounded, however many there are.
+"""
 
 
 @dataclasses.dataclass
 class Arithmetic:
-    """Computing with shared numbers; every party calls the same methods in the same order, with arrays of the same lengths.
+    """Computing with shared numbers; every party calls the same methods in the same order, with
+    arrays of the same lengths.
 
-    So many parties as ``degree`` together learn nothing but what is opened; products need 2·degree below the number of parties, so
-    that two parties alone cannot multiply: they need a third that helps without data. ``phase`` replaces the phase of all messages.
-    ``products`` counts the numbers that were multiplied.
+    So many parties as ``degree`` together learn nothing but what is opened; products need 2·degree
+    below the number of parties, so that two parties alone cannot multiply: they need a third that
+    helps without data. ``phase`` replaces the phase of all messages. ``products`` counts the
+    numbers that were multiplied.
     """
 
     channel: Channel
@@ -47,29 +53,39 @@ class Arithmetic:
     def __post_init__(self) -> None:
         if self.degree < 1 or 2 * self.degree >= self.channel.parties:
             raise ParameterError(
-                f"products among {self.channel.parties} parties cannot protect against {self.degree} that collude: "
-                "twice as many and one more are needed; let a party without data help"
+                f"products among {self.channel.parties} parties cannot protect against"
+                f" {self.degree} that collude: twice as many and one more are needed; let a party"
+                " without data help"
             )
 
     async def shared(self, values: NDArray[np.int64], phase: Phase = Phase.SHARE) -> Shares:
-        """Shares of the sums over all parties of ``values``; one message each way for every block."""
+        """Shares of the sums over all parties of ``values``; one message each way for every
+        block.
+        """
         residues = np.mod(np.asarray(values), self.field.modulus).astype(np.uint64)
-        blocks = [await self._dealt(block, phase, range(self.channel.parties)) for block in _blocks(residues)]
+        blocks = [
+            await self._dealt(block, phase, range(self.channel.parties))
+            for block in _blocks(residues)
+        ]
         return _whole(blocks)
 
     async def product(self, a: Shares, b: Shares) -> Shares:
         """Shares of the products, number by number."""
-        blocks = [await self._reduced(self._times(x, y)) for x, y in zip(_blocks(a), _blocks(b), strict=True)]
+        blocks = [
+            await self._reduced(self._times(x, y))
+            for x, y in zip(_blocks(a), _blocks(b), strict=True)
+        ]
         return _whole(blocks)
 
     async def dot(self, a: Shares, b: Shares, starts: Sequence[int] = (0,)) -> Shares:
-        """Shares of the sums of products, one from each start to the next: added before their degree is reduced, so that one number
-        a sum is sent.
+        """Shares of the sums of products, one from each start to the next: added before their
+        degree is reduced, so that one number a sum is sent.
         """
         return await self._reduced(self._segments(self._times(a, b), starts))
 
     async def all_multiplied(self, x: Shares) -> Shares:
-        """A share of the product of all numbers, in a tree: as many rounds as their number has binary digits.
+        """A share of the product of all numbers, in a tree: as many rounds as their number has
+        binary digits.
 
         Of rows of numbers the product is taken column by column.
         """
@@ -80,7 +96,8 @@ class Arithmetic:
         return x.ravel() if len(x) else self.constant(1, 1)
 
     async def polynomial(self, x: Shares, coefficients: Sequence[int]) -> Shares:
-        """Shares of a public polynomial's values at shared numbers; ``coefficients`` begin with the constant.
+        """Shares of a public polynomial's values at shared numbers; ``coefficients`` begin with the
+        constant.
 
         By Paterson & Stockmeyer 1973: about 2·√degree products.
         """
@@ -91,8 +108,11 @@ class Arithmetic:
             blocks.append(product)
         return _whole(blocks)
 
-    async def polynomial_sums(self, x: Shares, coefficients: Sequence[int], starts: Sequence[int] = (0,)) -> Shares:
-        """Shares of sums of a polynomial's values, one from each start to the next; at most a block of numbers.
+    async def polynomial_sums(
+        self, x: Shares, coefficients: Sequence[int], starts: Sequence[int] = (0,)
+    ) -> Shares:
+        """Shares of sums of a polynomial's values, one from each start to the next; at most a block
+        of numbers.
 
         The last product is added up before it is reduced.
         """
@@ -103,12 +123,15 @@ class Arithmetic:
     async def nonzero(self, count: int) -> Shares:
         """Random numbers from 1 to p - 1 that nobody knows, all equally likely.
 
-        Of two random numbers the product is opened, and says of each only that it is not 0: where it is 0, both are drawn again.
+        Of two random numbers the product is opened, and says of each only that it is not 0: where
+        it is 0, both are drawn again.
         """
         numbers = np.empty(count, dtype=np.uint64)
         wanted = np.arange(count)
         while len(wanted):
-            drawn = await self.shared(self.field.random(2 * len(wanted), self.draw).astype(np.int64))
+            drawn = await self.shared(
+                self.field.random(2 * len(wanted), self.draw).astype(np.int64)
+            )
             mask, witness = drawn[: len(wanted)], drawn[len(wanted) :]
             numbers[wanted] = mask
             shown = await self.opened(await self.product(mask, witness), Phase.PRODUCTS)
@@ -118,13 +141,15 @@ class Arithmetic:
     async def opened(self, x: Shares, phase: Phase = Phase.OPEN) -> NDArray[np.uint64]:
         """The numbers themselves, known to all.
 
-        Shares of all parties must lie on one polynomial of the degree: otherwise somebody sent a wrong one (or the number was never
-        reduced), and nothing is returned.
+        Shares of all parties must lie on one polynomial of the degree: otherwise somebody sent a
+        wrong one (or the number was never reduced), and nothing is returned.
         """
         return _whole([await self._told(block, phase) for block in _blocks(x)])
 
     async def zeros(self, x: Shares, phase: Phase = Phase.OPEN) -> NDArray[np.bool_]:
-        """Which numbers are 0, known to all, and nothing else about them: each is multiplied by a random number but 0."""
+        """Which numbers are 0, known to all, and nothing else about them: each is multiplied by a
+        random number but 0.
+        """
         masked = await self.product(x, await self.nonzero(len(x)))
         return np.equal(await self.opened(masked, phase), 0)
 
@@ -144,13 +169,21 @@ class Arithmetic:
         """Shares of the sums along the last axis, at most 2³² numbers each."""
         return self._mod(x.sum(axis=-1, dtype=np.uint64))
 
-    async def _cut(self, x: Shares, coefficients: Sequence[int]) -> tuple[Shares | None, Shares, Shares]:
-        """A polynomial as upper·power + rest, without the last product; upper is None where rest is all."""
+    async def _cut(
+        self, x: Shares, coefficients: Sequence[int]
+    ) -> tuple[Shares | None, Shares, Shares]:
+        """A polynomial as upper·power + rest, without the last product; upper is None where rest is
+        all.
+        """
         degree = len(coefficients) - 1
         size, chunks = _shape(degree)
         powers = await self._powers(x, size)
-        parts = [self._linear(powers, coefficients[i * size : (i + 1) * size]) for i in range(chunks)]
-        if degree and degree == chunks * size:  # the highest power is there anyhow: the last part may use it
+        parts = [
+            self._linear(powers, coefficients[i * size : (i + 1) * size]) for i in range(chunks)
+        ]
+        if (
+            degree and degree == chunks * size
+        ):  # the highest power is there anyhow: the last part may use it
             parts[-1] = self._linear(powers, coefficients[(chunks - 1) * size :])
         upper = parts.pop() if chunks > 1 else None
         while upper is not None and len(parts) > 1:
@@ -163,7 +196,9 @@ class Arithmetic:
         while len(powers) <= highest:
             top = len(powers) - 1
             more = min(top, highest - top)
-            made = await self.product(np.concatenate(powers[1 : more + 1]), np.tile(powers[top], more))
+            made = await self.product(
+                np.concatenate(powers[1 : more + 1]), np.tile(powers[top], more)
+            )
             powers += np.split(made, more)
         return powers
 
@@ -180,13 +215,19 @@ class Arithmetic:
         return self._mod(a * b)
 
     def _segments(self, a: Shares, starts: Sequence[int]) -> Shares:
-        return self._mod(np.add.reduceat(a, np.asarray(starts))) if len(a) else self.constant(0, len(starts))
+        return (
+            self._mod(np.add.reduceat(a, np.asarray(starts)))
+            if len(a)
+            else self.constant(0, len(starts))
+        )
 
     def _mod(self, values: Shares) -> Shares:
         return self.field.reduced(values)
 
     async def _reduced(self, products: Shares) -> Shares:
-        """Products of two shares, of twice the degree, brought back to the degree: each party's share is weighed and shared again."""
+        """Products of two shares, of twice the degree, brought back to the degree: each party's
+        share is weighed and shared again.
+        """
         dealers = range(2 * self.degree + 1)
         weight = self.field.weights(tuple(dealers))
         own = weight[self.channel.number] if self.channel.number in dealers else 0
@@ -194,15 +235,22 @@ class Arithmetic:
         return await self._dealt(self.scaled(products, own), Phase.PRODUCTS, dealers)
 
     async def _dealt(self, values: NDArray[np.uint64], phase: Phase, dealers: range) -> Shares:
-        """Every dealer shares its numbers with all; the sum of what arrives is a share of the dealers' sum."""
+        """Every dealer shares its numbers with all; the sum of what arrives is a share of the
+        dealers' sum.
+        """
         channel, field = self.channel, self.field
         dealing = channel.number in dealers
         kept = np.zeros(len(values), dtype=np.uint64)
         outgoing: dict[int, bytes] = {}
         if dealing:
             shares = field.share(values.astype(np.int64), channel.parties, self.degree, self.draw)
-            kept, outgoing = shares[channel.number], {i: field.packed(shares[i]) for i in channel.others}
-        senders = dict.fromkeys((i for i in dealers if i != channel.number), field.width * len(values))
+            kept, outgoing = (
+                shares[channel.number],
+                {i: field.packed(shares[i]) for i in channel.others},
+            )
+        senders = dict.fromkeys(
+            (i for i in dealers if i != channel.number), field.width * len(values)
+        )
         arrived = await channel.exchange(self.phase or phase, outgoing, senders)
         total = kept + np.zeros(len(values), dtype=np.uint64)
         for message in arrived.values():
@@ -211,14 +259,19 @@ class Arithmetic:
 
     async def _told(self, x: Shares, phase: Phase) -> NDArray[np.uint64]:
         field = self.field
-        told = await self.channel.broadcast(self.phase or phase, field.packed(x), field.width * len(x))
+        told = await self.channel.broadcast(
+            self.phase or phase, field.packed(x), field.width * len(x)
+        )
         shares = {sender: field.unpacked(message) for sender, message in told.items()}
         value = field.opened({i: shares[i] for i in range(self.degree + 1)})
-        for extra in range(self.degree + 1, self.channel.parties):  # the value must be the same with each of the others
+        for extra in range(
+            self.degree + 1, self.channel.parties
+        ):  # the value must be the same with each of the others
             again = field.opened({i: shares[i] for i in (*range(1, self.degree + 1), extra)})
             if not np.array_equal(again, value):
                 raise Disagreement(
-                    "the shares of an opened number do not fit together; somebody sent a wrong one, and nothing was answered"
+                    "the shares of an opened number do not fit together; somebody sent a wrong one,"
+                    " and nothing was answered"
                 )
         return value
 
@@ -226,9 +279,11 @@ class Arithmetic:
 async def at_least(
     arithmetic: Arithmetic, own_counts: NDArray[np.int64], k: int, phase: Phase = Phase.OPEN
 ) -> NDArray[np.bool_]:
-    """For every cell whether the parties' counts add up to at least ``k``: one bit each, known to all.
+    """For every cell whether the parties' counts add up to at least ``k``: one bit each, known to
+    all.
 
-    Each party clips its counts at k before it shares them, which changes no answer. Cells below k and empty cells look alike.
+    Each party clips its counts at k before it shares them, which changes no answer. Cells below k
+    and empty cells look alike.
     """
     if k < 1:
         return np.ones(len(own_counts), dtype=np.bool_)
@@ -236,7 +291,8 @@ async def at_least(
 
 
 async def all_at_least(arithmetic: Arithmetic, gates: Sequence[tuple[int, int]]) -> bool:
-    """Whether every count, added up over the parties, reaches its threshold: one bit, for all gates of ``(own count, threshold)``.
+    """Whether every count, added up over the parties, reaches its threshold: one bit, for all gates
+    of ``(own count, threshold)``.
 
     The gates are multiplied before anything is opened, so which one failed is not learned.
     """
@@ -248,7 +304,9 @@ async def all_at_least(arithmetic: Arithmetic, gates: Sequence[tuple[int, int]])
 
 
 async def none_below(arithmetic: Arithmetic, own_counts: NDArray[np.int64], k: int) -> bool:
-    """Whether the parties' counts add up to at least ``k`` in every cell: one bit for all cells, which does not tell which one fails."""
+    """Whether the parties' counts add up to at least ``k`` in every cell: one bit for all cells,
+    which does not tell which one fails.
+    """
     failed = await arithmetic.zeros(
         await arithmetic.all_multiplied(await reaching(arithmetic, own_counts, k)), Phase.OPEN
     )
@@ -256,7 +314,9 @@ async def none_below(arithmetic: Arithmetic, own_counts: NDArray[np.int64], k: i
 
 
 async def reaching(arithmetic: Arithmetic, own_counts: NDArray[np.int64], k: int) -> Shares:
-    """Shares of numbers that are 0 exactly where the parties' counts add up to less than ``k``: Π (c - j) over j < k."""
+    """Shares of numbers that are 0 exactly where the parties' counts add up to less than ``k``: Π
+    (c - j) over j < k.
+    """
     require_room(arithmetic, k)
     clipped = await arithmetic.shared(np.clip(np.asarray(own_counts, dtype=np.int64), 0, max(k, 0)))
     return await arithmetic.polynomial(clipped, vanishing(k, arithmetic.field.modulus))
@@ -265,7 +325,9 @@ async def reaching(arithmetic: Arithmetic, own_counts: NDArray[np.int64], k: int
 def require_room(arithmetic: Arithmetic, k: int) -> None:
     """Counts of all parties, each clipped at k, must stay below the modulus."""
     if arithmetic.channel.parties * k >= arithmetic.field.modulus:
-        raise ParameterError(f"a threshold of {k:,} is too large for {arithmetic.channel.parties} parties to compare")
+        raise ParameterError(
+            f"a threshold of {k:,} is too large for {arithmetic.channel.parties} parties to compare"
+        )
 
 
 def vanishing(k: int, modulus: int) -> list[int]:
@@ -315,7 +377,9 @@ def polynomial_products(degree: int) -> int:
 
 
 def _shape(degree: int) -> tuple[int, int]:
-    """The length of the parts into which a polynomial is cut, and their number, so that products are fewest."""
+    """The length of the parts into which a polynomial is cut, and their number, so that products
+    are fewest.
+    """
     if degree < 1:
         return 1, 1
     sizes = range(1, degree + 1)

@@ -1,4 +1,6 @@
-"""The rows of a party as codes of public domains, and the table that is put together from the rows of all."""
+"""The rows of a party as codes of public domains, and the table that is put together from the rows
+of all.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,8 @@ if TYPE_CHECKING:
 Row = tuple[str | None, ...]
 
 DISAGREED = (
-    "the release does not keep what the search found: somebody's counts changed on the way, and nothing is released"
+    "the release does not keep what the search found: somebody's counts changed on the way, and"
+    " nothing is released"
 )
 
 
@@ -54,7 +57,8 @@ class OwnRows:
             codes[name] = places[encoded.codes] if len(places) else encoded.codes
             if unknown := int((codes[name] < 0).sum()):
                 problems.append(
-                    f"column {name!r}: {unknown:,} row(s) have values outside the public domain of the study"
+                    f"column {name!r}: {unknown:,} row(s) have values outside the public domain of"
+                    " the study"
                 )
         if problems:
             raise SchemaError(problems)
@@ -65,7 +69,9 @@ class OwnRows:
         lattice = self.question.lattice
         climbed = [
             ladder.climb(0, level)[self.codes[name]]
-            for name, ladder, level in zip(lattice.names, lattice.ladders, lattice.nodes[rank], strict=True)
+            for name, ladder, level in zip(
+                lattice.names, lattice.ladders, lattice.nodes[rank], strict=True
+            )
         ]
         return flat(climbed, lattice.shape(rank), self.rows)
 
@@ -108,7 +114,9 @@ def _labels(question: JointRelease, rank: int) -> dict[str, tuple[str | None, ..
     lattice = question.lattice
     at = {
         name: tuple(ladder.labels[level])
-        for name, ladder, level in zip(lattice.names, lattice.ladders, lattice.nodes[rank], strict=True)
+        for name, ladder, level in zip(
+            lattice.names, lattice.ladders, lattice.nodes[rank], strict=True
+        )
     }
     return at | {
         name: tuple(question.described[name].ladder.labels[0])
@@ -117,8 +125,12 @@ def _labels(question: JointRelease, rank: int) -> dict[str, tuple[str | None, ..
     }
 
 
-def table_of(question: JointRelease, rank: int, kept: NDArray[np.int64], counts: NDArray[np.int64]) -> dict[str, Any]:
-    """Distinct released rows and how often each comes, in the order of the public domains: no row says where it came from."""
+def table_of(
+    question: JointRelease, rank: int, kept: NDArray[np.int64], counts: NDArray[np.int64]
+) -> dict[str, Any]:
+    """Distinct released rows and how often each comes, in the order of the public domains: no row
+    says where it came from.
+    """
     shape = other_shape(question)
     there = np.flatnonzero(counts)
     cells, rest = np.divmod(there, math.prod(shape))
@@ -135,9 +147,15 @@ def table_of(question: JointRelease, rank: int, kept: NDArray[np.int64], counts:
 
 
 def answer_of(
-    question: JointRelease, records: int, rank: int | None, table: Mapping[str, Any], learned: Mapping[str, Any]
+    question: JointRelease,
+    records: int,
+    rank: int | None,
+    table: Mapping[str, Any],
+    learned: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """What all learn; where there is a table, with what the promises say of it. Promises but t must hold: the search saw to it."""
+    """What all learn; where there is a table, with what the promises say of it. Promises but t
+    must hold: the search saw to it.
+    """
     lattice = question.lattice
     told = {**learned, "floors": {"nodes_left_out": lattice.left_out, "lowest": lattice.lowest()}}
     answer: dict[str, Any] = {
@@ -146,10 +164,18 @@ def answer_of(
         "learned": told,
     }
     if rank is None:
-        return answer | {"columns": list(question.columns), "combinations": [], "counts": [], "verdicts": []}
+        return answer | {
+            "columns": list(question.columns),
+            "combinations": [],
+            "counts": [],
+            "verdicts": [],
+        }
     if "counts" not in table:
         return answer | dict(table)
-    sure, hoped = judged(question, table, question.promises()), judged(question, table, question.closeness())
+    sure, hoped = (
+        judged(question, table, question.promises()),
+        judged(question, table, question.closeness()),
+    )
     if not all(sure):
         raise Disagreement(DISAGREED)
     verdicts = [_told(verdict) for verdict in (*sure, *hoped)]
@@ -161,26 +187,35 @@ def _told(verdict: Verdict) -> dict[str, Any]:
     return {"promise": verdict.promise, "holds": bool(verdict.holds), "attained": attained}
 
 
-def judged(question: JointRelease, table: Mapping[str, Any], models: Sequence[Model]) -> tuple[Verdict, ...]:
+def judged(
+    question: JointRelease, table: Mapping[str, Any], models: Sequence[Model]
+) -> tuple[Verdict, ...]:
     """What promises say of the release itself, as anybody can ask them."""
     frame = _frame(table)
     roles: dict[str, list[str]] = {}
     for name, column in question.described.items():
         roles.setdefault(column.role, []).append(name)
     copies = np.array(table["counts"], dtype=np.int64)
-    released = Table(nw.from_native(frame, eager_only=True), copies=copies).with_schema(Schema.from_roles(roles))
+    released = Table(nw.from_native(frame, eager_only=True), copies=copies).with_schema(
+        Schema.from_roles(roles)
+    )
     return judge_all(gather(released, models), models) if models else ()
 
 
 def _frame(table: Mapping[str, Any]) -> pl.DataFrame:
     rows = table["combinations"]
     return pl.DataFrame(
-        {name: pl.Series(name, [row[i] for row in rows], dtype=pl.String) for i, name in enumerate(table["columns"])}
+        {
+            name: pl.Series(name, [row[i] for row in rows], dtype=pl.String)
+            for i, name in enumerate(table["columns"])
+        }
     )
 
 
 def released_frame(answer: Mapping[str, Any]) -> pl.DataFrame:
-    """The released table of an answer, a row a record, as text; without rows where nothing could be released."""
+    """The released table of an answer, a row a record, as text; without rows where nothing could be
+    released.
+    """
     frame = _frame(answer)
     return frame[np.repeat(np.arange(len(frame)), np.array(answer["counts"], dtype=np.int64))]
 
@@ -195,7 +230,9 @@ def own_piece(own: OwnRows, rank: int, kept: NDArray[np.bool_]) -> bytes:
     labels = _labels(question, rank)
     climbs = {
         name: ladder.climb(0, level)
-        for name, ladder, level in zip(lattice.names, lattice.ladders, lattice.nodes[rank], strict=True)
+        for name, ladder, level in zip(
+            lattice.names, lattice.ladders, lattice.nodes[rank], strict=True
+        )
     }
     shown = []
     for name in question.columns:
@@ -208,16 +245,29 @@ def own_piece(own: OwnRows, rank: int, kept: NDArray[np.bool_]) -> bytes:
 
 
 def collected(
-    question: JointRelease, rank: int, kept: NDArray[np.bool_], pieces: Mapping[int, bytes], records: int
+    question: JointRelease,
+    rank: int,
+    kept: NDArray[np.bool_],
+    pieces: Mapping[int, bytes],
+    records: int,
 ) -> dict[str, Any]:
-    """The table of all pieces; who sends what is no row of a kept class is named, and what breaks a promise is not released."""
+    """The table of all pieces; who sends what is no row of a kept class is named, and what breaks a
+    promise is not released.
+    """
     labels = _labels(question, rank)
-    by_party = {sender: _read(question, labels, sender, message) for sender, message in pieces.items()}
-    classes = {sender: _classes(question, rank, labels, rows, kept, sender) for sender, rows in by_party.items()}
+    by_party = {
+        sender: _read(question, labels, sender, message) for sender, message in pieces.items()
+    }
+    classes = {
+        sender: _classes(question, rank, labels, rows, kept, sender)
+        for sender, rows in by_party.items()
+    }
     together = sum(classes.values(), Counter[int]())
     rows = sum(by_party.values(), Counter[Row]())
     own_most = [Counter[int]()] if not question.insiders else list(classes.values())
-    crowded = all(together[cell] - some[cell] >= question.k for some in own_most for cell in together)
+    crowded = all(
+        together[cell] - some[cell] >= question.k for some in own_most for cell in together
+    )
     if not crowded or not records - question.may_drop(records) <= together.total() <= records:
         raise Disagreement(DISAGREED)
     ordered = sorted(rows, key=json.dumps)
@@ -259,7 +309,9 @@ def _classes(
 ) -> Counter[int]:
     """How many rows of a piece stand in each class; only kept ones may be there."""
     lattice, found = question.lattice, Counter[int]()
-    where = {name: {label: code for code, label in enumerate(labels[name])} for name in lattice.names}
+    where = {
+        name: {label: code for code, label in enumerate(labels[name])} for name in lattice.names
+    }
     column = {name: question.columns.index(name) for name in lattice.names}
     for row, count in rows.items():
         place = 0

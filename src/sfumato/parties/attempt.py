@@ -1,8 +1,10 @@
 """What a party remembers of a study while it runs, so that trying again asks nothing new.
 
-A journal for the owner alone, on the disk before the first share leaves. It holds the noise that was drawn: a second attempt adds the same
-noise to the same rows, under fresh shares, so that only the same answer can come out and the budget is spent once. Who comes back with
-other rows, or without the file, is another attempt: it spends again, and once anything was opened the others refuse it.
+A journal for the owner alone, on the disk before the first share leaves. It holds the noise that
+was drawn: a second attempt adds the same noise to the same rows, under fresh shares, so that only
+the same answer can come out and the budget is spent once. Who comes back with other rows, or
+without the file, is another attempt: it spends again, and once anything was opened the others
+refuse it.
 """
 
 from __future__ import annotations
@@ -43,7 +45,9 @@ class State(enum.IntEnum):
 
 @dataclasses.dataclass(frozen=True)
 class NewAttempt(Entry):
-    """A party begins a study with certain rows. ``name`` is drawn anew when rows change; per round, the noise that was drawn."""
+    """A party begins a study with certain rows. ``name`` is drawn anew when rows change; per round,
+    the noise that was drawn.
+    """
 
     study: str
     question: str
@@ -96,7 +100,9 @@ ATTEMPT = JournalKind(
 
 
 class Attempt:
-    """One party's part in one study, as its journal tells it; what is noted is on the disk before anything is done."""
+    """One party's part in one study, as its journal tells it; what is noted is on the disk before
+    anything is done.
+    """
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
@@ -105,11 +111,18 @@ class Attempt:
 
     @classmethod
     def begin(
-        cls, path: Path, study: str, question: str, digest: str, noise: Mapping[int, NDArray[np.int64]]
+        cls,
+        path: Path,
+        study: str,
+        question: str,
+        digest: str,
+        noise: Mapping[int, NDArray[np.int64]],
     ) -> Attempt:
         """A new attempt, also where one with other rows was begun before."""
         journal = Journal(path, ATTEMPT)
-        drawn = {str(number): tuple(int(value) for value in values) for number, values in noise.items()}
+        drawn = {
+            str(number): tuple(int(value) for value in values) for number, values in noise.items()
+        }
         journal.add(NewAttempt(study, question, digest, secrets.token_hex(16), drawn))
         return cls(journal)
 
@@ -152,7 +165,9 @@ class Attempt:
     @property
     def noise_by_round(self) -> dict[int, NDArray[np.int64]]:
         """The drawn noise as the meeting takes it."""
-        return {int(number): np.array(drawn, dtype=np.int64) for number, drawn in self.noise.items()}
+        return {
+            int(number): np.array(drawn, dtype=np.int64) for number, drawn in self.noise.items()
+        }
 
 
 @contextlib.contextmanager
@@ -168,7 +183,8 @@ def alone(path: Path) -> Iterator[None]:
             free = lock(handle, wait=False)
         except NoLocks:
             raise OutputError(
-                f"the disk of {path.parent} has no file locks, so two runs could ask twice; keep it on a local disk"
+                f"the disk of {path.parent} has no file locks, so two runs could ask twice; keep it"
+                " on a local disk"
             ) from None
         if not free:
             raise OutputError("this study is being run here already; wait for the other run")

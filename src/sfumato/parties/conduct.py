@@ -70,7 +70,9 @@ RESULT = 1
 PURPOSE = b"sfumato result 1\n"
 SEALING = b"sfumato result file 1\n"
 HELLO = struct.Struct(">32sB32sIB32s32s")
-"""Study, number, nonce, attempt, state, mark of rows and noise, public digest of an answer that waits for signatures."""
+"""Study, number, nonce, attempt, state, mark of rows and noise, public digest of an answer that
+waits for signatures.
+"""
 NO_DIGEST = bytes(32)
 DIGITS = 12
 """Machines may differ in the last digits of a quotient; what was opened is compared in full."""
@@ -78,7 +80,9 @@ DIGITS = 12
 
 @dataclasses.dataclass(frozen=True)
 class Home:
-    """What belongs to the party itself: its keys, the folder of its attempts, its ledger, and the day."""
+    """What belongs to the party itself: its keys, the folder of its attempts, its ledger, and the
+    day.
+    """
 
     folder: Path
     keys: Keys
@@ -95,11 +99,17 @@ class StudyResult:
     answer: Mapping[str, Any]
     certificate: Mapping[str, Any]
     seal: Mapping[str, str] | None = None
-    """Who wrote the file, and that party's signature under all of it: all sign the answer, nobody else what it cost."""
+    """Who wrote the file, and that party's signature under all of it: all sign the answer, nobody
+    else what it cost.
+    """
 
     def to_dict(self) -> dict[str, Any]:
         """The result file."""
-        document = {"sfumato_party_result": RESULT, "answer": dict(self.answer), "certificate": dict(self.certificate)}
+        document = {
+            "sfumato_party_result": RESULT,
+            "answer": dict(self.answer),
+            "certificate": dict(self.certificate),
+        }
         return document if self.seal is None else {**document, "seal": dict(self.seal)}
 
     def sealed(self, keys: Keys) -> StudyResult:
@@ -120,7 +130,9 @@ class Planned:
     begun: Attempt | None = None
     mark: bytes = b""
     stored: Mapping[str, Any] | None = None
-    """The answer of an earlier study to the same question about the same rows: nothing is asked then."""
+    """The answer of an earlier study to the same question about the same rows: nothing is asked
+    then.
+    """
 
     @property
     def attempt(self) -> Attempt:
@@ -135,8 +147,12 @@ class Planned:
         return self.study.parties[self.number].name
 
 
-async def conduct(study: Study, number: int, people: Table, channel: Channel, home: Home) -> StudyResult:
-    """Home rules, hello, gates, computing, confirming. Whatever fails, the lines are closed and the others learn that they need not wait."""
+async def conduct(
+    study: Study, number: int, people: Table, channel: Channel, home: Home
+) -> StudyResult:
+    """Home rules, hello, gates, computing, confirming. Whatever fails, the lines are closed and the
+    others learn that they need not wait.
+    """
     try:
         planned = prepare(study, number, people, home)
     except SfumatoError:
@@ -152,15 +168,20 @@ async def conduct(study: Study, number: int, people: Table, channel: Channel, ho
 
 
 def prepare(study: Study, number: int, people: Table, home: Home) -> Planned:
-    """Check everything that can be checked alone, and plan an attempt or take up the one that was begun."""
+    """Check everything that can be checked alone, and plan an attempt or take up the one that was
+    begun.
+    """
     party = study.parties[number]
     study.require_ready(home.today)
     if public_half(home.keys.signing) != party.signing_key:
-        raise ParameterError(f"{home.keys.signing} is not the signing key of {party.name!r} in the study")
+        raise ParameterError(
+            f"{home.keys.signing} is not the signing key of {party.name!r} in the study"
+        )
     people.require(study.question.columns)
     if len(people) > study.records_at_most:
         raise ReleaseRefused(
-            f"this table alone has more rows than records_at_most, {study.records_at_most:,}; sums would not fit"
+            f"this table alone has more rows than records_at_most, {study.records_at_most:,}; sums"
+            " would not fit"
         )
     own = study.question.own_input(people)
     secret = home.keys.owner_secret()
@@ -175,16 +196,22 @@ def prepare(study: Study, number: int, people: Table, home: Home) -> Planned:
     attempt = begun or _new_attempt(study, home, digest)
     if attempt.state is State.PLANNED:
         _spend(study, number, home, attempt)
-    mark = hmac.digest(derived(secret, "party mark", study.id), f"{attempt.name} {digest}".encode(), hashlib.sha256)
+    mark = hmac.digest(
+        derived(secret, "party mark", study.id), f"{attempt.name} {digest}".encode(), hashlib.sha256
+    )
     return Planned(study, number, people, home, asked, attempt, mark)
 
 
 def _asked(study: Study, number: int, people: Table, secret: bytes) -> AskedTogether:
-    """The question as this party remembers it, the rows by hashes that only its owner can compute."""
+    """The question as this party remembers it, the rows by hashes that only its owner can
+    compute.
+    """
     party = study.parties[number]
     key = derived(secret, "party rows", party.dataset)
     names = [one.name for one in study.parties]
-    return AskedTogether.of(study.question, names, party.dataset, people, key, noisy=study.noise is not None)
+    return AskedTogether.of(
+        study.question, names, party.dataset, people, key, noisy=study.noise is not None
+    )
 
 
 def attempt_file(study: Study, home: Home) -> Path:
@@ -197,13 +224,15 @@ def _begun(study: Study, home: Home, digest: str) -> Attempt | None:
     path = attempt_file(study, home)
     begun = Attempt.load(path)
     if begun is not None and begun.study != study.digest.hex():
-        raise ParameterError(f"{path} belongs to another study with the same id; every study needs an id of its own")
+        raise ParameterError(
+            f"{path} belongs to another study with the same id; every study needs an id of its own"
+        )
     if begun is not None and begun.input == digest:
         return begun
     if begun is not None and begun.state >= State.OPENING:
         raise ReleaseRefused(
-            "the rule 'differencing' refuses: the rows have changed since the answer was opened, and two answers would show how; "
-            "restore them, or agree on a new study"
+            "the rule 'differencing' refuses: the rows have changed since the answer was opened,"
+            " and two answers would show how; restore them, or agree on a new study"
         )
     return None
 
@@ -213,7 +242,9 @@ def _new_attempt(study: Study, home: Home, digest: str) -> Attempt:
     noise: Mapping[int, NDArray[np.int64]] = {}
     if study.noise is not None and isinstance(study.question, JointStatistic):
         noise = study.noise.drawn(study.question, len(study.parties))
-    return Attempt.begin(attempt_file(study, home), study.digest.hex(), study.question_key, digest, noise)
+    return Attempt.begin(
+        attempt_file(study, home), study.digest.hex(), study.question_key, digest, noise
+    )
 
 
 def _spend(study: Study, number: int, home: Home, attempt: Attempt) -> None:
@@ -221,16 +252,20 @@ def _spend(study: Study, number: int, home: Home, attempt: Attempt) -> None:
     if study.noise is None:
         return
     if home.ledger is None:
-        raise ParameterError("this study adds noise and spends a budget: name the ledger of the dataset (--ledger)")
+        raise ParameterError(
+            "this study adds noise and spends a budget: name the ledger of the dataset (--ledger)"
+        )
     ledger = Ledger.at(home.ledger)
     terms, dataset = ledger.terms, study.parties[number].ledger_id
     if terms.dataset != dataset:
         raise ParameterError(
-            f"the study spends the budget of {dataset!r}, and {home.ledger} is the ledger of {terms.dataset!r}"
+            f"the study spends the budget of {dataset!r}, and {home.ledger} is the ledger of"
+            f" {terms.dataset!r}"
         )
     if terms.relation.neighbours != study.noise.neighbours or terms.relation.protects != "row":
         raise ParameterError(
-            f"{home.ledger} protects {terms.relation.words}; the noise of the study protects one row, neighbours {study.noise.neighbours}"
+            f"{home.ledger} protects {terms.relation.words}; the noise of the study protects one"
+            f" row, neighbours {study.noise.neighbours}"
         )
     key = f"{attempt.question}:{attempt.name}"
     with ledger.hold() as book:
@@ -242,7 +277,9 @@ def _spend(study: Study, number: int, home: Home, attempt: Attempt) -> None:
 
 
 async def meet(planned: Planned, channel: Channel) -> StudyResult:
-    """Answer the study together with the others; the lines are closed at the end, whatever it is."""
+    """Answer the study together with the others; the lines are closed at the end, whatever it
+    is.
+    """
     started = time.monotonic()
     try:
         waiting = await _hello(planned, channel)
@@ -255,33 +292,49 @@ async def meet(planned: Planned, channel: Channel) -> StudyResult:
     except BaseException:
         await channel.close()
         raise
-    cost = {"messages": channel.messages, "bytes_sent": channel.sent, "seconds": round(time.monotonic() - started, 3)}
+    cost = {
+        "messages": channel.messages,
+        "bytes_sent": channel.sent,
+        "seconds": round(time.monotonic() - started, 3),
+    }
     planned.attempt.note(Confirmation(signatures, cost))
     await channel.close()
     return result_of(planned.study, planned.attempt).sealed(planned.home.keys)
 
 
 async def _hello(planned: Planned, channel: Channel) -> bool:
-    """Agree on the session; whether all have the same answer already and only signatures are missing."""
+    """Agree on the session; whether all have the same answer already and only signatures are
+    missing.
+    """
     study, attempt = planned.study, planned.attempt
     planned.home.progress(0.0, "waiting for the others")
     public = bytes.fromhex(attempt.public) or NO_DIGEST
     said = HELLO.pack(
-        study.digest, planned.number, secrets.token_bytes(32), attempt.number, attempt.state, planned.mark, public
+        study.digest,
+        planned.number,
+        secrets.token_bytes(32),
+        attempt.number,
+        attempt.state,
+        planned.mark,
+        public,
     )
     heard = await channel.broadcast(Phase.HELLO, said, HELLO.size)
     greetings = {sender: HELLO.unpack(message) for sender, message in heard.items()}
     for sender, greeting in greetings.items():
         if not hmac.compare_digest(greeting[0], study.digest):
             raise WrongStudy(
-                f"party {sender} reads another study than we do; compare the files, nothing was sent", party=sender
+                f"party {sender} reads another study than we do; compare the files, nothing was"
+                " sent",
+                party=sender,
             )
         if greeting[1] != sender:
             raise WrongMessage(sender, Phase.HELLO.name.lower())
     _require_same_marks(planned, greetings)
     number = 1 + max(greeting[3] for greeting in greetings.values())
     nonces = b"".join(greetings[sender][2] for sender in sorted(greetings))
-    channel.session = hashlib.sha256(study.digest + nonces + number.to_bytes(4, "big")).digest()[:SESSION]
+    channel.session = hashlib.sha256(study.digest + nonces + number.to_bytes(4, "big")).digest()[
+        :SESSION
+    ]
     marks = {str(sender): greeting[5].hex() for sender, greeting in greetings.items()}
     attempt.note(AttemptMeeting(number, marks))
     return public != NO_DIGEST and {greeting[6] for greeting in greetings.values()} == {public}
@@ -294,8 +347,9 @@ def _require_same_marks(planned: Planned, greetings: Mapping[int, tuple[Any, ...
     for sender, greeting in greetings.items():
         if planned.attempt.marks.get(str(sender), greeting[5].hex()) != greeting[5].hex():
             raise Disagreement(
-                f"the rule 'differencing' refuses: party {sender} brings other rows or other noise than when the answer was opened; "
-                "it must restore them, or all agree on a new study",
+                f"the rule 'differencing' refuses: party {sender} brings other rows or other noise"
+                " than when the answer was opened; it must restore them, or all agree on a new"
+                " study",
                 party=sender,
             )
 
@@ -322,7 +376,9 @@ async def _computed(planned: Planned, channel: Channel) -> None:
     answer = plain(await question.compute(planned.people, meeting))
     channel.before_opening = None
     if attempt.answer is not None and rounded(attempt.answer) != rounded(answer):
-        raise Disagreement("the answer is not the one of the attempt before: somebody's rows or noise have changed")
+        raise Disagreement(
+            "the answer is not the one of the attempt before: somebody's rows or noise have changed"
+        )
     if attempt.answer is None:
         Answered(planned.home.folder / planned.name).record(planned.asked, answer, study.id)
     transcript = channel.public.hexdigest()
@@ -331,7 +387,9 @@ async def _computed(planned: Planned, channel: Channel) -> None:
 
 
 def _opening(planned: Planned) -> None:
-    """From now on others may know the answer, even if we never hear it: later questions are compared with it."""
+    """From now on others may know the answer, even if we never hear it: later questions are
+    compared with it.
+    """
     study = planned.study
     Answered(planned.home.folder / planned.name).opening(planned.asked, study.control, study.id)
     planned.attempt.reach(State.OPENING)
@@ -348,7 +406,9 @@ async def _confirmed(planned: Planned, channel: Channel) -> dict[str, str]:
     if any(message[: len(public)] != public for message in heard.values()):
         raise await _disagreement(channel, told)
     for sender, message in heard.items():
-        if not signature_holds(study.parties[sender].signing_key, message[len(public) :], PURPOSE + public):
+        if not signature_holds(
+            study.parties[sender].signing_key, message[len(public) :], PURPOSE + public
+        ):
             raise WrongMessage(sender, Phase.CONFIRM.name.lower())
     if len(heard) < fewest_signatures(study):
         raise PartyError("too few parties confirmed the answer; it is not written, try again")
@@ -359,18 +419,23 @@ async def _confirmed(planned: Planned, channel: Channel) -> dict[str, str]:
 
 
 async def _disagreement(channel: Channel, told: Sequence[bytes]) -> Disagreement:
-    """Who heard something else than we did, and from which broadcast on: all know now that somebody did, and compare."""
+    """Who heard something else than we did, and from which broadcast on: all know now that somebody
+    did, and compare.
+    """
     own = b"".join(told)
     heard = await channel.broadcast(Phase.CONFIRM, own, len(own), missing="allow")
-    other, theirs = next(((i, message) for i, message in heard.items() if message != own), (None, own))
+    other, theirs = next(
+        ((i, message) for i, message in heard.items() if message != own), (None, own)
+    )
     if other is None:
         return Disagreement(
-            "the same was said to all, and the answers differ: the parties run different versions; nothing is written"
+            "the same was said to all, and the answers differ: the parties run different versions;"
+            " nothing is written"
         )
     first = next(i for i in range(len(told)) if told[i] != theirs[LINK * i : LINK * (i + 1)])
     return Disagreement(
-        f"party {other} heard something else than we did from broadcast {first + 1} of {len(told)} on: somebody told different stories; "
-        "the answer is not written",
+        f"party {other} heard something else than we did from broadcast {first + 1} of {len(told)}"
+        " on: somebody told different stories; the answer is not written",
         party=other,
     )
 
@@ -388,12 +453,16 @@ GUARDED = 16
 
 
 def estimated(study: Study) -> tuple[Cost, float]:
-    """What a study costs every party, about and at most, from the hello to the signatures, and about how many seconds.
+    """What a study costs every party, about and at most, from the hello to the signatures, and
+    about how many seconds.
 
-    Lengths and order of messages depend on the study alone, so the rules are tried out here on numbers that satisfy them, and counted.
+    Lengths and order of messages depend on the study alone, so the rules are tried out here on
+    numbers that satisfy them, and counted.
     """
     n = len(study.parties)
-    with concurrent.futures.ThreadPoolExecutor(1) as apart:  # there may be an event loop in this thread
+    with concurrent.futures.ThreadPoolExecutor(
+        1
+    ) as apart:  # there may be an event loop in this thread
         rules = apart.submit(asyncio.run, _rehearsed(study)).result()
     asked = study.question.cost(n, study.sums, study.records_at_most)
     around = Cost(2 * (n - 1), (n - 1) * (HELLO.size + 32 + SIGNATURE), rounds=2)
@@ -421,9 +490,13 @@ async def _rehearsed(study: Study) -> Cost:
         sent = channel.sent
         if cells:
             counts = np.full(min(cells, GUARDED), study.control.least_records)
-            await at_least(Arithmetic(channel, study.degree, os.urandom), counts, study.control.least_records)
+            await at_least(
+                Arithmetic(channel, study.degree, os.urandom), counts, study.control.least_records
+            )
         guards = (channel.sent - sent) * cells // max(1, min(cells, GUARDED))
-        return Cost(channel.messages, sent + guards, rounds=channel.messages // (network.parties - 1))
+        return Cost(
+            channel.messages, sent + guards, rounds=channel.messages // (network.parties - 1)
+        )
 
     every = await asyncio.gather(*(one(number) for number in range(network.parties)))
     return max(every, key=lambda cost: cost.sent)
@@ -464,19 +537,27 @@ def public_digest(study: Study, session: str, transcript: str, answer: Mapping[s
         bytes.fromhex(transcript),
         canonical(rounded(study.question.common(answer))),
     )
-    return hashlib.sha256(PURPOSE + b"".join(hashlib.sha256(part).digest() for part in parts)).digest()
+    return hashlib.sha256(
+        PURPOSE + b"".join(hashlib.sha256(part).digest() for part in parts)
+    ).digest()
 
 
 def result_of(study: Study, attempt: Attempt) -> StudyResult:
     """The result of a confirmed attempt."""
     if attempt.state is not State.CONFIRMED or attempt.answer is None:
-        raise ParameterError("the answer is not confirmed by all parties; run the study again together")
+        raise ParameterError(
+            "the answer is not confirmed by all parties; run the study again together"
+        )
     cost, seconds = estimated(study)
     certificate = {
         "version": __version__,
         **stated(study),
         "cost": {
-            "estimated": {"messages": cost.messages, "bytes_sent": cost.sent, "seconds": round(seconds, 3)},
+            "estimated": {
+                "messages": cost.messages,
+                "bytes_sent": cost.sent,
+                "seconds": round(seconds, 3),
+            },
             "measured": dict(attempt.cost),
         },
         "session": attempt.session,
@@ -493,9 +574,16 @@ def repeated(study: Study, answer: Mapping[str, Any]) -> StudyResult:
 
 
 def stated(study: Study) -> dict[str, Any]:
-    """What a certificate says that follows from the study alone; whoever has the study can say it too, and compare."""
+    """What a certificate says that follows from the study alone; whoever has the study can say it
+    too, and compare.
+    """
     parties = [
-        {"name": p.name, "dataset": p.dataset, "certificate_sha256": p.certificate_sha256, "signing_key": p.signing_key}
+        {
+            "name": p.name,
+            "dataset": p.dataset,
+            "certificate_sha256": p.certificate_sha256,
+            "signing_key": p.signing_key,
+        }
         for p in study.parties
     ]
     return {
@@ -506,7 +594,11 @@ def stated(study: Study) -> dict[str, Any]:
         "protocol": dataclasses.asdict(study.protocol),
         "learned": list(learned(study)),
         "rules": dataclasses.asdict(study.control),
-        "noise": None if study.noise is None else {**study.document["noise"], "loss": study.noise.loss.to_dict()},
+        "noise": (
+            None
+            if study.noise is None
+            else {**study.document["noise"], "loss": study.noise.loss.to_dict()}
+        ),
     }
 
 
@@ -519,14 +611,25 @@ def verified(result: Any, study: Study) -> tuple[Claim, ...]:
                 Claim(
                     "form",
                     "fails",
-                    "this repeats an earlier answer; the result of the study that asked first is signed",
+                    "this repeats an earlier answer; the result of the study that asked first is"
+                    " signed",
                 ),
             )
-        digest = public_digest(study, certificate["session"], certificate["transcript"], answer).hex()
+        digest = public_digest(
+            study, certificate["session"], certificate["transcript"], answer
+        ).hex()
         same = certificate["study"] == study.digest.hex()
-        signed = [party.name for party in study.parties if _signed(party.signing_key, certificate, party.name, digest)]
+        signed = [
+            party.name
+            for party in study.parties
+            if _signed(party.signing_key, certificate, party.name, digest)
+        ]
         claimed = certificate["public_digest"]
-        others = [name for name, said in _as_read(stated(study)).items() if _as_read(certificate[name]) != said]
+        others = [
+            name
+            for name, said in _as_read(stated(study)).items()
+            if _as_read(certificate[name]) != said
+        ]
     except (KeyError, TypeError, ValueError, AttributeError, SfumatoError):
         return (Claim("form", "fails", "this is no result of a study"),)
     unsigned = study.unsigned()
@@ -538,7 +641,12 @@ def verified(result: Any, study: Study) -> tuple[Claim, ...]:
             "the certificate says what the study says",
             f"not as in the study: {', '.join(others)}",
         ),
-        _claim("agreed", not unsigned, "all parties signed the study", f"not signed by {', '.join(unsigned)}"),
+        _claim(
+            "agreed",
+            not unsigned,
+            "all parties signed the study",
+            f"not signed by {', '.join(unsigned)}",
+        ),
         _claim(
             "digest",
             claimed == digest,
@@ -559,17 +667,28 @@ def verified(result: Any, study: Study) -> tuple[Claim, ...]:
 def _sealed(result: Mapping[str, Any], study: Study) -> Claim:
     """Whether the party that wrote the file signed all of it; what all sign is less."""
     if "seal" not in result:
-        told = "nobody signed the rest of the file: its version, its costs, and digits of numbers beyond the twelfth"
+        told = (
+            "nobody signed the rest of the file: its version, its costs, and digits of numbers"
+            " beyond the twelfth"
+        )
         return Claim("file", "needs original", f"{told}; ask a party for its own file", True)
     try:
         seal = result["seal"]
         (party,) = [party for party in study.parties if party.name == seal["party"]]
         value = base64.b64decode(seal["signature"], validate=True)
-        fits = set(seal) == {"party", "signature"} and base64.b64encode(value).decode("ascii") == seal["signature"]
+        fits = (
+            set(seal) == {"party", "signature"}
+            and base64.b64encode(value).decode("ascii") == seal["signature"]
+        )
         fits = fits and signature_holds(party.signing_key, value, _sealed_bytes(result))
     except (KeyError, TypeError, ValueError):
         fits = False
-    return _claim("file", fits, "signed as a whole by the party that wrote it", "changed after a party signed it")
+    return _claim(
+        "file",
+        fits,
+        "signed as a whole by the party that wrote it",
+        "changed after a party signed it",
+    )
 
 
 def _sealed_bytes(result: Mapping[str, Any]) -> bytes:

@@ -56,11 +56,16 @@ if TYPE_CHECKING:
 class Rules:
     """The least that an answer rests on."""
 
-    least_records: Annotated[int, Limit(ge=1, description="records of all parties together, and in every count")] = 10
-    least_parties: Annotated[int, Limit(ge=2, description="parties, and parties that have a record")] = 3
+    least_records: Annotated[
+        int, Limit(ge=1, description="records of all parties together, and in every count")
+    ] = 10
+    least_parties: Annotated[
+        int, Limit(ge=2, description="parties, and parties that have a record")
+    ] = 3
     least_own: Annotated[int, Limit(ge=0, description="records a party must have to take part")] = 1
     dominance: Annotated[
-        int, Limit(ge=0, le=100, description="percent of the largest amount that the others must cover")
+        int,
+        Limit(ge=0, le=100, description="percent of the largest amount that the others must cover"),
     ] = 10
 
 
@@ -71,8 +76,12 @@ MOST_OF_FEW = 10
 # What all compute together before anything is opened.
 
 
-async def require_enough(question: JointQuestion, people: Table, meeting: Meeting, rules: Rules) -> None:
-    """Refuse, all at once and by one bit, where too few records or parties are behind the answer."""
+async def require_enough(
+    question: JointQuestion, people: Table, meeting: Meeting, rules: Rules
+) -> None:
+    """Refuse, all at once and by one bit, where too few records or parties are behind the
+    answer.
+    """
     amounts = None if meeting.noise else question.magnitudes(people, meeting.records_at_most)
     await enough(int(question.rows(people).sum()), amounts, meeting, rules)
 
@@ -81,27 +90,33 @@ async def enough(own: int, amounts: Magnitudes | None, meeting: Meeting, rules: 
     """The same of a number of own records, and of own amounts where one could dominate."""
     arithmetic = Arithmetic(meeting.channel, meeting.degree, meeting.draw)
     await _require_room(own, meeting)
-    if not await all_at_least(arithmetic, [(own, rules.least_records), (min(own, 1), rules.least_parties)]):
+    if not await all_at_least(
+        arithmetic, [(own, rules.least_records), (min(own, 1), rules.least_parties)]
+    ):
         raise ReleaseRefused(
-            f"the rule 'few_records' or 'few_contributors' refuses: an answer needs at least {rules.least_records} records, of at "
-            f"least {rules.least_parties} parties; nobody learns which it was"
+            "the rule 'few_records' or 'few_contributors' refuses: an answer needs at least"
+            f" {rules.least_records} records, of at least {rules.least_parties} parties; nobody"
+            " learns which it was"
         )
     if amounts is not None and await _dominated(amounts, meeting, rules):
         raise ReleaseRefused(
-            "the rule 'dominance' refuses: all amounts but the two largest are so small that one of the two could be told from the sum; or "
-            "records_at_most times the bounds is so far above the true sum that they cannot be compared: then lower them"
+            "the rule 'dominance' refuses: all amounts but the two largest are so small that one of"
+            " the two could be told from the sum; or records_at_most times the bounds is so far"
+            " above the true sum that they cannot be compared: then lower them"
         )
 
 
 async def _require_room(own: int, meeting: Meeting) -> None:
-    """Refuse more records than the study says: sums could leave their range, and come out wrong with nobody noticing.
+    """Refuse more records than the study says: sums could leave their range, and come out wrong
+    with nobody noticing.
 
     Counts are compared in units so coarse that they fit into the field; one's own is rounded up.
     """
     most, channel = meeting.records_at_most, meeting.channel
     if own > most:
         raise ReleaseRefused(
-            f"the rule 'many_records' refuses: this party alone has more than the {most:,} records that the study allows"
+            f"the rule 'many_records' refuses: this party alone has more than the {most:,} records"
+            " that the study allows"
         )
     unit = max(1, -(-most * channel.parties // 2**29))
     arithmetic = Arithmetic(channel, meeting.degree, meeting.draw, phase=Phase.GATES)
@@ -109,12 +124,15 @@ async def _require_room(own: int, meeting: Meeting) -> None:
     above = await negative(arithmetic, arithmetic.plus(arithmetic.scaled(total, -1), most // unit))
     if not (await arithmetic.zeros(above))[0]:
         raise ReleaseRefused(
-            f"the rule 'many_records' refuses: all together have more than the {most:,} records that the study allows; raise records_at_most"
+            f"the rule 'many_records' refuses: all together have more than the {most:,} records"
+            " that the study allows; raise records_at_most"
         )
 
 
 async def _dominated(own: Magnitudes, meeting: Meeting, rules: Rules) -> bool:
-    """Whether for two contributors u, w the rest X − u − w is below p percent of u; contributors are parties, and records."""
+    """Whether for two contributors u, w the rest X − u − w is below p percent of u; contributors
+    are parties, and records.
+    """
     if rules.dominance == 0:
         return False
     channel = meeting.channel
@@ -126,7 +144,9 @@ async def _dominated(own: Magnitudes, meeting: Meeting, rules: Rules) -> bool:
     first, second = np.array(pairs, dtype=np.uint64).T
     total = np.repeat(arithmetic.sums(shares[:1]), len(pairs))
     weighted = [(total, 100), (second, -100), (first, -100 - rules.dominance)]
-    tested = arithmetic.sums(np.stack([arithmetic.scaled(amount, weight) for amount, weight in weighted], axis=1))
+    tested = arithmetic.sums(
+        np.stack([arithmetic.scaled(amount, weight) for amount, weight in weighted], axis=1)
+    )
     bad = await negative(arithmetic, tested)
     none_bad = await arithmetic.all_multiplied(arithmetic.plus(arithmetic.scaled(bad, -1), 1))
     return bool((await arithmetic.zeros(none_bad))[0])
@@ -137,7 +157,9 @@ async def _dominated(own: Magnitudes, meeting: Meeting, rules: Rules) -> bool:
 
 @dataclasses.dataclass(frozen=True)
 class AnsweredQuestion(Entry):
-    """What was asked of which parties about which rows, and what was answered; None: others may know it, we never heard."""
+    """What was asked of which parties about which rows, and what was answered; None: others may
+    know it, we never heard.
+    """
 
     key: str
     name: str
@@ -159,9 +181,11 @@ ANSWERS = JournalKind("store of joint answers", (AnsweredQuestion,), "nothing is
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class AskedTogether:
-    """A question of certain parties about one's own rows: ``rows`` are keyed hashes of those that count, ``input`` one of what they say to it.
+    """A question of certain parties about one's own rows: ``rows`` are keyed hashes of those that
+    count, ``input`` one of what they say to it.
 
-    ``numbers`` are what these rows hold in columns that the question cuts at bounds or edges; they are compared and never written.
+    ``numbers`` are what these rows hold in columns that the question cuts at bounds or edges; they
+    are compared and never written.
     """
 
     question: JointQuestion
@@ -174,18 +198,37 @@ class AskedTogether:
 
     @classmethod
     def of(
-        cls, question: JointQuestion, parties: Sequence[str], dataset: str, people: Table, key: bytes, *, noisy: bool
+        cls,
+        question: JointQuestion,
+        parties: Sequence[str],
+        dataset: str,
+        people: Table,
+        key: bytes,
+        *,
+        noisy: bool,
     ) -> AskedTogether:
         """Hash the rows that count with the owner's key."""
         counting = people.take(np.flatnonzero(question.rows(people)))
-        said = hmac.new(key, b"input" + canonical_rows(counting, question.columns), hashlib.sha256).hexdigest()
+        said = hmac.new(
+            key, b"input" + canonical_rows(counting, question.columns), hashlib.sha256
+        ).hexdigest()
         numbers = {column: as_floats(counting.column(column)) for column in question.cuts}
-        return cls(question, tuple(sorted(parties)), dataset, row_marks(counting, key), said, numbers, noisy)
+        return cls(
+            question,
+            tuple(sorted(parties)),
+            dataset,
+            row_marks(counting, key),
+            said,
+            numbers,
+            noisy,
+        )
 
     @property
     def key(self) -> str:
         """What makes it the same question."""
-        return _digest({"question": question_to(self.question), "dataset": self.dataset, "noisy": self.noisy})
+        return _digest(
+            {"question": question_to(self.question), "dataset": self.dataset, "noisy": self.noisy}
+        )
 
     @property
     def about(self) -> tuple[str, ...]:
@@ -194,27 +237,38 @@ class AskedTogether:
         return tuple(name for name in asked if name not in self.question.filters) or asked
 
     def meets(self, earlier: AnsweredQuestion) -> bool:
-        """Whether an earlier answer and this one could be subtracted: they tell of a column in common, or both count all records."""
+        """Whether an earlier answer and this one could be subtracted: they tell of a column in
+        common, or both count all records.
+        """
         shared = set(self.about) & set(earlier.about)
-        return bool(shared) or (earlier.name == self.question.name and not (self.about and earlier.about))
+        return bool(shared) or (
+            earlier.name == self.question.name and not (self.about and earlier.about)
+        )
 
 
 def row_marks(people: Table, key: bytes) -> NDArray[np.uint64]:
-    """A keyed hash of 64 bits for every row with all its columns, sorted; equal rows have equal marks.
+    """A keyed hash of 64 bits for every row with all its columns, sorted; equal rows have equal
+    marks.
 
     Of all columns, so that rows of different questions can be compared.
     """
     kinds = {name: people.column(name).dtype for name in sorted(people.columns)}
-    plain = [name for name, kind in kinds.items() if not kind.is_nested() and kind not in (pl.Object, pl.Binary)]
+    plain = [
+        name
+        for name, kind in kinds.items()
+        if not kind.is_nested() and kind not in (pl.Object, pl.Binary)
+    ]
     texts = json.loads(canonical_rows(people, plain)) if len(people) else []
     marks = [hmac.new(key, text.encode(), hashlib.sha256).digest()[:8] for text in texts]
     return np.sort(np.frombuffer(b"".join(marks), dtype="<u8"))
 
 
 def fewest_at_cuts(numbers: NDArray[np.float64], one: Sequence[str], other: Sequence[str]) -> int:
-    """The fewest numbers, but not none, next to a cut that only one of two questions makes; 0 where there are none.
+    """The fewest numbers, but not none, next to a cut that only one of two questions makes; 0 where
+    there are none.
 
-    Sums up to 1000 and up to 1001, or counts below 10 and below 11, differ by those that lie between or beyond.
+    Sums up to 1000 and up to 1001, or counts below 10 and below 11, differ by those that lie
+    between or beyond.
 
     >>> fewest_at_cuts(np.array([1.0, 2.0, 3.0, 999.5]), ["0", "1000"], ["0", "999"])
     1
@@ -223,22 +277,35 @@ def fewest_at_cuts(numbers: NDArray[np.float64], one: Sequence[str], other: Sequ
     """
     first, second = ({float(Fraction(cut)) for cut in cuts} for cuts in (one, other))
     cuts = sorted(first | second)
-    sizes = np.bincount(np.searchsorted(cuts, numbers[~np.isnan(numbers)], side="right"), minlength=len(cuts) + 1)
-    beside = [size for i, cut in enumerate(cuts) if cut in first ^ second for size in sizes[i : i + 2] if size]
+    sizes = np.bincount(
+        np.searchsorted(cuts, numbers[~np.isnan(numbers)], side="right"), minlength=len(cuts) + 1
+    )
+    beside = [
+        size
+        for i, cut in enumerate(cuts)
+        if cut in first ^ second
+        for size in sizes[i : i + 2]
+        if size
+    ]
     return int(min(beside, default=0))
 
 
 def rows_between(one: NDArray[np.uint64], other: NDArray[np.uint64]) -> int:
-    """How many rows are in one of two sets and not in the other, equal rows counted as often as they occur."""
+    """How many rows are in one of two sets and not in the other, equal rows counted as often as
+    they occur.
+    """
     names, where = np.unique(np.concatenate([one, other]), return_inverse=True)
-    counts = [np.bincount(part, minlength=len(names)) for part in np.split(where.ravel(), [len(one)])]
+    counts = [
+        np.bincount(part, minlength=len(names)) for part in np.split(where.ravel(), [len(one)])
+    ]
     return int(np.abs(counts[0] - counts[1]).sum())
 
 
 class Answered:
     """A party's own store of what was answered: a journal, and files with marks of the rows.
 
-    Locked while a question is checked and written down, so that two questions cannot pass each other.
+    Locked while a question is checked and written down, so that two questions cannot pass each
+    other.
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -247,17 +314,27 @@ class Answered:
         self._journal = Journal(self.folder / "answered.jsonl", ANSWERS)
 
     def stored(self, asked: AskedTogether) -> dict[str, Any] | None:
-        """The answer to the same question of the same parties about the same rows (``asked_before``)."""
+        """The answer to the same question of the same parties about the same rows
+        (``asked_before``).
+        """
         for earlier in self._journal.read().of_type(AnsweredQuestion):
-            same = (earlier.key, earlier.parties, earlier.input) == (asked.key, asked.parties, asked.input)
+            same = (earlier.key, earlier.parties, earlier.input) == (
+                asked.key,
+                asked.parties,
+                asked.input,
+            )
             if same and earlier.answer is not None:
                 return dict(earlier.answer)
         return None
 
     def require_new(self, asked: AskedTogether, rules: Rules) -> None:
-        """Refuse what earlier answers would undo: ``few_own``, ``differencing`` and ``equations``."""
+        """Refuse what earlier answers would undo: ``few_own``, ``differencing`` and
+        ``equations``.
+        """
         if len(asked.rows) < rules.least_own:
-            raise Declined("the rule 'few_own' declines: this party has fewer records than it asks of itself")
+            raise Declined(
+                "the rule 'few_own' declines: this party has fewer records than it asks of itself"
+            )
         self._journal.read()
         self._require_apart_from_all(asked, rules)
 
@@ -279,34 +356,38 @@ class Answered:
         most = max(len(asked.rows) * len(asked.parties) // 10, MOST_OF_FEW)
         if asked.question.numbers_opened and total > most:
             raise ReleaseRefused(
-                f"the rule 'equations' refuses: {total} numbers would be opened about rows for which {most} are the most; ask with noise"
+                f"the rule 'equations' refuses: {total} numbers would be opened about rows for"
+                f" which {most} are the most; ask with noise"
             )
 
     def _require_apart(self, earlier: AnsweredQuestion, asked: AskedTogether, rules: Rules) -> None:
         differing = set(earlier.parties) ^ set(asked.parties)
         if 0 < len(differing) < rules.least_parties:
             raise ReleaseRefused(
-                f"the rule 'differencing' refuses: the like was answered for parties that differ by {len(differing)}, and the difference of "
-                "both answers would be about them alone"
+                "the rule 'differencing' refuses: the like was answered for parties that differ by"
+                f" {len(differing)}, and the difference of both answers would be about them alone"
             )
         between = rows_between(self._marks(earlier), asked.rows)
         if not differing and 0 < between < rules.least_records:
             raise ReleaseRefused(
-                f"the rule 'differencing' refuses: an earlier answer rests on rows that differ in fewer than {rules.least_records} of ours"
+                "the rule 'differencing' refuses: an earlier answer rests on rows that differ in"
+                f" fewer than {rules.least_records} of ours"
             )
         for column, cuts in earlier.cuts.items():
             if column in asked.numbers and not differing:
                 few = fewest_at_cuts(asked.numbers[column], cuts, asked.question.cuts[column])
                 if 0 < few < rules.least_records:
                     raise ReleaseRefused(
-                        f"the rule 'differencing' refuses: an earlier answer cuts column {column!r} at other bounds or edges, with fewer than "
-                        f"{rules.least_records} of our records next to them; ask with the same ones"
+                        f"the rule 'differencing' refuses: an earlier answer cuts column {column!r}"
+                        f" at other bounds or edges, with fewer than {rules.least_records} of our"
+                        " records next to them; ask with the same ones"
                     )
 
     def opening(self, asked: AskedTogether, rules: Rules, study: str) -> None:
         """Note that others may soon know the answer, whether or not we ever hear it.
 
-        Checked once more, alone with the store: two studies that were planned at the same time must not both be answered.
+        Checked once more, alone with the store: two studies that were planned at the same time must
+        not both be answered.
         """
         with self._journal.turn():
             entries = self._journal.of_type(AnsweredQuestion)
@@ -347,25 +428,37 @@ class Answered:
         content = path.read_bytes() if path.exists() else b""
         if _rows_name(content) != path.name:
             raise UnreadableInput(
-                f"{path} is not as it was written; without it nothing is asked: put back the true one"
+                f"{path} is not as it was written; without it nothing is asked: put back the"
+                " true one"
             )
         return np.frombuffer(content, dtype="<u8")
 
 
-def _require_no_joined_counts(earlier: AnsweredQuestion, asked: AskedTogether, rules: Rules) -> None:
-    """Refuse quantiles beside other counts of the same column where small ones are left out: bins that are taken together, less those told one by one, would be these."""
+def _require_no_joined_counts(
+    earlier: AnsweredQuestion, asked: AskedTogether, rules: Rules
+) -> None:
+    """Refuse quantiles beside other counts of the same column where small ones are left out: bins
+    that are taken together, less those told one by one, would be these.
+    """
     names = {earlier.name, asked.question.name}
     if rules.least_records <= 1 or set(earlier.parties) != set(asked.parties):
         return
-    if "quantiles" in names and names & {"histogram", "contingency_table"} and _leaves_out(earlier.answer):
+    if (
+        "quantiles" in names
+        and names & {"histogram", "contingency_table"}
+        and _leaves_out(earlier.answer)
+    ):
         raise ReleaseRefused(
-            "the rule 'differencing' refuses: an earlier answer about the same column leaves out small counts or takes bins together, and both answers would tell them; "
-            "take the one that there is, or ask with noise"
+            "the rule 'differencing' refuses: an earlier answer about the same column leaves out"
+            " small counts or takes bins together, and both answers would tell them; take the one"
+            " that there is, or ask with noise"
         )
 
 
 def _leaves_out(answer: Mapping[str, Any] | None) -> bool:
-    """Whether small counts are left out of an answer, or bins taken together; of an answer that never came nobody knows, and older ones say 0 for what is left out."""
+    """Whether small counts are left out of an answer, or bins taken together; of an answer that
+    never came nobody knows, and older ones say 0 for what is left out.
+    """
     if answer is None or answer.get("joined", 1) > 1:
         return True
     counts = answer.get("counts", [])
@@ -384,4 +477,6 @@ def _rows_name(content: bytes) -> str:
 
 
 def _digest(plain: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(plain, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+    return hashlib.sha256(
+        json.dumps(plain, sort_keys=True, ensure_ascii=False).encode()
+    ).hexdigest()

@@ -34,14 +34,19 @@ if TYPE_CHECKING:
     from sfumato.core.table import Table
 
 MOST_CELLS = 1 << 22
-NO_CHI_SQUARE = "χ² is not told: some counts are too small to be, and it cannot be computed without them; ask with fewer values or wider bins, or with noise"
+NO_CHI_SQUARE = (
+    "χ² is not told: some counts are too small to be, and it cannot be computed without them; ask"
+    " with fewer values or wider bins, or with noise"
+)
 
 
 @parameters
 class TableSide:
-    """One side of a table of counts: a column with the values that may occur (``domain``) or with the ends of bins (``edges``).
+    """One side of a table of counts: a column with the values that may occur (``domain``) or with
+    the ends of bins (``edges``).
 
-    Other values count in no cell; a number at an inner edge belongs to the bin above it, at the last edge to the last bin.
+    Other values count in no cell; a number at an inner edge belongs to the bin above it, at the
+    last edge to the last bin.
     """
 
     column: str
@@ -50,12 +55,16 @@ class TableSide:
 
     def __post_init__(self) -> None:
         if bool(self.domain) == bool(self.edges):
-            raise ParameterError(f"column {self.column!r} needs either the domain of its values or the edges of bins")
+            raise ParameterError(
+                f"column {self.column!r} needs either the domain of its values or the edges of bins"
+            )
         if len(set(self.domain)) < len(self.domain):
             raise ParameterError(f"the domain of column {self.column!r} has a value twice")
         require_readable(self.column, self.domain)
         if self.edges and (len(self.edges) < 2 or any(a >= b for a, b in pairwise(self.ends))):
-            raise ParameterError(f"the edges of column {self.column!r} are two or more numbers that increase")
+            raise ParameterError(
+                f"the edges of column {self.column!r} are two or more numbers that increase"
+            )
 
     @property
     def ends(self) -> list[Fraction]:
@@ -63,7 +72,9 @@ class TableSide:
         try:
             return [Fraction(edge) for edge in self.edges]
         except (ValueError, ZeroDivisionError):
-            raise ParameterError(f"the edges of column {self.column!r} are decimal numbers, written as text") from None
+            raise ParameterError(
+                f"the edges of column {self.column!r} are decimal numbers, written as text"
+            ) from None
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -104,7 +115,9 @@ class _OfCounts(Filtered):
             raise ParameterError("a table of counts needs different columns")
         checked_where(self.where, tuple(names))
         if self.cells > MOST_CELLS:
-            raise ParameterError(f"a table of {self.cells} cells is too large; at most {MOST_CELLS}")
+            raise ParameterError(
+                f"a table of {self.cells} cells is too large; at most {MOST_CELLS}"
+            )
 
     @property
     def cells(self) -> int:
@@ -145,7 +158,10 @@ class _OfCounts(Filtered):
         table = public_table(people, {}, domains, self.where)
         people.require(self.columns)
         binned = {axis.column: (axis.ends[0], axis.ends[-1]) for axis in self.sides if axis.edges}
-        require_declared(people, declared(Schema({}), bounds={k: (float(a), float(b)) for k, (a, b) in binned.items()}))
+        require_declared(
+            people,
+            declared(Schema({}), bounds={k: (float(a), float(b)) for k, (a, b) in binned.items()}),
+        )
         place, inside = np.zeros(len(people), dtype=np.int64), counted(table, self.where)
         for axis in self.sides:
             codes = axis.codes(table)
@@ -154,7 +170,9 @@ class _OfCounts(Filtered):
         return place, inside
 
     async def compute(self, people: Table, meeting: Meeting) -> dict[str, Any]:
-        """Count; without noise, small cells are left out: nobody adds to them, and no statistic is made of what is left."""
+        """Count; without noise, small cells are left out: nobody adds to them, and no statistic is
+        made of what is left.
+        """
         if meeting.noise:
             return await super().compute(people, meeting)
         own = self.guarded(people)
@@ -168,7 +186,9 @@ class _OfCounts(Filtered):
 
     async def _added(self, own: NDArray[np.int64], meeting: Meeting) -> NDArray[np.int64]:
         """The counts of all parties together."""
-        return np.asarray(await meeting.total(own, self.bound(meeting.records_at_most)), dtype=np.int64)
+        return np.asarray(
+            await meeting.total(own, self.bound(meeting.records_at_most)), dtype=np.int64
+        )
 
     def ask(self, people: Table) -> Generator[Numbers, Numbers, dict[str, Any]]:
         """Count."""
@@ -185,13 +205,20 @@ class _OfCounts(Filtered):
 
 
 def _told(counts: NDArray[np.int64], left_out: NDArray[np.bool_]) -> list[int | None]:
-    """Counts as they are told: None where one is left out, which may be anything below the least."""
-    return [None if hidden else count for count, hidden in zip(counts.tolist(), left_out.tolist(), strict=True)]
+    """Counts as they are told: None where one is left out, which may be anything below the
+    least.
+    """
+    return [
+        None if hidden else count
+        for count, hidden in zip(counts.tolist(), left_out.tolist(), strict=True)
+    ]
 
 
 @parameters
 class JointHistogram(_OfCounts):
-    """How many records have each value of a column, or lie in each bin. Without noise small counts are not told: they are None, and so are those of nobody."""
+    """How many records have each value of a column, or lie in each bin. Without noise small counts
+    are not told: they are None, and so are those of nobody.
+    """
 
     name: ClassVar[str] = "histogram"
     gives_away: ClassVar[str] = "the counts that are large enough; a party subtracts its own"
@@ -213,13 +240,17 @@ class JointHistogram(_OfCounts):
 
 @parameters
 class JointContingencyTable(_OfCounts):
-    """Counts of the combinations of two or more columns; of two, also Pearson's χ² and its degrees of freedom.
+    """Counts of the combinations of two or more columns; of two, also Pearson's χ² and its degrees
+    of freedom.
 
-    Without noise small counts are not told (None), and then χ² is not, either: without them it would be another number, and with them one more equation about them.
+    Without noise small counts are not told (None), and then χ² is not, either: without them it
+    would be another number, and with them one more equation about them.
     """
 
     name: ClassVar[str] = "contingency_table"
-    gives_away: ClassVar[str] = "the counts that are large enough; margins may tell a single one that is not"
+    gives_away: ClassVar[str] = (
+        "the counts that are large enough; margins may tell a single one that is not"
+    )
 
     axes: Annotated[tuple[TableSide, ...], Limit(min_length=2)]
     where: Where = Limit(default_factory=dict)
@@ -235,7 +266,10 @@ class JointContingencyTable(_OfCounts):
     def _answer(self, counts: NDArray[np.int64], left_out: NDArray[np.bool_]) -> dict[str, Any]:
         shape = [len(axis.labels) for axis in self.sides]
         told = np.array(_told(counts, left_out), dtype=object).reshape(shape).tolist()
-        answer: dict[str, Any] = {"labels": [list(axis.labels) for axis in self.sides], "counts": told}
+        answer: dict[str, Any] = {
+            "labels": [list(axis.labels) for axis in self.sides],
+            "counts": told,
+        }
         if len(shape) != 2:
             return answer
         if left_out.any():
@@ -257,10 +291,14 @@ def _chi_square(table: NDArray[np.int64]) -> dict[str, Any]:
 
 @parameters
 class JointQuantiles(_OfCounts):
-    """Quantiles of a column from its counts in public bins: ``lo + w(pN − F)/h`` within the bin that holds the p-th record.
+    """Quantiles of a column from its counts in public bins: ``lo + w(pN − F)/h`` within the bin
+    that holds the p-th record.
 
-    Without noise no bin may be small. Where one is, neighbouring bins are taken together, all by twos, then by fours, and so on, until none is: ``joined`` says by how many. One bit is opened for each try, so
-    that of a bin in a larger one nobody knows more than that it holds between none and all of it; bins that were joined one by one would tell which are small, and two of 9 that make 18 would be told.
+    Without noise no bin may be small. Where one is, neighbouring bins are taken together, all by
+    twos, then by fours, and so on, until none is: ``joined`` says by how many. One bit is opened
+    for each try, so that of a bin in a larger one nobody knows more than that it holds between none
+    and all of it; bins that were joined one by one would tell which are small, and two of 9 that
+    make 18 would be told.
     """
 
     name: ClassVar[str] = "quantiles"
@@ -279,7 +317,9 @@ class JointQuantiles(_OfCounts):
         except (ValueError, ZeroDivisionError):
             inside = False
         if not inside:
-            raise ParameterError("levels of quantiles are decimals between 0 and 1, written as text")
+            raise ParameterError(
+                "levels of quantiles are decimals between 0 and 1, written as text"
+            )
 
     @property
     def sides(self) -> tuple[TableSide, ...]:
@@ -296,7 +336,8 @@ class JointQuantiles(_OfCounts):
         while not await none_below(arithmetic, own, least):
             if len(own) == 1:  # fewer records than the least in all bins together
                 raise ReleaseRefused(
-                    "the rule 'small_cells' refuses: the answer would rest on counts of too few records"
+                    "the rule 'small_cells' refuses: the answer would rest on counts of too few"
+                    " records"
                 )
             own, joined = np.add.reduceat(own, np.arange(0, len(own), 2)), 2 * joined
         return self._in_bins(await self._added(own, meeting), joined)
@@ -312,12 +353,16 @@ class JointQuantiles(_OfCounts):
         return {
             "counts": dict(zip(side.labels, counts.tolist(), strict=True)),
             "joined": joined,
-            "quantiles": {level: _quantile(side.ends, Fraction(level), there) for level in self.levels},
+            "quantiles": {
+                level: _quantile(side.ends, Fraction(level), there) for level in self.levels
+            },
         }
 
 
 def _quantile(ends: list[Fraction], level: Fraction, counts: NDArray[np.int64]) -> float | None:
-    """The value below which a share of the records lies, as if they were spread evenly in their bin."""
+    """The value below which a share of the records lies, as if they were spread evenly in their
+    bin.
+    """
     total = int(counts.sum())
     if total == 0:
         return None

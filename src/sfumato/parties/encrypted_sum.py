@@ -1,10 +1,12 @@
-"""An encrypted sum: everybody encrypts, a server adds without seeing anything, and a key holder opens the sums and nothing else.
+"""An encrypted sum: everybody encrypts, a server adds without seeing anything, and a key holder
+opens the sums and nothing else.
 
-The scheme is BFV (Fan, Vercauteren 2012) by TenSEAL (extra ``he``): whole numbers, exact. Real numbers are whole ones in fixed point.
-Approximate schemes are not offered: what they decrypt betrays the key by its rounding (Li, Micciancio 2021) unless noise floods it.
+The scheme is BFV (Fan, Vercauteren 2012) by TenSEAL (extra ``he``): whole numbers, exact. Real
+numbers are whole ones in fixed point. Approximate schemes are not offered: what they decrypt
+betrays the key by its rounding (Li, Micciancio 2021) unless noise floods it.
 
-Server and key holder must be different parties: **together they see everything**. The server alone sees ciphertexts; the key holder alone
-sees the sums, as everybody does in the end.
+Server and key holder must be different parties: **together they see everything**. The server alone
+sees ciphertexts; the key holder alone sees the sums, as everybody does in the end.
 """
 
 from __future__ import annotations
@@ -19,11 +21,14 @@ from sfumato.parties.question import Cost, Numbers, Summation
 from sfumato.parties.sharing import Draw
 
 DEGREE = 8192
-"""Of the polynomials: so many numbers a ciphertext, at a security of 128 bits with TenSEAL's usual moduli."""
+"""Of the polynomials: so many numbers a ciphertext, at a security of 128 bits with TenSEAL's usual
+moduli.
+"""
 PLAIN = 1152921504606830593
 """A prime of 60 bits, 1 modulo 16384, so that numbers are packed; sums stay below half of it."""
 CIPHERTEXT = 1 << 19
-"""Bytes a ciphertext takes on the line: its own length and what fills it up, so that all are alike."""
+"""Bytes a ciphertext takes on the line: its own length and what fills it up, so that all are alike.
+"""
 CONTEXT = 1 << 20
 
 
@@ -34,7 +39,9 @@ class Encrypted(Summation):
 
     def __init__(self, server: int = 0, key_holder: int = 1) -> None:
         if server == key_holder:
-            raise ParameterError("server and key holder must be different parties: together they see everything")
+            raise ParameterError(
+                "server and key holder must be different parties: together they see everything"
+            )
         self.server = server
         self.key_holder = key_holder
 
@@ -43,10 +50,13 @@ class Encrypted(Summation):
         return 2 * bound < PLAIN
 
     async def total(self, channel: Channel, own: Numbers, bound: int, draw: Draw) -> Numbers:
-        """The key to all, ciphertexts to the server, their sum to the key holder, the sums to all."""
+        """The key to all, ciphertexts to the server, their sum to the key holder, the sums to
+        all.
+        """
         if not self.fits(bound):
             raise ParameterError(
-                "the sums may exceed 2^59, which is the most an encrypted sum can hold; lower the scale"
+                "the sums may exceed 2^59, which is the most an encrypted sum can hold; lower the"
+                " scale"
             )
         if max(self.server, self.key_holder) >= channel.parties:
             raise ParameterError("server and key holder must be parties of the study")
@@ -64,9 +74,14 @@ class Encrypted(Summation):
         """The public context, from the key holder; one with a secret key in it is refused."""
         if secret is not None:
             said = secret.serialize(
-                save_public_key=True, save_secret_key=False, save_galois_keys=False, save_relin_keys=False
+                save_public_key=True,
+                save_secret_key=False,
+                save_galois_keys=False,
+                save_relin_keys=False,
             )
-            await channel.exchange(Phase.SHARE, dict.fromkeys(channel.others, _filled(said, CONTEXT)), {})
+            await channel.exchange(
+                Phase.SHARE, dict.fromkeys(channel.others, _filled(said, CONTEXT)), {}
+            )
             return seal.context_from(said)
         arrived = await channel.exchange(Phase.SHARE, {}, {self.key_holder: CONTEXT})
         context = _loaded(seal.context_from, arrived[self.key_holder], self.key_holder)
@@ -83,8 +98,14 @@ class Encrypted(Summation):
         else:
             arrived = await channel.exchange(Phase.SHARE, {}, dict.fromkeys(channel.others, length))
             for sender, message in arrived.items():
-                own = [each + other for each, other in zip(own, self._read(seal, public, message, sender), strict=True)]
-            # a fresh encryption of zeros, so that the sum does not look like anybody's ciphertexts added
+                own = [
+                    each + other
+                    for each, other in zip(
+                        own, self._read(seal, public, message, sender), strict=True
+                    )
+                ]
+            # a fresh encryption of zeros, so that the sum does not look like anybody's ciphertexts
+            # added
             own = [each + seal.bfv_vector(public, [0] * each.size()) for each in own]
             message = b"".join(_filled(each.serialize(), CIPHERTEXT) for each in own)
             await channel.exchange(Phase.PRODUCTS, {self.key_holder: message}, {})
@@ -94,14 +115,21 @@ class Encrypted(Summation):
         return _parts(summed[self.server])
 
     def _read(self, seal: Any, public: Any, message: bytes, sender: int) -> list[Any]:
-        return [_loaded(lambda raw: seal.bfv_vector_from(public, raw), part, sender) for part in _parts(message)]
+        return [
+            _loaded(lambda raw: seal.bfv_vector_from(public, raw), part, sender)
+            for part in _parts(message)
+        ]
 
-    async def _opened(self, seal: Any, channel: Channel, secret: Any, added: list[bytes], sizes: list[int]) -> Numbers:
+    async def _opened(
+        self, seal: Any, channel: Channel, secret: Any, added: list[bytes], sizes: list[int]
+    ) -> Numbers:
         """The sums, decrypted by the key holder and told to all."""
         payload = b""
         if secret is not None:
             plain = [
-                _loaded(lambda raw: seal.bfv_vector_from(secret, raw), part, self.server).decrypt()[:size]
+                _loaded(lambda raw: seal.bfv_vector_from(secret, raw), part, self.server).decrypt()[
+                    :size
+                ]
                 for part, size in zip(added, sizes, strict=True)
             ]
             payload = np.array([n for part in plain for n in part], dtype="<i8").tobytes()
@@ -111,7 +139,10 @@ class Encrypted(Summation):
 
     def cost(self, parties: int, cells: int, bound: int) -> Cost:
         """The key holder's, who sends most: the key to all, its ciphertexts, and the sums."""
-        return Cost(2 * (parties - 1) + 1, (parties - 1) * (CONTEXT + 8 * cells) + CIPHERTEXT * blocks(cells))
+        return Cost(
+            2 * (parties - 1) + 1,
+            (parties - 1) * (CONTEXT + 8 * cells) + CIPHERTEXT * blocks(cells),
+        )
 
 
 def blocks(cells: int) -> int:
@@ -126,7 +157,9 @@ def _new_context(seal: Any) -> Any:
 def _filled(content: bytes, length: int) -> bytes:
     """Content behind its own length, filled up with zeros."""
     if len(content) + 4 > length:
-        raise ParameterError("a ciphertext is larger than expected; another version of tenseal is needed")
+        raise ParameterError(
+            "a ciphertext is larger than expected; another version of tenseal is needed"
+        )
     return len(content).to_bytes(4, "big") + content.ljust(length - 4, b"\0")
 
 
@@ -135,7 +168,9 @@ def _parts(message: bytes) -> list[bytes]:
 
 
 def _loaded(load: Any, filled: bytes, sender: int) -> Any:
-    """What was filled up, read by TenSEAL; whatever it cannot read did not come from one who follows the protocol."""
+    """What was filled up, read by TenSEAL; whatever it cannot read did not come from one who
+    follows the protocol.
+    """
     length = int.from_bytes(filled[:4], "big")
     if length > len(filled) - 4:
         raise WrongMessage(sender, Phase.SHARE.name.lower())

@@ -1,15 +1,23 @@
-"""A release of all parties' rows together that none of them could make alone, and nobody sees the others' rows.
+"""A release of all parties' rows together that none of them could make alone, and nobody sees the
+others' rows.
 
-The ideal is somebody trusted by all who takes the union of the tables, finds the first node of a public order at which few enough records
-stand in classes that break the promises, and tells everybody the number of records, the node and the release. The protocol computes
-just that on shares (see :mod:`sfumato.parties.arithmetic`), and opens nothing else:
+The ideal is somebody trusted by all who takes the union of the tables, finds the first node of a
+public order at which few enough records stand in classes that break the promises, and tells
+everybody the number of records, the node and the release. The protocol computes just that on shares
+(see :mod:`sfumato.parties.arithmetic`), and opens nothing else:
 
-1. Every party counts its rows in all cells of a node and clips the counts at k: whether the sum reaches k does not change.
-2. The records in small cells are the sum of a polynomial of the clipped counts, f(x) = x below k and 0 from k on.
-3. A node will do when that sum is one of 0, 1, …, B: the product of the differences is then 0, else not.
-4. The ranks of the nodes are bisected: of the nodes up to a rank those that no other one generalises are tested together, and one bit is opened.
-5. At the node that was found, one bit a cell says whether its records are kept; small and empty cells look alike.
-6. The kept records are added up by cell and by their other values, and the sums are opened: that is the release.
+1. Every party counts its rows in all cells of a node and clips the counts at k: whether the sum
+   reaches k does not change.
+2. The records in small cells are the sum of a polynomial of the clipped counts, f(x) = x below k
+   and 0 from k on.
+3. A node will do when that sum is one of 0, 1, …, B: the product of the differences is then 0, else
+   not.
+4. The ranks of the nodes are bisected: of the nodes up to a rank those that no other one
+   generalises are tested together, and one bit is opened.
+5. At the node that was found, one bit a cell says whether its records are kept; small and empty
+   cells look alike.
+6. The kept records are added up by cell and by their other values, and the sums are opened: that is
+   the release.
 """
 
 from __future__ import annotations
@@ -30,7 +38,14 @@ from sfumato.core.parameters import parameters
 from sfumato.core.registry import build, write
 from sfumato.core.words import count_of
 from sfumato.errors import Disagreement, ParameterError, SchemaError, WrongMessage
-from sfumato.parties.arithmetic import BLOCK, Arithmetic, interpolated, polynomial_products, require_room, vanishing
+from sfumato.parties.arithmetic import (
+    BLOCK,
+    Arithmetic,
+    interpolated,
+    polynomial_products,
+    require_room,
+    vanishing,
+)
 from sfumato.parties.assembled_rows import (
     DISAGREED,
     OwnRows,
@@ -64,15 +79,19 @@ LONGEST_PIECE = 1 << 32
 
 @parameters
 class JointRelease(JointQuestion):
-    """One table from the rows of all parties: quasi-identifiers at one level each, k-anonymous as a whole.
+    """One table from the rows of all parties: quasi-identifiers at one level each, k-anonymous as a
+    whole.
 
-    The answer is what ``global_recoding`` with objective ``height`` makes of the pooled table, node for node and record for record. ``budget``
-    is the share of all records that may be dropped; ``order`` the public order of nodes; ``levels`` bounds levels as there. With
-    ``insiders`` a class must hold k records besides those of any one party, so that no party that subtracts its own finds
-    fewer. ``l`` asks for as many different values of every sensitive column in a class. ``t`` asks for t-closeness of them to the release:
-    it is judged on releases that were opened, at most ``candidates`` one after the other, and **all parties see those that fail**.
-    Nodes with more than ``cells`` cells are left out, as everybody knows. ``assemble`` gives everybody the release (``histogram``: all
-    columns need a domain), or its rows to the party ``collector`` alone, who then learns which are whose (``pieces``).
+    The answer is what ``global_recoding`` with objective ``height`` makes of the pooled table, node
+    for node and record for record. ``budget`` is the share of all records that may be dropped;
+    ``order`` the public order of nodes; ``levels`` bounds levels as there. With ``insiders`` a
+    class must hold k records besides those of any one party, so that no party that subtracts its
+    own finds fewer. ``l`` asks for as many different values of every sensitive column in a class.
+    ``t`` asks for t-closeness of them to the release: it is judged on releases that were opened, at
+    most ``candidates`` one after the other, and **all parties see those that fail**. Nodes with
+    more than ``cells`` cells are left out, as everybody knows. ``assemble`` gives everybody the
+    release (``histogram``: all columns need a domain), or its rows to the party ``collector``
+    alone, who then learns which are whose (``pieces``).
 
     >>> columns = {"age": {"role": "quasi", "between": [20, 69], "hierarchy": {"intervals": [10]}}, "sex": {"role": "quasi", "domain": ["x", "y"]}}
     >>> JointRelease(columns, k=2).lattice.nodes
@@ -80,27 +99,43 @@ class JointRelease(JointQuestion):
     """
 
     attributes: Annotated[
-        dict[str, dict[str, Any]], Field(min_length=1, description="columns: role, domain, hierarchy")
+        dict[str, dict[str, Any]],
+        Field(min_length=1, description="columns: role, domain, hierarchy"),
     ]
     k: Annotated[int, Field(ge=2, description="smallest class of the release")]
-    budget: Annotated[str, Field(description="share of records that may be dropped, as a decimal")] = "0"
+    budget: Annotated[
+        str, Field(description="share of records that may be dropped, as a decimal")
+    ] = "0"
     order: Annotated[str, Field(description="the public order of nodes")] = "height"
-    levels: Annotated[dict[str, int | tuple[int, int]], Field(description="highest level, or lowest and highest")] = (
-        Field(default_factory=dict)
+    levels: Annotated[
+        dict[str, int | tuple[int, int]], Field(description="highest level, or lowest and highest")
+    ] = Field(default_factory=dict)
+    insiders: Annotated[
+        bool, Field(description="k holds against each party, which knows its own rows")
+    ] = False
+    l: Annotated[  # noqa: E741
+        int | None, Field(ge=2, description="different values of each sensitive column in a class")
+    ] = None
+    t: Annotated[
+        str | None, Field(description="largest distance of a class to the release, as a decimal")
+    ] = None
+    candidates: Annotated[
+        int, Field(ge=1, le=3, description="releases that may be opened until one is t-close")
+    ] = 1
+    cells: Annotated[int, Field(ge=1, le=MOST_RELEASED, description="cells a node may have")] = (
+        1 << 20
     )
-    insiders: Annotated[bool, Field(description="k holds against each party, which knows its own rows")] = False
-    l: Annotated[int | None, Field(ge=2, description="different values of each sensitive column in a class")] = None  # noqa: E741
-    t: Annotated[str | None, Field(description="largest distance of a class to the release, as a decimal")] = None
-    candidates: Annotated[int, Field(ge=1, le=3, description="releases that may be opened until one is t-close")] = 1
-    cells: Annotated[int, Field(ge=1, le=MOST_RELEASED, description="cells a node may have")] = 1 << 20
-    assemble: Annotated[Literal["histogram", "pieces"], Field(description="who gets the release, and how")] = (
-        "histogram"
-    )
-    collector: Annotated[int | None, Field(ge=0, description="pieces only: the party that gets the rows")] = None
+    assemble: Annotated[
+        Literal["histogram", "pieces"], Field(description="who gets the release, and how")
+    ] = "histogram"
+    collector: Annotated[
+        int | None, Field(ge=0, description="pieces only: the party that gets the rows")
+    ] = None
 
     name: ClassVar[str] = "release"
     gives_away: ClassVar[str] = (
-        "the number of all records, the node, the release; which cells of the node are small or empty, but not which of the two"
+        "the number of all records, the node, the release; which cells of the node are small or"
+        " empty, but not which of the two"
     )
     protocols: ClassVar[tuple[str, ...]] = ("joint", "shamir")
 
@@ -113,11 +148,17 @@ class JointRelease(JointQuestion):
             _share("t", self.t)
         self._require_columns()
         if (self.assemble == "pieces") != (self.collector is not None):
-            raise ParameterError("pieces go to a collector: give the number of that party, and only with pieces")
+            raise ParameterError(
+                "pieces go to a collector: give the number of that party, and only with pieces"
+            )
         if self.t is None and self.candidates > 1:
-            raise ParameterError("candidates are releases that are opened and judged for t: give t, or leave it at 1")
+            raise ParameterError(
+                "candidates are releases that are opened and judged for t: give t, or leave it at 1"
+            )
         if self.t is not None and self.assemble == "pieces":
-            raise ParameterError("t is judged on releases that everybody sees; it does not go with pieces")
+            raise ParameterError(
+                "t is judged on releases that everybody sees; it does not go with pieces"
+            )
 
     def _require_columns(self) -> None:
         roles = [column.role for column in self.described.values()]
@@ -128,7 +169,10 @@ class JointRelease(JointQuestion):
             raise SchemaError("l and t are about sensitive columns, and no column has that role")
         for name in unknown:
             if self.assemble == "histogram" or self.described[name].role != "plain":
-                raise SchemaError(f"column {name!r} needs a public domain, or a range of whole numbers ('between')")
+                raise SchemaError(
+                    f"column {name!r} needs a public domain, or a range of whole numbers"
+                    " ('between')"
+                )
         self.lattice  # noqa: B018  everything wrong with hierarchies and levels is said at once
 
     @cached_property
@@ -139,7 +183,9 @@ class JointRelease(JointQuestion):
             try:
                 found[name] = PublicColumn(**given)
             except (ParameterError, TypeError) as error:
-                raise ParameterError(f"column {name!r}: {str(error).removeprefix('PublicColumn: ')}") from None
+                raise ParameterError(
+                    f"column {name!r}: {str(error).removeprefix('PublicColumn: ')}"
+                ) from None
         return found
 
     @property
@@ -152,7 +198,9 @@ class JointRelease(JointQuestion):
 
     @cached_property
     def counted(self) -> dict[str, int]:
-        """Sensitive columns whose values are counted in every class, and how many values they may have."""
+        """Sensitive columns whose values are counted in every class, and how many values they may
+        have.
+        """
         names = self._with_role("sensitive") if self.l is not None else ()
         return {name: len(self.described[name].ladder.labels[0]) for name in names}
 
@@ -187,11 +235,15 @@ class JointRelease(JointQuestion):
         if self.t is None:
             return ()
         t, names = float(Fraction(self.t)), self._with_role("sensitive")
-        asked = [{"t_closeness": {"sensitive": name, "t": t, "reference": "released"}} for name in names]
+        asked = [
+            {"t_closeness": {"sensitive": name, "t": t, "reference": "released"}} for name in names
+        ]
         return tuple(build("models", one) for one in asked)
 
     def own_input(self, people: Table) -> bytes:
-        """The released columns of all rows, sorted; values outside their public domain are refused here, before anything is sent."""
+        """The released columns of all rows, sorted; values outside their public domain are refused
+        here, before anything is sent.
+        """
         OwnRows.of(self, people)
         cells = [people.encoded(name).text(name).to_list() for name in self.columns]
         return json.dumps(sorted(json.dumps(row) for row in zip(*cells, strict=True))).encode()
@@ -199,13 +251,17 @@ class JointRelease(JointQuestion):
     async def compute(self, people: Table, meeting: Meeting) -> dict[str, Any]:
         """The release, and what was learned on the way; ``released_frame`` makes a table of it."""
         if meeting.noise:
-            raise ParameterError("a joint release has no noise; ask a histogram with noise, or leave it out")
+            raise ParameterError(
+                "a joint release has no noise; ask a histogram with noise, or leave it out"
+            )
         return await _Walk(self, OwnRows.of(self, people), meeting).answer()
 
     def plain(self, people: Table) -> dict[str, Any]:
         """The same from one table with everybody's rows."""
         if self.insiders:
-            raise ParameterError("one table does not say whose rows are whose, and insiders ask for it")
+            raise ParameterError(
+                "one table does not say whose rows are whose, and insiders ask for it"
+            )
         if self.assemble == "pieces":
             return dataclasses.replace(self, assemble="histogram", collector=None).plain(people)
         return _pooled(self, OwnRows.of(self, people))
@@ -213,7 +269,11 @@ class JointRelease(JointQuestion):
     def common(self, answer: Mapping[str, Any]) -> Mapping[str, Any]:
         """Rows that a collector alone has are not signed by the others."""
         known = ("records", "levels", "learned", "collector")
-        return answer if self.assemble == "histogram" else {name: answer[name] for name in known if name in answer}
+        return (
+            answer
+            if self.assemble == "histogram"
+            else {name: answer[name] for name in known if name in answer}
+        )
 
     def cost(self, parties: int, sums: Summation, records: int) -> Cost:
         """The costliest search, the keep bits of its largest node, and the release."""
@@ -221,7 +281,9 @@ class JointRelease(JointQuestion):
 
 
 class _Gate(NamedTuple):
-    """Rows of shared numbers, a number a cell, that lie between 0 and ``most``, and what each must reach."""
+    """Rows of shared numbers, a number a cell, that lie between 0 and ``most``, and what each must
+    reach.
+    """
 
     numbers: Shares
     threshold: int
@@ -244,7 +306,9 @@ class _Walk:
     own: OwnRows
     meeting: Meeting
     dropped: dict[int, Shares] = dataclasses.field(default_factory=dict)
-    """By node: a share of the number of records that it would drop. Computed once, however often the node is asked for."""
+    """By node: a share of the number of records that it would drop. Computed once, however often
+    the node is asked for.
+    """
     bits: list[list[int]] = dataclasses.field(default_factory=list)
     rejected: list[dict[str, int]] = dataclasses.field(default_factory=list)
 
@@ -255,7 +319,9 @@ class _Walk:
         return made
 
     async def answer(self) -> dict[str, Any]:
-        """Search, keep, assemble, judge; with t go on until a release is close enough or no more may be opened."""
+        """Search, keep, assemble, judge; with t go on until a release is close enough or no more
+        may be opened.
+        """
         records, first = await self._records(), 0
         for _ in range(self.question.candidates):
             rank = await self._search(first, self.question.may_drop(records))
@@ -271,11 +337,14 @@ class _Walk:
 
     async def _records(self) -> int:
         """The number of all records, known to all."""
-        total = await self.calc.opened(await self.calc.shared(np.array([self.own.rows])), Phase.PRODUCTS)
+        total = await self.calc.opened(
+            await self.calc.shared(np.array([self.own.rows])), Phase.PRODUCTS
+        )
         records = int(total[0])
         if records > self.meeting.records_at_most:
             raise ParameterError(
-                f"there are more records than the study says, which are {self.meeting.records_at_most:,} at most"
+                "there are more records than the study says, which are"
+                f" {self.meeting.records_at_most:,} at most"
             )
         return records
 
@@ -285,7 +354,9 @@ class _Walk:
         try:
             last, ranks = next(searching)
             while True:
-                self.meeting.progress(min(0.9, len(self.bits) / asked), f"testing {count_of(len(ranks), 'node')}")
+                self.meeting.progress(
+                    min(0.9, len(self.bits) / asked), f"testing {count_of(len(ranks), 'node')}"
+                )
                 holds = await self._one_will_do(ranks, budget)
                 self.bits.append([last, int(holds)])
                 last, ranks = searching.send(holds)
@@ -294,7 +365,9 @@ class _Walk:
             return found
 
     async def _one_will_do(self, ranks: Sequence[int], budget: int) -> bool:
-        """One bit: whether a node drops no more records than the budget, so that one of the differences to 0, 1, …, B is 0."""
+        """One bit: whether a node drops no more records than the budget, so that one of the
+        differences to 0, 1, …, B is 0.
+        """
         await self._count([rank for rank in ranks if rank not in self.dropped])
         sums = np.concatenate([self.dropped[rank] for rank in ranks])
         modulus = self.calc.field.modulus
@@ -304,7 +377,9 @@ class _Walk:
         return bool((await self.calc.zeros(missed, Phase.PRODUCTS))[0])
 
     async def _count(self, ranks: Sequence[int]) -> None:
-        """Shares of the numbers of records that nodes drop; small nodes together, large ones in pieces."""
+        """Shares of the numbers of records that nodes drop; small nodes together, large ones in
+        pieces.
+        """
         for rank in ranks:
             self.dropped[rank] = self.calc.constant(0, 1)
         for batch in _batches(ranks, self.question):
@@ -327,17 +402,27 @@ class _Walk:
         failing = self.calc.plus(self.calc.scaled(kept, -1), 1)
         return await self.calc.dot(records, failing, starts)
 
-    def _own_counts(self, batch: Sequence[_Piece]) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
-        """This party's counts in some cells, and of each counted column which values occur there."""
+    def _own_counts(
+        self, batch: Sequence[_Piece]
+    ) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
+        """This party's counts in some cells, and of each counted column which values occur
+        there.
+        """
         counts = [self.own.histogram(piece.rank)[piece.start : piece.stop] for piece in batch]
         present = [
-            np.concatenate([self.own.present(p.rank, name, values)[p.start : p.stop] for p in batch])
+            np.concatenate(
+                [self.own.present(p.rank, name, values)[p.start : p.stop] for p in batch]
+            )
             for name, values in self.question.counted.items()
         ]
         return np.concatenate(counts), present
 
-    async def _gates(self, counts: NDArray[np.int64], present: Sequence[NDArray[np.int64]]) -> list[_Gate]:
-        """What must reach what, cell by cell: records (without those of each party, against insiders), and different values."""
+    async def _gates(
+        self, counts: NDArray[np.int64], present: Sequence[NDArray[np.int64]]
+    ) -> list[_Gate]:
+        """What must reach what, cell by cell: records (without those of each party, against
+        insiders), and different values.
+        """
         k, parties, own = self.question.k, self.calc.channel.parties, self.calc.channel.number
         clipped = np.minimum(counts, k)
         if self.question.insiders:
@@ -368,7 +453,9 @@ class _Walk:
         for [piece] in _batches([rank], self.question):
             counts, present = self._own_counts([piece])
             gates = await self._gates(counts, present)
-            factors = await self._all_of(gates, [vanishing(gate.threshold, MODULUS) for gate in gates])
+            factors = await self._all_of(
+                gates, [vanishing(gate.threshold, MODULUS) for gate in gates]
+            )
             bits.append(~await self.calc.zeros(factors, Phase.PRODUCTS))
         return np.concatenate(bits)
 
@@ -379,17 +466,26 @@ class _Walk:
         size = int(kept.sum()) * math.prod(other_shape(self.question))
         if size > MOST_RELEASED:
             raise ParameterError(
-                f"the release would have {size:,} cells, {MOST_RELEASED:,} at most; release fewer columns, or use pieces"
+                f"the release would have {size:,} cells, {MOST_RELEASED:,} at most; release fewer"
+                " columns, or use pieces"
             )
         own = self.own.released(rank, kept)
         counts = (await self.calc.opened(await self.calc.shared(own))).astype(np.int64)
         self._require_truth(counts, own, kept, records)
-        return self._document(records, rank, table_of(self.question, rank, np.flatnonzero(kept), counts))
+        return self._document(
+            records, rank, table_of(self.question, rank, np.flatnonzero(kept), counts)
+        )
 
     def _require_truth(
-        self, counts: NDArray[np.int64], own: NDArray[np.int64], kept: NDArray[np.bool_], records: int
+        self,
+        counts: NDArray[np.int64],
+        own: NDArray[np.int64],
+        kept: NDArray[np.bool_],
+        records: int,
     ) -> None:
-        """What must be so when everybody counted as agreed; what only one party can see, it sees."""
+        """What must be so when everybody counted as agreed; what only one party can see, it
+        sees.
+        """
         by_class, mine = (c.reshape(int(kept.sum()), -1).sum(axis=1) for c in (counts, own))
         crowd = by_class - mine if self.question.insiders else by_class
         total = int(by_class.sum())
@@ -406,7 +502,8 @@ class _Walk:
         channel, collector = self.calc.channel, self.question.collector or 0
         if collector >= channel.parties:
             raise ParameterError(
-                f"the collector is party {collector}, and there are {channel.parties} parties, from 0 on"
+                f"the collector is party {collector}, and there are {channel.parties} parties, from"
+                " 0 on"
             )
         own = own_piece(self.own, rank, kept)
         if channel.number != collector:
@@ -423,7 +520,9 @@ class _Walk:
 
 
 def _plain(given: Mapping[str, Any]) -> dict[str, Any]:
-    """A column's description as plain data: a hierarchy that was given as an object is written as in a recipe."""
+    """A column's description as plain data: a hierarchy that was given as an object is written as
+    in a recipe.
+    """
     rule: Any = given.get("hierarchy")
     plain = rule is None or isinstance(rule, str | Mapping)
     return dict(given) if plain else {**given, "hierarchy": write(rule)}
@@ -440,7 +539,13 @@ def _share(name: str, text: str) -> None:
 
 def _pooled(question: JointRelease, own: OwnRows) -> dict[str, Any]:
     """The same walk over one table, with plain numbers."""
-    records, first, rejected, bits, tested = own.rows, 0, list[dict[str, int]](), list[list[int]](), set[int]()
+    records, first, rejected, bits, tested = (
+        own.rows,
+        0,
+        list[dict[str, int]](),
+        list[list[int]](),
+        set[int](),
+    )
     found: dict[str, Any] = {}
     for _ in range(question.candidates):
         rank = _first_plain(question, own, first, bits, tested)
@@ -511,7 +616,9 @@ def _reached(threshold: int, most: int) -> tuple[int, ...]:
 
 
 def _cost(question: JointRelease, parties: int, records: int) -> Cost:
-    """Numbers that every party shares, multiplies and opens, 4 bytes each to every other party; rounds of the search in blocks."""
+    """Numbers that every party shares, multiplies and opens, 4 bytes each to every other party;
+    rounds of the search in blocks.
+    """
     lattice, k, budget = question.lattice, question.k, max(0, question.may_drop(records))
     asked, bits = lattice.most_asked(), math.ceil(math.log2(len(lattice.nodes) + 1))
     cells, largest = (
@@ -526,13 +633,30 @@ def _cost(question: JointRelease, parties: int, records: int) -> Cost:
     search = gates * (1 + polynomial_products(most)) + values + last + (gates if general else -1)
     keep = gates * (2 + polynomial_products(k)) + values + last + 6
     released = (
-        min(largest, max(1, records // k)) * math.prod(other_shape(question)) if question.assemble == "histogram" else 0
+        min(largest, max(1, records // k)) * math.prod(other_shape(question))
+        if question.assemble == "histogram"
+        else 0
     )
-    products = cells * (search - 1) + bits * len(asked) * (budget + 1) + question.candidates * largest * keep
+    products = (
+        cells * (search - 1)
+        + bits * len(asked) * (budget + 1)
+        + question.candidates * largest * keep
+    )
     numbers = products + cells + 2 * question.candidates * released + 8 * bits + 2
-    blocks = bits + cells * question.weight // BLOCK + question.candidates * (1 + largest * question.weight // BLOCK)
-    depth = gates * (polynomial_products(most) + 2) + 8 + math.ceil(math.log2(len(asked) * (budget + 1) + 1))
+    blocks = (
+        bits
+        + cells * question.weight // BLOCK
+        + question.candidates * (1 + largest * question.weight // BLOCK)
+    )
+    depth = (
+        gates * (polynomial_products(most) + 2)
+        + 8
+        + math.ceil(math.log2(len(asked) * (budget + 1) + 1))
+    )
     rounds = blocks * (
-        depth + len(question.counted) * 2 * polynomial_products(parties + max(question.counted.values(), default=0))
+        depth
+        + len(question.counted)
+        * 2
+        * polynomial_products(parties + max(question.counted.values(), default=0))
     )
     return Cost(rounds * (parties - 1), 4 * numbers * (parties - 1), products, rounds)

@@ -1,13 +1,16 @@
-"""Keys of a party: the certificate it shows to the others, the key it signs with, and the secret that keeps its own digests its own.
+"""Keys of a party: the certificate it shows to the others, the key it signs with, and the secret
+that keeps its own digests its own.
 
 ::
 
     hospital_b.crt           the TLS certificate, self-signed: its text goes into the study
     hospital_b.key           the private key of it
     hospital_b.signing.pem   the Ed25519 key that signs studies and results
-    hospital_b.secret        keys the digest of the own input, which the others see and nobody can guess from
+    hospital_b.secret        keys the digest of the own input, which the others see and nobody can
+    guess from
 
-All but the first are for the owner alone. There is no authority: whom a certificate belongs to is what the signed study says.
+All but the first are for the owner alone. There is no authority: whom a certificate belongs to is
+what the signed study says.
 """
 
 from __future__ import annotations
@@ -71,7 +74,8 @@ class Keys:
         files = (self.certificate, self.private, self.signing, self.secret)
         if lacking := [file.name for file in files if not file.is_file()]:
             raise UnreadableInput(
-                f"the folder {self.folder} lacks {', '.join(lacking)}; name the one that 'sfumato key party' filled (--keys)"
+                f"the folder {self.folder} lacks {', '.join(lacking)}; name the one that 'sfumato"
+                " key party' filled (--keys)"
             )
 
     def der(self) -> bytes:
@@ -83,7 +87,9 @@ class Keys:
             raise ParameterError(f"{self.certificate} is not a certificate in PEM") from None
 
     def expired(self, today: datetime.date) -> bool:
-        """Whether the certificate is over; the others would not let us in, and could not say why."""
+        """Whether the certificate is over; the others would not let us in, and could not say
+        why.
+        """
         from cryptography import x509
 
         return x509.load_der_x509_certificate(self.der()).not_valid_after_utc.date() < today
@@ -137,15 +143,20 @@ def signature_holds(public: str, signed: bytes, message: bytes) -> bool:
     return True
 
 
-def new_keys(folder: Path, name: str, *, days: int = DAYS, now: datetime.datetime | None = None) -> Keys:
-    """Make the keys of a party; none is ever overwritten. The certificate is valid for so many days from now."""
+def new_keys(
+    folder: Path, name: str, *, days: int = DAYS, now: datetime.datetime | None = None
+) -> Keys:
+    """Make the keys of a party; none is ever overwritten. The certificate is valid for so many days
+    from now.
+    """
     from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import Encoding
 
     if not NAME.fullmatch(name):
         raise ParameterError(
-            f"{name!r} cannot be a party's name: small letters, digits, '_' and '-', the first a letter"
+            f"{name!r} cannot be a party's name: small letters, digits, '_' and '-', the first a"
+            " letter"
         )
     if days < 1:
         raise ParameterError("a certificate is valid for a day at least")
@@ -164,7 +175,9 @@ def new_keys(folder: Path, name: str, *, days: int = DAYS, now: datetime.datetim
 
 
 def _certificate(key: EllipticCurvePrivateKey, name: str, now: datetime.datetime, days: int) -> Any:
-    """A certificate that vouches for itself and for nobody else (no CA), valid from a day before now, as clocks differ."""
+    """A certificate that vouches for itself and for nobody else (no CA), valid from a day before
+    now, as clocks differ.
+    """
     from cryptography import x509
     from cryptography.hazmat.primitives.hashes import SHA256
     from cryptography.x509.oid import NameOID

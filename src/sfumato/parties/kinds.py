@@ -39,12 +39,18 @@ def question_from(plain: Any) -> JointQuestion:
     if isinstance(plain, str):
         plain = {plain: {}}
     if not isinstance(plain, Mapping) or len(plain) != 1:
-        raise ParameterError(f"a question is one name with its details; there are {', '.join(QUESTIONS)}")
+        raise ParameterError(
+            f"a question is one name with its details; there are {', '.join(QUESTIONS)}"
+        )
     [(name, details)] = plain.items()
     if name not in QUESTIONS:
-        raise ParameterError(f"there is no joint question {name!r}.{did_you_mean(str(name), QUESTIONS)}")
+        raise ParameterError(
+            f"there is no joint question {name!r}.{did_you_mean(str(name), QUESTIONS)}"
+        )
     if not isinstance(details, Mapping):
-        raise ParameterError(f"the details of question {name!r} are a mapping, like {{column: age}}")
+        raise ParameterError(
+            f"the details of question {name!r} are a mapping, like {{column: age}}"
+        )
     kind = QUESTIONS[name]
     try:
         question: JointQuestion = kind(**{str(key): value for key, value in details.items()})

@@ -1,11 +1,14 @@
-"""The mesh: a line of TLS 1.3 between every two parties, each knowing the other by the certificate of the signed study.
+"""The mesh: a line of TLS 1.3 between every two parties, each knowing the other by the certificate
+of the signed study.
 
-The party with the lower number dials. There is no authority: trusted are the study's certificates, and beyond that the SHA-256 of what
-the other side shows must be that of the party who is meant. In TLS 1.3 a client whose certificate is refused sees a finished handshake
-first, so a line counts only when both sides have greeted.
+The party with the lower number dials. There is no authority: trusted are the study's certificates,
+and beyond that the SHA-256 of what the other side shows must be that of the party who is meant. In
+TLS 1.3 a client whose certificate is refused sees a finished handshake first, so a line counts only
+when both sides have greeted.
 
-A frame is session (16 bytes) ‖ phase (1) ‖ sequence (4) ‖ length (8) ‖ payload. Every length is known before it comes, and compared
-before anything is read; every wait has an end. Phase 0 is a stop: two bytes that say why a party leaves and of whom it complains.
+A frame is session (16 bytes) ‖ phase (1) ‖ sequence (4) ‖ length (8) ‖ payload. Every length is
+known before it comes, and compared before anything is read; every wait has an end. Phase 0 is
+a stop: two bytes that say why a party leaves and of whom it complains.
 """
 
 from __future__ import annotations
@@ -104,7 +107,9 @@ class Mesh(Channel):
     async def open(cls, number: int, peers: Sequence[Peer], keys: Keys, limits: MeshLimits) -> Mesh:
         """Wait until every party has come; what is wrong with one of them is told to the others."""
         if keys.der() != peers[number].certificate:
-            raise WrongCertificate(f"{keys.certificate} is not the certificate of the study", party=number)
+            raise WrongCertificate(
+                f"{keys.certificate} is not the certificate of the study", party=number
+            )
         mesh = cls(number, peers, limits)
         try:
             await _Meeting(mesh, keys).gathered()
@@ -128,16 +133,23 @@ class Mesh(Channel):
         return frozenset(self._lines)
 
     async def _exchange(
-        self, phase: Phase, outgoing: Mapping[int, bytes], lengths: Mapping[int, int], missing: Missing
+        self,
+        phase: Phase,
+        outgoing: Mapping[int, bytes],
+        lengths: Mapping[int, int],
+        missing: Missing,
     ) -> dict[int, bytes]:
         self._carried += sum(map(len, outgoing.values())) + sum(lengths.values())
         if self._carried > self.limits.bytes:
             raise ParameterError(
-                f"this needs more than the {self.limits.bytes:,} bytes that the study allows; raise limits.bytes in a new study"
+                f"this needs more than the {self.limits.bytes:,} bytes that the study allows; raise"
+                " limits.bytes in a new study"
             )
         allow = missing == "allow"
         sending = [self._send(to, phase, message) for to, message in outgoing.items()]
-        reading = {sender: self._receive(sender, phase, length) for sender, length in lengths.items()}
+        reading = {
+            sender: self._receive(sender, phase, length) for sender, length in lengths.items()
+        }
         got = await _all_of([_tolerant(one, allow=allow) for one in (*sending, *reading.values())])
         arrived = dict(zip(reading, got[len(sending) :], strict=True))
         return {sender: message for sender, message in arrived.items() if message is not None}
@@ -168,7 +180,9 @@ class Mesh(Channel):
             line.heard += 1
             message = bytearray()
             while len(message) < length:
-                message += await self._limited(line.reader.readexactly(min(CHUNK, length - len(message))))
+                message += await self._limited(
+                    line.reader.readexactly(min(CHUNK, length - len(message)))
+                )
         except (OSError, EOFError, TimeoutError) as error:
             raise self._lost(sender, phase, error) from None
         return bytes(message)
@@ -183,7 +197,8 @@ class Mesh(Channel):
         self._lines[party].left = True
         if isinstance(error, TimeoutError):
             return PartyMissing(
-                f"party {party} was silent for too long in phase {phase.name.lower()!r}; nothing was answered, try again",
+                f"party {party} was silent for too long in phase {phase.name.lower()!r}; nothing"
+                " was answered, try again",
                 party=party,
             )
         return PartyLeft(party, phase.name.lower())
@@ -194,13 +209,16 @@ class Mesh(Channel):
         reason = REASONS[said[0]] if said[0] < len(REASONS) else PartyError
         accused = said[1] if said[1] < self.parties else sender
         if reason is Declined:
-            return Declined(f"party {sender} declines to answer; nothing was answered", party=sender)
+            return Declined(
+                f"party {sender} declines to answer; nothing was answered", party=sender
+            )
         about = sender if accused == self.number else accused
         if reason is PartyLeft or reason is WrongMessage:
             return (PartyLeft if reason is PartyLeft else WrongMessage)(about, phase.name.lower())
         whom = "us" if accused == self.number else f"party {accused}"
         return reason(
-            f"party {sender} stopped because of {whom} ({reason.__name__}); nothing was answered", party=about
+            f"party {sender} stopped because of {whom} ({reason.__name__}); nothing was answered",
+            party=about,
         )
 
     async def _limited(self, work: Coroutine[Any, Any, Any]) -> Any:
@@ -217,8 +235,12 @@ class Mesh(Channel):
             if why is not None and not line.left:
                 accused = NOBODY if why.party is None else why.party
                 reason = REASONS.index(type(why)) if type(why) in REASONS else 0
-                line.writer.write(HEAD.pack(self.session, STOP, line.sent, 2) + bytes((reason, accused)))
-                await asyncio.wait_for(_drained(line), GRACE)  # an end with unread bytes would take back what was said
+                line.writer.write(
+                    HEAD.pack(self.session, STOP, line.sent, 2) + bytes((reason, accused))
+                )
+                await asyncio.wait_for(
+                    _drained(line), GRACE
+                )  # an end with unread bytes would take back what was said
         line.writer.close()
         with contextlib.suppress(OSError, TimeoutError):
             await asyncio.wait_for(line.writer.wait_closed(), LINGER)
@@ -247,7 +269,8 @@ async def _tolerant(work: Coroutine[Any, Any, bytes], *, allow: bool) -> bytes |
 
 
 async def _all_of(work: Sequence[Coroutine[Any, Any, bytes | None]]) -> list[bytes | None]:
-    """All results at once, so that nobody waits for a line that is full while his own is; or the error that says most.
+    """All results at once, so that nobody waits for a line that is full while his own is; or the
+    error that says most.
 
     When one line fails others may be about to say why: they get a moment.
     """
@@ -262,7 +285,9 @@ async def _all_of(work: Sequence[Coroutine[Any, Any, bytes | None]]) -> list[byt
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-    errors = [error for task in tasks if not task.cancelled() and (error := task.exception()) is not None]
+    errors = [
+        error for task in tasks if not task.cancelled() and (error := task.exception()) is not None
+    ]
     if errors:
         raise min(errors, key=lambda error: isinstance(error, PartyLeft | PartyMissing))
     return [task.result() for task in tasks]
@@ -287,7 +312,11 @@ class _Meeting:
     async def gathered(self) -> None:
         """Dial and wait until all are there."""
         listener = _listener(self.own) if self.mesh.number else None
-        tasks = [asyncio.ensure_future(self._dial(other)) for other in self.mesh.others if other > self.mesh.number]
+        tasks = [
+            asyncio.ensure_future(self._dial(other))
+            for other in self.mesh.others
+            if other > self.mesh.number
+        ]
         if listener is not None:
             tasks.append(asyncio.ensure_future(self._wait()))
             self.watches.append(asyncio.ensure_future(self._accept(listener)))
@@ -315,9 +344,12 @@ class _Meeting:
                     self.watches.append(asyncio.ensure_future(self._watch(other, line)))
                     return
                 refused = True
-            except ssl.SSLCertVerificationError as error:  # an OSError too, but trying again would not help
+            except (
+                ssl.SSLCertVerificationError
+            ) as error:  # an OSError too, but trying again would not help
                 raise WrongCertificate(
-                    f"party {other} shows a certificate that is not the one of the study ({error.verify_message})",
+                    f"party {other} shows a certificate that is not the one of the study"
+                    f" ({error.verify_message})",
                     party=other,
                 ) from None
             except ssl.SSLError:
@@ -329,7 +361,8 @@ class _Meeting:
         raise self._absent(other, refused=refused)
 
     async def _watch(self, other: int, line: _Line) -> None:
-        """Dial again when a party that had come gives up while we wait for another: it may come back.
+        """Dial again when a party that had come gives up while we wait for another: it may come
+        back.
 
         Until then its old line stays, as it may say why it left.
         """
@@ -345,7 +378,9 @@ class _Meeting:
         line = _Line(reader, writer)
         if _shown(line) != peer.certificate:
             writer.close()
-            raise WrongCertificate(f"party {other} shows the certificate of another party", party=other)
+            raise WrongCertificate(
+                f"party {other} shows the certificate of another party", party=other
+            )
         return line
 
     async def _greeted(self, line: _Line, other: int) -> bool:
@@ -373,7 +408,9 @@ class _Meeting:
             raise self._absent(missing, refused=self.unknown) from None
 
     async def _accept(self, listener: socket.socket) -> None:
-        """Welcome everyone who dials, until all parties have come: who gave up and comes back takes the place of its old line."""
+        """Welcome everyone who dials, until all parties have come: who gave up and comes back takes
+        the place of its old line.
+        """
         while True:
             connection, _ = await self.loop.sock_accept(listener)
             if len(self.welcomes) >= WELCOMED_AT_ONCE:
@@ -400,7 +437,9 @@ class _Meeting:
             return
         line = _Line(reader, asyncio.StreamWriter(transport, protocol, reader, self.loop))
         shown = _shown(line)
-        number = next((i for i in range(self.mesh.number) if self.mesh.peers[i].certificate == shown), None)
+        number = next(
+            (i for i in range(self.mesh.number) if self.mesh.peers[i].certificate == shown), None
+        )
         with contextlib.suppress(WrongMessage):
             if number is not None and await self._greeted(line, number):
                 self.mesh.joined(number, line)
@@ -412,16 +451,18 @@ class _Meeting:
     def _absent(self, other: int, *, refused: bool) -> PartyError:
         if refused and other > self.mesh.number:
             return WrongCertificate(
-                f"party {other} does not accept our certificate; do both read the same study?", party=other
+                f"party {other} does not accept our certificate; do both read the same study?",
+                party=other,
             )
         if refused:
             return WrongCertificate(
-                f"party {other} did not come, but somebody with a certificate that has expired or is not of the study",
+                f"party {other} did not come, but somebody with a certificate that has expired or"
+                " is not of the study",
                 party=other,
             )
         return PartyMissing(
-            f"party {other} ({self.mesh.peers[other].name}) did not come within {self.mesh.limits.connect} s; "
-            "nothing was sent, try again together",
+            f"party {other} ({self.mesh.peers[other].name}) did not come within"
+            f" {self.mesh.limits.connect} s; nothing was sent, try again together",
             party=other,
         )
 
@@ -434,14 +475,17 @@ def _shown(line: _Line) -> bytes | None:
 def _context(side: int, keys: Keys, trusted: bytes) -> ssl.SSLContext:
     context = ssl.SSLContext(side)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
-    context.check_hostname = False  # parties are known by their certificates, whatever their machines are called
+    context.check_hostname = (
+        False  # parties are known by their certificates, whatever their machines are called
+    )
     context.verify_mode = ssl.CERT_REQUIRED
     try:
         context.load_cert_chain(keys.certificate, keys.private)
         context.load_verify_locations(cadata=trusted)
     except (OSError, ValueError):
         raise ParameterError(
-            f"{keys.certificate} and {keys.private} do not belong together, or a certificate of the study is none"
+            f"{keys.certificate} and {keys.private} do not belong together, or a certificate of the"
+            " study is none"
         ) from None
     return context
 
@@ -449,7 +493,9 @@ def _context(side: int, keys: Keys, trusted: bytes) -> ssl.SSLContext:
 def _listener(own: Peer) -> socket.socket:
     """Listen where the study says, and nowhere else."""
     try:
-        family, kind, protocol, _, address = socket.getaddrinfo(own.host, own.port, type=socket.SOCK_STREAM)[0]
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            own.host, own.port, type=socket.SOCK_STREAM
+        )[0]
         listener = socket.socket(family, kind, protocol)
         try:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -461,6 +507,7 @@ def _listener(own: Peer) -> socket.socket:
             raise
     except OSError as error:
         raise ParameterError(
-            f"cannot listen at {own.host}:{own.port}, the address of {own.name!r} in the study: {error.strerror}"
+            f"cannot listen at {own.host}:{own.port}, the address of {own.name!r} in the study:"
+            f" {error.strerror}"
         ) from None
     return listener

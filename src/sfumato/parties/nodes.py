@@ -1,6 +1,8 @@
-"""The generalization lattice as everybody knows it: hierarchies bound to public domains, its nodes in a public order, and how it is searched.
+"""The generalization lattice as everybody knows it: hierarchies bound to public domains, its nodes
+in a public order, and how it is searched.
 
-Nothing here has seen a record. Nodes are ordered by levels alone, so that "the first node that will do" says nothing more than which it is.
+Nothing here has seen a record. Nodes are ordered by levels alone, so that "the first node that will
+do" says nothing more than which it is.
 """
 
 from __future__ import annotations
@@ -35,27 +37,39 @@ MOST_VALUES = 1 << 20
 
 @parameters
 class PublicColumn:
-    """What all parties know of a column before they have seen anything: its role, the values that may occur, its hierarchy.
+    """What all parties know of a column before they have seen anything: its role, the values that
+    may occur, its hierarchy.
 
-    ``between`` is short for the whole numbers from one to another. ``missing`` says that a value may be missing; it is then a value of
-    its own. A column that is neither quasi-identifier nor sensitive may do without a domain where rows are handed over in pieces.
+    ``between`` is short for the whole numbers from one to another. ``missing`` says that a value
+    may be missing; it is then a value of its own. A column that is neither quasi-identifier nor
+    sensitive may do without a domain where rows are handed over in pieces.
     """
 
     role: Literal["quasi", "sensitive", "plain"]
-    domain: Annotated[list[Any], Field(description="the values that may occur")] = Field(default_factory=list)
-    between: Annotated[tuple[int, int] | None, Field(description="the lowest and highest whole number")] = None
+    domain: Annotated[list[Any], Field(description="the values that may occur")] = Field(
+        default_factory=list
+    )
+    between: Annotated[
+        tuple[int, int] | None, Field(description="the lowest and highest whole number")
+    ] = None
     hierarchy: Annotated[Any, Field(description="how values become coarser, as in a recipe")] = None
     missing: Annotated[bool, Field(description="whether values may be missing")] = False
 
     def __post_init__(self) -> None:
         if self.domain and self.between is not None:
-            raise ParameterError("a column has a domain or lies between two numbers; both are given")
+            raise ParameterError(
+                "a column has a domain or lies between two numbers; both are given"
+            )
         if self.between is not None and not 0 <= self.between[1] - self.between[0] < MOST_VALUES:
-            raise ParameterError(f"between gives the lowest and the highest of at most {MOST_VALUES:,} whole numbers")
+            raise ParameterError(
+                f"between gives the lowest and the highest of at most {MOST_VALUES:,} whole numbers"
+            )
         if self.domain:
             checked_domain(self.domain)
         if self.hierarchy is not None and self.role != "quasi":
-            raise ParameterError("only quasi-identifiers are generalised; a hierarchy is given to another column")
+            raise ParameterError(
+                "only quasi-identifiers are generalised; a hierarchy is given to another column"
+            )
 
     @property
     def known(self) -> bool:
@@ -64,33 +78,41 @@ class PublicColumn:
 
     @cached_property
     def ladder(self) -> Ladder:
-        """The hierarchy bound to the whole public domain: the same at every party, whatever values it has."""
+        """The hierarchy bound to the whole public domain: the same at every party, whatever values
+        it has.
+        """
         if self.between is not None:
             values: Sequence[str] = [str(v) for v in range(self.between[0], self.between[1] + 1)]
         else:
             values = checked_domain(self.domain)
-        rule: Hierarchy | None = None if self.hierarchy is None else build("hierarchies", self.hierarchy)
+        rule: Hierarchy | None = (
+            None if self.hierarchy is None else build("hierarchies", self.hierarchy)
+        )
         declared = [*values, *([None] if self.missing else [])]
         return bind(rule, declared, [1] * len(declared))
 
 
 def require_public_order(order: str) -> None:
-    """Refuse objectives that look at records: to compare nodes by them, numbers would have to be opened."""
+    """Refuse objectives that look at records: to compare nodes by them, numbers would have to be
+    opened.
+    """
     if order in ORDERS:
         return
     if any(order == objective.name for objective in OBJECTIVES):
         raise ParameterError(
-            f"the objective {order!r} looks at the records, and comparing nodes by it would open what nobody may see; "
-            f"a joint release goes by {', '.join(ORDERS)}"
+            f"the objective {order!r} looks at the records, and comparing nodes by it would open"
+            f" what nobody may see; a joint release goes by {', '.join(ORDERS)}"
         )
     raise ParameterError(f"there is no order {order!r} of nodes.{did_you_mean(order, ORDERS)}")
 
 
 @dataclasses.dataclass(frozen=True)
 class PublicLattice:
-    """The nodes that may be released, the preferred one first; a node gives each of ``names`` a level.
+    """The nodes that may be released, the preferred one first; a node gives each of ``names`` a
+    level.
 
-    ``left_out`` counts nodes with more cells than the study allows: they are nobody's choice, and everybody knows it.
+    ``left_out`` counts nodes with more cells than the study allows: they are nobody's choice, and
+    everybody knows it.
     """
 
     names: tuple[str, ...]
@@ -119,7 +141,9 @@ class PublicLattice:
         return np.array(self.nodes, dtype=np.int64).reshape(len(self.nodes), len(self.names))
 
     def maximal(self, first: int, last: int) -> list[int]:
-        """The nodes among these ranks that no other of them generalises: if any of them will do, one of these does."""
+        """The nodes among these ranks that no other of them generalises: if any of them will do,
+        one of these does.
+        """
         levels, kept = self._matrix, list[int]()
         for rank in range(last, first - 1, -1):  # what generalises a node comes after it
             if not any((levels[rank] <= levels[other]).all() for other in kept):
@@ -127,10 +151,11 @@ class PublicLattice:
         return kept[::-1]
 
     def search(self, first: int = 0) -> Generator[tuple[int, list[int]], bool, int | None]:
-        """Find the first node from a rank on that will do: asks ``(last rank, nodes)`` whether one of the nodes does.
+        """Find the first node from a rank on that will do: asks ``(last rank, nodes)`` whether one
+        of the nodes does.
 
-        A bisection of ranks, "none" included: at most ⌈log₂(nodes + 1)⌉ questions. Whether a node will do must be monotone: what
-        generalises it will do as well.
+        A bisection of ranks, "none" included: at most ⌈log₂(nodes + 1)⌉ questions. Whether a node
+        will do must be monotone: what generalises it will do as well.
         """
         low, high = first, len(self.nodes)
         while low < high:
@@ -142,7 +167,9 @@ class PublicLattice:
         return low if low < len(self.nodes) else None
 
     def most_asked(self) -> list[int]:
-        """The nodes that the costliest search looks at; all of them where there are too many to find out."""
+        """The nodes that the costliest search looks at; all of them where there are too many to
+        find out.
+        """
         if len(self.nodes) > 400:
             return list(range(len(self.nodes)))
         looked = [self._looked_at(target) for target in range(len(self.nodes) + 1)]
@@ -160,43 +187,59 @@ class PublicLattice:
 
 
 def public_lattice(
-    columns: Mapping[str, PublicColumn], levels: Mapping[str, int | tuple[int, int]], order: str, most_cells: int
+    columns: Mapping[str, PublicColumn],
+    levels: Mapping[str, int | tuple[int, int]],
+    order: str,
+    most_cells: int,
 ) -> PublicLattice:
     """All nodes within bounds of levels and cells, in order.
 
-    Columns stand as in the search of one table: those that cannot climb first, then those with few values, here those of the domain. Nodes
-    come by their height (or Samarati's distances), the sum of their levels, and the levels column by column.
+    Columns stand as in the search of one table: those that cannot climb first, then those with few
+    values, here those of the domain. Nodes come by their height (or Samarati's distances), the sum
+    of their levels, and the levels column by column.
     """
     ladders = {name: column.ladder for name, column in columns.items()}
     names = tuple(sorted(ladders, key=lambda c: (ladders[c].top > 0, len(ladders[c].labels[0]), c)))
     if unknown := [name for name in levels if name not in names]:
         raise SchemaError(
-            [f"levels name {n!r}, which is no quasi-identifier.{did_you_mean(n, names)}" for n in unknown]
+            [
+                f"levels name {n!r}, which is no quasi-identifier.{did_you_mean(n, names)}"
+                for n in unknown
+            ]
         )
     spans = [_span(name, ladders[name].top, levels.get(name)) for name in names]
     if math.prod(len(span) for span in spans) > MOST_NODES:
-        raise ParameterError(f"the lattice has more than {MOST_NODES:,} nodes; bound the levels of some columns")
+        raise ParameterError(
+            f"the lattice has more than {MOST_NODES:,} nodes; bound the levels of some columns"
+        )
     stairs = tuple(ladders[name] for name in names)
     every = list(itertools.product(*spans))
     nodes = [node for node in every if math.prod(_shape(stairs, node)) <= most_cells]
     if not nodes:
         fewest = min(math.prod(_shape(stairs, node)) for node in every)
         raise ParameterError(
-            f"every node has more than {most_cells:,} cells, at least {fewest:,}; raise 'cells', allow higher levels, or leave out a column"
+            f"every node has more than {most_cells:,} cells, at least {fewest:,}; raise 'cells',"
+            " allow higher levels, or leave out a column"
         )
     tops = [max(1, ladder.top) for ladder in stairs]
 
     def preferred(node: Node) -> tuple[Fraction | int, int, Node]:
-        height = sum((Fraction(level, top) for level, top in zip(node, tops, strict=True)), Fraction(0))
+        height = sum(
+            (Fraction(level, top) for level, top in zip(node, tops, strict=True)), Fraction(0)
+        )
         return (sum(node) if order == "minimum_absolute_distance" else height), sum(node), node
 
-    return PublicLattice(names, stairs, tuple(sorted(nodes, key=preferred)), len(every) - len(nodes))
+    return PublicLattice(
+        names, stairs, tuple(sorted(nodes, key=preferred)), len(every) - len(nodes)
+    )
 
 
 def _span(name: str, top: int, given: int | tuple[int, int] | None) -> range:
     low, high = (0, top) if given is None else (0, given) if isinstance(given, int) else given
     if not 0 <= low <= min(high, top):
-        raise SchemaError(f"levels of {name!r} must be 0 ≤ lowest ≤ highest, and its hierarchy ends at {top}")
+        raise SchemaError(
+            f"levels of {name!r} must be 0 ≤ lowest ≤ highest, and its hierarchy ends at {top}"
+        )
     return range(low, min(high, top) + 1)
 
 

@@ -1,7 +1,9 @@
-"""Noise nobody knows: every party adds a share, and the sum of the shares is the noise of a differentially private answer.
+"""Noise nobody knows: every party adds a share, and the sum of the shares is the noise of a
+differentially private answer.
 
-The shares are so large that those of the honest parties alone are enough: with *c* of *n* parties colluding, each draws for n − c. With
-shares for n, a single defector raises the loss (from .5 to .7465 for four parties).
+The shares are so large that those of the honest parties alone are enough: with *c* of *n* parties
+colluding, each draws for n − c. With shares for n, a single defector raises the loss (from .5 to
+.7465 for four parties).
 """
 
 from __future__ import annotations
@@ -28,23 +30,32 @@ if TYPE_CHECKING:
 FAILURE = Fraction(1, 2**40)
 """With at most this probability noise leaves the range that is kept free for it."""
 LAPLACE_SCALE = 256
-"""About so many steps is the scale of discrete Laplace noise: finer ones would hardly change an answer and take long to draw."""
+"""About so many steps is the scale of discrete Laplace noise: finer ones would hardly change an
+answer and take long to draw.
+"""
 FEWEST_STEPS = 16
 """One record moves a sum by so many steps at least, so that rounding costs little noise."""
 LEAST_VARIANCE = 4.0
-"""Sums of discrete Gaussians of at least this variance each cannot be told from one discrete Gaussian in double precision."""
+"""Sums of discrete Gaussians of at least this variance each cannot be told from one discrete
+Gaussian in double precision.
+"""
 
 
 @parameters
 class JointNoise:
-    """What the answer may cost, and how many parties may collude: ``epsilon`` (discrete Laplace) or ``rho`` (discrete Gaussian).
+    """What the answer may cost, and how many parties may collude: ``epsilon`` (discrete Laplace) or
+    ``rho`` (discrete Gaussian).
 
     The loss is that of the whole answer, all its sums and rounds together.
     """
 
     epsilon: Annotated[str | None, Limit(description="ε of the answer, a decimal")] = None
-    rho: Annotated[str | None, Limit(description="ρ of zCDP of the answer, a decimal, instead of ε")] = None
-    colluders: Annotated[int, Limit(ge=0, description="parties that may tell each other their noise")] = 0
+    rho: Annotated[
+        str | None, Limit(description="ρ of zCDP of the answer, a decimal, instead of ε")
+    ] = None
+    colluders: Annotated[
+        int, Limit(ge=0, description="parties that may tell each other their noise")
+    ] = 0
     neighbours: Literal["add_remove", "change_one"] = "add_remove"
 
     name: ClassVar[str] = "noise"
@@ -61,11 +72,14 @@ class JointNoise:
         """The parties whose noise must be enough."""
         if not 0 <= self.colluders < parties:
             raise ParameterError(
-                f"of {parties} parties at most {parties - 1} can collude; with all there is nobody to protect"
+                f"of {parties} parties at most {parties - 1} can collude; with all there is nobody"
+                " to protect"
             )
         return parties - self.colluders
 
-    def prepare(self, meeting: Meeting, question: JointStatistic, drawn: Mapping[int, NDArray[np.int64]]) -> None:
+    def prepare(
+        self, meeting: Meeting, question: JointStatistic, drawn: Mapping[int, NDArray[np.int64]]
+    ) -> None:
         """Give a meeting this party's noise, and what all must know of everybody's."""
         parties = meeting.channel.parties
         meeting.noise, meeting.noise_units = drawn, self.units(question, parties)
@@ -78,7 +92,9 @@ class JointNoise:
         return np.array(steps, dtype=np.int64 if max(steps) < 2**62 else object)
 
     def _step(self, part: NoisyPart, loss: PrivacyLoss) -> int:
-        """Steps so coarse that discrete Laplace noise has a scale of some hundreds of them; Gaussian noise needs none."""
+        """Steps so coarse that discrete Laplace noise has a scale of some hundreds of them;
+        Gaussian noise needs none.
+        """
         if loss.epsilon is None:
             return 1
         return max(1, part.l1 // max(FEWEST_STEPS, math.ceil(LAPLACE_SCALE * loss.epsilon)))
@@ -94,7 +110,10 @@ class JointNoise:
     def _drawn_once(self, question: JointStatistic, parties: int) -> NDArray[np.int64]:
         shares = self._shares(question, parties)
         return np.concatenate(
-            [share.draw(part.cells) for part, share in zip(self._parts(question), shares, strict=True)]
+            [
+                share.draw(part.cells)
+                for part, share in zip(self._parts(question), shares, strict=True)
+            ]
         )
 
     def at_most(self, question: JointStatistic, parties: int) -> int:
@@ -109,12 +128,16 @@ class JointNoise:
         """For every part the distribution of one party's share."""
         parts, honest, loss = self._parts(question), self.honest(parties), self._loss(question)
         if loss.epsilon is not None:
-            return [PolyaShare(Fraction(_moved(part, self._step(part, loss))) / loss.epsilon, honest) for part in parts]
+            return [
+                PolyaShare(Fraction(_moved(part, self._step(part, loss))) / loss.epsilon, honest)
+                for part in parts
+            ]
         return [GaussianShare(part.l2, loss.as_rho, honest) for part in parts]
 
 
 def _moved(part: NoisyPart, step: int) -> int:
-    """How far one record moves sums that are rounded to steps: a number that moves by y is rounded to one at most ⌈y⌉ away.
+    """How far one record moves sums that are rounded to steps: a number that moves by y is rounded
+    to one at most ⌈y⌉ away.
 
     >>> _moved(NoisyPart(1, 1000, 1000.0), 1), _moved(NoisyPart(1, 1000, 1000.0), 300), _moved(NoisyPart(2, 1000, 1000.0), 300)
     (1000, 4, 5)
@@ -123,10 +146,13 @@ def _moved(part: NoisyPart, step: int) -> int:
 
 
 class PolyaShare:
-    r"""A share of discrete Laplace noise: the difference of two negative binomial numbers of shape 1/m.
+    r"""A share of discrete Laplace noise: the difference of two negative binomial numbers of shape
+    1/m.
 
-    With :math:`a = e^{-1/s}`, the sum of *m* such differences has :math:`P(x) = \frac{1-a}{1+a} a^{|x|}`: two-sided geometric. A number is drawn
-    as a geometric one, kept when coins of probability :math:`(m(i-1)+1)/(mi)`, i = 1…x, all show heads, and else drawn again; coins of whole numbers only.
+    With :math:`a = e^{-1/s}`, the sum of *m* such differences
+    has :math:`P(x) = \frac{1-a}{1+a} a^{|x|}`: two-sided geometric. A number is drawn as a
+    geometric one, kept when coins of probability :math:`(m(i-1)+1)/(mi)`, i = 1…x, all show heads,
+    and else drawn again; coins of whole numbers only.
     """
 
     def __init__(self, scale: Fraction, honest: int) -> None:
@@ -148,7 +174,9 @@ class PolyaShare:
         kept = np.empty(0, dtype=np.int64)
         accepted = (1 - self.base) ** (1 - 1 / self.honest)
         while len(kept) < count:
-            tried = self._geometric.draw_one_sided(min(math.ceil((count - len(kept)) / accepted) + 16, MOST_TRIED))
+            tried = self._geometric.draw_one_sided(
+                min(math.ceil((count - len(kept)) / accepted) + 16, MOST_TRIED)
+            )
             kept = np.concatenate([kept, tried[self._heads(tried)]])
         return kept[:count]
 
@@ -165,7 +193,9 @@ class PolyaShare:
         return heads
 
     def at_most(self, parties: int, failure: float) -> int:
-        """B with ``2 P(NB(n/m, a) > b) ≤ failure``: a difference exceeds b only where one of the two does."""
+        """B with ``2 P(NB(n/m, a) > b) ≤ failure``: a difference exceeds b only where one of the
+        two does.
+        """
         from scipy.stats import nbinom
 
         shape = parties / self.honest
@@ -175,7 +205,11 @@ class PolyaShare:
         low = high // 2
         while low < high:
             middle = (low + high) // 2
-            low, high = (middle + 1, high) if 2 * nbinom.sf(middle, shape, 1 - self.base) > failure else (low, middle)
+            low, high = (
+                (middle + 1, high)
+                if 2 * nbinom.sf(middle, shape, 1 - self.base) > failure
+                else (low, middle)
+            )
         return high
 
 
@@ -190,8 +224,9 @@ class GaussianShare:
         self._noise = gaussian(l2, rho * honest)
         if self._noise.scale**2 < LEAST_VARIANCE:
             raise ParameterError(
-                f"the noise of one party would have a variance of {self._noise.scale**2:.2g}, and shares below {LEAST_VARIANCE:g} "
-                "do not add up to the noise that is promised; lower rho, or ask for epsilon"
+                f"the noise of one party would have a variance of {self._noise.scale**2:.2g}, and"
+                f" shares below {LEAST_VARIANCE:g} do not add up to the noise that is promised;"
+                " lower rho, or ask for epsilon"
             )
 
     def draw(self, count: int) -> NDArray[np.int64]:
@@ -204,7 +239,9 @@ class GaussianShare:
 
 
 def below(limit: int, count: int, draw: Draw | None = None) -> NDArray[np.int64]:
-    """Numbers from 0 to limit − 1, all equally likely: words of 64 bits, those above the last multiple of the limit drawn again."""
+    """Numbers from 0 to limit − 1, all equally likely: words of 64 bits, those above the last
+    multiple of the limit drawn again.
+    """
     source: Callable[[int], bytes] = secrets.token_bytes if draw is None else draw
     last = np.uint64((1 << 64) // limit * limit - 1)
     words = np.frombuffer(source(8 * count), dtype="<u8").copy()

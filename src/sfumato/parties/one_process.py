@@ -23,9 +23,11 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class JointAnswer:
-    """An answer of several parties: ``value`` by name, what it cost each of them, and the digest of all that was said to everybody.
+    """An answer of several parties: ``value`` by name, what it cost each of them, and the digest of
+    all that was said to everybody.
 
-    ``estimated`` is what the question itself was known to cost beforehand; rules and guards of small counts come on top.
+    ``estimated`` is what the question itself was known to cost beforehand; rules and guards of
+    small counts come on top.
     """
 
     value: Mapping[str, Any]
@@ -52,9 +54,11 @@ def together(
 ) -> JointAnswer:
     """Let parties with these tables compute an answer as they would for real, all in this process.
 
-    What the protocol opens, refuses and costs is what it would be between machines; what one process sees is everything, so this is for
-    trying and testing. ``options`` are those of the protocol: ``degree`` and ``dropout`` of Shamir's, ``server`` and ``key_holder`` of the
-    encrypted one. ``records_at_most`` is what a study says of all records together; here by default ten times their number.
+    What the protocol opens, refuses and costs is what it would be between machines; what one
+    process sees is everything, so this is for trying and testing. ``options`` are those of
+    the protocol: ``degree`` and ``dropout`` of Shamir's, ``server`` and ``key_holder`` of the
+    encrypted one. ``records_at_most`` is what a study says of all records together; here by default
+    ten times their number.
 
     >>> import polars as pl, sfumato as sf
     >>> ages = [[71, 64, 80], [55, 62], [90, 77, 68, 59], [45]]
@@ -68,7 +72,10 @@ def together(
     _require_study(tables, asked, protocol, given, kept)
     network = Network(len(tables))
     most = 10 * max(1, sum(map(len, tables))) if records_at_most is None else records_at_most
-    meetings = [_meeting(network, number, asked, protocol, given, kept, most, options) for number in range(len(tables))]
+    meetings = [
+        _meeting(network, number, asked, protocol, given, kept, most, options)
+        for number in range(len(tables))
+    ]
     meetings[0].progress = progress
     answers = _run(_everybody(asked, tables, meetings, kept))
     first = meetings[0].channel
@@ -78,15 +85,21 @@ def together(
 
 
 def _require_study(
-    tables: Sequence[Table], question: JointQuestion, protocol: str, noise: JointNoise | None, rules: Rules
+    tables: Sequence[Table],
+    question: JointQuestion,
+    protocol: str,
+    noise: JointNoise | None,
+    rules: Rules,
 ) -> None:
     if len(tables) < rules.least_parties:
         raise ReleaseRefused(
-            f"the rule 'two_parties' refuses: {len(tables)} parties, and the least is {rules.least_parties}; with two, each knows the other's part"
+            f"the rule 'two_parties' refuses: {len(tables)} parties, and the least is"
+            f" {rules.least_parties}; with two, each knows the other's part"
         )
     if protocol not in question.protocols:
         raise ParameterError(
-            f"question {question.name!r} is answered by {', '.join(question.protocols)}, not by {protocol!r}"
+            f"question {question.name!r} is answered by {', '.join(question.protocols)}, not by"
+            f" {protocol!r}"
         )
     if noise is not None and not isinstance(question, JointStatistic):
         raise ParameterError(f"noise inside is for statistics, not for {question.name!r}")
@@ -103,7 +116,9 @@ def _meeting(
     options: Mapping[str, Any],
 ) -> Meeting:
     sums = Shamir() if protocol == "joint" else summation(protocol, **options)
-    meeting = Meeting(network.channel(number), sums, usual_degree(network.parties), records, rules.least_records)
+    meeting = Meeting(
+        network.channel(number), sums, usual_degree(network.parties), records, rules.least_records
+    )
     if noise is not None and isinstance(question, JointStatistic):
         noise.prepare(meeting, question, noise.drawn(question, network.parties))
     return meeting
@@ -122,7 +137,9 @@ async def _everybody(
 
     ended = await asyncio.gather(*map(one, tables, meetings), return_exceptions=True)
     # who left because of somebody else's error says less than that error
-    errors = sorted((e for e in ended if isinstance(e, BaseException)), key=lambda e: hasattr(e, "party"))
+    errors = sorted(
+        (e for e in ended if isinstance(e, BaseException)), key=lambda e: hasattr(e, "party")
+    )
     if errors:
         raise errors[0]
     return [answer for answer in ended if isinstance(answer, dict)]

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 
 class Additive(Summation):
-    """Every party cuts its numbers into shares that add up to them modulo 2⁶⁴, one for each party, and opens only the sum of what it got."""
+    """Every party cuts its numbers into shares that add up to them modulo 2⁶⁴, one for each party,
+    and opens only the sum of what it got.
+    """
 
     name = "additive"
 
@@ -41,8 +43,12 @@ class Additive(Summation):
         shares = ring.share(np.asarray(own, dtype=np.int64), channel.parties, draw)
         length = ring.width * len(own)
         outgoing = {j: ring.packed(shares[j]) for j in channel.others}
-        arrived = await channel.exchange(Phase.SHARE, outgoing, dict.fromkeys(channel.others, length))
-        held = ring.joined([shares[channel.number], *(ring.unpacked(m) for m in arrived.values())]).view(np.uint64)
+        arrived = await channel.exchange(
+            Phase.SHARE, outgoing, dict.fromkeys(channel.others, length)
+        )
+        held = ring.joined(
+            [shares[channel.number], *(ring.unpacked(m) for m in arrived.values())]
+        ).view(np.uint64)
         said = await channel.broadcast(Phase.OPEN, ring.packed(held), length)
         return ring.joined([ring.unpacked(message) for message in said.values()])
 
@@ -54,8 +60,9 @@ class Additive(Summation):
 class Shamir(Summation):
     """Shares are values of a random polynomial; the sum of polynomials is one of the same degree.
 
-    ``degree`` parties together learn nothing; by default one less than half of all, as products need. Wide sums are added modulo several
-    primes. With ``dropout``, who leaves after everybody's shares have arrived does not stop the others.
+    ``degree`` parties together learn nothing; by default one less than half of all, as products
+    need. Wide sums are added modulo several primes. With ``dropout``, who leaves after everybody's
+    shares have arrived does not stop the others.
     """
 
     name = "shamir"
@@ -68,7 +75,9 @@ class Shamir(Summation):
         """The degree for so many parties."""
         degree = usual_degree(parties) if self.degree is None else self.degree
         if not 0 < degree < parties:
-            raise ParameterError(f"among {parties} parties the degree of Shamir's shares is 1 to {parties - 1}")
+            raise ParameterError(
+                f"among {parties} parties the degree of Shamir's shares is 1 to {parties - 1}"
+            )
         return degree
 
     def fits(self, bound: int) -> bool:
@@ -79,38 +88,58 @@ class Shamir(Summation):
             return False
 
     async def total(self, channel: Channel, own: Numbers, bound: int, draw: Draw) -> Numbers:
-        """A share to everybody, then the sum of those received; so many openings as the degree and one tell it."""
+        """A share to everybody, then the sum of those received; so many openings as the degree and
+        one tell it.
+        """
         _require(self, bound)
         degree, fields = self.degree_among(channel.parties), fields_for(bound)
         held = await self._shared(channel, fields, own, degree, draw)
         length = Field.width * len(own) * len(fields)
         payload = b"".join(f.packed(h) for f, h in zip(fields, held, strict=True))
-        said = await channel.broadcast(Phase.OPEN, payload, length, missing="allow" if self.dropout else "refuse")
+        said = await channel.broadcast(
+            Phase.OPEN, payload, length, missing="allow" if self.dropout else "refuse"
+        )
         if len(said) <= degree:
-            raise PartyLeft(next(j for j in range(channel.parties) if j not in said), Phase.OPEN.name.lower())
+            raise PartyLeft(
+                next(j for j in range(channel.parties) if j not in said), Phase.OPEN.name.lower()
+            )
         parts = {j: np.split(Field().unpacked(message), len(fields)) for j, message in said.items()}
         opened = [f.opened({j: part[i] for j, part in parts.items()}) for i, f in enumerate(fields)]
-        return _narrow(from_residues(fields, opened), bound) if len(fields) > 1 else fields[0].signed(opened[0])
+        return (
+            _narrow(from_residues(fields, opened), bound)
+            if len(fields) > 1
+            else fields[0].signed(opened[0])
+        )
 
     async def _shared(
         self, channel: Channel, fields: tuple[Field, ...], own: Numbers, degree: int, draw: Draw
     ) -> list[NDArray[np.uint64]]:
         """The sums of what everybody gave this party, one array for each prime."""
-        cut = [field.share(_residues(own, field), channel.parties, degree, draw) for field in fields]
+        cut = [
+            field.share(_residues(own, field), channel.parties, degree, draw) for field in fields
+        ]
         outgoing = {
-            j: b"".join(field.packed(rows[j]) for field, rows in zip(fields, cut, strict=True)) for j in channel.others
+            j: b"".join(field.packed(rows[j]) for field, rows in zip(fields, cut, strict=True))
+            for j in channel.others
         }
         length = Field.width * len(own) * len(fields)
-        arrived = await channel.exchange(Phase.SHARE, outgoing, dict.fromkeys(channel.others, length))
+        arrived = await channel.exchange(
+            Phase.SHARE, outgoing, dict.fromkeys(channel.others, length)
+        )
         held = [rows[channel.number] for rows in cut]
         for message in arrived.values():
             parts = np.split(Field().unpacked(message), len(fields))
-            held = [(h + part) % np.uint64(f.modulus) for f, h, part in zip(fields, held, parts, strict=True)]
+            held = [
+                (h + part) % np.uint64(f.modulus)
+                for f, h, part in zip(fields, held, parts, strict=True)
+            ]
         return held
 
     def cost(self, parties: int, cells: int, bound: int) -> Cost:
         """8 bytes a number, prime and other party."""
-        return Cost(2 * (parties - 1), 2 * Field.width * len(fields_for(bound)) * cells * (parties - 1))
+        return Cost(
+            2 * (parties - 1), 2 * Field.width * len(fields_for(bound)) * cells * (parties - 1)
+        )
 
 
 def usual_degree(parties: int) -> int:
@@ -135,8 +164,9 @@ def _narrow(values: NDArray[np.object_], bound: int) -> Numbers:
 def _require(way: Summation, bound: int) -> None:
     if not way.fits(bound):
         raise ParameterError(
-            f"sums up to about 2^{bound.bit_length()} do not fit into protocol {way.name!r}; narrow the bounds, lower the scale, "
-            "or say how many records there are at most" + (", or take 'shamir'" if way.name == "additive" else "")
+            f"sums up to about 2^{bound.bit_length()} do not fit into protocol {way.name!r}; narrow"
+            " the bounds, lower the scale, or say how many records there are at most"
+            + (", or take 'shamir'" if way.name == "additive" else "")
         )
 
 
@@ -148,5 +178,7 @@ def summation(protocol: str, **options: Any) -> Summation:
 
         return Encrypted(**options)
     if protocol not in ways:
-        raise ParameterError(f"there is no protocol {protocol!r}; there are additive, shamir and encrypted")
+        raise ParameterError(
+            f"there is no protocol {protocol!r}; there are additive, shamir and encrypted"
+        )
     return ways[protocol](**options)

@@ -29,7 +29,9 @@ Numbers = Any
 
 @dataclasses.dataclass(frozen=True)
 class Cost:
-    """What a question costs every party, as far as it is known beforehand: messages and bytes that it sends, products, rounds."""
+    """What a question costs every party, as far as it is known beforehand: messages and bytes that
+    it sends, products, rounds.
+    """
 
     messages: int
     sent: int
@@ -39,7 +41,9 @@ class Cost:
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Magnitudes:
-    """Amounts in whole units, coarse enough to be compared: a total rounded down, and the two largest records rounded up."""
+    """Amounts in whole units, coarse enough to be compared: a total rounded down, and the two
+    largest records rounded up.
+    """
 
     total: int
     largest: tuple[int, int]
@@ -47,7 +51,9 @@ class Magnitudes:
 
 @dataclasses.dataclass(repr=False)
 class Meeting:
-    """Where parties compute: the lines to the others, the way to add, the noise nobody knows, and what tells of progress."""
+    """Where parties compute: the lines to the others, the way to add, the noise nobody knows, and
+    what tells of progress.
+    """
 
     channel: Channel
     sums: Summation
@@ -58,9 +64,13 @@ class Meeting:
     least_records: int = 10
     """Counts below it are not opened, unless there is noise."""
     noise: Mapping[int, NDArray[np.int64]] = dataclasses.field(default_factory=dict)
-    """By round: what this party adds to its numbers; drawn before the meeting, so that a second attempt adds the same."""
+    """By round: what this party adds to its numbers; drawn before the meeting, so that a second
+    attempt adds the same.
+    """
     noise_units: NDArray[np.int64] | None = None
-    """The steps in which sums with noise are told: coarser than the noise matters, so that it can be drawn exactly."""
+    """The steps in which sums with noise are told: coarser than the noise matters, so that it can
+    be drawn exactly.
+    """
     noise_at_most: int = 0
     """What everybody's noise in one number does not exceed, but for a probability of 2⁻⁴⁰."""
     draw: Draw = os.urandom
@@ -68,7 +78,9 @@ class Meeting:
     round: int = 0
 
     async def total(self, own: Numbers, bound: int) -> Numbers:
-        """The sums over all parties, with everybody's noise; each stays below ``bound`` in absolute value, the noise included."""
+        """The sums over all parties, with everybody's noise; each stays below ``bound`` in absolute
+        value, the noise included.
+        """
         drawn = self.noise.get(self.round)
         self.round += 1
         if drawn is None:
@@ -99,7 +111,8 @@ class Summation(abc.ABC):
 
 
 class JointQuestion(abc.ABC):
-    """A question that parties ask of all their rows together; every party answers from its own rows.
+    """A question that parties ask of all their rows together; every party answers from its own
+    rows.
 
     ``gives_away`` says what the answer itself tells, whatever protocol computes it.
     """
@@ -115,7 +128,9 @@ class JointQuestion(abc.ABC):
 
     @abc.abstractmethod
     def own_input(self, people: Table) -> bytes:
-        """All that this party's rows say to the question, in a canonical form: for the digest that a second attempt must repeat."""
+        """All that this party's rows say to the question, in a canonical form: for the digest that
+        a second attempt must repeat.
+        """
 
     @property
     def filters(self) -> Mapping[str, tuple[str, ...]]:
@@ -124,7 +139,9 @@ class JointQuestion(abc.ABC):
 
     @property
     def cuts(self) -> Mapping[str, tuple[str, ...]]:
-        """Columns of numbers and the bounds or edges at which they are cut: two questions that cut differently can be subtracted."""
+        """Columns of numbers and the bounds or edges at which they are cut: two questions that cut
+        differently can be subtracted.
+        """
         return {}
 
     def rows(self, people: Table) -> NDArray[np.bool_]:
@@ -132,16 +149,22 @@ class JointQuestion(abc.ABC):
         return np.ones(len(people), dtype=bool)
 
     def magnitudes(self, people: Table, records: int) -> Magnitudes | None:
-        """For sums of amounts: this party's total and its largest records; None where no record can dominate."""
+        """For sums of amounts: this party's total and its largest records; None where no record can
+        dominate.
+        """
         return None
 
     @property
     def numbers_opened(self) -> int:
-        """How many sums over records all learn, at most: equations about them. Counts, guarded one by one, are none."""
+        """How many sums over records all learn, at most: equations about them. Counts, guarded one
+        by one, are none.
+        """
         return 0
 
     def common(self, answer: Mapping[str, Any]) -> Mapping[str, Any]:
-        """What all parties know of an answer, which is what they sign; everything, unless one of them gets more."""
+        """What all parties know of an answer, which is what they sign; everything, unless one of
+        them gets more.
+        """
         return answer
 
     @abc.abstractmethod
@@ -160,7 +183,8 @@ class JointQuestion(abc.ABC):
 class JointStatistic(JointQuestion):
     """A question that is answered from sums of whole numbers over the records.
 
-    Values are clipped to public bounds, and the party adds its own records first: what it sends are shares of sums.
+    Values are clipped to public bounds, and the party adds its own records first: what it sends are
+    shares of sums.
     """
 
     rounds: ClassVar[int] = 1
@@ -177,21 +201,31 @@ class JointStatistic(JointQuestion):
 
     @abc.abstractmethod
     def ask(self, people: Table) -> Generator[Numbers, Numbers, dict[str, Any]]:
-        """Give this party's sums, take the sums of all, as often as it takes, and return the answer."""
+        """Give this party's sums, take the sums of all, as often as it takes, and return the
+        answer.
+        """
 
     @abc.abstractmethod
     def parts(self, neighbours: str) -> tuple[NoisyPart, ...]:
-        """The sums in parts, one after the other: each gets noise for what one record moves in it, at an equal share of the loss."""
+        """The sums in parts, one after the other: each gets noise for what one record moves in it,
+        at an equal share of the loss.
+        """
 
     def guarded(self, people: Table) -> NDArray[np.int64] | None:
-        """This party's counts behind the answer, none of which may be small in all; None where the number of records is all there is."""
+        """This party's counts behind the answer, none of which may be small in all; None where the
+        number of records is all there is.
+        """
         return None
 
     def without(self, own: Numbers, kept: NDArray[np.bool_]) -> Numbers:
-        """This party's sums when only some of the guarded counts are large enough; a question that needs all of them refuses."""
+        """This party's sums when only some of the guarded counts are large enough; a question that
+        needs all of them refuses.
+        """
         if kept.all():
             return own
-        raise ReleaseRefused("the rule 'small_cells' refuses: the answer would rest on counts of too few records")
+        raise ReleaseRefused(
+            "the rule 'small_cells' refuses: the answer would rest on counts of too few records"
+        )
 
     @property
     def numbers_opened(self) -> int:
@@ -212,7 +246,9 @@ class JointStatistic(JointQuestion):
         asking = self.ask(people)
         own = await self._large_enough(people, next(asking), meeting)
         while True:
-            total = await meeting.total(own, self.bound(meeting.records_at_most) + meeting.noise_at_most)
+            total = await meeting.total(
+                own, self.bound(meeting.records_at_most) + meeting.noise_at_most
+            )
             try:
                 own = asking.send(total)
             except StopIteration as done:
@@ -220,7 +256,9 @@ class JointStatistic(JointQuestion):
                 return answer
 
     async def _large_enough(self, people: Table, own: Numbers, meeting: Meeting) -> Numbers:
-        """Without noise, counts below the least number of records are not opened: which ones they are is all that is learned."""
+        """Without noise, counts below the least number of records are not opened: which ones they
+        are is all that is learned.
+        """
         counts = None if meeting.noise else self.guarded(people)
         if counts is None:
             return own
@@ -230,7 +268,9 @@ class JointStatistic(JointQuestion):
 
 @dataclasses.dataclass(frozen=True)
 class NoisyPart:
-    """So many sums that one record moves together by at most ``l1`` in the L1 norm and ``l2`` in the L2 norm."""
+    """So many sums that one record moves together by at most ``l1`` in the L1 norm and ``l2`` in
+    the L2 norm.
+    """
 
     cells: int
     l1: int
@@ -238,6 +278,10 @@ class NoisyPart:
 
 
 def canonical_rows(people: Table, columns: Sequence[str]) -> bytes:
-    """The rows of some columns, sorted and spelled so that a digest of them tells whether anything changed."""
+    """The rows of some columns, sorted and spelled so that a digest of them tells whether anything
+    changed.
+    """
     cells = [people.column(name).cast(pl.String).to_list() for name in columns]
-    return json.dumps(sorted(json.dumps(row, ensure_ascii=False) for row in zip(*cells, strict=True))).encode()
+    return json.dumps(
+        sorted(json.dumps(row, ensure_ascii=False) for row in zip(*cells, strict=True))
+    ).encode()

@@ -1,7 +1,8 @@
-"""Regressions of several tables: linear from sums of products, logistic by Newton's steps on opened gradients.
+"""Regressions of several tables: linear from sums of products, logistic by Newton's steps on opened
+gradients.
 
-Predictors and outcome are bounded and centred at the public middle of their bounds before they are multiplied; coefficients are told in
-the units of the columns.
+Predictors and outcome are bounded and centred at the public middle of their bounds before they are
+multiplied; coefficients are told in the units of the columns.
 """
 
 from __future__ import annotations
@@ -52,7 +53,9 @@ class _Regression(Filtered):
 
     def _check(self) -> None:
         if not 0 < len(self.predictors) <= MOST_PREDICTORS or self.outcome in self.predictors:
-            raise ParameterError(f"a regression needs 1 to {MOST_PREDICTORS} predictors, none of them its outcome")
+            raise ParameterError(
+                f"a regression needs 1 to {MOST_PREDICTORS} predictors, none of them its outcome"
+            )
         checked_where(self.where, (*self.predictors, self.outcome))
 
     @property
@@ -79,13 +82,14 @@ class _Regression(Filtered):
 class LinearRegression(_Regression):
     """Least squares of a column on others, with standard errors, from sums of products.
 
-    With *X* the predictors around their middles and a column of ones: ``β = (XᵀX)⁻¹Xᵀy``, ``RSS = yᵀy − βᵀXᵀy``, and the variance of β is
-    ``RSS/(n − p) (XᵀX)⁻¹``.
+    With *X* the predictors around their middles and a column of ones: ``β = (XᵀX)⁻¹Xᵀy``,
+    ``RSS = yᵀy − βᵀXᵀy``, and the variance of β is ``RSS/(n − p) (XᵀX)⁻¹``.
     """
 
     name: ClassVar[str] = "linear_regression"
     gives_away: ClassVar[str] = (
-        "number of records, means, variances and covariances of all columns; of columns with two values the table of counts"
+        "number of records, means, variances and covariances of all columns; of columns with two"
+        " values the table of counts"
     )
 
     outcome: str
@@ -124,11 +128,16 @@ class LinearRegression(_Regression):
     def parts(self, neighbours: str) -> tuple[NoisyPart, ...]:
         """Every sum has a size of its own, and noise of its own."""
         most = [1, *(each.most for each in self._all)]
-        moves = [most[i] * most[j] * (2 if neighbours == CHANGE_ONE and i != j else 1) for i, j in self._pairs]
+        moves = [
+            most[i] * most[j] * (2 if neighbours == CHANGE_ONE and i != j else 1)
+            for i, j in self._pairs
+        ]
         return tuple(NoisyPart(1, move, float(move)) for move in moves)
 
     def _rows(self, people: Table) -> list[NDArray[np.int64]]:
-        """A column of ones and all columns as whole numbers, of the records that have all of them."""
+        """A column of ones and all columns as whole numbers, of the records that have all of
+        them.
+        """
         bounds = {**self.predictors, self.outcome: self.outcome_bounds}
         table = public_table(people, bounds, {}, self.where)
         kept = self._kept(table)
@@ -178,11 +187,20 @@ class LinearRegression(_Regression):
         return least_squares(rows.T @ rows, np.zeros(len(self.predictors) + 1), self.names)
 
 
-def least_squares(moments: NDArray[np.float64], middles: NDArray[np.float64], names: list[str]) -> dict[str, Any]:
-    """Coefficients from the moments of (1, predictors, outcome) around given middles; nothing where they are not determined."""
+def least_squares(
+    moments: NDArray[np.float64], middles: NDArray[np.float64], names: list[str]
+) -> dict[str, Any]:
+    """Coefficients from the moments of (1, predictors, outcome) around given middles; nothing where
+    they are not determined.
+    """
     count, p = float(moments[0, 0]), len(names)
     inner, right = moments[:p, :p], moments[:p, p]
-    nothing: dict[str, Any] = {"count": round(count), "coefficients": None, "standard_errors": None, "rss": None}
+    nothing: dict[str, Any] = {
+        "count": round(count),
+        "coefficients": None,
+        "standard_errors": None,
+        "rss": None,
+    }
     if count <= p or not determined(inner):
         return nothing
     beta = np.linalg.solve(inner, right)
@@ -195,7 +213,11 @@ def least_squares(moments: NDArray[np.float64], middles: NDArray[np.float64], na
     return {
         "count": round(count),
         "coefficients": dict(zip(names, told.tolist(), strict=True)),
-        "standard_errors": dict(zip(names, np.sqrt(np.diag(covariance)).tolist(), strict=True)) if rss >= 0 else None,
+        "standard_errors": (
+            dict(zip(names, np.sqrt(np.diag(covariance)).tolist(), strict=True))
+            if rss >= 0
+            else None
+        ),
         "rss": rss,
     }
 
@@ -215,15 +237,17 @@ ENOUGH = 1e-7
 
 @parameters
 class LogisticRegression(_Regression):
-    """Logistic regression of a column with two values, by Newton's steps: each opens gradient, Hessian and log-likelihood at a known β.
+    """Logistic regression of a column with two values, by Newton's steps: each opens gradient,
+    Hessian and log-likelihood at a known β.
 
-    Predictors are brought to ±1 by their bounds. A step that lowers the likelihood is halved, which costs a round too. Outcomes that are
-    separated have no maximum and are refused.
+    Predictors are brought to ±1 by their bounds. A step that lowers the likelihood is halved, which
+    costs a round too. Outcomes that are separated have no maximum and are refused.
     """
 
     name: ClassVar[str] = "logistic_regression"
     gives_away: ClassVar[str] = (
-        "gradient, Hessian and log-likelihood at every step; a party of one record loses it to all others together"
+        "gradient, Hessian and log-likelihood at every step; a party of one record loses it to all"
+        " others together"
     )
     rounds: ClassVar[int] = 8
 
@@ -238,7 +262,9 @@ class LogisticRegression(_Regression):
         _ = self._bounded
         require_readable(self.outcome, self.values)
         if self.values[0] == self.values[1]:
-            raise ParameterError("values are the two different outcomes, first the one that counts 0")
+            raise ParameterError(
+                "values are the two different outcomes, first the one that counts 0"
+            )
 
     @property
     def _pairs(self) -> list[tuple[int, int]]:
@@ -256,20 +282,25 @@ class LogisticRegression(_Regression):
     def parts(self, neighbours: str) -> tuple[NoisyPart, ...]:
         """No noise is offered: eight rounds would leave nothing but noise."""
         raise ParameterError(
-            "noise inside is not offered for logistic_regression; ask for linear_regression or a table"
+            "noise inside is not offered for logistic_regression; ask for linear_regression or a"
+            " table"
         )
 
     def _rows(self, people: Table) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Predictors within ±1 beside a column of ones, and outcomes 0 or 1."""
         table, kept = self._read_rows(people)
-        scaled = [(table.numbers(each.name)[0][kept] - each.centre) / each.half for each in self._bounded]
+        scaled = [
+            (table.numbers(each.name)[0][kept] - each.centre) / each.half for each in self._bounded
+        ]
         outcome = table.codes(self.outcome)[kept].astype(np.float64)
         return np.column_stack([np.ones(int(kept.sum())), *scaled]), outcome
 
     def _read_rows(self, people: Table) -> tuple[DeclaredTable, NDArray[np.bool_]]:
         table = public_table(people, self.predictors, {self.outcome: self.values}, self.where)
         there = [table.numbers(name)[1] for name in self.predictors]
-        return table, np.logical_and.reduce([counted(table, self.where), table.codes(self.outcome) < 2, *there])
+        return table, np.logical_and.reduce(
+            [counted(table, self.where), table.codes(self.outcome) < 2, *there]
+        )
 
     def rows(self, people: Table) -> NDArray[np.bool_]:
         """The rows that have all predictors and one of the two outcomes."""
@@ -296,17 +327,24 @@ class LogisticRegression(_Regression):
             best = likelihood
             if not determined(hessian):
                 raise ReleaseRefused(
-                    "logistic_regression: the records do not determine the coefficients; leave out a predictor"
+                    "logistic_regression: the records do not determine the coefficients; leave out"
+                    " a predictor"
                 )
             step = np.asarray(np.linalg.solve(hessian, gradient), dtype=np.float64)
             if np.abs(step).max() <= ENOUGH or number == self.rounds:
                 break
             beta = beta + step
             if np.abs(beta).max() > FARTHEST:
-                raise ReleaseRefused("logistic_regression: the outcomes are separated, so there is no best answer")
-        return self._answer(count, beta, hessian, likelihood, number, bool(np.abs(step).max() <= 1e-3))
+                raise ReleaseRefused(
+                    "logistic_regression: the outcomes are separated, so there is no best answer"
+                )
+        return self._answer(
+            count, beta, hessian, likelihood, number, bool(np.abs(step).max() <= 1e-3)
+        )
 
-    def _at(self, x: NDArray[np.float64], y: NDArray[np.float64], beta: NDArray[np.float64]) -> list[int]:
+    def _at(
+        self, x: NDArray[np.float64], y: NDArray[np.float64], beta: NDArray[np.float64]
+    ) -> list[int]:
         """This party's sums at β, each record rounded to the scale."""
         linear = x @ beta
         p = 1 / (1 + np.exp(-linear))
@@ -315,7 +353,10 @@ class LogisticRegression(_Regression):
         terms.append(y * linear - np.logaddexp(0.0, linear))
         unit = float(1 << self.scale)
         wide = self.bound(len(y)) >= 2**62
-        return [len(y) << self.scale, *(whole_sum(np.rint(term * unit).astype(np.int64), wide) for term in terms)]
+        return [
+            len(y) << self.scale,
+            *(whole_sum(np.rint(term * unit).astype(np.int64), wide) for term in terms),
+        ]
 
     def _read(self, total: Numbers) -> tuple[int, NDArray[np.float64], NDArray[np.float64], float]:
         size, unit = len(self.predictors) + 1, float(1 << self.scale)
@@ -347,7 +388,9 @@ class LogisticRegression(_Regression):
         }
 
     def plain(self, people: Table) -> dict[str, Any]:
-        """The maximum of the likelihood on the rows, found by another road: damped steps in floating point until nothing moves."""
+        """The maximum of the likelihood on the rows, found by another road: damped steps in
+        floating point until nothing moves.
+        """
         x, y = self._rows(people)
         beta = np.zeros(x.shape[1])
         for _ in range(200):

@@ -1,6 +1,8 @@
-"""Numbers cut into shares that say nothing alone: additive shares modulo 2⁶⁴, and Shamir's over a prime field.
+"""Numbers cut into shares that say nothing alone: additive shares modulo 2⁶⁴, and Shamir's over a
+prime field.
 
-All arithmetic is on whole numbers in arrays; randomness comes from the operating system, or in tests from a given source.
+All arithmetic is on whole numbers in arrays; randomness comes from the operating system, or in
+tests from a given source.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ MERSENNE = 2**31 - 1
 
 
 class Ring:
-    """Additive sharing of signed numbers modulo 2⁶⁴: any parties but one together know nothing, and all are needed.
+    """Additive sharing of signed numbers modulo 2⁶⁴: any parties but one together know nothing, and
+    all are needed.
 
     >>> from secrets import token_bytes
     >>> shares = Ring().share(np.array([5, -7]), 3, token_bytes)
@@ -42,7 +45,9 @@ class Ring:
     """Sums must stay below it in absolute value."""
 
     def share(self, values: NDArray[np.int64], parties: int, draw: Draw) -> NDArray[np.uint64]:
-        """One row of shares for each party: all but the last are random, the last is what is missing."""
+        """One row of shares for each party: all but the last are random, the last is what is
+        missing.
+        """
         shares = np.empty((parties, len(values)), dtype=np.uint64)
         drawn = np.frombuffer(draw(8 * (parties - 1) * len(values)), dtype="<u8")
         shares[:-1] = drawn.reshape(parties - 1, len(values))
@@ -64,9 +69,11 @@ class Ring:
 
 @dataclasses.dataclass(frozen=True)
 class Field:
-    """Shamir's sharing over the whole numbers modulo a prime below 2³¹: a polynomial of some degree with the secret at 0.
+    """Shamir's sharing over the whole numbers modulo a prime below 2³¹: a polynomial of some degree
+    with the secret at 0.
 
-    Party *i* holds its value at *i* + 1. So many parties as the degree know nothing together; one more knows all.
+    Party *i* holds its value at *i* + 1. So many parties as the degree know nothing together; one
+    more knows all.
 
     >>> field = Field()
     >>> from secrets import token_bytes
@@ -78,10 +85,14 @@ class Field:
     modulus: int = PRIMES[0]
     width = 4
 
-    def share(self, values: NDArray[np.int64], parties: int, degree: int, draw: Draw) -> NDArray[np.uint64]:
+    def share(
+        self, values: NDArray[np.int64], parties: int, degree: int, draw: Draw
+    ) -> NDArray[np.uint64]:
         """One row of shares for each party."""
         if not 0 < degree < parties:
-            raise ParameterError(f"shares of degree {degree} do not protect anything among {parties} parties")
+            raise ParameterError(
+                f"shares of degree {degree} do not protect anything among {parties} parties"
+            )
         secret = np.mod(values, self.modulus).astype(np.uint64)
         coefficients = [self.random(len(values), draw) for _ in range(degree)]
         return np.stack([self._at(point, secret, coefficients) for point in range(1, parties + 1)])
@@ -95,15 +106,21 @@ class Field:
         return self.reduced(value + secret)
 
     def random(self, count: int, draw: Draw) -> NDArray[np.uint64]:
-        """Numbers from 0 to the modulus - 1, all equally likely: 31 bits each, drawn again where they are too large."""
-        drawn = np.frombuffer(draw(4 * count), dtype="<u4").astype(np.uint64) & np.uint64(0x7FFFFFFF)
+        """Numbers from 0 to the modulus - 1, all equally likely: 31 bits each, drawn again where
+        they are too large.
+        """
+        drawn = np.frombuffer(draw(4 * count), dtype="<u4").astype(np.uint64) & np.uint64(
+            0x7FFFFFFF
+        )
         large = np.flatnonzero(drawn >= self.modulus)
         if len(large):
             drawn[large] = self.random(len(large), draw)
         return drawn
 
     def opened(self, shares: Mapping[int, NDArray[np.uint64]]) -> NDArray[np.uint64]:
-        """The secrets of shares by party; there must be at least one more than the degree of their polynomial."""
+        """The secrets of shares by party; there must be at least one more than the degree of their
+        polynomial.
+        """
         weights = self.weights(tuple(shares))
         total = np.zeros(len(next(iter(shares.values()))), dtype=np.uint64)
         for share, weight in zip(shares.values(), weights, strict=True):
@@ -111,7 +128,8 @@ class Field:
         return total
 
     def reduced(self, values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """Residues of any numbers of 64 bits; for the Mersenne prime 2³¹ - 1 without a division, which is several times as fast.
+        """Residues of any numbers of 64 bits; for the Mersenne prime 2³¹ - 1 without a division,
+        which is several times as fast.
 
         >>> Field().reduced(np.array([2**31 - 1, 2**64 - 1, 5], dtype=np.uint64)).tolist()
         [0, 3, 5]
@@ -137,7 +155,9 @@ class Field:
         return values.astype("<u4").tobytes()
 
     def unpacked(self, message: bytes) -> NDArray[np.uint64]:
-        """The inverse of :meth:`packed`; numbers that are no elements are reduced (a liar can send any element anyway)."""
+        """The inverse of :meth:`packed`; numbers that are no elements are reduced (a liar can send
+        any element anyway).
+        """
         return np.frombuffer(message, dtype="<u4").astype(np.uint64) % np.uint64(self.modulus)
 
 
@@ -155,7 +175,8 @@ def _weights(modulus: int, parties: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def fields_for(bound: int) -> tuple[Field, ...]:
-    """So many fields that signed numbers below ``bound`` in absolute value are known by their residues.
+    """So many fields that signed numbers below ``bound`` in absolute value are known by their
+    residues.
 
     >>> len(fields_for(2**20)), len(fields_for(2**60)), len(fields_for(2**80))
     (1, 2, 3)
@@ -165,10 +186,14 @@ def fields_for(bound: int) -> tuple[Field, ...]:
         product *= prime
         if 2 * bound < product:
             return tuple(Field(p) for p in PRIMES[:i])
-    raise ParameterError("the sums may leave the range of whole numbers; narrow the bounds or lower the scale")
+    raise ParameterError(
+        "the sums may leave the range of whole numbers; narrow the bounds or lower the scale"
+    )
 
 
-def from_residues(fields: Sequence[Field], residues: Sequence[NDArray[np.uint64]]) -> NDArray[np.object_]:
+def from_residues(
+    fields: Sequence[Field], residues: Sequence[NDArray[np.uint64]]
+) -> NDArray[np.object_]:
     """The signed whole numbers with these residues, by the Chinese remainder theorem.
 
     >>> fields = fields_for(2**60)

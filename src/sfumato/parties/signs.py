@@ -1,8 +1,10 @@
-"""Which of two numbers is larger, where nobody knows either: the sign of a shared number, as a shared bit.
+"""Which of two numbers is larger, where nobody knows either: the sign of a shared number, as a
+shared bit.
 
-A number *v* with |v| < p/2 is negative exactly when 2v mod p is odd. The last bit of x = 2v is found by opening c = x + r for a random r
-whose bits are shared: c and r tell x, and with c public only ``c < r`` has to be computed on bits (Nishide, Ohta 2007). c is uniform, so
-that it says nothing about x (r is uniform but for one value of 2³¹).
+A number *v* with |v| < p/2 is negative exactly when 2v mod p is odd. The last bit of x = 2v is
+found by opening c = x + r for a random r whose bits are shared: c and r tell x, and with c public
+only ``c < r`` has to be computed on bits (Nishide, Ohta 2007). c is uniform, so that it says
+nothing about x (r is uniform but for one value of 2³¹).
 """
 
 from __future__ import annotations
@@ -22,13 +24,19 @@ BITS = 31
 
 
 async def negative(arithmetic: Arithmetic, numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Shares of 1 where a shared number is negative and of 0 elsewhere; numbers must lie between −p/2 and p/2."""
+    """Shares of 1 where a shared number is negative and of 0 elsewhere; numbers must lie between
+    −p/2 and p/2.
+    """
     bits = await random_bits(arithmetic, BITS * len(numbers))
     bits = bits.reshape(BITS, len(numbers))
-    mask = arithmetic.sums(np.stack([arithmetic.scaled(bit, 1 << i) for i, bit in enumerate(bits)], axis=1))
+    mask = arithmetic.sums(
+        np.stack([arithmetic.scaled(bit, 1 << i) for i, bit in enumerate(bits)], axis=1)
+    )
     masked = arithmetic.sums(np.stack([arithmetic.scaled(numbers, 2), mask], axis=1))
     shown = await arithmetic.opened(masked, Phase.PRODUCTS)
-    public = ((shown[None, :] >> np.arange(BITS, dtype=np.uint64)[:, None]) & np.uint64(1)).astype(bool)
+    public = ((shown[None, :] >> np.arange(BITS, dtype=np.uint64)[:, None]) & np.uint64(1)).astype(
+        bool
+    )
     wrapped = await _below(arithmetic, public, bits)
     last = _flipped(arithmetic, bits[0], public[0])
     both = await arithmetic.product(last, wrapped)
@@ -36,38 +44,53 @@ async def negative(arithmetic: Arithmetic, numbers: NDArray[np.uint64]) -> NDArr
 
 
 async def random_bits(arithmetic: Arithmetic, count: int) -> NDArray[np.uint64]:
-    """Shared bits that nobody knows: a random number divided by the root of its square is 1 or −1, and nobody knows which.
+    """Shared bits that nobody knows: a random number divided by the root of its square is 1 or −1,
+    and nobody knows which.
 
-    p = 3 mod 4, so the root of a square a is ``a^((p+1)/4)``; a square that is 0 is drawn again by :meth:`Arithmetic.nonzero`.
+    p = 3 mod 4, so the root of a square a is ``a^((p+1)/4)``; a square that is 0 is drawn again
+    by :meth:`Arithmetic.nonzero`.
     """
     p = arithmetic.field.modulus
     drawn = await arithmetic.nonzero(count)
     squares = await arithmetic.opened(await arithmetic.product(drawn, drawn), Phase.PRODUCTS)
-    inverse_roots = np.array([pow(pow(int(a), (p + 1) // 4, p), -1, p) for a in squares], dtype=np.uint64)
+    inverse_roots = np.array(
+        [pow(pow(int(a), (p + 1) // 4, p), -1, p) for a in squares], dtype=np.uint64
+    )
     signs = drawn * inverse_roots % np.uint64(p)
     return arithmetic.scaled(arithmetic.plus(signs, 1), pow(2, -1, p))
 
 
-async def _below(arithmetic: Arithmetic, public: NDArray[np.bool_], bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
+async def _below(
+    arithmetic: Arithmetic, public: NDArray[np.bool_], bits: NDArray[np.uint64]
+) -> NDArray[np.uint64]:
     """Shares of 1 where the public number is below the shared one, by their bits, lowest first.
 
-    At the highest place where they differ, the public bit is 0. Whether two numbers are equal from a place up is a product over the places
-    above; all these products are computed in five rounds, by doubling.
+    At the highest place where they differ, the public bit is 0. Whether two numbers are equal from
+    a place up is a product over the places above; all these products are computed in five rounds,
+    by doubling.
     """
     equal = [_flipped(arithmetic, bit, ~known) for bit, known in zip(bits, public, strict=True)]
     step = 1
     while step < BITS:
-        above = await arithmetic.product(np.concatenate(equal[:-step]), np.concatenate(equal[step:]))
+        above = await arithmetic.product(
+            np.concatenate(equal[:-step]), np.concatenate(equal[step:])
+        )
         equal = [*np.split(above, BITS - step), *equal[-step:]]
         step *= 2
     higher = [*equal[1:], arithmetic.constant(1, len(bits[0]))]
     first = [
-        np.where(known, np.uint64(0), arithmetic.sums(np.stack([up, arithmetic.scaled(here, -1)], axis=1)))
+        np.where(
+            known,
+            np.uint64(0),
+            arithmetic.sums(np.stack([up, arithmetic.scaled(here, -1)], axis=1)),
+        )
         for up, here, known in zip(higher, equal, public, strict=True)
     ]
     return arithmetic.sums(np.stack(first, axis=1))
 
 
-def _flipped(arithmetic: Arithmetic, bit: NDArray[np.uint64], where: NDArray[np.bool_]) -> NDArray[np.uint64]:
+def _flipped(
+    arithmetic: Arithmetic, bit: NDArray[np.uint64], where: NDArray[np.bool_]
+) -> NDArray[np.uint64]:
     """Shares of a bit, or of its opposite where asked."""
     return np.where(where, arithmetic.plus(arithmetic.scaled(bit, -1), 1), bit)

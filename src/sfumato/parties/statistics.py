@@ -1,8 +1,10 @@
-"""What can be asked of several tables by sums: each declared once, with its bounds, its reference and what it gives away.
+"""What can be asked of several tables by sums: each declared once, with its bounds, its reference
+and what it gives away.
 
-Numbers are clipped to public bounds and rounded to multiples of 2^−scale; on these everything is exact, in whole numbers. Where squares
-are summed, the public middle of the bounds is subtracted first: sums of squares of large numbers that lie close together would fill
-the range and lose what matters.
+Numbers are clipped to public bounds and rounded to multiples of 2^−scale; on these everything is
+exact, in whole numbers. Where squares are summed, the public middle of the bounds is
+subtracted first: sums of squares of large numbers that lie close together would fill the range and
+lose what matters.
 """
 
 from __future__ import annotations
@@ -29,14 +31,17 @@ if TYPE_CHECKING:
     from sfumato.core.table import Table
 
 Bounds = tuple[str, str]
-"""The lowest and the highest value that counts, as decimals: exact, and the same on every machine."""
+"""The lowest and the highest value that counts, as decimals: exact, and the same on every machine.
+"""
 Where = Mapping[str, tuple[str, ...]]
 """Columns and the words that count; rows with others do not."""
 Scale = Annotated[int, Limit(ge=0, le=40, description="binary places that are kept")]
 
 CHANGE_ONE = "change_one"
 MOST_UNITS = 10**7
-"""Amounts are compared in units so coarse that a hundred times their sum can be compared in the field."""
+"""Amounts are compared in units so coarse that a hundred times their sum can be compared in the
+field.
+"""
 
 
 @functools.lru_cache(maxsize=256)
@@ -44,7 +49,9 @@ def _exact(bounds: Bounds) -> tuple[Fraction, Fraction]:
     try:
         low, high = (Fraction(text) for text in bounds)
     except (ValueError, ZeroDivisionError):
-        raise ParameterError("bounds are two decimal numbers, written as text: ['0', '120']") from None
+        raise ParameterError(
+            "bounds are two decimal numbers, written as text: ['0', '120']"
+        ) from None
     if not low < high or max(abs(low), abs(high)) > 10**15:
         raise ParameterError("bounds are a lower and a higher number, up to 10^15")
     return low, high
@@ -80,7 +87,9 @@ class Bounded:
         return math.ceil(max(abs(self.low), abs(self.high)) * self.unit)
 
     def whole(self, values: NDArray[np.float64], low: int, high: int) -> NDArray[Any]:
-        """Numbers in units, rounded; never beyond these limits, whatever floating point makes of the bounds."""
+        """Numbers in units, rounded; never beyond these limits, whatever floating point makes of
+        the bounds.
+        """
         rounded = np.rint(values * self.unit)
         if max(abs(low), abs(high)) >= 2**62:
             return np.array([min(max(int(number), low), high) for number in rounded], dtype=object)
@@ -92,13 +101,20 @@ class Bounded:
 
 
 def public_table(
-    people: Table, bounds: Mapping[str, Bounds], domains: Mapping[str, tuple[str, ...]], where: Where
+    people: Table,
+    bounds: Mapping[str, Bounds],
+    domains: Mapping[str, tuple[str, ...]],
+    where: Where,
 ) -> DeclaredTable:
-    """The rows of a party, read so that odd values raise no error: they are clipped, or do not count."""
+    """The rows of a party, read so that odd values raise no error: they are clipped, or do not
+    count.
+    """
     people.require([*bounds, *domains, *where])
     limits = {name: tuple(float(b) for b in _exact(given)) for name, given in bounds.items()}
     # what the party's own schema declares is no part of the question
-    known = declared(Schema({}), bounds=limits, domains={**{k: list(v) for k, v in where.items()}, **domains})
+    known = declared(
+        Schema({}), bounds=limits, domains={**{k: list(v) for k, v in where.items()}, **domains}
+    )
     require_declared(people, known)
     return DeclaredTable.of(people, known, Relation())
 
@@ -143,14 +159,19 @@ def checked_where(where: Where, taken: tuple[str, ...]) -> None:
 
 
 def require_readable(column: str, words: tuple[str, ...]) -> None:
-    """Refuse words that mean one thing in a column of text and another in one of numbers or of yes and no.
+    """Refuse words that mean one thing in a column of text and another in one of numbers or of yes
+    and no.
 
-    Whether a column is read as text depends on all its rows: one odd word in it must not move the others to other cells.
+    Whether a column is read as text depends on all its rows: one odd word in it must not move the
+    others to other cells.
     """
     read = [_as_read(word) for word in words]
-    if len(set(read)) < len(read) or any(isinstance(each, float) and not math.isfinite(each) for each in read):
+    if len(set(read)) < len(read) or any(
+        isinstance(each, float) and not math.isfinite(each) for each in read
+    ):
         raise ParameterError(
-            f"column {column!r}: two of the words are the same number or truth value, or one is an infinite number; write each once"
+            f"column {column!r}: two of the words are the same number or truth value, or one is an"
+            " infinite number; write each once"
         )
 
 
@@ -187,7 +208,9 @@ class JointCount(Filtered):
     """
 
     name: ClassVar[str] = "count"
-    gives_away: ClassVar[str] = "the number of records of all parties together; a party subtracts its own"
+    gives_away: ClassVar[str] = (
+        "the number of records of all parties together; a party subtracts its own"
+    )
 
     where: Where = Limit(default_factory=dict)
 
@@ -233,7 +256,9 @@ class JointCount(Filtered):
 
 @parameters
 class _OfNumbers(Filtered):
-    """Sums over the records that have a number in one column: some of how many, their sum, their squares."""
+    """Sums over the records that have a number in one column: some of how many, their sum, their
+    squares.
+    """
 
     powers: ClassVar[tuple[int, ...]] = (0, 1)
 
@@ -268,14 +293,18 @@ class _OfNumbers(Filtered):
         """One part a power."""
         change = neighbours == CHANGE_ONE
         most = self._numeric.most
-        moves = [_sensitive_to(change, 0 if p % 2 == 0 else -(most**p), most**p) for p in self.powers]
+        moves = [
+            _sensitive_to(change, 0 if p % 2 == 0 else -(most**p), most**p) for p in self.powers
+        ]
         return tuple(NoisyPart(1, move, float(move)) for move in moves)
 
     def _sums(self, people: Table) -> list[int]:
         table, rows = self._read(people)
         kept = centred(table, self._numeric)[0][rows]
         wide = len(kept) * self._numeric.most ** max(self.powers) >= 2**62
-        return [whole_sum(kept**p if not wide else kept.astype(object) ** p, wide) for p in self.powers]
+        return [
+            whole_sum(kept**p if not wide else kept.astype(object) ** p, wide) for p in self.powers
+        ]
 
     def guarded(self, people: Table) -> NDArray[np.int64]:
         """How many numbers there are."""
@@ -314,7 +343,9 @@ class _OfNumbers(Filtered):
         return table, table.numbers(self.column)[1] & counted(table, self.where)
 
     def rows(self, people: Table) -> NDArray[np.bool_]:
-        """The rows the filter leaves that have a number: others do not count as anybody's contribution."""
+        """The rows the filter leaves that have a number: others do not count as anybody's
+        contribution.
+        """
         return self._read(people)[1]
 
 
@@ -334,12 +365,17 @@ class JointSum(_OfNumbers):
 
     def parts(self, neighbours: str) -> tuple[NoisyPart, ...]:
         """What one record adds, or changes."""
-        low, high = (math.ceil(abs(b) * self._numeric.unit) * (1 if b >= 0 else -1) for b in _exact(self.bounds))
+        low, high = (
+            math.ceil(abs(b) * self._numeric.unit) * (1 if b >= 0 else -1)
+            for b in _exact(self.bounds)
+        )
         move = _sensitive_to(neighbours == CHANGE_ONE, low, high)
         return (NoisyPart(1, move, float(move)),)
 
     def _sums(self, people: Table) -> list[int]:
-        kept = self._numeric.whole(self._values(people), -self._numeric.largest, self._numeric.largest)
+        kept = self._numeric.whole(
+            self._values(people), -self._numeric.largest, self._numeric.largest
+        )
         return [whole_sum(kept, len(kept) * self._numeric.largest >= 2**62)]
 
     def guarded(self, people: Table) -> NDArray[np.int64]:
@@ -365,24 +401,32 @@ class JointMean(_OfNumbers):
 
     def _answer(self, sums: list[int]) -> dict[str, Any]:
         count, total = sums
-        mean = None if count < 1 else float(self._numeric.middle + self._numeric.value(total) / count)
+        mean = (
+            None if count < 1 else float(self._numeric.middle + self._numeric.value(total) / count)
+        )
         return {"count": count, "mean": mean}
 
     def plain(self, people: Table) -> dict[str, Any]:
         """The mean of the numbers."""
         values = self._values(people)
-        return {"count": len(values), "mean": math.fsum(values) / len(values) if len(values) else None}
+        return {
+            "count": len(values),
+            "mean": math.fsum(values) / len(values) if len(values) else None,
+        }
 
 
 @parameters
 class JointVariance(_OfNumbers):
     """Mean and variance (divisor n − 1) of a column.
 
-    In whole numbers: ``(nQ − S²) / (n(n − 1))`` with S the sum and Q the sum of squares around the middle of the bounds.
+    In whole numbers: ``(nQ − S²) / (n(n − 1))`` with S the sum and Q the sum of squares around the
+    middle of the bounds.
     """
 
     name: ClassVar[str] = "variance"
-    gives_away: ClassVar[str] = "the number of records, their sum and sum of squares: of two records both values"
+    gives_away: ClassVar[str] = (
+        "the number of records, their sum and sum of squares: of two records both values"
+    )
     powers: ClassVar[tuple[int, ...]] = (0, 1, 2)
 
     def _answer(self, sums: list[int]) -> dict[str, Any]:
@@ -403,7 +447,11 @@ def _moments(numeric: Bounded, count: int, total: int, squares: int) -> dict[str
         return {"count": count, "mean": None, "variance": None}
     mean = float(numeric.middle + numeric.value(total) / count)
     spread = count * squares - total**2
-    variance = float(numeric.value(spread, squared=True) / (count * (count - 1))) if count > 1 and spread >= 0 else None
+    variance = (
+        float(numeric.value(spread, squared=True) / (count * (count - 1)))
+        if count > 1 and spread >= 0
+        else None
+    )
     return {"count": count, "mean": mean, "variance": variance}
 
 
@@ -428,7 +476,8 @@ class JointMeanDifference(Filtered):
         checked_where(self.where, (self.column, self.by))
         if self.column == self.by or self.groups[0] == self.groups[1]:
             raise ParameterError(
-                "mean_difference compares a column of numbers between two different values of another column"
+                "mean_difference compares a column of numbers between two different values of"
+                " another column"
             )
 
     @property
@@ -453,8 +502,12 @@ class JointMeanDifference(Filtered):
         return self._group_questions[0].bound(records)
 
     def parts(self, neighbours: str) -> tuple[NoisyPart, ...]:
-        """Numbers, sums and squares of both groups: a record is in one of them, but may change to the other."""
-        alone, changed = (self._group_questions[0].parts(each) for each in ("add_remove", CHANGE_ONE))
+        """Numbers, sums and squares of both groups: a record is in one of them, but may change to
+        the other.
+        """
+        alone, changed = (
+            self._group_questions[0].parts(each) for each in ("add_remove", CHANGE_ONE)
+        )
         if neighbours != CHANGE_ONE:
             return tuple(NoisyPart(2, part.l1, part.l2) for part in alone)
         # a record leaves one group and enters the other, or stays in its group with another number
@@ -466,9 +519,13 @@ class JointMeanDifference(Filtered):
     def ask(self, people: Table) -> Generator[Numbers, Numbers, dict[str, Any]]:
         """Six sums: numbers, sums, squares, each of both groups."""
         sums = [question._sums(people) for question in self._group_questions]
-        total = yield whole_sums([each for pair in zip(*sums, strict=True) for each in pair], self.bound(len(people)))
+        total = yield whole_sums(
+            [each for pair in zip(*sums, strict=True) for each in pair], self.bound(len(people))
+        )
         numeric = self._group_questions[0]._numeric
-        return _welch([_moments(numeric, *(int(n) for n in total[group::2])) for group in (0, 1)], self.groups)
+        return _welch(
+            [_moments(numeric, *(int(n) for n in total[group::2])) for group in (0, 1)], self.groups
+        )
 
     @property
     def cuts(self) -> Mapping[str, tuple[str, ...]]:
@@ -491,7 +548,13 @@ class JointMeanDifference(Filtered):
 
 def _welch(moments: list[dict[str, Any]], names: tuple[str, str]) -> dict[str, Any]:
     groups = dict(zip(names, moments, strict=True))
-    nothing: dict[str, Any] = {"groups": groups, "difference": None, "t": None, "df": None, "p": None}
+    nothing: dict[str, Any] = {
+        "groups": groups,
+        "difference": None,
+        "t": None,
+        "df": None,
+        "p": None,
+    }
     if any(m["variance"] is None for m in moments):
         return nothing
     errors = [m["variance"] / m["count"] for m in moments]
@@ -501,5 +564,13 @@ def _welch(moments: list[dict[str, Any]], names: tuple[str, str]) -> dict[str, A
     from scipy.special import stdtr
 
     t = difference / math.sqrt(sum(errors))
-    df = sum(errors) ** 2 / sum(e**2 / (m["count"] - 1) for e, m in zip(errors, moments, strict=True))
-    return {"groups": groups, "difference": difference, "t": t, "df": df, "p": float(2 * stdtr(df, -abs(t)))}
+    df = sum(errors) ** 2 / sum(
+        e**2 / (m["count"] - 1) for e, m in zip(errors, moments, strict=True)
+    )
+    return {
+        "groups": groups,
+        "difference": difference,
+        "t": t,
+        "df": df,
+        "p": float(2 * stdtr(df, -abs(t))),
+    }

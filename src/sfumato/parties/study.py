@@ -1,4 +1,5 @@
-"""A study: what parties ask together, how, and who they are; every party reads the same file and signs it.
+"""A study: what parties ask together, how, and who they are; every party reads the same file and
+signs it.
 
 ::
 
@@ -12,12 +13,14 @@
     limits: {connect: 60, step: 60, total: 3600, bytes: 4000000000}
     valid: {from: "2026-11-01", until: "2026-12-31"}
     parties:
-      - {name: hospital_a, number: 0, address: "a.example:9000", certificate_sha256: …, certificate: …, signing_key: …, dataset: …}
+      - {name: hospital_a, number: 0, address: "a.example:9000", certificate_sha256: …, certificate:
+        …, signing_key: …, dataset: …}
       - …
     version: "0.9"
     signatures: {hospital_a: …, …}
 
-What is signed is the SHA-256 of the canonical JSON of everything but the signatures: sorted keys, NFC, whole numbers and text, no floats.
+What is signed is the SHA-256 of the canonical JSON of everything but the signatures: sorted keys,
+NFC, whole numbers and text, no floats.
 """
 
 from __future__ import annotations
@@ -56,7 +59,9 @@ from sfumato.parties.question import JointQuestion, JointStatistic, Summation
 VERSION = 1
 PURPOSE = b"sfumato study 1\n"
 FEWEST = 3
-"""With two, each knows the other's number from the sum; and products need a majority that does not collude."""
+"""With two, each knows the other's number from the sum; and products need a majority that does not
+collude.
+"""
 MOST = 64
 MAX_BYTES = 4 * MEGABYTE
 REQUIRED = ("study", "id", "question", "parties")
@@ -76,15 +81,18 @@ FIELDS = (
 
 @parameters
 class Protocol:
-    """How the parties add: ``threshold`` colluders learn nothing (Shamir); ``server`` and ``key_holder`` are for encrypted sums."""
+    """How the parties add: ``threshold`` colluders learn nothing (Shamir); ``server`` and
+    ``key_holder`` are for encrypted sums.
+    """
 
     name: Annotated[str, Field(description="additive, shamir or encrypted")] = "shamir"
     threshold: Annotated[
-        int | None, Field(ge=1, description="colluders who learn nothing; below half of the parties")
+        int | None,
+        Field(ge=1, description="colluders who learn nothing; below half of the parties"),
     ] = None
-    dropout: Annotated[Literal["refuse", "allow"], Field(description="whether the rest may finish when one leaves")] = (
-        "refuse"
-    )
+    dropout: Annotated[
+        Literal["refuse", "allow"], Field(description="whether the rest may finish when one leaves")
+    ] = "refuse"
     server: Annotated[str | None, Field(description="the party that adds ciphertexts")] = None
     key_holder: Annotated[str | None, Field(description="the party that opens the sums")] = None
 
@@ -104,11 +112,17 @@ class Party:
 
     def __post_init__(self) -> None:
         if not NAME.fullmatch(self.name):
-            raise ParameterError("a party's name has small letters, digits, '_' and '-', and begins with a letter")
+            raise ParameterError(
+                "a party's name has small letters, digits, '_' and '-', and begins with a letter"
+            )
         if fingerprint(self.der) != self.certificate_sha256.lower():
-            raise ParameterError(f"{self.name}: certificate and certificate_sha256 do not belong together")
+            raise ParameterError(
+                f"{self.name}: certificate and certificate_sha256 do not belong together"
+            )
         if len(_decoded(self.signing_key, "signing_key")) != 32:
-            raise ParameterError(f"{self.name}: signing_key is the base64 text that 'sfumato key party' printed")
+            raise ParameterError(
+                f"{self.name}: signing_key is the base64 text that 'sfumato key party' printed"
+            )
         self.place  # noqa: B018  an address that is none is refused
 
     @property
@@ -121,7 +135,9 @@ class Party:
         """Host and port."""
         found = re.fullmatch(r"(?:\[([0-9a-fA-F:.]+)\]|([^\s:/\[\]]+)):(\d{1,5})", self.address)
         if found is None or not 0 < int(found[3]) < 65536:
-            raise ParameterError(f"{self.name}: an address is host:port, like b.example:9000 or [::1]:9000")
+            raise ParameterError(
+                f"{self.name}: an address is host:port, like b.example:9000 or [::1]:9000"
+            )
         return found[1] or found[2], int(found[3])
 
 
@@ -159,9 +175,13 @@ class Study:
 
     @functools.cached_property
     def question_key(self) -> str:
-        """SHA-256 of the question and the datasets it is asked of: two studies with the same one ask the same."""
+        """SHA-256 of the question and the datasets it is asked of: two studies with the same one
+        ask the same.
+        """
         datasets = [party.dataset for party in self.parties]
-        return hashlib.sha256(canonical({"question": self.document["question"], "datasets": datasets})).hexdigest()
+        return hashlib.sha256(
+            canonical({"question": self.document["question"], "datasets": datasets})
+        ).hexdigest()
 
     @property
     def degree(self) -> int:
@@ -173,14 +193,20 @@ class Study:
     def sums(self) -> Summation:
         """The way to add."""
         if self.protocol.name == "shamir":
-            return summation("shamir", degree=self.protocol.threshold, dropout=self.protocol.dropout == "allow")
+            return summation(
+                "shamir", degree=self.protocol.threshold, dropout=self.protocol.dropout == "allow"
+            )
         if self.protocol.name == "joint":
             return summation("shamir", degree=self.degree)
         if self.protocol.name == "encrypted":
             roles = {"server": self.protocol.server, "key_holder": self.protocol.key_holder}
             if None in roles.values():
-                raise ParameterError("protocol: encrypted needs a server and a key_holder, two different parties")
-            return summation("encrypted", **{role: self.number_of(str(name)) for role, name in roles.items()})
+                raise ParameterError(
+                    "protocol: encrypted needs a server and a key_holder, two different parties"
+                )
+            return summation(
+                "encrypted", **{role: self.number_of(str(name)) for role, name in roles.items()}
+            )
         return summation("additive")
 
     def number_of(self, name: str) -> int:
@@ -211,7 +237,9 @@ class Study:
             raise ParameterError(f"{lacking}; 'sfumato party sign' adds a signature")
         start, end = self.valid
         if (start is not None and today < start) or (end is not None and today > end):
-            raise ParameterError("the study is valid from {} until {}; today is {}".format(*self.days, today))
+            raise ParameterError(
+                "the study is valid from {} until {}; today is {}".format(*self.days, today)
+            )
 
     @property
     def days(self) -> tuple[str, str]:
@@ -221,12 +249,18 @@ class Study:
 
     @property
     def lacking(self) -> str:
-        """Whose signature is missing, and whose is of another text, in words; empty where all have signed."""
+        """Whose signature is missing, and whose is of another text, in words; empty where all have
+        signed.
+        """
         unsigned = self.unsigned()
         missing = [name for name in unsigned if name not in self.signatures]
         other = [name for name in unsigned if name in self.signatures]
         told = [f"{', '.join(missing)} did not sign this study"] if missing else []
-        told += [f"{', '.join(other)} signed something else: the study was changed afterwards"] if other else []
+        told += (
+            [f"{', '.join(other)} signed something else: the study was changed afterwards"]
+            if other
+            else []
+        )
         return "; ".join(told)
 
 
@@ -236,12 +270,17 @@ def canonical(value: Any) -> bytes:
     >>> canonical({"b": 1, "a": ["x", True]})
     b'{"a":["x",true],"b":1}'
     """
-    return json.dumps(_normal(value, ""), sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+    return json.dumps(
+        _normal(value, ""), sort_keys=True, separators=(",", ":"), ensure_ascii=False
+    ).encode()
 
 
 def _normal(value: Any, where: str) -> Any:
     if isinstance(value, Mapping):
-        return {_normal(str(key), where): _normal(below, f"{where}.{key}".lstrip(".")) for key, below in value.items()}
+        return {
+            _normal(str(key), where): _normal(below, f"{where}.{key}".lstrip("."))
+            for key, below in value.items()
+        }
     if isinstance(value, list | tuple):
         return [_normal(part, f"{where}[{i}]") for i, part in enumerate(value)]
     if isinstance(value, str):
@@ -250,7 +289,9 @@ def _normal(value: Any, where: str) -> Any:
         return value.isoformat()
     if value is None or isinstance(value, bool | int):
         return value
-    raise RecipeError(f"{where}: write the number as text in quotes, so that all parties read the same")
+    raise RecipeError(
+        f"{where}: write the number as text in quotes, so that all parties read the same"
+    )
 
 
 # Reading.
@@ -271,15 +312,20 @@ def _text(path: Path) -> str:
 def study_from(document: Any, *, name: str = "the study") -> Study:
     """A study from plain data."""
     if not isinstance(document, Mapping):
-        raise RecipeError(f"{name} is no study: it must be a mapping with 'study: {VERSION}', question and parties")
+        raise RecipeError(
+            f"{name} is no study: it must be a mapping with 'study: {VERSION}', question and"
+            " parties"
+        )
     problems = [
-        f"{key!r} is no part of a study.{did_you_mean(str(key), FIELDS)}" for key in document if key not in FIELDS
+        f"{key!r} is no part of a study.{did_you_mean(str(key), FIELDS)}"
+        for key in document
+        if key not in FIELDS
     ]
     problems += [f"{key!r} must be given" for key in REQUIRED if key not in document]
     if document.get("split", "horizontal") != "horizontal":
         problems.append(
-            "split: tables that are split by columns are not joined: matching people across parties tells who is where; "
-            "every party must have rows of its own with all columns"
+            "split: tables that are split by columns are not joined: matching people across parties"
+            " tells who is where; every party must have rows of its own with all columns"
         )
     if problems:
         raise RecipeError([f"{name}: {problem}" for problem in problems])
@@ -316,7 +362,9 @@ def _built(document: Mapping[str, Any], name: str) -> Study:
     problems += _failing(lambda: canonical(plain))
     if not problems:
         study = Study(document=plain, **fields)
-        problems += [problem for check in CHECKS for problem in _failing(functools.partial(check, study))]
+        problems += [
+            problem for check in CHECKS for problem in _failing(functools.partial(check, study))
+        ]
     if problems:
         raise RecipeError([f"{name}: {problem}" for problem in dict.fromkeys(problems)])
     return study
@@ -354,7 +402,9 @@ def _identity(given: Any) -> None:
 
 def _records(given: Any) -> int:
     if not isinstance(given, int) or isinstance(given, bool) or not 0 < given < 2**31 - 1:
-        raise ParameterError("must be a whole number below 2^31 - 1: what all tables together do not exceed")
+        raise ParameterError(
+            "must be a whole number below 2^31 - 1: what all tables together do not exceed"
+        )
     return given
 
 
@@ -368,7 +418,10 @@ def _valid(given: Any) -> tuple[datetime.date | None, datetime.date | None]:
     if not isinstance(given, Mapping) or not set(given) <= {"from", "until"}:
         raise ParameterError("must be {from: '2026-11-01', until: '2026-12-31'}")
     try:
-        days = [None if key not in given else datetime.date.fromisoformat(str(given[key])) for key in ("from", "until")]
+        days = [
+            None if key not in given else datetime.date.fromisoformat(str(given[key]))
+            for key in ("from", "until")
+        ]
     except ValueError:
         raise ParameterError("days are written like '2026-12-31'") from None
     if days[0] is not None and days[1] is not None and days[0] > days[1]:
@@ -377,7 +430,9 @@ def _valid(given: Any) -> tuple[datetime.date | None, datetime.date | None]:
 
 
 def _signatures(given: Any) -> dict[str, str]:
-    if not isinstance(given, Mapping) or not all(isinstance(value, str) for value in given.values()):
+    if not isinstance(given, Mapping) or not all(
+        isinstance(value, str) for value in given.values()
+    ):
         raise ParameterError("must be {name of the party: signature}")
     return dict(given)
 
@@ -389,8 +444,8 @@ def _enough_parties(study: Study) -> None:
     least = max(FEWEST, study.control.least_parties)
     if len(study.parties) < least:
         raise ParameterError(
-            f"parties: the rule 'two_parties' refuses: {len(study.parties)} parties where {least} are needed; "
-            "of two, each would know the other's part"
+            f"parties: the rule 'two_parties' refuses: {len(study.parties)} parties where {least}"
+            " are needed; of two, each would know the other's part"
         )
     if len(study.parties) > MOST:
         raise ParameterError(f"parties: at most {MOST}")
@@ -413,15 +468,21 @@ def _fitting_protocol(study: Study) -> None:
     protocol, asked = study.protocol, study.question
     if protocol.name not in asked.protocols:
         raise ParameterError(
-            f"protocol: {asked.name} can be computed by {', '.join(asked.protocols)}, not by {protocol.name!r}"
+            f"protocol: {asked.name} can be computed by {', '.join(asked.protocols)}, not by"
+            f" {protocol.name!r}"
         )
     if protocol.name != "encrypted" and (protocol.server or protocol.key_holder):
         raise ParameterError(f"protocol: {protocol.name} has no server and no key_holder")
-    if protocol.name != "shamir" and (protocol.threshold is not None or protocol.dropout == "allow"):
-        raise ParameterError(f"protocol: threshold and dropout belong to shamir, not to {protocol.name}")
+    if protocol.name != "shamir" and (
+        protocol.threshold is not None or protocol.dropout == "allow"
+    ):
+        raise ParameterError(
+            f"protocol: threshold and dropout belong to shamir, not to {protocol.name}"
+        )
     if protocol.threshold is not None and 2 * protocol.threshold >= len(study.parties):
         raise ParameterError(
-            f"protocol: among {len(study.parties)} parties the threshold is at most {usual_degree(len(study.parties))}"
+            f"protocol: among {len(study.parties)} parties the threshold is at most"
+            f" {usual_degree(len(study.parties))}"
         )
     _ = study.sums
 
@@ -435,26 +496,38 @@ def _fitting_sums(study: Study) -> None:
     extra = 0 if noise is None else noise.at_most(asked, len(study.parties))
     if not study.sums.fits(asked.bound(study.records_at_most) + extra):
         raise ParameterError(
-            f"question: sums over {study.records_at_most:,} records leave the range of {study.protocol.name!r}; "
-            "narrow the bounds, lower the scale or records_at_most"
+            f"question: sums over {study.records_at_most:,} records leave the range of"
+            f" {study.protocol.name!r}; narrow the bounds, lower the scale or records_at_most"
         )
 
 
 def _named_ledgers(study: Study) -> None:
     if study.noise is not None and any(party.ledger_id is None for party in study.parties):
         raise ParameterError(
-            "parties: with noise every party names its ledger (ledger_id): the dataset whose budget is spent"
+            "parties: with noise every party names its ledger (ledger_id): the dataset whose budget"
+            " is spent"
         )
 
 
-CHECKS = (_enough_parties, _different_parties, _known_signers, _fitting_protocol, _fitting_sums, _named_ledgers)
+CHECKS = (
+    _enough_parties,
+    _different_parties,
+    _known_signers,
+    _fitting_protocol,
+    _fitting_sums,
+    _named_ledgers,
+)
 
 
 # Writing and signing.
 
 
-def drafted(entries: Sequence[Path], question: Any, protocol: Any, noise: Any = None) -> dict[str, Any]:
-    """A study to begin with: the entries that ``sfumato key party`` printed, numbered, and a new id; what is missing can be written in."""
+def drafted(
+    entries: Sequence[Path], question: Any, protocol: Any, noise: Any = None
+) -> dict[str, Any]:
+    """A study to begin with: the entries that ``sfumato key party`` printed, numbered, and a new
+    id; what is missing can be written in.
+    """
     parties = [one for path in entries for one in _listed(path)]
     plain: dict[str, Any] = {
         "study": VERSION,
@@ -515,12 +588,19 @@ def _rewritten(path: Path, study: Study, signatures: Mapping[str, str]) -> None:
 def learned(study: Study) -> tuple[str, ...]:
     """What parties and coalitions learn when everybody follows the protocol, one sentence each."""
     n, t = len(study.parties), study.degree
-    gates = f"{t + 1} parties together could learn how many records each has, up to {study.control.least_records}"
-    told = study.question.gives_away if study.noise is None else "the sums that it needs, with noise"
-    everyone = f"everybody learns the answer, and that the rules on records and parties hold: {told}"
+    gates = (
+        f"{t + 1} parties together could learn how many records each has, up to"
+        f" {study.control.least_records}"
+    )
+    told = (
+        study.question.gives_away if study.noise is None else "the sums that it needs, with noise"
+    )
+    everyone = (
+        f"everybody learns the answer, and that the rules on records and parties hold: {told}"
+    )
     noisy = (
-        f"the answer has noise that nobody knows: {study.noise.loss} for every record, also when {study.noise.colluders} of {n} parties "
-        "tell each other theirs"
+        f"the answer has noise that nobody knows: {study.noise.loss} for every record, also when"
+        f" {study.noise.colluders} of {n} parties tell each other theirs"
         if study.noise is not None
         else "the answer is exact"
     )
@@ -531,12 +611,19 @@ def learned(study: Study) -> tuple[str, ...]:
         )
     elif study.protocol.name == "encrypted":
         coalition = (
-            f"{study.protocol.server} sees ciphertexts, {study.protocol.key_holder} sees the sums; together they see every party's numbers",
+            (
+                f"{study.protocol.server} sees ciphertexts, {study.protocol.key_holder} sees the"
+                " sums; together they see every party's numbers"
+            ),
             gates,
         )
     else:
         coalition = (
-            "no single party learns anything else" if t == 1 else f"up to {t} parties together learn nothing else",
+            (
+                "no single party learns anything else"
+                if t == 1
+                else f"up to {t} parties together learn nothing else"
+            ),
             f"{t + 1} parties together could learn every other party's numbers",
         )
     lies = "who lies about its own rows changes the answer, and nobody notices"

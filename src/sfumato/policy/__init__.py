@@ -1,4 +1,6 @@
-"""Privacy languages: a policy is read, checked, compiled into a recipe, and held against a release."""
+"""Privacy languages: a policy is read, checked, compiled into a recipe, and held against a
+release.
+"""
 
 from __future__ import annotations
 
@@ -14,4 +16,6 @@ VERBS = Members(
         "comply": "comply:comply",
     },
 )
-"""What can be done with policies, and where that is. The nouns offer it and ask here, since whatever does it is built on them."""
+"""What can be done with policies, and where that is. The nouns offer it and ask here, since
+whatever does it is built on them.
+"""

@@ -1,4 +1,6 @@
-"""The clauses of a policy that says what may be done with data, each in words, and who can tell whether a release keeps it."""
+"""The clauses of a policy that says what may be done with data, each in words, and who can tell
+whether a release keeps it.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,16 @@ from collections.abc import Iterator
 from typing import Any, Literal
 
 from sfumato.policy.dialects.dialect_detection import read_concept_text
-from sfumato.policy.dialects.special import And, Between, Concept, Named, Or, Some, as_policy, core_property
+from sfumato.policy.dialects.special import (
+    And,
+    Between,
+    Concept,
+    Named,
+    Or,
+    Some,
+    as_policy,
+    core_property,
+)
 from sfumato.policy.dialects.usages import Usage
 
 TITLES = {
@@ -28,8 +39,9 @@ SAID = ("hasPurpose", "hasRecipient", "durationInDays")
 class UsageClause:
     """One clause of a use: what it is about, what it says, the names in it, and its counterpart.
 
-    ``counterpart`` is ``release`` where the certificate of a release tells, ``said`` where only who holds it against the policy can say, and
-    ``none`` where nothing of a release or of what can be said answers it. ``use`` counts the uses of a policy from 1; a prohibition is not ``permitted``.
+    ``counterpart`` is ``release`` where the certificate of a release tells, ``said`` where only who
+    holds it against the policy can say, and ``none`` where nothing of a release or of what can be
+    said answers it. ``use`` counts the uses of a policy from 1; a prohibition is not ``permitted``.
     """
 
     use: int
@@ -61,9 +73,13 @@ def _of_usages(usages: tuple[Usage, ...]) -> Iterator[UsageClause]:
         yield from _of_part(number, usage.concept(), permitted=usage.permitted)
         if usage.legal_bases:
             words = ", ".join(usage.legal_bases)
-            yield UsageClause(number, usage.permitted, "legal basis", words, usage.legal_bases, "none")
+            yield UsageClause(
+                number, usage.permitted, "legal basis", words, usage.legal_bases, "none"
+            )
         if usage.until is not None:
-            yield UsageClause(number, usage.permitted, "until", usage.until.isoformat(), (), "release")
+            yield UsageClause(
+                number, usage.permitted, "until", usage.until.isoformat(), (), "release"
+            )
 
 
 def _of_concept(concept: Concept) -> Iterator[UsageClause]:
@@ -72,7 +88,9 @@ def _of_concept(concept: Concept) -> Iterator[UsageClause]:
 
 
 def _of_part(number: int, concept: Concept, *, permitted: bool) -> Iterator[UsageClause]:
-    """The clauses of one use, a part of an intersection each; where and how long data are stored are two."""
+    """The clauses of one use, a part of an intersection each; where and how long data are stored
+    are two.
+    """
     if isinstance(concept, And):
         for part in concept.parts:
             yield from _of_part(number, part, permitted=permitted)
@@ -84,14 +102,20 @@ def _of_part(number: int, concept: Concept, *, permitted: bool) -> Iterator[Usag
     elif name == "hasStorage":
         yield from _of_part(number, inside, permitted=permitted)
     else:
-        counterpart: Counterpart = "release" if name == "hasProcessing" else "said" if name in SAID else "none"
-        subject = "days of storage" if name == "durationInDays" else TITLES.get(name, name or "besides")
+        counterpart: Counterpart = (
+            "release" if name == "hasProcessing" else "said" if name in SAID else "none"
+        )
+        subject = (
+            "days of storage" if name == "durationInDays" else TITLES.get(name, name or "besides")
+        )
         words = in_words(inside).removeprefix(f"{name} ")
         yield UsageClause(number, permitted, subject, words, _names(inside), counterpart)
 
 
 def _of_data(number: int, concept: Concept, *, permitted: bool) -> Iterator[UsageClause]:
-    """What is asked of data: how they are protected, which a certificate tells, and of which kind they are, which somebody must say."""
+    """What is asked of data: how they are protected, which a certificate tells, and of which kind
+    they are, which somebody must say.
+    """
     parts = concept.parts if isinstance(concept, And) else (concept,)
     measured = [part for part in parts if isinstance(part, Between) or _is_measure(part)]
     kinds = [part for part in parts if part not in measured]
@@ -99,16 +123,24 @@ def _of_data(number: int, concept: Concept, *, permitted: bool) -> Iterator[Usag
         asked = And(tuple(kinds)) if len(kinds) > 1 else kinds[0]
         yield UsageClause(number, permitted, "kind of data", in_words(asked), _names(asked), "said")
     if measured:
-        yield UsageClause(number, permitted, "protection", in_words(And(tuple(measured))), (), "release")
+        yield UsageClause(
+            number, permitted, "protection", in_words(And(tuple(measured))), (), "release"
+        )
 
 
 def _is_measure(concept: Concept) -> bool:
-    """Whether a class is a way to protect data: a model of ours or of SPECIAL, or anonymisation as such."""
+    """Whether a class is a way to protect data: a model of ours or of SPECIAL, or anonymisation as
+    such.
+    """
     if not isinstance(concept, Named):
         return False
     plain = concept.name.rsplit(":", 1)[-1].rsplit("#", 1)[-1].lower()
     ours = concept.name.startswith("sf:")
-    return ours or "anonym" in plain or plain.endswith(("diverse", "close", "closeness", "diversity", "private"))
+    return (
+        ours
+        or "anonym" in plain
+        or plain.endswith(("diverse", "close", "closeness", "diversity", "private"))
+    )
 
 
 def _names(concept: Concept) -> tuple[str, ...]:
@@ -116,7 +148,11 @@ def _names(concept: Concept) -> tuple[str, ...]:
         return (concept.name,)
     if isinstance(concept, Some):
         return _names(concept.concept)
-    return () if isinstance(concept, Between) else tuple(name for part in concept.parts for name in _names(part))
+    return (
+        ()
+        if isinstance(concept, Between)
+        else tuple(name for part in concept.parts for name in _names(part))
+    )
 
 
 def in_words(concept: Concept) -> str:
@@ -129,7 +165,9 @@ def in_words(concept: Concept) -> str:
     if isinstance(meant, Named):
         return meant.name
     if isinstance(meant, Some):
-        return f"{TITLES.get(core_property(meant.property), meant.property)} {in_words(meant.concept)}"
+        return (
+            f"{TITLES.get(core_property(meant.property), meant.property)} {in_words(meant.concept)}"
+        )
     if isinstance(meant, Between):
         return f"{meant.property} {_span(meant.low, meant.high)}"
     if isinstance(meant, And):

@@ -1,4 +1,6 @@
-"""What merged policies ask of a table and of its columns: the common minimum guarantee, then roles and hierarchies."""
+"""What merged policies ask of a table and of its columns: the common minimum guarantee, then roles
+and hierarchies.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,16 @@ from sfumato.core.words import join_words
 from sfumato.errors import SchemaError
 from sfumato.policy.documents import Findings
 from sfumato.policy.people import COLUMN
-from sfumato.policy.policy import STRENGTH, Group, Purpose, UnknownPromise, demand_of, models_of, strength_of, strongest
+from sfumato.policy.policy import (
+    STRENGTH,
+    Group,
+    Purpose,
+    UnknownPromise,
+    demand_of,
+    models_of,
+    strength_of,
+    strongest,
+)
 
 if TYPE_CHECKING:
     from sfumato.core.model import Model
@@ -39,9 +50,10 @@ class Decision:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Guarantee:
-    """What was merged. ``groups`` are the privacy groups of each column that may be released; ``floors`` and ``caps`` are
-    levels; ``pseudonyms`` the strength of the method for each identifier that gets a pseudonym; ``left_out`` the people's
-    policies that are dropped to settle a conflict.
+    """What was merged. ``groups`` are the privacy groups of each column that may be released;
+    ``floors`` and ``caps`` are levels; ``pseudonyms`` the strength of the method for each
+    identifier that gets a pseudonym; ``left_out`` the people's policies that are dropped to settle
+    a conflict.
     """
 
     groups: Mapping[str, frozenset[Group]]
@@ -99,7 +111,9 @@ def common_guarantee(
         own={label: wish for label, wish in wishes.items() if label not in left_out},
         caps=caps,
         pseudonyms=pseudonyms,
-        models=_models(kept, [c for c, g in groups.items() if Group.SD in g] or sensitive, decisions),
+        models=_models(
+            kept, [c for c, g in groups.items() if Group.SD in g] or sensitive, decisions
+        ),
         left_out=left_out,
         decisions=tuple(decisions),
     )
@@ -116,20 +130,33 @@ def _groups(
         lacking = sum(datum is None for datum in data)
         if lacking:
             withheld.append(column)
-            reason = f"{column} is withheld: {lacking} of {len(listing)} policies do not list it for this purpose"
+            reason = (
+                f"{column} is withheld: {lacking} of {len(listing)} policies do not list it for"
+                " this purpose"
+            )
             decisions.append(Decision("withheld", column, reason))
             continue
-        methods = [datum.anonymization for datum in data if datum is not None and datum.anonymization is not None]
+        methods = [
+            datum.anonymization
+            for datum in data
+            if datum is not None and datum.anonymization is not None
+        ]
         withholding = [method.method for method in methods if demand_of(method) == "withheld"]
         if withholding:
             withheld.append(column)
-            reason = f"{column} is withheld: {len(withholding)} of {len(listing)} policies ask for {withholding[0]}"
+            reason = (
+                f"{column} is withheld: {len(withholding)} of {len(listing)} policies ask for"
+                f" {withholding[0]}"
+            )
             decisions.append(Decision("withheld", column, reason))
             continue
         said = frozenset(datum.group for datum in data if datum is not None)
         groups[column] = _merged(said)
         if len(said) > 1:
-            reason = f"{column} is {join_words(sorted(said))} in different policies; it counts as {join_words(sorted(groups[column]))}"
+            reason = (
+                f"{column} is {join_words(sorted(said))} in different policies; it counts as"
+                f" {join_words(sorted(groups[column]))}"
+            )
             decisions.append(Decision("privacy_group", column, reason))
     return groups, tuple(withheld)
 
@@ -180,11 +207,17 @@ def _settled(
         conflict = f"{column}: the floor of level {floor} is above the cap of level {cap}"
         if on_conflict == "privacy":
             settled[column] = floor
-            decisions.append(Decision("cap_lifted", column, f"{conflict}; privacy goes first, the cap is lifted"))
+            decisions.append(
+                Decision("cap_lifted", column, f"{conflict}; privacy goes first, the cap is lifted")
+            )
         elif on_conflict == "suppress_rows" and everybody.get(column, 0) <= cap:
             left_out += [label for label in above if label not in left_out]
             decisions.append(
-                Decision("rows_left_out", column, f"{conflict}; people under {len(above)} policies are left out")
+                Decision(
+                    "rows_left_out",
+                    column,
+                    f"{conflict}; people under {len(above)} policies are left out",
+                )
             )
         else:
             findings.error("floor_above_cap", column, conflict)
@@ -192,7 +225,9 @@ def _settled(
     return settled, tuple(left_out)
 
 
-def _models(purposes: Sequence[Purpose], sensitive: Sequence[str], decisions: list[Decision]) -> tuple[Model, ...]:
+def _models(
+    purposes: Sequence[Purpose], sensitive: Sequence[str], decisions: list[Decision]
+) -> tuple[Model, ...]:
     findings = Findings()
     models: list[Model] = []
     for promise in dict.fromkeys(model for purpose in purposes for model in purpose.models):
@@ -202,7 +237,9 @@ def _models(purposes: Sequence[Purpose], sensitive: Sequence[str], decisions: li
             findings.error("unknown_model", promise.name, str(error))
     findings.raise_errors()
     kept, dropped = strongest(models)
-    decisions += [Decision("implied", w.promise, f"{w.promise} follows from {s.promise}") for w, s in dropped]
+    decisions += [
+        Decision("implied", w.promise, f"{w.promise} follows from {s.promise}") for w, s in dropped
+    ]
     return tuple(kept)
 
 
@@ -216,13 +253,20 @@ def _pseudonyms(
         methods = [m[column] for m in named if column in m]
         if len(methods) < len(listing) and Group.EI in groups[column]:
             without = len(listing) - len(methods)
-            reason = f"{without} of {len(listing)} policies name no pseudonyms for {column}; it is dropped"
+            reason = (
+                f"{without} of {len(listing)} policies name no pseudonyms for {column}; it is"
+                " dropped"
+            )
             decisions.append(Decision("pseudonyms", column, reason))
             continue
         agreed[column] = min(methods, key=STRENGTH.index)
         if len(set(methods)) > 1:
             decisions.append(
-                Decision("pseudonyms", column, f"{column}: the strongest method is taken, a {agreed[column]}")
+                Decision(
+                    "pseudonyms",
+                    column,
+                    f"{column}: the strongest method is taken, a {agreed[column]}",
+                )
             )
     return agreed
 
@@ -237,17 +281,23 @@ Row = tuple[str, ...]
 def merged_hierarchy(column: str, rows: Sequence[Row], findings: Findings) -> Any:
     """A table hierarchy of all rows; None, with a finding, where they contradict each other.
 
-    Rows must be equally long, and a label must have the same label above it in all of them. Where the coarsest labels
-    differ, a common top is put above them, which adds a level.
+    Rows must be equally long, and a label must have the same label above it in all of them. Where
+    the coarsest labels differ, a common top is put above them, which adds a level.
     """
     depths = {len(row) for row in rows}
     if len(depths) > 1:
-        problem = f"{column}: hierarchy entries have from {min(depths)} to {max(depths)} levels in different policies"
+        problem = (
+            f"{column}: hierarchy entries have from {min(depths)} to {max(depths)} levels in"
+            " different policies"
+        )
         findings.error("hierarchy_uneven", column, problem)
         return None
     torn = torn_labels(rows)
     for level, count in torn.items():
-        problem = f"{column}: {count} label(s) of level {level} stand under different labels in different policies"
+        problem = (
+            f"{column}: {count} label(s) of level {level} stand under different labels in different"
+            " policies"
+        )
         findings.error("hierarchy_disagrees", column, problem)
     if torn:
         return None
@@ -261,23 +311,37 @@ def torn_labels(rows: Sequence[Row]) -> Mapping[int, int]:
     by_level: dict[int, int] = {}
     for level in range(len(rows[0]) - 1):
         above: dict[str, str] = {}
-        torn = {row[level] for row in rows if above.setdefault(row[level], row[level + 1]) != row[level + 1]}
+        torn = {
+            row[level]
+            for row in rows
+            if above.setdefault(row[level], row[level + 1]) != row[level + 1]
+        }
         if torn:
             by_level[level] = len(torn)
     return by_level
 
 
-def check_entries(column: str, hierarchy: Hierarchy, rows: Sequence[Row], findings: Findings) -> None:
-    """Find entries that say something else than the hierarchy of the table: its levels would not be the policy's."""
+def check_entries(
+    column: str, hierarchy: Hierarchy, rows: Sequence[Row], findings: Findings
+) -> None:
+    """Find entries that say something else than the hierarchy of the table: its levels would not be
+    the policy's.
+    """
     try:
         paths = hierarchy.paths([row[0] for row in rows], [1] * len(rows)).rows
     except SchemaError:
-        problem = f"{column}: the hierarchy of the table does not know all values that policies have entries for"
+        problem = (
+            f"{column}: the hierarchy of the table does not know all values that policies have"
+            " entries for"
+        )
         findings.error("hierarchy_disagrees_with_table", column, problem)
         return
     wrong = sum(tuple(path[: len(row)]) != row for path, row in zip(paths, rows, strict=True))
     if wrong:
-        problem = f"{column}: {wrong} of {len(rows)} hierarchy entries are not those of the table's own hierarchy"
+        problem = (
+            f"{column}: {wrong} of {len(rows)} hierarchy entries are not those of the table's own"
+            " hierarchy"
+        )
         findings.error("hierarchy_disagrees_with_table", column, problem)
 
 
@@ -285,14 +349,20 @@ def uncovered(hierarchy: Hierarchy, labels: Sequence[str | None], counts: Sequen
     """Whether a hierarchy lacks values that occur."""
     try:
         hierarchy.paths(
-            [v for v in labels if v is not None], [c for v, c in zip(labels, counts, strict=True) if v is not None]
+            [v for v in labels if v is not None],
+            [c for v, c in zip(labels, counts, strict=True) if v is not None],
         )
     except SchemaError:
         return True
     return False
 
 
-ROLES = {Group.EI: Role.DIRECT, Group.QID: Role.QUASI, Group.SD: Role.SENSITIVE, Group.NSD: Role.PLAIN}
+ROLES = {
+    Group.EI: Role.DIRECT,
+    Group.QID: Role.QUASI,
+    Group.SD: Role.SENSITIVE,
+    Group.NSD: Role.PLAIN,
+}
 DESIGN = (Role.WEIGHT, Role.UNIT, Role.STRATUM)
 """Roles that only the table knows."""
 
@@ -305,11 +375,13 @@ Entries = Mapping[str, Sequence[tuple[str, ...]]]
 def described_columns(
     dataset: Table, merged: Guarantee, entries: Entries, findings: Findings
 ) -> tuple[Schema, dict[str, int], list[Decision]]:
-    """The schema of a table under the policies, the top level of each hierarchy, and what was decided.
+    """The schema of a table under the policies, the top level of each hierarchy, and what was
+    decided.
 
-    What is withheld gets the role direct, which is dropped. The table's own hierarchies are used where it has some, and policies
-    must agree with them; otherwise the entries of the policies are put together. A column that must be coarser and has
-    neither can only be withheld as a whole, value by value.
+    What is withheld gets the role direct, which is dropped. The table's own hierarchies are used
+    where it has some, and policies must agree with them; otherwise the entries of the policies are
+    put together. A column that must be coarser and has neither can only be withheld as a whole,
+    value by value.
     """
     attributes: dict[str, Attribute] = {}
     decisions: list[Decision] = []
@@ -318,7 +390,9 @@ def described_columns(
         if (column == COLUMN and merged.own) or column in merged.withheld:
             attributes[column] = Attribute((Role.DIRECT,))
         elif column in merged.groups:
-            attributes[column] = _attribute(dataset, used, column, merged, entries, findings, decisions)
+            attributes[column] = _attribute(
+                dataset, used, column, merged, entries, findings, decisions
+            )
         elif column in dataset.schema.attributes:
             attributes[column] = dataset.schema[column]
     findings.raise_errors()
@@ -392,13 +466,18 @@ def _hierarchy(
     return None
 
 
-def _covering(dataset: Table, used: Table, column: str, hierarchy: Hierarchy | None, findings: Findings) -> Any:
-    """A hierarchy that knows every value: what only people have who are left out is put under a label of its own."""
+def _covering(
+    dataset: Table, used: Table, column: str, hierarchy: Hierarchy | None, findings: Findings
+) -> Any:
+    """A hierarchy that knows every value: what only people have who are left out is put under a
+    label of its own.
+    """
     if hierarchy is None:
         return None
     if _lacks_values(hierarchy, used, column):
         problem = (
-            f"{column}: the policies have no hierarchy entries for some values of the table; give the table a hierarchy"
+            f"{column}: the policies have no hierarchy entries for some values of the table; give"
+            " the table a hierarchy"
         )
         findings.error("hierarchy_incomplete", column, problem)
     if _lacks_values(hierarchy, dataset, column):
@@ -421,7 +500,9 @@ def _used(dataset: Table, merged: Guarantee) -> Table:
 
 
 def _tops(dataset: Table, merged: Guarantee, findings: Findings) -> dict[str, int]:
-    """The top level of every column that policies name a level for; a minimum above it is a finding."""
+    """The top level of every column that policies name a level for; a minimum above it is a
+    finding.
+    """
     tops = {}
     floors = merged.floors
     for column in dict.fromkeys([*floors, *merged.caps]):
@@ -429,6 +510,9 @@ def _tops(dataset: Table, merged: Guarantee, findings: Findings) -> dict[str, in
             continue
         tops[column] = ladder_of(dataset, column, dataset.encoded(column)).top
         if floors.get(column, 0) > tops[column]:
-            problem = f"{column}: level {floors[column]} is asked for, but its hierarchy ends at level {tops[column]}"
+            problem = (
+                f"{column}: level {floors[column]} is asked for, but its hierarchy ends at level"
+                f" {tops[column]}"
+            )
             findings.error("min_above_hierarchy", column, problem)
     return tops

@@ -1,7 +1,9 @@
-"""From policies to a recipe: authorise, pseudonymize, personal levels, then the common guarantee, in this order.
+"""From policies to a recipe: authorise, pseudonymize, personal levels, then the common guarantee,
+in this order.
 
-The order is fixed. Pseudonyms come first, since pseudonyms of generalised names would merge people; personal levels
-come before the promises are reached, since a value raised afterwards leaves its class and breaks them.
+The order is fixed. Pseudonyms come first, since pseudonyms of generalised names would merge people;
+personal levels come before the promises are reached, since a value raised afterwards leaves its
+class and breaks them.
 """
 
 from __future__ import annotations
@@ -16,7 +18,13 @@ from sfumato.core.randomness import Seed
 from sfumato.core.recipe import Recipe
 from sfumato.core.step import Goal
 from sfumato.errors import ParameterError, ReleaseRefused, SchemaError, Unsatisfiable, did_you_mean
-from sfumato.policy.columns import Decision, Guarantee, OnConflict, common_guarantee, described_columns
+from sfumato.policy.columns import (
+    Decision,
+    Guarantee,
+    OnConflict,
+    common_guarantee,
+    described_columns,
+)
 from sfumato.policy.documents import Findings
 from sfumato.policy.lint import delete_by, expired, lint
 from sfumato.policy.people import COLUMN, Policies
@@ -40,7 +48,9 @@ if TYPE_CHECKING:
 
 
 def feasible(recipe: Recipe, dataset: Table) -> bool:
-    """Whether the steps reach the promises. Steps that change nothing promises look at (pseudonyms) are left out."""
+    """Whether the steps reach the promises. Steps that change nothing promises look at (pseudonyms)
+    are left out.
+    """
     claimed = {name for step in recipe.steps if not step.keeps_quasi for name in step.claims}
     shared = dataset.with_schema(recipe.schema)
     shared = shared.drop(set(recipe.schema.direct) - claimed)
@@ -48,13 +58,16 @@ def feasible(recipe: Recipe, dataset: Table) -> bool:
         for place, step in enumerate(recipe.steps):
             if step.keeps_quasi:
                 continue
-            shared = step.apply(shared, step.plan(shared, Goal(recipe.goals, Seed.of(None), place=place)))
+            shared = step.apply(
+                shared, step.plan(shared, Goal(recipe.goals, Seed.of(None), place=place))
+            )
     except Unsatisfiable:
         return False
     return True
 
 
-# Whether a policy allows a use at all: the purpose was agreed to, the recipient is listed, the time is not over.
+# Whether a policy allows a use at all: the purpose was agreed to, the recipient is listed, the time
+# is not over.
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,8 +97,9 @@ class Permission:
 def authorise(policy: Policy, use: Use) -> Permission:
     """Whether a policy allows a use.
 
-    A purpose that was not asked about (``accepted`` is None) is allowed: such policies list what was agreed to. Agreement
-    to a super-purpose covers its sub-purposes. Without a recipient the controller uses the data itself.
+    A purpose that was not asked about (``accepted`` is None) is allowed: such policies list what
+    was agreed to. Agreement to a super-purpose covers its sub-purposes. Without a recipient the
+    controller uses the data itself.
 
     >>> authorise(Policy("p"), Use("research")).reason
     "purpose 'research' is not in the policy."
@@ -99,7 +113,9 @@ def authorise(policy: Policy, use: Use) -> Permission:
     if use.recipient is not None and not _receives(agreed, use.recipient):
         names = ", ".join(r.name for r in agreed.recipients) or "nobody"
         return Permission(
-            None, f"recipient {use.recipient!r} is not allowed for purpose {agreed.name!r}; allowed: {names}"
+            None,
+            f"recipient {use.recipient!r} is not allowed for purpose {agreed.name!r}; allowed:"
+            f" {names}",
         )
     if expired(agreed.retention, use.today, use.ended):
         return Permission(None, f"the retention of purpose {agreed.name!r} has passed")
@@ -117,7 +133,9 @@ METHODS = {RANDOM: "random_table", KEYED: "keyed", COUNTER: "counter"}
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Compiled:
-    """A recipe and how it came about: decisions, policies that do not allow the use, and the day data must be gone."""
+    """A recipe and how it came about: decisions, policies that do not allow the use, and the day
+    data must be gone.
+    """
 
     recipe: Recipe
     use: Use
@@ -143,11 +161,14 @@ class Options:
         names = [field.name for field in dataclasses.fields(cls)]
         for name in given:
             if name not in names:
-                raise ParameterError(f"{name!r} is no option of compiling policies.{did_you_mean(name, names)}")
+                raise ParameterError(
+                    f"{name!r} is no option of compiling policies.{did_you_mean(name, names)}"
+                )
         options = cls(**{**given, "meet": tuple(given.get("meet", ()))})
         if options.on_conflict not in get_args(OnConflict):
             raise ParameterError(
-                f"on_conflict is one of {', '.join(get_args(OnConflict))}, not {options.on_conflict!r}"
+                f"on_conflict is one of {', '.join(get_args(OnConflict))}, not"
+                f" {options.on_conflict!r}"
             )
         return options
 
@@ -164,12 +185,13 @@ def compile_policies(
 ) -> Compiled:
     """The recipe that enforces policies on a table, for one purpose and one recipient.
 
-    ``on_conflict`` says what happens when a floor is above a cap, or nothing below the caps keeps the promises:
-    ``privacy`` lifts the caps, ``suppress_rows`` drops rows, ``fail`` raises. ``floor`` raises everybody to the largest
-    minimum, not each person to that person's own. ``budget`` is the share of records that may be suppressed to reach the promises, ``meet``
-    adds promises of your own. ``key`` ({file: …} or {env: …}) and ``vault`` are for keyed pseudonyms. ``ended`` is the day the
-    purpose ended, for retention that counts from it. People's own policies need the column ``policy``
-    (:meth:`Policies.assigned`).
+    ``on_conflict`` says what happens when a floor is above a cap, or nothing below the caps keeps
+    the promises: ``privacy`` lifts the caps, ``suppress_rows`` drops rows, ``fail`` raises.
+    ``floor`` raises everybody to the largest minimum, not each person to that person's own.
+    ``budget`` is the share of records that may be suppressed to reach the promises, ``meet`` adds
+    promises of your own. ``key`` ({file: …} or {env: …}) and ``vault`` are for keyed pseudonyms.
+    ``ended`` is the day the purpose ended, for retention that counts from it. People's own policies
+    need the column ``policy`` (:meth:`Policies.assigned`).
     """
     chosen = Options.of(options)
     lacking = _sound(policies, dataset)
@@ -183,9 +205,14 @@ def compile_policies(
         sensitive=dataset.schema.sensitive,
     )
     if own and not merged.own:
-        raise ReleaseRefused("everybody would have to be left out to keep the caps; choose another rule for conflicts")
+        raise ReleaseRefused(
+            "everybody would have to be left out to keep the caps; choose another rule for"
+            " conflicts"
+        )
     findings = Findings("the policies")
-    schema, tops, decisions = described_columns(dataset, merged, _entries(policies, shared, use), findings)
+    schema, tops, decisions = described_columns(
+        dataset, merged, _entries(policies, shared, use), findings
+    )
     planned = _Steps(merged, chosen, use, tops, findings)
     models = planned.models()
     recipe = Recipe(schema, models, (), intake=dataset.source.intake)
@@ -194,18 +221,25 @@ def compile_policies(
     recipe = dataclasses.replace(recipe, steps=tuple(registry.build("steps", s) for s in steps))
     recipe, settled = _within_caps(recipe, dataset, planned)
     return Compiled(
-        recipe, use, (*lacking, *merged.decisions, *decisions, *planned.decisions, *settled), refused, delete_by
+        recipe,
+        use,
+        (*lacking, *merged.decisions, *decisions, *planned.decisions, *settled),
+        refused,
+        delete_by,
     )
 
 
 def _sound(policies: Policies, dataset: Table) -> list[Decision]:
-    """Raise everything inconsistent in the policies; what they list and the table lacks is only told, unless required."""
+    """Raise everything inconsistent in the policies; what they list and the table lacks is only
+    told, unless required.
+    """
     named = [*((policy.name, policy) for policy in policies.everybody), *policies.groups.items()]
     findings = Findings("the policies")
     for name, policy in named:
         remarks = lint(policy, columns=dataset.columns)
         findings.extend(
-            dataclasses.replace(f, path=f"{name}: {f.path}") if f.severity == "error" else f for f in remarks
+            dataclasses.replace(f, path=f"{name}: {f.path}") if f.severity == "error" else f
+            for f in remarks
         )
     findings.raise_errors()
     return [Decision(f.rule, f.path, f.message) for f in findings if f.rule == "datum_not_in_table"]
@@ -214,12 +248,15 @@ def _sound(policies: Policies, dataset: Table) -> list[Decision]:
 def _authorised(
     policies: Policies, use: Use, dataset: Table
 ) -> tuple[list[Purpose], dict[str, Purpose], dict[str, str], datetime.date | None]:
-    """Purposes of everybody and of the people who allow the use, the refusals, and the earliest day of deletion."""
+    """Purposes of everybody and of the people who allow the use, the refusals, and the earliest day
+    of deletion.
+    """
     everybody = [authorise(policy, use) for policy in policies.everybody]
     own = {label: authorise(policy, use) for label, policy in policies.groups.items()}
     if own and COLUMN not in dataset.columns:
         raise SchemaError(
-            f"the table has no column {COLUMN!r} that names each row's policy; make it with Policies.assigned"
+            f"the table has no column {COLUMN!r} that names each row's policy; make it with"
+            " Policies.assigned"
         )
     reasons = [p.reason for p in everybody if not p.allowed]
     if not reasons and own and not any(p.allowed for p in own.values()):
@@ -235,17 +272,25 @@ def _authorised(
     )
 
 
-def _entries(policies: Policies, shared: Sequence[Purpose], use: Use) -> dict[str, list[tuple[str, ...]]]:
+def _entries(
+    policies: Policies, shared: Sequence[Purpose], use: Use
+) -> dict[str, list[tuple[str, ...]]]:
     """All hierarchy entries by column: those of people's own policies and those for everybody."""
     by_column: dict[str, dict[tuple[str, ...], None]] = {}
-    names = {p.name for policy in policies.groups.values() if (p := policy.purpose(use.purpose)) is not None}
+    names = {
+        p.name
+        for policy in policies.groups.values()
+        if (p := policy.purpose(use.purpose)) is not None
+    }
     for (purpose, column), rows in policies.entries.items():
         if purpose in names:
             by_column.setdefault(column, {}).update(dict.fromkeys(rows))
     for purpose_ in shared:
         for datum in purpose_.data:
             if datum.anonymization is not None and datum.anonymization.hierarchy:
-                by_column.setdefault(datum.name, {}).update(dict.fromkeys(datum.anonymization.hierarchy))
+                by_column.setdefault(datum.name, {}).update(
+                    dict.fromkeys(datum.anonymization.hierarchy)
+                )
     return {column: list(rows) for column, rows in by_column.items()}
 
 
@@ -253,18 +298,33 @@ class _Steps:
     """The steps of a recipe, in the one right order."""
 
     def __init__(
-        self, merged: Guarantee, options: Options, use: Use, tops: Mapping[str, int], findings: Findings
+        self,
+        merged: Guarantee,
+        options: Options,
+        use: Use,
+        tops: Mapping[str, int],
+        findings: Findings,
     ) -> None:
-        self.merged, self.options, self.use, self.tops, self.findings = merged, options, use, tops, findings
+        self.merged, self.options, self.use, self.tops, self.findings = (
+            merged,
+            options,
+            use,
+            tops,
+            findings,
+        )
         self.decisions: list[Decision] = []
 
     def models(self) -> tuple[Model, ...]:
         """What must hold: the policies' strongest models and the caller's own."""
         kept, dropped = strongest([*self.merged.models, *self.options.meet])
-        self.decisions += [Decision("implied", w.promise, f"{w.promise} follows from {s.promise}") for w, s in dropped]
+        self.decisions += [
+            Decision("implied", w.promise, f"{w.promise} follows from {s.promise}")
+            for w, s in dropped
+        ]
         if not kept:
             problem = (
-                "no policy asks for a privacy model, and personal levels alone guarantee nothing; add one with meet"
+                "no policy asks for a privacy model, and personal levels alone guarantee nothing;"
+                " add one with meet"
             )
             self.findings.error("no_model", "$.models", problem)
         return tuple(kept)
@@ -277,7 +337,9 @@ class _Steps:
         return [*steps, *self._pseudonymize(), *self._personal(), self.recoding(caps=True)]
 
     def _pseudonymize(self) -> list[dict[str, Any]]:
-        """One step for each method; a hash without a key is replaced by one with a key, or by a random table."""
+        """One step for each method; a hash without a key is replaced by one with a key, or by a
+        random table.
+        """
         by_method: dict[str, list[str]] = {}
         for column, strength in self.merged.pseudonyms.items():
             method = METHODS.get(strength, instead_of_unkeyed(key=bool(self.options.key)))
@@ -285,10 +347,14 @@ class _Steps:
                 problem = told_of_unkeyed(column, key=bool(self.options.key))
                 self.decisions.append(Decision("unkeyed_hash", column, problem))
             if method == "keyed" and not self.options.key:
-                problem = f"{column}: keyed pseudonyms need a key; give key={{'file': …}} or {{'env': …}}"
+                problem = (
+                    f"{column}: keyed pseudonyms need a key; give key={{'file': …}} or {{'env': …}}"
+                )
                 self.findings.error("missing_key", column, problem)
             by_method.setdefault(method, []).append(column)
-        return [{"pseudonymize": self._fields(method, names)} for method, names in by_method.items()]
+        return [
+            {"pseudonymize": self._fields(method, names)} for method, names in by_method.items()
+        ]
 
     def _fields(self, method: str, names: Sequence[str]) -> dict[str, Any]:
         keyed = method == "keyed" or self.options.vault is not None
@@ -315,12 +381,15 @@ class _Steps:
         return sorted(c for c, cap in self.merged.caps.items() if cap < self.tops.get(c, 0))
 
     def recoding(self, *, caps: bool, budget: float | None = None) -> dict[str, Any]:
-        """The search for the least loss that keeps the promises, from everybody's minimum up to the caps."""
+        """The search for the least loss that keeps the promises, from everybody's minimum up to the
+        caps.
+        """
         floors = self.merged.floors if self.options.floor else self.merged.everybody
         lowest = {c: level for c, level in floors.items() if Group.QID in self.merged.groups[c]}
         highest = {c: self.merged.caps[c] for c in self.capped()} if caps else {}
         levels = {
-            c: [lowest[c], highest.get(c, self.tops[c])] if c in lowest else highest[c] for c in (*lowest, *highest)
+            c: [lowest[c], highest.get(c, self.tops[c])] if c in lowest else highest[c]
+            for c in (*lowest, *highest)
         }
         share = self.options.budget if budget is None else budget
         return {"global_recoding": {**({"levels": levels} if levels else {}), "budget": share}}
@@ -335,9 +404,13 @@ def _within_caps(recipe: Recipe, dataset: Table, compiled: _Steps) -> tuple[Reci
     names = ", ".join(capped)
     problem = f"no generalization within the caps of {names} keeps the promises"
     if rule == "fail":
-        raise Unsatisfiable(f"{problem}; raise the caps, lower the promises, or choose another rule for conflicts")
+        raise Unsatisfiable(
+            f"{problem}; raise the caps, lower the promises, or choose another rule for conflicts"
+        )
     lifted = rule == "privacy"
     last = compiled.recoding(caps=not lifted, budget=None if lifted else 1.0)
     steps = (*recipe.steps[:-1], registry.build("steps", last))
     how = "the caps are lifted" if lifted else "rows of failing classes are dropped"
-    return dataclasses.replace(recipe, steps=steps), [Decision("caps_too_low", names, f"{problem}; {how}")]
+    return dataclasses.replace(recipe, steps=steps), [
+        Decision("caps_too_low", names, f"{problem}; {how}")
+    ]

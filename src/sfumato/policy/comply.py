@@ -59,7 +59,9 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Released:
-    """A released table with its certificate; ``problems`` are claims that do not hold, ``verified`` promises that do."""
+    """A released table with its certificate; ``problems`` are claims that do not hold, ``verified``
+    promises that do.
+    """
 
     certificate: Mapping[str, Any]
     dataset: Table
@@ -90,7 +92,9 @@ class Released:
 
     @property
     def pseudonym_methods(self) -> dict[str, str]:
-        """The weakest way in which each column's pseudonyms were made, as the certificate's plan says."""
+        """The weakest way in which each column's pseudonyms were made, as the certificate's plan
+        says.
+        """
         methods: dict[str, str] = {}
         for step in self.certificate.get("plan", []):
             made = STRENGTH_OF.get(step.get("pseudonyms", {}).get("method", ""), UNKEYED)
@@ -99,15 +103,18 @@ class Released:
         return methods
 
     def shows_values(self, column: str) -> bool:
-        """Whether a released column holds anything but one mark for a withheld value, the same in every record."""
+        """Whether a released column holds anything but one mark for a withheld value, the same in
+        every record.
+        """
         labels = set(self.dataset.encoded(column).labels)
         return len(labels) > 1 or not labels <= {TOP, None}
 
     def below(self, column: str, method: Anonymization) -> str | None:
         """Why a column is not as coarse as asked for, or None.
 
-        With hierarchy entries the released values themselves are looked up. For values that no entry knows, and without
-        entries, the level of the certificate counts, which is one of the hierarchy that was used.
+        With hierarchy entries the released values themselves are looked up. For values that no
+        entry knows, and without entries, the level of the certificate counts, which is one of the
+        hierarchy that was used.
         """
         least = method.minimum or 0
         if method.hierarchy:
@@ -118,22 +125,37 @@ class Released:
                 return None
         level = self.levels.get(column)
         if level is None:
-            return f"column {column!r} must be at level {least} at least; the certificate names no level for it"
-        return f"column {column!r} is at level {level}, below the minimum of {least}" if level < least else None
+            return (
+                f"column {column!r} must be at level {least} at least; the certificate names no"
+                " level for it"
+            )
+        return (
+            f"column {column!r} is at level {level}, below the minimum of {least}"
+            if level < least
+            else None
+        )
 
     def _finer(self, column: str, method: Anonymization) -> tuple[int, int]:
-        """How many released values are below the minimum level by the policy's entries, and how many no entry knows."""
+        """How many released values are below the minimum level by the policy's entries, and how
+        many no entry knows.
+        """
         least = method.minimum or 0
         coarse = {TOP, *(label for row in method.hierarchy for label in row[least:])}
         fine = {label for row in method.hierarchy for label in row[:least]} - coarse
         encoded = self.dataset.encoded(column)
         counts = dict(zip(encoded.labels, encoded.counts.tolist(), strict=True))
         hit = sum(count for label, count in counts.items() if label in fine)
-        unknown = sum(count for label, count in counts.items() if label is not None and label not in fine | coarse)
+        unknown = sum(
+            count
+            for label, count in counts.items()
+            if label is not None and label not in fine | coarse
+        )
         return hit, unknown
 
     def models_broken(self, purpose: Purpose) -> list[str]:
-        """The purpose's privacy models that do not hold on the released table, in the roles that the purpose gives."""
+        """The purpose's privacy models that do not hold on the released table, in the roles that
+        the purpose gives.
+        """
         broken = []
         dataset = self.dataset if purpose.any_data else self._as_seen_by(purpose)
         for promise in purpose.models:
@@ -142,27 +164,40 @@ class Released:
             except UnknownPromise as error:
                 broken.append(str(error))
                 continue
-            broken += [reason for model in models if (reason := self._broken(model, dataset)) is not None]
+            broken += [
+                reason for model in models if (reason := self._broken(model, dataset)) is not None
+            ]
         return broken
 
     def _broken(self, model: Model, dataset: Table) -> str | None:
         try:
             needs = model.needs(dataset.schema)
             open_ended = (
-                needs.pairs or needs.posteriors or needs.population or (needs.reference and self.original is None)
+                needs.pairs
+                or needs.posteriors
+                or needs.population
+                or (needs.reference and self.original is None)
             )
             if open_ended:
-                return None if self._promised(model) else f"{model.promise} cannot be told from the shared folder alone"
+                return (
+                    None
+                    if self._promised(model)
+                    else f"{model.promise} cannot be told from the shared folder alone"
+                )
             (verdict,) = judge_all(gather(dataset, [model], original=self.original), [model])
         except SfumatoError as error:
             return f"{model.promise} cannot be judged: {error}"
         return None if verdict.holds else f"{verdict.promise} does not hold: {verdict.sentence}"
 
     def _promised(self, model: Model) -> bool:
-        """Whether a promise that was verified implies the model; one that nobody could check is not believed."""
+        """Whether a promise that was verified implies the model; one that nobody could check is not
+        believed.
+        """
         specs = self.certificate.get("recipe", {}).get("meet", [])
         promises = [registry.build("models", spec) for spec in specs]
-        return any(promise.implies(model) for promise in promises if promise.promise in self.verified)
+        return any(
+            promise.implies(model) for promise in promises if promise.promise in self.verified
+        )
 
     def _as_seen_by(self, purpose: Purpose) -> Table:
         """The table in the roles of a policy; what is more protected in the release stays so."""
@@ -185,7 +220,9 @@ def read_released(folder: Path, original: Table | None = None) -> Released:
     certificate = read_certificate(folder, "table")
     checked = verifying.verify(folder, original=original)
     problems = tuple(
-        f"the certificate does not hold: {c.name}: {c.detail}" for c in checked.claims if c.status == "fails"
+        f"the certificate does not hold: {c.name}: {c.detail}"
+        for c in checked.claims
+        if c.status == "fails"
     )
     table = SharedFolder(folder, certificate).released.in_memory("a policy")
     verified = frozenset(
@@ -210,7 +247,9 @@ STRENGTH_OF = {
 
 @dataclasses.dataclass(frozen=True)
 class Compliance:
-    """Whether a release keeps what policies ask for: reasons where it does not, notes that do not decide."""
+    """Whether a release keeps what policies ask for: reasons where it does not, notes that do not
+    decide.
+    """
 
     reasons: tuple[str, ...]
     notes: tuple[str, ...]
@@ -248,13 +287,15 @@ def comply(
     original: Table | None = None,
     numbers: Mapping[str, Sequence[str]] | None = None,
 ) -> Compliance:
-    """Check a shared folder against policies; nothing is believed, the released file is judged again.
+    """Check a shared folder against policies; nothing is believed, the released file is judged
+    again.
 
-    Looked at: the certificate itself, whether the use is allowed, which columns are there and in which role, levels,
-    pseudonyms, and every privacy model. ``original`` is needed for models that compare with it; ``numbers`` names the
-    columns that rules about numbers are about, ``{"age": [...], "zip": [...], "date": [...]}``. When the owner's
-    compliance record lies beside, whatever changed in the policies since is told as a note. A cap that is exceeded
-    is a note too: it bounds what may be lost, not what may be learned.
+    Looked at: the certificate itself, whether the use is allowed, which columns are there and in
+    which role, levels, pseudonyms, and every privacy model. ``original`` is needed for models that
+    compare with it; ``numbers`` names the columns that rules about numbers are about,
+    ``{"age": [...], "zip": [...], "date": [...]}``. When the owner's compliance record lies beside,
+    whatever changed in the policies since is told as a note. A cap that is exceeded is a note too:
+    it bounds what may be lost, not what may be learned.
     """
     use = Use(purpose, recipient, today or environment.now().date(), ended)
     released = read_released(folder, original)
@@ -269,7 +310,9 @@ def comply(
             statements.append(_statement(policy, use, numbers or {}))
     against = _against_people(policies, use, record, notes)
     if policies.groups and not against and not released.problems:
-        statements.append(f"the owner's record vouches for the policies of {len(policies.label_of):,} people")
+        statements.append(
+            f"the owner's record vouches for the policies of {len(policies.label_of):,} people"
+        )
     reasons += against
     return Compliance(tuple(dict.fromkeys(reasons)), tuple(dict.fromkeys(notes)), tuple(statements))
 
@@ -278,7 +321,9 @@ def _statement(policy: Policy, use: Use, numbers: Mapping[str, Sequence[str]]) -
     if policy.rule is not None:
         met = f"meets the numeric part of {policy.rule.title} as of {policy.rule.as_of}"
         if SAFE_HARBOR in policy.rule.checks:
-            looked_at = ", ".join(f"{kind} {column}" for kind, columns in numbers.items() for column in columns)
+            looked_at = ", ".join(
+                f"{kind} {column}" for kind, columns in numbers.items() for column in columns
+            )
             met += f" in the columns that were named ({looked_at}); no other column was looked at"
         return f"{met}; {policy.rule.limit}"
     to = "" if use.recipient is None else f" to {use.recipient}"
@@ -298,7 +343,9 @@ def _against(
     reasons += [*levels, *released.models_broken(purpose)]
     if policy.rule is not None and SAFE_HARBOR in policy.rule.checks:
         reasons += check_numbers(released.dataset, numbers, released.described, year=use.today.year)
-    return [f"{policy.name}: {reason}" for reason in reasons], [f"{policy.name}: {note}" for note in notes]
+    return [f"{policy.name}: {reason}" for reason in reasons], [
+        f"{policy.name}: {note}" for note in notes
+    ]
 
 
 def _columns(purpose: Purpose, released: Released) -> list[str]:
@@ -306,20 +353,30 @@ def _columns(purpose: Purpose, released: Released) -> list[str]:
     for column in released.dataset.columns:
         datum = purpose.datum(column)
         if datum is None:
-            broken.append(f"column {column!r} is released, but purpose {purpose.name!r} does not list it")
+            broken.append(
+                f"column {column!r} is released, but purpose {purpose.name!r} does not list it"
+            )
         elif datum.group == "EI" and column not in released.pseudonymized:
             broken.append(f"column {column!r} is an explicit identifier and is released as it is")
         elif datum.group == "EI" and not any(column in m.data for m in purpose.pseudonymizations):
-            broken.append(f"column {column!r} is an explicit identifier; the policy does not allow pseudonyms of it")
+            broken.append(
+                f"column {column!r} is an explicit identifier; the policy does not allow pseudonyms"
+                " of it"
+            )
     for method in purpose.pseudonymizations:
-        left = [c for c in method.data if c in released.dataset.columns and c not in released.pseudonymized]
+        left = [
+            c
+            for c in method.data
+            if c in released.dataset.columns and c not in released.pseudonymized
+        ]
         broken += [f"column {c!r} must be pseudonymized ({method.name}) and is not" for c in left]
         wanted = strength_of(method.name)
         for column, made in released.pseudonym_methods.items():
             weaker = STRENGTH.index(made) > STRENGTH.index(wanted)
             if weaker and column in method.data and column in released.dataset.columns:
                 broken.append(
-                    f"column {column!r} holds pseudonyms by {made}, weaker than the {wanted} that is asked for"
+                    f"column {column!r} holds pseudonyms by {made}, weaker than the {wanted} that"
+                    " is asked for"
                 )
     return broken
 
@@ -336,38 +393,57 @@ def _levels(purpose: Purpose, released: Released) -> tuple[list[str], list[str]]
             reasons.append(f"column {datum.name!r}: {error}")
             continue
         if demand == "withheld" and released.shows_values(datum.name):
-            reasons.append(f"column {datum.name!r} shows values; the policy asks for {method.method}")
-        replaced = datum.group == Group.EI or any(datum.name in m.data for m in purpose.pseudonymizations)
+            reasons.append(
+                f"column {datum.name!r} shows values; the policy asks for {method.method}"
+            )
+        replaced = datum.group == Group.EI or any(
+            datum.name in m.data for m in purpose.pseudonymizations
+        )
         if demand == "level" and not replaced:  # of pseudonyms there are no levels
             reasons += [reason for reason in [released.below(datum.name, method)] if reason]
         level = released.levels.get(datum.name)
         if method.maximum is not None and level is not None and level > method.maximum:
-            notes.append(f"column {datum.name!r} is at level {level}, above the cap of level {method.maximum}")
+            notes.append(
+                f"column {datum.name!r} is at level {level}, above the cap of level"
+                f" {method.maximum}"
+            )
     return reasons, notes
 
 
-def _against_people(policies: Policies, use: Use, record: Mapping[str, Any] | None, notes: list[str]) -> list[str]:
-    """People's own policies cannot be read off a file that hides who is who; the owner's record vouches for them."""
+def _against_people(
+    policies: Policies, use: Use, record: Mapping[str, Any] | None, notes: list[str]
+) -> list[str]:
+    """People's own policies cannot be read off a file that hides who is who; the owner's record
+    vouches for them.
+    """
     if not policies.groups:
         return []
     refusing = [policy for policy in policies.groups.values() if not authorise(policy, use).allowed]
     if record is None:
         return [
-            "people have policies of their own, and there is no compliance record of the owner to tell they were kept"
+            (
+                "people have policies of their own, and there is no compliance record of the owner to"
+                " tell they were kept"
+            )
         ]
     broken = []
     if (record.get("purpose"), record.get("recipient")) != (use.purpose, use.recipient):
         broken.append(
-            "the release was made for another purpose or recipient than asked for, under people's own policies"
+            "the release was made for another purpose or recipient than asked for, under people's"
+            " own policies"
         )
     refused = refused_before(record)
     fresh = sum(digest_of(policy) not in refused for policy in refusing)
     if fresh:
         broken.append(
-            f"{fresh} of {len(policies.groups)} of people's own policies no longer allow this use as when it was made"
+            f"{fresh} of {len(policies.groups)} of people's own policies no longer allow this use"
+            " as when it was made"
         )
     if any("people's own policies are new or changed" in note for note in notes):
-        broken.append("people's own policies changed since the release; what they ask for now is not known to be kept")
+        broken.append(
+            "people's own policies changed since the release; what they ask for now is not known to"
+            " be kept"
+        )
     return broken
 
 
@@ -387,11 +463,17 @@ def hold_against(
     today: datetime.date | None = None,
     ended: datetime.date | None = None,
 ) -> Compliance:
-    """Check a shared folder against policy files: those about columns by what was released, those about uses by subsumption.
+    """Check a shared folder against policy files: those about columns by what was released, those
+    about uses by subsumption.
 
-    ``categories`` and ``days`` describe the data and their storage to policies in SPECIAL, DPV and ODRL, since a table does not.
+    ``categories`` and ``days`` describe the data and their storage to policies in SPECIAL, DPV and
+    ODRL, since a table does not.
     """
-    usages = [p for p in paths if not p.startswith(PRESET) and Path(p).is_file() and tells_of_uses(Path(p))]
+    usages = [
+        p
+        for p in paths
+        if not p.startswith(PRESET) and Path(p).is_file() and tells_of_uses(Path(p))
+    ]
     policies = Policies.load(*(p for p in paths if p not in usages))
     held = comply(
         folder,
@@ -404,15 +486,24 @@ def hold_against(
         numbers=numbers,
     )
     use = usage_of_release(
-        read_certificate(folder, "table"), purpose=purpose, recipient=recipient, categories=categories, days=days
+        read_certificate(folder, "table"),
+        purpose=purpose,
+        recipient=recipient,
+        categories=categories,
+        days=days,
     )
     for path in usages:
         answer = permitted(Path(path), use, today=today)
         broken = _columns_of_use(Path(path), folder, purpose, original) if answer.allowed else []
         if broken:
-            held = dataclasses.replace(held, reasons=(*held.reasons, *(f"{Path(path).name}: {b}" for b in broken)))
+            held = dataclasses.replace(
+                held, reasons=(*held.reasons, *(f"{Path(path).name}: {b}" for b in broken))
+            )
         elif answer.allowed:
-            statements = (*held.statements, f"{Path(path).name}: what was released lies within what is permitted")
+            statements = (
+                *held.statements,
+                f"{Path(path).name}: what was released lies within what is permitted",
+            )
             held = dataclasses.replace(held, statements=statements)
         else:
             held = dataclasses.replace(
@@ -422,14 +513,18 @@ def hold_against(
 
 
 def _columns_of_use(path: Path, folder: Path, purpose: str, original: Table | None) -> list[str]:
-    """What speaks against the released columns where a policy about uses says which column each kind of data is.
+    """What speaks against the released columns where a policy about uses says which column each
+    kind of data is.
 
-    The purpose of that name is held against them, or every purpose where none has it: the use may lie within any of them.
+    The purpose of that name is held against them, or every purpose where none has it: the use may
+    lie within any of them.
     """
     what, _ = read_concept_text(read_text(path), path.name)
     usages = what if isinstance(what, tuple) else ()
     named = [
-        dataclasses.replace(usage, data=tuple(category for category in usage.data if category.column))
+        dataclasses.replace(
+            usage, data=tuple(category for category in usage.data if category.column)
+        )
         for usage in usages
         if usage.permitted and any(category.column for category in usage.data)
     ]
@@ -440,7 +535,9 @@ def _columns_of_use(path: Path, folder: Path, purpose: str, original: Table | No
     findings.raise_errors()
     exact = [p for p in policy.purposes if p.name == local(purpose)]
     released = read_released(folder, original)
-    complete = all(category.column for usage in usages if usage.permitted for category in usage.data)
+    complete = all(
+        category.column for usage in usages if usage.permitted for category in usage.data
+    )
     broken: list[str] = []
     for candidate in exact or policy.purposes:
         listed = tuple(candidate.data)

@@ -14,7 +14,8 @@ from typing import Any, Literal, NoReturn
 
 from sfumato.errors import RecipeError, UnreadableInput
 
-# What is wrong with a policy: named findings with the place in the document, collected and told at once.
+# What is wrong with a policy: named findings with the place in the document, collected and told at
+# once.
 
 Severity = Literal["error", "warning", "note"]
 SHOWN = 20
@@ -25,8 +26,9 @@ SHOWN = 20
 class Remark:
     """One thing that is wrong or worth knowing.
 
-    ``rule`` is its name (``cyclic_purposes``), ``path`` where it stands (``$.purposes[0].data[2]``), ``line`` the line of
-    the file where that is known. The message names columns and purposes, never a value out of a hierarchy.
+    ``rule`` is its name (``cyclic_purposes``), ``path`` where it stands
+    (``$.purposes[0].data[2]``), ``line`` the line of the file where that is known. The message
+    names columns and purposes, never a value out of a hierarchy.
     """
 
     rule: str
@@ -149,18 +151,24 @@ def read_text(path: Path) -> str:
 def require_small(text: str | bytes, name: str) -> None:
     """Refuse a text that no policy needs."""
     if len(text) > MAX_BYTES:
-        raise UnreadableInput(f"{name} is larger than {MAX_BYTES // 1024 // 1024} MB; that is no policy")
+        raise UnreadableInput(
+            f"{name} is larger than {MAX_BYTES // 1024 // 1024} MB; that is no policy"
+        )
 
 
 def read_json(text: str, name: str, findings: Findings) -> Document:
-    """Parse JSON; a key that occurs twice is a finding, since readers disagree on which one counts."""
+    """Parse JSON; a key that occurs twice is a finding, since readers disagree on which one
+    counts.
+    """
     require_small(text, name)
     repeated: list[str] = []
 
     def mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         entries = dict(pairs)
         if len(entries) < len(pairs):
-            repeated.extend(sorted(key for key, count in Counter(key for key, _ in pairs).items() if count > 1))
+            repeated.extend(
+                sorted(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+            )
         return entries
 
     try:
@@ -168,12 +176,16 @@ def read_json(text: str, name: str, findings: Findings) -> Document:
     except RecursionError:
         raise UnreadableInput(f"{name} is nested too deeply; that is no policy") from None
     except json.JSONDecodeError as error:
-        raise UnreadableInput(f"{name}, line {error.lineno}: this is not valid JSON ({error.msg})") from None
+        raise UnreadableInput(
+            f"{name}, line {error.lineno}: this is not valid JSON ({error.msg})"
+        ) from None
     except ValueError:
         raise UnreadableInput(f"{name} holds a number that JSON does not have") from None
     require_shallow(tree, name)
     for key in repeated:
-        findings.error("duplicate_key", ROOT, f"the key {key!r} stands twice in one object; keep one of them")
+        findings.error(
+            "duplicate_key", ROOT, f"the key {key!r} stands twice in one object; keep one of them"
+        )
     return Document(tree, name, text)
 
 
@@ -211,7 +223,9 @@ def _no_constant(text: str) -> Any:
 def _json_lines(text: str) -> Iterator[tuple[str, int]]:
     """Every path of a valid JSON text with its line."""
     ends = [i for i, character in enumerate(text) if character == "\n"]
-    stack: list[list[Any]] = []  # [path, position in a list or None, key of a mapping, whether a key comes next]
+    stack: list[
+        list[Any]
+    ] = []  # [path, position in a list or None, key of a mapping, whether a key comes next]
     for token in TOKEN.finditer(text):
         word = token.group()
         top = stack[-1] if stack else None
@@ -243,7 +257,8 @@ def _path_of(part: list[Any] | None) -> str:
     return f"{part[0]}.{part[2]}" if part[1] is None else f"{part[0]}[{part[1]}]"
 
 
-# A place in a document: reads what is expected there and notes what is not, so that one reader fits many dialects.
+# A place in a document: reads what is expected there and notes what is not, so that one reader fits
+# many dialects.
 
 TRUE = ("true", "yes", "1")
 FALSE = ("false", "no", "0", "")
@@ -251,7 +266,9 @@ FALSE = ("false", "no", "0", "")
 
 @dataclasses.dataclass(frozen=True)
 class Place:
-    """One value of a document with its path. Getters return a harmless default and leave a finding."""
+    """One value of a document with its path. Getters return a harmless default and leave a
+    finding.
+    """
 
     value: Any
     path: str
@@ -322,7 +339,9 @@ class Place:
         return said in TRUE
 
     def items(self, name: str, single: str, *others: str) -> list[Place]:
-        """The parts of a list: an array, or wrapped as ``name: {single: [...]}``; one part may stand without a list."""
+        """The parts of a list: an array, or wrapped as ``name: {single: [...]}``; one part may
+        stand without a list.
+        """
         place = self.at(name, *others)
         if place is None or place.value in ("", [], {}):
             return []
@@ -331,7 +350,8 @@ class Place:
             place = inner
         if isinstance(place.value, list):
             return [
-                Place(part, f"{place.path}[{i}]", self.document, self.findings) for i, part in enumerate(place.value)
+                Place(part, f"{place.path}[{i}]", self.document, self.findings)
+                for i, part in enumerate(place.value)
             ]
         if isinstance(place.value, Mapping | str):
             return [place]
@@ -350,8 +370,13 @@ class Place:
         return tuple(pairs)
 
     def texts(self, *names: str) -> tuple[tuple[str, str], ...]:
-        """Titles and descriptions: ``[{lang, value}]``, or the older ``{label: [{lang, value}]}``."""
-        return tuple((item.text("lang"), item.text("value")) for item in self.items(names[0], "label", *names[1:]))
+        """Titles and descriptions: ``[{lang, value}]``, or the older
+        ``{label: [{lang, value}]}``.
+        """
+        return tuple(
+            (item.text("lang"), item.text("value"))
+            for item in self.items(names[0], "label", *names[1:])
+        )
 
     def only(self, *known: str) -> None:
         """Note what nobody reads, so that nothing is ignored in silence."""
@@ -362,5 +387,7 @@ class Place:
         for key in self.value:
             if str(key).lower() not in lower:
                 self.note(
-                    "not_read", f"{str(key)!r} is not part of the language as we read it and has no effect", str(key)
+                    "not_read",
+                    f"{str(key)!r} is not part of the language as we read it and has no effect",
+                    str(key),
                 )

@@ -1,4 +1,6 @@
-"""Running policies: compile, release, verify the output, and write the compliance record beside it."""
+"""Running policies: compile, release, verify the output, and write the compliance record beside
+it.
+"""
 
 from __future__ import annotations
 
@@ -27,17 +29,23 @@ if TYPE_CHECKING:
     from sfumato.core.table import Table
     from sfumato.release.table_release import TableRelease
 
-# The compliance record: under which policies a release was made, and how to notice that they changed since.
+# The compliance record: under which policies a release was made, and how to notice that they
+# changed since.
 #
-# It stays with the owner: digests of small documents can be guessed, and a person's own policy holds that person's values.
+# It stays with the owner: digests of small documents can be guessed, and a person's own policy
+# holds that person's values.
 
 FILE = "compliance.json"
 MARK = "sfumato_compliance"
 VERSION = 1
 
 
-def compliance_record(release: TableRelease, compiled: Compiled, policies: Policies) -> dict[str, Any]:
-    """What was enforced: policies and their digests, decisions, levels, suppressed rows, verdicts. No data values."""
+def compliance_record(
+    release: TableRelease, compiled: Compiled, policies: Policies
+) -> dict[str, Any]:
+    """What was enforced: policies and their digests, decisions, levels, suppressed rows, verdicts.
+    No data values.
+    """
     return {
         MARK: VERSION,
         "made": release.created.isoformat(timespec="seconds"),
@@ -48,8 +56,12 @@ def compliance_record(release: TableRelease, compiled: Compiled, policies: Polic
         "own_policies": [_described(policy, label) for label, policy in policies.groups.items()],
         "people": len(policies.label_of),
         "who_has_which": _who_has_which(policies, environment.fresh_salt(16)),
-        "refused": [{"policy": label, "reason": reason} for label, reason in compiled.refused.items()],
-        "decisions": [{"rule": d.rule, "subject": d.subject, "text": d.text} for d in compiled.decisions],
+        "refused": [
+            {"policy": label, "reason": reason} for label, reason in compiled.refused.items()
+        ],
+        "decisions": [
+            {"rule": d.rule, "subject": d.subject, "text": d.text} for d in compiled.decisions
+        ],
         "levels": {c.name: c.level for c in release.columns if c.level is not None},
         "suppressed_records": release.suppressed,
         "verdicts": [verdict.to_dict() for verdict in release.verdicts],
@@ -57,14 +69,21 @@ def compliance_record(release: TableRelease, compiled: Compiled, policies: Polic
 
 
 def _who_has_which(policies: Policies, salt: str) -> str:
-    """A salted digest of everybody's policy: it changes when somebody gets another one, or none, that others have already."""
+    """A salted digest of everybody's policy: it changes when somebody gets another one, or none,
+    that others have already.
+    """
     digests = {label: digest_of(policy) for label, policy in policies.groups.items()}
     pairs = sorted((person, digests[label]) for person, label in policies.label_of.items())
     return f"{salt}:{_digest([salt, pairs])}"
 
 
 def _described(policy: Policy, name: str) -> dict[str, Any]:
-    return {"name": name, "version": policy.version, "digest": digest_of(policy), "parts": dict(parts_of(policy))}
+    return {
+        "name": name,
+        "version": policy.version,
+        "digest": digest_of(policy),
+        "parts": dict(parts_of(policy)),
+    }
 
 
 def parts_of(policy: Policy) -> Iterator[tuple[str, str]]:
@@ -84,7 +103,9 @@ def parts_of(policy: Policy) -> Iterator[tuple[str, str]]:
 
 
 def _digest(value: Any) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+    return hashlib.sha256(
+        json.dumps(value, sort_keys=True, ensure_ascii=False).encode()
+    ).hexdigest()
 
 
 def drift(record: Mapping[str, Any], policies: Policies) -> list[str]:
@@ -97,16 +118,20 @@ def drift(record: Mapping[str, Any], policies: Policies) -> list[str]:
         elif before[policy.name].get("digest") != digest_of(policy):
             changes += _changed(policy, before[policy.name].get("parts"))
     missing = [name for name in before if name not in {p.name for p in policies.everybody}]
-    changes += [f"policy {name!r}, under which the release was made, was not given" for name in missing]
+    changes += [
+        f"policy {name!r}, under which the release was made, was not given" for name in missing
+    ]
     digests = {p.get("digest") for p in record.get("own_policies", []) if isinstance(p, Mapping)}
     fresh = sum(digest_of(policy) not in digests for policy in policies.groups.values())
     if fresh:
         changes.append(
-            f"{fresh} of {len(policies.groups)} of people's own policies are new or changed since the release"
+            f"{fresh} of {len(policies.groups)} of people's own policies are new or changed since"
+            " the release"
         )
     elif policies.groups and _reassigned(record, policies):
         changes.append(
-            "some of people's own policies are new or changed since the release: others now have them, or nobody"
+            "some of people's own policies are new or changed since the release: others now have"
+            " them, or nobody"
         )
     return changes
 
@@ -120,8 +145,14 @@ def _changed(policy: Policy, parts: Any) -> list[str]:
     old: Mapping[str, str] = parts if isinstance(parts, Mapping) else {}
     new = dict(parts_of(policy))
     names = [n for n in (*new, *old) if new.get(n) != old.get(n)]
-    verbs = {n: "added" if n not in old else "gone" if n not in new else "changed" for n in dict.fromkeys(names)}
-    return [f"policy {policy.name!r} drifted since the release: {name} {verb}" for name, verb in verbs.items()]
+    verbs = {
+        n: "added" if n not in old else "gone" if n not in new else "changed"
+        for n in dict.fromkeys(names)
+    }
+    return [
+        f"policy {policy.name!r} drifted since the release: {name} {verb}"
+        for name, verb in verbs.items()
+    ]
 
 
 def refused_before(record: Mapping[str, Any]) -> set[Any]:
@@ -139,7 +170,9 @@ def read_record(folder: Path) -> dict[str, Any] | None:
         try:
             record = json.loads(file.read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError):
-            raise UnreadableInput(f"{file} is damaged; it is not the JSON that was written") from None
+            raise UnreadableInput(
+                f"{file} is damaged; it is not the JSON that was written"
+            ) from None
         if not isinstance(record, dict) or record.get(MARK) != VERSION:
             raise UnreadableInput(f"{file} is not a compliance record of version {VERSION}")
         return record
@@ -184,14 +217,19 @@ def enforce(
 ) -> Enforced:
     """Make a release under policies; ``by`` is the column that names the person of each row.
 
-    Everything is compiled and checked before a step runs, and the output is judged again: a policy that is broken, a
-    use that is not allowed or a promise that does not hold leaves nothing behind. The other options are those of
+    Everything is compiled and checked before a step runs, and the output is judged again: a policy
+    that is broken, a use that is not allowed or a promise that does not hold leaves nothing behind.
+    The other options are those of
     :func:`sfumato.policy.compile.compile_policies`.
     """
     if policies.groups and COLUMN not in dataset.columns and by is None:
-        raise SchemaError("people have policies of their own; say which column names the person (by)")
+        raise SchemaError(
+            "people have policies of their own; say which column names the person (by)"
+        )
     table = policies.assigned(dataset, by) if policies.groups and by is not None else dataset
     compiled = compile_policies(policies, table, purpose=purpose, recipient=recipient, **options)
     described = table.with_schema(compiled.recipe.schema)
-    release = make_release(described, compiled.recipe, Context(Seed.of(seed), shuffle=shuffle, progress=progress))
+    release = make_release(
+        described, compiled.recipe, Context(Seed.of(seed), shuffle=shuffle, progress=progress)
+    )
     return Enforced(release, compiled, compliance_record(release, compiled, policies))

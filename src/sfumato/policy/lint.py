@@ -39,7 +39,8 @@ from sfumato.policy.policy import (
     unkeyed,
 )
 
-# The hierarchy of purposes: one parent each, no circles, and nothing in a sub-purpose that its parent does not allow.
+# The hierarchy of purposes: one parent each, no circles, and nothing in a sub-purpose that its
+# parent does not allow.
 
 
 def lint_hierarchy(findings: Findings, policy: Policy) -> None:
@@ -49,9 +50,15 @@ def lint_hierarchy(findings: Findings, policy: Policy) -> None:
     for i, (above, below) in enumerate(policy.hierarchy):
         path = f"$.hierarchy[{i}]"
         if above not in purposes and below not in purposes:
-            findings.warning("unknown_purpose", path, f"neither {above!r} nor {below!r} is a purpose of this policy")
+            findings.warning(
+                "unknown_purpose",
+                path,
+                f"neither {above!r} nor {below!r} is a purpose of this policy",
+            )
         if parents.setdefault(below, above) != above:
-            findings.error("two_parents", path, f"purpose {below!r} has two super-purposes; one is allowed")
+            findings.error(
+                "two_parents", path, f"purpose {below!r} has two super-purposes; one is allowed"
+            )
         if above in purposes and below in purposes:
             _within(findings, purposes[above], purposes[below], path)
     _circles(findings, parents)
@@ -67,7 +74,9 @@ def _circles(findings: Findings, parents: dict[str, str]) -> None:
             purpose = parents[purpose]
         if purpose in walked:
             circle = " → ".join([*walked[walked.index(purpose) :], purpose])
-            findings.error("cyclic_purposes", "$.hierarchy", f"purposes stand above themselves: {circle}")
+            findings.error(
+                "cyclic_purposes", "$.hierarchy", f"purposes stand above themselves: {circle}"
+            )
         cleared.update(walked)
 
 
@@ -80,11 +89,15 @@ def _within(findings: Findings, above: Purpose, below: Purpose, path: str) -> No
     for what, more in parts:
         if more:
             problem = (
-                f"sub-purpose {below.name!r} has {what} that {above.name!r} does not have: {', '.join(sorted(more))}"
+                f"sub-purpose {below.name!r} has {what} that {above.name!r} does not have:"
+                f" {', '.join(sorted(more))}"
             )
             findings.error("sub_purpose_wider", path, problem)
     if (above.opt_out, above.required) != (below.opt_out, below.required):
-        problem = f"sub-purpose {below.name!r} must be required and open to opting out just as {above.name!r} is"
+        problem = (
+            f"sub-purpose {below.name!r} must be required and open to opting out just as"
+            f" {above.name!r} is"
+        )
         findings.error("sub_purpose_differs", path, problem)
 
 
@@ -92,9 +105,11 @@ def _within(findings: Findings, above: Purpose, below: Purpose, path: str) -> No
 
 
 def delete_by(retention: Retention, ended: datetime.date | None = None) -> datetime.date | None:
-    """The last day data may be kept; None for no limit, or while the end of the purpose is not known.
+    """The last day data may be kept; None for no limit, or while the end of the purpose is not
+    known.
 
-    ``ended`` is the day the purpose ended. Months are calendar months, cut to the last day of a shorter one.
+    ``ended`` is the day the purpose ended. Months are calendar months, cut to the last day of a
+    shorter one.
 
     >>> delete_by(Retention("after_purpose", amount=1, unit="month"), datetime.date(2024, 1, 31))
     datetime.date(2024, 2, 29)
@@ -126,7 +141,9 @@ def expired(retention: Retention, today: datetime.date, ended: datetime.date | N
     return last is not None and today > last
 
 
-def lint(policy: Policy, *, today: datetime.date | None = None, columns: Sequence[str] | None = None) -> Findings:
+def lint(
+    policy: Policy, *, today: datetime.date | None = None, columns: Sequence[str] | None = None
+) -> Findings:
     """Everything inconsistent in a policy, and with ``columns`` every datum that a table lacks.
 
     >>> [f.rule for f in lint(Policy("empty"))]
@@ -147,7 +164,10 @@ def lint(policy: Policy, *, today: datetime.date | None = None, columns: Sequenc
 def located(findings: Iterable[Remark], document: Document, dialect: Dialect) -> list[Remark]:
     """Findings about nouns, with the line of the document they came from."""
     return [
-        Remark(f.rule, f.severity, f.path, f.message, f.line or document.line(dialect.place(f.path))) for f in findings
+        Remark(
+            f.rule, f.severity, f.path, f.message, f.line or document.line(dialect.place(f.path))
+        )
+        for f in findings
     ]
 
 
@@ -156,7 +176,9 @@ def _unique(findings: Findings, names: Sequence[str], path: str, what: str) -> N
         if count > 1:
             place = f"{path}[{len(names) - 1 - names[::-1].index(name)}]"
             findings.error(
-                f"duplicate_{what}", place, f"there are {count} of the name {name!r}; each {what} needs its own"
+                f"duplicate_{what}",
+                place,
+                f"there are {count} of the name {name!r}; each {what} needs its own",
             )
 
 
@@ -164,21 +186,37 @@ def _purpose(findings: Findings, purpose: Purpose, path: str, today: datetime.da
     _unique(findings, [d.name for d in purpose.data], f"{path}.data", "datum")
     _unique(findings, [r.name for r in purpose.recipients], f"{path}.recipients", "recipient")
     if purpose.any_data and (purpose.data or purpose.pseudonymizations):
-        problem = f"purpose {purpose.name!r} is for any data, so it can list no data and no pseudonyms; drop any_data or the lists"
+        problem = (
+            f"purpose {purpose.name!r} is for any data, so it can list no data and no pseudonyms;"
+            " drop any_data or the lists"
+        )
         findings.error("any_data_with_data", path, problem)
     if not purpose.data and not purpose.any_data:
         findings.warning(
-            "no_data", f"{path}.data", f"purpose {purpose.name!r} lists no data, so nothing may be used for it"
+            "no_data",
+            f"{path}.data",
+            f"purpose {purpose.name!r} lists no data, so nothing may be used for it",
         )
     if purpose.required and purpose.accepted is False:
-        findings.error("required_but_refused", path, f"purpose {purpose.name!r} is required, yet it was not accepted")
+        findings.error(
+            "required_but_refused",
+            path,
+            f"purpose {purpose.name!r} is required, yet it was not accepted",
+        )
     _data(findings, purpose, path)
     _models(findings, purpose, path)
     for i, recipient in enumerate(purpose.recipients):
         if recipient.third_country and not (recipient.adequacy_decision or recipient.safeguards):
-            problem = f"recipient {recipient.name!r} is in a third country without adequacy decision or safeguards"
+            problem = (
+                f"recipient {recipient.name!r} is in a third country without adequacy decision or"
+                " safeguards"
+            )
             findings.error("third_country_unprotected", f"{path}.recipients[{i}]", problem)
-    duty = [b for b in purpose.legal_bases if "legal obligation" in f"{b.category} {b.name}".lower().replace("_", " ")]
+    duty = [
+        b
+        for b in purpose.legal_bases
+        if "legal obligation" in f"{b.category} {b.name}".lower().replace("_", " ")
+    ]
     if duty and not purpose.required:
         problem = f"purpose {purpose.name!r} rests on a legal obligation and must then be required"
         findings.error("legal_obligation_not_required", path, problem)
@@ -186,7 +224,9 @@ def _purpose(findings: Findings, purpose: Purpose, path: str, today: datetime.da
         findings.error("retention_without_date", f"{path}.retention", "a fixed date is missing")
     if today is not None and expired(purpose.retention, today):
         findings.error(
-            "expired_retention", f"{path}.retention", f"the retention of purpose {purpose.name!r} has passed"
+            "expired_retention",
+            f"{path}.retention",
+            f"the retention of purpose {purpose.name!r} has passed",
         )
 
 
@@ -194,7 +234,11 @@ def _data(findings: Findings, purpose: Purpose, path: str) -> None:
     for i, datum in enumerate(purpose.data):
         place = f"{path}.data[{i}]"
         if not datum.categories:
-            findings.warning("no_category", place, f"datum {datum.name!r} has no data category; give it at least one")
+            findings.warning(
+                "no_category",
+                place,
+                f"datum {datum.name!r} has no data category; give it at least one",
+            )
         if datum.anonymization is not None:
             _levels(findings, datum.name, datum.anonymization, f"{place}.anonymization")
 
@@ -209,35 +253,56 @@ def _levels(findings: Findings, name: str, method: Anonymization, path: str) -> 
     if demand == "withheld":
         return  # no value is released, so levels and hierarchy say nothing more
     if low is None and high is None:
-        problem = f"datum {name!r}: {method.method} without a minimum level asks for nothing; values may be released as they are"
+        problem = (
+            f"datum {name!r}: {method.method} without a minimum level asks for nothing; values may"
+            " be released as they are"
+        )
         findings.warning("no_minimum", path, problem)
     if (low is None) != (high is None):
         lacking = "minimum" if low is None else "maximum"
-        findings.warning("level_missing", path, f"datum {name!r} has no {lacking} level; it is taken as unbounded")
+        findings.warning(
+            "level_missing",
+            path,
+            f"datum {name!r} has no {lacking} level; it is taken as unbounded",
+        )
     if min(low or 0, high or 0) < 0:
         findings.error("level_negative", path, f"datum {name!r}: levels count from 0")
     if low is not None and high is not None and low > high:
-        findings.error("min_above_max", path, f"datum {name!r}: the minimum level {low} is above the maximum {high}")
+        findings.error(
+            "min_above_max",
+            path,
+            f"datum {name!r}: the minimum level {low} is above the maximum {high}",
+        )
     depths = {len(row) for row in method.hierarchy}
     if len(depths) > 1:
         findings.error(
-            "hierarchy_uneven", path, f"datum {name!r}: rows of its hierarchy have different numbers of levels"
+            "hierarchy_uneven",
+            path,
+            f"datum {name!r}: rows of its hierarchy have different numbers of levels",
         )
         return
     for level, count in torn_labels(method.hierarchy).items() if depths else ():
-        problem = f"datum {name!r}: {count} label(s) of level {level} of its hierarchy stand under different labels"
+        problem = (
+            f"datum {name!r}: {count} label(s) of level {level} of its hierarchy stand under"
+            " different labels"
+        )
         findings.error("hierarchy_disagrees", path, problem)
     if depths and low is not None and low > max(depths) - 1:
         top = max(depths) - 1
         findings.error(
-            "min_above_hierarchy", path, f"datum {name!r}: the minimum level {low} is above the top level {top}"
+            "min_above_hierarchy",
+            path,
+            f"datum {name!r}: the minimum level {low} is above the top level {top}",
         )
 
 
 def _models(findings: Findings, purpose: Purpose, path: str) -> None:
     columns = [d.name for d in purpose.data]
     if not purpose.models:
-        problem = f"purpose {purpose.name!r} asks for no privacy model; personal levels alone guarantee nothing"
+        problem = (
+            f"purpose {purpose.name!r} asks for no privacy model; personal levels alone guarantee"
+            " nothing"
+        )
         findings.warning("no_model", f"{path}.models", problem)
     lists: tuple[tuple[str, tuple[PrivacyModel | Pseudonymization, ...]], ...] = (
         ("models", purpose.models),
@@ -247,12 +312,17 @@ def _models(findings: Findings, purpose: Purpose, path: str) -> None:
         for i, named in enumerate(listed):
             for name in named.data if not purpose.any_data else ():
                 if name not in columns:
-                    problem = f"{named.name} names {name!r}, which purpose {purpose.name!r} does not have.{did_you_mean(name, columns)}"
+                    problem = (
+                        f"{named.name} names {name!r}, which purpose {purpose.name!r} does not"
+                        f" have.{did_you_mean(name, columns)}"
+                    )
                     findings.error("unknown_datum", f"{path}.{part}[{i}]", problem)
     for i, model in enumerate(purpose.models):
         try:
             models_of(
-                model, [d.name for d in purpose.data if d.group == Group.SD] or (["any"] if purpose.any_data else [])
+                model,
+                [d.name for d in purpose.data if d.group == Group.SD]
+                or (["any"] if purpose.any_data else []),
             )
         except UnknownPromise as error:
             findings.error("unknown_model", f"{path}.models[{i}]", str(error))
@@ -262,17 +332,25 @@ def _models(findings: Findings, purpose: Purpose, path: str) -> None:
 def _pseudonyms(findings: Findings, purpose: Purpose, path: str) -> None:
     for i, method in enumerate(purpose.pseudonymizations):
         if not names_pseudonyms(method.name):
-            problem = f"{method.name!r} is not a way to make pseudonyms that we know; name one of {', '.join(STRENGTH)}"
+            problem = (
+                f"{method.name!r} is not a way to make pseudonyms that we know; name one of"
+                f" {', '.join(STRENGTH)}"
+            )
             findings.error("unknown_method", f"{path}.pseudonymizations[{i}]", problem)
         elif unkeyed(method.name):
             problem = told_of_unkeyed(method.name, key=None)
             findings.warning("unkeyed_hash", f"{path}.pseudonymizations[{i}]", problem)
         if method.parameters:
             keys = ", ".join(repr(key) for key, _ in method.parameters)
-            problem = f"{method.name} has attributes that we do not carry out: {keys}; take them out"
+            problem = (
+                f"{method.name} has attributes that we do not carry out: {keys}; take them out"
+            )
             findings.error("unknown_attribute", f"{path}.pseudonymizations[{i}]", problem)
         if method.target:
-            problem = f"{method.name} names {method.target!r} for the pseudonyms; they stand in the place of the identifier itself"
+            problem = (
+                f"{method.name} names {method.target!r} for the pseudonyms; they stand in the place"
+                " of the identifier itself"
+            )
             findings.note("no_effect", f"{path}.pseudonymizations[{i}]", problem)
 
 
@@ -280,7 +358,10 @@ def _against_table(findings: Findings, purpose: Purpose, path: str, columns: Seq
     sure = confirmed(columns, UNKNOWN, [datum.name for datum in purpose.data])
     for i, datum in enumerate(purpose.data):
         if datum.name not in columns:
-            problem = f"the table has no column {datum.name!r}.{nearest(datum.name, columns) if sure else ''}"
+            problem = (
+                "the table has no column"
+                f" {datum.name!r}.{nearest(datum.name, columns) if sure else ''}"
+            )
             severity = findings.error if datum.required else findings.warning
             severity("datum_not_in_table", f"{path}.data[{i}]", problem)
 
@@ -294,7 +375,9 @@ UNREADABLE = "unreadable"
 def lint_file(
     path: str | Path, *, today: datetime.date | None = None, columns: Sequence[str] | None = None
 ) -> list[Remark]:
-    """Everything found in a file: while reading it, and in what it says. One that cannot be read has one finding."""
+    """Everything found in a file: while reading it, and in what it says. One that cannot be read
+    has one finding.
+    """
     if str(path).startswith(PRESET):
         return list(lint(load_policy(path), today=today, columns=columns))
     try:
@@ -305,7 +388,11 @@ def lint_file(
 
 
 def lint_text(
-    text: str, *, name: str = "the policy", today: datetime.date | None = None, columns: Sequence[str] | None = None
+    text: str,
+    *,
+    name: str = "the policy",
+    today: datetime.date | None = None,
+    columns: Sequence[str] | None = None,
 ) -> list[Remark]:
     """Everything found in the text of a policy."""
     try:
@@ -329,4 +416,6 @@ def _lint_concept(text: str, name: str) -> list[Remark]:
     policy, vocabulary = read_concept_text(text, name)
     if isinstance(policy, tuple) or next(simple_parts(policy, vocabulary), None) is not None:
         return []
-    return [Remark("allows_nothing", "warning", "$", "the policy contradicts itself and allows nothing")]
+    return [
+        Remark("allows_nothing", "warning", "$", "the policy contradicts itself and allows nothing")
+    ]

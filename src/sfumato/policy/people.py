@@ -1,4 +1,6 @@
-"""Many people, each with a policy: equal policies are put together, so that a million people cost a few passes."""
+"""Many people, each with a policy: equal policies are put together, so that a million people cost a
+few passes.
+"""
 
 from __future__ import annotations
 
@@ -36,10 +38,11 @@ Rows = Mapping[tuple[str, str], tuple[tuple[str, ...], ...]]
 class Policies:
     """The policies that hold for a table.
 
-    ``everybody`` hold for all rows. ``groups`` are people's own policies under neutral names (``policy 1``, …), since names
-    of policies get into recipes and certificates and must not name people; ``label_of`` says which one a person has.
-    Their hierarchy entries are kept apart in ``entries``, by purpose and datum: people who differ in nothing but the entry
-    of their own value have the same policy.
+    ``everybody`` hold for all rows. ``groups`` are people's own policies under neutral names
+    (``policy 1``, …), since names of policies get into recipes and certificates and must not name
+    people; ``label_of`` says which one a person has. Their hierarchy entries are kept apart in
+    ``entries``, by purpose and datum: people who differ in nothing but the entry of their own value
+    have the same policy.
     """
 
     everybody: tuple[Policy, ...] = ()
@@ -54,7 +57,9 @@ class Policies:
 
     @classmethod
     def of(cls, own: Mapping[str, Policy], *, everybody: Iterable[Policy] = ()) -> Policies:
-        """People's own policies by person (or by whatever a column of the table names), and those for everybody."""
+        """People's own policies by person (or by whatever a column of the table names), and those
+        for everybody.
+        """
         bare: dict[int, Policy] = {}
         entries: dict[tuple[str, str], dict[tuple[str, ...], None]] = {}
         for policy in own.values():
@@ -71,7 +76,9 @@ class Policies:
 
     @classmethod
     def load(cls, *paths: str | Path) -> Policies:
-        """Read policies: files and presets hold for everybody, the files of a folder each for whom they are named after."""
+        """Read policies: files and presets hold for everybody, the files of a folder each for whom
+        they are named after.
+        """
         own: dict[str, Policy] = {}
         everybody = []
         for path in paths:
@@ -87,32 +94,53 @@ class Policies:
         return (*self.everybody, *self.groups.values())
 
     def assigned(self, dataset: Table, by: str) -> Table:
-        """The table with a column ``policy``: the neutral name of the policy that the person named in ``by`` has.
+        """The table with a column ``policy``: the neutral name of the policy that the person named
+        in ``by`` has.
 
         Rows of people without a policy get ``no policy``, which allows nothing.
         """
         if COLUMN in dataset.columns and by != COLUMN:
             raise SchemaError(
-                f"the table already has a column {COLUMN!r}; rename it, or say by={COLUMN!r} if it names policies"
+                f"the table already has a column {COLUMN!r}; rename it, or say by={COLUMN!r} if it"
+                " names policies"
             )
         encoded = dataset.encoded(by)
-        names = [NOBODY if label is None else self.label_of.get(label, NOBODY) for label in encoded.labels]
+        names = [
+            NOBODY if label is None else self.label_of.get(label, NOBODY)
+            for label in encoded.labels
+        ]
         column = pl.Series(COLUMN, names, dtype=pl.String).gather(encoded.codes).alias(COLUMN)
-        return dataset.with_columns({COLUMN: column}).with_attribute(COLUMN, Attribute((Role.DIRECT,)))
+        return dataset.with_columns({COLUMN: column}).with_attribute(
+            COLUMN, Attribute((Role.DIRECT,))
+        )
 
-    def compile(self, dataset: Table, *, purpose: str, recipient: str | None = None, **options: Any) -> Recipe:
-        """The recipe that enforces these policies; see :func:`sfumato.policy.compile.compile_policies`."""
-        compiled: Compiled = VERBS["compile"](self, dataset, purpose=purpose, recipient=recipient, **options)
+    def compile(
+        self, dataset: Table, *, purpose: str, recipient: str | None = None, **options: Any
+    ) -> Recipe:
+        """The recipe that enforces these policies;
+        see :func:`sfumato.policy.compile.compile_policies`.
+        """
+        compiled: Compiled = VERBS["compile"](
+            self, dataset, purpose=purpose, recipient=recipient, **options
+        )
         return compiled.recipe
 
-    def enforce(self, dataset: Table, *, purpose: str, recipient: str | None = None, **options: Any) -> Enforced:
+    def enforce(
+        self, dataset: Table, *, purpose: str, recipient: str | None = None, **options: Any
+    ) -> Enforced:
         """A release under these policies; see :func:`sfumato.policy.enforce.enforce`."""
-        enforced: Enforced = VERBS["enforce"](self, dataset, purpose=purpose, recipient=recipient, **options)
+        enforced: Enforced = VERBS["enforce"](
+            self, dataset, purpose=purpose, recipient=recipient, **options
+        )
         return enforced
 
-    def comply(self, folder: str | Path, *, purpose: str, recipient: str | None = None, **options: Any) -> Compliance:
+    def comply(
+        self, folder: str | Path, *, purpose: str, recipient: str | None = None, **options: Any
+    ) -> Compliance:
         """Whether a release keeps these policies; see :func:`sfumato.policy.comply.comply`."""
-        held: Compliance = VERBS["comply"](Path(folder), self, purpose=purpose, recipient=recipient, **options)
+        held: Compliance = VERBS["comply"](
+            Path(folder), self, purpose=purpose, recipient=recipient, **options
+        )
         return held
 
 
@@ -124,7 +152,9 @@ def policy_files(folder: Path) -> list[Path]:
     return files
 
 
-def _without_entries(policy: Policy, entries: dict[tuple[str, str], dict[tuple[str, ...], None]]) -> Policy:
+def _without_entries(
+    policy: Policy, entries: dict[tuple[str, str], dict[tuple[str, ...], None]]
+) -> Policy:
     """A policy without its hierarchy rows, which are added to ``entries``."""
     purposes = []
     for purpose in policy.purposes:
@@ -133,7 +163,9 @@ def _without_entries(policy: Policy, entries: dict[tuple[str, str], dict[tuple[s
     return dataclasses.replace(policy, purposes=tuple(purposes), name="")
 
 
-def _without_rows(purpose: Purpose, datum: Datum, entries: dict[tuple[str, str], dict[tuple[str, ...], None]]) -> Datum:
+def _without_rows(
+    purpose: Purpose, datum: Datum, entries: dict[tuple[str, str], dict[tuple[str, ...], None]]
+) -> Datum:
     method = datum.anonymization
     if method is None or not method.hierarchy:
         return datum

@@ -1,7 +1,9 @@
-"""The nouns of a privacy policy, after the Layered Privacy Language: who may use which data for what, and how coarse.
+"""The nouns of a privacy policy, after the Layered Privacy Language: who may use which data for
+what, and how coarse.
 
 Reference: Gerl, Bennani, Kosch & Brunie 2018, *LPL, Towards a GDPR-Compliant Privacy Language*,
-doi:10.1007/978-3-662-57932-9_2. No schema of the language is published; ours is :func:`sfumato.policy.dialects.own_format.json_schema`.
+doi:10.1007/978-3-662-57932-9_2. No schema of the language is published; ours
+is :func:`sfumato.policy.dialects.own_format.json_schema`.
 """
 
 from __future__ import annotations
@@ -34,7 +36,9 @@ ANY = "any"
 
 
 class Group(StrEnum):
-    """The privacy group of a datum: explicit identifier, quasi-identifier, sensitive, not sensitive."""
+    """The privacy group of a datum: explicit identifier, quasi-identifier, sensitive, not
+    sensitive.
+    """
 
     EI = "EI"
     QID = "QID"
@@ -46,9 +50,10 @@ class Group(StrEnum):
 class Anonymization:
     """How a datum is made coarser: the method, the levels it must and may have, and its hierarchy.
 
-    ``method`` is one of :data:`METHOD_NAMES`; :func:`demand_of` says what it asks of the released column.
-    ``hierarchy`` has one row per value, from the value (level 0) to its coarsest form; a person's own policy has one
-    row, that of the person's value. ``minimum`` protects, ``maximum`` bounds what may be lost.
+    ``method`` is one of :data:`METHOD_NAMES`; :func:`demand_of` says what it asks of the released
+    column. ``hierarchy`` has one row per value, from the value (level 0) to its coarsest form; a
+    person's own policy has one row, that of the person's value. ``minimum`` protects, ``maximum``
+    bounds what may be lost.
     """
 
     __pydantic_config__: ClassVar[Mapping[str, Any]] = STRICT
@@ -75,7 +80,9 @@ class Datum:
 
 @dataclasses.dataclass(frozen=True)
 class PrivacyModel:
-    """A promise as the policy names it: ``k-Anonymity`` with its attributes, on some of the data."""
+    """A promise as the policy names it: ``k-Anonymity`` with its attributes, on some of the
+    data.
+    """
 
     __pydantic_config__: ClassVar[Mapping[str, Any]] = STRICT
     name: str
@@ -85,7 +92,9 @@ class PrivacyModel:
 
 @dataclasses.dataclass(frozen=True)
 class Pseudonymization:
-    """A way to replace identifiers, on some of the data. ``target`` names the column of the pseudonyms."""
+    """A way to replace identifiers, on some of the data. ``target`` names the column of the
+    pseudonyms.
+    """
 
     __pydantic_config__: ClassVar[Mapping[str, Any]] = STRICT
     name: str
@@ -106,7 +115,9 @@ class Entity:
 
 @dataclasses.dataclass(frozen=True)
 class Recipient:
-    """Who may receive the data; a transfer to a third country needs an adequacy decision or safeguards."""
+    """Who may receive the data; a transfer to a third country needs an adequacy decision or
+    safeguards.
+    """
 
     __pydantic_config__: ClassVar[Mapping[str, Any]] = STRICT
     name: str
@@ -120,7 +131,9 @@ class Recipient:
 
 @dataclasses.dataclass(frozen=True)
 class Retention:
-    """How long data may be kept: without limit, until a date, or for a while after the purpose has ended."""
+    """How long data may be kept: without limit, until a date, or for a while after the purpose has
+    ended.
+    """
 
     __pydantic_config__: ClassVar[Mapping[str, Any]] = STRICT
     kind: Literal["indefinite", "after_purpose", "fixed_date"] = "indefinite"
@@ -142,8 +155,9 @@ class LegalBasis:
 class Purpose:
     """What data are used for, and under which conditions.
 
-    ``accepted`` is the person's answer; None where the document does not say, as in policies that list only what was
-    accepted. ``any_data`` marks rules for tables in general, whose columns are not listed: they keep their own roles.
+    ``accepted`` is the person's answer; None where the document does not say, as in policies that
+    list only what was accepted. ``any_data`` marks rules for tables in general, whose columns are
+    not listed: they keep their own roles.
     """
 
     __pydantic_config__: ClassVar[Mapping[str, Any]] = STRICT
@@ -183,7 +197,9 @@ class Rule:
 
 @dataclasses.dataclass(frozen=True)
 class Policy:
-    """A privacy policy: purposes, their hierarchy as (super-purpose, sub-purpose) pairs, and who answers for them."""
+    """A privacy policy: purposes, their hierarchy as (super-purpose, sub-purpose) pairs, and who
+    answers for them.
+    """
 
     __pydantic_config__: ClassVar[Mapping[str, Any]] = STRICT
     name: str
@@ -203,7 +219,9 @@ class Policy:
     rule: Rule | None = None
 
     def purpose(self, name: str) -> Purpose | None:
-        """The purpose of a name, the nearest of its super-purposes, or the one for any purpose; None without any."""
+        """The purpose of a name, the nearest of its super-purposes, or the one for any purpose;
+        None without any.
+        """
         purposes = {p.name: p for p in self.purposes}
         for candidate in (name, *self.above(name), ANY):
             if candidate in purposes:
@@ -220,22 +238,36 @@ class Policy:
 
     @classmethod
     def load(cls, path: str | Path) -> Policy:
-        """Read a policy in any dialect; what is wrong with it is raised at once. ``preset:NAME`` is one of ours."""
+        """Read a policy in any dialect; what is wrong with it is raised at once. ``preset:NAME`` is
+        one of ours.
+        """
         policy: Policy = VERBS["load"](path)
         return policy
 
-    def compile(self, dataset: Table, *, purpose: str, recipient: str | None = None, **options: Any) -> Recipe:
+    def compile(
+        self, dataset: Table, *, purpose: str, recipient: str | None = None, **options: Any
+    ) -> Recipe:
         """The recipe that enforces this policy on a table, to read and to edit.
 
         The options are those of :func:`sfumato.policy.compile.compile_policies`.
         """
-        return self._for_everybody().compile(dataset, purpose=purpose, recipient=recipient, **options)
+        return self._for_everybody().compile(
+            dataset, purpose=purpose, recipient=recipient, **options
+        )
 
-    def enforce(self, dataset: Table, *, purpose: str, recipient: str | None = None, **options: Any) -> Enforced:
-        """A release under this policy with its compliance record; see :func:`sfumato.policy.enforce.enforce`."""
-        return self._for_everybody().enforce(dataset, purpose=purpose, recipient=recipient, **options)
+    def enforce(
+        self, dataset: Table, *, purpose: str, recipient: str | None = None, **options: Any
+    ) -> Enforced:
+        """A release under this policy with its compliance record;
+        see :func:`sfumato.policy.enforce.enforce`.
+        """
+        return self._for_everybody().enforce(
+            dataset, purpose=purpose, recipient=recipient, **options
+        )
 
-    def comply(self, folder: str | Path, *, purpose: str, recipient: str | None = None, **options: Any) -> Compliance:
+    def comply(
+        self, folder: str | Path, *, purpose: str, recipient: str | None = None, **options: Any
+    ) -> Compliance:
         """Whether a release keeps this policy; see :func:`sfumato.policy.comply.comply`."""
         return self._for_everybody().comply(folder, purpose=purpose, recipient=recipient, **options)
 
@@ -265,7 +297,12 @@ NAMES: dict[str, tuple[str, dict[str, Any]]] = {
     "alphakanonymity": ("alpha_k_anonymity", {}),
 }
 GREEK = {"ℓ": "l", "α": "alpha", "β": "beta", "δ": "delta", "ε": "epsilon"}
-DIFFERENTIAL = ("differentialprivacy", "epsilondifferentialprivacy", "dp", "epsilondeltadifferentialprivacy")
+DIFFERENTIAL = (
+    "differentialprivacy",
+    "epsilondifferentialprivacy",
+    "dp",
+    "epsilondeltadifferentialprivacy",
+)
 SHORT = {"b": "beta", "d": "delta", "a": "alpha"}
 
 
@@ -276,8 +313,8 @@ class UnknownPromise(ValueError):
 def models_of(promise: PrivacyModel, sensitive: Sequence[str]) -> list[Model]:
     """Our models for one of a policy's; one per sensitive column where the model is about such.
 
-    Data that the policy names narrow the sensitive columns. Quasi-identifiers it names do not narrow anything: the
-    promise is kept on all of them, which keeps it on each part of them.
+    Data that the policy names narrow the sensitive columns. Quasi-identifiers it names do not
+    narrow anything: the promise is kept on all of them, which keeps it on each part of them.
 
     >>> models_of(PrivacyModel("k-Anonymity", (), (("K_ANONYMITY_K", "3"),)), ())
     [KAnonymity(k=3)]
@@ -291,8 +328,12 @@ def models_of(promise: PrivacyModel, sensitive: Sequence[str]) -> list[Model]:
             return [registry.build("models", {name: given})]
         columns = [c for c in sensitive if c in promise.data] or list(sensitive)
         if not columns:
-            raise UnknownPromise(f"{promise.name} protects sensitive data (SD), but the purpose has none")
-        return [registry.build("models", {name: {"sensitive": column, **given}}) for column in columns]
+            raise UnknownPromise(
+                f"{promise.name} protects sensitive data (SD), but the purpose has none"
+            )
+        return [
+            registry.build("models", {name: {"sensitive": column, **given}}) for column in columns
+        ]
     except SfumatoError as error:
         raise UnknownPromise(f"{promise.name}: {error}") from None
 
@@ -304,10 +345,13 @@ def _our_name(said: str) -> tuple[str, dict[str, Any]]:
     plain = re.sub(r"[^a-z]", "", plain)
     if plain in DIFFERENTIAL:
         raise UnknownPromise(
-            f"{said} answers questions and is not kept by recoding a table; no other model can stand for it"
+            f"{said} answers questions and is not kept by recoding a table; no other model can"
+            " stand for it"
         )
     models = registry.family("models")
-    ours: dict[str, tuple[str, dict[str, Any]]] = {name.replace("_", ""): (name, {}) for name in models}
+    ours: dict[str, tuple[str, dict[str, Any]]] = {
+        name.replace("_", ""): (name, {}) for name in models
+    }
     meant: tuple[str, dict[str, Any]] | None = NAMES.get(plain) or ours.get(plain)
     if meant is None:
         raise UnknownPromise(f"{said!r} is not a model we know.{did_you_mean(said, models)}")
@@ -328,7 +372,9 @@ def _field(cls: Any, key: str, value: str) -> tuple[str, Any]:
 
 
 def strongest(models: Sequence[Model]) -> tuple[list[Model], list[tuple[Model, Model]]]:
-    """The models that no other implies, in their order, and the dropped ones with the one that stands for them."""
+    """The models that no other implies, in their order, and the dropped ones with the one that
+    stands for them.
+    """
     kept: list[Model] = []
     dropped: list[tuple[Model, Model]] = []
     for model in models:
@@ -351,18 +397,24 @@ METHOD_NAMES = {
     "suppression": SUPPRESSION,
     "deletion": DELETION,
 }
-"""Plain name in policies → the method. Every other name is refused, since nothing could be done for it."""
+"""Plain name in policies → the method. Every other name is refused, since nothing could be done for
+it.
+"""
 
 
 class UnknownMethod(ValueError):
-    """A policy names a method or an attribute of one that we cannot carry out; the message says which."""
+    """A policy names a method or an attribute of one that we cannot carry out; the message says
+    which.
+    """
 
 
 def demand_of(method: Anonymization) -> Literal["nothing", "level", "withheld"]:
     """What a method asks of its column: no value at all, at least the minimum level, or nothing.
 
-    Deletion asks for no value, whatever levels stand beside it. Suppression does too, unless it names a minimum level of 1 or
-    more: then the hierarchy says what is left of a value, as with Generalization. Generalization asks for its minimum level.
+    Deletion asks for no value, whatever levels stand beside it. Suppression does too, unless it
+    names a minimum level of 1 or
+    more: then the hierarchy says what is left of a value, as with Generalization. Generalization
+    asks for its minimum level.
 
     >>> demand_of(Anonymization("Deletion")), demand_of(Anonymization(minimum=2)), demand_of(Anonymization(minimum=0))
     ('withheld', 'level', 'nothing')
@@ -377,7 +429,9 @@ def demand_of(method: Anonymization) -> Literal["nothing", "level", "withheld"]:
         raise UnknownMethod(f"{method.method!r} is not a method we can carry out.{near}")
     if method.parameters:
         keys = ", ".join(repr(key) for key, _ in method.parameters)
-        raise UnknownMethod(f"{name} has no attribute {keys}; it knows a minimum and a maximum level")
+        raise UnknownMethod(
+            f"{name} has no attribute {keys}; it knows a minimum and a maximum level"
+        )
     if name == DELETION:
         return "withheld"
     if name == SUPPRESSION:
@@ -386,8 +440,8 @@ def demand_of(method: Anonymization) -> Literal["nothing", "level", "withheld"]:
         if method.minimum is None and method.maximum is None:
             return "withheld"
         raise UnknownMethod(
-            "Suppression with a minimum level of 0 or none suppresses nothing; leave the levels away to withhold the whole "
-            "value, or ask for a minimum level of 1 or more"
+            "Suppression with a minimum level of 0 or none suppresses nothing; leave the levels"
+            " away to withhold the whole value, or ask for a minimum level of 1 or more"
         )
     return "level" if method.minimum else "nothing"
 
@@ -396,8 +450,9 @@ def demand_of(method: Anonymization) -> Literal["nothing", "level", "withheld"]:
 
 RANDOM, KEYED, COUNTER, UNKEYED = "random table", "keyed hash", "counter", "unkeyed hash"
 STRENGTH = (RANDOM, KEYED, COUNTER, UNKEYED)
-"""Random tables say nothing about the value; keyed hashes nothing without the key; counters the order; unkeyed
-hashes of few values everything."""
+"""Random tables say nothing about the value; keyed hashes nothing without the key; counters the
+order; unkeyed hashes of few values everything.
+"""
 WORDS = (
     (RANDOM, ("random", "table", "uuid", "mapping", "tokenization")),
     (KEYED, ("hmac", "keyed", "mac", "aes", "encryption", "pid")),
@@ -432,7 +487,8 @@ def unkeyed(name: str) -> bool:
 
 
 def instead_of_unkeyed(*, key: bool) -> str:
-    """The method that takes the place of a hash without a key: one with the key, where there is one.
+    """The method that takes the place of a hash without a key: one with the key, where there is
+    one.
 
     >>> instead_of_unkeyed(key=True), instead_of_unkeyed(key=False)
     ('keyed', 'random_table')
@@ -441,13 +497,17 @@ def instead_of_unkeyed(*, key: bool) -> str:
 
 
 def told_of_unkeyed(who: str, *, key: bool | None) -> str:
-    """What is said about a hash without a key, by whoever meets it; ``key`` is None where it is not known whether there is one.
+    """What is said about a hash without a key, by whoever meets it; ``key`` is None where it is not
+    known whether there is one.
 
     >>> told_of_unkeyed("SHA-1", key=None)
     'SHA-1: a hash without a key can be undone by trying all values; random_table is used in its place, or keyed where a key is given'
     """
     if key is None:
-        used = f"{instead_of_unkeyed(key=False)} is used in its place, or {instead_of_unkeyed(key=True)} where a key is given"
+        used = (
+            f"{instead_of_unkeyed(key=False)} is used in its place, or"
+            f" {instead_of_unkeyed(key=True)} where a key is given"
+        )
     else:
         used = f"{instead_of_unkeyed(key=key)} is used in its place"
     return f"{who}: a hash without a key can be undone by trying all values; {used}"

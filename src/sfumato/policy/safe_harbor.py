@@ -1,4 +1,6 @@
-"""The numeric part of HIPAA's Safe Harbor, checked on the values that are released: 45 CFR 164.514(b)(2)(i)(B) and (C)."""
+"""The numeric part of HIPAA's Safe Harbor, checked on the values that are released: 45 CFR
+164.514(b)(2)(i)(B) and (C).
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ SMALL_IN_2000 = frozenset(
         "893",
     ]
 )
-"""Areas with 20,000 people or fewer by the census of 2000, as the guidance of the Office for Civil Rights of 26 November 2012 lists them."""
+"""Areas with 20,000 people or fewer by the census of 2000, as the guidance of the Office for Civil
+Rights of 26 November 2012 lists them.
+"""
 SMALL_IN_2020 = frozenset(
     [
         "036",
@@ -56,45 +60,70 @@ SMALL_IN_2020 = frozenset(
         "893",
     ]
 )
-"""The same by the census of 2020, from a secondary source. The rule asks for current data, so both lists count."""
+"""The same by the census of 2020, from a secondary source. The rule asks for current data, so both
+lists count.
+"""
 WITHOUT_RESIDENTS = frozenset(f"{area:03d}" for area in (*range(90, 99), 340, *range(962, 967)))
-"""Military mail: no census counts people there. Areas of single offices are not listed and not recognised."""
+"""Military mail: no census counts people there. Areas of single offices are not listed and not
+recognised.
+"""
 SMALL_AREAS = SMALL_IN_2000 | SMALL_IN_2020 | WITHOUT_RESIDENTS
 
 OLDEST = 89
 YEARS = re.compile(r"\D*\d{4}(\D+\d{4})?\D*")
-HARMLESS = re.compile(r"\b(to|and|or|until|before|after|earlier|later|since|bis|vor|nach|ab)\b", re.IGNORECASE)
+HARMLESS = re.compile(
+    r"\b(to|and|or|until|before|after|earlier|later|since|bis|vor|nach|ab)\b", re.IGNORECASE
+)
 ZIP = re.compile(r"(\d*)([*xX.]*)")
 ZIP_DIGITS, AREA_DIGITS = 5, 3
 Labels = Mapping[str, int]
 
 
 def check_numbers(
-    dataset: Table, columns: Mapping[str, Sequence[str]], dropped: Sequence[str] | None = None, *, year: int
+    dataset: Table,
+    columns: Mapping[str, Sequence[str]],
+    dropped: Sequence[str] | None = None,
+    *,
+    year: int,
 ) -> list[str]:
-    """Reasons why ages, ZIP codes or dates are too fine: ``columns`` says which columns are ``age``, ``zip`` and ``date``.
+    """Reasons why ages, ZIP codes or dates are too fine: ``columns`` says which columns are
+    ``age``, ``zip`` and ``date``.
 
-    ``dropped`` are columns of the original that are not released; with it, a name that neither has is a reason too. ``year`` is the
-    current one: whoever was alive ninety years before is over 89.
+    ``dropped`` are columns of the original that are not released; with it, a name that neither has
+    is a reason too. ``year`` is the current one: whoever was alive ninety years before is over 89.
     """
     unknown = [kind for kind in columns if kind not in CHECKS]
     if unknown:
-        raise ParameterError(f"{unknown[0]!r} is no kind of number that has a rule.{did_you_mean(unknown[0], CHECKS)}")
+        raise ParameterError(
+            f"{unknown[0]!r} is no kind of number that has a"
+            f" rule.{did_you_mean(unknown[0], CHECKS)}"
+        )
     named = [(kind, column) for kind, names in columns.items() for column in names]
     if not named:
-        return ["say which columns are ages, ZIP codes and dates; without that nothing can be checked"]
+        return [
+            "say which columns are ages, ZIP codes and dates; without that nothing can be checked"
+        ]
     broken = []
     for kind, column in named:
-        if column not in dataset.columns:  # what is not released is not too fine, but a wrong name hides what is
+        if (
+            column not in dataset.columns
+        ):  # what is not released is not too fine, but a wrong name hides what is
             if dropped is not None and column not in dropped:
                 broken.append(
-                    f"there is no column {column!r}, neither released nor dropped; nothing was checked for it"
+                    f"there is no column {column!r}, neither released nor dropped; nothing was"
+                    " checked for it"
                 )
             continue
         encoded = dataset.encoded(column)
-        labels = {v: c for v, c in zip(encoded.labels, encoded.counts.tolist(), strict=True) if v is not None}
+        labels = {
+            v: c
+            for v, c in zip(encoded.labels, encoded.counts.tolist(), strict=True)
+            if v is not None
+        }
         if kind == "zip" and dataset.dtype(column).is_numeric():
-            labels = {v.zfill(AREA_DIGITS): c for v, c in labels.items()}  # numbers have lost the zeros in front
+            labels = {
+                v.zfill(AREA_DIGITS): c for v, c in labels.items()
+            }  # numbers have lost the zeros in front
         for count, what in CHECKS[kind](labels, year):
             if count:
                 broken.append(f"column {column!r}: {count:,} values {what}")
@@ -105,13 +134,15 @@ def check_numbers(
 
 _NUMBER = r"(\d+(?:\.\d+)?)"
 _UP = re.compile(
-    rf"(?:(?P<above>>|over|above|more than|older than|after|über|nach)|(?P<from>>=|≥|from|at least|since|ab))\s*{_NUMBER}"
+    r"(?:(?P<above>>|over|above|more than|older than|after|über|nach)|(?P<from>>=|≥|from|at"
+    rf" least|since|ab))\s*{_NUMBER}"
     rf"|{_NUMBER}\s*(?:\+|plus|(?:and|or|und|oder)\s+(?:over|older|above|more|later|älter|mehr|später))"
     rf"|[\[(\]]\s*{_NUMBER}\s*[,;]\s*\+?(?:inf|infinity|∞)?\s*[)\]\[]",
     re.IGNORECASE,
 )
 _DOWN = re.compile(
-    rf"(?:(?P<below><|under|below|less than|younger than|before|earlier than|unter|vor)|(?P<to><=|≤|up to|at most|until|bis))\s*{_NUMBER}"
+    r"(?:(?P<below><|under|below|less than|younger than|before|earlier"
+    rf" than|unter|vor)|(?P<to><=|≤|up to|at most|until|bis))\s*{_NUMBER}"
     rf"|{_NUMBER}\s*(?:(?:and|or|und|oder)\s+(?:under|younger|below|less|before|earlier|jünger|früher))"
     rf"|[\[(\]]\s*-?(?:inf|infinity|∞)\s*[,;]\s*{_NUMBER}\s*(?P<end>[)\]\[])",
     re.IGNORECASE,
@@ -120,7 +151,8 @@ _HALF_OPEN = re.compile(rf"\s*[\[(\]]\s*{_NUMBER}\s*[,;]\s*{_NUMBER}\s*(?P<end>[
 
 
 def span_of(label: str) -> tuple[float, float] | None:
-    """The least and the largest whole number that a label may stand for; None where no number is in it.
+    """The least and the largest whole number that a label may stand for; None where no number is in
+    it.
 
     >>> span_of("90+"), span_of("> 89"), span_of("85-94"), span_of("[80, 90)"), span_of("before 1937"), span_of("*")
     ((90.0, inf), (90.0, inf), (85.0, 94.0), (80.0, 89.0), (-inf, 1936.0), None)
@@ -145,8 +177,14 @@ def _ages(labels: Labels, year: int) -> list[tuple[int, str]]:
     >>> [_ages(labels, 2026)[0][0] for labels in ({"89": 3, "90+": 2}, {"95": 1}, {"90-94": 1, "95+": 2}, {"85-94": 4}, {"95+": 5})]
     [0, 1, 3, 4, 5]
     """
-    old = {label: n for label, n in labels.items() if (span := span_of(label)) is not None and span[1] > OLDEST}
-    return [(_apart(old, together=_begins_in_time), "tell an age over 89 apart from others over 89")]
+    old = {
+        label: n
+        for label, n in labels.items()
+        if (span := span_of(label)) is not None and span[1] > OLDEST
+    }
+    return [
+        (_apart(old, together=_begins_in_time), "tell an age over 89 apart from others over 89")
+    ]
 
 
 def _begins_in_time(span: tuple[float, float]) -> bool:
@@ -154,7 +192,9 @@ def _begins_in_time(span: tuple[float, float]) -> bool:
 
 
 def _apart(labels: Labels, *, together: Callable[[tuple[float, float]], bool]) -> int:
-    """Records whose label tells them apart from others: all of them, unless there is one label, and it takes all together."""
+    """Records whose label tells them apart from others: all of them, unless there is one label, and
+    it takes all together.
+    """
     if len(labels) == 1:
         span = span_of(next(iter(labels)))
         if span is not None and together(span):
@@ -163,7 +203,8 @@ def _apart(labels: Labels, *, together: Callable[[tuple[float, float]], bool]) -
 
 
 def _zips(labels: Labels, year: int) -> list[tuple[int, str]]:
-    """Three digits at most, and 000 for small areas; codes that lost their leading zeros as numbers get them back first.
+    """Three digits at most, and 000 for small areas; codes that lost their leading zeros as numbers
+    get them back first.
 
     >>> [_zips(labels, 2026)[0][0] for labels in ({"537**": 5, "*": 1, "000**": 2}, {"53711": 1}, {"036**": 4}, {"205**": 3})]
     [0, 1, 4, 3]
@@ -186,7 +227,8 @@ def _zips(labels: Labels, year: int) -> list[tuple[int, str]]:
 
 
 def _dates(labels: Labels, year: int) -> list[tuple[int, str]]:
-    """Years, ranges of years, or nothing; a word that is not known may be a month. Years that show an age over 89 are put together.
+    """Years, ranges of years, or nothing; a word that is not known may be a month. Years that show
+    an age over 89 are put together.
 
     >>> [[count for count, _ in _dates(labels, 2026)] for labels in ({"2020": 5, "[2010, 2015[": 1, "*": 2}, {"2020-03": 1, "March 2020": 2})]
     [[0, 0], [3, 0]]
@@ -194,7 +236,9 @@ def _dates(labels: Labels, year: int) -> list[tuple[int, str]]:
     [3, 0, 4]
     """
     fine = {label: n for label, n in labels.items() if not _only_years(label)}
-    last = year - OLDEST - 1  # who was alive in this year is over 89, or becomes 90 in the current one
+    last = (
+        year - OLDEST - 1
+    )  # who was alive in this year is over 89, or becomes 90 in the current one
     old = {
         label: n
         for label, n in labels.items()
@@ -210,7 +254,13 @@ def _dates(labels: Labels, year: int) -> list[tuple[int, str]]:
 def _only_years(label: str) -> bool:
     if not re.search(r"\d", label):
         return True
-    return YEARS.fullmatch(label) is not None and not re.search(r"[^\W\d_]", HARMLESS.sub("", label))
+    return YEARS.fullmatch(label) is not None and not re.search(
+        r"[^\W\d_]", HARMLESS.sub("", label)
+    )
 
 
-CHECKS: dict[str, Callable[[Labels, int], list[tuple[int, str]]]] = {"age": _ages, "zip": _zips, "date": _dates}
+CHECKS: dict[str, Callable[[Labels, int], list[tuple[int, str]]]] = {
+    "age": _ages,
+    "zip": _zips,
+    "date": _dates,
+}

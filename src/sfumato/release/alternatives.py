@@ -1,4 +1,6 @@
-"""What else could have been released: the nodes around the chosen one, and those that nothing beats."""
+"""What else could have been released: the nodes around the chosen one, and those that nothing
+beats.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ if TYPE_CHECKING:
 
 MOST_NODES = 2_000_000
 MOST_EFFORT = 5e10 / 8
-"""Effort (classes that are put together, times levels) up to which a whole lattice is evaluated on request: a minute."""
+"""Effort (classes that are put together, times levels) up to which a whole lattice is evaluated
+on request: a minute.
+"""
 MOST_NODES_IN_PASSING = 100_000
 MOST_EFFORT_IN_PASSING = 2e7
 """The same while a release is written: a tenth of what the program takes to start, about 0.05 s."""
@@ -35,7 +39,8 @@ EXACT = ("optimal", "mingen", "incognito")
 POINT = 0.01
 NEAR = 1e-12
 CELLS = (44, 30)
-"""Into how many cells the picture's plane is divided, each of which gets one dot for all its nodes."""
+"""Into how many cells the picture's plane is divided, each of which gets one dot for all its nodes.
+"""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,7 +70,9 @@ class Neighbour:
 
 @dataclasses.dataclass(frozen=True)
 class BudgetChange:
-    """The best node when so many records may be suppressed; ``option`` is None when nothing stays within."""
+    """The best node when so many records may be suppressed; ``option`` is None when nothing stays
+    within.
+    """
 
     records: int
     option: Option | None
@@ -73,7 +80,9 @@ class BudgetChange:
 
 @dataclasses.dataclass(frozen=True)
 class Dot:
-    """Nodes that lie close together in the picture: score and marketer risk of one of them, and how many they are."""
+    """Nodes that lie close together in the picture: score and marketer risk of one of them, and how
+    many they are.
+    """
 
     score: float
     marketer_risk: float
@@ -85,16 +94,19 @@ class Dot:
 class Alternatives:
     """The chosen node among the others of its lattice.
 
-    ``front`` are the nodes that no other beats in score, marketer risk, prosecutor risk and suppressed records at once,
-    whatever the budget; ``trade_off`` those within the budget that no other such node beats in score and marketer
-    risk, so that each one is dearer and safer than the one before. ``budgets`` says what one percentage point less
-    and more suppression would lead to, ``next_better`` which node with a better score needs the smallest budget;
-    ``overlooked`` is a better node within the budget, which only a search that does not promise the optimum leaves. When
-    ``whole`` is false the lattice was too large: only the chosen node and its ``neighbours`` were evaluated; ``proved`` says
-    that the search itself decided that no node within the budget is better, ``gap`` how far it can be off where it did not. ``cells``
-    tells that suppressed records are not dropped but lose cells; scores and risks are those of dropping them. ``floor`` has the
-    levels at which an engine counted the table where its combinations were too many: nothing below them was looked at.
-    ``missing_apart`` names columns whose missing values may match everything, but are a category of their own to the search.
+    ``front`` are the nodes that no other beats in score, marketer risk, prosecutor risk and
+    suppressed records at once, whatever the budget; ``trade_off`` those within the budget that no
+    other such node beats in score and marketer risk, so that each one is dearer and safer than the
+    one before. ``budgets`` says what one percentage point less and more suppression would lead to,
+    ``next_better`` which node with a better score needs the smallest budget; ``overlooked`` is a
+    better node within the budget, which only a search that does not promise the optimum leaves.
+    When ``whole`` is false the lattice was too large: only the chosen node and its ``neighbours``
+    were evaluated; ``proved`` says that the search itself decided that no node within the budget is
+    better, ``gap`` how far it can be off where it did not. ``cells`` tells that suppressed records
+    are not dropped but lose cells; scores and risks are those of dropping them. ``floor`` has the
+    levels at which an engine counted the table where its combinations were too many: nothing below
+    them was looked at. ``missing_apart`` names columns whose missing values may match everything,
+    but are a category of their own to the search.
 
     Everything here was worked out from the original table: it is for the owner, not for sharing.
     """
@@ -132,8 +144,9 @@ class Alternatives:
             )
         if self.missing_apart:
             outlook.append(
-                f"Missing values of {', '.join(self.missing_apart)} are a category of their own here, though the schema "
-                "lets them match everything: a node that is beyond the budget here may be within it."
+                f"Missing values of {', '.join(self.missing_apart)} are a category of their own"
+                " here, though the schema lets them match everything: a node that is beyond the"
+                " budget here may be within it."
             )
         neighbours = tuple(_neighbour(self, neighbour) for neighbour in self.neighbours)
         return Reasons(_choice(self), neighbours, tuple(outlook))
@@ -143,17 +156,34 @@ class Alternatives:
         return {**dataclasses.asdict(self), "reasons": dataclasses.asdict(self.reasons())}
 
     def to_frame(self) -> pl.DataFrame:
-        """One row a node, the chosen one first; ``what`` says why it is here, ``level_…`` are its levels."""
+        """One row a node, the chosen one first; ``what`` says why it is here, ``level_…`` are its
+        levels.
+        """
         return pl.DataFrame([_row(what, option) for what, option in self._named()])
 
     def _named(self) -> list[tuple[str, Option]]:
-        beside = [(f"{n.column} {'finer' if n.change < 0 else 'coarser'}", n.option) for n in self.neighbours]
-        budgets = [(f"budget of {b.records} records", b.option) for b in self.budgets if b.option is not None]
+        beside = [
+            (f"{n.column} {'finer' if n.change < 0 else 'coarser'}", n.option)
+            for n in self.neighbours
+        ]
+        budgets = [
+            (f"budget of {b.records} records", b.option)
+            for b in self.budgets
+            if b.option is not None
+        ]
         better = [("next better", self.next_better)] if self.next_better is not None else []
-        return [("chosen", self.chosen), *beside, *budgets, *better, *(("front", option) for option in self.front)]
+        return [
+            ("chosen", self.chosen),
+            *beside,
+            *budgets,
+            *better,
+            *(("front", option) for option in self.front),
+        ]
 
     def plot(self) -> Picture | None:
-        """The picture: score against marketer risk, with the front, the nodes beyond the budget and the chosen one."""
+        """The picture: score against marketer risk, with the front, the nodes beyond the budget and
+        the chosen one.
+        """
         return loss_risk_map(self.to_dict())
 
     def __str__(self) -> str:
@@ -180,13 +210,17 @@ def alternatives_of(release: TableRelease, *, most_nodes: int, most_effort: floa
 
 
 def _missing_apart(table: Table, columns: Sequence[str]) -> tuple[str, ...]:
-    """The columns with missing values that would match everything where a search does not count them so."""
+    """The columns with missing values that would match everything where a search does not count
+    them so.
+    """
     wildcards = [name for name in columns if table.schema[name].missing is Missing.WILDCARD]
     return tuple(name for name in wildcards if None in table.encoded(name).labels)
 
 
 def _floor(release: TableRelease, landscape: Landscape) -> dict[str, int]:
-    """The levels that the last search began at because of how the table was counted; empty where the recipe alone says them."""
+    """The levels that the last search began at because of how the table was counted; empty where
+    the recipe alone says them.
+    """
     place = _last_survey(release.planned_steps)
     if release.planned_steps[place] == release.recipe.steps[place]:
         return {}
@@ -196,16 +230,21 @@ def _floor(release: TableRelease, landscape: Landscape) -> dict[str, int]:
 def landscape_of(
     release: TableRelease, *, most_nodes: int = MOST_NODES, most_effort: float = MOST_EFFORT
 ) -> tuple[Landscape, Any]:
-    """The lattice that the last global recoding of a release chose from, and its plan, which has the ``levels`` it chose."""
+    """The lattice that the last global recoding of a release chose from, and its plan, which has
+    the ``levels`` it chose.
+    """
     step, dataset, plan = _surveyed(release)
     goal = Goal(models=release.recipe.goals, seed=release.seed, population=release.population)
     return step.survey(dataset, goal, plan, most_nodes=most_nodes, most_effort=most_effort), plan
 
 
-def alternatives_in_passing(release: TableRelease, most_effort: float = MOST_EFFORT_IN_PASSING) -> Alternatives | None:
+def alternatives_in_passing(
+    release: TableRelease, most_effort: float = MOST_EFFORT_IN_PASSING
+) -> Alternatives | None:
     """The same with less effort, once for a release; None when no step chose from a lattice.
 
-    Who asks first says how much effort it is worth: a report written in the workbench tells what was looked at there.
+    Who asks first says how much effort it is worth: a report written in the workbench tells what
+    was looked at there.
     """
     if not any(step.surveys for step in release.recipe.steps):
         return None
@@ -243,7 +282,9 @@ def alternatives_in(landscape: Landscape, chosen: Mapping[str, int]) -> Alternat
         minimal=landscape.minimal,
         records=landscape.records,
         budget=landscape.budget,
-        lattice_nodes=math.prod(high - low + 1 for low, high in zip(landscape.low, landscape.high, strict=True)),
+        lattice_nodes=math.prod(
+            high - low + 1 for low, high in zip(landscape.low, landscape.high, strict=True)
+        ),
         nodes_within_budget=int(landscape.feasible().sum()),
         whole=landscape.whole,
         tops=dict(zip(landscape.columns, landscape.tops, strict=True)),
@@ -272,7 +313,10 @@ def option_at(landscape: Landscape, at: int) -> Option:
     names = ("score", "suppressed", "classes", "class_size", "precision", "discernibility")
     return Option(
         levels=dict(zip(landscape.columns, landscape.levels[at].tolist(), strict=True)),
-        **{name: getattr(landscape, name)[at].item() for name in (*names, "marketer_risk", "prosecutor_risk")},
+        **{
+            name: getattr(landscape, name)[at].item()
+            for name in (*names, "marketer_risk", "prosecutor_risk")
+        },
         within_budget=bool(landscape.feasible()[at]),
     )
 
@@ -289,7 +333,10 @@ def _neighbours(landscape: Landscape, chosen: Mapping[str, int]) -> list[Neighbo
 
 def _budgets(landscape: Landscape) -> list[BudgetChange]:
     point = round(POINT * landscape.records)
-    wanted = {max(0, landscape.budget - point), min(landscape.records, landscape.budget + point)} - {landscape.budget}
+    wanted = {
+        max(0, landscape.budget - point),
+        min(landscape.records, landscape.budget + point),
+    } - {landscape.budget}
     found = []
     for records in sorted(wanted):
         best = landscape.best(records)
@@ -303,13 +350,22 @@ def _next_better(landscape: Landscape, at: int) -> Option | None:
     nodes = np.flatnonzero(better & (landscape.suppressed > landscape.budget))
     if landscape.minimal or not len(nodes):
         return None
-    return option_at(landscape, int(nodes[np.lexsort((landscape.score[nodes], landscape.suppressed[nodes]))[0]]))
+    return option_at(
+        landscape, int(nodes[np.lexsort((landscape.score[nodes], landscape.suppressed[nodes]))[0]])
+    )
 
 
 def _cloud(landscape: Landscape) -> list[Dot]:
-    """All nodes as few enough dots to draw: one for each cell of the plane that holds any, in or beyond the budget."""
+    """All nodes as few enough dots to draw: one for each cell of the plane that holds any, in or
+    beyond the budget.
+    """
     nodes, times = landscape.thinned("score", "marketer_risk", CELLS)
-    columns = landscape.score[nodes], landscape.marketer_risk[nodes], times, landscape.feasible()[nodes]
+    columns = (
+        landscape.score[nodes],
+        landscape.marketer_risk[nodes],
+        times,
+        landscape.feasible()[nodes],
+    )
     return [Dot(*dot) for dot in zip(*(column.tolist() for column in columns), strict=True)]
 
 
@@ -322,13 +378,24 @@ def _row(what: str, option: Option) -> dict[str, Any]:
 # Why this node and not its neighbour: sentences with numbers, from what the alternatives hold.
 
 MOST_DIGITS = 15
-BOUNDED = ("loss", "loss_geometric", "precision", "height", "entropy", "ncp", "ambiguity", "classification")
+BOUNDED = (
+    "loss",
+    "loss_geometric",
+    "precision",
+    "height",
+    "entropy",
+    "ncp",
+    "ambiguity",
+    "classification",
+)
 """Objectives between 0 and 1, told with four digits after the point."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Reasons:
-    """What can be said about a choice: the choice itself, each neighbour, and what other budgets or risks would cost."""
+    """What can be said about a choice: the choice itself, each neighbour, and what other budgets or
+    risks would cost.
+    """
 
     choice: str
     neighbours: tuple[str, ...]
@@ -344,17 +411,26 @@ def _choice(found: Alternatives) -> str:
     """What was chosen, and how sure it is that nothing within the budget is better."""
     name, chosen = _name(found), found.chosen
     score, _ = _scores(found, chosen, chosen)
-    cost = f"has {name} {score} and suppresses {chosen.suppressed:,} of the {found.budget:,} records the budget allows"
+    cost = (
+        f"has {name} {score} and suppresses {chosen.suppressed:,} of the {found.budget:,} records"
+        " the budget allows"
+    )
     if found.overlooked is not None:
         now, then = _scores(found, chosen, found.overlooked)
         return (
-            f"This is not the best node: it {cost}. {found.nodes_within_budget:,} of {found.lattice_nodes:,} nodes "
-            f"stay within it, and the best of them has {name} {then} instead of {now}, "
-            f"with {_moves(found, found.overlooked)}; the search did not promise the optimum."
+            f"This is not the best node: it {cost}. {found.nodes_within_budget:,} of"
+            f" {found.lattice_nodes:,} nodes stay within it, and the best of them has {name} {then}"
+            f" instead of {now}, with {_moves(found, found.overlooked)}; the search did not promise"
+            " the optimum."
         )
-    which = f"the k-minimal nodes by {name}" if found.minimal else f"all {found.lattice_nodes:,} nodes"
+    which = (
+        f"the k-minimal nodes by {name}" if found.minimal else f"all {found.lattice_nodes:,} nodes"
+    )
     if found.floor:
-        which += f" within levels ≥ {', '.join(f'{column} {level}' for column, level in found.floor.items())}"
+        which += (
+            " within levels ≥"
+            f" {', '.join(f'{column} {level}' for column, level in found.floor.items())}"
+        )
     if found.whole:
         better = "no finer one does" if found.minimal else f"none of them has less {name}"
         return (
@@ -362,12 +438,16 @@ def _choice(found: Alternatives) -> str:
             f"{found.nodes_within_budget:,} nodes stay within the budget, and {better}."
         )
     below = (
-        f"With {found.lattice_nodes:,} nodes there are too many to tell about them all: only its neighbours are below."
+        f"With {found.lattice_nodes:,} nodes there are too many to tell about them all: only its"
+        " neighbours are below."
     )
     if found.proved:
         return f"This is the best of {which}: proved by the search. It {cost}. {below}"
     gap = "" if found.gap is None else f"; none of them is better by more than {found.gap:.4g}"
-    return f"This is the best node that was found, not proved to be the best of {which}{gap}. It {cost}. {below}"
+    return (
+        f"This is the best node that was found, not proved to be the best of {which}{gap}. It"
+        f" {cost}. {below}"
+    )
 
 
 def _neighbour(found: Alternatives, one: Neighbour) -> str:
@@ -384,7 +464,10 @@ def _neighbour(found: Alternatives, one: Neighbour) -> str:
         over = other.suppressed - found.budget
         if not other.classes:
             return f"{where} would leave nothing to release."
-        return f"{where} is beyond the budget: it would suppress {other.suppressed:,} records, {over:,} more than allowed{_else(found, other)}."
+        return (
+            f"{where} is beyond the budget: it would suppress {other.suppressed:,} records,"
+            f" {over:,} more than allowed{_else(found, other)}."
+        )
     now, then = apart(found.chosen.marketer_risk, other.marketer_risk, percent, 2)
     risk = f"marketer risk stays {now}" if now == then else f"marketer risk {then} instead of {now}"
     return f"{where} would {_trade(found, other)}; {risk}."
@@ -423,7 +506,11 @@ def _budget(found: Alternatives, one: BudgetChange) -> str:
     if one.option is None:
         return f"{what} would leave nothing to release."
     if one.option.levels == found.chosen.levels:
-        spare = f": only {found.chosen.suppressed:,} are suppressed" if one.records < found.budget else ""
+        spare = (
+            f": only {found.chosen.suppressed:,} are suppressed"
+            if one.records < found.budget
+            else ""
+        )
         return f"{what} would change nothing{spare}."
     verb = "buy" if one.records > found.budget else "cost"
     return f"{what} would {verb} {_against(found, one.option)}, with {_moves(found, one.option)}."
@@ -436,25 +523,39 @@ def _sentence_on_next(found: Alternatives) -> list[str]:
             return []
         within = " within these levels" if found.floor else ""
         return [f"No budget, however large, would lower the score{within}."]
-    needs = f"Less {_name(found)} needs a larger budget, of {_records(found, better.suppressed)} or more"
+    needs = (
+        f"Less {_name(found)} needs a larger budget, of {_records(found, better.suppressed)} or"
+        " more"
+    )
     return [f"{needs}: {_against(found, better)}, with {_moves(found, better)}."]
 
 
 def _safer(found: Alternatives) -> list[str]:
     """What half the marketer risk would cost within the budget."""
-    half = [option for option in found.trade_off if option.marketer_risk <= found.chosen.marketer_risk / 2]
+    half = [
+        option
+        for option in found.trade_off
+        if option.marketer_risk <= found.chosen.marketer_risk / 2
+    ]
     if not half:
         return []
     now, then = apart(found.chosen.marketer_risk, half[0].marketer_risk, percent, 2)
     return [
-        f"Half the marketer risk ({then} instead of {now}) would cost {_against(found, half[0])}, with {_moves(found, half[0])}."
+        (
+            f"Half the marketer risk ({then} instead of {now}) would cost {_against(found, half[0])},"
+            f" with {_moves(found, half[0])}."
+        )
     ]
 
 
 def _against(found: Alternatives, other: Option) -> str:
     """The score of another node against that of the chosen one; equal ones are said to be equal."""
     now, then = _scores(found, found.chosen, other)
-    return f"the same {_name(found)} ({now})" if now == then else f"{_name(found)} {then} instead of {now}"
+    return (
+        f"the same {_name(found)} ({now})"
+        if now == then
+        else f"{_name(found)} {then} instead of {now}"
+    )
 
 
 def _moves(found: Alternatives, other: Option) -> str:
@@ -472,7 +573,9 @@ def _name(found: Alternatives) -> str:
 
 
 def _scores(found: Alternatives, one: Option, other: Option) -> tuple[str, str]:
-    """Two scores as text: four digits after the point between 0 and 1, else six in all, told by a minus."""
+    """Two scores as text: four digits after the point between 0 and 1, else six in all, told by a
+    minus.
+    """
     digits = 4 if found.objective in BOUNDED else -6
     return apart(one.score, other.score, _score, digits)
 
@@ -481,8 +584,11 @@ def _score(value: float, digits: int) -> str:
     return f"{value:.{digits}f}" if digits > 0 else f"{value:,.{-digits}g}"
 
 
-def apart(one: float, other: float, told: Callable[[float, int], str], digits: int) -> tuple[str, str]:
-    """Two numbers as text, with as many digits as it takes to tell them apart; equal numbers (to 12 digits) have equal texts.
+def apart(
+    one: float, other: float, told: Callable[[float, int], str], digits: int
+) -> tuple[str, str]:
+    """Two numbers as text, with as many digits as it takes to tell them apart; equal numbers (to 12
+    digits) have equal texts.
 
     >>> apart(1 / 3, 0.33334, percent, 2), apart(0.5, 0.5, percent, 2), apart(0.1, 0.1 + 1e-17, _score, 4)
     (('33.333 %', '33.334 %'), ('50.00 %', '50.00 %'), ('0.1000', '0.1000'))

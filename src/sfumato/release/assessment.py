@@ -42,7 +42,9 @@ MOST_CONTRIBUTIONS = 8
 
 @dataclasses.dataclass(frozen=True)
 class Assessment(Reportable):
-    """Frequency risks of a table, the columns that cause them and the verdicts of any promises asked about."""
+    """Frequency risks of a table, the columns that cause them and the verdicts of any promises
+    asked about.
+    """
 
     name: str
     records: int
@@ -87,14 +89,18 @@ class Assessment(Reportable):
     def plot(self) -> alt.LayerChart:
         """How many records stand in classes of which size."""
         wildcard = sum(size * number for size, number in self.class_sizes.items()) != self.records
-        counted: Any = "persons" if self.persons is not None else "classes" if wildcard else "records"
+        counted: Any = (
+            "persons" if self.persons is not None else "classes" if wildcard else "records"
+        )
         return class_size_chart(self.class_sizes, self._promised_k(), counted=counted)
 
     def _promised_k(self) -> int | None:
         return max((v.crowd for v in self.verdicts if v.crowd), default=None)
 
     def blocks(self) -> Sequence[Block]:
-        """What holds, the risks, which columns cause them, and which sets of columns single people out."""
+        """What holds, the risks, which columns cause them, and which sets of columns single people
+        out.
+        """
         held = all(self.verdicts) if self.verdicts else None
         persons = f", {self.persons:,} persons" if self.persons is not None else ""
         size = f"{self.records:,} records{persons} in {self.classes:,} classes"
@@ -112,7 +118,11 @@ class Assessment(Reportable):
         if any(self.contributions.values()):
             shares = list(self.contributions.items())[:MOST_CONTRIBUTIONS]
             rows = tuple((name, Share(share)) for name, share in shares)
-            blocks.append(TableBlock(("column", "share"), rows, "How much each column does to make records unique:"))
+            blocks.append(
+                TableBlock(
+                    ("column", "share"), rows, "How much each column does to make records unique:"
+                )
+            )
         if self.exposing_sets:
             sets = tuple((" + ".join(e.columns), e.unique_records) for e in self.exposing_sets)
             size = count_of(len(self.exposing_sets[0].columns), "column")
@@ -123,8 +133,15 @@ class Assessment(Reportable):
     @property
     def _verdict(self) -> str:
         """Promises where any were asked, and how many records are unique."""
-        unique = f"{self.unique_records:,} of {self.records:,} records are unique; the smallest class has {self.smallest_class}"
-        asked = promises_told([v.to_dict() for v in self.verdicts]) if self.verdicts else "No promise was asked for"
+        unique = (
+            f"{self.unique_records:,} of {self.records:,} records are unique; the smallest class"
+            f" has {self.smallest_class}"
+        )
+        asked = (
+            promises_told([v.to_dict() for v in self.verdicts])
+            if self.verdicts
+            else "No promise was asked for"
+        )
         return f"{asked}; {unique}"
 
 
@@ -135,7 +152,9 @@ def assess(
     threshold: float = DEFAULT_THRESHOLD,
     population: Table | None = None,
 ) -> Assessment:
-    """Assess a table on its quasi-identifiers: one pass over the rows, and one over those of a population."""
+    """Assess a table on its quasi-identifiers: one pass over the rows, and one over those of a
+    population.
+    """
     return assessing(dataset, models, threshold=threshold, population=population)()
 
 
@@ -146,12 +165,20 @@ def assessing(
     threshold: float = DEFAULT_THRESHOLD,
     population: Table | None = None,
 ) -> Callable[[], Assessment]:
-    """Count and judge now; what is returned measures the risks, which takes the classes and no rows."""
+    """Count and judge now; what is returned measures the risks, which takes the classes and no
+    rows.
+    """
     schema = dataset.checked().schema
     if not schema.quasi:
-        raise SchemaError("no column has role quasi; an intruder must know something to be assessed")
-    itself = dataset if needed(models, schema).pairs else None  # what is released of a table today is the table
-    evidence = gather(dataset, models, original=itself, population=population, weight=schema.only(Role.WEIGHT))
+        raise SchemaError(
+            "no column has role quasi; an intruder must know something to be assessed"
+        )
+    itself = (
+        dataset if needed(models, schema).pairs else None
+    )  # what is released of a table today is the table
+    evidence = gather(
+        dataset, models, original=itself, population=population, weight=schema.only(Role.WEIGHT)
+    )
     verdicts = judge_all(evidence, models)
     return lambda: _measured(dataset, evidence, verdicts, threshold, population)
 
@@ -164,7 +191,13 @@ def _measured(
     population: Table | None,
 ) -> Assessment:
     classes = evidence.classes
-    metrics = (ProsecutorRisk(), JournalistRisk(), MarketerRisk(), ShareAtRisk(threshold), UniqueRecords())
+    metrics = (
+        ProsecutorRisk(),
+        JournalistRisk(),
+        MarketerRisk(),
+        ShareAtRisk(threshold),
+        UniqueRecords(),
+    )
     sizes, amounts = _sizes_and_amounts(evidence.frequencies)
     persons = None if classes.person is None else len(classes.counts[classes.person].labels)
     return Assessment(
@@ -174,7 +207,10 @@ def _measured(
         classes=len(classes),
         smallest_class=int(evidence.frequencies.min()) if len(classes) else None,
         unique_records=int(classes.records[evidence.frequencies == 1].sum()),
-        measures=(*(metric.measure(evidence) for metric in metrics), *_in_population(dataset, population)),
+        measures=(
+            *(metric.measure(evidence) for metric in metrics),
+            *_in_population(dataset, population),
+        ),
         contributions=contributions(classes),
         exposing_sets=smallest_exposing_sets(classes),
         class_sizes={int(s): int(n) for s, n in zip(sizes, amounts, strict=True)},
@@ -183,8 +219,12 @@ def _measured(
     )
 
 
-def _sizes_and_amounts(frequencies: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The sizes that classes have, in order, and how many have each: counted where no size is beyond the number of classes."""
+def _sizes_and_amounts(
+    frequencies: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The sizes that classes have, in order, and how many have each: counted where no size is
+    beyond the number of classes.
+    """
     if int(frequencies.max(initial=0)) > len(frequencies):
         return np.unique(frequencies, return_counts=True)
     amounts = np.bincount(frequencies)
@@ -193,10 +233,18 @@ def _sizes_and_amounts(frequencies: NDArray[np.int64]) -> tuple[NDArray[np.int64
 
 
 def _in_population(dataset: Table, population: Table | None) -> Iterator[Measure]:
-    """How many of those who are unique in the table are unique in the population too, where one with these columns is given."""
+    """How many of those who are unique in the table are unique in the population too, where one
+    with these columns is given.
+    """
     if population is not None and set(dataset.schema.quasi) <= set(population.columns):
-        from sfumato.methods.attacks.unique_in_population import UniqueInPopulation, share_unique_in_population
+        from sfumato.methods.attacks.unique_in_population import (
+            UniqueInPopulation,
+            share_unique_in_population,
+        )
 
         share = share_unique_in_population(dataset, population, dataset.schema.quasi)
-        meaning = f"records unique in the table that are unique among {len(population):,} people of the population too"
+        meaning = (
+            f"records unique in the table that are unique among {len(population):,} people of the"
+            " population too"
+        )
         yield Measure(UniqueInPopulation.name, share, UniqueInPopulation.better, meaning)

@@ -10,7 +10,16 @@ import polars as pl
 
 from sfumato.core.attack import Attack, Finding, NothingToAttack
 from sfumato.core.block_html import Reportable
-from sfumato.core.blocks import Block, Cell, FoldBlock, ListBlock, Paragraph, Share, TableBlock, VerdictBlock
+from sfumato.core.blocks import (
+    Block,
+    Cell,
+    FoldBlock,
+    ListBlock,
+    Paragraph,
+    Share,
+    TableBlock,
+    VerdictBlock,
+)
 from sfumato.core.parameters import label_of, values_of, words_of
 from sfumato.core.words import count_of, duration, percent, plain_name
 from sfumato.errors import ParameterError
@@ -22,7 +31,9 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Tried:
-    """One attack of one intruder. ``limit`` is what the recipe allows; ``threshold`` holds where it says nothing."""
+    """One attack of one intruder. ``limit`` is what the recipe allows; ``threshold`` holds where it
+    says nothing.
+    """
 
     intruder: str
     knows: tuple[str, ...]
@@ -32,9 +43,11 @@ class Tried:
 
     @property
     def exceeds(self) -> bool:
-        """Whether the attack succeeds more often than the recipe allows, or takes more beyond guessing than the threshold.
+        """Whether the attack succeeds more often than the recipe allows, or takes more beyond
+        guessing than the threshold.
 
-        Where the recipe says nothing, a rate whose interval includes what guessing gives is no finding.
+        Where the recipe says nothing, a rate whose interval includes what guessing gives is no
+        finding.
         """
         if self.limit is not None:
             return self.finding.value > self.limit + 1e-12
@@ -42,7 +55,12 @@ class Tried:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, without who the victims are."""
-        facts = {"intruder": self.intruder, "knows": list(self.knows), "threshold": self.threshold, "limit": self.limit}
+        facts = {
+            "intruder": self.intruder,
+            "knows": list(self.knows),
+            "threshold": self.threshold,
+            "limit": self.limit,
+        }
         return {**facts, "exceeds": self.exceeds, **self.finding.to_dict()}
 
 
@@ -50,7 +68,8 @@ class Tried:
 class Skipped:
     """An attack that was not carried out, and why; ``limit`` is what the recipe allows it.
 
-    Its outcome is **unknown**, unless there is nothing of its kind to attack (:class:`NothingToAttack`): unknown is not a pass.
+    Its outcome is **unknown**, unless there is nothing of its kind to attack
+    (:class:`NothingToAttack`): unknown is not a pass.
     """
 
     intruder: str
@@ -94,7 +113,9 @@ class Skipped:
 
 @dataclasses.dataclass(frozen=True)
 class AttackReport(Reportable):
-    """All that was tried on a release, and what could not be: ``unknown`` attacks count neither as success nor as failure."""
+    """All that was tried on a release, and what could not be: ``unknown`` attacks count neither as
+    success nor as failure.
+    """
 
     name: str
     records: int
@@ -112,14 +133,26 @@ class AttackReport(Reportable):
 
     @property
     def refused(self) -> tuple[str, ...]:
-        """Why the recipe's limits do not allow this release: attacks that go beyond theirs, and such that are unknown."""
-        beyond = [f"{t.finding.words}: {t.finding.sentence}" for t in self.tried if t.limit is not None and t.exceeds]
-        blind = [f"{s.words} is unknown: {s.reason}" for s in self.unknown if s.limit is not None and not s.accepted]
+        """Why the recipe's limits do not allow this release: attacks that go beyond theirs, and
+        such that are unknown.
+        """
+        beyond = [
+            f"{t.finding.words}: {t.finding.sentence}"
+            for t in self.tried
+            if t.limit is not None and t.exceeds
+        ]
+        blind = [
+            f"{s.words} is unknown: {s.reason}"
+            for s in self.unknown
+            if s.limit is not None and not s.accepted
+        ]
         return (*beyond, *blind)
 
     @property
     def worst(self) -> Tried | None:
-        """The strongest attack: one that goes beyond a limit of the recipe, else the one that surely has most over guessing."""
+        """The strongest attack: one that goes beyond a limit of the recipe, else the one that
+        surely has most over guessing.
+        """
         order = ranked(self.to_dict())
         if not order:
             return None
@@ -127,9 +160,11 @@ class AttackReport(Reportable):
         return next(t for t in self.tried if (t.intruder, t.finding.label) == first)
 
     def value(self, attack: str | Attack) -> float:
-        """The rate of success of one attack, by the first intruder who tries it: who knows the quasi-identifiers.
+        """The rate of success of one attack, by the first intruder who tries it: who knows the
+        quasi-identifiers.
 
-        A name stands for the attack without parameters where that was tried, else for the first one of that name.
+        A name stands for the attack without parameters where that was tried, else for the first one
+        of that name.
         """
         label = attack if isinstance(attack, str) else label_of(attack.name, values_of(attack))
         exact = [tried.finding for tried in self.tried if tried.finding.label == label]
@@ -142,12 +177,16 @@ class AttackReport(Reportable):
         raise ParameterError(f"{label!r} was not tried")
 
     def values(self) -> dict[str, float]:
-        """All rates of success; attacks are told apart by their parameters, and by the names of later intruders who try them."""
+        """All rates of success; attacks are told apart by their parameters, and by the names of
+        later intruders who try them.
+        """
         return {name: finding.value for name, finding in self._named().items()}
 
     def intervals(self) -> dict[str, tuple[float, float]]:
         """Between what those rates lie that were found on a sample."""
-        return {name: one.interval for name, one in self._named().items() if one.interval is not None}
+        return {
+            name: one.interval for name, one in self._named().items() if one.interval is not None
+        }
 
     def _named(self) -> dict[str, Finding]:
         named: dict[str, Finding] = {}
@@ -189,10 +228,14 @@ class AttackReport(Reportable):
             *map(_as_row, self.tried),
             *({**s.to_dict(), "attack": s.label, "sentence": str(s.reason)} for s in self.unknown),
         ]
-        return pl.DataFrame([[row.get(key) for key in kinds] for row in rows], schema=kinds, orient="row")
+        return pl.DataFrame(
+            [[row.get(key) for key in kinds] for row in rows], schema=kinds, orient="row"
+        )
 
     def plot(self) -> alt.LayerChart | None:
-        """Every attack as a bar with its interval, what guessing gives and what is allowed; None when none was tried."""
+        """Every attack as a bar with its interval, what guessing gives and what is allowed; None
+        when none was tried.
+        """
         return attack_chart_on_white(self.to_dict())
 
     @property
@@ -209,7 +252,9 @@ class AttackReport(Reportable):
         exceeded = any(t.exceeds and t.limit is not None for t in self.tried)
         verdict = False if exceeded else (True if clear else None)
         return [
-            VerdictBlock(verdict, conclusion(self.to_dict()) or "No attack was tried", headline=True),
+            VerdictBlock(
+                verdict, conclusion(self.to_dict()) or "No attack was tried", headline=True
+            ),
             Paragraph(f"{self.name}: {self.headline}"),
             *self._tables(),
             *self._explanation(),
@@ -218,10 +263,16 @@ class AttackReport(Reportable):
     def _tables(self) -> list[Block]:
         from sfumato.release.intruders import BATTERY
 
-        stories = {profile.name: profile.story for profile in BATTERY} if self.counted == "records" else {}
+        stories = (
+            {profile.name: profile.story for profile in BATTERY}
+            if self.counted == "records"
+            else {}
+        )
         columns = self._columns()
         tables: list[Block] = []
-        for intruder in dict.fromkeys([*(t.intruder for t in self.tried), *(s.intruder for s in self.unknown)]):
+        for intruder in dict.fromkeys(
+            [*(t.intruder for t in self.tried), *(s.intruder for s in self.unknown)]
+        ):
             tried = [t for t in self.tried if t.intruder == intruder]
             tried.sort(key=lambda t: (-t.finding.gain, t.finding.label))
             story = stories.get(intruder, "")
@@ -263,13 +314,20 @@ class AttackReport(Reportable):
                 blocks.append(VerdictBlock(None, f"{names}: unknown", reason))
             else:
                 blocks.append(Paragraph(f"{names}: does not apply: {reason}", "quiet"))
-        findings = tuple(f"{t.intruder}, {t.finding.words}: {t.finding.sentence}" for t in self.tried)
-        return [*blocks, FoldBlock("What each attack found", (ListBlock(findings),))] if findings else blocks
+        findings = tuple(
+            f"{t.intruder}, {t.finding.words}: {t.finding.sentence}" for t in self.tried
+        )
+        return (
+            [*blocks, FoldBlock("What each attack found", (ListBlock(findings),))]
+            if findings
+            else blocks
+        )
 
     def _legend(self) -> str:
         threshold = max((t.threshold for t in self.tried), default=0.0)
         legend = (
-            f"✗ succeeds clearly more often than guessing (by more than {percent(threshold)} of what guessing leaves)"
+            f"✗ succeeds clearly more often than guessing (by more than {percent(threshold)} of"
+            " what guessing leaves)"
         )
         if self.unknown:
             legend += "; ? could not be tried although it might succeed"
@@ -291,7 +349,10 @@ def before_and_after(before: AttackReport | None, after: AttackReport) -> list[B
         else:
             rows.append((f"? {plain_name(label)}", earlier, _status(after, label)))
     blocks: list[Block] = [TableBlock(("attack", "before", "after"), tuple(rows))] if rows else []
-    return [*blocks, *(VerdictBlock(None, f"{s.words} is unknown", str(s.reason)) for s in after.unknown)]
+    return [
+        *blocks,
+        *(VerdictBlock(None, f"{s.words} is unknown", str(s.reason)) for s in after.unknown),
+    ]
 
 
 def _status(report: AttackReport | None, label: str) -> str:
@@ -326,4 +387,10 @@ def _unknown_cells(skipped: Skipped) -> dict[str, Cell]:
 
 def _as_row(tried: Tried) -> dict[str, Any]:
     low, high = tried.finding.interval or (None, None)
-    return {**tried.to_dict(), "attack": tried.finding.label, "status": "tried", "low": low, "high": high}
+    return {
+        **tried.to_dict(),
+        "attack": tried.finding.label,
+        "status": "tried",
+        "low": low,
+        "high": high,
+    }

@@ -1,4 +1,6 @@
-"""Attacking a release: every intruder tries every attack that applies, within a budget of time that they share."""
+"""Attacking a release: every intruder tries every attack that applies, within a budget of time that
+they share.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ DEFAULT_SAMPLE = 2000
 """Records an intruder looks for; rates found on a sample carry an interval."""
 DEFAULT_THRESHOLD = USUAL_RATE
 GRACE = 20.0
-"""Seconds of computing that there are in any case, however small the budget: who uses a loop first has it compiled."""
+"""Seconds of computing that there are in any case, however small the budget: who uses a loop first
+has it compiled.
+"""
 OUT_OF_TURN = "the time budget was spent before it was its turn; give it more seconds"
 
 
@@ -64,16 +68,22 @@ def attack_release(
 ) -> AttackReport:
     """Let every named intruder try every attack that applies, within a time budget that they share.
 
-    On how many people an attack is tried follows from how much work that is (:data:`sfumato.core.attack.WORK`), so that findings do not depend on the
-    machine. ``seconds`` only stop: they are seconds of computing (CPU, all threads together), not of the clock, and at least 20, which the first use
-    of all loops may take. What was stopped, or had no turn, is unknown. No attack takes more than half of what is left, so that others have their turn.
-    ``clock`` are seconds by the clock after which no other attack is begun, for who waits at a busy machine. ``on_outcome`` is
-    called with every outcome as it comes. With ``intruder`` only that one tries, everything. ``only`` are the attacks to try, by name, as in a recipe
-    (``{"interval_disclosure": {"kind": "deviation"}}``) or as objects; ``limits`` says, as in a recipe, what is allowed to some of them, when tried by the first intruder who tries them. ``others`` are further releases of
-    the same table (``composition``), ``population`` is a table of everyone (``unique_in_population``), ``aux`` one of other people from
-    which an intruder with columns of its own learns how they go along with the release's (``other_columns_linkage``).
+    On how many people an attack is tried follows from how much work that is
+    (:data:`sfumato.core.attack.WORK`), so that findings do not depend on the machine. ``seconds``
+    only stop: they are seconds of computing (CPU, all threads together), not of the clock, and at
+    least 20, which the first use of all loops may take. What was stopped, or had no turn, is
+    unknown. No attack takes more than half of what is left, so that others have their turn.
+    ``clock`` are seconds by the clock after which no other attack is begun, for who waits at a busy
+    machine. ``on_outcome`` is called with every outcome as it comes. With ``intruder`` only that
+    one tries, everything. ``only`` are the attacks to try, by name, as in a recipe
+    (``{"interval_disclosure": {"kind": "deviation"}}``) or as objects; ``limits`` says, as in a
+    recipe, what is allowed to some of them, when tried by the first intruder who tries them.
+    ``others`` are further releases of the same table (``composition``), ``population`` is a table
+    of everyone (``unique_in_population``), ``aux`` one of other people from which an intruder with
+    columns of its own learns how they go along with the release's (``other_columns_linkage``).
 
-    Data other than a table have no named intruders: each attack says who tries it, and all share the time alike.
+    Data other than a table have no named intruders: each attack says who tries it, and all share
+    the time alike.
     """
     require_same_shape(pair.original, pair.released)
     battery: _Battery = _TableBattery() if pair.has_intruders else _DataBattery()
@@ -126,11 +136,14 @@ def attack_release(
             finding = dataclasses.replace(outcome, parameters=parameters)
             note(Tried(turn.intruder, who.knows, finding, threshold, allowed))
         if intruder is None and not any(later.knows == who.knows for later in turns[place + 1 :]):
-            who.memo.clear()  # what attacks of this intruder had in common may be large, and nobody needs it any more
+            # what attacks of this intruder had in common may be large, and nobody needs it any more
+            who.memo.clear()
     progress(1.0)
     looked_for = battery.looked_for(pair, intruder, sample)
     name, unit = battery.source_of(pair).name, pair.released.units
-    return AttackReport(name, pair.released.size, looked_for, tuple(tried), tuple(skipped), now() - started, unit)
+    return AttackReport(
+        name, pair.released.size, looked_for, tuple(tried), tuple(skipped), now() - started, unit
+    )
 
 
 def attack_unchanged(data: Data, *, seconds: float, **options: Any) -> AttackReport | None:
@@ -142,7 +155,9 @@ def attack_unchanged(data: Data, *, seconds: float, **options: Any) -> AttackRep
 
 @dataclasses.dataclass(frozen=True)
 class _Turn:
-    """One attack of one intruder: who it is, what it knows, and a function that gives the file it has (None: it knows nothing)."""
+    """One attack of one intruder: who it is, what it knows, and a function that gives the file it
+    has (None: it knows nothing).
+    """
 
     intruder: str
     knows: tuple[str, ...]
@@ -157,12 +172,18 @@ class _Battery(Protocol):
         """Refuse, by name, options that such data do not know."""
         return
 
-    def turns(self, pair: Any, only: Sequence[Any] | None, limited: Sequence[Attack], **options: Any) -> list[_Turn]:
+    def turns(
+        self, pair: Any, only: Sequence[Any] | None, limited: Sequence[Attack], **options: Any
+    ) -> list[_Turn]:
         """Who tries what, in turn."""
         ...
 
-    def share(self, seconds: float, spent: float, turns: int, *, chosen: bool) -> tuple[float, bool]:
-        """The seconds of the next of so many turns, and whether there are none left; ``chosen``: attacks were asked for by name."""
+    def share(
+        self, seconds: float, spent: float, turns: int, *, chosen: bool
+    ) -> tuple[float, bool]:
+        """The seconds of the next of so many turns, and whether there are none left; ``chosen``:
+        attacks were asked for by name.
+        """
         ...
 
     def looked_for(self, pair: Any, intruder: Intruder | None, sample: int) -> int:
@@ -180,18 +201,26 @@ class _TableBattery(_Battery):
     def turns(
         self, pair: TablePair, only: Sequence[Any] | None, limited: Sequence[Attack], **options: Any
     ) -> list[_Turn]:
-        """Every profile with its attacks; all look for the same people, and who knows the same is the same intruder."""
+        """Every profile with its attacks; all look for the same people, and who knows the same is
+        the same intruder.
+        """
         intruder: Intruder | None = options["intruder"]
         profiles = BATTERY if intruder is None else (_own(intruder),)
         known = _Intruders(pair, options["sample"], options["seed"])
         turns = []
         for profile, attack in _wanted(profiles, only, limited):
             knows = profile.knows(pair)
-            who = functools.partial(known.who, knows) if intruder is None else functools.partial(_itself, intruder)
+            who = (
+                functools.partial(known.who, knows)
+                if intruder is None
+                else functools.partial(_itself, intruder)
+            )
             turns.append(_Turn(profile.name, knows, attack, who))
         return turns
 
-    def share(self, seconds: float, spent: float, turns: int, *, chosen: bool) -> tuple[float, bool]:
+    def share(
+        self, seconds: float, spent: float, turns: int, *, chosen: bool
+    ) -> tuple[float, bool]:
         """Half of what is left, all of it to the last; there are 20 seconds in any case."""
         left = max(0.0, max(seconds, GRACE) - spent)
         return (left if turns == 1 else left / 2), not left
@@ -212,10 +241,16 @@ class _DataBattery(_Battery):
         """Refuse, by name, what is only known for tables."""
         given = [name for name, value in options.items() if value is not None]
         if given:
-            raise ParameterError(f"{', '.join(given)} is known for attacks on tables only; leave it out")
+            raise ParameterError(
+                f"{', '.join(given)} is known for attacks on tables only; leave it out"
+            )
 
-    def turns(self, pair: Pair, only: Sequence[Any] | None, limited: Sequence[Attack], **options: Any) -> list[_Turn]:
-        """The attacks asked for, else all that are tried by default, and those that are limited with other parameters."""
+    def turns(
+        self, pair: Pair, only: Sequence[Any] | None, limited: Sequence[Attack], **options: Any
+    ) -> list[_Turn]:
+        """The attacks asked for, else all that are tried by default, and those that are limited
+        with other parameters.
+        """
         shape = pair.original.shape
         if only is None:
             classes = registry.attacks(shape).values()
@@ -227,8 +262,12 @@ class _DataBattery(_Battery):
         who = functools.partial(_itself, everybody)
         return [_Turn(attack.tried_by[0], (), attack, who) for attack in attacks]
 
-    def share(self, seconds: float, spent: float, turns: int, *, chosen: bool) -> tuple[float, bool]:
-        """The same for every attack that is left; attacks that were asked for by name are always tried."""
+    def share(
+        self, seconds: float, spent: float, turns: int, *, chosen: bool
+    ) -> tuple[float, bool]:
+        """The same for every attack that is left; attacks that were asked for by name are always
+        tried.
+        """
         left = max(0.0, seconds - spent)
         return left / turns, not left and not chosen and spent > GRACE
 
@@ -248,7 +287,9 @@ def _itself(intruder: Intruder) -> Intruder:
 
 
 class _Intruders:
-    """The named intruders of a battery: all look for the same people, and who knows the same is the same one."""
+    """The named intruders of a battery: all look for the same people, and who knows the same is the
+    same one.
+    """
 
     def __init__(self, pair: TablePair, sample: int, seed: Seed) -> None:
         self._pair, self._sample, self._seed = pair, sample, seed
@@ -269,7 +310,9 @@ class _Intruders:
 def _nothing_known(pair: TablePair | Pair) -> str:
     """Why an intruder knows nothing of the release."""
     there = "was released" if pair.original.schema.quasi else "is in the table"
-    return NothingToAttack(f"no quasi-identifier {there}, so this intruder recognises nobody by one")
+    return NothingToAttack(
+        f"no quasi-identifier {there}, so this intruder recognises nobody by one"
+    )
 
 
 def _require_sense(pair: TablePair | Pair, seconds: float, sample: int) -> None:
@@ -282,20 +325,26 @@ def _require_sense(pair: TablePair | Pair, seconds: float, sample: int) -> None:
 
 
 def _own(intruder: Intruder) -> Profile:
-    return Profile("your intruder", "has the file you gave", lambda pair: intruder.knows, everything=True)
+    return Profile(
+        "your intruder", "has the file you gave", lambda pair: intruder.knows, everything=True
+    )
 
 
 def _allowances(limits: Mapping[str, Any], shape: Shape) -> list[tuple[Attack, float]]:
     """The attacks that limits are about, with their parameters, and what each may reach."""
     known = registry.attacks(shape)
     several = limits_of(plain_limits(limits))
-    return [(registry.measured(limit, shape), limit.bound) for limit in several if limit.name in known]
+    return [
+        (registry.measured(limit, shape), limit.bound) for limit in several if limit.name in known
+    ]
 
 
 def _wanted(
     profiles: Sequence[Profile], only: Sequence[Any] | None, limited: Sequence[Attack]
 ) -> list[tuple[Profile, Attack]]:
-    """Who tries what: the attacks asked for, or else all with their usual parameters and those that are limited with others."""
+    """Who tries what: the attacks asked for, or else all with their usual parameters and those that
+    are limited with others.
+    """
     attacks = registry.attacks()
     _require_known_intruders(attacks)
     planned = [(profile, name) for profile in profiles for name in profile.attacks]
@@ -309,20 +358,28 @@ def _wanted(
             if (attack := registry.asked_attack(spec)) not in asked:
                 asked.append(attack)
     named = {name for _, name in planned}
-    wanted += [(profile, attack) for profile, name in planned for attack in asked if attack.name == name]
+    wanted += [
+        (profile, attack) for profile, name in planned for attack in asked if attack.name == name
+    ]
     return wanted + [(profiles[0], attack) for attack in asked if attack.name not in named]
 
 
 def _require_known_intruders(attacks: Mapping[str, type[Attack]]) -> None:
-    """An attack that names an intruder nobody knows would be tried by nobody, and nobody would notice."""
+    """An attack that names an intruder nobody knows would be tried by nobody, and nobody would
+    notice.
+    """
     who = [profile.name for profile in BATTERY]
     for name, attack in attacks.items():
         stranger = next((one for one in attack.tried_by if one not in who), None)
         if stranger is not None or not attack.tried_by:
             problem = (
-                "no intruder" if stranger is None else f"{stranger!r}, who is no intruder.{did_you_mean(stranger, who)}"
+                "no intruder"
+                if stranger is None
+                else f"{stranger!r}, who is no intruder.{did_you_mean(stranger, who)}"
             )
-            raise ParameterError(f"{name}: tried_by names {problem}; it must name some of {', '.join(who)}")
+            raise ParameterError(
+                f"{name}: tried_by names {problem}; it must name some of {', '.join(who)}"
+            )
 
 
 def _try(attack: Attack, scene: Scene) -> Finding | str:
@@ -334,13 +391,17 @@ def _try(attack: Attack, scene: Scene) -> Finding | str:
         finding: Finding = attack.attack(scene)
     except InternalError:
         raise
-    except SfumatoError as error:  # one that cannot be carried out here must not hide what the others find
+    except (
+        SfumatoError
+    ) as error:  # one that cannot be carried out here must not hide what the others find
         return str(error)
     return finding.undefined or finding
 
 
 def _too_late(attack: Attack, scene: Scene) -> str:
-    """Why an attack is not tried for which no time is left: it has nothing to attack, or else it would have taken time."""
+    """Why an attack is not tried for which no time is left: it has nothing to attack, or else it
+    would have taken time.
+    """
     try:
         reason: str | None = attack.out_of_place(scene)
     except InternalError:

@@ -362,7 +362,9 @@ class ImpliedSection(Section):
 
 
 class SyntheticSection(Section):
-    """Rows that are nobody's; promises are of the file. Of whom they were learnt is not told beside a certified ε."""
+    """Rows that are nobody's; promises are of the file. Of whom they were learnt is not told beside
+    a certified ε.
+    """
 
     rows: Count
     learnt_from: Count = ABSENT

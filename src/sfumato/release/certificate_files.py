@@ -1,8 +1,8 @@
 """Reading a certificate that may come from anyone: as it was meant, or not at all.
 
-JSON readers disagree about duplicate keys, about numbers that are none and about what is left out. A certificate that two
-readers could take for two things is refused, so that what is signed is what is read. Whatever is wrong with a file
-ends in one sentence.
+JSON readers disagree about duplicate keys, about numbers that are none and about what is left out.
+A certificate that two readers could take for two things is refused, so that what is signed is what
+is read. Whatever is wrong with a file ends in one sentence.
 """
 
 from __future__ import annotations
@@ -28,15 +28,23 @@ DEEPEST = 64
 
 
 def read_certificate(folder: Path, *shapes: str) -> dict[str, Any]:
-    """The certificate of a shared folder; refused when it is none, or is about something else than one of ``shapes``."""
+    """The certificate of a shared folder; refused when it is none, or is about something else than
+    one of ``shapes``.
+    """
     file = folder / FILE
     if not file.exists():
-        hint = " (the folder to verify is the one called share)" if (folder / "share").is_dir() else ""
+        hint = (
+            " (the folder to verify is the one called share)" if (folder / "share").is_dir() else ""
+        )
         raise UnreadableInput(f"{folder} holds no {FILE}{hint}")
-    certificate = parse_certificate(read_plain(file, most=MAX_BYTES, what="a certificate"), str(file))
+    certificate = parse_certificate(
+        read_plain(file, most=MAX_BYTES, what="a certificate"), str(file)
+    )
     if shapes and certificate["shape"] not in shapes:
         wanted = join_words(shapes, "or")
-        raise ParameterError(f"{folder} holds a release of shape {certificate['shape']}; this takes {wanted} only")
+        raise ParameterError(
+            f"{folder} holds a release of shape {certificate['shape']}; this takes {wanted} only"
+        )
     return certificate
 
 
@@ -53,13 +61,17 @@ def parse_certificate(data: bytes, name: str) -> dict[str, Any]:
     _require_writable(document, name)
     shape = document.get("shape")
     if not isinstance(shape, str) or shape not in DOCUMENTS:
-        raise UnreadableInput(f"{name} is about data of a shape that this sfumato does not know: install a newer one")
+        raise UnreadableInput(
+            f"{name} is about data of a shape that this sfumato does not know: install a newer one"
+        )
     try:
         DOCUMENTS[shape].model_validate(document)
     except ValidationError as error:
         raise UnreadableInput(f"{name} cannot be understood: {_first_problem(error)}") from None
     if "signature" in document and not is_spelled_once(data, document):
-        raise UnreadableInput(f"{name} is signed and spells something otherwise than it was signed; it was edited")
+        raise UnreadableInput(
+            f"{name} is signed and spells something otherwise than it was signed; it was edited"
+        )
     return document
 
 
@@ -96,7 +108,9 @@ def _load(data: bytes, name: str) -> Any:
 
     try:
         text = data.decode("utf-8")
-        return json.loads(text, object_pairs_hook=once, parse_constant=number, parse_float=number, parse_int=whole)
+        return json.loads(
+            text, object_pairs_hook=once, parse_constant=number, parse_float=number, parse_int=whole
+        )
     except (ValueError, RecursionError):
         raise UnreadableInput(f"{name} is not valid JSON; it was damaged or edited") from None
 
@@ -107,23 +121,29 @@ def _require_version(document: Any, name: str) -> None:
         raise UnreadableInput(f"{name} is not a certificate of sfumato")
     if version < VERSION:
         raise UnreadableInput(
-            f"{name} is a certificate of version {version}, which was never promised to stay readable; "
-            "make the release again with this sfumato, from its recipe and its owner's lock"
+            f"{name} is a certificate of version {version}, which was never promised to stay"
+            " readable; make the release again with this sfumato, from its recipe and its owner's"
+            " lock"
         )
     if version > VERSION:
         raise UnreadableInput(
-            f"{name} is a certificate of version {version}; this sfumato reads version {VERSION}: install a newer one"
+            f"{name} is a certificate of version {version}; this sfumato reads version {VERSION}:"
+            " install a newer one"
         )
 
 
 def _require_writable(document: Mapping[str, Any], name: str) -> None:
-    """Refuse what cannot be written again as it was read: nested too deeply, or text that is no Unicode."""
+    """Refuse what cannot be written again as it was read: nested too deeply, or text that is no
+    Unicode.
+    """
     if _depth(document) > DEEPEST:
         raise UnreadableInput(f"{name} is nested more than {DEEPEST} deep; that is no certificate")
     try:
         canonical(document)
     except ValueError:
-        raise UnreadableInput(f"{name} holds text that is no Unicode; it was damaged or edited") from None
+        raise UnreadableInput(
+            f"{name} holds text that is no Unicode; it was damaged or edited"
+        ) from None
 
 
 def _depth(document: Mapping[str, Any]) -> int:

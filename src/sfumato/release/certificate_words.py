@@ -1,6 +1,8 @@
-"""Words for what a certificate says: made from its fields whenever they are shown, stored nowhere and never compared.
+"""Words for what a certificate says: made from its fields whenever they are shown, stored nowhere
+and never compared.
 
-What is known only while a release is made (the sentence of a promise, why an attack was not tried) is kept by the owner.
+What is known only while a release is made (the sentence of a promise, why an attack was not tried)
+is kept by the owner.
 """
 
 from __future__ import annotations
@@ -26,14 +28,25 @@ WORDS: dict[str, tuple[str, ...]] = {
     "limits": ("sentence",),
     "contract": ("sentence",),
     "attacks": ("sentence", "reason"),
-    "differential_privacy": ("means", "meaning", "kept_by_the_owner", "assumptions", "not_certified_because"),
+    "differential_privacy": (
+        "means",
+        "meaning",
+        "kept_by_the_owner",
+        "assumptions",
+        "not_certified_because",
+    ),
 }
-"""Sections that are told in words too, and the fields that hold them: a certificate has none of these fields."""
+"""Sections that are told in words too, and the fields that hold them: a certificate has none of
+these fields.
+"""
 
 
 def without_words(document: Fields) -> dict[str, Any]:
     """A document as it is certified: of the sections that are told in words, the fields alone."""
-    return {name: _stripped(part, WORDS[name]) if name in WORDS else part for name, part in document.items()}
+    return {
+        name: _stripped(part, WORDS[name]) if name in WORDS else part
+        for name, part in document.items()
+    }
 
 
 def words_in(document: Fields) -> dict[str, Any]:
@@ -48,18 +61,26 @@ def _stripped(part: Any, words: tuple[str, ...]) -> Any:
         return part
     nested = {"tried", "skipped", "steps"}
     return {
-        name: _stripped(value, words) if name in nested else value for name, value in part.items() if name not in words
+        name: _stripped(value, words) if name in nested else value
+        for name, value in part.items()
+        if name not in words
     }
 
 
 def with_words(certificate: Fields) -> dict[str, Any]:
-    """A certificate of records with words for every field that pages and terminals tell in words."""
+    """A certificate of records with words for every field that pages and terminals tell in
+    words.
+    """
     shape = Shape(certificate["shape"])
     pairs = zip(certificate["recipe"]["meet"], certificate["verdicts"], strict=False)
-    verdicts = [{**said, "promise": promise_title(spec, shape), "sentence": ""} for spec, said in pairs]
+    verdicts = [
+        {**said, "promise": promise_title(spec, shape), "sentence": ""} for spec, said in pairs
+    ]
     sampled = certificate.get("sampled")
     where = of_a_sample(sampled["records"], sampled["of"]) if sampled else ""
-    limits = [{**said, "sentence": limit_sentence(said, shape, where)} for said in certificate["limits"]]
+    limits = [
+        {**said, "sentence": limit_sentence(said, shape, where)} for said in certificate["limits"]
+    ]
     asked = certificate["recipe"].get("contract") or []
     lines = zip(asked, certificate["contract"], strict=False)
     contract = [{**said, "sentence": agreement_sentence(spec, said)} for spec, said in lines]
@@ -75,13 +96,23 @@ def with_words(certificate: Fields) -> dict[str, Any]:
 
 
 def promise_title(spec: Any, shape: Shape) -> str:
-    """What a promise is called: by what the recipe says of it, or by its name where its owner keeps values."""
+    """What a promise is called: by what the recipe says of it, or by its name where its owner keeps
+    values.
+    """
     try:
         if not recipes.keeps_back("models", spec, shape):
             return str(registry.build("models", spec, shape=shape).promise)
-    except (SfumatoError, TypeError, ValueError, AttributeError):  # an edited recipe may hold anything
+    except (
+        SfumatoError,
+        TypeError,
+        ValueError,
+        AttributeError,
+    ):  # an edited recipe may hold anything
         pass
-    return words_of(str(name_of(spec)), {name: value for name, value in fields_of(spec).items() if not hides(value)})
+    return words_of(
+        str(name_of(spec)),
+        {name: value for name, value in fields_of(spec).items() if not hides(value)},
+    )
 
 
 def limit_sentence(said: Fields, shape: Shape, where: str = "") -> str:
@@ -89,13 +120,16 @@ def limit_sentence(said: Fields, shape: Shape, where: str = "") -> str:
     value = "unknown" if said["value"] is None else f"{said['value']:.4g}{where}"
     way = "at least" if is_better_when_higher(said["name"], shape) else "at most"
     return (
-        f"{words_of(said['name'], said.get('parameters') or {})} is {value}; the recipe allows {way} {said['limit']:g}"
+        f"{words_of(said['name'], said.get('parameters') or {})} is {value}; the recipe allows"
+        f" {way} {said['limit']:g}"
     )
 
 
 def is_better_when_higher(name: str, shape: Shape) -> bool:
     """Whether more of what is limited is better: of some measures of utility."""
-    metric: Any = registry.family("utility", shape).get(name) or registry.family("utility").get(name)
+    metric: Any = registry.family("utility", shape).get(name) or registry.family("utility").get(
+        name
+    )
     return metric is not None and metric.better != "lower"
 
 
@@ -103,7 +137,10 @@ def agreement_sentence(spec: Any, said: Fields) -> str:
     """What had to survive, and what was measured."""
     fields = spec.get(said["name"]) if isinstance(spec, Mapping) else None
     options = fields if isinstance(fields, Mapping) else {}
-    words = words_of(said["name"], {key: value for key, value in options.items() if key not in (*BOUNDS, "refuse")})
+    words = words_of(
+        said["name"],
+        {key: value for key, value in options.items() if key not in (*BOUNDS, "refuse")},
+    )
     way = "at least" if "at_least" in options else "at most"
     value = "not measured" if said["value"] is None else f"{said['value']:.4g}"
     return f"{words} {way} {said['limit']:g}: it is {value}"

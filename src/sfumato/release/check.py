@@ -35,7 +35,9 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class FilesToCheck:
-    """Released data that are to be checked: a table, or of other shapes the tables that were read, and notes on reading."""
+    """Released data that are to be checked: a table, or of other shapes the tables that were read,
+    and notes on reading.
+    """
 
     content: Any
     notes: tuple[str, ...] = ()
@@ -51,25 +53,33 @@ def check_released(
     """
     if not recipe.meet:
         raise ReleaseRefused(
-            "the recipe promises nothing under 'meet', and an empty promise is not a promise: nothing about a released file can be "
-            "checked by it; limits and contract need the original: sfumato attack, sfumato evaluate"
+            "the recipe promises nothing under 'meet', and an empty promise is not a promise:"
+            " nothing about a released file can be checked by it; limits and contract need the"
+            " original: sfumato attack, sfumato evaluate"
         )
     everyone = population_of(recipe.meet, population, recipe.base)
-    released, original, readings = DESCRIBED[recipe.shape](files.content, recipe, original, everyone)
+    released, original, readings = DESCRIBED[recipe.shape](
+        files.content, recipe, original, everyone
+    )
     blind = [model.promise for model in recipe.meet if model.compares and original is None]
     if blind:
         raise ReleaseRefused(
-            f"{join_words(blind)} is unknown: it compares the release with the original; give --original"
+            f"{join_words(blind)} is unknown: it compares the release with the original; give"
+            " --original"
         )
-    verdicts = judge_all(released.evidence(recipe.meet, original=original, population=everyone), recipe.meet)
+    verdicts = judge_all(
+        released.evidence(recipe.meet, original=original, population=everyone), recipe.meet
+    )
     for reading in readings:
         reference = None if original is None else reading.of(original)
         judged = judge_all(
-            reading.of(released).evidence(recipe.meet, original=reference, population=everyone), recipe.meet
+            reading.of(released).evidence(recipe.meet, original=reference, population=everyone),
+            recipe.meet,
         )
         both = zip(verdicts, judged, strict=True)
         verdicts = tuple(
-            verdict if other.holds or not verdict.holds else _read_otherwise(other, reading) for verdict, other in both
+            verdict if other.holds or not verdict.holds else _read_otherwise(other, reading)
+            for verdict, other in both
         )
     return verdicts
 
@@ -77,7 +87,10 @@ def check_released(
 def _read_otherwise(verdict: Verdict, reading: ReadAsOne) -> Verdict:
     """A verdict that a default reader would come to, and why."""
     names = ", ".join(reading.keys)
-    reason = f"{reading.reader} takes several values of {names} for one, as 00501 and 501 are the number 501"
+    reason = (
+        f"{reading.reader} takes several values of {names} for one, as 00501 and 501 are the"
+        " number 501"
+    )
     return dataclasses.replace(verdict, sentence=f"{verdict.sentence}; {reason}")
 
 
@@ -88,13 +101,20 @@ def _refuse_direct(name: str, schema: Schema, columns: Iterable[str]) -> None:
 
 
 Described = tuple[Any, Any, Iterable["ReadAsOne"]]
-"""Released data described as the recipe says, the original as promises compare with it, and readers that take the file otherwise."""
+"""Released data described as the recipe says, the original as promises compare with it, and readers
+that take the file otherwise.
+"""
 
 
 def _described_table(
-    table: Table | LazyTable, recipe: Recipe, original: Table | LazyTable | None, everyone: Table | None
+    table: Table | LazyTable,
+    recipe: Recipe,
+    original: Table | LazyTable | None,
+    everyone: Table | None,
 ) -> Described:
-    """A released table in memory; of one that an engine holds, the combinations that promises look at."""
+    """A released table in memory; of one that an engine holds, the combinations that promises look
+    at.
+    """
     schema = recipe.schema
     for step in recipe.steps:
         schema = step.released_schema(schema, table.columns)
@@ -114,7 +134,9 @@ def _described_table(
 
 
 def _without_hierarchies(schema: Schema) -> Schema:
-    """A schema whose quasi-identifiers are what they are: local methods release ranges that no hierarchy lists."""
+    """A schema whose quasi-identifiers are what they are: local methods release ranges that no
+    hierarchy lists.
+    """
     for name in schema.quasi:
         if Role.SENSITIVE not in schema[name].roles:
             schema = schema.replace(name, hierarchy=None)
@@ -126,10 +148,17 @@ def _described_persons(
 ) -> Described:
     """Released people from the tables that were read."""
     for name, table in tables.items():
-        _refuse_direct(table.source.name, recipe.schemas.get(name, recipe.schema), table.frame.columns)
-    frames, source = {name: table.frame for name, table in tables.items()}, next(iter(tables.values())).source
+        _refuse_direct(
+            table.source.name, recipe.schemas.get(name, recipe.schema), table.frame.columns
+        )
+    frames, source = (
+        {name: table.frame for name, table in tables.items()},
+        next(iter(tables.values())).source,
+    )
     noun: type[Data] = registry.data_class(recipe.shape)
-    schemas = noun.released_schemas(frames, {name: as_released(schema) for name, schema in recipe.schemas.items()})
+    schemas = noun.released_schemas(
+        frames, {name: as_released(schema) for name, schema in recipe.schemas.items()}
+    )
     require_roles(tables, recipe.shape, schemas)
     return noun.from_tables(frames, schemas, source), original, ()
 
@@ -152,9 +181,13 @@ def read_to_check(
     engine: str | None = None,
     table: str | None = None,
 ) -> FilesToCheck:
-    """Released data to check: read as the certificate beside them says, or else as the recipe does."""
+    """Released data to check: read as the certificate beside them says, or else as the recipe
+    does.
+    """
     by_itself = not isinstance(data, str | Path) or str(data) == "-"
-    said_otherwise = people is not None or table is not None or bool(said is not None and said.said())
+    said_otherwise = (
+        people is not None or table is not None or bool(said is not None and said.said())
+    )
     certified = None if by_itself or said_otherwise else Path(data)
     options = {"people": people, "said": said, "engine": engine, "table": table}
     return READ[recipe.shape](data, recipe, certified, options)
@@ -163,7 +196,9 @@ def read_to_check(
 AS_CERTIFIED = "read as the certificate beside it says"
 
 
-def _read_table_to_check(data: Any, recipe: Recipe, certified: Path | None, options: Mapping[str, Any]) -> FilesToCheck:
+def _read_table_to_check(
+    data: Any, recipe: Recipe, certified: Path | None, options: Mapping[str, Any]
+) -> FilesToCheck:
     table = None if certified is None else read_certified(certified)
     if table is not None:
         return FilesToCheck(table, (AS_CERTIFIED,))
@@ -175,7 +210,9 @@ def _read_table_to_check(data: Any, recipe: Recipe, certified: Path | None, opti
 def _read_persons_to_check(
     data: Any, recipe: Recipe, certified: Path | None, options: Mapping[str, Any]
 ) -> FilesToCheck:
-    registry.data_class(recipe.shape).require_options({name: options[name] for name in ("engine", "table")})
+    registry.data_class(recipe.shape).require_options(
+        {name: options[name] for name in ("engine", "table")}
+    )
     tables = None if certified is None else _certified_tables(certified)
     people, said = options["people"], options["said"]
     if tables is None:
@@ -190,7 +227,9 @@ READ: dict[Shape, Callable[..., FilesToCheck]] = {
 
 
 def _certified_tables(file: Path) -> dict[str, TableRead] | None:
-    """The tables of a file beside the certificate that names it, or of its folder, read as it says; None for any other file."""
+    """The tables of a file beside the certificate that names it, or of its folder, read as it says;
+    None for any other file.
+    """
     folder = file if file.is_dir() else file.parent
     try:
         certificate = read_certificate(folder)
@@ -201,6 +240,8 @@ def _certified_tables(file: Path) -> dict[str, TableRead] | None:
     if "parts" in first or (folder != file and first["file"] != file.name):
         return None
     return {
-        name: TableRead(*read_described(require_plain_file(folder, own_file(section)), section, lists=True))
+        name: TableRead(
+            *read_described(require_plain_file(folder, own_file(section)), section, lists=True)
+        )
         for name, section in named.items()
     }

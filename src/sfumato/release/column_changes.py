@@ -34,7 +34,9 @@ class ColumnChange:
     distinct_after: int | None
 
 
-def changes_of(original: Table, shared: Table, plans: Sequence[tuple[str, Plan]]) -> tuple[ColumnChange, ...]:
+def changes_of(
+    original: Table, shared: Table, plans: Sequence[tuple[str, Plan]]
+) -> tuple[ColumnChange, ...]:
     """What happened to every column, in words."""
     levels: dict[str, tuple[int, int]] = {}
     local: set[str] = set()
@@ -48,7 +50,10 @@ def changes_of(original: Table, shared: Table, plans: Sequence[tuple[str, Plan]]
         blanks.update(told.get("suppressed_cells", {}))
         for column, words in told.get("masked", {}).items():
             masked.setdefault(column, []).append(words)
-    known = [_change(name, original, shared, levels, blanks[name], local=name in local) for name in original.columns]
+    known = [
+        _change(name, original, shared, levels, blanks[name], local=name in local)
+        for name in original.columns
+    ]
     return (
         *(_with_masking(change, masked.get(change.name, ())) for change in known),
         *_added(original, shared, masked),
@@ -56,14 +61,18 @@ def changes_of(original: Table, shared: Table, plans: Sequence[tuple[str, Plan]]
 
 
 def _with_masking(change: ColumnChange, words: Sequence[str]) -> ColumnChange:
-    """What happened to a column that was masked: the words of the masking steps, then what else was done."""
+    """What happened to a column that was masked: the words of the masking steps, then what else was
+    done.
+    """
     if not words or change.distinct_after is None:
         return change
     told = [*words] if change.action == AS_IT_IS else [*words, change.action]
     return dataclasses.replace(change, action="; ".join(told))
 
 
-def _added(original: Table, shared: Table, masked: Mapping[str, Sequence[str]]) -> Iterator[ColumnChange]:
+def _added(
+    original: Table, shared: Table, masked: Mapping[str, Sequence[str]]
+) -> Iterator[ColumnChange]:
     """The columns that only the release has."""
     for name in shared.columns:
         if name not in original.columns:
@@ -73,7 +82,13 @@ def _added(original: Table, shared: Table, masked: Mapping[str, Sequence[str]]) 
 
 
 def _change(
-    name: str, original: Table, shared: Table, levels: dict[str, tuple[int, int]], blanks: int, *, local: bool
+    name: str,
+    original: Table,
+    shared: Table,
+    levels: dict[str, tuple[int, int]],
+    blanks: int,
+    *,
+    local: bool,
 ) -> ColumnChange:
     attribute = original.schema[name]
     before = _distinct_values(original, name)
@@ -96,7 +111,9 @@ def _change(
 
 
 def _distinct_values(dataset: Table, name: str) -> int:
-    """How many values a column has, missing one of them; labels of floats may stand for several (NaN beside missing)."""
+    """How many values a column has, missing one of them; labels of floats may stand for several
+    (NaN beside missing).
+    """
     dtype = dataset.dtype(name)
     told = dtype in (pl.String, pl.Categorical, pl.Enum, pl.Date) or dtype.is_integer()
     known = told and name in dataset.known.codes
@@ -107,7 +124,8 @@ def _distinct_values(dataset: Table, name: str) -> int:
 
 
 def _distinct_floats(column: pl.Series) -> int:
-    """How many values a column of floating-point numbers has; sorting many is quicker than hashing them.
+    """How many values a column of floating-point numbers has; sorting many is quicker than hashing
+    them.
 
     >>> _distinct_floats(pl.Series([0.5, None, float("nan"), 0.5, -0.0, 0.0, float("nan")]))
     4
@@ -120,7 +138,11 @@ def _distinct_floats(column: pl.Series) -> int:
 
 def _action(roles: Sequence[str], after: int | None, level: int | None, top: int | None) -> str:
     if after is None:
-        return "dropped: its role is direct" if Role.DIRECT in roles else "dropped: suppressed as a whole"
+        return (
+            "dropped: its role is direct"
+            if Role.DIRECT in roles
+            else "dropped: suppressed as a whole"
+        )
     if Role.UNIT in roles:
         return RENUMBERED
     if level is None or top is None:

@@ -51,14 +51,22 @@ class DataAssessment(Reportable):
 
     def blocks(self) -> Sequence[Block]:
         """What holds, how much there is, and what attacks find."""
-        asked = promises_told([v.to_dict() for v in self.verdicts]) if self.verdicts else "No promise was asked for"
+        asked = (
+            promises_told([v.to_dict() for v in self.verdicts])
+            if self.verdicts
+            else "No promise was asked for"
+        )
         held = all(self.verdicts) if self.verdicts else None
         counts = tuple((plain_name(name), count) for name, count in self.counts.items())
         return [
             VerdictBlock(held, asked, headline=True),
             TableBlock(("what", "how many"), counts, f"{self.name} (shape: {self.shape})"),
             *(verdict.verdict_block for verdict in self.verdicts),
-            *([Paragraph(NOT_ATTACKED, "quiet")] if self.attacks is None else self.attacks.blocks()),
+            *(
+                [Paragraph(NOT_ATTACKED, "quiet")]
+                if self.attacks is None
+                else self.attacks.blocks()
+            ),
         ]
 
 
@@ -70,7 +78,11 @@ def assess_data(
     seed: Seed | int | str | None = None,
     progress: Progress = silent,
 ) -> DataAssessment:
-    """Say what intruders can do with data as they are: they are attacked as if they were released today."""
+    """Say what intruders can do with data as they are: they are attacked as if they were released
+    today.
+    """
     verdicts = judge_all(data.evidence(models, original=data), models)
     attacks = attack_unchanged(data, models=models, seconds=seconds, seed=seed, progress=progress)
-    return DataAssessment(data.source.name, data.shape, data.counts(), verdicts, attacks, data.notes, data.size)
+    return DataAssessment(
+        data.source.name, data.shape, data.counts(), verdicts, attacks, data.notes, data.size
+    )

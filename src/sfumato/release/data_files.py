@@ -72,25 +72,31 @@ def write_tables(
 
 
 def as_written(release: Release, share: Path, tables: Mapping[str, Mapping[str, Any]]) -> Release:
-    """The release judged on the files that were written of it, read as a stranger reads them; refused where they break a promise.
+    """The release judged on the files that were written of it, read as a stranger reads them;
+    refused where they break a promise.
 
-    Promises are always judged on the files, limits and contract where the files say anything else than was made. Whoever reads a
-    CSV without its form may take text for numbers: where that makes values one, the promises must hold for such a reader too.
+    Promises are always judged on the files, limits and contract where the files say anything else
+    than was made. Whoever reads a CSV without its form may take text for numbers: where that makes
+    values one, the promises must hold for such a reader too.
     """
     try:
         read = read_released(share, as_sections(tables, release.shape), release.shape)
     except SfumatoError as error:
-        raise OutputError(f"what was written could not be read again, so it is not released: {error}") from None
+        raise OutputError(
+            f"what was written could not be read again, so it is not released: {error}"
+        ) from None
     if read.counts() != release.released.counts():
         raise OutputError(
-            "the files do not hold the people that were made: other counts come back; write another format, or keep nobody who has "
-            "nothing (--format)"
+            "the files do not hold the people that were made: other counts come back; write another"
+            " format, or keep nobody who has nothing (--format)"
         )
     found = with_origin(read, release.released.origin).described_further(release.released.schemas)
     alike = release.released.same(found)
     again = _judged(release, found, "the files say something else than was made", bounds=not alike)
     for reader, guess in _as_guessed(release, found, tables):
-        _judged(release, guess, f"{reader} takes several values for one and finds fewer", bounds=False)
+        _judged(
+            release, guess, f"{reader} takes several values for one and finds fewer", bounds=False
+        )
     return dataclasses.replace(again, released=release.released)
 
 
@@ -98,27 +104,39 @@ def _judged(release: Release, found: Data, reason: str, *, bounds: bool) -> Rele
     try:
         return judge_again(release, found, bounds=bounds)
     except SfumatoError as error:
-        raise ReleaseRefused(f"{reason}: {error}; write another format (format=, --format)") from None
+        raise ReleaseRefused(
+            f"{reason}: {error}; write another format (format=, --format)"
+        ) from None
 
 
-def _as_guessed(release: Release, found: Data, tables: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, Data]]:
-    """The people as default readers find them who take values of a file of text for one, such as 00501 and 501; none where that changes nothing."""
+def _as_guessed(
+    release: Release, found: Data, tables: Mapping[str, Mapping[str, Any]]
+) -> Iterator[tuple[str, Data]]:
+    """The people as default readers find them who take values of a file of text for one, such as
+    00501 and 501; none where that changes nothing.
+    """
     frames = found.to_tables()
     readings: dict[str, dict[str, dict[str, pl.Series]]] = {}
     for name, frame in frames.items():
         if tables[name]["format"] == "csv" and (numbers := guessed(frame)):
             readings.setdefault("whoever reads text as numbers", {})[name] = numbers
         for one in read_as_one(frame, tables[name]["format"]):
-            readings.setdefault(one.reader, {})[name] = {column: one.column(frame[column]) for column in one.keys}
+            readings.setdefault(one.reader, {})[name] = {
+                column: one.column(frame[column]) for column in one.keys
+            }
     schemas = {name: schema_told(tables[name]["columns"]) for name in frames}
     for reader, columns in readings.items():
-        taken = {name: frame.with_columns(**columns.get(name, {})) for name, frame in frames.items()}
+        taken = {
+            name: frame.with_columns(**columns.get(name, {})) for name, frame in frames.items()
+        }
         people = registry.data_class(release.shape).from_tables(taken, schemas, found.source)
         yield reader, people.described_further(release.released.schemas)
 
 
 def _write_alignment(release: Release, owner: Path) -> None:
-    """Number of the original person for every released one, in released order, and what else is known of who is who."""
+    """Number of the original person for every released one, in released order, and what else is
+    known of who is who.
+    """
     for name, table in release.released.alignment().items():
         table.write_parquet(alignment_file(owner, name), compression="lz4")
     origin = release.released.origin

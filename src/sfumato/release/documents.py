@@ -40,12 +40,16 @@ COMMITMENT = "HMAC-SHA-256"
 
 
 MANY_ROWS = 1 << 22
-"""Of a table with more rows, measures and alternatives are worked out one after the other: both at once take more memory."""
+"""Of a table with more rows, measures and alternatives are worked out one after the other: both at
+once take more memory.
+"""
 
 
 @dataclasses.dataclass(frozen=True)
 class Told:
-    """What is measured once and told in several documents: what a release is worth, its story, and what else there was."""
+    """What is measured once and told in several documents: what a release is worth, its story, and
+    what else there was.
+    """
 
     worth: Evaluation
     story: dict[str, Any]
@@ -61,8 +65,14 @@ class Told:
         pair = release.pair  # one for both: columns are read once
         if len(release.original) > MANY_ROWS:
             alternatives = alternatives_in_passing(release)
-            return cls(evaluated(release, pair, report_metrics(pair)), story_of(release, pair), alternatives)
-        other = meanwhile(lambda: alternatives_in_passing(release))  # nearly all of it is a loop without interpreter
+            return cls(
+                evaluated(release, pair, report_metrics(pair)),
+                story_of(release, pair),
+                alternatives,
+            )
+        other = meanwhile(
+            lambda: alternatives_in_passing(release)
+        )  # nearly all of it is a loop without interpreter
         worth = evaluated(release, pair, report_metrics(pair))
         story = story_of(release, pair)
         release.forget_pair()
@@ -70,7 +80,8 @@ class Told:
 
 
 def evaluated(release: TableRelease, pair: TablePair, metrics: Sequence[Utility]) -> Evaluation:
-    """What a release is worth by these metrics, without anything per record; each is measured once, whoever asks again.
+    """What a release is worth by these metrics, without anything per record; each is measured once,
+    whoever asks again.
 
     ``pair`` is the original and what is shared of it.
     """
@@ -84,15 +95,18 @@ def evaluated(release: TableRelease, pair: TablePair, metrics: Sequence[Utility]
 def measured_utility(release: Release, names: Collection[str]) -> dict[str, float]:
     """The measures that a certificate tells of a release, by name.
 
-    ``names`` are those of a certificate. The metrics of every ``run`` are measured first; only where the certificate
-    tells others, which ``evaluate --keep`` put there, all metrics without a parameter are measured.
+    ``names`` are those of a certificate. The metrics of every ``run`` are measured first; only
+    where the certificate tells others, which ``evaluate --keep`` put there, all metrics without a
+    parameter are measured.
     """
     from sfumato.release.table_release import TableRelease
 
     measures: dict[str, float] = {}
     if isinstance(release, TableRelease):
         pair = release.pair
-        measures = {m.name: m.value for m in evaluated(release, pair, report_metrics(pair)).measures}
+        measures = {
+            m.name: m.value for m in evaluated(release, pair, report_metrics(pair)).measures
+        }
     if not measures.keys() >= set(names):
         measures |= {m.name: m.value for m in release.evaluate().measures}
     return measures
@@ -108,29 +122,48 @@ def certificate(
 ) -> dict[str, Any]:
     """What is claimed about a release, without seeds and without data values, and not sealed yet.
 
-    Of the original only the attained values, the suppressed count and how far the release is from it are told; where an ε is
-    certified, nothing at all but what the accounted steps made of it (:mod:`sfumato.release.epsilon_certification`).
+    Of the original only the attained values, the suppressed count and how far the release is from
+    it are told; where an ε is certified, nothing at all but what the accounted steps made of it
+    (:mod:`sfumato.release.epsilon_certification`).
     """
     judged = release.certified
     body: dict[str, Any] = {
         "sfumato_certificate": VERSION,
         "shape": str(release.shape),
         "created": release.created.isoformat(timespec="seconds"),
-        "data": {**data_file, "rows": release.released.records, "columns": release.released_columns},
+        "data": {
+            **data_file,
+            "rows": release.released.records,
+            "columns": release.released_columns,
+        },
         "input_commitment": {"value": commitment(input_digest, salt), "scheme": COMMITMENT},
         "recipe": recipes.public_dict(release.recipe),
-        "roles": {n: [str(r) for r in a.roles] for n, a in release.released_schema.attributes.items()},
-        "missing_rule": {n: str(release.released_schema[n].missing) for n in release.released_schema.quasi},
+        "roles": {
+            n: [str(r) for r in a.roles] for n, a in release.released_schema.attributes.items()
+        },
+        "missing_rule": {
+            n: str(release.released_schema[n].missing) for n in release.released_schema.quasi
+        },
         "verdicts": [verdict.to_dict() for verdict in release.verdicts],
         "limits": [limit.to_dict() for limit in release.limits],
-        "contract": [] if judged is not None and judged.holds else [kept.to_dict() for kept in release.contract],
+        "contract": (
+            []
+            if judged is not None and judged.holds
+            else [kept.to_dict() for kept in release.contract]
+        ),
         "classes": classes_of(release),
-        **(_compared(release, told) if judged is None else {"differential_privacy": judged.to_dict()}),
+        **(
+            _compared(release, told)
+            if judged is None
+            else {"differential_privacy": judged.to_dict()}
+        ),
         "plan": told_plan(release, judged),
         "dropped_columns": [c.name for c in release.columns if c.distinct_after is None],
-        "suppressed_records": None
-        if release.released.drawn or (judged is not None and judged.secret_count)
-        else release.suppressed,
+        "suppressed_records": (
+            None
+            if release.released.drawn or (judged is not None and judged.secret_count)
+            else release.suppressed
+        ),
         **({"synthetic": describe_synthetic(release, judged)} if release.released.drawn else {}),
         **({"sampled": release.sampled} if release.sampled else {}),
         "shuffled": release.shuffled,
@@ -141,7 +174,9 @@ def certificate(
 
 
 def describe_synthetic(release: TableRelease, judged: Certified | None) -> dict[str, Any]:
-    """What a certificate says of rows that are nobody's; counts of the original only where no ε is certified."""
+    """What a certificate says of rows that are nobody's; counts of the original only where no ε is
+    certified.
+    """
     section: dict[str, Any] = {"rows": release.released.records}
     if judged is None or not judged.holds:
         section["learnt_from"] = 0 if release.learnt_from is None else len(release.learnt_from)
@@ -150,7 +185,9 @@ def describe_synthetic(release: TableRelease, judged: Certified | None) -> dict[
 
 
 def plain_json(document: Mapping[str, Any]) -> dict[str, Any]:
-    """A document as its file will hold it; a number that is infinite or none becomes null, since JSON knows no such."""
+    """A document as its file will hold it; a number that is infinite or none becomes null, since
+    JSON knows no such.
+    """
     plain: dict[str, Any] = json.loads(json.dumps(document), parse_constant=lambda word: None)
     return plain
 
@@ -161,7 +198,11 @@ def _compared(release: TableRelease, told: Told) -> dict[str, Any]:
     implied = release.implied
     if implied.found.compared:
         attacks["implied"] = implied.public(release.sampled)
-    return {"utility": {m.name: m.value for m in told.worth.measures}, "story": public_story(told.story), **attacks}
+    return {
+        "utility": {m.name: m.value for m in told.worth.measures},
+        "story": public_story(told.story),
+        **attacks,
+    }
 
 
 def classes_of(release: TableRelease) -> dict[str, Any]:
@@ -188,19 +229,27 @@ def _version(name: str) -> str:
 
 
 def owner_record(release: TableRelease, *, told: Told, input_digest: str) -> dict[str, Any]:
-    """Everything about a release that its owner may see beside its certificate: before and after, efforts, alternatives.
+    """Everything about a release that its owner may see beside its certificate: before and after,
+    efforts, alternatives.
 
-    No data values but the names of the bins in its story; see :func:`sfumato.release.story.story_of`.
+    No data values but the names of the bins in its story;
+    see :func:`sfumato.release.story.story_of`.
     """
     return {
-        "input": {"name": release.original.source.name, "sha256": input_digest, "rows": release.original.records},
+        "input": {
+            "name": release.original.source.name,
+            "sha256": input_digest,
+            "rows": release.original.records,
+        },
         "notes": list(release.original.source.notes),
         "before": release.before.to_dict(),
         "after": release.after.to_dict(),
         "columns": [dataclasses.asdict(change) for change in release.columns],
         "contract": [kept.to_dict() for kept in release.contract],
         "scores": dict(release.scores),
-        "effort": [{"step": name, **effort} for name, plan in release.plans if (effort := plan.effort())],
+        "effort": [
+            {"step": name, **effort} for name, plan in release.plans if (effort := plan.effort())
+        ],
         "alternatives": None if told.other is None else told.other.to_dict(),
         "utility": told.worth.to_dict(),
         "story": told.story,
@@ -210,15 +259,21 @@ def owner_record(release: TableRelease, *, told: Told, input_digest: str) -> dic
     }
 
 
-def lock(release: TableRelease, *, salt: str, input_digest: str, certificate: Mapping[str, Any]) -> dict[str, Any]:
-    """What replays a release bit by bit: the full recipe, seed, salt and versions. It stays with the owner."""
+def lock(
+    release: TableRelease, *, salt: str, input_digest: str, certificate: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What replays a release bit by bit: the full recipe, seed, salt and versions. It stays with
+    the owner.
+    """
     return {
         "sfumato_lock": LOCK_VERSION,
         "recipe": locked_recipe(release),
         "seed": release.seed.text,
         "salt": salt,
         "input_sha256": input_digest,
-        "population_given": release.population is not None and population_path(release.recipe.meet) is None,
+        "population_given": (
+            release.population is not None and population_path(release.recipe.meet) is None
+        ),
         "output_sha256": certificate["data"]["sha256"],
         "made_for": release.made_for,
         "output_form": {"format": certificate["data"]["format"], **certificate["data"]["form"]},
@@ -227,14 +282,23 @@ def lock(release: TableRelease, *, salt: str, input_digest: str, certificate: Ma
 
 
 def locked_recipe(release: Release) -> dict[str, Any]:
-    """The recipe with what time decided written down: a step that was stopped by the clock says how far it got."""
-    steps = tuple(step.locked(plan) for step, (_, plan) in zip(release.recipe.steps, release.plans, strict=True))
+    """The recipe with what time decided written down: a step that was stopped by the clock says how
+    far it got.
+    """
+    steps = tuple(
+        step.locked(plan)
+        for step, (_, plan) in zip(release.recipe.steps, release.plans, strict=True)
+    )
     return recipes.to_dict(dataclasses.replace(release.recipe, steps=steps), base=Path())
 
 
 def is_locked(release: TableRelease, lock: Mapping[str, Any]) -> bool:
     """Whether a lock is that of this release: the same recipe, seed, input and format."""
-    mine = {"recipe": locked_recipe(release), "seed": release.seed.text, "made_for": release.made_for}
+    mine = {
+        "recipe": locked_recipe(release),
+        "seed": release.seed.text,
+        "made_for": release.made_for,
+    }
     mine |= {"input_sha256": release.original.input_digest()}
     return canonical(plain_json(mine)) == canonical({name: lock.get(name) for name in mine})
 
@@ -242,11 +306,13 @@ def is_locked(release: TableRelease, lock: Mapping[str, Any]) -> bool:
 # Data of other shapes than a table.
 
 
-def data_certificate(release: Release, *, tables: Mapping[str, Mapping[str, Any]], salt: str) -> dict[str, Any]:
+def data_certificate(
+    release: Release, *, tables: Mapping[str, Mapping[str, Any]], salt: str
+) -> dict[str, Any]:
     """What is claimed about a release, without seeds and without data values, and not sealed yet.
 
-    Of the original only the number of people left out and how far the release is from it are told; where an ε is certified,
-    nothing at all but what the accounted steps made of it.
+    Of the original only the number of people left out and how far the release is from it are told;
+    where an ε is certified, nothing at all but what the accounted steps made of it.
     """
     judged = release.certified
     private = judged is not None and judged.holds
@@ -256,7 +322,10 @@ def data_certificate(release: Release, *, tables: Mapping[str, Mapping[str, Any]
         "shape": str(release.shape),
         **as_sections(tables, release.shape),
         "counts": release.released.counts(),
-        "input_commitment": {"value": commitment(release.original.input_digest(), salt), "scheme": COMMITMENT},
+        "input_commitment": {
+            "value": commitment(release.original.input_digest(), salt),
+            "scheme": COMMITMENT,
+        },
         "recipe": recipes.public_dict(release.recipe),
         "verdicts": [verdict.to_dict() for verdict in release.verdicts],
         "limits": [limit.to_dict() for limit in release.limits],
@@ -273,29 +342,48 @@ def data_certificate(release: Release, *, tables: Mapping[str, Mapping[str, Any]
 
 
 def _data_compared(release: Release, judged: Certified | None) -> dict[str, Any]:
-    """What was found by comparing the release with its original; nothing of it where a step accounts for an ε."""
+    """What was found by comparing the release with its original; nothing of it where a step
+    accounts for an ε.
+    """
     if judged is not None:
         return {"differential_privacy": judged.to_dict()}
     utility = {} if release.utility is None else {m.name: m.value for m in release.utility.measures}
-    return {"utility": utility, **({} if release.attacks is None else {"attacks": release.attacks.to_dict()})}
+    return {
+        "utility": utility,
+        **({} if release.attacks is None else {"attacks": release.attacks.to_dict()}),
+    }
 
 
 def data_owner_record(release: Release) -> dict[str, Any]:
-    """Everything about a release that its owner may see beside its certificate: before and after, efforts. No data values."""
+    """Everything about a release that its owner may see beside its certificate: before and after,
+    efforts. No data values.
+    """
     original = release.original
     return plain_json(
         {
-            "input": {"name": original.source.name, "sha256": original.input_digest(), "people": original.size},
+            "input": {
+                "name": original.source.name,
+                "sha256": original.input_digest(),
+                "people": original.size,
+            },
             "notes": list(release.notes),
             "counts_before": original.counts(),
             "counts_after": release.released.counts(),
             "before": None if release.attacks_before is None else release.attacks_before.to_dict(),
             "contract": [kept.to_dict() for kept in release.contract],
-            "scores": {name: score for _, plan in release.plans for name, score in plan.scores().items()},
-            "effort": [{"step": name, **effort} for name, plan in release.plans if (effort := plan.effort())],
+            "scores": {
+                name: score for _, plan in release.plans for name, score in plan.scores().items()
+            },
+            "effort": [
+                {"step": name, **effort}
+                for name, plan in release.plans
+                if (effort := plan.effort())
+            ],
             "utility": None if release.utility is None else release.utility.to_dict(),
             "warnings": list(release.warnings),
-            "preserved": [dataclasses.asdict(kept) for _, plan in release.plans for kept in plan.preserved],
+            "preserved": [
+                dataclasses.asdict(kept) for _, plan in release.plans for kept in plan.preserved
+            ],
             **_kept_attacks(release),
         }
     )
@@ -303,11 +391,17 @@ def data_owner_record(release: Release) -> dict[str, Any]:
 
 def _kept_attacks(release: Release) -> dict[str, Any]:
     """What attacks found, where the certificate does not tell it."""
-    return {} if release.attacks is None or release.certified is None else {"attacks": release.attacks.to_dict()}
+    return (
+        {}
+        if release.attacks is None or release.certified is None
+        else {"attacks": release.attacks.to_dict()}
+    )
 
 
 def data_lock(release: Release, *, salt: str, certificate: Mapping[str, Any]) -> dict[str, Any]:
-    """What replays a release bit by bit: the full recipe, seed, salt and versions. It stays with the owner."""
+    """What replays a release bit by bit: the full recipe, seed, salt and versions. It stays with
+    the owner.
+    """
     written = sections(certificate)
     first = next(iter(written.values()))
     return {

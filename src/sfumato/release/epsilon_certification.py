@@ -1,19 +1,24 @@
 r"""Whether a recipe certifies an ε: one judgement over all of it.
 
-A step that accounts for an ε is worth nothing if another has looked at the data before it, or if something computed from
-the original stands beside its output. So ε is a property of the whole recipe:
+A step that accounts for an ε is worth nothing if another has looked at the data before it, or if
+something computed from the original stands beside its output. So ε is a property of the whole
+recipe:
 
-- every step before an accounted one is data-independent or accounted itself, and what comes after is post-processing;
+- every step before an accounted one is data-independent or accounted itself, and what comes after
+  is post-processing;
 - every column that is released went through an accounted step;
-- nothing decides about the release by comparing it with the original: no limit on an attack or a utility, no contract that refuses, no
-  promise judged against the original or a population;
-- what the columns are was not found by looking at all cells of a text, and the recipe was not proposed by looking at the table;
-- types, labels, layout and errors follow from the recipe alone (:mod:`sfumato.data.table.fixed_form`);
+- nothing decides about the release by comparing it with the original: no limit on an attack or a
+  utility, no contract that refuses, no promise judged against the original or a population;
+- what the columns are was not found by looking at all cells of a text, and the recipe was not
+  proposed by looking at the table;
+- types, labels, layout and errors follow from the recipe alone
+  (:mod:`sfumato.data.table.fixed_form`);
 - no step reads a second table, a vault, or identifiers that no step accounts for;
 - coins come from the operating system, and the release is no rehearsal.
 
-Then the ε and δ of the accounted steps add up, and what is shared holds nothing else that was computed from the original. A run ends without
-a release only by what the recipe, or the output of the accounted steps, says; and where the table is empty.
+Then the ε and δ of the accounted steps add up, and what is shared holds nothing else that was
+computed from the original. A run ends without a release only by what the recipe, or the output of
+the accounted steps, says; and where the table is empty.
 """
 
 from __future__ import annotations
@@ -42,8 +47,14 @@ NEIGHBOURS = {
 """What is told apart at most by a factor of e^ε; the braces stand for whom ε is about."""
 ASSUMPTIONS = (
     "recipe, schema and hierarchies were written without looking at the data",
-    "how the file was cut into cells (delimiter, header, encoding, what counts as missing) does not depend on one record",
-    "a run that ends without a release (a promise about the output fails, or the table is empty) tells so much, and is not counted",
+    (
+        "how the file was cut into cells (delimiter, header, encoding, what counts as missing) does"
+        " not depend on one record"
+    ),
+    (
+        "a run that ends without a release (a promise about the output fails, or the table is"
+        " empty) tells so much, and is not counted"
+    ),
     "releases of the same people add up: every run spends ε and δ again",
 )
 
@@ -60,12 +71,18 @@ class Part:
         """Plain data for a certificate."""
         cost = {"epsilon": self.account.epsilon, "delta": self.account.delta}
         counted = cost if self.account.effect is Effect.ACCOUNTED else {}
-        return {"step": self.step, "effect": str(self.account.effect), "means": self.said, **counted}
+        return {
+            "step": self.step,
+            "effect": str(self.account.effect),
+            "means": self.said,
+            **counted,
+        }
 
 
 @dataclasses.dataclass(frozen=True)
 class Certified:
-    """The judgement: (ε, δ) and for which neighbours, or every reason why there is none; and what each step is.
+    """The judgement: (ε, δ) and for which neighbours, or every reason why there is none; and what
+    each step is.
 
     ``kept`` names what is measured with the original and stays with the owner.
     """
@@ -82,11 +99,17 @@ class Certified:
     @property
     def neighbours(self) -> str:
         """``add_remove`` where all accounted steps are about that, otherwise ``replace``."""
-        return "add_remove" if all(a.neighbours == "add_remove" for a in self._accounted) else "replace"
+        return (
+            "add_remove"
+            if all(a.neighbours == "add_remove" for a in self._accounted)
+            else "replace"
+        )
 
     @property
     def unit(self) -> str:
-        """Whose records ε is about: one record, unless all accounted steps are about the same more."""
+        """Whose records ε is about: one record, unless all accounted steps are about the same
+        more.
+        """
         units = {account.unit for account in self._accounted}
         return units.pop() if len(units) == 1 else ONE_RECORD
 
@@ -120,7 +143,11 @@ class Certified:
             "unit_of_privacy": self.unit,
             "steps": [part.to_dict() for part in self.parts],
             "kept_by_the_owner": list(self.kept) if self.holds else [],
-            **({"assumptions": list(ASSUMPTIONS)} if self.holds else {"not_certified_because": list(self.reasons)}),
+            **(
+                {"assumptions": list(ASSUMPTIONS)}
+                if self.holds
+                else {"not_certified_because": list(self.reasons)}
+            ),
         }
 
     def _cost(self, account: Account) -> tuple[float, float]:
@@ -135,12 +162,15 @@ class Certified:
 POST_PROCESSING = "post-processing of accounted output"
 
 
-TYPES_FOUND = "what the columns are was found by looking at all cells; read the CSV with text=True, or keep the data in a format with types"
+TYPES_FOUND = (
+    "what the columns are was found by looking at all cells; read the CSV with text=True, or keep"
+    " the data in a format with types"
+)
 
 
 PROPOSED = (
-    "the recipe was proposed by sfumato {}, which looked at the table; write bounds, domains, levels and hierarchies from public knowledge, "
-    "and take out proposed_from"
+    "the recipe was proposed by sfumato {}, which looked at the table; write bounds, domains,"
+    " levels and hierarchies from public knowledge, and take out proposed_from"
 )
 
 
@@ -152,14 +182,21 @@ def certified(
     rehearsal: bool = False,
     types_found: bool = False,
 ) -> Certified | None:
-    """Judge a recipe that released these columns; None where no step accounts for an ε, so that none is claimed."""
+    """Judge a recipe that released these columns; None where no step accounts for an ε, so that
+    none is claimed.
+    """
     accounts = [account_of(step, recipe.schema) for step in recipe.steps]
     if all(account.effect is not Effect.ACCOUNTED for account in accounts):
         return None
     walk = _Walk([name for name in recipe.schema.attributes if name not in recipe.schema.direct])
     steps: Sequence[Any] = recipe.steps
     parts = tuple(walk.step(step, account) for step, account in zip(steps, accounts, strict=True))
-    reasons = [*walk.reasons, *walk.left(columns), *_fitted(recipe.schema), *_compared(recipe, released)]
+    reasons = [
+        *walk.reasons,
+        *walk.left(columns),
+        *_fitted(recipe.schema),
+        *_compared(recipe, released),
+    ]
     if types_found:
         reasons.append(TYPES_FOUND)
     if recipe.proposed_from is not None:
@@ -183,19 +220,26 @@ class _Walk:
     def step(self, step: Any, account: Account) -> Part:
         """One step: what it means at this place; why nothing is certified, where it breaks that."""
         name = step.name
-        bare, source = self.left(self.columns), _beside_table(step, accounted=bool(self.covered) or self.whole)
+        bare, source = (
+            self.left(self.columns),
+            _beside_table(step, accounted=bool(self.covered) or self.whole),
+        )
         if source is not None:
             return self._breaks(name, account, f"reads {source}, for which no step accounts")
         if account.effect is Effect.ACCOUNTED:
             self.whole = self.whole or account.columns is None
             self.covered |= set(account.columns or ())
-            return Part(name, account, f"accounts for ε = {account.epsilon:g}, δ = {account.delta:g}")
+            return Part(
+                name, account, f"accounts for ε = {account.epsilon:g}, δ = {account.delta:g}"
+            )
         if not bare:
             return Part(name, account, POST_PROCESSING)
         if account.effect is Effect.DATA_INDEPENDENT:
             return Part(name, account, "does the same to a record whatever the others are")
         because = f" ({account.why})" if account.why else ""
-        return self._breaks(name, account, f"looks at data that no step before it accounts for{because}")
+        return self._breaks(
+            name, account, f"looks at data that no step before it accounts for{because}"
+        )
 
     def _breaks(self, name: str, account: Account, said: str) -> Part:
         self.reasons.append(f"step {name} {said}")
@@ -209,7 +253,9 @@ class _Walk:
 
 
 def _beside_table(step: Step, *, accounted: bool) -> str | None:
-    """What a step reads besides the table that the steps before it made; after an accounted one, direct identifiers are such too."""
+    """What a step reads besides the table that the steps before it made; after an accounted one,
+    direct identifiers are such too.
+    """
     if step.second_source is not None:
         return step.second_source
     return f"{', '.join(step.claims)} of the original" if accounted and step.claims else None
@@ -229,14 +275,19 @@ def _compared(recipe: Recipe, released: Schema) -> Iterator[str]:
             yield f"the limit on {name} compares the release with the original, and refuses by that"
     for agreement in recipe.contract:
         if agreement.refuse:
-            yield f"the contract on {agreement.metric.name} compares the release with the original, and refuses by that"
+            yield (
+                f"the contract on {agreement.metric.name} compares the release with the original,"
+                " and refuses by that"
+            )
     for model in recipe.meet:
         if (beyond := _beyond_release(model, released)) is not None:
             yield f"{model.promise} {beyond}, and a release that breaks it is refused"
 
 
 def compares(limit: str, shape: Shape) -> bool:
-    """Whether a limit is on something that is measured with the original: all but risks of the released file are."""
+    """Whether a limit is on something that is measured with the original: all but risks of the
+    released file are.
+    """
     return limit not in registry.risks(shape)
 
 
@@ -256,8 +307,8 @@ def _beyond_release(model: Model, released: Schema) -> str | None:
 def told_plan(release: Release, judged: Certified | None) -> list[dict[str, Any]]:
     """What a certificate tells of the plans.
 
-    Of a certified release only what is the recipe's or the accounted output's: of steps before the first accounted one only their name. Where the
-    whole is not certified, no step says that it is.
+    Of a certified release only what is the recipe's or the accounted output's: of steps before the
+    first accounted one only their name. Where the whole is not certified, no step says that it is.
     """
     plans = [{"step": name, **plan.describe()} for name, plan in release.plans]
     if judged is None:
@@ -269,7 +320,10 @@ def _told(plan: Mapping[str, Any], judged: Certified, place: int) -> dict[str, A
     accounted = judged.parts[place].account.effect is Effect.ACCOUNTED
     if accounted and not judged.holds:
         gone = {"epsilon": None, "delta": None, "certified": False}
-        return {**{k: v for k, v in plan.items() if k != "where_the_number_of_records_is_public"}, **gone}
+        return {
+            **{k: v for k, v in plan.items() if k != "where_the_number_of_records_is_public"},
+            **gone,
+        }
     if accounted or not judged.holds or judged.after(place):
         return dict(plan)
     return {"step": plan["step"], "plan": KEPT}

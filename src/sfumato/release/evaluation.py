@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 class Evaluation(Reportable):
     """Utility metrics of a release beside its original, and why some were not measured.
 
-    ``measures`` hold numbers and names of columns only, except for their parts per record, which are for the owner.
+    ``measures`` hold numbers and names of columns only, except for their parts per record, which
+    are for the owner.
     """
 
     name: str
@@ -39,7 +40,9 @@ class Evaluation(Reportable):
     measures: tuple[Measure, ...]
     skipped: Mapping[str, str]
     counted: str = "records"
-    """What ``records`` and ``released`` count: rows of a table, or people who are described by more than a row."""
+    """What ``records`` and ``released`` count: rows of a table, or people who are described by more
+    than a row.
+    """
     drawn: bool = False
     """Whether released records were drawn anew and are nobody's."""
 
@@ -47,7 +50,10 @@ class Evaluation(Reportable):
     def told_records(self) -> str:
         """How many records were released, of how many."""
         if self.drawn:
-            return f"{self.released:,} records drawn anew, nobody's, beside {self.records:,} original ones"
+            return (
+                f"{self.released:,} records drawn anew, nobody's, beside {self.records:,} original"
+                " ones"
+            )
         return f"{self.released:,} of {self.records:,} {self.counted} released"
 
     @property
@@ -65,7 +71,9 @@ class Evaluation(Reportable):
                 return measure
         if name in self.skipped:
             raise ParameterError(f"{name} was not measured: {self.skipped[name]}")
-        raise ParameterError(f"{name!r} was not measured.{did_you_mean(name, [m.name for m in self.measures])}")
+        raise ParameterError(
+            f"{name!r} was not measured.{did_you_mean(name, [m.name for m in self.measures])}"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The evaluation as plain data, without anything per record."""
@@ -79,16 +87,25 @@ class Evaluation(Reportable):
         }
 
     def to_frame(self) -> pl.DataFrame:
-        """One row a measure and column part: metric, column (missing: all together), value, raw, better, meaning."""
+        """One row a measure and column part: metric, column (missing: all together), value, raw,
+        better, meaning.
+        """
         rows: list[tuple[str, str | None, float, float | None, str, str]] = []
         for m in self.measures:
             rows.append((m.name, None, m.value, m.raw, m.better, m.meaning))
-            rows += [(m.name, column, part, None, m.better, m.meaning) for column, part in m.per_column.items()]
+            rows += [
+                (m.name, column, part, None, m.better, m.meaning)
+                for column, part in m.per_column.items()
+            ]
         kinds = {"metric": pl.String, "column": pl.String, "value": pl.Float64, "raw": pl.Float64}
-        return pl.DataFrame(rows, schema={**kinds, "better": pl.String, "meaning": pl.String}, orient="row")
+        return pl.DataFrame(
+            rows, schema={**kinds, "better": pl.String, "meaning": pl.String}, orient="row"
+        )
 
     def plot(self) -> alt.LayerChart | None:
-        """Every measure from 0 to 1 as a bar, what is lost apart from what is better when higher; None without any."""
+        """Every measure from 0 to 1 as a bar, what is lost apart from what is better when higher;
+        None without any.
+        """
         return measure_chart([(m.name, m.value, m.better) for m in self.measures])
 
     def blocks(self) -> Sequence[Block]:
@@ -97,7 +114,10 @@ class Evaluation(Reportable):
         for m in self.measures:
             best = "1 is best" if m.better == "higher" else "0 is best"
             rows.append((plain_name(m.name), score(m.value), best, m.meaning))
-        blocks: list[Block] = [Paragraph(self._verdict, "strong"), Paragraph(f"{self.name}: {self.told_records}")]
+        blocks: list[Block] = [
+            Paragraph(self._verdict, "strong"),
+            Paragraph(f"{self.name}: {self.told_records}"),
+        ]
         if rows:
             blocks.append(TableBlock(("measure", "value", "", "meaning"), tuple(rows)))
         for names, reason in self.told_skipped:
@@ -106,14 +126,20 @@ class Evaluation(Reportable):
 
     @property
     def _verdict(self) -> str:
-        """What a reader looks for first: the measures that a page shows first, with what would be best."""
+        """What a reader looks for first: the measures that a page shows first, with what would be
+        best.
+        """
         first, more = first_and_more((m.name, m) for m in self.measures)
-        sentences = [f"{title_of(m.name)} {score(m.value)} ({best_of(m.name)})" for m in [*first, *more][:2]]
+        sentences = [
+            f"{title_of(m.name)} {score(m.value)} ({best_of(m.name)})" for m in [*first, *more][:2]
+        ]
         return "; ".join(sentences) or "Nothing could be measured"
 
 
 def default_metrics(shape: Shape = Shape.TABLE) -> tuple[Utility, ...]:
-    """Every metric for such data that needs no parameter and is measured when nobody asks for it."""
+    """Every metric for such data that needs no parameter and is measured when nobody asks for
+    it.
+    """
     classes = registry.family("utility", shape).values()
     return tuple(cls() for cls in classes if cls.by_default and not required_fields(cls))
 
@@ -131,13 +157,17 @@ REPORT_METRICS = (
     "completeness",
     "accuracy",
 )
-"""What every release is measured by for its certificate and report: short, and cheap on tables of any size.
+"""What every release is measured by for its certificate and report: short, and cheap on tables of
+any size.
 
-A new metric is not measured here unless it is added by hand: everything else belongs to ``sfumato evaluate``.
+A new metric is not measured here unless it is added by hand: everything else belongs to
+``sfumato evaluate``.
 """
 
 SYNTHETIC_REPORT_METRICS = (*REPORT_METRICS, "marginal_error")
-"""The same for synthetic records, which nobody can follow row by row: there the tables of two columns say most."""
+"""The same for synthetic records, which nobody can follow row by row: there the tables of two
+columns say most.
+"""
 
 
 def report_metrics(pair: TablePair) -> tuple[Utility, ...]:
@@ -161,8 +191,8 @@ def evaluate(
 
     Without ``per_record`` measures keep no part per record: of a large table these fill the memory.
     A metric may be given by name, or as in a recipe (``{"c_avg": {"k": 5}}``).
-    A metric that makes no sense for these tables is left out with its reason. A column that a metric names and the
-    original lacks is an error.
+    A metric that makes no sense for these tables is left out with its reason. A column that a
+    metric names and the original lacks is an error.
     """
     measures: list[Measure] = []
     skipped: dict[str, str] = {}
@@ -180,7 +210,9 @@ def evaluate(
                 found = metric.measure(seen)
                 kept = per_record and seen is pair  # counts have no records
                 measures.append(found if kept else dataclasses.replace(found, parts=None))
-            except SchemaError as error:  # a hierarchy that does not fit its column: no step has used it
+            except (
+                SchemaError
+            ) as error:  # a hierarchy that does not fit its column: no step has used it
                 skipped[metric.name] = str(error)
         else:
             skipped[metric.name] = reason
@@ -194,7 +226,9 @@ def require_same_shape(first: Data, *others: Data) -> None:
     """Refuse, by name, to put data of different shapes side by side."""
     for other in others:
         if other.shape is not first.shape:
-            raise ParameterError(f"data of shape {first.shape} and of shape {other.shape} cannot be compared")
+            raise ParameterError(
+                f"data of shape {first.shape} and of shape {other.shape} cannot be compared"
+            )
 
 
 def joined(pair: TablePair, evaluations: Sequence[Evaluation]) -> Evaluation:
@@ -202,6 +236,8 @@ def joined(pair: TablePair, evaluations: Sequence[Evaluation]) -> Evaluation:
     whole = evaluate(pair, ())
     for each in evaluations:
         whole = dataclasses.replace(
-            whole, measures=whole.measures + each.measures, skipped={**whole.skipped, **each.skipped}
+            whole,
+            measures=whole.measures + each.measures,
+            skipped={**whole.skipped, **each.skipped},
         )
     return whole

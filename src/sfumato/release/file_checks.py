@@ -1,4 +1,6 @@
-"""Checks of the files of a shared folder: they are the certified ones, whole, and no others, whatever they hold."""
+"""Checks of the files of a shared folder: they are the certified ones, whole, and no others,
+whatever they hold.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,15 @@ from typing import TYPE_CHECKING, Any
 from sfumato.data.table.read import holds_more
 from sfumato.errors import UnreadableInput
 from sfumato.release.documents import versions
-from sfumato.release.manifest import DESCRIPTIONS, PICTURES, REPORT, Claim, named_paths, sha256_of, sha256_of_parts
+from sfumato.release.manifest import (
+    DESCRIPTIONS,
+    PICTURES,
+    REPORT,
+    Claim,
+    named_paths,
+    sha256_of,
+    sha256_of_parts,
+)
 from sfumato.release.signatures import digest_of, signature_holds
 from sfumato.release.table_sections import sections
 
@@ -27,7 +37,11 @@ def certificate_unedited(certificate: Fields, shared: SharedFolder, original: Or
     """The text of a certificate is the one that was written."""
     if certificate["digest"] == digest_of(certificate):
         return Claim("certificate unedited", "holds", "its digest fits its text")
-    return Claim("certificate unedited", "fails", "its text was changed after it was written: the digest does not fit")
+    return Claim(
+        "certificate unedited",
+        "fails",
+        "its text was changed after it was written: the digest does not fit",
+    )
 
 
 def signature(certificate: Fields, shared: SharedFolder, original: Original) -> Claim | None:
@@ -36,10 +50,20 @@ def signature(certificate: Fields, shared: SharedFolder, original: Original) -> 
     if "signature" not in certificate:
         if trusted is None:
             return None
-        return Claim("signature", "fails", "a trusted key was given but the certificate is not signed")
+        return Claim(
+            "signature", "fails", "a trusted key was given but the certificate is not signed"
+        )
     if not signature_holds(certificate, trusted):
-        return Claim("signature", "fails", "the signature does not fit the certificate or is not from the trusted key")
-    who = "by the trusted key" if trusted else "by the key it carries (give --key to say whom you trust)"
+        return Claim(
+            "signature",
+            "fails",
+            "the signature does not fit the certificate or is not from the trusted key",
+        )
+    who = (
+        "by the trusted key"
+        if trusted
+        else "by the key it carries (give --key to say whom you trust)"
+    )
     return Claim("signature", "holds", f"Ed25519, signed {who}")
 
 
@@ -48,7 +72,9 @@ def folder_as_listed(certificate: Fields, shared: SharedFolder, original: Origin
     return shared.listed
 
 
-def data_files_unedited(certificate: Fields, shared: SharedFolder, original: Original) -> Iterator[Claim]:
+def data_files_unedited(
+    certificate: Fields, shared: SharedFolder, original: Original
+) -> Iterator[Claim]:
     """The data files are those of which the certificate speaks."""
     shared.require_plain_parts()
     for name, section in sections(certificate).items():
@@ -63,10 +89,14 @@ def file_unedited(section: Fields, file: Path, name: str) -> Claim:
         raise UnreadableInput(f"{file} is not there or cannot be read") from None
     if digest == section["sha256"]:
         return Claim(name, "holds", "SHA-256 fits")
-    return Claim(name, "fails", "the file was changed after it was certified: its SHA-256 does not fit")
+    return Claim(
+        name, "fails", "the file was changed after it was certified: its SHA-256 does not fit"
+    )
 
 
-def rows_and_columns(certificate: Fields, shared: SharedFolder, original: Original) -> Iterator[Claim]:
+def rows_and_columns(
+    certificate: Fields, shared: SharedFolder, original: Original
+) -> Iterator[Claim]:
     """Every table has the certified rows, columns and cells that a spreadsheet would run."""
     for name, section in sections(certificate).items():
         table, rows, columns = shared.tables[name], section["rows"], list(section["columns"])
@@ -80,13 +110,16 @@ def rows_and_columns(certificate: Fields, shared: SharedFolder, original: Origin
         else:
             found = f"{table.rows:,} rows and {len(table.columns)} columns found"
             yield Claim(title, "fails", f"{found}, {rows:,} and {len(columns)} certified")
-        # A CSV always tells how many such cells there are. Nothing is said where they are as counted.
+        # A CSV always tells how many such cells there are. Nothing is said where they are as
+        # counted.
         if section.get("formulas") != table.formulas:
             words = "the cells of the file that a spreadsheet would run are not those certified"
             yield Claim("formulas", "fails", words)
 
 
-def nothing_beside_tables(certificate: Fields, shared: SharedFolder, original: Original) -> Iterator[Claim]:
+def nothing_beside_tables(
+    certificate: Fields, shared: SharedFolder, original: Original
+) -> Iterator[Claim]:
     """No file holds more than the table that is read from it: nobody judged that."""
     exact = certificate["versions"].get("polars") == versions()["polars"]
     for name, section in sections(certificate).items():
@@ -99,7 +132,9 @@ def nothing_beside_tables(certificate: Fields, shared: SharedFolder, original: O
         yield Claim("nothing beside the table", "fails", words)
 
 
-def listed_files_judged(certificate: Fields, shared: SharedFolder, original: Original) -> Claim | None:
+def listed_files_judged(
+    certificate: Fields, shared: SharedFolder, original: Original
+) -> Claim | None:
     """Every file of the folder is judged, but for the page and its pictures."""
     judged = {REPORT}
     for file in shared.files.values():
@@ -109,16 +144,23 @@ def listed_files_judged(certificate: Fields, shared: SharedFolder, original: Ori
     loose = [file for file in certificate["files"] if file not in judged and not _is_picture(file)]
     if not loose:
         return None
-    return Claim("tables judged", "fails", f"{len(loose)} more file(s) in the folder, which no promise is about")
+    return Claim(
+        "tables judged",
+        "fails",
+        f"{len(loose)} more file(s) in the folder, which no promise is about",
+    )
 
 
 def report_page(certificate: Fields, shared: SharedFolder, original: Original) -> Claim | None:
     """The page for people is the one that is drawn from this certificate.
 
-    Another version draws other pages: then what this one says stays open, and the certificate counts.
+    Another version draws other pages: then what this one says stays open, and the certificate
+    counts.
     """
     files = certificate["files"]
-    if shared.listed.status == "fails" or (REPORT not in files and not any(map(_is_picture, files))):
+    if shared.listed.status == "fails" or (
+        REPORT not in files and not any(map(_is_picture, files))
+    ):
         return None
     try:
         different = list(_drawn_otherwise(certificate, shared.folder))
@@ -147,4 +189,6 @@ def _drawn_otherwise(certificate: Fields, share: Path) -> Iterator[str]:
 
 def _is_picture(file: str) -> bool:
     folder, _, name = file.partition("/")
-    return folder == PICTURES and (name == DESCRIPTIONS or ("/" not in name and name.endswith((".png", ".svg"))))
+    return folder == PICTURES and (
+        name == DESCRIPTIONS or ("/" not in name and name.endswith((".png", ".svg")))
+    )

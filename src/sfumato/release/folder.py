@@ -1,4 +1,6 @@
-"""A written release read back: for attacks and comparisons with the original, and to add what they found."""
+"""A written release read back: for attacks and comparisons with the original, and to add what they
+found.
+"""
 
 from __future__ import annotations
 
@@ -53,13 +55,17 @@ def read_owner_record(folder: Path, certificate: Mapping[str, Any]) -> dict[str,
         raise UnreadableInput(f"{file} is not valid JSON; it was damaged or edited") from None
     own = record.get("certificate", {}) if isinstance(record, dict) else {}
     if not isinstance(own, dict) or own.get("digest") != certificate.get("digest"):
-        raise UnreadableInput(f"{file} does not belong to the certificate beside it; explain the share folder alone")
+        raise UnreadableInput(
+            f"{file} does not belong to the certificate beside it; explain the share folder alone"
+        )
     return dict(record)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Folder:
-    """The folder a release was written to: what is shared, and what its owner keeps, whatever the shape of the data."""
+    """The folder a release was written to: what is shared, and what its owner keeps, whatever the
+    shape of the data.
+    """
 
     folder: Path
     certificate: dict[str, Any]
@@ -75,54 +81,74 @@ class Folder:
         return str(lock.get("made_for", first["format"]))
 
     def require_committed(self, name: str, digests: Iterable[str]) -> None:
-        """Raise unless an input with one of these digests is the one that the release was made from."""
+        """Raise unless an input with one of these digests is the one that the release was made
+        from.
+        """
         lock = read_json(self.folder / "owner" / "lock.json")
         try:
             salt, value = lock["salt"], self.certificate["input_commitment"]["value"]
             known = value in (commitment(digest, salt) for digest in digests)
         except (KeyError, TypeError, ValueError):
-            raise UnreadableInput(f"{self.folder / 'owner' / 'lock.json'} does not go with the certificate") from None
+            raise UnreadableInput(
+                f"{self.folder / 'owner' / 'lock.json'} does not go with the certificate"
+            ) from None
         if not known:
             raise UnreadableInput(
-                f"{name} is not the table this release was made from, row for row: the commitment in "
-                "its certificate does not open; give the file that was anonymized"
+                f"{name} is not the table this release was made from, row for row: the commitment"
+                " in its certificate does not open; give the file that was anonymized"
             )
 
     def require_key(self, sign: Path | None) -> None:
-        """Raise unless what is found can be added: a signed certificate is signed again or left as it is."""
+        """Raise unless what is found can be added: a signed certificate is signed again or left as
+        it is.
+        """
         if "signature" in self.certificate and sign is None:
-            raise ParameterError("the certificate is signed; give the key (--sign) to sign what is added to it too")
+            raise ParameterError(
+                "the certificate is signed; give the key (--sign) to sign what is added to it too"
+            )
 
     def add(self, key: str, found: Mapping[str, Any], *, sign: Path | None = None) -> None:
-        """Write what was found into the certificate, and make both reports again: all of it or nothing."""
+        """Write what was found into the certificate, and make both reports again: all of it or
+        nothing.
+        """
         self.require_key(sign)
         if any(not step.replayable for step in self.recipe.steps):
             raise ParameterError(
-                "this release certifies an ε; what is found by comparing it with the original cannot be published with it "
-                "(--no-keep looks without writing)"
+                "this release certifies an ε; what is found by comparing it with the original"
+                " cannot be published with it (--no-keep looks without writing)"
             )
         untouched = folder_claim(self.certificate, self.folder / "share")
         if untouched.status == "fails":
-            raise UnreadableInput(f"{self.folder / 'share'} was changed since it was certified: {untouched.detail}")
+            raise UnreadableInput(
+                f"{self.folder / 'share'} was changed since it was certified: {untouched.detail}"
+            )
         body = plain_json({**self.certificate, **self.record.get("words", {}), key: dict(found)})
         with in_place(self.folder, force=True) as made:
             shutil.copytree(self.folder, made, dirs_exist_ok=True, copy_function=linked)
-            seal(made, body, self.record, sign=sign, pictures=(made / "share" / "pictures").is_dir())
+            seal(
+                made, body, self.record, sign=sign, pictures=(made / "share" / "pictures").is_dir()
+            )
 
     def beside(self, original: Any, population: Table | None = None) -> Any:
-        """The release beside the original it was made from, as the owner's alignment says: a pair of their shape.
+        """The release beside the original it was made from, as the owner's alignment says: a pair
+        of their shape.
 
-        Another original, or the same with its rows in another order, is refused: who is who would be wrong without a word. A
-        release in parts has no alignment: it is made again from the lock, must come out the same, and gives its sample.
+        Another original, or the same with its rows in another order, is refused: who is who would
+        be wrong without a word. A release in parts has no alignment: it is made again from the
+        lock, must come out the same, and gives its sample.
         """
         original = as_released(self.certificate, original)
         if in_parts(self.certificate):
             return self._sampled(original, population)
         is_table = self.certificate["shape"] == Shape.TABLE
         column = ORIGINAL_ROW if is_table else ORIGINAL_PERSON
-        origin = read_alignment(self.folder / "owner" / ALIGNMENT, self.released.size, original.size, column)
+        origin = read_alignment(
+            self.folder / "owner" / ALIGNMENT, self.released.size, original.size, column
+        )
         self.require_committed(original.source.name, _digests(original))
-        return pair_table(self, original, origin) if is_table else pair_persons(self, original, origin)
+        return (
+            pair_table(self, original, origin) if is_table else pair_persons(self, original, origin)
+        )
 
     def _sampled(self, original: LazyTable, population: Table | None) -> TablePair:
         """The sample that the release was measured on."""
@@ -132,10 +158,13 @@ class Folder:
             Seed.of(lock["seed"])
         except (KeyError, TypeError, ParameterError):
             raise UnreadableInput(f"{self.folder / 'owner' / 'lock.json'} holds no seed") from None
-        again = make_table_again(self.certificate, original, self.recipe, lock, ReplayInputs(population=population))
+        again = make_table_again(
+            self.certificate, original, self.recipe, lock, ReplayInputs(population=population)
+        )
         if not is_same(again, self.released, self.certificate):
             raise UnreadableInput(
-                f"{self.folder} does not hold what recipe and seed make of {original.source.name}; sfumato verify says what differs"
+                f"{self.folder} does not hold what recipe and seed make of {original.source.name};"
+                " sfumato verify says what differs"
             )
         return again.pair
 
@@ -145,12 +174,18 @@ def require_both(folder: Path) -> None:
     if not folder.is_dir():
         raise UnreadableInput(f"{folder}: there is no such folder; give what run wrote")
     if not (folder / "owner").is_dir():
-        told = "the folder that holds share and owner" if (folder / "certificate.json").is_file() else "what run wrote"
+        told = (
+            "the folder that holds share and owner"
+            if (folder / "certificate.json").is_file()
+            else "what run wrote"
+        )
         raise UnreadableInput(f"{folder} has no owner folder; give {told}")
 
 
 def read_release(folder: Path) -> Folder:
-    """Read back what ``run`` wrote, whatever the shape of the data: ``share/`` and ``owner/`` must both be there."""
+    """Read back what ``run`` wrote, whatever the shape of the data: ``share/`` and ``owner/`` must
+    both be there.
+    """
     require_both(folder)
     certificate = read_certificate(folder / "share", *Shape)
     shape = Shape(certificate["shape"])
@@ -161,7 +196,9 @@ def read_release(folder: Path) -> Folder:
     recipe = locked_recipe(folder / "owner", shape)
     if recipe is None:
         raise UnreadableInput(f"{lock} holds no recipe that can be read")
-    return Folder(folder, certificate, record, SharedFolder(folder / "share", certificate).released, recipe)
+    return Folder(
+        folder, certificate, record, SharedFolder(folder / "share", certificate).released, recipe
+    )
 
 
 def read_table_release(folder: Path) -> Folder:
@@ -172,7 +209,11 @@ def read_table_release(folder: Path) -> Folder:
 
 
 def _digests(original: Any) -> Iterator[str]:
-    """The file that was read; and the data themselves, if they were anonymized from a frame and are read from a file now."""
+    """The file that was read; and the data themselves, if they were anonymized from a frame and are
+    read from a file now.
+    """
     yield original.input_digest()
     if original.source.digest is not None:
-        yield dataclasses.replace(original, source=dataclasses.replace(original.source, digest=None)).input_digest()
+        yield dataclasses.replace(
+            original, source=dataclasses.replace(original.source, digest=None)
+        ).input_digest()

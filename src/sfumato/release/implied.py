@@ -1,4 +1,6 @@
-"""What released columns imply of generalised quasi-identifiers: looked for in every release, refused unless the recipe accepts it."""
+"""What released columns imply of generalised quasi-identifiers: looked for in every release,
+refused unless the recipe accepts it.
+"""
 
 from __future__ import annotations
 
@@ -26,14 +28,17 @@ if TYPE_CHECKING:
 
 MOST_NAMED = 5
 WHAT_TO_DO = (
-    "Drop the column, release it through the labels of the quasi-identifier (step follow), make it a quasi-identifier, or take it on with "
-    "accept: {COLUMN: {implies: QUASI-IDENTIFIER, because: ...}}"
+    "Drop the column, release it through the labels of the quasi-identifier (step follow), make it"
+    " a quasi-identifier, or take it on with accept: {COLUMN: {implies: QUASI-IDENTIFIER, because:"
+    " ...}}"
 )
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Implied:
-    """What was found, and what of it the recipe accepts; ``decides`` is False where nothing may be decided by looking at the data."""
+    """What was found, and what of it the recipe accepts; ``decides`` is False where nothing may be
+    decided by looking at the data.
+    """
 
     found: Dependences
     accepted: Mapping[tuple[str, str], ImpliedQuasi]
@@ -52,7 +57,9 @@ class Implied:
 
     @functools.cached_property
     def linkage(self) -> Linkage | None:
-        """How many people all dependences together give away, accepted ones too; None: there is none."""
+        """How many people all dependences together give away, accepted ones too; None: there is
+        none.
+        """
         return self.found.linkage()
 
     @functools.cached_property
@@ -64,7 +71,9 @@ class Implied:
 
     @property
     def undoing(self) -> tuple[Dependence, ...]:
-        """What undoes the release: pairs by themselves, or all that narrow where linkage by them finds too many people."""
+        """What undoes the release: pairs by themselves, or all that narrow where linkage by them
+        finds too many people.
+        """
         if not self.unaccepted:
             return ()
         alone = tuple(each for each in self.unaccepted if each.refused)
@@ -75,7 +84,9 @@ class Implied:
 
     @property
     def refusals(self) -> list[str]:
-        """Why nothing is released: names and figures, no values. Empty where an ε is accounted for."""
+        """Why nothing is released: names and figures, no values. Empty where an ε is accounted
+        for.
+        """
         if not self.decides or not self.undoing:
             return []
         told = [each.sentence() for each in self.undoing[:MOST_NAMED]]
@@ -88,27 +99,41 @@ class Implied:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What whoever runs the recipe should know: pairs that narrow, pairs that were taken on, and what could not be told."""
+        """What whoever runs the recipe should know: pairs that narrow, pairs that were taken on,
+        and what could not be told.
+        """
         accepted = [each for each in self.found.found if self.is_accepted(each)]
         refused = self.undoing if self.decides else ()
         told = [f"accepted: {each.sentence()}{self.sampled}" for each in accepted]
-        told += [f"{each.sentence()}{self.sampled}" for each in self.unaccepted if each not in refused]
+        told += [
+            f"{each.sentence()}{self.sampled}" for each in self.unaccepted if each not in refused
+        ]
         if accepted and self.linkage is not None:
             k = f"k = {self.k} holds on the quasi-identifiers; " if self.k else ""
-            told.append(f"{k}with the accepted columns {linkage_words(self.linkage, self.k)}{self.sampled}")
+            told.append(
+                f"{k}with the accepted columns {linkage_words(self.linkage, self.k)}{self.sampled}"
+            )
         there = {(column, each.quasi) for each in self.found.found for column in each.columns}
-        unused = [f"{column} → {quasi}" for column, quasi in self.accepted if (column, quasi) not in there]
+        unused = [
+            f"{column} → {quasi}" for column, quasi in self.accepted if (column, quasi) not in there
+        ]
         if unused:
-            told.append(f"accept names what was not found: {', '.join(unused)}; take it out of the recipe")
+            told.append(
+                f"accept names what was not found: {', '.join(unused)}; take it out of the recipe"
+            )
         return tuple(told)
 
     def public(self, sampled: Mapping[str, int]) -> dict[str, Any]:
-        """What a certificate says: what was looked for, and which pairs were taken on, without figures."""
+        """What a certificate says: what was looked for, and which pairs were taken on, without
+        figures.
+        """
         accepted = [each for each in self.found.found if self.is_accepted(each)]
         return {
             "compared": self.found.compared,
             "unknown": len(self.found.unknown),
-            "accepted": [{"columns": list(each.columns), "implies": each.quasi} for each in accepted],
+            "accepted": [
+                {"columns": list(each.columns), "implies": each.quasi} for each in accepted
+            ],
             **({"sampled": dict(sampled)} if sampled else {}),
         }
 
@@ -133,11 +158,16 @@ class Implied:
 
 
 def _linkage_dict(linkage: Linkage) -> dict[str, float]:
-    return {name: getattr(linkage, name) for name in ("rate", "class_only", "low", "high", "exposed")}
+    return {
+        name: getattr(linkage, name) for name in ("rate", "class_only", "low", "high", "exposed")
+    }
 
 
 def implied_by(
-    pair: Callable[[], TablePair], recipe: Recipe, crowds: Sequence[int | None], memo: dict[Any, Any]
+    pair: Callable[[], TablePair],
+    recipe: Recipe,
+    crowds: Sequence[int | None],
+    memo: dict[Any, Any],
 ) -> Implied:
     """Look for what the released columns of a pair imply; ``crowds`` are the k of its promises.
 

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 def intruder_from(pair: TablePair, knows: Sequence[str], *, sample: int, seed: Seed) -> Intruder:
     """An intruder who took the columns from the original itself: the most anyone can know of them.
 
-    Where rows were drawn anew, half of those looked for are people that the rows were learnt from, half such as were set aside.
+    Where rows were drawn anew, half of those looked for are people that the rows were learnt from,
+    half such as were set aside.
     """
     pair.original.require(knows)
     draw = seed.stream("attack: whom to look for")
@@ -38,19 +39,28 @@ def intruder_from(pair: TablePair, knows: Sequence[str], *, sample: int, seed: S
     if len(groups) == 2:  # who needs less room leaves it to the others
         room = [max(room[0], sample - len(groups[1])), max(room[1], sample - len(groups[0]))]
     some = any(len(group) > most for group, most in zip(groups, room, strict=True))
-    drawn = [draw.choice(g, most, replace=False) if len(g) > most else g for g, most in zip(groups, room, strict=True)]
+    drawn = [
+        draw.choice(g, most, replace=False) if len(g) > most else g
+        for g, most in zip(groups, room, strict=True)
+    ]
     rows = np.sort(np.concatenate(drawn))
     return Intruder(pair.original.take(rows), tuple(knows), rows, sampled=some)
 
 
 def intruder_with(
-    pair: TablePair, file: Table, knows: Sequence[str] | None, *, by: str | None = None, aux: Table | None = None
+    pair: TablePair,
+    file: Table,
+    knows: Sequence[str] | None,
+    *,
+    by: str | None = None,
+    aux: Table | None = None,
 ) -> Intruder:
     """An intruder with a file of its own, and which original row each of its rows describes.
 
-    ``by`` names a column that identifies people in both tables; without it a row of the file describes the only original row
-    that agrees with it on every column both have, and nobody where there is none or are several. ``aux`` is a table of other people that has columns
-    of both files: then the file may have nothing in common with the release.
+    ``by`` names a column that identifies people in both tables; without it a row of the file
+    describes the only original row that agrees with it on every column both have, and nobody where
+    there is none or are several. ``aux`` is a table of other people that has columns of both files:
+    then the file may have nothing in common with the release.
     """
     common = [c for c in file.columns if c in pair.original.columns]
     columns = tuple(knows or [c for c in common if c in pair.released.columns and c != by])
@@ -58,16 +68,19 @@ def intruder_with(
     if not len(file):
         raise SchemaError(f"{file.source.name} has no rows: this intruder knows nobody")
     others = tuple(
-        c for c in file.columns if aux is not None and c in aux.columns and c not in pair.released.columns and c != by
+        c
+        for c in file.columns
+        if aux is not None and c in aux.columns and c not in pair.released.columns and c != by
     )
     if not others and not [c for c in columns if c in pair.released.columns]:
         raise SchemaError(
-            f"{file.source.name} and the release have no column in common that the intruder knows; a table of other people with columns of both "
-            "would tell how they go together (aux)"
+            f"{file.source.name} and the release have no column in common that the intruder knows;"
+            " a table of other people with columns of both would tell how they go together (aux)"
         )
     if not common and by is None:
         raise SchemaError(
-            f"{file.source.name} and the table have no column in common; say by which both identify people"
+            f"{file.source.name} and the table have no column in common; say by which both identify"
+            " people"
         )
     on = [by] if by else common
     pair.original.require(on)
@@ -76,25 +89,40 @@ def intruder_with(
         require_same_codes(theirs_of, ours_of, name, between="the intruder's file and the table")
     places = [str(place) for place in range(len(on))]
     theirs, ours = _as_labels(file, on), _as_labels(pair.original, on).with_row_index("row")
-    alone = ours.group_by(places).agg(pl.col("row").first(), pl.len().alias("rows")).filter(pl.col("rows") == 1)
+    alone = (
+        ours.group_by(places)
+        .agg(pl.col("row").first(), pl.len().alias("rows"))
+        .filter(pl.col("rows") == 1)
+    )
     joined = theirs.join(alone, on=places, how="left", nulls_equal=True, maintain_order="left")
     truth = joined["row"].cast(pl.Int64).fill_null(NOT_IN_FILE).to_numpy()
     schema = Schema({c: pair.original.schema[c] for c in common})
-    return Intruder(file.with_schema(schema), columns, np.asarray(truth, dtype=np.int64), others=others)
+    return Intruder(
+        file.with_schema(schema), columns, np.asarray(truth, dtype=np.int64), others=others
+    )
 
 
 def renamed(file: Table, names: Mapping[str, str]) -> Table:
-    """An intruder's file with columns called as in the original: ``names`` maps its names to ours."""
+    """An intruder's file with columns called as in the original: ``names`` maps its names to
+    ours.
+    """
     file.require(names)
     taken = [ours for ours in names.values() if ours in file.columns and ours not in names]
     if taken or len(set(names.values())) < len(names):
-        raise SchemaError(f"{file.source.name}: two columns would be called the same; rename one of them otherwise")
+        raise SchemaError(
+            f"{file.source.name}: two columns would be called the same; rename one of them"
+            " otherwise"
+        )
     coded = frozenset(names.get(name, name) for name in file.coded)
-    return dataclasses.replace(file, frame=file.frame.rename(dict(names)), schema=Schema({}), coded=coded)
+    return dataclasses.replace(
+        file, frame=file.frame.rename(dict(names)), schema=Schema({}), coded=coded
+    )
 
 
 def _as_labels(table: Table, columns: Sequence[str]) -> pl.DataFrame:
-    """Columns as the labels values are known by, numbered: 33 and 33.0 are the same, and no name is in the way."""
+    """Columns as the labels values are known by, numbered: 33 and 33.0 are the same, and no name is
+    in the way.
+    """
     encoded = [table.encoded(column) for column in columns]
     labels = [pl.Series(e.labels, dtype=pl.String).gather(e.codes) for e in encoded]
     return pl.DataFrame({str(place): series for place, series in enumerate(labels)})
@@ -105,7 +133,9 @@ def _as_labels(table: Table, columns: Sequence[str]) -> pl.DataFrame:
 
 @dataclasses.dataclass(frozen=True)
 class Profile:
-    """An intruder: who it is and which columns it knows. ``attacks`` are those that say they are tried by it, by name, in turn."""
+    """An intruder: who it is and which columns it knows. ``attacks`` are those that say they are
+    tried by it, by name, in turn.
+    """
 
     name: str
     story: str
@@ -115,7 +145,9 @@ class Profile:
 
     @property
     def attacks(self) -> tuple[str, ...]:
-        """Names of the attacks this intruder tries, in turn; with ``everything``, all that anybody of the battery tries."""
+        """Names of the attacks this intruder tries, in turn; with ``everything``, all that anybody
+        of the battery tries.
+        """
         if self.everything:
             return tuple(dict.fromkeys(name for profile in BATTERY for name in profile.attacks))
         mine = [cls for cls in registry.attacks().values() if self.name in cls.tried_by]
@@ -127,18 +159,24 @@ def _everything_quasi(pair: TablePair) -> tuple[str, ...]:
 
 
 def _three_most_exposing(pair: TablePair) -> tuple[str, ...]:
-    """The three quasi-identifiers with the most distinct released values: what can be seen over the fence."""
+    """The three quasi-identifiers with the most distinct released values: what can be seen over the
+    fence.
+    """
     return most_telling(pair, pair.quasi, 3)
 
 
 def _five_of_any(pair: TablePair) -> tuple[str, ...]:
-    """The five most telling columns of any role: a colleague knows things that nobody calls quasi-identifiers.
+    """The five most telling columns of any role: a colleague knows things that nobody calls
+    quasi-identifiers.
 
-    A survey weight that hardly anyone shares tells as much as a name, but not where records were drawn anew: those weights are multiplied
-    by a number that nobody knows. Pseudonyms are left out, which nobody can know.
+    A survey weight that hardly anyone shares tells as much as a name, but not where records were
+    drawn anew: those weights are multiplied by a number that nobody knows. Pseudonyms are left out,
+    which nobody can know.
     """
     hidden = () if pair.aligned else pair.original.schema.columns(Role.WEIGHT)
-    return most_telling(pair, [c for c in pair.columns if c not in hidden and not _pseudonymous(pair, c)], 5)
+    return most_telling(
+        pair, [c for c in pair.columns if c not in hidden and not _pseudonymous(pair, c)], 5
+    )
 
 
 def _pseudonymous(pair: TablePair, name: str) -> bool:
@@ -174,7 +212,9 @@ BATTERY: tuple[Profile, ...] = (
         "wants any person of the population, and does not know who is in the table",
         _everything_quasi,
     ),
-    Profile("neighbour", "knows the three most identifying quasi-identifiers", _three_most_exposing),
+    Profile(
+        "neighbour", "knows the three most identifying quasi-identifiers", _three_most_exposing
+    ),
     Profile(
         "colleague",
         "knows the five most identifying columns",

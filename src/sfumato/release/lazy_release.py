@@ -1,4 +1,6 @@
-"""A release of a table that an engine holds: the parts that were written, and what was counted of them."""
+"""A release of a table that an engine holds: the parts that were written, and what was counted of
+them.
+"""
 
 from __future__ import annotations
 
@@ -34,9 +36,10 @@ if TYPE_CHECKING:
 class LazyRelease(TableRelease):
     """A release of a table that an engine holds.
 
-    ``released`` and ``original`` are the combinations of the columns that promises look at, with how many records each stands for;
-    ``table`` is the whole released table, written in parts, and ``sample`` some of its records beside their originals. ``seen`` is
-    what steps that chose from a lattice saw, counted, by their place in the recipe; ``searched`` are the steps as they were
+    ``released`` and ``original`` are the combinations of the columns that promises look at, with
+    how many records each stands for; ``table`` is the whole released table, written in parts, and
+    ``sample`` some of its records beside their originals. ``seen`` is what steps that chose from a
+    lattice saw, counted, by their place in the recipe; ``searched`` are the steps as they were
     planned: the first begins at the levels at which the engine counted.
     """
 
@@ -46,14 +49,23 @@ class LazyRelease(TableRelease):
     searched: Sequence[Step] = ()
 
     @classmethod
-    def assess_original(cls, original: PreparedTable, recipe: Recipe, context: Context) -> Assessment:
+    def assess_original(
+        cls, original: PreparedTable, recipe: Recipe, context: Context
+    ) -> Assessment:
         """Assess the combinations that were counted, without direct identifiers."""
         counted = original.combinations
-        return assess(counted.drop(counted.schema.direct), recipe.meet, population=context.population)
+        return assess(
+            counted.drop(counted.schema.direct), recipe.meet, population=context.population
+        )
 
     @classmethod
     def from_steps(
-        cls, original: PreparedTable, recipe: Recipe, context: Context, steps: LazyStepsResult, before: Assessment
+        cls,
+        original: PreparedTable,
+        recipe: Recipe,
+        context: Context,
+        steps: LazyStepsResult,
+        before: Assessment,
     ) -> Self:
         """The release of what the steps made, not judged yet."""
         counted = original.combinations
@@ -82,7 +94,9 @@ class LazyRelease(TableRelease):
         return self.released
 
     def column_changes(self, released: Table) -> tuple[ColumnChange, ...]:
-        """What happened to every column; values are counted in all records where promises look, else in the sample."""
+        """What happened to every column; values are counted in all records where promises look,
+        else in the sample.
+        """
         sample, changes = self.sample, []
         for change in changes_of(sample.original, sample.released, self.plans):
             if change.name in self.original.columns:
@@ -95,7 +109,9 @@ class LazyRelease(TableRelease):
         return tuple(changes)
 
     def before_step(self, place: int) -> Table:
-        """What a step that chose from a lattice saw: counted combinations, with what was worked out of them."""
+        """What a step that chose from a lattice saw: counted combinations, with what was worked out
+        of them.
+        """
         return self.seen[place]
 
     @property
@@ -110,16 +126,21 @@ class LazyRelease(TableRelease):
 
     @property
     def sampled(self) -> dict[str, int]:
-        """How many records measures and attacks looked at, and of how many; empty where they looked at all."""
+        """How many records measures and attacks looked at, and of how many; empty where they looked
+        at all.
+        """
         whole = self.sample.drawn_from
         return {} if whole is None else {"records": len(self.sample.original), "of": whole}
 
     @property
     def preserved(self) -> tuple[Preserved, ...]:
-        """What masking steps kept, measured in the sample, and saying so: the steps ran batch by batch and saw no whole."""
+        """What masking steps kept, measured in the sample, and saying so: the steps ran batch by
+        batch and saw no whole.
+        """
         told = self.sample.of_a_sample
         return tuple(
-            dataclasses.replace(kept, measured=f"{kept.told}{told}") if told else kept for kept in super().preserved
+            dataclasses.replace(kept, measured=f"{kept.told}{told}") if told else kept
+            for kept in super().preserved
         )
 
     @property
@@ -129,16 +150,24 @@ class LazyRelease(TableRelease):
 
     @property
     def data(self) -> Any:
-        """The released table, in the kind of frame that was handed in; it can be read as long as the program runs."""
+        """The released table, in the kind of frame that was handed in; it can be read as long as
+        the program runs.
+        """
         if isinstance(self.table.keep, Workplace):
             self.table.keep.stay()
         return self.table.to_native()
 
-    def write_data(self, file: str | Path, *, format: str | None = None, defuse: bool = False) -> None:  # noqa: A002
+    def write_data(
+        self,
+        file: str | Path,
+        *,
+        format: str | None = None,  # noqa: A002
+        defuse: bool = False,
+    ) -> None:
         """Refuse: the table is in parts, which a folder holds."""
         raise ParameterError(
-            "a table that an engine holds is released in parts: write(folder) writes them with their certificate, and .data is "
-            "a frame of the engine that reads them"
+            "a table that an engine holds is released in parts: write(folder) writes them with"
+            " their certificate, and .data is a frame of the engine that reads them"
         )
 
     @property
@@ -154,11 +183,14 @@ class LazyRelease(TableRelease):
 
 def _with_counts(change: ColumnChange, original: Table, shared: Table) -> ColumnChange:
     after = _distinct_values(shared, change.name) if change.name in shared.columns else None
-    return dataclasses.replace(change, distinct_before=_distinct_values(original, change.name), distinct_after=after)
+    return dataclasses.replace(
+        change, distinct_before=_distinct_values(original, change.name), distinct_after=after
+    )
 
 
 def _distinct_values(counted: Table, name: str) -> int:
-    """How many values a column has, missing counted as one; those of a column that was encoded are counted already.
+    """How many values a column has, missing counted as one; those of a column that was encoded are
+    counted already.
 
     What is no number is encoded as missing, but is a value of its own.
     """

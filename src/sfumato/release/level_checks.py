@@ -13,15 +13,23 @@ from sfumato.core.hierarchy import TOP, bind, is_fixed
 from sfumato.errors import SfumatoError
 
 
-def is_on_level(spec: Mapping[str, Any], place: Mapping[str, int], values: pl.Series | None) -> bool:
-    """Whether the values of a column may be of a level of its hierarchy; yes where that cannot be told.
+def is_on_level(
+    spec: Mapping[str, Any], place: Mapping[str, int], values: pl.Series | None
+) -> bool:
+    """Whether the values of a column may be of a level of its hierarchy; yes where that cannot be
+    told.
 
-    Only hierarchies that the recipe shows and that were fixed before the data were seen can be asked.
+    Only hierarchies that the recipe shows and that were fixed before the data were seen can be
+    asked.
     """
     level, top = place["level"], place["top"]
     if not 0 <= level <= top or (spec.get("hierarchy") is None and top):
         return False
-    if values is None or "hierarchy" not in spec or recipes.keeps_back("hierarchies", spec["hierarchy"]):
+    if (
+        values is None
+        or "hierarchy" not in spec
+        or recipes.keeps_back("hierarchies", spec["hierarchy"])
+    ):
         return True
     hierarchy = registry.build("hierarchies", spec["hierarchy"]).of_height(top)
     if not is_fixed(hierarchy):
@@ -35,12 +43,18 @@ def is_on_level(spec: Mapping[str, Any], place: Mapping[str, int], values: pl.Se
         return False
     reached = ladder.top if level == top else level
     above = ladder.climb(0, reached)
-    return all(ladder.labels[reached][above[code]] == label for code, label in enumerate(ladder.labels[0]))
+    return all(
+        ladder.labels[reached][above[code]] == label for code, label in enumerate(ladder.labels[0])
+    )
 
 
 def nodes_above(spec: Any, labels: Sequence[str]) -> set[str] | None:
-    """The labels above leaves of a hierarchy as a recipe writes it; None where nobody but its owner can tell."""
-    hierarchy = None if recipes.keeps_back("hierarchies", spec) else registry.build("hierarchies", spec)
+    """The labels above leaves of a hierarchy as a recipe writes it; None where nobody but its owner
+    can tell.
+    """
+    hierarchy = (
+        None if recipes.keeps_back("hierarchies", spec) else registry.build("hierarchies", spec)
+    )
     if hierarchy is None or not is_fixed(hierarchy):
         return None
     try:

@@ -29,11 +29,14 @@ if TYPE_CHECKING:
 MOST_COPIED = 0.10
 """The copied excess beyond which drawn rows are refused where the recipe says nothing."""
 MOST_RECOGNISED = 0.10
-"""The same of any excess less what chance makes of it: copies, near copies and recognised members."""
+"""The same of any excess less what chance makes of it: copies, near copies and recognised members.
+"""
 USUAL_LIMITS = {"copied_records": MOST_COPIED, "recognised_members": MOST_RECOGNISED}
 
 UNHURRIED = 86_400.0
-"""Seconds for an attack that a limit names: what a certificate says must not depend on how busy the machine was."""
+"""Seconds for an attack that a limit names: what a certificate says must not depend on how busy the
+machine was.
+"""
 
 
 def judge_limits(
@@ -46,10 +49,11 @@ def judge_limits(
     counted: Table | None = None,
     memory: Memory | None = None,
 ) -> tuple[Kept, ...]:
-    """Measure everything that is limited; what is better when lower must stay below its limit, the rest above.
+    """Measure everything that is limited; what is better when lower must stay below its limit, the
+    rest above.
 
-    Where the pair is a sample, ``counted`` is all that was released, by counts: risks are measured on that. ``memory`` answers for
-    earlier releases of the same people.
+    Where the pair is a sample, ``counted`` is all that was released, by counts: risks are measured
+    on that. ``memory`` answers for earlier releases of the same people.
     """
     known = {"steps": steps, "models": models, "seed": seed}
     released = pair.released if counted is None else counted
@@ -93,7 +97,9 @@ def _kept(limit: Limit, value: float, holds: bool, way: str, where: str) -> Kept
 
 
 def _attacked(limit: Limit, pair: TablePair | Pair, known: Mapping[str, Any]) -> Kept:
-    """The limit of an attack by the intruder who knows most; one that cannot be tried is unknown, and does not keep it."""
+    """The limit of an attack by the intruder who knows most; one that cannot be tried is unknown,
+    and does not keep it.
+    """
     from sfumato.release.attack_run import attack_release
 
     limits = written_limits([limit])
@@ -102,16 +108,28 @@ def _attacked(limit: Limit, pair: TablePair | Pair, known: Mapping[str, Any]) ->
 
 
 def kept_by_attack(limit: Limit, report: AttackReport, where: str = "") -> Kept:
-    """What came of an attack held against its limit; one that could not be tried is unknown, and does not keep it."""
+    """What came of an attack held against its limit; one that could not be tried is unknown, and
+    does not keep it.
+    """
     bound = float(limit.bound)
     for skipped in (each for each in report.skipped if each.limit is not None):
         if skipped.unknown and limit.name in USUAL_LIMITS and bound >= 1:
-            return _kept(limit, 1.0, True, "at most", where)  # what nobody can tell counts as the worst there is
+            return _kept(
+                limit, 1.0, True, "at most", where
+            )  # what nobody can tell counts as the worst there is
         if skipped.unknown:
-            told = f"{limit.words} is unknown: {skipped.reason}; the recipe allows at most {bound:g}"
+            told = (
+                f"{limit.words} is unknown: {skipped.reason}; the recipe allows at most {bound:g}"
+            )
             return Kept(limit.name, math.nan, bound, False, told, parameters=limit.parameters)
-        otherwise = "give a register (--register)" if about_all_releases(limit.name) else "take the limit out"
-        raise ParameterError(f"limits: {limit.words} does not apply to this release: {skipped.reason}; {otherwise}")
+        otherwise = (
+            "give a register (--register)"
+            if about_all_releases(limit.name)
+            else "take the limit out"
+        )
+        raise ParameterError(
+            f"limits: {limit.words} does not apply to this release: {skipped.reason}; {otherwise}"
+        )
     value = report.value(limit.name)  # nothing else was tried
     return _kept(limit, value, value <= bound + 1e-12, "at most", where)
 
@@ -124,7 +142,9 @@ def _measured(name: str, metric: Utility, pair: TablePair | Pair) -> Measure:
 
 
 def check_agreement(agreement: Agreement, pair: TablePair | Pair, *, fixed: bool) -> Kept:
-    """A line of the contract held against the release; where an ε is accounted for, what cannot be measured ends no run."""
+    """A line of the contract held against the release; where an ε is accounted for, what cannot be
+    measured ends no run.
+    """
     try:
         return agreement.judge(pair)
     except SfumatoError:
@@ -134,7 +154,8 @@ def check_agreement(agreement: Agreement, pair: TablePair | Pair, *, fixed: bool
 
 
 def with_usual_limits(recipe: Recipe, released: Data) -> Recipe:
-    """The recipe with the limits that hold of rows drawn anew, unless it sets them or a step accounts for an ε.
+    """The recipe with the limits that hold of rows drawn anew, unless it sets them or a step
+    accounts for an ε.
 
     Where an ε is accounted for nothing may decide by looking at the original.
     """

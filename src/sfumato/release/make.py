@@ -1,4 +1,6 @@
-"""Making a release: prepare the data, run the steps, judge what came out, refuse what does not hold."""
+"""Making a release: prepare the data, run the steps, judge what came out, refuse what does not
+hold.
+"""
 
 from __future__ import annotations
 
@@ -28,13 +30,17 @@ T = TypeVar("T", bound="Release")
 
 
 def make_release(data: Data, recipe: Recipe, context: Context) -> Any:
-    """Run the steps of a recipe on data of any shape, judge what came out, and refuse what does not hold.
+    """Run the steps of a recipe on data of any shape, judge what came out, and refuse what does not
+    hold.
 
-    Data say themselves how they are prepared and how steps run on them (:class:`~sfumato.core.data.Data`): a table drops direct
-    identifiers and shuffles its rows, a table that an engine holds plans on counts and writes its rows in parts.
+    Data say themselves how they are prepared and how steps run on them
+    (:class:`~sfumato.core.data.Data`): a table drops direct identifiers and shuffles its rows, a
+    table that an engine holds plans on counts and writes its rows in parts.
     """
     require_sense(data, recipe, context)
-    recipe = dataclasses.replace(recipe, intake=data.source.intake)  # how it was read, whoever said so
+    recipe = dataclasses.replace(
+        recipe, intake=data.source.intake
+    )  # how it was read, whoever said so
     population = population_of(recipe.meet, context.population, recipe.base)
     context = dataclasses.replace(context, population=population)
     original = data.prepare(recipe, context)
@@ -54,7 +60,9 @@ def make_release(data: Data, recipe: Recipe, context: Context) -> Any:
 
 
 def judge_again(release: T, released: Data, *, bounds: bool = True) -> T:
-    """The same release with other data in its place, judged as if they had come out; refused where it does not hold."""
+    """The same release with other data in its place, judged as if they had come out; refused where
+    it does not hold.
+    """
     again = release.judged(released, bounds=bounds)
     refuse_broken(again)
     return again
@@ -70,17 +78,22 @@ def require_readable(path: Path) -> None:
     require_plain(path, most=MOST_BYTES, what="a second table")
 
 
-def population_of(models: Sequence[Model], given: Table | None = None, base: Path = Path()) -> Table | None:
-    """The population the models compare with: the one given to the call, or the file they name; None without either.
+def population_of(
+    models: Sequence[Model], given: Table | None = None, base: Path = Path()
+) -> Table | None:
+    """The population the models compare with: the one given to the call, or the file they name;
+    None without either.
 
-    Paths start from ``base``, the folder of the recipe, and must lead to a plain file of at most 16 GB: devices and pipes
-    are refused.
+    Paths start from ``base``, the folder of the recipe, and must lead to a plain file of at most
+    16 GB: devices and pipes are refused.
     """
     path = population_path(models)
     if path is None:
         return given
     if given is not None:
-        raise ParameterError("a population was given to the call, but a model names a file with one; give it once")
+        raise ParameterError(
+            "a population was given to the call, but a model names a file with one; give it once"
+        )
     require_readable(base / path)
     frame, source = read_table(base / path)
     return Table(frame, source=source)  # type: ignore[arg-type]
@@ -90,7 +103,9 @@ def population_of(models: Sequence[Model], given: Table | None = None, base: Pat
 
 
 def require_sense(data: Data, recipe: Recipe, context: Context) -> None:
-    """Refuse a recipe of another shape, without promises or steps, data without anybody, and options that the data do not know."""
+    """Refuse a recipe of another shape, without promises or steps, data without anybody, and
+    options that the data do not know.
+    """
     if data.shape is not recipe.shape:
         raise ParameterError(f"the recipe is about data of shape {recipe.shape}, not {data.shape}")
     data.require_options({"population": context.population, "memory": context.memory})
@@ -105,20 +120,33 @@ def require_goal(recipe: Recipe, *, refuse: bool) -> None:
     drawn = any(step.draws_anew for step in recipe.steps)  # these have a usual limit, or an ε
     if refuse and not recipe.meet and not recipe.limits and not drawn:
         raise ParameterError(
-            "meet is empty: say what must hold, for example k_anonymity: {k: 5}, or set limits: {linkage: 0.05}"
+            "meet is empty: say what must hold, for example k_anonymity: {k: 5}, or set limits:"
+            " {linkage: 0.05}"
         )
     wrong = registry.limit_problems(recipe.limits, recipe.shape)
     if wrong:
         raise ParameterError("; ".join(wrong))
     if not recipe.steps:
-        raise ParameterError("steps is empty: say how to get there, for example global_recoding: {budget: 0.02}")
+        raise ParameterError(
+            "steps is empty: say how to get there, for example global_recoding: {budget: 0.02}"
+        )
 
 
 def refuse_broken(release: Release, *, implied: bool = True) -> None:
-    """Raise when a promise, limit or contract does not hold, or a released column undoes the release (unless not ``implied``)."""
+    """Raise when a promise, limit or contract does not hold, or a released column undoes the
+    release (unless not ``implied``).
+    """
     broken = [f"{v.promise}: {v.sentence}" for v in release.verdicts if not v.holds]
-    broken += [kept.sentence for kept in (*release.limits, *release.contract) if kept.refuses and not kept.holds]
+    broken += [
+        kept.sentence
+        for kept in (*release.limits, *release.contract)
+        if kept.refuses and not kept.holds
+    ]
     if broken:
-        raise ReleaseRefused(f"the output does not keep what was promised, nothing is released: {'; '.join(broken)}")
+        raise ReleaseRefused(
+            f"the output does not keep what was promised, nothing is released: {'; '.join(broken)}"
+        )
     if implied and (undone := release.undone_by):
-        raise ReleaseRefused(f"a released column undoes the release, nothing is released: {undone[0]}")
+        raise ReleaseRefused(
+            f"a released column undoes the release, nothing is released: {undone[0]}"
+        )

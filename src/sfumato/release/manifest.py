@@ -1,4 +1,6 @@
-"""What lies in a shared folder: every file with its size and digest, so that none is added, taken away or exchanged."""
+"""What lies in a shared folder: every file with its size and digest, so that none is added, taken
+away or exchanged.
+"""
 
 from __future__ import annotations
 
@@ -55,10 +57,15 @@ MOST_NAMED = 5
 
 
 def manifest_of(share: Path) -> dict[str, dict[str, Any]]:
-    """Every file of a shared folder but the certificate itself: path (with ``/``) → SHA-256 and size."""
+    """Every file of a shared folder but the certificate itself: path (with ``/``) → SHA-256 and
+    size.
+    """
     files = sorted(path for path in share.rglob("*") if path.is_file())
     return {
-        path.relative_to(share).as_posix(): {"sha256": sha256_of(path), "bytes": path.stat().st_size}
+        path.relative_to(share).as_posix(): {
+            "sha256": sha256_of(path),
+            "bytes": path.stat().st_size,
+        }
         for path in files
         if path.relative_to(share).as_posix() != FILE
     }
@@ -78,7 +85,10 @@ def sha256_of_parts(folder: Path) -> str:
     """SHA-256 of the names and digests of all parts of a table, in the order of their names."""
     with ThreadPoolExecutor() as pool:
         files = sorted(folder.iterdir())
-        lines = [f"{file.name} {digest}\n" for file, digest in zip(files, pool.map(sha256_of, files), strict=True)]
+        lines = [
+            f"{file.name} {digest}\n"
+            for file, digest in zip(files, pool.map(sha256_of, files), strict=True)
+        ]
     return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
@@ -89,10 +99,16 @@ def folder_claim(certificate: Mapping[str, Any], share: Path) -> Claim:
     found = dict(_entries(share))
     odd = [path for path, plain in found.items() if not plain]
     if odd:
-        return Claim(name, "fails", f"{named_paths(odd)}: a symbolic link, device or pipe, which a release never holds")
+        return Claim(
+            name,
+            "fails",
+            f"{named_paths(odd)}: a symbolic link, device or pipe, which a release never holds",
+        )
     extra = [path for path in found if path not in listed and path != FILE]
     gone = [path for path in listed if path not in found]
-    changed = [path for path in listed if path in found and not _as_listed(share / path, listed[path])]
+    changed = [
+        path for path in listed if path in found and not _as_listed(share / path, listed[path])
+    ]
     problems = [
         f"{named_paths(paths)} {words}"
         for paths, words in ((extra, "not listed"), (gone, "missing"), (changed, "changed"))
@@ -104,7 +120,9 @@ def folder_claim(certificate: Mapping[str, Any], share: Path) -> Claim:
 
 
 def own_file(data: Mapping[str, Any]) -> str:
-    """The name of a file that a section of a certificate describes; refused when it leads out of the folder."""
+    """The name of a file that a section of a certificate describes; refused when it leads out of
+    the folder.
+    """
     name: str = data["file"]
     if Path(name).name != name or name == FILE:
         raise UnreadableInput("the certificate does not name a data file of its own folder")
@@ -112,7 +130,9 @@ def own_file(data: Mapping[str, Any]) -> str:
 
 
 def require_plain_file(share: Path, name: str) -> Path:
-    """The path of a file in a shared folder; refused when it is not there, or is a device or a pipe."""
+    """The path of a file in a shared folder; refused when it is not there, or is a device or a
+    pipe.
+    """
     file = share / name
     try:
         plain = stat.S_ISREG(file.stat().st_mode)
@@ -124,7 +144,9 @@ def require_plain_file(share: Path, name: str) -> Path:
 
 
 def _entries(share: Path) -> Iterator[tuple[str, bool]]:
-    """Every path in a folder that is no folder itself, and whether it is a plain file and no link."""
+    """Every path in a folder that is no folder itself, and whether it is a plain file and no
+    link.
+    """
     for path in sorted(share.rglob("*")):
         mode = path.lstat().st_mode
         if not stat.S_ISDIR(mode):

@@ -1,4 +1,6 @@
-"""Checks that need the original, and the owner's lock: the release is made again from recipe and seed and compared."""
+"""Checks that need the original, and the owner's lock: the release is made again from recipe and
+seed and compared.
+"""
 
 from __future__ import annotations
 
@@ -37,11 +39,15 @@ def input_committed(certificate: Fields, shared: SharedFolder, original: Origina
     if original.data is None:
         return Claim(name, "needs original", GIVE_ORIGINAL)
     if original.lock is None:
-        return Claim(name, "needs original", "give --owner with the lock file, which holds the salt")
+        return Claim(
+            name, "needs original", "give --owner with the lock file, which holds the salt"
+        )
     try:
         value = commitment(original.data.input_digest(), original.lock["salt"])
     except (KeyError, TypeError, ValueError):
-        raise UnreadableLock(f"{original.owner} holds a lock that does not go with the certificate") from None
+        raise UnreadableLock(
+            f"{original.owner} holds a lock that does not go with the certificate"
+        ) from None
     if value == certificate["input_commitment"]["value"]:
         return Claim(name, "holds", "the original file matches the fingerprint in the certificate")
     return Claim(name, "fails", "this is not the input that was committed to")
@@ -66,27 +72,43 @@ def suppressed_count(certificate: Fields, shared: SharedFolder, original: Origin
         return Claim(name, "needs original", GIVE_ORIGINAL)
     said, missing = certificate[f"suppressed_{released.units}"], data.size - released.size
     if said is None:
-        return Claim(name, "holds", "the certificate does not tell, so that the size of the original stays secret")
+        return Claim(
+            name,
+            "holds",
+            "the certificate does not tell, so that the size of the original stays secret",
+        )
     if missing == said:
         return Claim(name, "holds", f"{missing:,} of {data.size:,}")
     return Claim(name, "fails", f"{missing:,} are missing, {said:,} certified")
 
 
-def promises_against_original(certificate: Fields, shared: SharedFolder, original: Original) -> Iterator[Claim]:
+def promises_against_original(
+    certificate: Fields, shared: SharedFolder, original: Original
+) -> Iterator[Claim]:
     """The promises hold beside the original, with the certified values."""
     again = original.replayed.release
     if again is None:
         return
     specs, verdicts = certificate["recipe"]["meet"], certificate["verdicts"]
     for spec, said, verdict in zip(specs, verdicts, again.verdicts, strict=False):
-        fits = original.replayed.same and verdict.holds and near(finite(verdict.attained), said["attained"])
-        fits = fits and verdict.of_persons == said.get("of_persons", True) and verdict.model == said["model"]
+        fits = (
+            original.replayed.same
+            and verdict.holds
+            and near(finite(verdict.attained), said["attained"])
+        )
+        fits = (
+            fits
+            and verdict.of_persons == said.get("of_persons", True)
+            and verdict.model == said["model"]
+        )
         fits = fits and near(finite(verdict.required), said["required"])
         name = f"{promise_title(spec, shared.shape)}{AGAINST_ORIGINAL}"
         yield Claim(name, "holds" if fits else "fails", verdict.sentence, True)
 
 
-def limits_against_original(certificate: Fields, shared: SharedFolder, original: Original) -> Iterator[Claim]:
+def limits_against_original(
+    certificate: Fields, shared: SharedFolder, original: Original
+) -> Iterator[Claim]:
     """The limits are kept beside the original, with the certified values."""
     again = original.replayed.release
     if again is None:
@@ -102,8 +124,12 @@ def limits_against_original(certificate: Fields, shared: SharedFolder, original:
         yield Claim(name, "holds" if fits else "fails", limit.sentence, True)
 
 
-def fields_against_original(certificate: Fields, shared: SharedFolder, original: Original) -> Claim | None:
-    """Plan, contract and utility are those of the release made again: a stranger cannot tell them from the files."""
+def fields_against_original(
+    certificate: Fields, shared: SharedFolder, original: Original
+) -> Claim | None:
+    """Plan, contract and utility are those of the release made again: a stranger cannot tell them
+    from the files.
+    """
     again = original.replayed.release
     if again is None or not original.replayed.same:
         return None
@@ -117,7 +143,9 @@ def fields_against_original(certificate: Fields, shared: SharedFolder, original:
     told = plain_json(without_words(told))
     if "utility" in told:  # a measure may be left out, which says less
         told["utility"] = {name: told["utility"].get(name) for name in certificate["utility"]}
-    other = [section for section, fields in told.items() if not _agree(certificate[section], fields)]
+    other = [
+        section for section, fields in told.items() if not _agree(certificate[section], fields)
+    ]
     told["recipe"] = _without_step_options(plain_json(public_dict(again.recipe)))
     if not _same_recipe(_without_step_options(certificate["recipe"]), told["recipe"]):
         other.append("recipe")
@@ -128,7 +156,9 @@ def fields_against_original(certificate: Fields, shared: SharedFolder, original:
 
 
 def _without_step_options(recipe: Fields) -> dict[str, Any]:
-    """A public recipe with the names of its steps alone: a lock holds other options, which make the same release again."""
+    """A public recipe with the names of its steps alone: a lock holds other options, which make the
+    same release again.
+    """
     return {**recipe, "steps": [name_of(step) for step in recipe["steps"]]}
 
 
@@ -140,16 +170,22 @@ def _same_recipe(said: Fields, found: Fields) -> bool:
 
 
 def _same_promise(said: Any, found: Any) -> bool:
-    """Whether two recipes promise the same; the file of a population may be named from another folder, as a lock does."""
+    """Whether two recipes promise the same; the file of a population may be named from another
+    folder, as a lock does.
+    """
     one, other = (fields_of(spec) for spec in (said, found))
     named, locked = one.get("population"), other.get("population")
     if not (isinstance(named, str) and isinstance(locked, str) and _may_be_one_file(named, locked)):
         return _agree(said, found)
-    return name_of(said) == name_of(found) and _agree({**one, "population": None}, {**other, "population": None})
+    return name_of(said) == name_of(found) and _agree(
+        {**one, "population": None}, {**other, "population": None}
+    )
 
 
 def _may_be_one_file(one: str, other: str) -> bool:
-    """Whether two paths, each from a folder of its own, can lead to the same file: one ends as the other does."""
+    """Whether two paths, each from a folder of its own, can lead to the same file: one ends as the
+    other does.
+    """
     paths = [Path(os.path.normpath(path)) for path in (one, other)]
     if any(path.is_absolute() for path in paths):
         return paths[0] == paths[1]
@@ -169,8 +205,12 @@ def _agree(said: Any, found: Any) -> bool:
     return bool(said == found)
 
 
-def synthetic_against_original(certificate: Fields, shared: SharedFolder, original: Original) -> Claim | None:
-    """Rows are nobody's, and were learnt from as many people as said; said where either the certificate or the rows say so."""
+def synthetic_against_original(
+    certificate: Fields, shared: SharedFolder, original: Original
+) -> Claim | None:
+    """Rows are nobody's, and were learnt from as many people as said; said where either the
+    certificate or the rows say so.
+    """
     again = original.replayed.release
     if again is None:
         return None
@@ -180,15 +220,19 @@ def synthetic_against_original(certificate: Fields, shared: SharedFolder, origin
         return None
     name = f"whose the rows are{AGAINST_ORIGINAL}"
     if found != said:
-        return Claim(name, "fails", "the certificate says otherwise whose they are, or who was learnt from")
+        return Claim(
+            name, "fails", "the certificate says otherwise whose they are, or who was learnt from"
+        )
     return Claim(name, "holds", "drawn anew, nobody's; learnt from as many people as said")
 
 
-def implied_against_original(certificate: Fields, shared: SharedFolder, original: Original) -> Claim | None:
+def implied_against_original(
+    certificate: Fields, shared: SharedFolder, original: Original
+) -> Claim | None:
     """No released column undoes the release, but for pairs that the certificate says were accepted.
 
-    Nothing is said where nothing was hidden that a column could tell, and where an ε is accounted for: there nothing may be
-    decided so.
+    Nothing is said where nothing was hidden that a column could tell, and where an ε is
+    accounted for: there nothing may be decided so.
     """
     if original.replayed.release is None or shared.shape is not Shape.TABLE:
         return None
@@ -198,7 +242,10 @@ def implied_against_original(certificate: Fields, shared: SharedFolder, original
     name = f"released columns beside the labels{AGAINST_ORIGINAL}"
     accepted = set(accepted_pairs(read_acceptances(certificate["recipe"].get("accept"))))
     if undoing := not_accepted(implied, accepted):
-        words = "they tell more of quasi-identifiers than the released labels, and the certificate does not say that this was accepted"
+        words = (
+            "they tell more of quasi-identifiers than the released labels, and the certificate does"
+            " not say that this was accepted"
+        )
         return Claim(name, "fails", f"{words}: {'; '.join(undoing)}")
     pairs = [each.pair for each in implied.found.found if implied.is_accepted(each)]
     words = f"looked for {LOOKED_FOR} in {implied.found.compared:,} pairs"

@@ -1,4 +1,6 @@
-"""The original of a written release: how it is read, as the owner's lock or the certificate says."""
+"""The original of a written release: how it is read, as the owner's lock or the certificate
+says.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ def original_of(
     said: Intake | None = None,
     table: str | None = None,
 ) -> Data:
-    """The original of a release, read as the owner's lock says, or its certificate where there is none."""
+    """The original of a release, read as the owner's lock says, or its certificate where there is
+    none.
+    """
     recipe = locked_recipe(owner, Shape(certificate["shape"])) or public_recipe(certificate)
     written = next(iter(sections(certificate).values()))
     made_for = (read_lock(owner) or {}).get("made_for", written["format"])
@@ -36,9 +40,17 @@ def original_of(
 
 
 def public_recipe(certificate: Mapping[str, Any]) -> Recipe:
-    """What a certificate says of the columns of the original, without what its owner keeps; no promises and no steps."""
+    """What a certificate says of the columns of the original, without what its owner keeps; no
+    promises and no steps.
+    """
     said = certificate["recipe"]
-    plain: dict[str, Any] = {**_shown_columns(said), "meet": [], "steps": [], "limits": {}, "contract": []}
+    plain: dict[str, Any] = {
+        **_shown_columns(said),
+        "meet": [],
+        "steps": [],
+        "limits": {},
+        "contract": [],
+    }
     if said.get(PEOPLE) is not None:
         plain[PEOPLE] = _shown_columns(said[PEOPLE])
     if "tables" in said:
@@ -48,7 +60,9 @@ def public_recipe(certificate: Mapping[str, Any]) -> Recipe:
     except SfumatoError:
         recipe = None
     if recipe is None or recipe.shape is not Shape(certificate["shape"]):
-        raise UnreadableInput("the certificate does not say how its original is read; give --owner with the lock file")
+        raise UnreadableInput(
+            "the certificate does not say how its original is read; give --owner with the lock file"
+        )
     return recipe
 
 

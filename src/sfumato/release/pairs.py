@@ -26,8 +26,12 @@ if TYPE_CHECKING:
 
 
 def pair_table(written: Folder, original: Table, origin: NDArray[np.int64]) -> TablePair:
-    """A released table beside its original; ``origin`` says for every row which one of the original it was."""
-    table, _ = made_one(original.described_by(written.recipe), written.certificate["data"].get("format", "csv"))
+    """A released table beside its original; ``origin`` says for every row which one of the original
+    it was.
+    """
+    table, _ = made_one(
+        original.described_by(written.recipe), written.certificate["data"].get("format", "csv")
+    )
     learnt_from, held_out = _learnt_from(written.folder / "owner" / PEOPLE, len(original))
     released = dataclasses.replace(written.released, origin=origin)
     levels = levels_of(written.certificate["plan"])
@@ -42,28 +46,42 @@ def pair_persons(written: Folder, original: Data, origin: NDArray[np.int64]) -> 
 
 
 def read_alignment(file: Path, released: int, original: int, column: str) -> NDArray[np.int64]:
-    """Which row (or person) of the original every released one is, −1 for nobody's; refused where the numbers do not fit."""
+    """Which row (or person) of the original every released one is, −1 for nobody's; refused where
+    the numbers do not fit.
+    """
     try:
         rows = pl.read_parquet(file)[column].to_numpy().astype(np.int64)
     except (OSError, pl.exceptions.PolarsError):
         raise UnreadableInput(f"{file} is not there or cannot be read") from None
-    if len(rows) != released or (len(rows) and not NOBODY <= int(rows.min()) <= int(rows.max()) < original):
+    if len(rows) != released or (
+        len(rows) and not NOBODY <= int(rows.min()) <= int(rows.max()) < original
+    ):
         raise UnreadableInput(
-            f"{file} does not fit: {len(rows):,} rows aligned, {released:,} released, {original:,} in the original; "
-            "is this the table the release was made from?"
+            f"{file} does not fit: {len(rows):,} rows aligned, {released:,} released, {original:,}"
+            " in the original; is this the table the release was made from?"
         )
     return rows
 
 
-def _learnt_from(file: Path, original: int) -> tuple[NDArray[np.int64] | None, NDArray[np.int64] | None]:
-    """The rows that drawn ones were learnt from, and those set aside before; None where there are none."""
+def _learnt_from(
+    file: Path, original: int
+) -> tuple[NDArray[np.int64] | None, NDArray[np.int64] | None]:
+    """The rows that drawn ones were learnt from, and those set aside before; None where there are
+    none.
+    """
     if not file.is_file():
         return None, None
     try:
-        known = pl.read_parquet(file).select(pl.col("original_row").cast(pl.Int64), pl.col("held_out").cast(pl.Boolean))
+        known = pl.read_parquet(file).select(
+            pl.col("original_row").cast(pl.Int64), pl.col("held_out").cast(pl.Boolean)
+        )
     except (OSError, pl.exceptions.PolarsError):
         raise UnreadableInput(f"{file} cannot be read") from None
     rows, aside = known["original_row"].to_numpy(), known["held_out"].to_numpy().astype(bool)
-    if known.null_count().sum_horizontal().item() or (len(rows) and not 0 <= rows.min() <= rows.max() < original):
-        raise UnreadableInput(f"{file} does not fit the original; is this the table the release was made from?")
+    if known.null_count().sum_horizontal().item() or (
+        len(rows) and not 0 <= rows.min() <= rows.max() < original
+    ):
+        raise UnreadableInput(
+            f"{file} does not fit the original; is this the table the release was made from?"
+        )
     return rows[~aside], rows[aside] if aside.any() else None

@@ -1,7 +1,8 @@
-"""What the certificate of people who are described by more than a row is held to besides: their tables, columns, counts and levels.
+"""What the certificate of people who are described by more than a row is held to besides: their
+tables, columns, counts and levels.
 
-A certificate that nobody signed can be edited and sealed again, and then fits whatever lies beside it. What the recipe, the plan and
-the files say of each other must fit still.
+A certificate that nobody signed can be edited and sealed again, and then fits whatever lies beside
+it. What the recipe, the plan and the files say of each other must fit still.
 """
 
 from __future__ import annotations
@@ -40,27 +41,48 @@ def people_counted(certificate: Fields, shared: SharedFolder, original: Original
     found, said = shared.released.counts(), certificate["counts"]
     if found == said:
         return Claim("counts", "holds", f"{counts_in_words(found)} as said")
-    return Claim("counts", "fails", f"{counts_in_words(found)} found, {counts_in_words(said)} certified")
+    return Claim(
+        "counts", "fails", f"{counts_in_words(found)} found, {counts_in_words(said)} certified"
+    )
 
 
 # Tables and columns.
 
 
 def columns_of_recipe(certificate: Fields, shared: SharedFolder, original: Original) -> Claim:
-    """All tables of the recipe and no others, all of their columns and no others, every column as what the recipe says."""
+    """All tables of the recipe and no others, all of their columns and no others, every column as
+    what the recipe says.
+    """
     released, written, described = shared.released, sections(certificate), _described(certificate)
     expected = registry.data_class(released.shape).released_schemas(released.to_tables(), described)
     listed = [Path(file).stem for file in certificate["files"]]
     lost = [table for table in expected if table not in written]
-    lost += [table for table in (DATA, PEOPLE) if table in listed and table not in written and table not in lost]
+    lost += [
+        table
+        for table in (DATA, PEOPLE)
+        if table in listed and table not in written and table not in lost
+    ]
     if lost:
-        return _fails(f"the table of {join_words(lost)} is not certified, though the release has one")
+        return _fails(
+            f"the table of {join_words(lost)} is not certified, though the release has one"
+        )
     if strange := [table for table in written if table not in expected]:
         return _fails(f"the recipe knows nothing of the table of {join_words(strange)}")
     if (cut := _cut(described, expected)) and not _said_to_cut(certificate["recipe"]["steps"]):
-        return _fails(f"{join_words(cut)} joins with nobody, and no step of the recipe cuts it off (split: true)")
-    problems = [words for table in written for words in _in_table(certificate, table, expected[table], described)]
-    return _fails("; ".join(problems)) if problems else Claim(COLUMNS, "holds", "the same columns and roles, no others")
+        return _fails(
+            f"{join_words(cut)} joins with nobody, and no step of the recipe cuts it off (split:"
+            " true)"
+        )
+    problems = [
+        words
+        for table in written
+        for words in _in_table(certificate, table, expected[table], described)
+    ]
+    return (
+        _fails("; ".join(problems))
+        if problems
+        else Claim(COLUMNS, "holds", "the same columns and roles, no others")
+    )
 
 
 def _fails(words: str) -> Claim:
@@ -68,30 +90,57 @@ def _fails(words: str) -> Claim:
 
 
 def _described(certificate: Fields) -> dict[str, Schema]:
-    return {table: schema_told(columns) for table, columns in columns_in_recipe(certificate["recipe"]).items()}
+    return {
+        table: schema_told(columns)
+        for table, columns in columns_in_recipe(certificate["recipe"]).items()
+    }
 
 
-def _in_table(certificate: Fields, table: str, expected: Schema, described: Schemas) -> Iterator[str]:
+def _in_table(
+    certificate: Fields, table: str, expected: Schema, described: Schemas
+) -> Iterator[str]:
     """What is wrong with the columns of one table, in words."""
     found = schema_told(sections(certificate)[table]["columns"]).attributes
     if strange := [column for column in found if column not in expected.attributes]:
-        yield f"{count_of(len(strange), 'column')} of {table} are not in the recipe: {first_names(strange)}"
-    hidden = [c for c in found if c in expected.attributes and set(expected[c].roles) & set(UNPUBLISHED)]
+        yield (
+            f"{count_of(len(strange), 'column')} of {table} are not in the recipe:"
+            f" {first_names(strange)}"
+        )
+    hidden = [
+        c for c in found if c in expected.attributes and set(expected[c].roles) & set(UNPUBLISHED)
+    ]
     if hidden:
-        yield f"{count_of(len(hidden), 'column')} of {table} have a role that is never published: {first_names(hidden)}"
-    meant = described.get(table, expected) if "tables" in certificate else expected  # other shapes say what steps write
+        yield (
+            f"{count_of(len(hidden), 'column')} of {table} have a role that is never published:"
+            f" {first_names(hidden)}"
+        )
+    meant = (
+        described.get(table, expected) if "tables" in certificate else expected
+    )  # other shapes say what steps write
     said = {c: a for c, a in meant.attributes.items() if not set(a.roles) & set(UNPUBLISHED)}
     if gone := [c for c in said if c not in found and c not in left_out_columns(certificate)]:
-        yield f"{count_of(len(gone), 'column')} of {table} are missing, and no step left them out: {first_names(gone)}"
+        yield (
+            f"{count_of(len(gone), 'column')} of {table} are missing, and no step left them out:"
+            f" {first_names(gone)}"
+        )
     known = {c: a for c, a in found.items() if c in expected.attributes}
-    if other := [c for c, a in known.items() if set(a.roles) != set(expected[c].roles) or a.of != expected[c].of]:
+    if other := [
+        c
+        for c, a in known.items()
+        if set(a.roles) != set(expected[c].roles) or a.of != expected[c].of
+    ]:
         yield f"{len(other)} have another role than the recipe gives them: {first_names(other)}"
     if other := [c for c, a in known.items() if not _kind_fits(a, expected[c])]:
-        yield f"{count_of(len(other), 'column')} of {table} are of another kind than the recipe says: {first_names(other)}"
+        yield (
+            f"{count_of(len(other), 'column')} of {table} are of another kind than the recipe says:"
+            f" {first_names(other)}"
+        )
 
 
 def _kind_fits(found: Attribute, said: Attribute) -> bool:
-    """Recoding turns amounts and dates of quasi-identifiers into labels; everything else stays what it is."""
+    """Recoding turns amounts and dates of quasi-identifiers into labels; everything else stays what
+    it is.
+    """
     return found.kind is said.kind or (Role.QUASI in said.roles and found.kind in RECODED)
 
 
@@ -100,7 +149,10 @@ def _cut(described: Schemas, expected: Schemas) -> list[str]:
     return [
         table
         for table, schema in described.items()
-        if any(c in expected[table].attributes and schema[c].of != expected[table][c].of for c in schema.attributes)
+        if any(
+            c in expected[table].attributes and schema[c].of != expected[table][c].of
+            for c in schema.attributes
+        )
     ]
 
 
@@ -109,12 +161,20 @@ def _said_to_cut(steps: Sequence[Any]) -> bool:
     return any(isinstance(said, Mapping) and said.get("split") is True for said in options)
 
 
-def numbers_of_recipe(certificate: Fields, shared: SharedFolder, original: Original) -> Claim | None:
-    """Amounts that are released as they are hold numbers: a column of them that holds words in most of its cells is another one."""
+def numbers_of_recipe(
+    certificate: Fields, shared: SharedFolder, original: Original
+) -> Claim | None:
+    """Amounts that are released as they are hold numbers: a column of them that holds words in most
+    of its cells is another one.
+    """
     wrong = []
     for table, frame in shared.released.to_tables().items():
         for column, said in schema_told(sections(certificate)[table]["columns"]).attributes.items():
-            if said.kind is Kind.NUMERIC and Role.QUASI not in said.roles and has_words(frame[column]):
+            if (
+                said.kind is Kind.NUMERIC
+                and Role.QUASI not in said.roles
+                and has_words(frame[column])
+            ):
                 wrong.append(f"{table}.{column}")
     words = f"words stand where the recipe says numbers: {first_names(wrong)}"
     return Claim("numbers", "fails", words) if wrong else None
@@ -138,7 +198,8 @@ def dropped_columns(certificate: Fields, shared: SharedFolder, original: Origina
 
 
 def levels_of_plan(certificate: Fields, shared: SharedFolder, original: Original) -> Claim | None:
-    """Columns that are said to be generalised to a level hold values of that level, or of one above it.
+    """Columns that are said to be generalised to a level hold values of that level, or of one above
+    it.
 
     A table is not asked in which a later step may have changed the values.
     """
@@ -151,15 +212,26 @@ def levels_of_plan(certificate: Fields, shared: SharedFolder, original: Original
             levels |= {(table, column): level for column, level in plan.get("levels", {}).items()}
     wrong = []
     for (table, column), level in levels.items():
-        if not is_on_level(described[table].get(column, {}), level, tables[table].get_column(column, default=None)):
+        if not is_on_level(
+            described[table].get(column, {}), level, tables[table].get_column(column, default=None)
+        ):
             wrong.append(f"{table}.{column}")
     words = f"the values are not of the levels that are certified: {first_names(wrong)}"
     return Claim("levels", "fails", words) if wrong else None
 
 
 def people_gone(certificate: Fields, shared: SharedFolder, original: Original) -> Claim | None:
-    """No fewer people are said to have gone than the steps say went; whoever goes with a row is not told of there."""
-    said, told = certificate["suppressed_people"], sum(plan.get("people_dropped", 0) for plan in certificate["plan"])
+    """No fewer people are said to have gone than the steps say went; whoever goes with a row is not
+    told of there.
+    """
+    said, told = (
+        certificate["suppressed_people"],
+        sum(plan.get("people_dropped", 0) for plan in certificate["plan"]),
+    )
     if said is None or told <= said:
         return None
-    return Claim("steps", "fails", f"{told:,} people went by the steps, and {said:,} are certified as left out")
+    return Claim(
+        "steps",
+        "fails",
+        f"{told:,} people went by the steps, and {said:,} are certified as left out",
+    )

@@ -17,22 +17,34 @@ if TYPE_CHECKING:
 
 
 def posteriors_of(release: TableRelease) -> tuple[Posterior, ...]:
-    """What the attacks that the recipe limits believe of who is behind each released record, where a promise asks for it.
+    """What the attacks that the recipe limits believe of who is behind each released record, where
+    a promise asks for it.
 
     The intruder knows all quasi-identifiers of everybody.
     """
-    recipe, original, released, seed = release.recipe, release.original, release.released, release.seed
+    recipe, original, released, seed = (
+        release.recipe,
+        release.original,
+        release.released,
+        release.seed,
+    )
     from sfumato.release.intruders import intruder_from
 
     pair = TablePair.of(original, released, levels_of(plan.describe() for _, plan in release.plans))
     who = intruder_from(pair, pair.quasi, sample=len(original), seed=seed)
     scene = Scene(pair, who, recipe.steps, recipe.meet, seed=seed, seconds=UNHURRIED)
-    attacks = [registry.measured(limit) for limit in limits_of(recipe.limits) if limit.name in registry.attacks()]
+    attacks = [
+        registry.measured(limit)
+        for limit in limits_of(recipe.limits)
+        if limit.name in registry.attacks()
+    ]
     found = []
     for attack in attacks:
         reason = attack.out_of_place(scene)
         if reason is not None:
-            raise ParameterError(f"what {attack.words} believes of released records is not known: {reason}")
+            raise ParameterError(
+                f"what {attack.words} believes of released records is not known: {reason}"
+            )
         posterior = attack.posterior(scene)
         if posterior is not None:
             found.append(posterior)

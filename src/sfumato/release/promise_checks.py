@@ -1,4 +1,6 @@
-"""The promises of a certificate, judged again on what lies beside it: the same for every shape of data."""
+"""The promises of a certificate, judged again on what lies beside it: the same for every shape of
+data.
+"""
 
 from __future__ import annotations
 
@@ -35,13 +37,21 @@ READ_ONLY = ("within", "label", "sensitive", "confidential", "weights", "importa
 
 
 def promises_kept(certificate: Fields, shared: SharedFolder, original: Original) -> Iterator[Claim]:
-    """Judge again the promises that need nothing but what is at hand; the others wait for the original."""
+    """Judge again the promises that need nothing but what is at hand; the others wait for the
+    original.
+    """
     meet, verdicts = certificate["recipe"]["meet"], certificate["verdicts"]
     private = certificate.get("differential_privacy", {}).get("certified")
     if not verdicts and not certificate["limits"] and not private:
-        yield Claim("promises", "fails", "the certificate promises nothing; an empty promise is not a promise")
+        yield Claim(
+            "promises",
+            "fails",
+            "the certificate promises nothing; an empty promise is not a promise",
+        )
     if len(meet) != len(verdicts):
-        yield Claim("promises", "fails", "the certificate judges other promises than its recipe names")
+        yield Claim(
+            "promises", "fails", "the certificate judges other promises than its recipe names"
+        )
     for spec, said in zip(meet, verdicts, strict=False):
         title = promise_title(spec, shared.shape)
         try:
@@ -75,18 +85,29 @@ def _judge(spec: Any, said: Fields, shared: SharedFolder, original: Original) ->
 
 
 def _judge_bounded(model: Model, said: Fields, shared: SharedFolder) -> tuple[str, str] | None:
-    """A promise that compares with the original, where the released data and how many were suppressed decide it; else None."""
+    """A promise that compares with the original, where the released data and how many were
+    suppressed decide it; else None.
+    """
     certificate, released = shared.certificate, shared.judged
     suppressed = certificate[f"suppressed_{released.units}"]
     if suppressed is None or said["attained"] is None or released.schema.person is not None:
         return None
-    if _needs_more(model, released) or not model.about or not released_unchanged(certificate, model.about):
+    if (
+        _needs_more(model, released)
+        or not model.about
+        or not released_unchanged(certificate, model.about)
+    ):
         return None
-    verdict = model.judge_without_suppressed(released.evidence([model]), suppressed, said["attained"])
+    verdict = model.judge_without_suppressed(
+        released.evidence([model]), suppressed, said["attained"]
+    )
     if verdict is None:
         return None
     status, detail = _compare(verdict, said)
-    among = f"the {suppressed:,} of {released.size + suppressed:,} {released.units} that are certified as suppressed"
+    among = (
+        f"the {suppressed:,} of {released.size + suppressed:,} {released.units} that are certified"
+        " as suppressed"
+    )
     return status, f"{detail}; checked on the released table, give or take {among}"
 
 
@@ -128,11 +149,14 @@ def _needs_more(model: Model, released: Any) -> str | None:
     return COMPARES if needs.pairs or needs.posteriors or needs.unmasked else None
 
 
-# Promises about a mechanism: a step of the recipe must have applied it, and nothing may have come after it.
+# Promises about a mechanism: a step of the recipe must have applied it, and nothing may have come
+# after it.
 
 
 def _mechanism_problem(spec: Any, shared: SharedFolder) -> str | None:
-    """That a promise is about a mechanism which the plans of a certificate do not tell of; None: they do, or it is about none."""
+    """That a promise is about a mechanism which the plans of a certificate do not tell of; None:
+    they do, or it is about none.
+    """
     certificate = shared.certificate
     cls: Any = registry.family("models", shared.shape).get(str(name_of(spec)))
     if cls is None or cls.released_by is Model.released_by:
@@ -142,11 +166,16 @@ def _mechanism_problem(spec: Any, shared: SharedFolder) -> str | None:
     shown = [step for step in certificate["recipe"]["steps"] if not hides(step)]
     if told_in_plans(certificate["plan"], str(column), quasi) and _may_apply(spec, shown):
         return None
-    return f"no step of the recipe released {column} by this mechanism, last of all that changed classes, records or values"
+    return (
+        f"no step of the recipe released {column} by this mechanism, last of all that changed"
+        " classes, records or values"
+    )
 
 
 def _may_apply(spec: Any, steps: list[Any]) -> bool:
-    """Whether a step that the certificate shows applies exactly this mechanism; yes where the owner keeps the mechanism."""
+    """Whether a step that the certificate shows applies exactly this mechanism; yes where the owner
+    keeps the mechanism.
+    """
     if recipes.keeps_back("models", spec):
         return True
     try:
@@ -160,10 +189,11 @@ def _may_apply(spec: Any, steps: list[Any]) -> bool:
 
 
 def released_unchanged(certificate: Fields, columns: Iterable[str]) -> bool:
-    """Whether, as far as the certificate tells, the released records have these values as the original has them.
+    """Whether, as far as the certificate tells, the released records have these values as the
+    original has them.
 
-    Recipe and plan must both say so: of a plan that was edited nobody knows what it leaves out. Quasi-identifiers are what
-    recoding is for.
+    Recipe and plan must both say so: of a plan that was edited nobody knows what it leaves out.
+    Quasi-identifiers are what recoding is for.
     """
     steps, plans = certificate["recipe"]["steps"], certificate["plan"]
     if any(map(hides, steps)) or "synthetic" in certificate:
@@ -171,20 +201,33 @@ def released_unchanged(certificate: Fields, columns: Iterable[str]) -> bool:
     if any(plan["step"] == AUTHORISED or plan.get("unit", "row") != "row" for plan in plans):
         return False  # how many records these left out nothing else tells
     try:
-        changed = touched_columns(certificate) | {column for spec in steps for column in _changed_by(spec)}
+        changed = touched_columns(certificate) | {
+            column for spec in steps for column in _changed_by(spec)
+        }
         described = certificate["recipe"]["columns"]
-        quasi = {column for column, spec in described.items() if Role.QUASI in roles_in(spec["role"])}
-    except (SfumatoError, KeyError, TypeError, AttributeError):  # an edited certificate may hold anything
+        quasi = {
+            column for column, spec in described.items() if Role.QUASI in roles_in(spec["role"])
+        }
+    except (
+        SfumatoError,
+        KeyError,
+        TypeError,
+        AttributeError,
+    ):  # an edited certificate may hold anything
         return False
     return (changed | quasi).isdisjoint(columns) and not any("certified" in plan for plan in plans)
 
 
 def _changed_by(spec: Any) -> Iterator[str]:
-    """Columns that a step is told to change, and of a step that does not say which, every word that may be one."""
+    """Columns that a step is told to change, and of a step that does not say which, every word that
+    may be one.
+    """
     step = registry.build("steps", spec)
     yield from step.masks
     if not step.masks:
-        yield from _words({name: value for name, value in fields_of(spec).items() if name not in READ_ONLY})
+        yield from _words(
+            {name: value for name, value in fields_of(spec).items() if name not in READ_ONLY}
+        )
 
 
 def _words(value: Any) -> Iterator[str]:
@@ -201,9 +244,13 @@ def _words(value: Any) -> Iterator[str]:
 
 
 def epsilon(certificate: Fields, shared: SharedFolder, original: Original) -> Claim | None:
-    """ε, δ and whom they are about follow from the recipe; that it ran as it is written no file shows."""
+    """ε, δ and whom they are about follow from the recipe; that it ran as it is written no file
+    shows.
+    """
     said, plans = certificate.get("differential_privacy"), certificate["plan"]
-    if said is None and any(plan.get("certified") is True or plan.get("epsilon") is not None for plan in plans):
+    if said is None and any(
+        plan.get("certified") is True or plan.get("epsilon") is not None for plan in plans
+    ):
         words = "a step tells of an ε, and the certificate does not say what holds of the whole"
         return Claim("ε", "fails", words, True)
     stated = said is not None and said["certified"]
@@ -211,8 +258,12 @@ def epsilon(certificate: Fields, shared: SharedFolder, original: Original) -> Cl
     if stated and None in cost:
         return Claim("ε", "fails", "the certificate does not say which one is certified", True)
     if not stated and cost != (None, None):
-        return Claim("ε", "fails", "it stands in the certificate, which says that none is certified", True)
-    title = f"ε = {said['epsilon']:g}, δ = {said['delta']:g}" if said is not None and stated else "ε"
+        return Claim(
+            "ε", "fails", "it stands in the certificate, which says that none is certified", True
+        )
+    title = (
+        f"ε = {said['epsilon']:g}, δ = {said['delta']:g}" if said is not None and stated else "ε"
+    )
     try:
         recipe = recipes.any_from_dict(certificate["recipe"])
         found = certified(recipe, shared.first.seen, shared.judged.schema)
@@ -229,30 +280,49 @@ def epsilon(certificate: Fields, shared: SharedFolder, original: Original) -> Cl
         return Claim(title, "fails", problem, True)
     if not stated:
         return None
-    words = f"it follows from the steps of the recipe, about {found.unit}; that they ran as written no file shows, a signature vouches for it (--key)"
+    words = (
+        f"it follows from the steps of the recipe, about {found.unit}; that they ran as written no"
+        " file shows, a signature vouches for it (--key)"
+    )
     return Claim(title, "needs original", words, True)
 
 
 def _accounted_otherwise(found: Certified, said: Fields) -> str | None:
-    """That the section about ε says another one than the steps of the recipe account for, of one of them or of the whole."""
+    """That the section about ε says another one than the steps of the recipe account for, of one of
+    them or of the whole.
+    """
     again = found.to_dict()
-    parts = ("epsilon", "delta", "neighbours", "unit_of_privacy") if said["certified"] else ("neighbours",)
+    parts = (
+        ("epsilon", "delta", "neighbours", "unit_of_privacy")
+        if said["certified"]
+        else ("neighbours",)
+    )
     if any(said[part] != again[part] for part in parts):
         return f"the steps of the recipe account for ε = {found.epsilon:g}, δ = {found.delta:g}"
     costs = []
     for document in (said, again):
         steps = document["steps"]
-        costs.append([(step["step"], step["effect"], step.get("epsilon"), step.get("delta")) for step in steps])
-    return None if costs[0] == costs[1] else "the steps of the recipe account for something else each"
+        costs.append(
+            [
+                (step["step"], step["effect"], step.get("epsilon"), step.get("delta"))
+                for step in steps
+            ]
+        )
+    return (
+        None if costs[0] == costs[1] else "the steps of the recipe account for something else each"
+    )
 
 
 def _plans_otherwise(found: Certified, plans: Sequence[Fields], *, whole: bool) -> str | None:
-    """That the plan of an accounted step does not tell of its ε: then nothing says that it applied its mechanism.
+    """That the plan of an accounted step does not tell of its ε: then nothing says that it applied
+    its mechanism.
 
     Where none is certified for the ``whole`` recipe it may tell of none, and of no other.
     """
     for part, plan in zip(found.parts, plans, strict=False):
-        if part.account.effect is not Effect.ACCOUNTED or (not whole and plan.get("epsilon") is None):
+        if part.account.effect is not Effect.ACCOUNTED or (
+            not whole and plan.get("epsilon") is None
+        ):
             continue
         if plan.get("certified") is not True or not near(plan.get("epsilon"), part.account.epsilon):
             return f"the plan of {part.step} does not tell of the ε that it accounts for"

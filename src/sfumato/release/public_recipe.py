@@ -1,4 +1,6 @@
-"""The recipe as a certificate shows it: without the parts that its owner keeps, since they list values."""
+"""The recipe as a certificate shows it: without the parts that its owner keeps, since they list
+values.
+"""
 
 from __future__ import annotations
 
@@ -49,10 +51,13 @@ def read_public_recipe(recipe: Fields, shape: Shape) -> Recipe:
         "limits": {},
     }
     if isinstance(recipe.get("accept"), Mapping):
-        # A direct identifier can be accepted once a step replaced it, and that step may be one that its owner keeps.
+        # A direct identifier can be accepted once a step replaced it, and that step may be one that
+        # its owner keeps.
         columns = recipe.get("columns", {})
         direct = [name for name, spec in columns.items() if "direct" in spec.get("role", ())]
-        parts["accept"] = {name: spec for name, spec in recipe["accept"].items() if name not in direct}
+        parts["accept"] = {
+            name: spec for name, spec in recipe["accept"].items() if name not in direct
+        }
     if "tables" in recipe:
         parts["tables"] = {name: _shown_columns(table) for name, table in recipe["tables"].items()}
         return recipes.any_from_dict({**recipe, **parts})
@@ -75,7 +80,8 @@ def _shown_columns(table: Fields) -> dict[str, Any]:
 def pseudonym_columns(certificate: Fields) -> list[list[str]]:
     """Per step of a certificate's plan that makes pseudonyms, the columns that hold them.
 
-    What a step makes is said by its class, so a step that is not installed here makes none: the columns then count as they are.
+    What a step makes is said by its class, so a step that is not installed here makes none: the
+    columns then count as they are.
     """
     classes: Mapping[str, Any] = registry.family("steps", Shape(certificate["shape"]))
     columns = []
@@ -89,7 +95,9 @@ def pseudonym_columns(certificate: Fields) -> list[list[str]]:
 def touched_columns(certificate: Fields) -> set[str]:
     """Columns that a plan says anything of."""
     parts = ("levels", "columns", "masked", "suppressed_cells")
-    return {column for plan in certificate["plan"] for part in parts for column in plan.get(part, ())}
+    return {
+        column for plan in certificate["plan"] for part in parts for column in plan.get(part, ())
+    }
 
 
 def left_out_columns(certificate: Fields) -> set[str]:

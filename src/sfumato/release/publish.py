@@ -29,7 +29,13 @@ from sfumato.release.manifest import DATA, REPORT, sha256_of_parts
 from sfumato.release.read_back import Target, as_written, require_kept, stored
 from sfumato.release.sealing import seal
 from sfumato.release.table_release import TableRelease
-from sfumato.release.written_files import ALIGNMENT, ORIGINAL_ROW, WrittenFiles, write_json, write_section
+from sfumato.release.written_files import (
+    ALIGNMENT,
+    ORIGINAL_ROW,
+    WrittenFiles,
+    write_json,
+    write_section,
+)
 
 if TYPE_CHECKING:
     from sfumato.release.release import Release
@@ -59,10 +65,12 @@ def publish(
     more: Callable[[Path], None] | None = None,
     into: Target | None = None,
 ) -> Path:
-    """Write ``folder/share`` and ``folder/owner``; an interrupted or failed write leaves the folder as it was.
+    """Write ``folder/share`` and ``folder/owner``; an interrupted or failed write leaves the folder
+    as it was.
 
-    ``more`` writes what else the owner keeps, into the folder it is given. ``into`` is a table of a database that is written too: it
-    stands just before the folder does, so that nobody reads of a table that is not there.
+    ``more`` writes what else the owner keeps, into the folder it is given. ``into`` is a table of a
+    database that is written too: it stands just before the folder does, so that nobody reads of a
+    table that is not there.
     """
     require_kept(release)
     beside: AbstractContextManager[dict[str, Any]] = contextlib.nullcontext({})
@@ -82,11 +90,18 @@ def publish(
     return folder
 
 
-def drafted(release: TableRelease, *, format: str | None = None, within: Path | None = None) -> tuple[str, str]:  # noqa: A002
-    """The two reports of a release as they would be written (to share, to keep), without writing one.
+def drafted(
+    release: TableRelease,
+    *,
+    format: str | None = None,  # noqa: A002
+    within: Path | None = None,
+) -> tuple[str, str]:
+    """The two reports of a release as they would be written (to share, to keep), without writing
+    one.
 
-    The table is written into a private folder, read back and judged, and goes with the folder, which is made ``within`` another one.
-    A release that may not be published has pages too: they say so.
+    The table is written into a private folder, read back and judged, and goes with the folder,
+    which is made ``within`` another one. A release that may not be published has pages too: they
+    say so.
     """
     with tempfile.TemporaryDirectory(prefix="sfumato-", dir=within) as name:
         folder = Path(name)
@@ -96,21 +111,39 @@ def drafted(release: TableRelease, *, format: str | None = None, within: Path | 
         input_digest = release.original.input_digest()
         release, told, data_file = _write_and_summarize(release, share, format, defuse=False)
         salt = environment.fresh_salt()
-        body = certificate(release, told=told, data_file=data_file, salt=salt, input_digest=input_digest)
-        seal(folder, body, owner_record(release, told=told, input_digest=input_digest), sign=None, pictures=False)
+        body = certificate(
+            release, told=told, data_file=data_file, salt=salt, input_digest=input_digest
+        )
+        seal(
+            folder,
+            body,
+            owner_record(release, told=told, input_digest=input_digest),
+            sign=None,
+            pictures=False,
+        )
         public, private = ((place / REPORT).read_text(encoding="utf-8") for place in (share, owner))
     return public, private
 
 
 def publish_table(release: TableRelease, into: str, table: str, *, force: bool) -> None:
-    """Write the released table alone into a database; it stands when it holds and what steps must remember is stored."""
+    """Write the released table alone into a database; it stands when it holds and what steps must
+    remember is stored.
+    """
     require_kept(release)
     with stored(release, Target(into, table, force)):
         keep_pseudonyms(release)
 
 
-def publish_data(release: TableRelease, file: str | Path, *, format: str | None, defuse: bool) -> None:  # noqa: A002
-    """Write the released table alone into a file (``-``: to stdout); it stands when it holds, as in a database."""
+def publish_data(
+    release: TableRelease,
+    file: str | Path,
+    *,
+    format: str | None,  # noqa: A002
+    defuse: bool,
+) -> None:
+    """Write the released table alone into a file (``-``: to stdout); it stands when it holds, as in
+    a database.
+    """
 
     def inspect(draft: Path, form: Form) -> None:
         as_written(release, draft, form)
@@ -118,11 +151,15 @@ def publish_data(release: TableRelease, file: str | Path, *, format: str | None,
 
     require_kept(release)
     source = release.original.source
-    write_table(release.released.to_polars(), file, source, format=format, defuse=defuse, inspect=inspect)
+    write_table(
+        release.released.to_polars(), file, source, format=format, defuse=defuse, inspect=inspect
+    )
 
 
 def keep_pseudonyms(release: Release) -> None:
-    """Store what steps must remember, before the release stands: one whose vault cannot be written is not released."""
+    """Store what steps must remember, before the release stands: one whose vault cannot be written
+    is not released.
+    """
     for _, plan in release.plans:
         if (store := plan.after_writing) is not None:
             store()
@@ -137,20 +174,30 @@ def write_table_files(
     defuse: bool,
     table: Mapping[str, Any],
 ) -> WrittenFiles:
-    """Write the released table, the lock and the alignment; ``table`` is what a certificate says of a table of a database."""
+    """Write the released table, the lock and the alignment; ``table`` is what a certificate says of
+    a table of a database.
+    """
     salt, input_digest = environment.fresh_salt(), release.original.input_digest()
     release, summary, data_file = _write_and_summarize(release, share, format, defuse=defuse)
     if table:
         data_file["table"] = dict(table)
-    body = certificate(release, told=summary, data_file=data_file, salt=salt, input_digest=input_digest)
-    write_json(owner / "lock.json", lock(release, salt=salt, input_digest=input_digest, certificate=body))
+    body = certificate(
+        release, told=summary, data_file=data_file, salt=salt, input_digest=input_digest
+    )
+    write_json(
+        owner / "lock.json", lock(release, salt=salt, input_digest=input_digest, certificate=body)
+    )
     _write_alignment(release, owner / ALIGNMENT)
     _write_people(release, owner / PEOPLE)
-    return WrittenFiles(release, body, owner_record(release, told=summary, input_digest=input_digest))
+    return WrittenFiles(
+        release, body, owner_record(release, told=summary, input_digest=input_digest)
+    )
 
 
 ONE_AFTER_THE_OTHER = 1 << 22
-"""A table of more rows is measured after it was written: its text and what measures need would not be small beside each other."""
+"""A table of more rows is measured after it was written: its text and what measures need would not
+be small beside each other.
+"""
 
 
 def _write_and_summarize(
@@ -160,7 +207,9 @@ def _write_and_summarize(
     *,
     defuse: bool,
 ) -> tuple[TableRelease, Told, dict[str, Any]]:
-    """Write the table while what is told of it is measured; measured again where the file holds something else."""
+    """Write the table while what is told of it is measured; measured again where the file holds
+    something else.
+    """
     if len(release.released) > ONE_AFTER_THE_OTHER:
         written, data_file = _write_data(release, share, format, defuse=defuse)
         return written, Told.of(written), data_file
@@ -168,7 +217,9 @@ def _write_and_summarize(
     try:
         written, data_file = _write_data(release, share, format, defuse=defuse)
     except Exception:
-        wait([telling])  # else it would hold the release, and what lies on the disk for it, a while longer
+        wait(
+            [telling]
+        )  # else it would hold the release, and what lies on the disk for it, a while longer
         raise
     return written, telling.result() if written is release else Told.of(written), data_file
 
@@ -180,7 +231,9 @@ def _write_data(
     *,
     defuse: bool,
 ) -> tuple[TableRelease, dict[str, Any]]:
-    """Write the released table and read it back: the release as the file holds it, and what a certificate says of the file."""
+    """Write the released table and read it back: the release as the file holds it, and what a
+    certificate says of the file.
+    """
     if release.parts:
         return release, _put_parts(release.parts, share, format, defuse=defuse)
     source, frame = release.original.source, release.released.to_polars()
@@ -190,21 +243,37 @@ def _write_data(
     return as_written(release, table.file, table.form), table.section
 
 
-def _put_parts(parts: Sequence[Path], share: Path, format: str | None, *, defuse: bool) -> dict[str, Any]:  # noqa: A002
+def _put_parts(
+    parts: Sequence[Path],
+    share: Path,
+    format: str | None,  # noqa: A002
+    *,
+    defuse: bool,
+) -> dict[str, Any]:
     """Put the parts of a released table, which were judged as they are, into its folder."""
     if format not in (None, "parquet") or defuse:
-        raise ParameterError("a table that was released in parts is written as Parquet; leave out format and defuse")
+        raise ParameterError(
+            "a table that was released in parts is written as Parquet; leave out format and defuse"
+        )
     folder = share / DATA
     folder.mkdir()
     for part in parts:
         linked(str(part), str(folder / part.name))
-    return {"file": DATA, "sha256": sha256_of_parts(folder), "format": "parquet", "form": {}, "parts": len(parts)}
+    return {
+        "file": DATA,
+        "sha256": sha256_of_parts(folder),
+        "format": "parquet",
+        "form": {},
+        "parts": len(parts),
+    }
 
 
 def _write_alignment(release: TableRelease, file: Path) -> None:
-    """Row of the original for every released row, in released order; a table that an engine holds has no row numbers.
+    """Row of the original for every released row, in released order; a table that an engine holds
+    has no row numbers.
 
-    Shuffled numbers hardly compress: thorough compression takes ten times as long, and saves a seventh.
+    Shuffled numbers hardly compress: thorough compression takes ten times as long, and saves a
+    seventh.
     """
     if release.parts:
         return
@@ -216,7 +285,9 @@ def _write_alignment(release: TableRelease, file: Path) -> None:
 
 
 def _write_people(release: TableRelease, file: Path) -> None:
-    """The rows of the original that drawn rows were learnt from, and which of those given were set aside before; for attacks."""
+    """The rows of the original that drawn rows were learnt from, and which of those given were set
+    aside before; for attacks.
+    """
     if release.learnt_from is None:
         return
     aside = np.zeros(0, dtype=np.int64) if release.held_out is None else release.held_out

@@ -1,7 +1,8 @@
 """A release as whoever reads its file finds it.
 
-What was judged in memory is worth nothing where the file says something else. So the file is read back before it stands, by the function that
-``verify`` and ``check`` read it with; where a value is not the one that was judged, everything is judged again on the file.
+What was judged in memory is worth nothing where the file says something else. So the file is read
+back before it stands, by the function that ``verify`` and ``check`` read it with; where a value is
+not the one that was judged, everything is judged again on the file.
 """
 
 from __future__ import annotations
@@ -34,7 +35,13 @@ from sfumato.data.table.formats import listed
 from sfumato.data.table.indistinct import guessed
 from sfumato.data.table.read import read_written
 from sfumato.data.table.write import write_table
-from sfumato.errors import OutputError, ParameterError, ReleaseRefused, SfumatoError, UnreadableInput
+from sfumato.errors import (
+    OutputError,
+    ParameterError,
+    ReleaseRefused,
+    SfumatoError,
+    UnreadableInput,
+)
 from sfumato.release.assessment import assess
 from sfumato.release.make import judge_again
 from sfumato.release.manifest import near
@@ -45,26 +52,37 @@ if TYPE_CHECKING:
 
 
 def require_kept(release: Release) -> None:
-    """Raise unless a release keeps its promises, and has some; a step that accounts for an ε is one."""
-    promised = release.verdicts or release.limits or accounts(release.recipe.steps, release.recipe.schema)
+    """Raise unless a release keeps its promises, and has some; a step that accounts for an ε is
+    one.
+    """
+    promised = (
+        release.verdicts or release.limits or accounts(release.recipe.steps, release.recipe.schema)
+    )
     if not release.holds or not promised:
         raise ReleaseRefused(
-            "this release keeps no promise, or breaks one; it was made to be compared, not to be written"
+            "this release keeps no promise, or breaks one; it was made to be compared, not to be"
+            " written"
         )
 
 
 def as_written(release: TableRelease, file: Path, form: Form) -> TableRelease:
-    """The release judged on the file that was written of it; raises :class:`ReleaseRefused` where the file breaks a promise.
+    """The release judged on the file that was written of it; raises :class:`ReleaseRefused` where
+    the file breaks a promise.
 
-    Values that come back as they were need not be judged twice. Whoever reads a CSV without its form may take text for numbers:
-    where that makes values one, the promises must hold for such a reader too.
+    Values that come back as they were need not be judged twice. Whoever reads a CSV without its
+    form may take text for numbers: where that makes values one, the promises must hold for such a
+    reader too.
     """
     if form.format == "parquet" and _all_came_back(release.released, file):
         return release
     frame = _read_back(release, file, form)
     release = _with_rows(release, frame, form)
     text_only = text_only_columns(release.recipe.accept)
-    numbers = {n: c for n, c in guessed(frame).items() if n not in text_only} if form.format == "csv" else {}
+    numbers = (
+        {n: c for n, c in guessed(frame).items() if n not in text_only}
+        if form.format == "csv"
+        else {}
+    )
     if numbers:
         _judged(
             release,
@@ -77,9 +95,11 @@ def as_written(release: TableRelease, file: Path, form: Form) -> TableRelease:
 
 
 def as_it_stands(release: TableRelease, found: Table, data: Mapping[str, Any]) -> TableRelease:
-    """A release made again, judged on the values that its file holds: a format may write some as missing, or as others.
+    """A release made again, judged on the values that its file holds: a format may write some as
+    missing, or as others.
 
-    ``found`` is what was read of the file that stands, which the ``data`` section of its certificate describes.
+    ``found`` is what was read of the file that stands, which the ``data`` section of its
+    certificate describes.
     """
     if found.columns == release.released.columns and all(
         len(column) == len(release.released) and _came_back(release.released, column)
@@ -89,20 +109,28 @@ def as_it_stands(release: TableRelease, found: Table, data: Mapping[str, Any]) -
     with tempfile.TemporaryDirectory() as place:
         file, defuse = Path(place) / data["file"], bool(data.get("form", {}).get("defused"))
         made = release.released.to_polars()
-        form = write_table(made, file, release.original.source, format=data["format"], defuse=defuse)
+        form = write_table(
+            made, file, release.original.source, format=data["format"], defuse=defuse
+        )
         return _with_rows(release, _read_back(release, file, form), form)
 
 
 def _with_rows(release: TableRelease, frame: pl.DataFrame, form: Form) -> TableRelease:
-    """The release with the rows that were read back in its place, judged again where they are others."""
+    """The release with the rows that were read back in its place, judged again where they are
+    others.
+    """
     others = [name for name in frame.columns if not _came_back(release.released, frame[name])]
     if not others:
         return release
-    return _judged(release, frame, f"{form.format} does not tell all values of {listed(others)} apart")
+    return _judged(
+        release, frame, f"{form.format} does not tell all values of {listed(others)} apart"
+    )
 
 
 def _judged_as_read(release: TableRelease, frame: pl.DataFrame, reading: ReadAsOne) -> None:
-    """Refuse a release that a default reader would find broken, because it takes several values for one."""
+    """Refuse a release that a default reader would find broken, because it takes several values for
+    one.
+    """
     found = reading.of(dataclasses.replace(release.released, frame=frame))  # type: ignore[arg-type]
     try:
         judge_again(dataclasses.replace(release, original=reading.of(release.original)), found)
@@ -110,13 +138,16 @@ def _judged_as_read(release: TableRelease, frame: pl.DataFrame, reading: ReadAsO
         names = list(reading.keys)
         accept = ", ".join(f"{name}: text only" for name in names)
         raise ReleaseRefused(
-            f"{reading.reader} takes several values of {listed(names)} for one, as 00501 and 501 are the number 501: {error}; put a letter "
-            f"before them, write Parquet (--format parquet), or accept it in the recipe (accept: {{{accept}}})"
+            f"{reading.reader} takes several values of {listed(names)} for one, as 00501 and 501"
+            f" are the number 501: {error}; put a letter before them, write Parquet (--format"
+            f" parquet), or accept it in the recipe (accept: {{{accept}}})"
         ) from None
 
 
 def _all_came_back(released: Table, file: Path) -> bool:
-    """Whether a Parquet file holds what was released, looked at part by part: text of a large table fills the memory."""
+    """Whether a Parquet file holds what was released, looked at part by part: text of a large table
+    fills the memory.
+    """
     ends: dict[str, int] = {}  # by column how many rows were read
     with contextlib.suppress(SfumatoError, OSError):
         for start, part in parquet_parts(file):
@@ -132,12 +163,15 @@ def _read_back(release: TableRelease, file: Path, form: Form) -> pl.DataFrame:
     try:
         frame, _ = read_written(file, form)
     except SfumatoError as error:
-        raise OutputError(f"the file would not be readable as {form.format}, so it is not written: {error}") from None
+        raise OutputError(
+            f"the file would not be readable as {form.format}, so it is not written: {error}"
+        ) from None
     expected = (len(release.released), release.released.columns)
     if (frame.height, frame.columns) != expected:
         raise OutputError(
-            f"{form.format} does not keep this table: {frame.height:,} rows and {frame.width:,} columns come back of {expected[0]:,} and "
-            f"{len(expected[1]):,}, or names of columns change; write another format"
+            f"{form.format} does not keep this table: {frame.height:,} rows and {frame.width:,}"
+            f" columns come back of {expected[0]:,} and {len(expected[1]):,}, or names of columns"
+            " change; write another format"
         )
     return frame
 
@@ -149,12 +183,15 @@ def _judged(release: TableRelease, frame: pl.DataFrame, reason: str) -> TableRel
         return judge_again(release, found)
     except SfumatoError as error:  # a model may also find too few values to judge
         raise ReleaseRefused(
-            f"{reason}: {error}; make the release for the format it is written in (format=, --format), or write another"
+            f"{reason}: {error}; make the release for the format it is written in (format=,"
+            " --format), or write another"
         ) from None
 
 
 def _came_back(released: Table, column: pl.Series, start: int | None = None) -> bool:
-    """Whether a column that was read holds what was released in it, in all rows or in as many from ``start`` on."""
+    """Whether a column that was read holds what was released in it, in all rows or in as many from
+    ``start`` on.
+    """
     if column.name in released.coded and column.dtype == pl.String:
         return released.encoded(column.name).holds(column, start)
     there = released.column(column.name)
@@ -172,13 +209,17 @@ def _same(one: pl.Series, other: pl.Series) -> bool:
     return plain(one).equals(plain(other), check_dtypes=True, null_equal=True)
 
 
-def read_described(file: Path, data: Mapping[str, Any], *, lists: bool = False) -> tuple[pl.DataFrame, Source]:
+def read_described(
+    file: Path, data: Mapping[str, Any], *, lists: bool = False
+) -> tuple[pl.DataFrame, Source]:
     """Read a released file as the ``data`` section of its certificate says."""
     return read_written(file, Form.from_dict(data.get("format"), data.get("form", {})), lists=lists)
 
 
 def read_certified(file: Path) -> Table | None:
-    """A file beside the certificate that names it, read as it says; None for any other file, and for a folder of parts."""
+    """A file beside the certificate that names it, read as it says; None for any other file, and
+    for a folder of parts.
+    """
     from sfumato.release.certificate_files import read_certificate
 
     try:
@@ -196,7 +237,9 @@ def read_certified(file: Path) -> Table | None:
 
 @dataclasses.dataclass(frozen=True)
 class Target:
-    """A table of a database that a release is written into; ``force`` replaces one that is there."""
+    """A table of a database that a release is written into; ``force`` replaces one that is
+    there.
+    """
 
     given: str
     table: str
@@ -212,10 +255,11 @@ class Target:
 
     @contextlib.contextmanager
     def begun(self, source: Source, columns: Sequence[str] | None = None) -> Iterator[Transaction]:
-        """A transaction in which there is room for the table; it ends with the block, and a file that was made for nothing is gone.
+        """A transaction in which there is room for the table; it ends with the block, and a file
+        that was made for nothing is gone.
 
-        The table that a release is made of is never replaced, by whatever address it is reached; nor is one with other columns than
-        those to be written, which is no earlier release.
+        The table that a release is made of is never replaced, by whatever address it is reached;
+        nor is one with other columns than those to be written, which is no earlier release.
         """
         if is_same_table(source.name, self.shown):
             raise self._is_original()
@@ -230,7 +274,9 @@ class Target:
             if fresh and not running.stands:
                 place.file.unlink(missing_ok=True)
 
-    def _make_room(self, running: Transaction, source: Source, columns: Sequence[str] | None) -> None:
+    def _make_room(
+        self, running: Transaction, source: Source, columns: Sequence[str] | None
+    ) -> None:
         name = Name.of(self.table)
         with running.guarded():
             there = running.exists(name)
@@ -238,11 +284,13 @@ class Target:
             raise self._is_original()
         if there and not self.force:
             raise OutputError(
-                f"{self.shown} is there already; choose another name, or replace it with force=True (--force)"
+                f"{self.shown} is there already; choose another name, or replace it with force=True"
+                " (--force)"
             )
         if there and columns is not None and list(running.columns(name)) != list(columns):
             raise OutputError(
-                f"{self.shown} has other columns than this release, so it is no earlier one; --force will not replace it"
+                f"{self.shown} has other columns than this release, so it is no earlier one;"
+                " --force will not replace it"
             )
         if there:
             running.execute(f"DROP TABLE {name.quoted}")
@@ -254,31 +302,42 @@ class Target:
 
     def _is_original(self) -> OutputError:
         """The refusal to write what is released in the place of the table it is released of."""
-        return OutputError(f"{self.shown} is the original table, which is not replaced by what is released of it")
+        return OutputError(
+            f"{self.shown} is the original table, which is not replaced by what is released of it"
+        )
 
 
 def target_in(given: str | None, table: str | None, *, force: bool) -> Target | None:
-    """The table of a database that was asked for, or None; one needs both, a database and a name."""
+    """The table of a database that was asked for, or None; one needs both, a database and a
+    name.
+    """
     if given is None and table is None:
         return None
     if given is None or table is None:
         raise ParameterError(
-            "a table is written into a database under a name: say both, into and into_table (--into, --into-table)"
+            "a table is written into a database under a name: say both, into and into_table"
+            " (--into, --into-table)"
         )
     return Target(given, table, force)
 
 
 @contextlib.contextmanager
 def stored(release: TableRelease, target: Target) -> Iterator[dict[str, Any]]:
-    """Write the released table into a database and judge it there; it stands when the block ends without an error.
+    """Write the released table into a database and judge it there; it stands when the block ends
+    without an error.
 
-    Everything is one transaction: a run that fails or is killed leaves no table, and with ``force`` the old one. Gives what a certificate
-    says of the table: no address, since that is nobody's business who reads the release.
+    Everything is one transaction: a run that fails or is killed leaves no table, and with ``force``
+    the old one. Gives what a certificate says of the table: no address, since that is nobody's
+    business who reads the release.
     """
     name = Name.of(target.table)
     with target.begun(release.original.source, release.released_columns) as running:
         digest = _put(release, running, name)
-        _require_same(release, LazyTable(DatabaseTable.within(running, name), source=Source(target.shown)), digest)  # type: ignore[arg-type]
+        _require_same(
+            release,
+            LazyTable(DatabaseTable.within(running, name), source=Source(target.shown)),  # type: ignore[arg-type]
+            digest,
+        )
         yield {"name": str(name), "kind": running.place.kind, "rows_digest": digest}
         running.commit()
 
@@ -286,7 +345,11 @@ def stored(release: TableRelease, target: Target) -> Iterator[dict[str, Any]]:
 def _put(release: TableRelease, running: Transaction, name: Name) -> str:
     """Write all rows in the order in which they are released; returns their digest."""
     digest = RowsDigest(release.released_columns)
-    batches = (pl.read_parquet(part) for part in release.parts) if release.parts else [release.released.to_polars()]
+    batches = (
+        (pl.read_parquet(part) for part in release.parts)
+        if release.parts
+        else [release.released.to_polars()]
+    )
     for number, batch in enumerate(batches):
         rows = running.storable(batch)
         digest.add(rows)
@@ -295,24 +358,37 @@ def _put(release: TableRelease, running: Transaction, name: Name) -> str:
 
 
 def _require_same(release: TableRelease, table: LazyTable, digest: str) -> None:
-    """Read the table back and judge it; refused unless its rows are those written, and every number is the one certified."""
+    """Read the table back and judge it; refused unless its rows are those written, and every number
+    is the one certified.
+    """
     if table.digest != digest or table.columns != release.released_columns:
-        raise OutputError(f"{table.source.name} does not give back the rows that were written into it; it is not kept")
+        raise OutputError(
+            f"{table.source.name} does not give back the rows that were written into it; it is not"
+            " kept"
+        )
     described = table.with_schema(release.released_schema)
     shared = described.counted(release.released.columns) if release.parts else described.collected()
     models = [m for m in release.recipe.meet if not _needs_rows(m, release)]
-    found = judge_all(gather(shared, models, original=release.original, population=release.population), models)
+    found = judge_all(
+        gather(shared, models, original=release.original, population=release.population), models
+    )
     said = {verdict.promise: verdict for verdict in release.verdicts}
     after = assess(shared)
-    same = all(v.holds and near(v.to_dict()["attained"], said[v.promise].to_dict()["attained"]) for v in found)
+    same = all(
+        v.holds and near(v.to_dict()["attained"], said[v.promise].to_dict()["attained"])
+        for v in found
+    )
     if not same or after.class_sizes != release.after.class_sizes:
         raise ReleaseRefused(
-            f"{table.source.name} was judged as it stands there, and is not what was certified; it is not kept"
+            f"{table.source.name} was judged as it stands there, and is not what was certified; it"
+            " is not kept"
         )
 
 
 def _needs_rows(model: Any, release: TableRelease) -> bool:
-    """Whether a promise is about records beside their originals, which a table does not hold; its rows are the judged ones."""
+    """Whether a promise is about records beside their originals, which a table does not hold; its
+    rows are the judged ones.
+    """
     needs = needed([model], release.released_schema)
     return bool(needs.pairs or needs.unmasked or needs.posteriors)
 
@@ -321,7 +397,8 @@ def _needs_rows(model: Any, release: TableRelease) -> bool:
 
 
 def has_words(values: pl.Series) -> bool:
-    """Whether most values have no digit, besides missing ones and marks of suppressed cells; codes like *unknown* or *inf* may stand among numbers.
+    """Whether most values have no digit, besides missing ones and marks of suppressed cells; codes
+    like *unknown* or *inf* may stand among numbers.
 
     >>> has_words(pl.Series(["3.5", "*", "inf"])), has_words(pl.Series(["3.5", "red", "blue"]))
     (False, True)

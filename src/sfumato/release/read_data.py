@@ -59,12 +59,14 @@ def read_recipe_data(
     engine: str | None = None,
     table: str | None = None,
 ) -> Data:
-    """Data of any shape from files and frames, as a recipe says; data that are read already are taken as they are.
+    """Data of any shape from files and frames, as a recipe says; data that are read already are
+    taken as they are.
 
-    ``people`` is a second table, with the people's own columns, else the file that the recipe names. Several tables are
-    given by name, as their folder or as a database; None: the files that the recipe names. ``said`` goes before what the
-    recipe says about reading. ``format`` is the one a release will be written in: values that it cannot tell apart are
-    one value from the start. ``engine`` and ``table`` are those of :func:`read_one_table`.
+    ``people`` is a second table, with the people's own columns, else the file that the recipe
+    names. Several tables are given by name, as their folder or as a database; None: the files that
+    the recipe names. ``said`` goes before what the recipe says about reading. ``format`` is the one
+    a release will be written in: values that it cannot tell apart are one value from the start.
+    ``engine`` and ``table`` are those of :func:`read_one_table`.
     """
     kind = registry.data_class(recipe.shape)
     kind.require_options({"people": people, "engine": engine, "table": table})
@@ -79,7 +81,9 @@ def read_recipe_data(
     return describe_tables(tables, recipe.shape, recipe.schemas, format=format)
 
 
-def _in_fixed_form(kind: type[Data], tables: dict[str, TableRead], recipe: Recipe) -> dict[str, TableRead]:
+def _in_fixed_form(
+    kind: type[Data], tables: dict[str, TableRead], recipe: Recipe
+) -> dict[str, TableRead]:
     """The tables in a form that no row decides about; they keep the digest of what was given."""
     frames = {name: table.frame for name, table in tables.items()}
     fixed = kind.fixed_form(frames, recipe.schemas)
@@ -100,19 +104,24 @@ def read_one_table(
     table: str | None = None,
     options: Mapping[str, Any],
 ) -> Table | LazyTable:
-    """One table from a path, a database or a frame, in memory or held by an engine; see :func:`sfumato.read`."""
+    """One table from a path, a database or a frame, in memory or held by an engine;
+    see :func:`sfumato.read`.
+    """
     about_values = {**(recipe.intake.about_values.said() if recipe else {}), **options}
     if is_address(data):
         return from_database(data, table, engine, about_values)
     if table is not None:
         raise ParameterError(
-            "table= names a table of a database, such as sf.read('sqlite:///visits.db', table='visits')"
+            "table= names a table of a database, such as sf.read('sqlite:///visits.db',"
+            " table='visits')"
         )
     if is_data(data):
         known: Any = data.one_table()
         if options or engine:
             said = ", ".join([*options, *(["engine"] if engine else [])])
-            raise ParameterError(f"the table is read already; {said} must be said when it is read first")
+            raise ParameterError(
+                f"the table is read already; {said} must be said when it is read first"
+            )
         return known  # type: ignore[no-any-return]
     lazy = take_lazily(data, about_values)
     if lazy is not None:
@@ -130,17 +139,29 @@ def read_one_table(
 
 
 def tables_for(
-    data: Any, recipe: Recipe, *, people: Any = None, said: Intake | None = None, intake: Intake | None = None
+    data: Any,
+    recipe: Recipe,
+    *,
+    people: Any = None,
+    said: Intake | None = None,
+    intake: Intake | None = None,
 ) -> dict[str, TableRead]:
-    """The tables that a recipe is about, as they are; ``intake`` is how they are read where that is not as the recipe says."""
+    """The tables that a recipe is about, as they are; ``intake`` is how they are read where that is
+    not as the recipe says.
+    """
     intake, text = intake or recipe.intake, accounts(recipe.steps, recipe.schema)
     if recipe.shape in SEVERAL_TABLES:
         if people is not None:
             raise ParameterError(
-                "the people are one of the tables; give all of them by name, or the folder they are in"
+                "the people are one of the tables; give all of them by name, or the folder they"
+                " are in"
             )
-        places = locations_of(data, {name: table.file for name, table in recipe.tables.items()}, recipe.base)
-        read = {name: _one(place, intake, said or Intake(), text=text) for name, place in places.items()}
+        places = locations_of(
+            data, {name: table.file for name, table in recipe.tables.items()}, recipe.base
+        )
+        read = {
+            name: _one(place, intake, said or Intake(), text=text) for name, place in places.items()
+        }
         return {name: _called(name, table) for name, table in read.items()}
     beside = recipe.others.get(PEOPLE)
     if people is None and beside is not None and beside.file is not None:
@@ -151,7 +172,11 @@ def tables_for(
 def _called(name: str, table: TableRead) -> TableRead:
     """A table that came as a frame has no name of its own: messages call it as the recipe does."""
     named = dataclasses.replace(table.source, name=f"table {name!r}")
-    return TableRead(table.frame, named) if table.source.format == "frame" and table.source.identity is None else table
+    return (
+        TableRead(table.frame, named)
+        if table.source.format == "frame" and table.source.identity is None
+        else table
+    )
 
 
 def tables_of(
@@ -163,21 +188,29 @@ def tables_of(
     said: Intake | None = None,
     text: bool = False,
 ) -> dict[str, TableRead]:
-    """The tables of a file or frame as they are, by the name that the noun of the shape knows them by.
+    """The tables of a file or frame as they are, by the name that the noun of the shape knows them
+    by.
 
-    ``text`` leaves all columns of a CSV as text: what they are then does not depend on single people.
+    ``text`` leaves all columns of a CSV as text: what they are then does not depend on single
+    people.
     """
-    tables = _several(data, shape) or {DATA: _one(data, intake or Intake(), said or Intake(), text=text)}
+    tables = _several(data, shape) or {
+        DATA: _one(data, intake or Intake(), said or Intake(), text=text)
+    }
     if people is None:
         return tables
     if PEOPLE in tables:
         raise ParameterError(
-            f"{tables[DATA].source.name} holds the people's own columns itself; leave the second file out"
+            f"{tables[DATA].source.name} holds the people's own columns itself; leave the second"
+            " file out"
         )
     if isinstance(people, str | Path):
         require_plain(people, most=MOST_BYTES, what="the table of people's own columns")
     about_values = (intake or Intake()).about_values
-    return {**tables, PEOPLE: _one(people, about_values, (said or Intake()).about_values, text=text)}
+    return {
+        **tables,
+        PEOPLE: _one(people, about_values, (said or Intake()).about_values, text=text),
+    }
 
 
 def _several(data: Any, shape: Shape) -> dict[str, TableRead] | None:
@@ -213,7 +246,8 @@ def describe_tables(
     *,
     format: str | None = None,  # noqa: A002
 ) -> Data:
-    """People from tables whose columns all have a role; direct identifiers are dropped here and seen by nobody.
+    """People from tables whose columns all have a role; direct identifiers are dropped here and
+    seen by nobody.
 
     Everything that does not fit, in all tables, is one :class:`SchemaError`.
     """
@@ -237,15 +271,24 @@ def describe_tables(
     return registry.data_class(shape).from_tables(kept, bare, source)
 
 
-def require_roles(tables: Mapping[str, TableRead], shape: Shape, schemas: Mapping[str, Schema]) -> None:
-    """Raise one :class:`SchemaError` with everything that does not fit between tables and what is said of their columns."""
-    problems = [f"the recipe has a table {name!r}, and it was not given" for name in schemas if name not in tables]
+def require_roles(
+    tables: Mapping[str, TableRead], shape: Shape, schemas: Mapping[str, Schema]
+) -> None:
+    """Raise one :class:`SchemaError` with everything that does not fit between tables and what is
+    said of their columns.
+    """
+    problems = [
+        f"the recipe has a table {name!r}, and it was not given"
+        for name in schemas
+        if name not in tables
+    ]
     problems = (
         problems
         if shape in SEVERAL_TABLES
         else [
-            f"the recipe describes the {name}'s own columns, but there is no file with them; give it (--people, people=), or "
-            "name it in the recipe: 'people: {file: people.csv, columns: {…}}'"
+            f"the recipe describes the {name}'s own columns, but there is no file with them; give"
+            " it (--people, people=), or name it in the recipe: 'people: {file: people.csv,"
+            " columns: {…}}'"
             for name in schemas
             if name not in tables
         ]
@@ -255,27 +298,39 @@ def require_roles(tables: Mapping[str, TableRead], shape: Shape, schemas: Mappin
             problems += schemas[name].problems(table.frame.columns, table.source, str(shape))
         else:
             problems.append(
-                f"{table.source.name}: nothing says what the {name}'s own columns are; write 'people: {{columns: {{…}}}}' into the recipe"
+                f"{table.source.name}: nothing says what the {name}'s own columns are; write"
+                " 'people: {columns: {…}}' into the recipe"
             )
     if problems:
         raise SchemaError(problems)
 
 
 def _require_numbers(tables: Mapping[str, TableRead], schemas: Mapping[str, Schema]) -> None:
-    """Refuse a column of words that is said to hold amounts and is released as it is: whoever verifies the release takes it for another."""
+    """Refuse a column of words that is said to hold amounts and is released as it is: whoever
+    verifies the release takes it for another.
+    """
     problems = [
-        f"{table.source.name}: column {column!r} is said to be numeric, and most of its values are no numbers; leave 'kind' out, or say which it is"
+        f"{table.source.name}: column {column!r} is said to be numeric, and most of its values are"
+        " no numbers; leave 'kind' out, or say which it is"
         for name, table in tables.items()
         for column, said in schemas[name].attributes.items()
-        if said.kind is Kind.NUMERIC and not set(said.roles) & RECODED and has_words(table.frame[column])
+        if said.kind is Kind.NUMERIC
+        and not set(said.roles) & RECODED
+        and has_words(table.frame[column])
     ]
     if problems:
         raise SchemaError(problems)
 
 
 def _watched(table: TableRead, schema: Schema) -> Table:
-    """The columns in which free text would be an oversight: what a shape itself consists of was chosen to be words."""
-    seen = {n: a for n, a in schema.attributes.items() if not set(a.roles) & set(SHAPED) and not _is_nested(table, n)}
+    """The columns in which free text would be an oversight: what a shape itself consists of was
+    chosen to be words.
+    """
+    seen = {
+        n: a
+        for n, a in schema.attributes.items()
+        if not set(a.roles) & set(SHAPED) and not _is_nested(table, n)
+    }
     return Table(table.frame.select(list(seen)), source=table.source).with_schema(Schema(seen))  # type: ignore[arg-type]
 
 
@@ -284,8 +339,12 @@ def _is_nested(table: TableRead, column: str) -> bool:
 
 
 def _distinct(table: TableRead, schema: Schema, format: str) -> tuple[pl.DataFrame, list[str]]:  # noqa: A002
-    """The table without direct identifiers, with values that the format tells apart, and what was made one."""
-    keys = table.frame.select(schema.columns(Role.KEY))  # never written as they are, so they stay what they are
+    """The table without direct identifiers, with values that the format tells apart, and what was
+    made one.
+    """
+    keys = table.frame.select(
+        schema.columns(Role.KEY)
+    )  # never written as they are, so they stay what they are
     frame = table.frame.drop([*schema.direct, *keys.columns])
     plain = Schema.from_roles({"plain": frame.columns})
     shared = Table(frame, source=table.source).with_schema(plain)  # type: ignore[arg-type]
@@ -300,8 +359,12 @@ def _format(source: Source) -> str:
 
 
 def digest_of(tables: Mapping[str, TableRead]) -> str:
-    """SHA-256 of the file that was read, of several in their order; of a frame, what it says as JSON lines."""
-    return joint_digest([table.source.digest or digest_of_frame(table.frame) for table in tables.values()])
+    """SHA-256 of the file that was read, of several in their order; of a frame, what it says as
+    JSON lines.
+    """
+    return joint_digest(
+        [table.source.digest or digest_of_frame(table.frame) for table in tables.values()]
+    )
 
 
 def with_origin(people: Data, origin: NDArray[np.int64] | None) -> Data:
@@ -310,5 +373,7 @@ def with_origin(people: Data, origin: NDArray[np.int64] | None) -> Data:
 
 
 def schemas_of(people: Data) -> dict[str, Schema]:
-    """What was said of the columns of each table when people were read; of such as came otherwise, what they say themselves."""
+    """What was said of the columns of each table when people were read; of such as came otherwise,
+    what they say themselves.
+    """
     return dict(people.source.schemas or people.schemas)

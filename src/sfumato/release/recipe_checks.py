@@ -1,8 +1,9 @@
-"""Checks of what the recipe of a certificate accounts for, whatever the shape of the data: steps, bounds and attacks.
+"""Checks of what the recipe of a certificate accounts for, whatever the shape of the data: steps,
+bounds and attacks.
 
-What is left is what only the original tells (values, and rows that were never there), and what nobody can compute again: when,
-by whom and by which versions a release was made. What is particular to the columns of one table, or of several, stands in
-``table_checks`` and ``person_checks``.
+What is left is what only the original tells (values, and rows that were never there), and what
+nobody can compute again: when, by whom and by which versions a release was made. What is particular
+to the columns of one table, or of several, stands in ``table_checks`` and ``person_checks``.
 """
 
 from __future__ import annotations
@@ -44,7 +45,9 @@ def first_names(columns: Sequence[str]) -> str:
 
 
 def recipe_readable(certificate: Fields, shared: SharedFolder, original: Original) -> Claim | None:
-    """A recipe that nobody could run is not the one that was run; parts that its owner keeps are not looked at."""
+    """A recipe that nobody could run is not the one that was run; parts that its owner keeps are
+    not looked at.
+    """
     try:
         shared.recipe  # noqa: B018 - it is read when it is first asked for
     except UnreadableRecipe as error:
@@ -53,7 +56,9 @@ def recipe_readable(certificate: Fields, shared: SharedFolder, original: Origina
 
 
 def direct_identifiers_gone(certificate: Fields, shared: SharedFolder, original: Original) -> Claim:
-    """Direct identifiers are dropped, or replaced by pseudonyms; a column of that name is one of them that is still there."""
+    """Direct identifiers are dropped, or replaced by pseudonyms; a column of that name is one of
+    them that is still there.
+    """
     name, direct_columns, left = "direct identifiers gone", list[str](), list[str]()
     replaced = {column for columns in pseudonym_columns(certificate) for column in columns}
     for table, columns in columns_in_recipe(certificate["recipe"]).items():
@@ -69,7 +74,9 @@ def direct_identifiers_gone(certificate: Fields, shared: SharedFolder, original:
     return Claim(name, "holds", words if direct_columns else "there were none")
 
 
-def proven_by_data(certificate: Fields, shared: SharedFolder, original: Original) -> Iterator[Claim]:
+def proven_by_data(
+    certificate: Fields, shared: SharedFolder, original: Original
+) -> Iterator[Claim]:
     """What the data themselves show: that no release holds it, or that it is so."""
     for name, words in shared.released.doubts().items():
         yield Claim(name, "fails", words)
@@ -81,12 +88,16 @@ def proven_by_data(certificate: Fields, shared: SharedFolder, original: Original
 
 
 def steps_in_plan(certificate: Fields, shared: SharedFolder, original: Original) -> Claim | None:
-    """The plan tells of the steps of the recipe, in their order, and what each says everybody can see is so."""
+    """The plan tells of the steps of the recipe, in their order, and what each says everybody can
+    see is so.
+    """
     specs, plans = certificate["recipe"]["steps"], certificate["plan"]
     if [name_of(spec) for spec in specs] != [plan["step"] for plan in plans]:
         return Claim("steps", "fails", "the plan tells of other steps than the recipe names")
     for spec, plan in zip(specs, plans, strict=True):
-        words = _field_contradiction(spec, plan, shared.shape) or _step_contradiction(spec, plan, shared)
+        words = _field_contradiction(spec, plan, shared.shape) or _step_contradiction(
+            spec, plan, shared
+        )
         if words is not None:
             return Claim("steps", "fails", words)
     return None
@@ -98,7 +109,9 @@ def _field_contradiction(spec: Any, plan: Fields, shape: Shape) -> str | None:
         return None
     fields = fields_of(spec)
     method = registry.method_class("steps", str(name_of(spec)), fields, shape)
-    retold = () if method is None else method.retold  # the step itself holds these against each other
+    retold = (
+        () if method is None else method.retold
+    )  # the step itself holds these against each other
     other = []
     for field in fields:
         if field not in plan or field in ("step", *retold):
@@ -131,7 +144,9 @@ def _step_contradiction(spec: Any, plan: Fields, shared: SharedFolder) -> str | 
 
 
 def limits_kept(certificate: Fields, shared: SharedFolder, original: Original) -> Iterator[Claim]:
-    """Every limit of the recipe is judged; one on a risk of the file is measured again, another must agree with itself."""
+    """Every limit of the recipe is judged; one on a risk of the file is measured again, another
+    must agree with itself.
+    """
     try:
         limits = limits_of(certificate["recipe"].get("limits") or {})
     except (ParameterError, AttributeError, TypeError):  # an edited recipe may hold anything
@@ -158,9 +173,16 @@ def _limit_claim(limit: Limit, said: Fields, shared: SharedFolder) -> Claim:
         measure = registry.measured(limit, shared.shape).measure(shared.judged.evidence(()))
         found = kept_within(limit, measure)
         if not near(found.value, said["value"]):
-            return Claim(limit.label, "fails", f"measured {found.value:.4g}, certified {said['value']}", True)
+            return Claim(
+                limit.label, "fails", f"measured {found.value:.4g}, certified {said['value']}", True
+            )
         words = _bound_contradiction(found, said)
-        return Claim(limit.label, "holds" if found.holds and words is None else "fails", words or found.sentence, True)
+        return Claim(
+            limit.label,
+            "holds" if found.holds and words is None else "fails",
+            words or found.sentence,
+            True,
+        )
     registry.measured(limit, shared.shape)  # raises where nobody could have measured it
     if said["value"] is None:
         return Claim(limit.label, "fails", "what is limited was not measured", True)
@@ -176,18 +198,24 @@ def _limit_claim(limit: Limit, said: Fields, shared: SharedFolder) -> Claim:
 def _bound_contradiction(found: Kept, said: Fields) -> str | None:
     """Which fields of a bound are other than what follows from its value."""
     stated = (said["name"], said["holds"], said["refuses"], said.get("parameters", {}))
-    if stated == (found.name, found.holds, found.refuses, dict(found.parameters)) and near(found.limit, said["limit"]):
+    if stated == (found.name, found.holds, found.refuses, dict(found.parameters)) and near(
+        found.limit, said["limit"]
+    ):
         return None
     return "bound, value and verdict contradict each other"
 
 
 def contract_kept(certificate: Fields, shared: SharedFolder, original: Original) -> Claim | None:
-    """The contract is the one of the recipe, and every verdict on it follows from what was measured."""
+    """The contract is the one of the recipe, and every verdict on it follows from what was
+    measured.
+    """
     asked, judged = certificate["recipe"].get("contract") or [], certificate["contract"]
     if certificate.get("differential_privacy", {}).get("certified"):
         return Claim("contract", "fails", "it is told beside a certified ε") if judged else None
     if len(asked) != len(judged):
-        return Claim("contract", "fails", "the certificate judges another contract than its recipe names")
+        return Claim(
+            "contract", "fails", "the certificate judges another contract than its recipe names"
+        )
     shown = [said for spec, said in zip(asked, judged, strict=True) if not hides(spec)]
     for agreement, said in zip(shared.recipe.contract, shown, strict=True):
         measured = "it was not measured" if said["value"] is None else float(said["value"])
@@ -204,14 +232,26 @@ def contract_kept(certificate: Fields, shared: SharedFolder, original: Original)
 
 def attack_numbers(certificate: Fields, shared: SharedFolder, original: Original) -> Claim | None:
     """What is said of an attack follows from its rate, from guessing and from what is allowed."""
-    wrong = [str(attack["attack"]) for attack in certificate["attacks"]["tried"] if not _attack_fits(attack)]
-    return Claim("attacks", "fails", f"numbers contradict each other: {first_names(wrong)}") if wrong else None
+    wrong = [
+        str(attack["attack"])
+        for attack in certificate["attacks"]["tried"]
+        if not _attack_fits(attack)
+    ]
+    return (
+        Claim("attacks", "fails", f"numbers contradict each other: {first_names(wrong)}")
+        if wrong
+        else None
+    )
 
 
 def _attack_fits(attack: Fields) -> bool:
     interval = None if attack["interval"] is None else tuple(attack["interval"])
-    finding = Finding(attack["attack"], attack["value"], "", interval=interval, baseline=attack["baseline"])
-    tried = Tried(attack["intruder"], tuple(attack["knows"]), finding, attack["threshold"], attack["limit"])
+    finding = Finding(
+        attack["attack"], attack["value"], "", interval=interval, baseline=attack["baseline"]
+    )
+    tried = Tried(
+        attack["intruder"], tuple(attack["knows"]), finding, attack["threshold"], attack["limit"]
+    )
     if not near(finding.beyond_guessing, attack["beyond_guessing"]):
         return False
     return (tried.exceeds, finding.certain) == (attack["exceeds"], attack["certain"])

@@ -1,4 +1,6 @@
-"""A release that asks a register first and is written down in it, as the command line, the workbench and scripts make it."""
+"""A release that asks a register first and is written down in it, as the command line, the
+workbench and scripts make it.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ class Remembering:
 
     @property
     def memory(self) -> Remembered | None:
-        """What a limit on all releases together is held against: ``memory=`` of :func:`sfumato.run`."""
+        """What a limit on all releases together is held against: ``memory=``
+        of :func:`sfumato.run`.
+        """
         if self.register is None:
             return None
         from sfumato.release.register.memory import Remembered
@@ -39,8 +43,12 @@ class Remembering:
         return Remembered(self.register, self.person)
 
     def write(self, release: TableRelease, folder: str | Path, **how: Any) -> Path:
-        """Write a release as :meth:`Release.write` does, planned in the register before and entered after; ``found`` says what it tells with others."""
-        with self.registered(release, Path(folder), elsewhere=how.get("into") is not None) as written:
+        """Write a release as :meth:`Release.write` does, planned in the register before and entered
+        after; ``found`` says what it tells with others.
+        """
+        with self.registered(
+            release, Path(folder), elsewhere=how.get("into") is not None
+        ) as written:
             made = release.write(folder, **how)
             written(made)
         return made
@@ -55,9 +63,11 @@ class Remembering:
     def registered(
         self, release: TableRelease, folder: Path, *, elsewhere: bool = False
     ) -> Iterator[Callable[[Path], None]]:
-        """Plan the release in the register, let it be written, and say that it was; one that was not written counts no more.
+        """Plan the release in the register, let it be written, and say that it was; one that was
+        not written counts no more.
 
-        One of which anything may stand, in the folder or ``elsewhere`` (a table of a database), stays planned and counts.
+        One of which anything may stand, in the folder or ``elsewhere`` (a table of a database),
+        stays planned and counts.
         """
         if self.register is None:
             yield lambda _: None
@@ -71,7 +81,9 @@ class Remembering:
             if done or not (elsewhere or _digest(folder) != stood):
                 with self.register.turn():
                     state: Any = "released" if done else "withdrawn"
-                    self.register.now_is(int(self.number or 0), state, certificate=done[0] if done else None)
+                    self.register.now_is(
+                        int(self.number or 0), state, certificate=done[0] if done else None
+                    )
 
     def _newcomer(self, register: Register, release: TableRelease) -> Newcomer:
         from sfumato.release.register.memory import Newcomer
@@ -88,18 +100,27 @@ class Remembering:
             self.found = newcomer.together()
             limit = release.recipe.limits.get(NAME)
             if limit is not None and not (kept := self.found.kept(float(limit))):
-                raise ReleaseRefused(f"another release was registered meanwhile, nothing is released: {kept.sentence}")
+                raise ReleaseRefused(
+                    "another release was registered meanwhile, nothing is released:"
+                    f" {kept.sentence}"
+                )
             told: dict[str, Any] = {
                 "certificate": "",
                 "digest": release.original.input_digest(),
                 "k": release.after.smallest_class,
             }
-            self.number = register.plan(newcomer.entry(recipient=self.to, folder=folder, **told), newcomer.people)
+            self.number = register.plan(
+                newcomer.entry(recipient=self.to, folder=folder, **told), newcomer.people
+            )
 
     @property
     def told(self) -> dict[str, Any]:
         """What is told of it as plain data; nothing without a register."""
-        return {} if self.found is None else {"register": {"release": self.number, "together": self.found.to_dict()}}
+        return (
+            {}
+            if self.found is None
+            else {"register": {"release": self.number, "together": self.found.to_dict()}}
+        )
 
     def close(self) -> None:
         """Close the register."""
@@ -108,17 +129,24 @@ class Remembering:
 
 
 def remember(
-    register: str | Path, *, to: str, person: str | Sequence[str] = (), key: str | Path | None = None
+    register: str | Path,
+    *,
+    to: str,
+    person: str | Sequence[str] = (),
+    key: str | Path | None = None,
 ) -> Remembering:
     """Open a register for a release that ``to`` receives; all of it is checked first.
 
-    ``person`` names the columns that tell people apart (a text with commas between, or a list), ``key`` the file with the key of the
-    register when it is not beside it. ``sfumato register start FILE`` makes a register.
+    ``person`` names the columns that tell people apart (a text with commas between, or a list),
+    ``key`` the file with the key of the register when it is not beside it.
+    ``sfumato register start FILE`` makes a register.
     """
     from sfumato.release.register.store import open_register
 
     if not to.strip():
-        raise ParameterError("a register wants to know who receives the release: --to 'university of …'")
+        raise ParameterError(
+            "a register wants to know who receives the release: --to 'university of …'"
+        )
     names = person.split(",") if isinstance(person, str) else person
     columns = tuple(name.strip() for name in names if name.strip())
     return Remembering(open_register(register, key=key), to, columns)

@@ -46,10 +46,11 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Release(Reportable):
-    """What a run made of data of any shape. ``released`` is what is shared; everything else says what it is worth and how it came about.
+    """What a run made of data of any shape. ``released`` is what is shared; everything else says
+    what it is worth and how it came about.
 
-    ``attacks_before`` is what attacks find in the original as it is, ``attacks`` what they find in the release, ``utility`` what is
-    left of it; None: nobody has tried or measured yet.
+    ``attacks_before`` is what attacks find in the original as it is, ``attacks`` what they find in
+    the release, ``utility`` what is left of it; None: nobody has tried or measured yet.
     """
 
     released: Data
@@ -78,8 +79,12 @@ class Release(Reportable):
         return None
 
     @classmethod
-    def from_steps(cls, original: Any, recipe: Recipe, context: Context, steps: Any, before: Any) -> Self:
-        """The release of what the steps made, not judged yet; ``before`` is what :meth:`assess_original` gave."""
+    def from_steps(
+        cls, original: Any, recipe: Recipe, context: Context, steps: Any, before: Any
+    ) -> Self:
+        """The release of what the steps made, not judged yet; ``before`` is
+        what :meth:`assess_original` gave.
+        """
         return cls(
             released=steps.released,
             original=original,
@@ -102,11 +107,15 @@ class Release(Reportable):
         return None
 
     def judged(self, released: Any, *, bounds: bool = True) -> Self:
-        """The release with these data in its place, judged as if they had come out; ``bounds``: limits and contract are measured too."""
+        """The release with these data in its place, judged as if they had come out; ``bounds``:
+        limits and contract are measured too.
+        """
         release = dataclasses.replace(self, released=released)
         if bounds:
             release = release.with_bounds()
-        evidence = released.evidence(self.recipe.meet, original=self.original, **release.judging_options())
+        evidence = released.evidence(
+            self.recipe.meet, original=self.original, **release.judging_options()
+        )
         return dataclasses.replace(release, verdicts=judge_all(evidence, self.recipe.meet))
 
     def judging_options(self) -> dict[str, Any]:
@@ -128,7 +137,9 @@ class Release(Reportable):
             counted=self.counted,
             memory=self.memory,
         )
-        contract = tuple(check_agreement(agreement, pair, fixed=fixed) for agreement in recipe.contract)
+        contract = tuple(
+            check_agreement(agreement, pair, fixed=fixed) for agreement in recipe.contract
+        )
         return dataclasses.replace(self, limits=limits, contract=contract)
 
     @property
@@ -155,18 +166,34 @@ class Release(Reportable):
 
     @property
     def holds(self) -> bool:
-        """Whether every promise holds on what is shared, every limit and contract that may refuse it is kept, and no column undoes it."""
-        kept = all(self.verdicts) and all(kept for kept in (*self.limits, *self.contract) if kept.refuses)
+        """Whether every promise holds on what is shared, every limit and contract that may refuse
+        it is kept, and no column undoes it.
+        """
+        kept = all(self.verdicts) and all(
+            kept for kept in (*self.limits, *self.contract) if kept.refuses
+        )
         return kept and not self.undone_by
 
     @property
     def headline(self) -> Headline:
-        """Promises, limits, attacks and what is unknown in one sentence: the headline of its pages."""
-        bounds = {name: [kept.to_dict() for kept in getattr(self, name)] for name in ("limits", "contract")}
+        """Promises, limits, attacks and what is unknown in one sentence: the headline of its
+        pages.
+        """
+        bounds = {
+            name: [kept.to_dict() for kept in getattr(self, name)]
+            for name in ("limits", "contract")
+        }
         attacks = None if self.attacks is None else self.attacks.to_dict()
         judged = None if self.verdicts else self.certified  # where an ε is all that is promised
         private = {} if judged is None else {"differential_privacy": judged.to_dict()}
-        return headline({"verdicts": [v.to_dict() for v in self.verdicts], **bounds, **private, "attacks": attacks})
+        return headline(
+            {
+                "verdicts": [v.to_dict() for v in self.verdicts],
+                **bounds,
+                **private,
+                "attacks": attacks,
+            }
+        )
 
     @property
     def released_columns(self) -> list[str]:
@@ -185,7 +212,9 @@ class Release(Reportable):
         accounted = accounts(self.recipe.steps, self.recipe.schema)
         columns = self.released_columns if accounted else ()
         types_found, rehearsal = self.original.source.types_found, self.seed.rehearsal
-        return certified(self.recipe, columns, self.released_schema, rehearsal=rehearsal, types_found=types_found)
+        return certified(
+            self.recipe, columns, self.released_schema, rehearsal=rehearsal, types_found=types_found
+        )
 
     @property
     def suppressed(self) -> int:
@@ -197,7 +226,11 @@ class Release(Reportable):
     def warnings(self) -> tuple[str, ...]:
         """What steps warn of, and why no ε is certified where a step accounts for one."""
         judged = self.certified
-        broken = () if judged is None else tuple(f"no ε is certified: {reason}" for reason in judged.reasons)
+        broken = (
+            ()
+            if judged is None
+            else tuple(f"no ε is certified: {reason}" for reason in judged.reasons)
+        )
         return (*(warning for _, plan in self.plans for warning in plan.warnings), *broken)
 
     @property
@@ -214,7 +247,10 @@ class Release(Reportable):
     def told_records(self) -> str:
         """How many people were released, and how many were left out, in one line."""
         size = self.original.size
-        left_out = f"{self.suppressed:,} of {size:,} people left out ({percent(self.suppressed / max(1, size))})"
+        left_out = (
+            f"{self.suppressed:,} of {size:,} people left out"
+            f" ({percent(self.suppressed / max(1, size))})"
+        )
         return f"{counts_in_words(self.released.counts())} released, {left_out}"
 
     @property
@@ -233,7 +269,9 @@ class Release(Reportable):
         return ()
 
     def summary(self) -> dict[str, Any]:
-        """The release as plain data, for who calls from elsewhere: verdicts, counts, attacks, measures; no data values."""
+        """The release as plain data, for who calls from elsewhere: verdicts, counts, attacks,
+        measures; no data values.
+        """
         return {
             "holds": self.holds,
             "headline": self.headline.text,
@@ -245,7 +283,9 @@ class Release(Reportable):
             "plan": [{"step": name, **plan.describe()} for name, plan in self.plans],
             "limits": [limit.to_dict() for limit in self.limits],
             "contract": [kept.to_dict() for kept in self.contract],
-            "attacks_before": None if self.attacks_before is None else self.attacks_before.to_dict(),
+            "attacks_before": (
+                None if self.attacks_before is None else self.attacks_before.to_dict()
+            ),
             "attacks": None if self.attacks is None else self.attacks.to_dict(),
             "utility": None if self.utility is None else self.utility.to_dict(),
             "warnings": list(self.warnings),
@@ -257,25 +297,37 @@ class Release(Reportable):
         """Let every named intruder try the release; see :func:`sfumato.attack`."""
         from sfumato.release.attack_run import attack_release
 
-        known = {"steps": self.recipe.steps, "models": self.recipe.meet, "limits": self.recipe.limits}
+        known = {
+            "steps": self.recipe.steps,
+            "models": self.recipe.meet,
+            "limits": self.recipe.limits,
+        }
         return attack_release(self.pair, **{**known, "seed": self.seed, **options})
 
     def attacked(self, **options: Any) -> Self:
-        """The same release with what intruders found, which its certificate and reports then tell."""
+        """The same release with what intruders found, which its certificate and reports then
+        tell.
+        """
         return dataclasses.replace(self, attacks=self.attack(**options))
 
-    def evaluate(self, metrics: Sequence[Utility | str | Mapping[str, Any]] | None = None) -> Evaluation:
+    def evaluate(
+        self, metrics: Sequence[Utility | str | Mapping[str, Any]] | None = None
+    ) -> Evaluation:
         """What the release is still worth; see :func:`sfumato.evaluate`."""
         return evaluate(self.pair, metrics)
 
     def tried(self, *, seconds: float, progress: Progress) -> Self:
-        """The same release with what attacks find before and after, half of the time each, and what it is worth."""
+        """The same release with what attacks find before and after, half of the time each, and what
+        it is worth.
+        """
         from sfumato.release.attack_run import attack_unchanged
 
         half: dict[str, Any] = {"seconds": seconds / 2, "progress": progress}
         before = attack_unchanged(self.original, models=self.recipe.meet, seed=self.seed, **half)
         after = self.attack(**half) if seconds > 0 else None
-        return dataclasses.replace(self, attacks_before=before, attacks=after, utility=self.evaluate())
+        return dataclasses.replace(
+            self, attacks_before=before, attacks=after, utility=self.evaluate()
+        )
 
     @property
     def needs_attack(self) -> bool:
@@ -301,15 +353,18 @@ class Release(Reportable):
         attack: float | None = None,
         more: Callable[[Path], None] | None = None,
     ) -> Path:
-        """Write ``share/`` (data, certificate, report) and ``owner/`` (lock, alignment, report), or nothing at all.
+        """Write ``share/`` (data, certificate, report) and ``owner/`` (lock, alignment, report), or
+        nothing at all.
 
-        The file is read back before it stands, and refused where a promise does not hold in it. ``defuse`` puts an
-        apostrophe before the cells of a CSV that a spreadsheet would run as formulas.
-        With ``pictures`` both get a folder of the report's pictures as PNG, each with what its own reader may see.
-        ``into`` and ``into_table`` name a database and a table of it that the release is written into as well, all or nothing.
-        ``attack`` are the seconds of computing that the named intruders have before; by default none, but for rows that were drawn anew,
-        of which nothing else tells what they give away (``attack=0``: none there, either).
-        ``more`` writes what else the owner keeps, into the owner's folder, which it is given before anybody sees it.
+        The file is read back before it stands, and refused where a promise does not hold in it.
+        ``defuse`` puts an apostrophe before the cells of a CSV that a spreadsheet would run as
+        formulas. With ``pictures`` both get a folder of the report's pictures as PNG, each with
+        what its own reader may see. ``into`` and ``into_table`` name a database and a table of it
+        that the release is written into as well, all or nothing. ``attack`` are the seconds of
+        computing that the named intruders have before; by default none, but for rows that were
+        drawn anew, of which nothing else tells what they give away (``attack=0``: none there,
+        either). ``more`` writes what else the owner keeps, into the owner's folder, which it is
+        given before anybody sees it.
         """
         if attack or (attack is None and self.needs_attack):
             return self.attacked(**({"seconds": attack} if attack else {})).write(
@@ -324,18 +379,30 @@ class Release(Reportable):
                 attack=0,
                 more=more,
             )
-        key, table = None if sign is None else Path(sign), VERBS["target"](into, into_table, force=force)
+        key, table = (
+            None if sign is None else Path(sign),
+            VERBS["target"](into, into_table, force=force),
+        )
         options: dict[str, Any] = {"format": format, "pictures": pictures, "defuse": defuse}
-        written: Path = VERBS["write"](self, Path(folder), force=force, sign=key, into=table, more=more, **options)
+        written: Path = VERBS["write"](
+            self, Path(folder), force=force, sign=key, into=table, more=more, **options
+        )
         return written
 
     def plot(self) -> alt.LayerChart | None:
-        """The share of people who are alone by what is known of them, before and after; None where no attack draws it."""
-        reports = [None if report is None else report.to_dict() for report in (self.attacks_before, self.attacks)]
+        """The share of people who are alone by what is known of them, before and after; None where
+        no attack draws it.
+        """
+        reports = [
+            None if report is None else report.to_dict()
+            for report in (self.attacks_before, self.attacks)
+        ]
         return curves_on_white(*reports)
 
     def blocks(self) -> Sequence[Block]:
-        """What was released, whether it holds, what attacks find and what it is worth, without a data value."""
+        """What was released, whether it holds, what attacks find and what it is worth, without a
+        data value.
+        """
         return [
             *self.headline.blocks(),
             Paragraph(f"{self.original.source.name}: {self.told_records}"),
@@ -350,11 +417,15 @@ class Release(Reportable):
     def change_blocks(self) -> Sequence[Block]:
         """What became of the data."""
         was, now = self.original.counts(), self.released.counts()
-        rows = tuple((plain_name(name), was.get(name), now.get(name)) for name in dict.fromkeys([*was, *now]))
+        rows = tuple(
+            (plain_name(name), was.get(name), now.get(name)) for name in dict.fromkeys([*was, *now])
+        )
         return [TableBlock((str(self.shape), "before", "after"), rows)]
 
     def attack_blocks(self) -> Sequence[Block]:
-        """What attacks reach in the original and in the release; what is unknown is not left out."""
+        """What attacks reach in the original and in the release; what is unknown is not left
+        out.
+        """
         if self.attacks is None:
             return [Paragraph(NOT_ATTACKED, "quiet")]
         return before_and_after(self.attacks_before, self.attacks)
@@ -363,7 +434,9 @@ class Release(Reportable):
         return str(self)
 
 
-_KINDS = Members("sfumato.release", {"table": "table_release:TableRelease", "lazy": "lazy_release:LazyRelease"})
+_KINDS = Members(
+    "sfumato.release", {"table": "table_release:TableRelease", "lazy": "lazy_release:LazyRelease"}
+)
 """Releases of tables, which know more: classes of records, columns, alternatives."""
 
 

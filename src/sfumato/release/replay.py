@@ -1,4 +1,6 @@
-"""Checking a release against its original: the commitment opens, and the recipe gives the same rows again."""
+"""Checking a release against its original: the commitment opens, and the recipe gives the same rows
+again.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,9 @@ class UnreadableLock(UnreadableInput):
 
 @dataclasses.dataclass(frozen=True)
 class ReplayInputs:
-    """What a release is made again with besides the original: the owner's folder, a second table, and what was made before."""
+    """What a release is made again with besides the original: the owner's folder, a second table,
+    and what was made before.
+    """
 
     owner: Path | None = None
     population: Table | None = None
@@ -63,7 +67,9 @@ class ReplayInputs:
 
 @dataclasses.dataclass(frozen=True)
 class Replayed:
-    """A release made again from original, recipe and seed: whether it is the one that stands, as far as could be found."""
+    """A release made again from original, recipe and seed: whether it is the one that stands, as
+    far as could be found.
+    """
 
     status: Status
     detail: str
@@ -76,9 +82,11 @@ class Replayed:
 
 
 class Original:
-    """What is at hand besides the shared folder: the original data, the owner's folder, and a key that is trusted.
+    """What is at hand besides the shared folder: the original data, the owner's folder, and a key
+    that is trusted.
 
-    Of a folder of outputs the owner's folder is that of the session; of a study the original is the study.
+    Of a folder of outputs the owner's folder is that of the session; of a study the original is the
+    study.
     """
 
     def __init__(
@@ -121,7 +129,9 @@ POLICIES = "policies.parquet"
 
 
 def with_policies(original: Any, owner: Path | None) -> Any:
-    """The original with the column that says which policy each person has, where the release was made under such."""
+    """The original with the column that says which policy each person has, where the release was
+    made under such.
+    """
     if owner is None or not (owner / POLICIES).is_file():
         return original
     try:
@@ -145,7 +155,9 @@ def read_lock(owner: Path | None) -> dict[str, Any] | None:
 
 
 def locked_recipe(owner: Path | None, shape: Shape) -> Recipe | None:
-    """The recipe of the owner's lock, which says how the original is read; None where none of this shape can be read."""
+    """The recipe of the owner's lock, which says how the original is read; None where none of this
+    shape can be read.
+    """
     lock = read_lock(owner)
     try:
         recipe = None if lock is None else recipes.any_from_dict(lock["recipe"])
@@ -160,12 +172,15 @@ def in_parts(certificate: Mapping[str, Any]) -> bool:
 
 
 def as_released(certificate: Mapping[str, Any], original: Any) -> Any:
-    """The original as its release was made: held by an engine where that is in parts, else in memory."""
+    """The original as its release was made: held by an engine where that is in parts, else in
+    memory.
+    """
     return LazyTable.of(original) if in_parts(certificate) else original.collected()
 
 
 def _table_as_judged(shared: SharedFolder, original: Any, owner: Path | None) -> Table:
-    """The original with the values that were told apart when the release was made: promises compare with these.
+    """The original with the values that were told apart when the release was made: promises compare
+    with these.
 
     Of a table in parts the columns that promises look at, counted.
     """
@@ -179,8 +194,14 @@ def _table_as_judged(shared: SharedFolder, original: Any, owner: Path | None) ->
 
 
 def _as_taken_in(original: Table, recipe: Recipe | None) -> Table:
-    """The original in the form that its recipe alone decides, where a step accounts for an ε; as it is otherwise."""
-    if recipe is None or not accounts(recipe.steps, recipe.schema) or not original.has(recipe.schema.attributes):
+    """The original in the form that its recipe alone decides, where a step accounts for an ε; as it
+    is otherwise.
+    """
+    if (
+        recipe is None
+        or not accounts(recipe.steps, recipe.schema)
+        or not original.has(recipe.schema.attributes)
+    ):
         return original
     return in_fixed_form(original, recipe)
 
@@ -197,9 +218,13 @@ def _replay(original: Original) -> Replayed:
     if original.data is None:
         return Replayed("needs original", GIVE_ORIGINAL)
     if lock is None:
-        return Replayed("needs original", "give --owner with the lock file, which holds recipe and seed")
+        return Replayed(
+            "needs original", "give --owner with the lock file, which holds recipe and seed"
+        )
     if lock.get("population_given") and inputs.population is None:
-        return Replayed("needs original", "give --population with the second table it was made with")
+        return Replayed(
+            "needs original", "give --population with the second table it was made with"
+        )
     is_table = shared.shape is Shape.TABLE
     data = with_policies(original.data, inputs.owner) if is_table else original.data
     try:
@@ -221,12 +246,20 @@ def _replay(original: Original) -> Replayed:
         return Replayed("fails", "the lock lacks what a release is made again from")
     except SfumatoError as error:
         return Replayed("fails", f"the release cannot be made again: {error}")
-    return Replayed("holds" if same else "fails", MADE_HERE if same and here is not None else words, again)
+    return Replayed(
+        "holds" if same else "fails", MADE_HERE if same and here is not None else words, again
+    )
 
 
-def _made_here(release: TableRelease | None, original: Any, lock: Mapping[str, Any]) -> TableRelease | None:
+def _made_here(
+    release: TableRelease | None, original: Any, lock: Mapping[str, Any]
+) -> TableRelease | None:
     """What this process has made and written, where the lock is that of it and of this original."""
-    if release is None or not is_locked(release, lock) or lock["input_sha256"] != original.input_digest():
+    if (
+        release is None
+        or not is_locked(release, lock)
+        or lock["input_sha256"] != original.input_digest()
+    ):
         return None
     return release
 
@@ -241,24 +274,38 @@ def unseeded(recipe: Recipe, seed: Seed) -> str | None:
 
 @dataclasses.dataclass(frozen=True)
 class AsCertified(Memory):
-    """What a certificate says of all releases of the same people; only the register that was asked knows better."""
+    """What a certificate says of all releases of the same people; only the register that was asked
+    knows better.
+    """
 
     certificate: Mapping[str, Any]
 
     def kept(self, limit: float, pair: TablePair) -> Kept:
         """As it is certified."""
-        said = next((known for known in self.certificate["limits"] if about_all_releases(known["name"])), None)
+        said = next(
+            (known for known in self.certificate["limits"] if about_all_releases(known["name"])),
+            None,
+        )
         if said is None or not isinstance(said["value"], int | float):
-            raise UnreadableInput("the certificate does not say what the release tells together with earlier ones")
+            raise UnreadableInput(
+                "the certificate does not say what the release tells together with earlier ones"
+            )
         return Kept(said["name"], float(said["value"]), limit, bool(said["holds"]), "")
 
 
 def make_table_again(
-    certificate: Mapping[str, Any], original: Any, recipe: Recipe, lock: Mapping[str, Any], context: ReplayInputs
+    certificate: Mapping[str, Any],
+    original: Any,
+    recipe: Recipe,
+    lock: Mapping[str, Any],
+    context: ReplayInputs,
 ) -> TableRelease:
     """The release that a recipe and a seed make of a table."""
     options: dict[str, Any] = {"seed": Seed.of(lock["seed"]), "shuffle": certificate["shuffled"]}
-    options |= {"population": context.population, "implied": False}  # what columns imply is a claim of its own
+    options |= {
+        "population": context.population,
+        "implied": False,
+    }  # what columns imply is a claim of its own
     if not in_parts(certificate):
         options |= {"format": _made_for(certificate, lock), "memory": AsCertified(certificate)}
     release: TableRelease = make_release(original.described_by(recipe), recipe, Context(**options))
@@ -269,36 +316,60 @@ def _make_people_again(
     certificate: Mapping[str, Any], original: Data, recipe: Recipe, lock: Mapping[str, Any]
 ) -> Release:
     """The release that a recipe and a seed make of people who are described by more than a row."""
-    context = Context(Seed.of(lock["seed"]), shuffle=certificate["shuffled"], format=lock["made_for"], refuse=False)
+    context = Context(
+        Seed.of(lock["seed"]),
+        shuffle=certificate["shuffled"],
+        format=lock["made_for"],
+        refuse=False,
+    )
     release: Release = make_release(original, recipe, context)
     return release
 
 
-def _compare_files(again: Release, released: Data, certificate: Mapping[str, Any]) -> tuple[bool, str]:
-    """Whether a release gives the files that stand; another version may write the same values in other bytes."""
+def _compare_files(
+    again: Release, released: Data, certificate: Mapping[str, Any]
+) -> tuple[bool, str]:
+    """Whether a release gives the files that stand; another version may write the same values in
+    other bytes.
+    """
     said = sections(certificate)
     with tempfile.TemporaryDirectory() as place:
         first = next(iter(said.values()))
         defused = bool(first.get("form", {}).get("defused"))
         written = write_tables(again, Path(place), first["format"], defuse=defused)
-    digests = [{name: section["sha256"] for name, section in tables.items()} for tables in (written, said)]
+    digests = [
+        {name: section["sha256"] for name, section in tables.items()} for tables in (written, said)
+    ]
     if digests[0] == digests[1]:
         return True, "made again from recipe and seed, byte for byte"
     if certificate["versions"] != versions():
-        return False, "made again by other versions than its certificate names, and not the same; install those"
+        return (
+            False,
+            (
+                "made again by other versions than its certificate names, and not the same; install"
+                " those"
+            ),
+        )
     return False, "the recipe gives other files than were released"
 
 
-def _compare_rows(again: TableRelease, released: Any, certificate: Mapping[str, Any]) -> tuple[bool, str]:
+def _compare_rows(
+    again: TableRelease, released: Any, certificate: Mapping[str, Any]
+) -> tuple[bool, str]:
     if is_same(again, released, certificate):
         return True, "made again from recipe and seed, row for row"
     return False, "the recipe gives other rows than were released"
 
 
 def is_same(again: Any, released: Any, certificate: Mapping[str, Any]) -> bool:
-    """Whether a release of a table holds the same rows as the one that stands, whatever their order."""
+    """Whether a release of a table holds the same rows as the one that stands, whatever their
+    order.
+    """
     if in_parts(certificate):
-        keys = (secrets.randbits(63), secrets.randbits(63))  # nobody could make a table that suits them
+        keys = (
+            secrets.randbits(63),
+            secrets.randbits(63),
+        )  # nobody could make a table that suits them
         same = again.table.columns == released.columns
         return same and _adds_up_to(again.table, keys) == _adds_up_to(released, keys)
     rows = _rows_as_text(released)
@@ -316,7 +387,9 @@ def _adds_up_to(table: LazyTable, keys: tuple[int, int]) -> str:
 
 
 def _as_written(made: Table, certificate: Mapping[str, Any]) -> Table:
-    """The table as a file of the certified format gives it back; as it is where no certificate says how a file is read."""
+    """The table as a file of the certified format gives it back; as it is where no certificate says
+    how a file is read.
+    """
     data = certificate["data"]
     if "types" not in data.get("form", {}):
         return made
@@ -327,9 +400,13 @@ def _as_written(made: Table, certificate: Mapping[str, Any]) -> Table:
 
 
 def _rows_as_text(dataset: Table) -> pl.DataFrame:
-    """All cells as text; columns are numbered, for the name of one may mean something else to a frame, as "*" and "len" do."""
+    """All cells as text; columns are numbered, for the name of one may mean something else to a
+    frame, as "*" and "len" do.
+    """
     columns = [dataset.column(name).alias(str(place)) for place, name in enumerate(dataset.columns)]
-    return pl.DataFrame([c.bin.encode("hex") if c.dtype == pl.Binary else c.cast(pl.String) for c in columns])
+    return pl.DataFrame(
+        [c.bin.encode("hex") if c.dtype == pl.Binary else c.cast(pl.String) for c in columns]
+    )
 
 
 def _same_rows(one: pl.DataFrame, other: pl.DataFrame) -> bool:

@@ -1,7 +1,8 @@
 """The documents of a written release, made so that its certificate covers all that is shared.
 
-The public report and its pictures are drawn first, from what the certificate will say; then every file of the folder is
-listed in it, and only then it gets its digest and signature. So nothing in ``share/`` can be exchanged without a word.
+The public report and its pictures are drawn first, from what the certificate will say; then every
+file of the folder is listed in it, and only then it gets its digest and signature. So nothing in
+``share/`` can be exchanged without a word.
 """
 
 from __future__ import annotations
@@ -26,10 +27,13 @@ SEALS = ("files", "digest", "signature")
 Document = Mapping[str, Any]
 
 
-def seal(folder: Path, body: Document, record: Document, *, sign: Path | None, pictures: bool) -> None:
+def seal(
+    folder: Path, body: Document, record: Document, *, sign: Path | None, pictures: bool
+) -> None:
     """Write reports, certificate and the owner's record into a folder that nobody sees yet.
 
-    ``body`` is what the certificate says and the words for it, ``record`` what the owner may see besides.
+    ``body`` is what the certificate says and the words for it, ``record`` what the owner may see
+    besides.
     """
     share, owner = folder / "share", folder / "owner"
     fields = without_words(_unsealed(body))
@@ -53,7 +57,9 @@ def seal(folder: Path, body: Document, record: Document, *, sign: Path | None, p
 
 
 def seal_certificate(share: Path, fields: Document, sign: Path | None) -> dict[str, Any]:
-    """Write the certificate of a shared folder: with every file that lies there, its digest, and a signature if asked for."""
+    """Write the certificate of a shared folder: with every file that lies there, its digest, and a
+    signature if asked for.
+    """
     listed = {**_unsealed(fields), "sfumato_certificate": VERSION, "files": manifest_of(share)}
     certificate = {**listed, "digest": digest_of(listed)}
     if sign is not None:
@@ -64,7 +70,10 @@ def seal_certificate(share: Path, fields: Document, sign: Path | None) -> dict[s
 
 def as_owner_sees(record: Document) -> dict[str, Any]:
     """The owner's record, with the words that were kept of its certificate."""
-    return {**record, "certificate": {**with_words(record["certificate"]), **record.get("words", {})}}
+    return {
+        **record,
+        "certificate": {**with_words(record["certificate"]), **record.get("words", {})},
+    }
 
 
 def draw_page(certificate: Document) -> str:
@@ -79,7 +88,10 @@ def draw_pictures(certificate: Document) -> dict[str, Picture]:
 
 def describe_pictures(drawn: Mapping[str, Picture]) -> str:
     """What pictures show, in words."""
-    words = [f"{name}.png\n{picture.description}\n{picture.caption}".rstrip() for name, picture in drawn.items()]
+    words = [
+        f"{name}.png\n{picture.description}\n{picture.caption}".rstrip()
+        for name, picture in drawn.items()
+    ]
     return "\n\n".join(words) + "\n"
 
 
@@ -97,7 +109,9 @@ def _to_draw(certificate: Document) -> dict[str, Any]:
 
 
 def write_pictures(folder: Path, drawn: Mapping[str, Picture]) -> None:
-    """The pictures of a report as PNG files, with what they show in words beside them; earlier ones go."""
+    """The pictures of a report as PNG files, with what they show in words beside them; earlier ones
+    go.
+    """
     folder.mkdir(exist_ok=True)
     for old in folder.glob("*.png"):
         if old.stem not in drawn:

@@ -1,4 +1,6 @@
-"""A shared folder as whoever verifies it finds it: the certificate, its files, and the data they hold."""
+"""A shared folder as whoever verifies it finds it: the certificate, its files, and the data they
+hold.
+"""
 
 from __future__ import annotations
 
@@ -35,8 +37,8 @@ if TYPE_CHECKING:
 class FileOfTable:
     """One released table as its file holds it: its size, and no rows, since there may be many.
 
-    ``seen`` are the columns that promises look at. ``formulas`` counts the cells that a spreadsheet would run, where the
-    certificate may tell of them.
+    ``seen`` are the columns that promises look at. ``formulas`` counts the cells that a spreadsheet
+    would run, where the certificate may tell of them.
     """
 
     rows: int
@@ -66,7 +68,9 @@ class UnreadableRecipe(UnreadableInput):
 
 
 class SharedFolder:
-    """What claims are held against: a folder, its certificate, and what lies beside it, read when it is first asked for."""
+    """What claims are held against: a folder, its certificate, and what lies beside it, read when
+    it is first asked for.
+    """
 
     def __init__(self, folder: Path, certificate: Mapping[str, Any]) -> None:
         self.folder, self.certificate = folder, certificate
@@ -83,12 +87,19 @@ class SharedFolder:
 
     @functools.cached_property
     def files(self) -> dict[str, Path]:
-        """By table its file, or the folder of its parts; refused where one is not there or is no plain file."""
-        return {name: _file_of(self.folder, section) for name, section in sections(self.certificate).items()}
+        """By table its file, or the folder of its parts; refused where one is not there or is no
+        plain file.
+        """
+        return {
+            name: _file_of(self.folder, section)
+            for name, section in sections(self.certificate).items()
+        }
 
     @functools.cached_property
     def opened(self) -> OpenedData:
-        """The data of the files; :class:`UnreadableData` where they are not what the certificate says."""
+        """The data of the files; :class:`UnreadableData` where they are not what the certificate
+        says.
+        """
         self.require_plain_parts()
         try:
             return _open_table(self) if self.shape is Shape.TABLE else _open_people(self)
@@ -96,10 +107,16 @@ class SharedFolder:
             raise UnreadableData(str(error)) from None
 
     def require_plain_parts(self) -> None:
-        """Raise where something among the parts of a table is no plain file: a pipe would be waited for."""
+        """Raise where something among the parts of a table is no plain file: a pipe would be waited
+        for.
+        """
         for file in self.files.values():
-            if file.is_dir() and not all(part.is_file() and not part.is_symlink() for part in file.iterdir()):
-                raise UnreadableData(f"{file} holds something that is no plain file, which a release never does")
+            if file.is_dir() and not all(
+                part.is_file() and not part.is_symlink() for part in file.iterdir()
+            ):
+                raise UnreadableData(
+                    f"{file} holds something that is no plain file, which a release never does"
+                )
 
     @property
     def tables(self) -> Mapping[str, FileOfTable]:
@@ -123,11 +140,15 @@ class SharedFolder:
 
     @functools.cached_property
     def recipe(self) -> Recipe:
-        """The recipe without what its owner keeps; :class:`UnreadableRecipe` where nobody could run it."""
+        """The recipe without what its owner keeps; :class:`UnreadableRecipe` where nobody could run
+        it.
+        """
         try:
             return read_public_recipe(self.certificate["recipe"], self.shape)
         except SfumatoError as error:
-            raise UnreadableRecipe(f"what the certificate gives as recipe is none: {error}") from None
+            raise UnreadableRecipe(
+                f"what the certificate gives as recipe is none: {error}"
+            ) from None
         except (KeyError, TypeError, ValueError, AttributeError):
             raise UnreadableRecipe("what the certificate gives as recipe is none") from None
 
@@ -175,7 +196,8 @@ def _in_memory(file: Path, certificate: Mapping[str, Any]) -> Table:
     missing = [name for name in schema.attributes if name not in frame.columns]
     if missing:
         raise UnreadableInput(
-            f"the data file lacks {len(missing)} column(s) the certificate names: {', '.join(missing[:5])}"
+            f"the data file lacks {len(missing)} column(s) the certificate names:"
+            f" {', '.join(missing[:5])}"
         )
     table = Table(frame, source=source).with_text_coded()  # type: ignore[arg-type]
     return table.with_schema(schema)
@@ -187,7 +209,9 @@ def _parts(folder: Path, certificate: Mapping[str, Any]) -> LazyTable:
 
 
 def _shown_models(certificate: Mapping[str, Any]) -> list[Any]:
-    shown = [spec for spec in certificate["recipe"]["meet"] if not recipes.keeps_back("models", spec)]
+    shown = [
+        spec for spec in certificate["recipe"]["meet"] if not recipes.keeps_back("models", spec)
+    ]
     return [registry.build("models", spec) for spec in shown]
 
 
@@ -197,10 +221,14 @@ def _released_schema(certificate: Mapping[str, Any]) -> Schema:
 
 
 def _attribute(certificate: Mapping[str, Any], name: str, roles: tuple[Any, ...]) -> Attribute:
-    """What the certificate says of a column; orders and hierarchies that list values are not shown."""
+    """What the certificate says of a column; orders and hierarchies that list values are not
+    shown.
+    """
     said = certificate["recipe"]["columns"].get(name, {})
     hierarchy = said.get("hierarchy")
-    kind: Any = Kind.NOMINAL if "quasi" in roles else said.get("kind", Kind.NOMINAL)  # recoding changes the kind
+    kind: Any = (
+        Kind.NOMINAL if "quasi" in roles else said.get("kind", Kind.NOMINAL)
+    )  # recoding changes the kind
     listed = hierarchy is None or recipes.keeps_back("hierarchies", hierarchy)
     return Attribute(
         roles,
@@ -215,7 +243,9 @@ def _attribute(certificate: Mapping[str, Any], name: str, roles: tuple[Any, ...]
 
 
 def read_released(share: Path, said: Mapping[str, Any], shape: Shape) -> Data:
-    """The people of a shared folder, read and described as its certificate says and no other way."""
+    """The people of a shared folder, read and described as its certificate says and no other
+    way.
+    """
     tables, schemas = {}, {}
     for name, section in sections(said).items():
         file = require_plain_file(share, own_file(section))
@@ -241,10 +271,14 @@ def _open_people(shared: SharedFolder) -> OpenedData:
 
 
 def _hierarchies(certificate: Mapping[str, Any]) -> dict[str, Schema]:
-    """What the recipe shows of hierarchies, without those that list values; nothing where it cannot be read."""
+    """What the recipe shows of hierarchies, without those that list values; nothing where it cannot
+    be read.
+    """
     try:
         return {
-            table: Schema({column: _above(spec) for column, spec in columns.items() if "hierarchy" in spec})
+            table: Schema(
+                {column: _above(spec) for column, spec in columns.items() if "hierarchy" in spec}
+            )
             for table, columns in columns_in_recipe(certificate["recipe"]).items()
         }
     except (SfumatoError, KeyError, TypeError, ValueError, AttributeError):

@@ -1,4 +1,6 @@
-"""What covers a document: its canonical bytes, its digest, and an Ed25519 signature over all of it."""
+"""What covers a document: its canonical bytes, its digest, and an Ed25519 signature over all of
+it.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,10 @@ from sfumato.core.portable import PRIVATE_FILE
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import (
+        Ed25519PrivateKey,
+        Ed25519PublicKey,
+    )
 
 Key = TypeVar("Key")
 
@@ -42,19 +47,27 @@ def public_half(key_file: Path) -> dict[str, str]:
 
 
 def signature_holds(document: Mapping[str, Any], trusted: Path | None = None) -> bool:
-    """Whether the signature fits the document and, if a trusted public key is given, comes from that key."""
+    """Whether the signature fits the document and, if a trusted public key is given, comes from
+    that key.
+    """
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
     try:
         signature = document["signature"]
-        # nothing signs the signature: one that holds more than it must, or spells it otherwise, is none
-        if set(signature) != {"algorithm", "public_key", "value"} or signature["algorithm"] != ALGORITHM:
+        # nothing signs the signature: one that holds more than it must, or spells it otherwise, is
+        # none
+        if (
+            set(signature) != {"algorithm", "public_key", "value"}
+            or signature["algorithm"] != ALGORITHM
+        ):
             return False
         public, value = _bytes(signature["public_key"]), _bytes(signature["value"])
         if trusted is not None and public != _raw(_public_key(trusted)):
             return False
-        Ed25519PublicKey.from_public_bytes(public).verify(value, canonical(_without(document, "signature")))
+        Ed25519PublicKey.from_public_bytes(public).verify(
+            value, canonical(_without(document, "signature"))
+        )
     except (InvalidSignature, KeyError, TypeError, ValueError):
         return False
     return True
@@ -63,7 +76,12 @@ def signature_holds(document: Mapping[str, Any], trusted: Path | None = None) ->
 def new_key(path: Path) -> None:
     """Write a new private key (PEM, readable by the owner only) and its public half beside it."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+    from cryptography.hazmat.primitives.serialization import (
+        Encoding,
+        NoEncryption,
+        PrivateFormat,
+        PublicFormat,
+    )
 
     key = Ed25519PrivateKey.generate()
     path.touch(mode=PRIVATE_FILE, exist_ok=False)
@@ -83,7 +101,8 @@ def _private_key(path: Path) -> Ed25519PrivateKey:
     key = _load(path, lambda content: load_pem_private_key(content, password=None))
     if not isinstance(key, Ed25519PrivateKey):
         raise ParameterError(
-            f"{path} is not an Ed25519 private key; make one with 'openssl genpkey -algorithm ed25519'"
+            f"{path} is not an Ed25519 private key; make one with 'openssl genpkey -algorithm"
+            " ed25519'"
         )
     return key
 
@@ -118,7 +137,9 @@ def _text(content: bytes) -> str:
 
 
 def _bytes(text: str) -> bytes:
-    """The bytes that a text stands for in base64; ValueError where another text stands for them, too."""
+    """The bytes that a text stands for in base64; ValueError where another text stands for them,
+    too.
+    """
     content = base64.b64decode(text, validate=True)
     if _text(content) != text:
         raise ValueError

@@ -1,4 +1,6 @@
-"""The story of a release: every column before and after, how columns go together, and where cells are gone."""
+"""The story of a release: every column before and after, how columns go together, and where cells
+are gone.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.core.schema import Role
-from sfumato.methods.formulas.binning import Binned, binned, distance_of_tables, table_after, table_before
+from sfumato.methods.formulas.binning import (
+    Binned,
+    binned,
+    distance_of_tables,
+    table_after,
+    table_before,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,8 +51,13 @@ def story_of(release: TableRelease, pair: TablePair) -> dict[str, Any]:
 
 
 def public_story(story: dict[str, Any]) -> dict[str, Any]:
-    """The part of a story that anyone may see: no bins, no data values, nothing of the original but distances."""
-    cards = [{k: v for k, v in card.items() if k not in ("bins", "before", "after")} for card in story["cards"]]
+    """The part of a story that anyone may see: no bins, no data values, nothing of the original but
+    distances.
+    """
+    cards = [
+        {k: v for k, v in card.items() if k not in ("bins", "before", "after")}
+        for card in story["cards"]
+    ]
     maps = story["maps"]
     return {
         "cards": cards,
@@ -56,7 +69,9 @@ def public_story(story: dict[str, Any]) -> dict[str, Any]:
 def _sampled(release: TableRelease, pair: TablePair) -> TablePair:
     if len(pair.released) <= MOST_ROWS:
         return pair
-    rows = release.seed.stream("what the report draws").choice(len(pair.released), MOST_ROWS, replace=False)
+    rows = release.seed.stream("what the report draws").choice(
+        len(pair.released), MOST_ROWS, replace=False
+    )
     return pair.of_released(rows)
 
 
@@ -75,16 +90,22 @@ def card_of(pair: TablePair, column: Binned) -> dict[str, Any]:
 
 
 def _by_role(pair: TablePair, columns: list[str]) -> list[str]:
-    """Quasi-identifiers and sensitive columns first, then the others: where there is no room for all, the others give way."""
-    first = [c for c in columns if {Role.QUASI, Role.SENSITIVE} & set(pair.original.schema[c].roles)]
+    """Quasi-identifiers and sensitive columns first, then the others: where there is no room for
+    all, the others give way.
+    """
+    first = [
+        c for c in columns if {Role.QUASI, Role.SENSITIVE} & set(pair.original.schema[c].roles)
+    ]
     return [*first, *(c for c in columns if c not in first)]
 
 
 def maps_of(pair: TablePair, columns: list[Binned]) -> dict[str, Any]:
-    """For every two columns: how far their table moved, and how much they go together before and after.
+    """For every two columns: how far their table moved, and how much they go together before and
+    after.
 
-    Both are counted over the same bins, a generalised cell spread over what it may stand for: a column that was not
-    changed goes together with another such column as before, and generalising never makes columns go together more.
+    Both are counted over the same bins, a generalised cell spread over what it may stand for: a
+    column that was not changed goes together with another such column as before, and generalising
+    never makes columns go together more.
     """
     tables, before, after = [], [], []
     for i, one in enumerate(columns):
@@ -106,7 +127,9 @@ def _freedom(table: NDArray[np.float64]) -> int:
 
 
 def _cramers_v(table: NDArray[np.float64], freedom: int) -> float:
-    """Cramér's V: √(χ²/(n·freedom)), with the freedom of the original table so that before and after are comparable."""
+    """Cramér's V: √(χ²/(n·freedom)), with the freedom of the original table so that before and
+    after are comparable.
+    """
     total = table.sum()
     if freedom < 1 or total <= 0:
         return 0.0
@@ -117,9 +140,11 @@ def _cramers_v(table: NDArray[np.float64], freedom: int) -> float:
 
 
 def _gone(pair: TablePair, sample: TablePair, column: str) -> float:
-    """The share of the original cells of a column of which nothing is left: dropped records, and cells at the top.
+    """The share of the original cells of a column of which nothing is left: dropped records, and
+    cells at the top.
 
-    Dropped records are counted in the whole table; cells at the top in a sample of the released records, each for as many.
+    Dropped records are counted in the whole table; cells at the top in a sample of the released
+    records, each for as many.
     """
     lost = float((sample.losses(column) >= 1 - 1e-12).sum())
     lost *= len(pair.released) / max(1, len(sample.released))

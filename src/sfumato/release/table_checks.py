@@ -1,4 +1,6 @@
-"""What the certificate of one table is held to besides: its columns, levels, records, classes and pictures."""
+"""What the certificate of one table is held to besides: its columns, levels, records, classes and
+pictures.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ SAMPLE = "sample"
 
 
 def columns_of_recipe(certificate: Fields, shared: SharedFolder, original: Original) -> Claim:
-    """The file has the columns of the recipe and no others, with the same roles and rules for missing values."""
+    """The file has the columns of the recipe and no others, with the same roles and rules for
+    missing values.
+    """
     expected = _expected_schema(shared)
     names = list(shared.tables[DATA].columns)
     problems = [*_roles(certificate, expected, names), *_missing_rules(certificate, expected)]
@@ -60,7 +64,9 @@ def _expected_schema(shared: SharedFolder) -> Schema:
 
 
 def _unknown(certificate: Fields) -> set[str]:
-    """Columns that steps changed of which the owner keeps a part: what became of them is not all told."""
+    """Columns that steps changed of which the owner keeps a part: what became of them is not all
+    told.
+    """
     pairs = zip(certificate["recipe"]["steps"], certificate["plan"], strict=False)
     return {column for spec, plan in pairs if hides(spec) for column in plan.get("masked", {})}
 
@@ -71,13 +77,23 @@ def _roles(certificate: Fields, expected: Schema, names: list[str]) -> Iterator[
     if strange := [c for c in names if c not in known and c not in unknown]:
         yield f"{count_of(len(strange), 'column')} are not in the recipe: {first_names(strange)}"
     replaced = {c for c in unknown if c not in known or known[c].has(Role.DIRECT)}
-    roles = {c: [Role.PLAIN] if c in replaced else list(known[c].roles) for c in names if c in known or c in replaced}
+    roles = {
+        c: [Role.PLAIN] if c in replaced else list(known[c].roles)
+        for c in names
+        if c in known or c in replaced
+    }
     if other := [c for c in roles if sorted(said.get(c, ())) != sorted(map(str, roles[c]))]:
-        yield f"{count_of(len(other), 'column')} have another role than the recipe gives them: {first_names(other)}"
+        yield (
+            f"{count_of(len(other), 'column')} have another role than the recipe gives them:"
+            f" {first_names(other)}"
+        )
     dropped = [c for c in certificate["recipe"]["columns"] if c not in names]
     gone = [c for c in dropped if c in known and not known[c].has(Role.DIRECT)]
     if gone := [c for c in gone if c not in left_out_columns(certificate)]:
-        yield f"{count_of(len(gone), 'column')} are missing, and no step left them out: {first_names(gone)}"
+        yield (
+            f"{count_of(len(gone), 'column')} are missing, and no step left them out:"
+            f" {first_names(gone)}"
+        )
     if sorted(certificate["dropped_columns"]) != sorted(dropped):
         yield "the certificate lists other columns as dropped than the file lacks"
 
@@ -99,15 +115,23 @@ def _missing_rules(certificate: Fields, expected: Schema) -> Iterator[str]:
         yield f"missing values of {first_names(other)} count otherwise than the recipe says"
 
 
-def numbers_of_recipe(certificate: Fields, shared: SharedFolder, original: Original) -> Claim | None:
+def numbers_of_recipe(
+    certificate: Fields, shared: SharedFolder, original: Original
+) -> Claim | None:
     """Amounts and days that are released as they are hold numbers.
 
     A column of them that holds words in most of its cells is another one.
     """
     expected, released, unknown = _expected_schema(shared), shared.judged, _unknown(certificate)
     there = [c for c in released.columns if c in expected.attributes and c not in unknown]
-    exact = [c for c in there if expected[c].kind in (Kind.NUMERIC, Kind.DATE) and not expected[c].has(Role.QUASI)]
-    wrong = [c for c in exact if not released.dtype(c).is_numeric() and has_words(released.column(c))]
+    exact = [
+        c
+        for c in there
+        if expected[c].kind in (Kind.NUMERIC, Kind.DATE) and not expected[c].has(Role.QUASI)
+    ]
+    wrong = [
+        c for c in exact if not released.dtype(c).is_numeric() and has_words(released.column(c))
+    ]
     words = f"words stand where the recipe says numbers: {first_names(wrong)}"
     return Claim("numbers", "fails", words) if wrong else None
 
@@ -116,18 +140,23 @@ def numbers_of_recipe(certificate: Fields, shared: SharedFolder, original: Origi
 
 
 def levels_of_plan(certificate: Fields, shared: SharedFolder, original: Original) -> Claim | None:
-    """Columns that are said to be generalised to a level hold values of that level, or of one above it.
+    """Columns that are said to be generalised to a level hold values of that level, or of one above
+    it.
 
     A column is not asked whose values a later step changed.
     """
     levels = dict[str, Any]()
     for plan in certificate["plan"]:
         changed = {*plan.get("masked", ()), *plan.get("columns", ())}
-        levels = {c: place for c, place in levels.items() if c not in changed} | plan.get("levels", {})
+        levels = {c: place for c, place in levels.items() if c not in changed} | plan.get(
+            "levels", {}
+        )
     described, released = certificate["recipe"]["columns"], shared.judged
     if strange := [c for c in levels if c not in described]:
         return Claim(
-            "levels", "fails", f"{count_of(len(strange), 'column')} are not in the recipe: {first_names(strange)}"
+            "levels",
+            "fails",
+            f"{count_of(len(strange), 'column')} are not in the recipe: {first_names(strange)}",
         )
     there = [c for c in levels if c in released.columns]
     wrong = [c for c in there if not is_on_level(described[c], levels[c], released.column(c))]
@@ -136,13 +165,19 @@ def levels_of_plan(certificate: Fields, shared: SharedFolder, original: Original
 
 
 def records_gone(certificate: Fields, shared: SharedFolder, original: Original) -> Claim | None:
-    """As many records are said to have gone as the steps say they suppressed, or more where others leave records out, too."""
+    """As many records are said to have gone as the steps say they suppressed, or more where others
+    leave records out, too.
+    """
     said, plans = certificate["suppressed_records"], certificate["plan"]
     told = sum(plan.get("suppressed_records", 0) + _not_drawn(plan) for plan in plans)
     whole = all("suppressed_records" in plan for plan in plans)
     if said is None or (said == told if whole else told <= said):
         return None
-    return Claim("steps", "fails", f"{told:,} records went by the steps, and {said:,} are certified as suppressed")
+    return Claim(
+        "steps",
+        "fails",
+        f"{told:,} records went by the steps, and {said:,} are certified as suppressed",
+    )
 
 
 def _not_drawn(plan: Mapping[str, Any]) -> int:
@@ -156,10 +191,16 @@ def _not_drawn(plan: Mapping[str, Any]) -> int:
 # What was measured beside the original: only what its numbers say of each other can be asked.
 
 
-def pictures_of_recipe(certificate: Fields, shared: SharedFolder, original: Original) -> Claim | None:
-    """What pictures show fits the recipe and the plan: columns, roles, shares, and columns that no step touched."""
+def pictures_of_recipe(
+    certificate: Fields, shared: SharedFolder, original: Original
+) -> Claim | None:
+    """What pictures show fits the recipe and the plan: columns, roles, shares, and columns that no
+    step touched.
+    """
     problems = _drawn_wrongly(certificate, certificate["story"])
-    problem = next(problems, None) or next(_lost_wrongly(certificate, shared.judged, shared.original_size), None)
+    problem = next(problems, None) or next(
+        _lost_wrongly(certificate, shared.judged, shared.original_size), None
+    )
     return None if problem is None else Claim("pictures", "fails", problem)
 
 
@@ -176,24 +217,36 @@ def _drawn_wrongly(certificate: Fields, story: Mapping[str, Any]) -> Iterator[st
         yield "they are not about the columns of the recipe"
     if pairs != len(maps["table_distance"]):
         yield "not every two columns that are drawn have a distance"
-    if any(sorted(card["roles"]) != sorted(roles_in(columns[card["column"]]["role"])) for card in cards):
+    if any(
+        sorted(card["roles"]) != sorted(roles_in(columns[card["column"]]["role"])) for card in cards
+    ):
         yield "columns have other roles than the recipe gives them"
-    shares = [card[part] for card in cards for part in ("loss", "distance")] + [*maps["table_distance"], *gone.values()]
+    shares = [card[part] for card in cards for part in ("loss", "distance")] + [
+        *maps["table_distance"],
+        *gone.values(),
+    ]
     if not all(0 <= share <= 1 + NEAR for share in shares):
         yield "a share lies outside 0 to 1"
 
 
 def _lost_wrongly(certificate: Fields, released: Table, records: int | None) -> Iterator[str]:
-    """Columns that no step touched lost what went with the records, and what they had lost before they came."""
+    """Columns that no step touched lost what went with the records, and what they had lost before
+    they came.
+    """
     touched = touched_columns(certificate)
     if records is None or "sampled" in certificate or "parts" in certificate["data"]:
         return
     cards, gone = certificate["story"]["cards"], certificate["story"]["suppressed_cells"]
     went = certificate["suppressed_records"]
-    more = [c for c, share in gone.items() if c not in touched and share > went / max(1, records) + NEAR]
+    more = [
+        c for c, share in gone.items() if c not in touched and share > went / max(1, records) + NEAR
+    ]
     lost = [card["column"] for card in cards if card["loss"] and card["column"] not in touched]
-    coarse = {c: _came_coarse(certificate["recipe"]["columns"][c], released, c) for c in {*more, *lost}}
-    # a format that cannot write a cell (infinities in Excel and JSON lines) leaves it missing in the file
+    coarse = {
+        c: _came_coarse(certificate["recipe"]["columns"][c], released, c) for c in {*more, *lost}
+    }
+    # a format that cannot write a cell (infinities in Excel and JSON lines) leaves it missing in
+    # the file
     empty = {c: released.column(c).null_count() if c in released.columns else 0 for c in coarse}
     if any(share < went / max(1, records) - NEAR for share in gone.values()) or any(
         gone[c] > (went + coarse[c] + empty[c]) / max(1, records) + NEAR for c in more
@@ -204,42 +257,73 @@ def _lost_wrongly(certificate: Fields, released: Table, records: int | None) -> 
 
 
 def _came_coarse(spec: Mapping[str, Any], released: Table, column: str) -> int:
-    """How many cells of a column that no step touched may stand for several values: it was generalised before it came.
+    """How many cells of a column that no step touched may stand for several values: it was
+    generalised before it came.
 
-    Any of them, where the hierarchy is made from the data or kept by its owner, and where labels may be ranges.
+    Any of them, where the hierarchy is made from the data or kept by its owner, and where labels
+    may be ranges.
     """
     hierarchy, ordered = spec.get("hierarchy"), spec.get("kind", Kind.NOMINAL) != Kind.NOMINAL
-    if column not in released.columns or (hierarchy is None and ordered and not released.dtype(column).is_numeric()):
+    if column not in released.columns or (
+        hierarchy is None and ordered and not released.dtype(column).is_numeric()
+    ):
         return released.records
     counts = released.column(column).cast(pl.String).drop_nulls().rename("label").value_counts()
     different, amounts = counts["label"].to_list(), counts["count"].to_list()
     coarse = {TOP} if hierarchy is None else nodes_above(hierarchy, different)
-    return sum(amount for label, amount in zip(different, amounts, strict=True) if coarse is None or label in coarse)
+    return sum(
+        amount
+        for label, amount in zip(different, amounts, strict=True)
+        if coarse is None or label in coarse
+    )
 
 
 def utility_of_file(certificate: Fields, shared: SharedFolder, original: Original) -> Claim | None:
     """Measures of utility that the released table gives alone are as it gives them."""
     said, records = certificate["utility"], shared.original_size
-    if "classes" not in certificate or records is None or "sampled" in certificate or "parts" in certificate[DATA]:
+    if (
+        "classes" not in certificate
+        or records is None
+        or "sampled" in certificate
+        or "parts" in certificate[DATA]
+    ):
         return None
     metrics = [metric for metric in default_metrics() if metric.name in said]
-    alone = {metric.name: metric.told_alone(shared.judged, shared.recipe.schema, records) for metric in metrics}
-    wrong = [name for name, found in alone.items() if found is not None and not near(found, said[name])]
-    return Claim("utility", "fails", f"the file gives another {first_names(wrong)}") if wrong else None
+    alone = {
+        metric.name: metric.told_alone(shared.judged, shared.recipe.schema, records)
+        for metric in metrics
+    }
+    wrong = [
+        name for name, found in alone.items() if found is not None and not near(found, said[name])
+    ]
+    return (
+        Claim("utility", "fails", f"the file gives another {first_names(wrong)}") if wrong else None
+    )
 
 
-def implied_of_recipe(certificate: Fields, shared: SharedFolder, original: Original) -> Claim | None:
-    """What is said of columns that may undo the release can be said of these columns, and accepts what the recipe does.
+def implied_of_recipe(
+    certificate: Fields, shared: SharedFolder, original: Original
+) -> Claim | None:
+    """What is said of columns that may undo the release can be said of these columns, and accepts
+    what the recipe does.
 
     What was found in them only the original tells.
     """
     said, recipe, name = certificate["implied"], shared.recipe, "released columns beside the labels"
-    if not said["unknown"] <= said["compared"] <= len(certificate["roles"]) * len(recipe.schema.quasi):
+    if (
+        not said["unknown"]
+        <= said["compared"]
+        <= len(certificate["roles"]) * len(recipe.schema.quasi)
+    ):
         return Claim(name, "fails", "more pairs are counted than there are")
-    taken_on = {(column, pair["implies"]) for pair in said["accepted"] for column in pair["columns"]}
+    taken_on = {
+        (column, pair["implies"]) for pair in said["accepted"] for column in pair["columns"]
+    }
     if taken_on <= set(accepted_pairs(recipe.accept)):
         return None
-    return Claim(name, "fails", "the certificate says that more was accepted than the recipe accepts")
+    return Claim(
+        name, "fails", "the certificate says that more was accepted than the recipe accepts"
+    )
 
 
 # Classes and readers.
@@ -250,21 +334,31 @@ def class_sizes(certificate: Fields, shared: SharedFolder, original: Original) -
     found, said = assess(shared.judged), certificate["classes"]
     sizes = {str(size): count for size, count in found.class_sizes.items()}
     risks = {measure.name: measure.value for measure in found.measures}
-    risks_fit = all(name in risks and near(risks[name], value) for name, value in said["risks"].items())
+    risks_fit = all(
+        name in risks and near(risks[name], value) for name, value in said["risks"].items()
+    )
     counted = (sizes, found.classes, found.smallest_class, DEFAULT_THRESHOLD)
     stated = (said["sizes"], said["count"], said["smallest"], said["risk_threshold"])
     if counted == stated and risks_fit:
         return Claim("class sizes and risks", "holds", f"{found.classes:,} classes, recomputed")
-    return Claim("class sizes and risks", "fails", "the classes of the file are not those certified")
+    return Claim(
+        "class sizes and risks", "fails", "the classes of the file are not those certified"
+    )
 
 
 def default_readers(certificate: Fields, shared: SharedFolder, original: Original) -> Claim | None:
-    """Promises hold for readers that take several values of the file for one, too; nothing is said where none does."""
+    """Promises hold for readers that take several values of the file for one, too; nothing is said
+    where none does.
+    """
     released = shared.judged
     if "parts" in certificate[DATA]:  # in Parquet, which says what is text
         return None
     accepted = certificate["recipe"].get("accept") or {}
-    text_only = [c for c, spec in accepted.items() if TEXT_ONLY in (spec if isinstance(spec, list) else [spec])]
+    text_only = [
+        c
+        for c, spec in accepted.items()
+        if TEXT_ONLY in (spec if isinstance(spec, list) else [spec])
+    ]
     for reading in read_as_one(released.to_polars(), certificate[DATA]["format"], but=text_only):
         before = None if original.as_judged is None else reading.of(original.as_judged)
         for spec in certificate["recipe"]["meet"]:
@@ -276,7 +370,9 @@ def default_readers(certificate: Fields, shared: SharedFolder, original: Origina
 
 
 def _broken_for(released: Table, spec: Any, original: Table | None) -> str | None:
-    """That a promise does not hold of a table, in words; None where it does, or what it needs is not at hand."""
+    """That a promise does not hold of a table, in words; None where it does, or what it needs is
+    not at hand.
+    """
     if recipes.keeps_back("models", spec):
         return None
     try:

@@ -1,4 +1,6 @@
-"""Where several tables are: given by name, in a folder, in a database, or in the files that a recipe names."""
+"""Where several tables are: given by name, in a folder, in a database, or in the files that a
+recipe names.
+"""
 
 from __future__ import annotations
 
@@ -32,13 +34,17 @@ class InDatabase:
 
     def read(self, options: Mapping[str, Any]) -> Table:
         """The whole table in memory."""
-        return from_database(self.address, self.table, MEMORY, options).in_memory("data of several tables")
+        return from_database(self.address, self.table, MEMORY, options).in_memory(
+            "data of several tables"
+        )
 
 
 def locations_of(data: Any, files: Mapping[str, str | None], base: Path) -> dict[str, Any]:
-    """Table → the path, frame or table of a database that holds it; ``files`` are those a recipe names, found from ``base``.
+    """Table → the path, frame or table of a database that holds it; ``files`` are those a recipe
+    names, found from ``base``.
 
-    ``data`` gives the tables by name, or is the folder they are in, or the address of a database; None: where the recipe says.
+    ``data`` gives the tables by name, or is the folder they are in, or the address of a
+    database; None: where the recipe says.
     """
     if isinstance(data, Mapping):
         return _given(data, list(files))
@@ -48,18 +54,23 @@ def locations_of(data: Any, files: Mapping[str, str | None], base: Path) -> dict
         unnamed = [name for name, file in files.items() if file is None]
         if unnamed:
             raise ParameterError(
-                f"the recipe names no file for {join_words(unnamed)}; give the folder the tables are in"
+                f"the recipe names no file for {join_words(unnamed)}; give the folder the tables"
+                " are in"
             )
         return {name: _plain(base / str(file)) for name, file in files.items()}
     if not isinstance(data, str | Path) or str(data) == "-":
-        raise ParameterError("several tables are given by name, as the folder they are in, or as a database")
+        raise ParameterError(
+            "several tables are given by name, as the folder they are in, or as a database"
+        )
     return {name: _in_folder(Path(data), name, file, base) for name, file in files.items()}
 
 
 def _given(data: Mapping[Any, Any], wanted: list[str]) -> dict[str, Any]:
     strange = [str(name) for name in data if name not in wanted]
     if strange:
-        raise ParameterError(f"there is no table {strange[0]!r} in the recipe.{did_you_mean(strange[0], wanted)}")
+        raise ParameterError(
+            f"there is no table {strange[0]!r} in the recipe.{did_you_mean(strange[0], wanted)}"
+        )
     lacking = [name for name in wanted if name not in data]
     if lacking:
         raise ParameterError(f"the recipe has a table {lacking[0]!r}, and it was not given")
@@ -67,20 +78,26 @@ def _given(data: Mapping[Any, Any], wanted: list[str]) -> dict[str, Any]:
 
 
 def _in_folder(folder: Path, name: str, file: str | None, base: Path) -> Path:
-    """The file of a table: the one that the recipe names, in the folder or from the recipe, else the one called as the table is."""
+    """The file of a table: the one that the recipe names, in the folder or from the recipe, else
+    the one called as the table is.
+    """
     if not folder.is_dir():
-        raise UnreadableInput(f"{folder} is no folder; several tables are given as the folder they are in")
+        raise UnreadableInput(
+            f"{folder} is no folder; several tables are given as the folder they are in"
+        )
     if file is not None:
         places = (folder / file, folder / Path(file).name, base / file)
         return _plain(next((place for place in places if place.is_file()), places[0]))
     named = tables_in(folder).get(name, [])
     if not named:
         raise UnreadableInput(
-            f"{folder} holds no table {name!r} ({name}.csv, {name}.parquet …); name its file in the recipe"
+            f"{folder} holds no table {name!r} ({name}.csv, {name}.parquet …); name its file in the"
+            " recipe"
         )
     if len(named) > 1:
         raise UnreadableInput(
-            f"{folder} holds {len(named)} files called {name}; name the one that is meant in the recipe (file: …)"
+            f"{folder} holds {len(named)} files called {name}; name the one that is meant in the"
+            " recipe (file: …)"
         )
     return _plain(named[0])
 
@@ -95,9 +112,11 @@ def tables_in(folder: Path) -> dict[str, list[Path]]:
 
 
 def locations_in(given: Sequence[str]) -> Mapping[str, Path | InDatabase] | None:
-    """Where several tables are, by the name of each: files given, those of a folder, or a database; None where one table is meant.
+    """Where several tables are, by the name of each: files given, those of a folder, or a database;
+    None where one table is meant.
 
-    A folder of Parquet files with the same columns is one table in parts. Tables of a database that are called as no file may be are left out.
+    A folder of Parquet files with the same columns is one table in parts. Tables of a database that
+    are called as no file may be are left out.
     """
     if len(given) == 1 and is_address(given[0]):
         names = [name for name in open_table.tables_in(given[0]) if NAME.fullmatch(name)]
@@ -110,7 +129,8 @@ def _several_files(given: Sequence[str]) -> dict[str, Path] | None:
         files = {called(Path(one).stem): Path(one) for one in given}
         if len({name.casefold() for name in files}) < len(given):
             raise ParameterError(
-                "two of the files have the same name but for the folder, the end or capitals; rename one"
+                "two of the files have the same name but for the folder, the end or capitals;"
+                " rename one"
             )
         return files
     require_named(given[0])
@@ -121,13 +141,15 @@ def _several_files(given: Sequence[str]) -> dict[str, Path] | None:
     files = {called(file.stem): file for file in found}
     if len({name.casefold() for name in files}) < len(found):
         raise UnreadableInput(
-            f"{folder} holds files of one name that end otherwise, or differ in capitals or signs; leave one of each, or name the files"
+            f"{folder} holds files of one name that end otherwise, or differ in capitals or signs;"
+            " leave one of each, or name the files"
         )
     return None if len(files) < 2 or _parts(list(files.values())) else files
 
 
 def called(stem: str) -> str:
-    """What the table of a file is called: as the file is, with ``_`` for signs that no table's name may have.
+    """What the table of a file is called: as the file is, with ``_`` for signs that no table's name
+    may have.
 
     >>> called("visits 2024"), called("the people's"), called("2024"), called("drug-list")
     ('visits_2024', 'the_people_s', 'table_2024', 'drug-list')

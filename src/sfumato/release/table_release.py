@@ -1,4 +1,6 @@
-"""A release of one table: risks before and after, what happened to its columns, and what else could have been released."""
+"""A release of one table: risks before and after, what happened to its columns, and what else could
+have been released.
+"""
 
 from __future__ import annotations
 
@@ -57,8 +59,8 @@ def scores_of(plans: Sequence[tuple[str, Plan]]) -> dict[str, float]:
 class TableRelease(Release):
     """A release of one table: what is known of its classes, columns and alternatives besides.
 
-    ``before`` and ``after`` are the risks of the original and of what is shared, ``columns`` what happened to each of them, ``scores``
-    what the searches made small.
+    ``before`` and ``after`` are the risks of the original and of what is shared, ``columns`` what
+    happened to each of them, ``scores`` what the searches made small.
     """
 
     released: Table
@@ -70,7 +72,9 @@ class TableRelease(Release):
     learnt_from: NDArray[np.int64] | None = None
     """Rows of the original that drawn rows were learnt from; None where no row was drawn anew."""
     held_out: NDArray[np.int64] | None = None
-    """Rows of the original that were set aside before, for attacks to compare with; None: none were."""
+    """Rows of the original that were set aside before, for attacks to compare with; None: none
+    were.
+    """
     memory: Memory | None = None
     """What answers for earlier releases of the same people; None: nobody was asked."""
     mechanisms: Mapping[str, Mechanism] = dataclasses.field(default_factory=dict)
@@ -86,7 +90,9 @@ class TableRelease(Release):
         return meanwhile(assessing(table, recipe.goals, population=context.population))
 
     @classmethod
-    def from_steps(cls, original: Any, recipe: Recipe, context: Context, steps: Any, before: Any) -> Self:
+    def from_steps(
+        cls, original: Any, recipe: Recipe, context: Context, steps: Any, before: Any
+    ) -> Self:
         """The release of what the steps made, not judged yet."""
         release = super().from_steps(original, recipe, context, steps, before)
         return dataclasses.replace(
@@ -103,18 +109,23 @@ class TableRelease(Release):
     @property
     def steps_result(self) -> StepsResult:
         """What came of the steps."""
-        return StepsResult(self.released, self.plans, self.learnt_from, self.held_out, self.mechanisms)
+        return StepsResult(
+            self.released, self.plans, self.learnt_from, self.held_out, self.mechanisms
+        )
 
     @property
     def pair(self) -> TablePair:
         """The original and what is shared of it, side by side, at the levels that the plans say.
 
-        It is the same pair until the release was measured: what the search for implied columns reads is not read again.
+        It is the same pair until the release was measured: what the search for implied columns
+        reads is not read again.
         """
         return self.once("pair", lambda: self.released.compare(self.original, self.steps_result))
 
     def forget_pair(self) -> None:
-        """Let go of the pair and of all that was read of its columns: of a large table that is as much as the table."""
+        """Let go of the pair and of all that was read of its columns: of a large table that is as
+        much as the table.
+        """
         self.released.memo.pop(("release", "pair"), None)
 
     def judged(self, released: Table, *, bounds: bool = True) -> Self:
@@ -128,13 +139,19 @@ class TableRelease(Release):
         return changes_of(self.original, released, self.plans)
 
     def judging_options(self) -> dict[str, Any]:
-        """What models may be shown besides the original: the population, the mechanisms, and what attacks believe."""
+        """What models may be shown besides the original: the population, the mechanisms, and what
+        attacks believe.
+        """
         posteriors: tuple[Posterior, ...] = ()
         if needed(self.recipe.meet, self.released.schema).posteriors:
             from sfumato.release.posteriors import posteriors_of
 
             posteriors = posteriors_of(self)
-        return {"population": self.population, "mechanisms": self.mechanisms, "posteriors": posteriors}
+        return {
+            "population": self.population,
+            "mechanisms": self.mechanisms,
+            "posteriors": posteriors,
+        }
 
     @property
     def undone_by(self) -> tuple[str, ...]:
@@ -143,43 +160,61 @@ class TableRelease(Release):
 
     @property
     def implied(self) -> Implied:
-        """What released columns tell of quasi-identifiers beyond their released labels, and what of it the recipe accepts."""
+        """What released columns tell of quasi-identifiers beyond their released labels, and what of
+        it the recipe accepts.
+        """
         crowds = [verdict.crowd for verdict in self.verdicts]
         return implied_by(lambda: self.pair, self.recipe, crowds, self.released.memo)
 
     @property
     def preserved(self) -> tuple[Preserved, ...]:
-        """What masking steps kept of the original, exactly or approximately, and how far it is off."""
+        """What masking steps kept of the original, exactly or approximately, and how far it is
+        off.
+        """
         return tuple(kept for _, plan in self.plans for kept in plan.preserved)
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What steps warn of, why no ε is certified where a step accounts for one, weights that nearly number the records, and lost links."""
-        of_the_table = [*weight_warnings(self.released), *link_warnings(self.released, self.original)]
+        """What steps warn of, why no ε is certified where a step accounts for one, weights that
+        nearly number the records, and lost links.
+        """
+        of_the_table = [
+            *weight_warnings(self.released),
+            *link_warnings(self.released, self.original),
+        ]
         if self.held_out is not None:
             of_the_table += self._seen_before()
         return (*super().warnings, *of_the_table, *self.implied.warnings)
 
     def _seen_before(self) -> tuple[str, ...]:
-        """That people set aside were looked at all the same: a control that steps before have learnt from is none."""
-        drawing = next((place for place, (_, plan) in enumerate(self.plans) if plan.held_out is not None), 0)
+        """That people set aside were looked at all the same: a control that steps before have
+        learnt from is none.
+        """
+        drawing = next(
+            (place for place, (_, plan) in enumerate(self.plans) if plan.held_out is not None), 0
+        )
         looked = [step.name for step in self.recipe.steps[:drawing] if step.span is not Span.CELLS]
         if not looked:
             return ()
         told = (
-            "looked at all people before some were set aside: copies may be more than attacks tell; draw records first"
+            "looked at all people before some were set aside: copies may be more than attacks tell;"
+            " draw records first"
         )
         return (f"{', '.join(looked)} {told}",)
 
     def once(self, name: Any, work_out: Callable[[], T]) -> T:
-        """What was worked out about this release before, by its name, else what is worked out now; attacks change nothing of it.
+        """What was worked out about this release before, by its name, else what is worked out now;
+        attacks change nothing of it.
 
-        It is remembered with the released table. Where nothing was changed this is the original itself, of which several recipes
-        may make releases: so it is remembered of which run it is, too.
+        It is remembered with the released table. Where nothing was changed this is the original
+        itself, of which several recipes may make releases: so it is remembered of which run it is,
+        too.
         """
         run = (self.original, self.recipe, self.plans)
         remembered = self.released.memo.get(("release", name))
-        if remembered is not None and all(one is other for one, other in zip(remembered[0], run, strict=True)):
+        if remembered is not None and all(
+            one is other for one, other in zip(remembered[0], run, strict=True)
+        ):
             value: T = remembered[1]
             return value
         value = work_out()
@@ -200,7 +235,9 @@ class TableRelease(Release):
 
     @property
     def sampled(self) -> dict[str, int]:
-        """How many records measures and attacks looked at, and of how many; empty where they looked at all."""
+        """How many records measures and attacks looked at, and of how many; empty where they looked
+        at all.
+        """
         return {}
 
     @property
@@ -220,7 +257,9 @@ class TableRelease(Release):
 
     @property
     def suppressed(self) -> int:
-        """Number of records that were dropped; none where rows were drawn anew, which stand for nobody."""
+        """Number of records that were dropped; none where rows were drawn anew, which stand for
+        nobody.
+        """
         return 0 if self.released.drawn else self.original.records - self.released.records
 
     @property
@@ -229,23 +268,29 @@ class TableRelease(Release):
         made, given = self.released.records, self.original.records
         if not self.released.drawn:
             lost = percent(self.suppressed / max(1, given))
-            return f"{made:,} of {given:,} records released, {self.suppressed:,} suppressed ({lost})"
+            return (
+                f"{made:,} of {given:,} records released, {self.suppressed:,} suppressed ({lost})"
+            )
         learnt = given if self.learnt_from is None else len(self.learnt_from)
         aside = 0 if self.held_out is None else len(self.held_out)
         return (
-            f"{made:,} records drawn anew, nobody's; learnt from {learnt:,} of {given:,} records, {aside:,} set aside"
+            f"{made:,} records drawn anew, nobody's; learnt from {learnt:,} of {given:,} records,"
+            f" {aside:,} set aside"
         )
 
     @property
     def risks(self) -> list[tuple[Measure, Measure]]:
-        """The risks before and after. What only a population tells is measured before, not on the file that is certified.
+        """The risks before and after. What only a population tells is measured before, not on the
+        file that is certified.
 
         Rows that were drawn anew put nobody at the risks of their classes: none is told.
         """
         if self.released.drawn:
             return []
         after = {measure.name: measure for measure in self.after.measures}
-        return [(before, after[before.name]) for before in self.before.measures if before.name in after]
+        return [
+            (before, after[before.name]) for before in self.before.measures if before.name in after
+        ]
 
     def summary(self) -> dict[str, Any]:
         """The release as plain data: verdicts, risks before and after, plans; no data values."""
@@ -274,50 +319,80 @@ class TableRelease(Release):
 
     @property
     def needs_attack(self) -> bool:
-        """Whether intruders try it by default: rows were drawn anew, nobody has tried them yet, and no step accounts for an ε."""
+        """Whether intruders try it by default: rows were drawn anew, nobody has tried them yet, and
+        no step accounts for an ε.
+        """
         accounted = accounts(self.recipe.steps, self.recipe.schema)
         return self.released.drawn and self.attacks is None and not accounted
 
     def write_table(self, into: str, table: str, *, force: bool = False) -> None:
-        """Write the released table alone into a database (``postgresql://…``, ``sqlite:///…``, ``duckdb:///…``).
+        """Write the released table alone into a database (``postgresql://…``, ``sqlite:///…``,
+        ``duckdb:///…``).
 
-        One transaction: the table is read back and judged inside it, and stands only when it holds. A table of that name is
-        refused, or with ``force`` replaced in the same transaction.
+        One transaction: the table is read back and judged inside it, and stands only when it holds.
+        A table of that name is refused, or with ``force`` replaced in the same transaction.
         """
         VERBS["write_table"](self, into, table, force=force)
 
-    def write_data(self, file: str | Path, *, format: str | None = None, defuse: bool = False) -> None:  # noqa: A002
-        """Write the released table alone (``-``: to stdout), without certificate and report; read back before it stands."""
+    def write_data(
+        self,
+        file: str | Path,
+        *,
+        format: str | None = None,  # noqa: A002
+        defuse: bool = False,
+    ) -> None:
+        """Write the released table alone (``-``: to stdout), without certificate and report; read
+        back before it stands.
+        """
         VERBS["write_data"](self, file, format=format, defuse=defuse)
 
     def alternatives(self) -> Alternatives:
-        """What else could have been released: the neighbours of the chosen node, and the front of loss against risk.
+        """What else could have been released: the neighbours of the chosen node, and the front of
+        loss against risk.
 
-        Every node of the lattice is evaluated, or only the neighbours when there are millions; for the owner's eyes.
+        Every node of the lattice is evaluated, or only the neighbours when there are millions; for
+        the owner's eyes.
         """
         return alternatives_of(self, most_nodes=MOST_NODES, most_effort=MOST_EFFORT)
 
     def to_frame(self) -> pl.DataFrame:
-        """One row a column of the original: roles, what happened, level, and how many values it had and has."""
+        """One row a column of the original: roles, what happened, level, and how many values it had
+        and has.
+        """
         text, whole = pl.String, pl.Int64
         kinds = {"column": text, "roles": text, "action": text, "level": whole, "top": whole}
         kinds |= {"distinct_before": whole, "distinct_after": whole}
         rows = [
-            (c.name, " + ".join(c.roles), c.action, c.level, c.top, c.distinct_before, c.distinct_after)
+            (
+                c.name,
+                " + ".join(c.roles),
+                c.action,
+                c.level,
+                c.top,
+                c.distinct_before,
+                c.distinct_after,
+            )
             for c in self.columns
         ]
         return pl.DataFrame(rows, schema=kinds, orient="row")
 
     def plot(self) -> alt.LayerChart:
         """Every risk before and after, with the bar that a promised k sets."""
-        was, now = ({m.name: m.value for m in found.measures} for found in (self.before, self.after))
+        was, now = (
+            {m.name: m.value for m in found.measures} for found in (self.before, self.after)
+        )
         asked = [v.crowd for v in self.verdicts if v.crowd]
         return risk_chart(was, now, 1 / max(asked) if asked else None)
 
     def change_blocks(self) -> Sequence[Block]:
         """What happened to each column, what the risks were and are, and what masking kept."""
-        columns = [(c.name, " + ".join(c.roles), c.action, c.distinct_before, c.distinct_after) for c in self.columns]
-        risks = [(plain_name(was.name), Share(was.value), Share(now.value)) for was, now in self.risks]
+        columns = [
+            (c.name, " + ".join(c.roles), c.action, c.distinct_before, c.distinct_after)
+            for c in self.columns
+        ]
+        risks = [
+            (plain_name(was.name), Share(was.value), Share(now.value)) for was, now in self.risks
+        ]
         blocks: list[Block] = [
             TableBlock(("column", "role", "what happened", "values", "released"), tuple(columns)),
         ]

@@ -16,10 +16,12 @@ if TYPE_CHECKING:
 
 
 def as_released(schema: Schema) -> Schema:
-    """What the columns of a release are: no direct identifiers, and no hierarchy, of whose inner nodes a cell may be one.
+    """What the columns of a release are: no direct identifiers, and no hierarchy, of whose inner
+    nodes a cell may be one.
 
-    Items keep theirs: only it tells which released groups hold an item that nobody may be sure of. So do sensitive columns, which are no
-    quasi-identifiers and are released as they are: distances between their values need it.
+    Items keep theirs: only it tells which released groups hold an item that nobody may be sure of.
+    So do sensitive columns, which are no quasi-identifiers and are released as they are: distances
+    between their values need it.
     """
     kept = schema.without(schema.direct).attributes
     return Schema({name: said if _as_it_is(said) else _bare(said) for name, said in kept.items()})
@@ -30,12 +32,20 @@ def _as_it_is(said: Attribute) -> bool:
 
 
 def _bare(said: Attribute) -> Attribute:
-    return dataclasses.replace(said, hierarchy=said.hierarchy if said.has(Role.ITEM) else None, order=None)
+    return dataclasses.replace(
+        said, hierarchy=said.hierarchy if said.has(Role.ITEM) else None, order=None
+    )
 
 
 def sections(said: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """What a certificate says of each table of a release; of several tables together, else of one or two by themselves."""
-    found = dict(said["tables"]) if "tables" in said else {name: said[name] for name in (DATA, PEOPLE) if name in said}
+    """What a certificate says of each table of a release; of several tables together, else of one
+    or two by themselves.
+    """
+    found = (
+        dict(said["tables"])
+        if "tables" in said
+        else {name: said[name] for name in (DATA, PEOPLE) if name in said}
+    )
     if not found:
         raise UnreadableInput("the certificate describes no table")
     return found
@@ -65,14 +75,21 @@ def _attribute(spec: Mapping[str, Any]) -> Attribute:
 
 
 def columns_told(released: Data, recipe: Recipe) -> dict[str, dict[str, Any]]:
-    """What a certificate says of the columns of each table: their roles and kinds, nothing that lists values."""
+    """What a certificate says of the columns of each table: their roles and kinds, nothing that
+    lists values.
+    """
     told: dict[str, dict[str, Any]] = {}
     for name, frame in released.to_tables().items():
         own = released.schemas.get(name)
-        known = {**recipe.schemas.get(name, recipe.schema).attributes, **({} if own is None else own.attributes)}
+        known = {
+            **recipe.schemas.get(name, recipe.schema).attributes,
+            **({} if own is None else own.attributes),
+        }
         lost = [column for column in frame.columns if column not in known]
         if lost:
-            raise SchemaError(f"{len(lost)} column(s) of the release have no role: {', '.join(lost[:5])}")
+            raise SchemaError(
+                f"{len(lost)} column(s) of the release have no role: {', '.join(lost[:5])}"
+            )
         told[name] = {column: _told(known[column]) for column in frame.columns}
     return told
 

@@ -1,4 +1,6 @@
-"""What comes of checking: everything was verified, something is false, or not all could be verified."""
+"""What comes of checking: everything was verified, something is false, or not all could be
+verified.
+"""
 
 from __future__ import annotations
 
@@ -37,9 +39,15 @@ class Verification(Reportable):
 
     @classmethod
     def of(
-        cls, folder: Path, claims: Iterable[Claim], certificate: Mapping[str, Any], trusted: Path | None = None
+        cls,
+        folder: Path,
+        claims: Iterable[Claim],
+        certificate: Mapping[str, Any],
+        trusted: Path | None = None,
     ) -> Verification:
-        """The claims; who signed with a trusted key vouches for promises that nobody could check."""
+        """The claims; who signed with a trusted key vouches for promises that nobody could
+        check.
+        """
         settled, signer = _without_replayed(list(claims)), None
         if trusted is not None and signature_holds(certificate, trusted):
             signer = trusted.name
@@ -55,7 +63,8 @@ class Verification(Reportable):
         return worst
 
     def _statuses(self) -> list[tuple[str, str]]:
-        """Name and status of every promise; one that was judged twice, on the file and beside the original, counts once, by the worse of both.
+        """Name and status of every promise; one that was judged twice, on the file and beside the
+        original, counts once, by the worse of both.
 
         Two promises may have one name: what is open of one is not settled by the other.
         """
@@ -64,7 +73,9 @@ class Verification(Reportable):
         for claim in self.claims:
             if claim.promise:
                 judged = beside_original if claim.name.endswith(AGAINST_ORIGINAL) else on_file
-                judged.setdefault(claim.name.removesuffix(AGAINST_ORIGINAL), []).append(claim.status)
+                judged.setdefault(claim.name.removesuffix(AGAINST_ORIGINAL), []).append(
+                    claim.status
+                )
         statuses = []
         for name in {**on_file, **beside_original}:
             first = sorted(on_file.get(name, ()), key=WORSE.index, reverse=True)
@@ -75,10 +86,12 @@ class Verification(Reportable):
 
     @property
     def result(self) -> Result:
-        """False where one claim fails; verified where every promise holds or a trusted key vouches for it.
+        """False where one claim fails; verified where every promise holds or a trusted key vouches
+        for it.
 
-        Unknown is not a pass: a promise that needs the original and cannot be held against it leaves all of it open. Claims about
-        how the release was made, which no shared folder shows, do not.
+        Unknown is not a pass: a promise that needs the original and cannot be held against it
+        leaves all of it open. Claims about how the release was made, which no shared folder shows,
+        do not.
         """
         if any(claim.status == "fails" for claim in self.claims):
             return "false"
@@ -87,7 +100,9 @@ class Verification(Reportable):
 
     @property
     def holds(self) -> bool:
-        """Whether no claim fails and every promise was found to hold, or is vouched for by a trusted key."""
+        """Whether no claim fails and every promise was found to hold, or is vouched for by a
+        trusted key.
+        """
         return self.result == "verified"
 
     @property
@@ -104,11 +119,20 @@ class Verification(Reportable):
             return f"false: {count:,} {inflect(count, 'claim fails', 'claims fail')}"
         if self.result == "not all verified":
             count = promises.count("needs original")
-            needs = f"{count:,} of {_plural(len(promises))} {inflect(count, 'needs', 'need')} the original"
-            return f"not all verified: {needs if promises else 'nothing that was promised could be checked'}"
+            needs = (
+                f"{count:,} of {_plural(len(promises))} {inflect(count, 'needs', 'need')} the"
+                " original"
+            )
+            return (
+                "not all verified:"
+                f" {needs if promises else 'nothing that was promised could be checked'}"
+            )
         count = promises.count("vouched")
         vouched = f", {count:,} vouched for by {self.vouched_by}" if count else ""
-        return f"verified: {len(promises) - count:,} of {_plural(len(promises))} checked and kept{vouched}"
+        return (
+            f"verified: {len(promises) - count:,} of {_plural(len(promises))} checked and"
+            f" kept{vouched}"
+        )
 
     def __bool__(self) -> bool:
         return self.holds
@@ -143,14 +167,18 @@ def _without_replayed(claims: list[Claim]) -> list[Claim]:
     return [
         claim
         for claim in claims
-        if not claim.promise or claim.status != "needs original" or claim.name + AGAINST_ORIGINAL not in judged
+        if not claim.promise
+        or claim.status != "needs original"
+        or claim.name + AGAINST_ORIGINAL not in judged
     ]
 
 
 def _vouched(claim: Claim, signer: str) -> Claim:
     if not claim.promise or claim.status != "needs original":
         return claim
-    return dataclasses.replace(claim, status="vouched", detail=f"vouched for by {signer}; {claim.detail}")
+    return dataclasses.replace(
+        claim, status="vouched", detail=f"vouched for by {signer}; {claim.detail}"
+    )
 
 
 def _plural(count: int) -> str:

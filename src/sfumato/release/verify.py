@@ -1,8 +1,9 @@
 """Checking a release without trusting who made it, whatever was released.
 
-From the shared folder alone: the files are the certified ones, the certificate was not edited, columns and rows are
-as said, every promise holds with the attained value. With the original: what was released is exactly the original
-recoded as the plan says, and the suppressed count is right. With the owner's lock: the input is the one that was committed to.
+From the shared folder alone: the files are the certified ones, the certificate was not edited,
+columns and rows are as said, every promise holds with the attained value. With the original: what
+was released is exactly the original recoded as the plan says, and the suppressed count is right.
+With the owner's lock: the input is the one that was committed to.
 """
 
 from __future__ import annotations
@@ -35,20 +36,25 @@ def verify(
     population: Table | None = None,
     release: TableRelease | None = None,
 ) -> Verification:
-    """Recompute what a certificate claims. ``owner`` is the owner's folder, ``trusted_key`` a public key (PEM).
+    """Recompute what a certificate claims. ``owner`` is the owner's folder, ``trusted_key`` a
+    public key (PEM).
 
-    ``original`` are data of the shape that the certificate is about. ``population`` is the second table that was given to the
-    run, where there was one. ``release`` is what was written, where this process has made it: its rows are compared with those of
-    the file, and it is not made a second time; the claims say so.
+    ``original`` are data of the shape that the certificate is about. ``population`` is the second
+    table that was given to the run, where there was one. ``release`` is what was written, where
+    this process has made it: its rows are compared with those of the file, and it is not made a
+    second time; the claims say so.
     """
     certificate = read_certificate(folder)
     shape = certificate["shape"]
     if population is not None and shape != Shape.TABLE:
-        raise ParameterError(f"population goes with tables; {folder} holds a release of shape {shape}")
+        raise ParameterError(
+            f"population goes with tables; {folder} holds a release of shape {shape}"
+        )
     if takes_original(shape) and original is not None:
         if original.shape != shape:
             raise ParameterError(
-                f"{folder} holds a release of shape {shape}, and the original given is of shape {original.shape}"
+                f"{folder} holds a release of shape {shape}, and the original given is of shape"
+                f" {original.shape}"
             )
         original = as_released(certificate, original)
     shared = SharedFolder(folder, certificate)
@@ -66,7 +72,11 @@ def verify(
 
 
 def _claims_of(
-    check: Check, section: str, certificate: Mapping[str, Any], shared: SharedFolder, original: Original
+    check: Check,
+    section: str,
+    certificate: Mapping[str, Any],
+    shared: SharedFolder,
+    original: Original,
 ) -> list[Claim]:
     """The claims of a check; that it fails, where an edited certificate lacks what it needs."""
     try:
@@ -81,4 +91,10 @@ def _claims_of(
     except SfumatoError as error:
         return [Claim(section, "fails", str(error))]
     except (KeyError, IndexError, TypeError, ValueError, AttributeError):
-        return [Claim(section, "fails", "the certificate lacks what this claim needs, or contradicts itself")]
+        return [
+            Claim(
+                section,
+                "fails",
+                "the certificate lacks what this claim needs, or contradicts itself",
+            )
+        ]

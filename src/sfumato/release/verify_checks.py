@@ -1,7 +1,9 @@
-"""All checks of ``verify``: the one table, from the sections of a certificate to the functions that hold them to account.
+"""All checks of ``verify``: the one table, from the sections of a certificate to the functions that
+hold them to account.
 
-A check gets the certificate, the shared folder and what is at hand of the original, and returns one claim, several, or none
-where it has nothing to say. A section that is added to the document gets its entry here, in the order in which claims are told.
+A check gets the certificate, the shared folder and what is at hand of the original, and returns one
+claim, several, or none where it has nothing to say. A section that is added to the document gets
+its entry here, in the order in which claims are told.
 """
 
 from __future__ import annotations
@@ -11,7 +13,14 @@ from typing import Any
 
 from sfumato.core.parameters import Members
 from sfumato.core.shape import Shape
-from sfumato.release import file_checks, original_checks, person_checks, promise_checks, recipe_checks, table_checks
+from sfumato.release import (
+    file_checks,
+    original_checks,
+    person_checks,
+    promise_checks,
+    recipe_checks,
+    table_checks,
+)
 from sfumato.release.manifest import Claim
 from sfumato.release.replay import Original
 from sfumato.release.shared_folder import SharedFolder
@@ -38,11 +47,19 @@ CHECKS: dict[str, tuple[Check, ...]] = {
         person_checks.dropped_columns,
         person_checks.levels_of_plan,
     ),
-    "recipe": (recipe_checks.recipe_readable, recipe_checks.direct_identifiers_gone, recipe_checks.proven_by_data),
+    "recipe": (
+        recipe_checks.recipe_readable,
+        recipe_checks.direct_identifiers_gone,
+        recipe_checks.proven_by_data,
+    ),
     "plan": (recipe_checks.steps_in_plan, promise_checks.epsilon),
     "suppressed_people": (person_checks.people_gone,),
     "suppressed_records": (table_checks.records_gone,),
-    "roles": (table_checks.columns_of_recipe, table_checks.numbers_of_recipe, table_checks.levels_of_plan),
+    "roles": (
+        table_checks.columns_of_recipe,
+        table_checks.numbers_of_recipe,
+        table_checks.levels_of_plan,
+    ),
     "contract": (recipe_checks.contract_kept,),
     "attacks": (recipe_checks.attack_numbers,),
     "story": (table_checks.pictures_of_recipe,),
@@ -79,7 +96,9 @@ WITHOUT_CHECK = {
     "people": "the second file of data, checked with it",
     "missing_rule": "checked with the roles",
     "dropped_columns": "checked with the roles, or with the counts of people",
-    "differential_privacy": "checked with the plan, since a step may account for an ε that nobody states",
+    "differential_privacy": (
+        "checked with the plan, since a step may account for an ε that nobody states"
+    ),
     "shuffled": "the release that is made again depends on it",
     "rehearsal": "nobody can compute it again",
     "sampled": "the release that is made again depends on it",
@@ -90,7 +109,12 @@ WITHOUT_CHECK = {
 
 def checks_for(certificate: Mapping[str, Any]) -> list[tuple[str, Check]]:
     """The checks of a certificate, by the sections it has."""
-    checks = [(section, check) for section in CHECKS if section in certificate for check in CHECKS[section]]
+    checks = [
+        (section, check)
+        for section in CHECKS
+        if section in certificate
+        for check in CHECKS[section]
+    ]
     for section in ELSEWHERE:
         if section in certificate:
             checks += [(section, check) for check in ELSEWHERE[section]]
@@ -98,5 +122,7 @@ def checks_for(certificate: Mapping[str, Any]) -> list[tuple[str, Check]]:
 
 
 def takes_original(shape: str) -> bool:
-    """Whether a certificate of this kind is about records, which an original can be compared with."""
+    """Whether a certificate of this kind is about records, which an original can be compared
+    with.
+    """
     return shape in set(Shape)

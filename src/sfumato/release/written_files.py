@@ -1,4 +1,6 @@
-"""The files of a release: tables with what a certificate says of each, and the owner's record of who is who."""
+"""The files of a release: tables with what a certificate says of each, and the owner's record of
+who is who.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,12 @@ def write_section(
     """Write a table into a file that is called by its name and the end of the format."""
     file = folder / f"{name}{suffix_of(format)}"
     form = write_table(frame, file, source, format=format, defuse=defuse)
-    section = {"file": file.name, "sha256": sha256_of(file), "format": format, "form": form.to_dict()}
+    section = {
+        "file": file.name,
+        "sha256": sha256_of(file),
+        "format": format,
+        "form": form.to_dict(),
+    }
     if format == "csv":
         section["formulas"] = runnable_cells(frame)
     return WrittenTable(file, form, section)

@@ -1,4 +1,6 @@
-"""The worked example: ten people, seven items, and the hierarchy above them; and random baskets under the same hierarchy."""
+"""The worked example: ten people, seven items, and the hierarchy above them; and random baskets
+under the same hierarchy.
+"""
 
 from __future__ import annotations
 
@@ -26,12 +28,17 @@ def people_of(baskets, own=None, hierarchy=True) -> Baskets:
     if own is not None:
         columns["own"] = pl.Series(own)
         attributes["own"] = Attribute((Role.QUASI,))
-    return Baskets.from_tables({"data": pl.DataFrame(columns)}, {"data": Schema(attributes)}, Source(name="ten"))
+    return Baskets.from_tables(
+        {"data": pl.DataFrame(columns)}, {"data": Schema(attributes)}, Source(name="ten")
+    )
 
 
 def sets_of(people) -> list[frozenset[str]]:
     """Everybody's items by name."""
-    return [frozenset(people.labels[item] for item in people.sets[person].tolist()) for person in range(people.people)]
+    return [
+        frozenset(people.labels[item] for item in people.sets[person].tolist())
+        for person in range(people.people)
+    ]
 
 
 def ancestors(label: str) -> list[str]:

@@ -37,7 +37,9 @@ def scene(original, released=None, **more) -> Scene:
 
 
 def test_worked_known_items():
-    """14-A: mean share of unique m-sets 0, 2/15, 7/10; people with one 0, 4, 7; mean 1/support 183/700, 47/90, 5/6."""
+    """14-A: mean share of unique m-sets 0, 2/15, 7/10; people with one 0, 4, 7; mean 1/support
+    183/700, 47/90, 5/6.
+    """
     finding = KnownItems(m=3).attack(scene(examples.baskets()))
     assert shares(finding) == pytest.approx([0, 2 / 15, 7 / 10], abs=1e-6)
     assert finding.details["mean_chance"] == pytest.approx([183 / 700, 47 / 90, 5 / 6], abs=1e-6)
@@ -66,14 +68,18 @@ def test_worked_attack_cost():
 
 
 def fitting(known, released) -> list[int]:
-    """Released baskets that hold each known item or a group of it; items that are nowhere in the release tell nothing."""
+    """Released baskets that hold each known item or a group of it; items that are nowhere in the
+    release tell nothing.
+    """
     labels = frozenset().union(*released)
     asked = [set(ancestors(item)) for item in known if set(ancestors(item)) & labels]
     return [place for place, basket in enumerate(released) if all(one & basket for one in asked)]
 
 
 def looked_up(original, released, origin, m) -> tuple[float, float]:
-    """Mean share of sets of m known items that fit the right basket alone, and the mean chance to name the person."""
+    """Mean share of sets of m known items that fit the right basket alone, and the mean chance to
+    name the person.
+    """
     alone, chance, people = 0.0, 0.0, 0
     for person, own in enumerate(original):
         if not own:
@@ -96,7 +102,11 @@ def test_known_items_in_a_release(baskets, way, m, seed):
         released = people.with_sets(people.sets.mapped(image, people.sets.size), people.labels)
         assume(released.filled)
     else:
-        step, model = (ItemRecoding(), KmAnonymity(2, 1)) if way == "cut" else (BasketPartition(), BasketKAnonymity(2))
+        step, model = (
+            (ItemRecoding(), KmAnonymity(2, 1))
+            if way == "cut"
+            else (BasketPartition(), BasketKAnonymity(2))
+        )
         released = step.apply(people, step.plan(people, Goal(models=(model,))))
     released = released.shuffled(np.random.default_rng(seed))
     finding = KnownItems(m=m).attack(scene(people, released))
@@ -134,7 +144,9 @@ def test_more_than_four_items_are_drawn_and_the_curve_never_falls():
     assert len(points) == 7
     assert points == sorted(points)
     exact = KnownItems(m=2).attack(scene(people))
-    assert shares(KnownItems(m=5, draws=40).attack(scene(people)))[1] == pytest.approx(exact.value, abs=0.05)
+    assert shares(KnownItems(m=5, draws=40).attack(scene(people)))[1] == pytest.approx(
+        exact.value, abs=0.05
+    )
 
 
 def test_a_sample_of_people_has_an_interval():
@@ -208,18 +220,26 @@ def test_days_add_to_how_alike_items_are():
     attack, place = Scoreboard(days="day"), scene(people, others=(other,))
     described = dict(attack._descriptions(place, Sight.of(place)))[0]
     found = attack.scores(people, described, np.ones(2))
-    assert found == pytest.approx([np.exp(-1) + 1, np.exp(-1)])  # u: f 30 days off, g on the day; v: f 30 days off
+    assert found == pytest.approx(
+        [np.exp(-1) + 1, np.exp(-1)]
+    )  # u: f 30 days off, g on the day; v: f 30 days off
 
 
 def test_another_file_with_strangers():
     people = examples.purchases(60, items=200)
     names = [str(name) for name in people.names]
     rows = [(names[p], people.labels[i]) for p in range(30) for i in people.sets[p].tolist()]
-    rows += [(f"stranger {p}", people.labels[i]) for p in range(30, 40) for i in people.sets[p].tolist()[:2]]
+    rows += [
+        (f"stranger {p}", people.labels[i])
+        for p in range(30, 40)
+        for i in people.sets[p].tolist()[:2]
+    ]
     table = pl.DataFrame(rows, schema=["customer", "product"], orient="row")
     schema = Schema({"customer": people.schema["customer"], "product": people.schema["product"]})
     other = Baskets.from_tables({"data": table}, {"data": schema}, Source())
-    finding = Scoreboard().attack(scene(people, people.shuffled(np.random.default_rng(0)), others=(other,)))
+    finding = Scoreboard().attack(
+        scene(people, people.shuffled(np.random.default_rng(0)), others=(other,))
+    )
     assert finding.trials == 30
     assert finding.value > 0.8
     assert set(finding.victims.tolist()) <= set(range(30))
@@ -240,7 +260,8 @@ def test_noise_and_the_control():
 def test_nothing_to_attack():
     empty = people_of([set(), set()])
     apart = Disassociation().apply(
-        examples.baskets(), Disassociation().plan(examples.baskets(), Goal(models=(DisassociatedKm(2, 2),)))
+        examples.baskets(),
+        Disassociation().plan(examples.baskets(), Goal(models=(DisassociatedKm(2, 2),))),
     )
     for attack in (KnownItems(), RareItems(), Scoreboard(), ItemAttackCost()):
         assert isinstance(attack.applies(scene(empty)), NothingToAttack)
@@ -258,7 +279,9 @@ def test_findings_name_no_item():
 
 
 def test_one_who_fits_among_very_many_leaves_no_doubt():
-    scores = np.zeros(600_000)  # the best stands out by √n standard deviations, and exp of that is no number any more
+    scores = np.zeros(
+        600_000
+    )  # the best stands out by √n standard deviations, and exp of that is no number any more
     scores[7] = 1.0
     found = Scored.of(scores)
     assert (found.best, found.entropy) == (7, 0.0)

@@ -78,7 +78,11 @@ def test_promises_round_trip_and_judge(spec):
     assert not any(label in repr(verdict) for label in PEOPLE.labels)
     assert shown(verdict.to_dict())
     moved = model.judge(Evidence(PEOPLE.shuffled(np.random.default_rng(1))))
-    assert (moved.holds, moved.attained, moved.records) == (verdict.holds, verdict.attained, verdict.records)
+    assert (moved.holds, moved.attained, moved.records) == (
+        verdict.holds,
+        verdict.attained,
+        verdict.records,
+    )
 
 
 def test_promises_that_list_items_keep_them_secret():
@@ -103,7 +107,11 @@ def test_means_round_trip_and_reach_their_promise(name):
     assert people.to_tables()["data"].equals(before)  # arguments are never changed
     told = shown([plan.describe(), plan.effort(), plan.warnings, plan.scores(), repr(plan)])
     assert not any(f'"{label}"' in told for label in people.labels)
-    assert step.apply(people, step.plan(people, goal)).to_tables()["data"].equals(released.to_tables()["data"])
+    assert (
+        step.apply(people, step.plan(people, goal))
+        .to_tables()["data"]
+        .equals(released.to_tables()["data"])
+    )
     origin = released.shuffled(np.random.default_rng(0)).origin
     assert sorted(origin.tolist()) == list(range(40))
 
@@ -141,8 +149,14 @@ def test_members_of_other_shapes_are_refused_by_name():
 
 
 def test_a_release_without_its_grades_is_checked_by_the_same_recipe(tmp_path):
-    """Ratings of single items are left out of a release: what a recipe says of them must not refuse it."""
-    rows = [(f"p{n}", item, str(1 + (n + len(item)) % 5)) for n in range(6) for item in ("tea", "milk", f"own{n}")]
+    """Ratings of single items are left out of a release: what a recipe says of them must not refuse
+    it.
+    """
+    rows = [
+        (f"p{n}", item, str(1 + (n + len(item)) % 5))
+        for n in range(6)
+        for item in ("tea", "milk", f"own{n}")
+    ]
     data = tmp_path / "ratings.csv"
     data.write_text("who,what,stars\n" + "".join(",".join(row) + "\n" for row in rows))
     recipe = tmp_path / "ratings.yaml"

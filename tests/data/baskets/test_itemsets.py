@@ -21,7 +21,10 @@ def test_violating_sets_are_those_of_the_definition(baskets, m, k):
     assert set(map(frozenset, found.sets())) == wrong
     assert len(found) == len(wrong)
     assert found.carriers.tolist() == [any(q <= basket for q in wrong) for basket in baskets]
-    supports = {frozenset(row[row >= 0].tolist()): int(n) for row, n in zip(found.members, found.supports, strict=True)}
+    supports = {
+        frozenset(row[row >= 0].tolist()): int(n)
+        for row, n in zip(found.members, found.supports, strict=True)
+    }
     assert supports == {q: oracle.support(baskets, q) for q in wrong}
 
 
@@ -44,7 +47,9 @@ def test_only_sets_with_a_new_item(baskets, m, k, new):
     marks = np.isin(np.arange(7), sorted(new))
     found = itemsets.violating(ItemSets.of(baskets, 7), m, k, new=marks)
     wrong = {q for q in oracle.occurring(baskets, m) if q & new and oracle.support(baskets, q) < k}
-    assert set(map(frozenset, found.sets())) == {q for q in wrong if not any(part < q for part in wrong)}
+    assert set(map(frozenset, found.sets())) == {
+        q for q in wrong if not any(part < q for part in wrong)
+    }
 
 
 @given(BASKETS, st.integers(1, 5))
@@ -52,7 +57,9 @@ def test_known_sets(baskets, m):
     known = itemsets.known_sets(ItemSets.of(baskets, 7), m)
     assert known.alone == pytest.approx([float(x) for x in oracle.unique_share(baskets, m)])
     assert known.chance == pytest.approx([float(x) for x in oracle.mean_inverse(baskets, m)])
-    rarest = [min((oracle.support(baskets, q) for q in oracle.exactly(b, m)), default=0) for b in baskets]
+    rarest = [
+        min((oracle.support(baskets, q) for q in oracle.exactly(b, m)), default=0) for b in baskets
+    ]
     assert known.rarest.tolist() == rarest
     assert known.sets.tolist() == [len(oracle.exactly(b, m)) for b in baskets]
 
@@ -61,7 +68,9 @@ def test_known_sets(baskets, m):
 def test_frequent_sets(baskets, m, least):
     found = itemsets.frequent(ItemSets.of(baskets, 7), m, least)
     every = {q: oracle.support(baskets, q) for q in oracle.occurring(baskets, m)}
-    assert {frozenset(q): n for q, n in found.items()} == {q: n for q, n in every.items() if n >= least}
+    assert {frozenset(q): n for q, n in found.items()} == {
+        q: n for q, n in every.items() if n >= least
+    }
 
 
 @given(BASKETS)
@@ -79,7 +88,9 @@ def test_mapped_and_taken(baskets, image):
     ]
     assert all(np.all(np.diff(mapped[t]) > 0) for t in range(len(mapped)))
     order = np.arange(len(baskets))[::-1].copy()
-    assert [set(sets.taken(order)[t].tolist()) for t in range(len(baskets))] == [set(b) for b in baskets[::-1]]
+    assert [set(sets.taken(order)[t].tolist()) for t in range(len(baskets))] == [
+        set(b) for b in baskets[::-1]
+    ]
 
 
 @given(BASKETS)
@@ -88,7 +99,10 @@ def test_whole_classes_and_pairs(baskets):
     codes, sizes = itemsets.whole_classes(sets)
     assert [int(sizes[c]) for c in codes] == [baskets.count(b) for b in baskets]
     twice = ItemSets.of_pairs(np.tile(sets.owners, 2), np.tile(sets.items, 2), len(sets), 7)
-    assert (twice.pointers.tolist(), twice.items.tolist()) == (sets.pointers.tolist(), sets.items.tolist())
+    assert (twice.pointers.tolist(), twice.items.tolist()) == (
+        sets.pointers.tolist(),
+        sets.items.tolist(),
+    )
 
 
 def test_more_sets_than_are_listed_are_counted():

@@ -82,7 +82,9 @@ def test_no_cut_is_cheaper_than_the_optimal_one(baskets, k, m):
     costs = []
     for cut in cuts.all_cuts(people.taxonomy):
         labels = people.taxonomy.labels
-        if model.judge(Evidence(people.with_sets(people.sets.mapped(cut, len(labels)), labels))).holds:
+        if model.judge(
+            Evidence(people.with_sets(people.sets.mapped(cut, len(labels)), labels))
+        ).holds:
             costs.append(cuts.cost(cut, people.sets.supports, people.taxonomy))
     assert plan.describe()["ncp"] == pytest.approx(min(costs), abs=1e-6)
     assert other.describe()["ncp"] >= plan.describe()["ncp"]
@@ -100,7 +102,9 @@ def test_all_cuts_are_cuts():
 
 
 def test_worked_cuts():
-    """14-A: minimal cuts 2² {A,B,C} 65/189; 3¹ {A,C,b1,b2} 43/189; whole-basket 2 {P,c1,c2} 110/189; what apriori does."""
+    """14-A: minimal cuts 2² {A,B,C} 65/189; 3¹ {A,C,b1,b2} 43/189; whole-basket 2 {P,c1,c2}
+    110/189; what apriori does.
+    """
     people = examples.baskets()
     for algorithm, (k, m), labels, cost in [
         ("optimal", (2, 2), ("A", "B", "C"), 65 / 189),
@@ -113,11 +117,16 @@ def test_worked_cuts():
         assert released.labels == labels
         assert plan.describe()["ncp"] == pytest.approx(cost, abs=1e-6)
     released, plan = made(ItemRecoding("optimal"), people, BasketKAnonymity(2))
-    assert (released.labels, plan.describe()["ncp"]) == (("P", "c1", "c2"), pytest.approx(110 / 189, abs=1e-6))
+    assert (released.labels, plan.describe()["ncp"]) == (
+        ("P", "c1", "c2"),
+        pytest.approx(110 / 189, abs=1e-6),
+    )
     search = cuts.AprioriSearch(people.sets, people.taxonomy, 2, 2)
     search.run()
     names = people.taxonomy.labels
-    steps = [({names[n] for n in nodes}, {names[n] for n in targets}) for nodes, targets in search.climbs]
+    steps = [
+        ({names[n] for n in nodes}, {names[n] for n in targets}) for nodes, targets in search.climbs
+    ]
     assert steps == [({"a1", "a2"}, {"A"}), ({"b1", "c2"}, {"C"}), ({"C", "b2"}, {"B"})]
 
 
@@ -193,7 +202,10 @@ def test_suppression_for_private_items(baskets, share):
 def test_worked_suppression():
     """14-A: with h = 1/2 a1 goes, with h = 2/5 a3 and a1."""
     people = examples.baskets()
-    for share, left in ((0.5, {"a2", "a3", "b1", "b2", "c1", "c2"}), (0.4, {"a2", "b1", "b2", "c1", "c2"})):
+    for share, left in (
+        (0.5, {"a2", "a3", "b1", "b2", "c1", "c2"}),
+        (0.4, {"a2", "b1", "b2", "c1", "c2"}),
+    ):
         released, _ = made(SuppressItems(), people, HkpCoherence(share, 2, 2, ["c1", "c2"]))
         assert set(released.labels) == left
 
@@ -239,7 +251,9 @@ def test_own_columns_alone_need_no_item_hierarchy():
 
 
 def test_worked_clusters():
-    """14-A: HorPart (max 5); and chunks {ab,ab,a,a,b}, {c,c,c} and bare x, y of {abx,ab,acy,bc,ac} with k = m = 2."""
+    """14-A: HorPart (max 5); and chunks {ab,ab,a,a,b}, {c,c,c} and bare x, y of {abx,ab,acy,bc,ac}
+    with k = m = 2.
+    """
     assert [(rows + 1).tolist() for rows in horizontal(examples.baskets().sets, 5)] == [
         [2, 3, 9],
         [1, 5, 6, 10],
@@ -247,13 +261,20 @@ def test_worked_clusters():
     ]
     people = people_of([set("abx"), set("ab"), set("acy"), set("bc"), set("ac")], hierarchy=False)
     cluster = vertical(people, np.arange(5), DisassociatedKm(2, 2))
-    assert sorted("".join(sorted(part)) for part in cluster.chunks[0]) == ["a", "a", "ab", "ab", "b"]
+    assert sorted("".join(sorted(part)) for part in cluster.chunks[0]) == [
+        "a",
+        "a",
+        "ab",
+        "ab",
+        "b",
+    ]
     assert [sorted(part) for part in cluster.chunks[1]] == [["c"]] * 3
     assert cluster.terms == {"x", "y"}
 
 
 def test_the_rule_for_bare_items_is_stricter_than_the_published_one():
-    # {bcd},{a},{d},{bc}, k = m = 2: a bare item has fewer than k carriers, and whoever knows that breaks the waiver
+    # {bcd},{a},{d},{bc}, k = m = 2: a bare item has fewer than k carriers, and whoever knows that
+    # breaks the waiver
     people = people_of([set("bcd"), set("a"), set("d"), set("bc")], hierarchy=False)
     cluster = vertical(people, np.arange(4), DisassociatedKm(2, 2))
     assert cluster.terms == {"a"}
@@ -261,7 +282,9 @@ def test_the_rule_for_bare_items_is_stricter_than_the_published_one():
 
 
 def possible(cluster: Cluster, k: int) -> list[list[frozenset[str]]]:
-    """All ways to put a cluster together that somebody cannot exclude who knows that bare items have fewer than k carriers."""
+    """All ways to put a cluster together that somebody cannot exclude who knows that bare items
+    have fewer than k carriers.
+    """
 
     def placements(parts):
         if not parts:
@@ -275,16 +298,22 @@ def possible(cluster: Cluster, k: int) -> list[list[frozenset[str]]]:
 
     ways = [[frozenset()] * cluster.size]
     for chunk in cluster.chunks:
-        ways = [[a | b for a, b in zip(way, placed, strict=True)] for way, placed in product(ways, placements(chunk))]
+        ways = [
+            [a | b for a, b in zip(way, placed, strict=True)]
+            for way, placed in product(ways, placements(chunk))
+        ]
     for term in sorted(cluster.terms):
         holders = [s for s in product([False, True], repeat=cluster.size) if 1 <= sum(s) < k]
         ways = [
-            [one | {term} if h else one for one, h in zip(way, who, strict=True)] for way, who in product(ways, holders)
+            [one | {term} if h else one for one, h in zip(way, who, strict=True)]
+            for way, who in product(ways, holders)
         ]
     return [way for way in ways if all(way)]  # nobody has nothing
 
 
-@given(st.lists(st.frozensets(st.sampled_from("abcd"), min_size=1, max_size=3), min_size=4, max_size=4))
+@given(
+    st.lists(st.frozensets(st.sampled_from("abcd"), min_size=1, max_size=3), min_size=4, max_size=4)
+)
 def test_some_way_to_put_a_cluster_together_has_k_carriers(baskets):
     rule = DisassociatedKm(2, 2)
     cluster = vertical(people_of(baskets, hierarchy=False), np.arange(4), rule)
@@ -312,8 +341,12 @@ def test_baskets_taken_apart_and_put_together(baskets, seed):
     assert shuffled.people == sum(map(bool, baskets)) == people.people - plan.left_out
     again = reconstructed(read, np.random.default_rng(seed))
     kept = {item for cluster in released.clusters for item in cluster.terms}
-    for label in set(people.labels) - kept:  # supports of items that are not bare stay what they were
-        assert int(again.sets.supports[again.codes_of((label,))[0]]) == sum(label in one for one in baskets)
+    for label in (
+        set(people.labels) - kept
+    ):  # supports of items that are not bare stay what they were
+        assert int(again.sets.supports[again.codes_of((label,))[0]]) == sum(
+            label in one for one in baskets
+        )
     assert not KmAnonymity(2, 2).judge(Evidence(read)).holds
 
 

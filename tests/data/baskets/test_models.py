@@ -19,10 +19,17 @@ from tests.oracles import baskets as oracle
 
 def named(people, model) -> list[list[str]]:
     """The moles of a promise by the names of their items."""
-    return sorted(sorted(people.labels[item] for item in row if item >= 0) for row in model.moles(people).tolist())
+    return sorted(
+        sorted(people.labels[item] for item in row if item >= 0)
+        for row in model.moles(people).tolist()
+    )
 
 
-HOLDS_SMALLER = [frozenset({"a1", "a2", "a3", "c1"}), frozenset({"a1", "c1"}), frozenset({"a1", "a2", "a3"})]
+HOLDS_SMALLER = [
+    frozenset({"a1", "a2", "a3", "c1"}),
+    frozenset({"a1", "c1"}),
+    frozenset({"a1", "a2", "a3"}),
+]
 
 
 @given(BASKETS, st.integers(1, 4), st.integers(1, 4))
@@ -34,7 +41,9 @@ def test_km_anonymity(baskets, k, m):
         return
     assert verdict.holds == oracle.is_km(baskets, k, m)
     assert verdict.attained == oracle.least_support(baskets, m)
-    concerned = [b for b in baskets if any(oracle.support(baskets, q) < k for q in oracle.subsets(b, m))]
+    concerned = [
+        b for b in baskets if any(oracle.support(baskets, q) < k for q in oracle.subsets(b, m))
+    ]
     assert verdict.records == len(concerned)
     assert len(verdict.failing) == len(oracle.minimal_violations(baskets, k, m))
 
@@ -45,7 +54,9 @@ def test_whole_baskets(baskets, k):
     filled = [b for b in baskets if b]
     assert verdict.holds == (bool(filled) and all(baskets.count(b) >= k for b in filled))
     if verdict.holds:  # it implies k^m for every m
-        assert all(models.KmAnonymity(k, m).judge(Evidence(people_of(baskets))).holds for m in (1, 2, 5))
+        assert all(
+            models.KmAnonymity(k, m).judge(Evidence(people_of(baskets))).holds for m in (1, 2, 5)
+        )
 
 
 def _share(baskets, known, private) -> float:
@@ -86,12 +97,16 @@ def test_rho_uncertainty(baskets, rho):
 @given(BASKETS, st.data(), st.integers(1, 3), st.integers(1, 3))
 def test_own_columns_and_items_together(baskets, data, k, m):
     own = data.draw(st.lists(st.sampled_from("xy"), min_size=len(baskets), max_size=len(baskets)))
-    classes = [[b for b, o in zip(baskets, own, strict=True) if o == one] for one in sorted(set(own))]
+    classes = [
+        [b for b, o in zip(baskets, own, strict=True) if o == one] for one in sorted(set(own))
+    ]
     if any(baskets):
         people = people_of(baskets, own)
         fine = all(len(one) >= k and oracle.is_km(one, k, m) for one in classes)
         assert models.KKmAnonymity(k, m).judge(Evidence(people)).holds == fine
-        assert models.OwnColumnsK(k).judge(Evidence(people)).holds == all(len(one) >= k for one in classes)
+        assert models.OwnColumnsK(k).judge(Evidence(people)).holds == all(
+            len(one) >= k for one in classes
+        )
 
 
 def test_the_worked_example():
@@ -109,7 +124,8 @@ def test_the_worked_example():
 
 
 def test_facts_of_the_literature():
-    # {a},{ab},{ab} is 2^m for every m, yet {a} is alone (Terrovitis et al. 2008 do not cover negative knowledge)
+    # {a},{ab},{ab} is 2^m for every m, yet {a} is alone (Terrovitis et al. 2008 do not cover
+    # negative knowledge)
     people = people_of([{"a1"}, {"a1", "b1"}, {"a1", "b1"}])
     assert models.KmAnonymity(2, 3).judge(Evidence(people)).holds
     assert not models.BasketKAnonymity(2).judge(Evidence(people)).holds
@@ -118,7 +134,8 @@ def test_facts_of_the_literature():
     assert models.KmAnonymity(2, 2).judge(Evidence(people)).holds
     assert models.OwnColumnsK(2).judge(Evidence(people)).holds
     assert not models.KKmAnonymity(2, 2).judge(Evidence(people)).holds
-    # {x,s},{x,y},{y,s}: P(s|x) = P(s|y) = 1/2; x and y merged give 2/3: a coarser cut may break coherence
+    # {x,s},{x,y},{y,s}: P(s|x) = P(s|y) = 1/2; x and y merged give 2/3: a coarser cut may break
+    # coherence
     fine, merged = [{"b1", "c1"}, {"b1", "b2"}, {"b2", "c1"}], [{"B", "c1"}, {"B"}, {"B", "c1"}]
     assert models.HkpCoherence(0.5, 1, 1, ["c1"]).judge(Evidence(people_of(fine))).holds
     coarse = models.HkpCoherence(0.5, 1, 1, ["c1"]).judge(Evidence(people_of(merged)))
@@ -135,10 +152,14 @@ def test_a_group_that_holds_a_private_item_is_no_pass():
 
 
 def test_private_items_that_no_hierarchy_has_are_an_error():
-    with pytest.raises(SchemaError, match="private items must be in the hierarchy of 'item'") as refused:
+    with pytest.raises(
+        SchemaError, match="private items must be in the hierarchy of 'item'"
+    ) as refused:
         models.HkpCoherence(1, 1, 1, ["misspelt"]).judge(Evidence(examples.baskets()))
     assert "misspelt" not in str(refused.value)
-    verdict = models.HkpCoherence(1, 1, 1, ["c1", "misspelt"]).judge(Evidence(people_of([{"c1"}], hierarchy=False)))
+    verdict = models.HkpCoherence(1, 1, 1, ["c1", "misspelt"]).judge(
+        Evidence(people_of([{"c1"}], hierarchy=False))
+    )
     assert "1 of 2 private items occur" in verdict.sentence
 
 
@@ -197,7 +218,9 @@ def test_own_columns_that_a_promise_does_not_look_at_are_told():
         models.HkpCoherence(1, 1, 1, ["c1"]),
         models.RhoUncertainty(1, ["c1"]),
     ):
-        assert model.judge(Evidence(people)).sentence.endswith("(what is known of own besides is not covered)")
+        assert model.judge(Evidence(people)).sentence.endswith(
+            "(what is known of own besides is not covered)"
+        )
         assert "not covered" not in model.judge(Evidence(silent)).sentence
     for model in (models.KKmAnonymity(1, 1), models.OwnColumnsK(1)):
         assert "not covered" not in model.judge(Evidence(people)).sentence

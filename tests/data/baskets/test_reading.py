@@ -18,7 +18,14 @@ from sfumato.errors import SchemaError
 from sfumato.methods.hierarchies import tree
 from tests.data.baskets.ten import BASKETS, people_of, sets_of
 
-ROLES = {"unit": "who", "item": "what", "quasi": "age", "sensitive": "ill", "plain": "stars", "direct": "name"}
+ROLES = {
+    "unit": "who",
+    "item": "what",
+    "quasi": "age",
+    "sensitive": "ill",
+    "plain": "stars",
+    "direct": "name",
+}
 LONG = pl.DataFrame(
     {
         "who": ["p2", "p1", "p2", "p2", "p3", "p4"],
@@ -45,15 +52,25 @@ def test_rows_of_items():
     people = read(LONG)
     assert is_data(people)
     assert sets_of(people) == [{"milk"}, {"milk", "tea"}, set(), set()]
-    assert people.own.to_dict(as_series=False) == {"age": [20, 30, 40, 50], "ill": ["b", "a", None, "c"]}
+    assert people.own.to_dict(as_series=False) == {
+        "age": [20, 30, 40, 50],
+        "ill": ["b", "a", None, "c"],
+    }
     assert people.counts() == {"people": 4, "items": 2, "occurrences": 3, "empty": 2}
-    assert people.grades["stars"].tolist() == [5.0, 3.0, 1.5]  # the mean of what was said of tea twice
+    assert people.grades["stars"].tolist() == [
+        5.0,
+        3.0,
+        1.5,
+    ]  # the mean of what was said of tea twice
     assert "name" not in people.schema.attributes
     assert people.notes == (
         "1 repeated item of a person counts once.",
         "1 item of blanks alone is missing.",
         "2 people have no item: no promise covers them.",
-        "Columns that tell something of single items are left out of a release and only known to attacks: stars.",
+        (
+            "Columns that tell something of single items are left out of a release and only known"
+            " to attacks: stars."
+        ),
     )
 
 
@@ -79,7 +96,8 @@ def test_lists_of_items():
         "age": [1, 2, 3, 4],
     }
     named = read(
-        table.with_columns(who=pl.Series(["z", "y", "x", "w"])), {"unit": "who", "item": "what", "quasi": "age"}
+        table.with_columns(who=pl.Series(["z", "y", "x", "w"])),
+        {"unit": "who", "item": "what", "quasi": "age"},
     )
     assert named.to_tables()["data"]["who"].to_list() == [1, 2, 3, 4]
 
@@ -103,7 +121,7 @@ def test_what_is_written_is_read_back(baskets):
 
 
 def _long(baskets):
-    rows = [(p, item) for p, own in enumerate(baskets) for item in (sorted(own) or [None])]
+    rows = [(p, item) for p, own in enumerate(baskets) for item in sorted(own) or [None]]
     table = pl.DataFrame(rows, schema={"who": pl.Int64, "what": pl.String}, orient="row")
     return read(table, {"unit": "who", "item": "what"})
 
@@ -123,7 +141,9 @@ def test_people_in_a_table_of_their_own():
     tables = baskets.shuffled(np.random.default_rng(4)).to_tables()
     assert list(tables) == ["data", "people"]
     assert tables["people"].columns == ["who", "age"]
-    again = Baskets.from_tables(tables, {"data": baskets.schema, "people": baskets.beside}, Source())
+    again = Baskets.from_tables(
+        tables, {"data": baskets.schema, "people": baskets.beside}, Source()
+    )
     assert sorted(zip(map(sorted, sets_of(again)), again.own["age"].to_list(), strict=True)) == [
         ([], 9),
         (["a", "c"], 2),
@@ -135,12 +155,28 @@ def test_people_in_a_table_of_their_own():
 
 
 WRONG = {
-    "no item": (LONG, {**ROLES, "item": [], "plain": ["stars", "what"]}, "one column with role item; 0"),
-    "two items": (LONG, {**ROLES, "item": ["what", "ill"], "sensitive": []}, "one column with role item; 2"),
+    "no item": (
+        LONG,
+        {**ROLES, "item": [], "plain": ["stars", "what"]},
+        "one column with role item; 0",
+    ),
+    "two items": (
+        LONG,
+        {**ROLES, "item": ["what", "ill"], "sensitive": []},
+        "one column with role item; 2",
+    ),
     "nobody's": (LONG, {**ROLES, "unit": [], "plain": ["stars", "who"]}, "whose it is"),
-    "no role": (LONG, {k: v for k, v in ROLES.items() if k != "quasi"}, "'age' of visits.csv has no role"),
+    "no role": (
+        LONG,
+        {k: v for k, v in ROLES.items() if k != "quasi"},
+        "'age' of visits.csv has no role",
+    ),
     "no column": (LONG.drop("age"), ROLES, "no column 'age'"),
-    "another shape": (LONG, {**ROLES, "plain": [], "time": "stars"}, "has role time, for which baskets have no use"),
+    "another shape": (
+        LONG,
+        {**ROLES, "plain": [], "time": "stars"},
+        "has role time, for which baskets have no use",
+    ),
     "weights": (LONG, {**ROLES, "plain": [], "weight": "stars"}, "has role weight"),
     "no person": (
         LONG.with_columns(who=pl.Series([None, *["p"] * 5])),
@@ -152,7 +188,11 @@ WRONG = {
         ROLES,
         "'age' of visits.csv describes people, but differs .* 2 time",
     ),
-    "torn text": (LONG.with_columns(stars=pl.Series(list("abcdef"))), ROLES, "'stars' of visits.csv describes people"),
+    "torn text": (
+        LONG.with_columns(stars=pl.Series(list("abcdef"))),
+        ROLES,
+        "'stars' of visits.csv describes people",
+    ),
     "a day is no item": (
         LONG.with_columns(what=pl.lit(datetime.date(2024, 1, 1))),
         ROLES,
@@ -232,8 +272,13 @@ def test_an_item_that_is_a_group_stands_below_it():
     taxonomy = people_of([{"A", "a1"}, {"*"}, {"P"}]).taxonomy
     for item, label in enumerate(taxonomy.labels[: taxonomy.items]):
         above = [taxonomy.labels[node] for node in taxonomy.above(item)]
-        assert above == {"A": ["A", "P", "*"], "a1": ["A", "P", "*"], "*": ["*"], "P": ["P", "*"]}[label]
-    assert taxonomy.loss[[taxonomy.labels.index(one) for one in ("A", "a1", "*")]] == pytest.approx([3 / 7, 0, 1])
+        assert (
+            above
+            == {"A": ["A", "P", "*"], "a1": ["A", "P", "*"], "*": ["*"], "P": ["P", "*"]}[label]
+        )
+    assert taxonomy.loss[[taxonomy.labels.index(one) for one in ("A", "a1", "*")]] == pytest.approx(
+        [3 / 7, 0, 1]
+    )
     assert taxonomy.under(taxonomy.root).tolist() == taxonomy.order.tolist()
 
 
@@ -249,17 +294,27 @@ def test_examples():
     assert people.to_tables()["data"].equals(again.to_tables()["data"])
     assert people.quasi == ("age", "region")
     assert people.taxonomy.height == 3
-    assert not people.to_tables()["data"].equals(examples.purchases(300, items=120, seed=4).to_tables()["data"])
+    assert not people.to_tables()["data"].equals(
+        examples.purchases(300, items=120, seed=4).to_tables()["data"]
+    )
 
 
 def released(people) -> list[str]:
     """The bytes of the tables of a release with one seed."""
-    return [table.write_json() for table in people.shuffled(np.random.default_rng(3)).to_tables().values()]
+    return [
+        table.write_json()
+        for table in people.shuffled(np.random.default_rng(3)).to_tables().values()
+    ]
 
 
 def test_the_order_of_a_file_tells_nothing_whatever_its_form():
-    held = pl.DataFrame({"who": ["p3", "p1", "p2"], "what": [["b"], ["a", "b"], []], "age": [3, 1, 2]})
-    for roles in ({"unit": "who", "item": "what", "quasi": "age"}, {"direct": "who", "item": "what", "quasi": "age"}):
+    held = pl.DataFrame(
+        {"who": ["p3", "p1", "p2"], "what": [["b"], ["a", "b"], []], "age": [3, 1, 2]}
+    )
+    for roles in (
+        {"unit": "who", "item": "what", "quasi": "age"},
+        {"direct": "who", "item": "what", "quasi": "age"},
+    ):
         assert (
             released(read(held, roles))
             == released(read(held.reverse(), roles))

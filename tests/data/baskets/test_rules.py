@@ -35,7 +35,9 @@ def done(people, promise, **how):
 def test_judged_as_the_definition_says(baskets, least, confidence):
     people = people_of([*baskets, {"a1"}])
     holds = HiddenItemRules("a1, b1 -> c1", least, float(confidence)).judge(Evidence(people)).holds
-    assert holds != oracle.found([*baskets, {"a1"}], ("a1", "b1"), ("c1",), least, Fraction(confidence))
+    assert holds != oracle.found(
+        [*baskets, {"a1"}], ("a1", "b1"), ("c1",), least, Fraction(confidence)
+    )
 
 
 @settings(max_examples=30)
@@ -50,14 +52,18 @@ def test_rules_are_hidden_by_taking_items_out(baskets, method, least):
     assert plan.describe()["occurrences_deleted"] == sum(map(len, before)) - sum(map(len, after))
 
 
-@pytest.mark.parametrize(("method", "lost", "ghosts"), [("dsr", 5, 0), ("isl", 2, 1), ("exact", 2, 0)])
+@pytest.mark.parametrize(
+    ("method", "lost", "ghosts"), [("dsr", 5, 0), ("isl", 2, 1), ("exact", 2, 0)]
+)
 def test_worked_example(method, lost, ghosts):
     """The numbers of the same example in tests/rules, at support 2 and confidence 7/10."""
     people = people_of(SMALL, hierarchy=False)
     plan, released = done(people, HiddenItemRules("b -> c", 2, 0.7), method=method)
     told = plan.effort()["promise 1"]
     assert (told["lost"], told["ghosts"], told["still_found"]) == (lost, ghosts, 0)
-    measured = ItemRuleSideEffects(support=2 / 6, confidence=0.7, hidden="b -> c").measure(Pair(people, released))
+    measured = ItemRuleSideEffects(support=2 / 6, confidence=0.7, hidden="b -> c").measure(
+        Pair(people, released)
+    )
     assert measured.raw == lost + ghosts and "0 of 1 are still found" in measured.meaning
     assert bool(plan.describe()["occurrences_added"]) == (method == "isl")
 
@@ -73,7 +79,9 @@ def test_the_order_of_people_does_not_matter():
     names = people.labels
     most = np.argsort(-people.sets.supports)[:2]
     promise = HiddenItemRules(f"{names[most[0]]} -> {names[most[1]]}", 2, 0.05)
-    straight, turned = (done(one, promise)[1] for one in (people, people.shuffled(np.random.default_rng(2))))
+    straight, turned = (
+        done(one, promise)[1] for one in (people, people.shuffled(np.random.default_rng(2)))
+    )
     assert sorted(map(sorted, sets_of(straight))) == sorted(map(sorted, sets_of(turned)))
 
 
@@ -88,11 +96,14 @@ def test_what_is_refused():
 
 def test_from_file_to_verified_release(tmp_path, monkeypatch, capfd):
     file, recipe, out = tmp_path / "bought.csv", tmp_path / "bought.yaml", tmp_path / "out"
-    rows = [(f"p{person}", item) for person, basket in enumerate(SMALL * 3) for item in sorted(basket)]
+    rows = [
+        (f"p{person}", item) for person, basket in enumerate(SMALL * 3) for item in sorted(basket)
+    ]
     pl.DataFrame(rows, schema=["who", "what"], orient="row").write_csv(file)
     recipe.write_text(
-        "sfumato: 1\nshape: baskets\ncolumns:\n  who: {role: unit}\n  what: {role: item}\n"
-        "meet:\n- hidden_rules: {rules: ['b -> c'], support: 4, confidence: 0.7}\nsteps:\n- hide_rules: {method: exact}\n"
+        "sfumato: 1\nshape: baskets\ncolumns:\n  who: {role: unit}\n  what: {role: item}\nmeet:\n-"
+        " hidden_rules: {rules: ['b -> c'], support: 4, confidence: 0.7}\nsteps:\n- hide_rules:"
+        " {method: exact}\n"
     )
 
     def sfumato(*given):
@@ -101,11 +112,15 @@ def test_from_file_to_verified_release(tmp_path, monkeypatch, capfd):
             main()
         return stop.value.code or 0, capfd.readouterr()
 
-    code, said = sfumato("run", file, "-r", recipe, "-o", out, "--seed", "c0ffee11d15ea5ec0ffee11d15ea5e77", "--json")
+    code, said = sfumato(
+        "run", file, "-r", recipe, "-o", out, "--seed", "c0ffee11d15ea5ec0ffee11d15ea5e77", "--json"
+    )
     assert code == 0, said.err
     certificate = (out / "share" / "certificate.json").read_text()
     assert "b -> c" not in certificate and json.loads(certificate)["plan"][0]["method"] == "exact"
-    assert sfumato("verify", out / "share")[0] == 7, "whoever does not know the rules cannot tell that they are hidden"
+    assert sfumato("verify", out / "share")[0] == 7, (
+        "whoever does not know the rules cannot tell that they are hidden"
+    )
     assert sfumato("verify", out / "share", "--original", file, "--owner", out / "owner")[0] == 0
     assert sfumato("check", out / "share" / "data.csv", "-r", recipe)[0] == 0
     assert sfumato("check", file, "-r", recipe)[0] == 1

@@ -98,22 +98,25 @@ def test_lists_of_items(sfumato, tmp_path, suffix):
     read = {"parquet": pl.read_parquet, "jsonl": pl.read_ndjson}[suffix](f"out/share/data.{suffix}")
     assert read.schema["item"] == pl.List(pl.String)
     assert read.height == 10
-    code, said = sfumato("verify", "out/share", "--original", f"baskets.{suffix}", "--owner", "out/owner")
+    code, said = sfumato(
+        "verify", "out/share", "--original", f"baskets.{suffix}", "--owner", "out/owner"
+    )
     assert code == 0, said
 
 
 def test_people_beside(sfumato, tmp_path):
     examples.baskets().to_tables()["data"].write_csv("items.csv")
-    pl.DataFrame({"person": range(1, 12), "age": [20 + i % 3 for i in range(11)], "name": ["n"] * 11}).write_csv(
-        "people.csv"
-    )
+    pl.DataFrame(
+        {"person": range(1, 12), "age": [20 + i % 3 for i in range(11)], "name": ["n"] * 11}
+    ).write_csv("people.csv")
     recipe = (
         RECIPE.replace("  name: direct\n", "")
         .replace("km_anonymity", "k_km_anonymity")
         .replace("item_recoding", "grouped_recoding")
     )
     recipe += (
-        "people:\n  file: people.csv\n  columns: {person: unit, age: {role: quasi, kind: numeric}, name: direct}\n"
+        "people:\n  file: people.csv\n  columns: {person: unit, age: {role: quasi, kind: numeric},"
+        " name: direct}\n"
     )
     (tmp_path / "recipe.yaml").write_text(recipe)
     code, said = sfumato("run", "items.csv", "-r", "recipe.yaml", "-o", "out")
@@ -140,7 +143,9 @@ def test_baskets_taken_apart(sfumato, tmp_path):
 def test_secret_items_stay_with_the_owner(sfumato, tmp_path):
     rows().write_csv("baskets.csv")
     recipe = RECIPE.partition("limits:")[0].replace("item_recoding", "suppress_items")
-    recipe = recipe.replace("km_anonymity: {k: 2, m: 2}", "hkp_coherence: {h: 0.5, k: 2, p: 2, private: [c1, c2]}")
+    recipe = recipe.replace(
+        "km_anonymity: {k: 2, m: 2}", "hkp_coherence: {h: 0.5, k: 2, p: 2, private: [c1, c2]}"
+    )
     (tmp_path / "recipe.yaml").write_text(recipe)
     code, said = sfumato("run", "baskets.csv", "-r", "recipe.yaml", "-o", "out")
     assert code == 0, said
@@ -179,7 +184,11 @@ def test_from_python():
         hierarchies={"item": sf.tree(examples.set_valued.SEVEN)},
     )
     release = sf.anonymize(
-        people, meet=[sf.baskets.KmAnonymity(2, 2)], steps=[sf.baskets.ItemRecoding()], seed=1, seconds=5
+        people,
+        meet=[sf.baskets.KmAnonymity(2, 2)],
+        steps=[sf.baskets.ItemRecoding()],
+        seed=1,
+        seconds=5,
     )
     assert release.holds
     assert release.released.labels == ("A", "B", "C")

@@ -13,9 +13,13 @@ import sfumato as sf
 
 def released(rows, tree, algorithm, k=2):
     frame = pl.DataFrame(rows, schema=["person", "item"], orient="row")
-    people = sf.read_baskets(frame, {"unit": "person", "item": "item"}, hierarchies={"item": sf.tree({"*": tree})})
+    people = sf.read_baskets(
+        frame, {"unit": "person", "item": "item"}, hierarchies={"item": sf.tree({"*": tree})}
+    )
     step = sf.baskets.ItemRecoding(algorithm=algorithm)
-    made = sf.anonymize(people, meet=[sf.baskets.KmAnonymity(k, 2)], steps=[step], seed=1, seconds=0)
+    made = sf.anonymize(
+        people, meet=[sf.baskets.KmAnonymity(k, 2)], steps=[step], seed=1, seconds=0
+    )
     return set(made.released.labels), made
 
 
@@ -34,15 +38,22 @@ def carried(baskets, k):
 
 
 def naive(rows, tree, k):
-    """The least loss of cuts of a tree of two levels, by trying them all; groups of one item are the item."""
+    """The least loss of cuts of a tree of two levels, by trying them all; groups of one item are
+    the item.
+    """
     items, total = [i for below in tree.values() for i in below], sum(map(len, tree.values()))
     groups = [name for name, below in tree.items() if len(below) > 1]
     best = None
     for chosen in [
-        *itertools.chain.from_iterable(itertools.combinations(groups, n) for n in range(len(groups) + 1)),
+        *itertools.chain.from_iterable(
+            itertools.combinations(groups, n) for n in range(len(groups) + 1)
+        ),
         None,
     ]:
-        image = {i: "*" if chosen is None else next((g for g in chosen if i in tree[g]), i) for i in items}
+        image = {
+            i: "*" if chosen is None else next((g for g in chosen if i in tree[g]), i)
+            for i in items
+        }
         baskets = [{image[i] for q, i in rows if q == p} for p in {p for p, _ in rows}]
         cost = {"*": 1.0, **{g: len(tree[g]) / total for g in groups}}
         loss = sum(cost.get(image[i], 0.0) for _, i in rows) / len(rows)

@@ -46,7 +46,9 @@ def test_worked_item_loss():
     left = released.taken(np.arange(5))  # who is not released has lost everything
     lost = 13 / 27
     rest = ItemNcp().measure(Pair(people, left)).value
-    assert rest == pytest.approx((sum(SIZES[n] / 7 * c for n, c in (("A", 6), ("B", 7), ("C", 1)))) / 27 + lost)
+    assert rest == pytest.approx(
+        (sum(SIZES[n] / 7 * c for n, c in (("A", 6), ("B", 7), ("C", 1)))) / 27 + lost
+    )
 
 
 def frequent(baskets, least, m):
@@ -54,14 +56,18 @@ def frequent(baskets, least, m):
 
 
 def lifted(baskets, level):
-    """Baskets on a level of the hierarchy (c1 and c2 have their group on level 2), without what stands higher."""
+    """Baskets on a level of the hierarchy (c1 and c2 have their group on level 2), without what
+    stands higher.
+    """
     height = {"A": 1, "B": 1, "C": 2, "P": 2, "*": 3}
 
     def up(item):
         chain = [node for node in ancestors(item) if height.get(node, 0) <= level]
         return chain[-1] if chain else None
 
-    return [frozenset(node for item in basket if (node := up(item)) is not None) for basket in baskets]
+    return [
+        frozenset(node for item in basket if (node := up(item)) is not None) for basket in baskets
+    ]
 
 
 @given(BASKETS)
@@ -76,7 +82,9 @@ def test_frequent_sets_kept(baskets):
     for level in range(1, people.taxonomy.height):
         was, now = (frequent(lifted(one, level), least, 2) for one in (baskets, sets_of(released)))
         if people.taxonomy.height == 3:
-            assert measure.per_column[f"level {level}"] == pytest.approx(len(was & now) / len(was) if was else 1.0)
+            assert measure.per_column[f"level {level}"] == pytest.approx(
+                len(was & now) / len(was) if was else 1.0
+            )
 
 
 @given(BASKETS)

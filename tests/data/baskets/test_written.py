@@ -1,4 +1,6 @@
-"""Every means from file to file: what ``sfumato run`` wrote is read by the csv module and judged by counting."""
+"""Every means from file to file: what ``sfumato run`` wrote is read by the csv module and judged by
+counting.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,18 @@ import pytest
 
 from sfumato.interfaces.cli import main
 
-BASKETS = ["kale", "kale leek", "kale leek", "kale leek mace", "leek", "leek", "mace", "kale mace", "kale mace", "mace"]
+BASKETS = [
+    "kale",
+    "kale leek",
+    "kale leek",
+    "kale leek mace",
+    "leek",
+    "leek",
+    "mace",
+    "kale mace",
+    "kale mace",
+    "mace",
+]
 TREE = "{tree: {nested: {food: {green: [kale, leek], spice: [mace]}}}}"
 RECIPE = """
 shape: baskets
@@ -51,7 +64,12 @@ def run(monkeypatch, capfd):
 
 def least(baskets, most=2):
     """The fewest carriers of a set of at most two items that somebody has."""
-    sets = {q for own in baskets for size in range(1, most + 1) for q in itertools.combinations(sorted(own), size)}
+    sets = {
+        q
+        for own in baskets
+        for size in range(1, most + 1)
+        for q in itertools.combinations(sorted(own), size)
+    }
     return min(sum(set(q) <= own for own in baskets) for q in sets)
 
 
@@ -71,10 +89,15 @@ def keeps(step, rows):
     if step.startswith("basket_partition"):
         return min(Counter(map(frozenset, filter(None, held))).values()) >= 3
     if step.startswith("hide_rules"):
-        both, left = sum({"leek", "kale"} <= own for own in held), sum("leek" in own for own in held)
+        both, left = (
+            sum({"leek", "kale"} <= own for own in held),
+            sum("leek" in own for own in held),
+        )
         return both < 2 or both < left / 2
     if step.startswith("grouped"):
-        classes = [[people[who] for who in people if sexes[who] == sex] for sex in set(sexes.values())]
+        classes = [
+            [people[who] for who in people if sexes[who] == sex] for sex in set(sexes.values())
+        ]
         return all(len(one) >= 2 and least(one) >= 2 for one in classes)
     return least(held) >= (2 if step.startswith("block") else 3)
 
@@ -95,7 +118,9 @@ def test_what_is_written_keeps_the_promise_and_can_be_checked(run, tmp_path, ste
     assert code == 0, said
     (tmp_path / "alone").mkdir()
     (tmp_path / "alone" / "data.csv").write_bytes((out / "share" / "data.csv").read_bytes())
-    code, said = run("check", tmp_path / "alone" / "data.csv", "-r", recipe)  # without its certificate beside it
+    code, said = run(
+        "check", tmp_path / "alone" / "data.csv", "-r", recipe
+    )  # without its certificate beside it
     assert code == 0, said
     code, said = run("verify", out / "share", "--original", tmp_path / "carts.csv")
     assert code == 0, said
@@ -103,7 +128,10 @@ def test_what_is_written_keeps_the_promise_and_can_be_checked(run, tmp_path, ste
 
 @pytest.mark.parametrize(
     "promise",
-    ["hkp_coherence: {h: 0.5, k: 2, p: 2, private: [kale]}", "rho_uncertainty: {rho: 0.9, sensitive: [kale]}"],
+    [
+        "hkp_coherence: {h: 0.5, k: 2, p: 2, private: [kale]}",
+        "rho_uncertainty: {rho: 0.9, sensitive: [kale]}",
+    ],
 )
 def test_a_group_that_holds_a_private_item_is_no_pass(run, tmp_path, promise):
     rows = ["p1,green,f", "p1,spice,f", "p2,green,m", "p2,spice,m", "p3,spice,f", "p4,spice,m"]

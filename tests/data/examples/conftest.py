@@ -40,6 +40,9 @@ def values_in(
 
     def count(dataset: Table, column: str) -> dict[tuple[Any, ...], Counter[Any]]:
         values = dataset.column(column).to_list()
-        return {key: Counter(values[place] for place in places) for key, places in classes_of(dataset).items()}
+        return {
+            key: Counter(values[place] for place in places)
+            for key, places in classes_of(dataset).items()
+        }
 
     return count

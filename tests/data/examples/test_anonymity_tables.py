@@ -38,7 +38,9 @@ def lattice(dataset: Table) -> list[Node]:
 
 
 def minimal(dataset: Table, k: int, suppressed: int) -> dict[Node, tuple[int, list[int]]]:
-    """k-minimal nodes by looking at all of them: node to rows lost and sizes of the classes kept."""
+    """k-minimal nodes by looking at all of them: node to rows lost and sizes of the classes
+    kept.
+    """
     fitting = {}
     for node in lattice(dataset):
         sizes = Counter(generalized(dataset, node)).values()
@@ -48,12 +50,18 @@ def minimal(dataset: Table, k: int, suppressed: int) -> dict[Node, tuple[int, li
     return {
         node: found
         for node, found in fitting.items()
-        if not any(other != node and all(a <= b for a, b in zip(other, node, strict=True)) for other in fitting)
+        if not any(
+            other != node and all(a <= b for a, b in zip(other, node, strict=True))
+            for other in fitting
+        )
     }
 
 
-def test_torra_is_two_anonymous_and_homogeneous(sizes_of: Callable[..., Any], values_in: Callable[..., Any]) -> None:
-    # Torra 2020: five rows, k = 2 for {city, age}; Barcelona/30 all have cancer; HYU excluded leaves AIDS twice.
+def test_torra_is_two_anonymous_and_homogeneous(
+    sizes_of: Callable[..., Any], values_in: Callable[..., Any]
+) -> None:
+    # Torra 2020: five rows, k = 2 for {city, age}; Barcelona/30 all have cancer; HYU excluded
+    # leaves AIDS twice.
     table = examples.torra()
     assert sizes_of(table) == [3, 2]
     told = values_in(table, "illness")
@@ -64,8 +72,9 @@ def test_torra_is_two_anonymous_and_homogeneous(sizes_of: Callable[..., Any], va
 
 @pytest.mark.parametrize(("rows", "positives"), [(1000, 5), (10_000, 100)])
 def test_sandhu_bounds_the_number_of_groups(rows: int, positives: int) -> None:
-    # Domingo-Ferrer & Torra 2008, example 2: 5 of 1000 allow 5 groups; Faggioli: 1 % of 10,000 allow 100.
-    # Truta & Vinay 2006: at most min over i < p of floor((N - cf_(p-i)) / i) groups are p-sensitive; here p = 2.
+    # Domingo-Ferrer & Torra 2008, example 2: 5 of 1000 allow 5 groups; Faggioli: 1 % of 10,000
+    # allow 100. Truta & Vinay 2006: at most min over i < p of floor((N - cf_(p-i)) / i) groups are
+    # p-sensitive; here p = 2.
     counts = Counter(examples.sandhu(rows, positives=positives).column("aids").to_list())
     assert counts == {"no": rows - positives, "yes": positives}
     assert (rows - max(counts.values())) // 1 == positives
@@ -80,17 +89,54 @@ def test_faggioli_is_unique_and_has_144_nodes(sizes_of: Callable[..., Any]) -> N
     table = examples.faggioli()
     assert sizes_of(table) == [1] * 9
     assert len(lattice(table)) == 144
-    assert table.column("income").to_list() == [33000, 54000, 22000, 11000, 178000, 23000, 23000, 23000, 56000]
+    assert table.column("income").to_list() == [
+        33000,
+        54000,
+        22000,
+        11000,
+        178000,
+        23000,
+        23000,
+        23000,
+        56000,
+    ]
 
 
-# k, rows that may be suppressed, and the k-minimal nodes (race, birth, sex, zip, marital) with rows lost and class
+# k, rows that may be suppressed, and the k-minimal nodes (race, birth, sex, zip, marital) with rows
+# lost and class
 # sizes: all recomputed for the slides of Faggioli 2025/26.
 ANTICHAINS: list[tuple[int, int, dict[Node, tuple[int, list[int]]]]] = [
-    (2, 0, {(0, 3, 1, 2, 2): (0, [3, 3, 3]), (1, 2, 0, 1, 2): (0, [4, 3, 2]), (1, 2, 0, 2, 1): (0, [4, 3, 2])}),
-    (3, 0, {(0, 3, 1, 2, 2): (0, [3, 3, 3]), (1, 3, 1, 1, 2): (0, [5, 4]), (1, 3, 1, 2, 1): (0, [6, 3])}),
+    (
+        2,
+        0,
+        {
+            (0, 3, 1, 2, 2): (0, [3, 3, 3]),
+            (1, 2, 0, 1, 2): (0, [4, 3, 2]),
+            (1, 2, 0, 2, 1): (0, [4, 3, 2]),
+        },
+    ),
+    (
+        3,
+        0,
+        {
+            (0, 3, 1, 2, 2): (0, [3, 3, 3]),
+            (1, 3, 1, 1, 2): (0, [5, 4]),
+            (1, 3, 1, 2, 1): (0, [6, 3]),
+        },
+    ),
 ]
 LOST: list[tuple[int, int, dict[Node, int]]] = [
-    (2, 1, {(0, 2, 0, 2, 2): 1, (1, 2, 0, 1, 2): 0, (1, 2, 0, 2, 1): 0, (1, 3, 1, 1, 1): 1, (1, 3, 1, 2, 0): 1}),
+    (
+        2,
+        1,
+        {
+            (0, 2, 0, 2, 2): 1,
+            (1, 2, 0, 1, 2): 0,
+            (1, 2, 0, 2, 1): 0,
+            (1, 3, 1, 1, 1): 1,
+            (1, 3, 1, 2, 0): 1,
+        },
+    ),
     (
         2,
         2,
@@ -107,12 +153,16 @@ LOST: list[tuple[int, int, dict[Node, int]]] = [
 
 
 @pytest.mark.parametrize(("k", "suppressed", "expected"), ANTICHAINS)
-def test_faggioli_minimal_nodes_without_suppression(k: int, suppressed: int, expected: dict[Node, Any]) -> None:
+def test_faggioli_minimal_nodes_without_suppression(
+    k: int, suppressed: int, expected: dict[Node, Any]
+) -> None:
     assert minimal(examples.faggioli(), k, suppressed) == expected
 
 
 @pytest.mark.parametrize(("k", "suppressed", "expected"), LOST)
-def test_faggioli_minimal_nodes_with_suppression(k: int, suppressed: int, expected: dict[Node, int]) -> None:
+def test_faggioli_minimal_nodes_with_suppression(
+    k: int, suppressed: int, expected: dict[Node, int]
+) -> None:
     found = minimal(examples.faggioli(), k, suppressed)
     assert {node: lost for node, (lost, _) in found.items()} == expected
     if suppressed == 2:
@@ -127,8 +177,12 @@ def test_faggioli_node_of_the_slides_has_their_labels() -> None:
 
 
 def test_patients_release_sizes_and_discernibility(sizes_of: Callable[..., Any]) -> None:
-    # LeFevre et al. 2006, figure 1: single-dimensional classes 4 and 2 (C_DM 20), multidimensional 2, 2, 2 (C_DM 12).
-    sizes = {release: sizes_of(examples.patients(release=release)) for release in ("none", "single", "multi")}
+    # LeFevre et al. 2006, figure 1: single-dimensional classes 4 and 2 (C_DM 20), multidimensional
+    # 2, 2, 2 (C_DM 12).
+    sizes = {
+        release: sizes_of(examples.patients(release=release))
+        for release in ("none", "single", "multi")
+    }
     assert sizes == {"none": [1] * 6, "single": [4, 2], "multi": [2, 2, 2]}
     assert [sum(size**2 for size in sizes[r]) for r in ("single", "multi")] == [20, 12]
 
@@ -163,7 +217,10 @@ def test_regions_counts_with_missing_as_wildcard(suppressed: str, expected: list
     # Gerl 2021/22 after the sdcMicro practice guide: counts of compatible records.
     table = examples.regions(suppressed=suppressed)
     rows = table.to_polars().select(table.schema.quasi).rows()
-    fits = [sum(all(None in (a, b) or a == b for a, b in zip(x, y, strict=True)) for y in rows) for x in rows]
+    fits = [
+        sum(all(None in (a, b) or a == b for a, b in zip(x, y, strict=True)) for y in rows)
+        for x in rows
+    ]
     assert fits == expected
 
 

@@ -1,4 +1,6 @@
-"""Every bundled table: found by name, fully described, covered by its hierarchies, and light to import."""
+"""Every bundled table: found by name, fully described, covered by its hierarchies, and light to
+import.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,10 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
     ("students", {"coded": True}),
     ("incomes", {"swapped": True}),
     ("ring", {"released": True}),
-    *[("large", {"rows": 3000, "columns": 9, "distinct": distinct}) for distinct in ("few", "many")],
+    *[
+        ("large", {"rows": 3000, "columns": 9, "distinct": distinct})
+        for distinct in ("few", "many")
+    ],
 ]
 
 
@@ -38,7 +43,9 @@ def build(name: str, options: dict[str, Any]) -> Table:
 
 
 @pytest.mark.parametrize(("name", "options"), VARIANTS, ids=str)
-def test_every_column_has_a_role_and_every_role_a_column(name: str, options: dict[str, Any]) -> None:
+def test_every_column_has_a_role_and_every_role_a_column(
+    name: str, options: dict[str, Any]
+) -> None:
     dataset = build(name, options).checked()
     assert list(dataset.schema.attributes) == dataset.columns
     assert dataset.schema.quasi
@@ -46,7 +53,9 @@ def test_every_column_has_a_role_and_every_role_a_column(name: str, options: dic
 
 
 @pytest.mark.parametrize(("name", "options"), VARIANTS, ids=str)
-def test_hierarchies_cover_every_value_and_end_in_one_top(name: str, options: dict[str, Any]) -> None:
+def test_hierarchies_cover_every_value_and_end_in_one_top(
+    name: str, options: dict[str, Any]
+) -> None:
     dataset = build(name, options)
     for column, attribute in dataset.schema.attributes.items():
         if attribute.hierarchy is None:
@@ -58,9 +67,13 @@ def test_hierarchies_cover_every_value_and_end_in_one_top(name: str, options: di
         assert ladder.depth >= 2, column
 
 
-@pytest.mark.parametrize("name", ["hospital", "visits", "survey", "large", "sandhu", "faggioli", "special_uniques"])
+@pytest.mark.parametrize(
+    "name", ["hospital", "visits", "survey", "large", "sandhu", "faggioli", "special_uniques"]
+)
 def test_all_quasi_identifiers_of_searchable_tables_have_hierarchies(name: str) -> None:
-    schema = build(name, {"rows": 100} if name in ("hospital", "visits", "survey", "large", "sandhu") else {}).schema
+    schema = build(
+        name, {"rows": 100} if name in ("hospital", "visits", "survey", "large", "sandhu") else {}
+    ).schema
     assert all(schema[column].hierarchy is not None for column in schema.quasi)
 
 
@@ -69,7 +82,9 @@ def test_ordinal_columns_list_their_values() -> None:
         dataset = build(name, options)
         for column, attribute in dataset.schema.attributes.items():
             if attribute.order is not None:
-                assert set(dataset.column(column).drop_nulls().cast(str).unique()) <= set(attribute.order), (
+                assert set(dataset.column(column).drop_nulls().cast(str).unique()) <= set(
+                    attribute.order
+                ), (
                     name,
                     column,
                 )
@@ -107,6 +122,11 @@ def test_generators_refuse_tables_without_rows_and_negative_seeds(name: str) -> 
 
 def test_import_loads_nothing_heavy() -> None:
     heavy = ["pandas", "pyarrow", "scipy", "numba", "altair"]
-    script = f"import sys, sfumato.data.examples.generated; print([m for m in {heavy} if m in sys.modules])"
-    told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    script = (
+        f"import sys, sfumato.data.examples.generated; print([m for m in {heavy} if m in"
+        " sys.modules])"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
     assert told.stdout.strip() == "[]"

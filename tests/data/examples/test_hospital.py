@@ -43,7 +43,9 @@ def visits() -> pl.DataFrame:
         ("sandhu", {"rows": 60}, "b8abd77c10d57e1b"),
     ],
 )
-def test_generators_give_the_same_table_in_every_run(name: str, options: dict[str, Any], expected: str) -> None:
+def test_generators_give_the_same_table_in_every_run(
+    name: str, options: dict[str, Any], expected: str
+) -> None:
     assert digest(examples.load(name, **options)) == expected
     assert digest(examples.load(name, **options, seed=1)) != expected
 
@@ -52,7 +54,9 @@ def test_draws_are_the_raw_bits_of_philox() -> None:
     import numpy as np
 
     raw = np.random.Philox(3).random_raw(4)
-    assert PhiloxDraws(3).uniform(4).tolist() == [int(word >> np.uint64(11)) / 2**53 for word in raw]
+    assert PhiloxDraws(3).uniform(4).tolist() == [
+        int(word >> np.uint64(11)) / 2**53 for word in raw
+    ]
     assert (
         PhiloxDraws(3).short(6).tolist()
         == [(int(word) >> shift) & 0xFFFF for word in raw[:2] for shift in (0, 16, 32, 48)][:6]
@@ -60,7 +64,8 @@ def test_draws_are_the_raw_bits_of_philox() -> None:
 
 
 def test_draws_follow_their_weights() -> None:
-    # 40,000 draws: a share is off by more than 5 standard errors once in about two million runs; the seed is fixed.
+    # 40,000 draws: a share is off by more than 5 standard errors once in about two million runs;
+    # the seed is fixed.
     draws = PhiloxDraws(5)
     shares = Counter(draws.pick(40_000, [1, 0, 3]).tolist())
     assert shares[1] == 0
@@ -75,7 +80,15 @@ def test_draws_follow_their_weights() -> None:
 def test_hospital_has_all_roles(admissions: pl.DataFrame) -> None:
     schema = examples.hospital(rows=20).schema
     assert schema.direct == ("patient_name", "insurance_number", "email")
-    assert schema.quasi == ("age", "sex", "zip", "nationality", "marital_status", "occupation", "admission_date")
+    assert schema.quasi == (
+        "age",
+        "sex",
+        "zip",
+        "nationality",
+        "marital_status",
+        "occupation",
+        "admission_date",
+    )
     assert schema.sensitive == ("diagnosis", "cost")
     assert schema.columns(Role.PLAIN) == ("ward", "length_of_stay")
     assert admissions.height == 3000
@@ -86,7 +99,8 @@ def test_emails_lead_nowhere(admissions: pl.DataFrame) -> None:
     hosts = {mail.split("@")[1] for mail in admissions["email"].drop_nulls()}
     assert hosts == {"example.org", "example.com", "example.net"}
     assert all(
-        re.fullmatch(r"[a-z]+\.[a-z]+\d{1,3}@example\.(org|com|net)", mail) for mail in admissions["email"].drop_nulls()
+        re.fullmatch(r"[a-z]+\.[a-z]+\d{1,3}@example\.(org|com|net)", mail)
+        for mail in admissions["email"].drop_nulls()
     )
 
 
@@ -103,7 +117,9 @@ def test_zip_codes_keep_their_leading_zeros(admissions: pl.DataFrame) -> None:
 
 
 def test_a_few_values_are_missing(admissions: pl.DataFrame) -> None:
-    missing = {name: count for name, count in admissions.null_count().row(0, named=True).items() if count}
+    missing = {
+        name: count for name, count in admissions.null_count().row(0, named=True).items() if count
+    }
     assert set(missing) == {"email", "zip", "nationality", "marital_status", "occupation", "cost"}
     assert all(count < 250 for count in missing.values())
 
@@ -113,14 +129,24 @@ def test_columns_depend_on_each_other(admissions: pl.DataFrame) -> None:
         return float(admissions.filter(where)[column].mean())  # type: ignore[arg-type]
 
     diagnosis = pl.col("diagnosis")
-    assert mean("age", diagnosis == "Heart failure") > 70 > 40 > mean("age", diagnosis == "Appendicitis")
+    assert (
+        mean("age", diagnosis == "Heart failure")
+        > 70
+        > 40
+        > mean("age", diagnosis == "Appendicitis")
+    )
     assert mean("cost", pl.col("age") > 70) > 1.3 * mean("cost", pl.col("age") < 18)
-    assert set(admissions.filter(diagnosis.is_in(["Spontaneous birth", "Caesarean section"]))["sex"]) == {"female"}
+    assert set(
+        admissions.filter(diagnosis.is_in(["Spontaneous birth", "Caesarean section"]))["sex"]
+    ) == {"female"}
     assert set(admissions.filter(diagnosis == "Prostate cancer")["sex"]) == {"male"}
     foreign = admissions.drop_nulls(["zip", "nationality"]).with_columns(
         (pl.col("nationality") != "German").alias("foreign")
     )
-    city, country = (float(foreign.filter(pl.col("zip").str.head(2) == d)["foreign"].mean()) for d in ("10", "02"))  # type: ignore[arg-type]
+    city, country = (
+        float(foreign.filter(pl.col("zip").str.head(2) == d)["foreign"].mean())
+        for d in ("10", "02")
+    )  # type: ignore[arg-type]
     assert city > 0.2 > 0.08 > country
     assert admissions.group_by("diagnosis").agg(pl.col("ward").n_unique())["ward"].max() == 1
 
@@ -150,16 +176,24 @@ def test_rare_people_are_unique_by_what_is_rare(admissions: pl.DataFrame) -> Non
 
 
 def test_visits_repeat_persons_who_keep_what_they_are(visits: pl.DataFrame) -> None:
-    per_person = visits.group_by("patient").agg(pl.len(), pl.col("birth_date", "sex", "zip").n_unique())
+    per_person = visits.group_by("patient").agg(
+        pl.len(), pl.col("birth_date", "sex", "zip").n_unique()
+    )
     assert visits.height == 5000
-    assert (per_person["birth_date"].max(), per_person["sex"].max(), per_person["zip"].max()) == (1, 1, 1)
+    assert (per_person["birth_date"].max(), per_person["sex"].max(), per_person["zip"].max()) == (
+        1,
+        1,
+        1,
+    )
     assert 0.3 < float((per_person["len"] == 1).mean()) < 0.55  # type: ignore[arg-type]
     assert int(per_person["len"].max()) >= 12  # type: ignore[call-overload]
     assert examples.visits(rows=20).schema.person == "patient"
 
 
 def test_a_class_of_visits_can_be_one_person(visits: pl.DataFrame) -> None:
-    classes = visits.group_by("birth_date", "sex", "zip").agg(pl.len(), pl.col("patient").n_unique())
+    classes = visits.group_by("birth_date", "sex", "zip").agg(
+        pl.len(), pl.col("patient").n_unique()
+    )
     assert classes.filter((pl.col("len") >= 5) & (pl.col("patient") == 1)).height > 50
 
 

@@ -43,7 +43,8 @@ def test_special_uniques_share_of_population_uniques(sizes_of: Callable[..., Any
 
 
 def test_weighted_keys_have_the_published_individual_risks(classes_of: Callable[..., Any]) -> None:
-    # Benedetti & Franconi 1998: r = p^f / f * 2F1(f, f; f+1; 1-p), p = f / F; eight records, sum 0.966526.
+    # Benedetti & Franconi 1998: r = p^f / f * 2F1(f, f; f+1; 1-p), p = f / F; eight records, sum
+    # 0.966526.
     from scipy.special import hyp2f1
 
     table = examples.weighted_keys()

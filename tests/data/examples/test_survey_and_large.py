@@ -51,7 +51,10 @@ def test_survey_income_depends_on_work_and_education(survey: pl.DataFrame) -> No
     mean = dict(survey.group_by("employment").agg(pl.col("income").mean()).rows())
     assert mean["full-time"] > mean["part-time"] > mean["homemaker"] > mean["below school age"] == 0
     full = dict(
-        survey.filter(pl.col("employment") == "full-time").group_by("education").agg(pl.col("income").mean()).rows()
+        survey.filter(pl.col("employment") == "full-time")
+        .group_by("education")
+        .agg(pl.col("income").mean())
+        .rows()
     )
     assert full["master"] > full["vocational training"] > full["lower secondary"]
     assert 0.03 < survey["income"].null_count() / survey.height < 0.07
@@ -85,7 +88,14 @@ def test_large_has_few_or_many_classes() -> None:
 def test_large_domains_are_realistic() -> None:
     table = examples.large(200_000, columns=9).to_polars()
     domains = {name: table[name].n_unique() for name in table.columns}
-    known = {"age": 100, "sex": 2, "zip": 300, "nationality": 26, "marital_status": 6, "education": 9}
+    known = {
+        "age": 100,
+        "sex": 2,
+        "zip": 300,
+        "nationality": 26,
+        "marital_status": 6,
+        "education": 9,
+    }
     known |= {"employment": 6, "household_size": 8, "occupation": 36, "illness": 60}
     assert domains == known
     assert table.filter(pl.col("age") < 16)["marital_status"].unique().to_list() == ["single"]

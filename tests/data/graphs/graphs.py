@@ -16,10 +16,15 @@ PEOPLE = Schema.from_roles({"unit": "id"})
 
 def graph(people: int, pairs, own: dict | None = None, roles: dict | None = None) -> PeopleGraph:
     """A graph of people 0, 1, … with ties, and columns of their own."""
-    data = pl.DataFrame({"a": [u for u, _ in pairs], "b": [v for _, v in pairs]}, schema={"a": pl.Int64, "b": pl.Int64})
+    data = pl.DataFrame(
+        {"a": [u for u, _ in pairs], "b": [v for _, v in pairs]},
+        schema={"a": pl.Int64, "b": pl.Int64},
+    )
     table = pl.DataFrame({"id": list(range(people)), **(own or {})})
     beside = Schema.from_roles({"unit": "id", **(roles or {})})
-    return PeopleGraph.from_tables({"data": data, "people": table}, {"data": TIES, "people": beside}, Source("ties"))
+    return PeopleGraph.from_tables(
+        {"data": data, "people": table}, {"data": TIES, "people": beside}, Source("ties")
+    )
 
 
 @st.composite

@@ -32,13 +32,16 @@ def naive(people, seed=3):
 
 
 def test_the_karate_club_renumbered():
-    # Zachary's karate club: 6 alone by degree, 6, 23, 23 by refinement, 16 by ego graph, 2, 3, 8 by hubs 33, 0, 32
+    # Zachary's karate club: 6 alone by degree, 6, 23, 23 by refinement, 16 by ego graph, 2, 3, 8 by
+    # hubs 33, 0, 32
     scene = naive(examples.karate())
     degree = DegreeAttack().attack(scene)
     assert len(degree.victims) == degree.details["alone"] == 6
     karate = scene.pair.original.ties.degrees
     assert sorted(karate[degree.victims].tolist()) == [1, 9, 10, 12, 16, 17]
-    assert degree.value == pytest.approx(len(np.unique(karate)) / 34)  # one person of every degree, on average
+    assert degree.value == pytest.approx(
+        len(np.unique(karate)) / 34
+    )  # one person of every degree, on average
     refinement = VertexRefinement(rounds=3).attack(scene)
     assert [round(34 * share) for _, share in refinement.details["curve"]["points"]] == [6, 23, 23]
     ego = EgoGraph().attack(scene)
@@ -56,7 +59,10 @@ def test_beyond_the_cap_the_number_is_a_lower_bound():
 @given(graphs(least=3), graphs(least=3), st.integers(0, 50))
 def test_candidates_by_degree_as_counted_by_hand(original, other, seed):
     people = min(original.people, other.people)
-    kept = [graph(people, [(u, v) for u, v in g.edges.T.tolist() if max(u, v) < people]) for g in (original, other)]
+    kept = [
+        graph(people, [(u, v) for u, v in g.edges.T.tolist() if max(u, v) < people])
+        for g in (original, other)
+    ]
     released = kept[1].shuffled(np.random.default_rng(seed))
     finding = DegreeAttack().attack(Scene.of(kept[0], released))
     credit = []
@@ -74,7 +80,10 @@ def test_hub_fingerprints_as_networkx_measures_distances(people):
     oracle = as_networkx(people)
     hubs = sorted(oracle, key=lambda v: (-oracle.degree(v), v))[:2]
     answers = [
-        tuple(nx.shortest_path_length(oracle, v, h) if nx.has_path(oracle, v, h) else -1 for h in hubs) for v in oracle
+        tuple(
+            nx.shortest_path_length(oracle, v, h) if nx.has_path(oracle, v, h) else -1 for h in hubs
+        )
+        for v in oracle
     ]
     alone = sum(answers.count(a) == 1 for a in answers)
     assert HubFingerprint(hubs=2).attack(naive(people)).details["alone"] == alone
@@ -94,7 +103,9 @@ def test_quasi_identifiers_narrow_candidates_and_missing_ones_do_not():
     pairs = [(0, 1), (2, 3), (4, 5)]
     people = graph(6, pairs, {"sex": list("fmffmm")}, {"quasi": "sex"})
     assert DegreeAttack().attack(naive(people)).details["fewest_candidates"] == 3
-    masked = people.with_own(people.own.with_columns(sex=np.array(["f", "m", None, None, "m", "m"], dtype=object)))
+    masked = people.with_own(
+        people.own.with_columns(sex=np.array(["f", "m", None, None, "m", "m"], dtype=object))
+    )
     finding = DegreeAttack().attack(Scene.of(people, masked))
     # who is said to be f may be the f that is left or one of the two of whom nothing is said
     assert finding.details["right_one_among_them"] == 6
@@ -141,27 +152,36 @@ def two_samples(keep, seed):
     network = examples.social_network(300, 5, seed=seed)
     stream = np.random.default_rng(seed)
     ends = network.edges.astype(np.int64)
-    one, other = (network.with_edges(*ends[:, stream.random(ends.shape[1]) < keep]) for _ in range(2))
+    one, other = (
+        network.with_edges(*ends[:, stream.random(ends.shape[1]) < keep]) for _ in range(2)
+    )
     return Scene.of(network, other.shuffled(stream), others=(one,))
 
 
 @pytest.mark.parametrize(
     ("keep", "theta", "right", "mapped", "slack"),
-    [  # simulation: n = 300, 5 ties a person, 15 seeds with most ties, mean of three: 285/285, 277/283, 251/275
+    # simulation: n = 300, 5 ties a person, 15 seeds with most ties, mean of three: 285/285,
+    # 277/283, 251/275
+    [
         (1.0, 0.5, 285, 285, 0),
         (0.9, 0.5, 277, 283, 8),
         (0.8, 0.5, 251, 275, 20),
     ],
 )
 def test_propagation_finds_as_many_as_the_simulation(keep, theta, right, mapped, slack):
-    found = [SeedAndPropagate(theta=theta).attack(two_samples(keep, seed)).details for seed in (1, 2, 3)]
+    found = [
+        SeedAndPropagate(theta=theta).attack(two_samples(keep, seed)).details for seed in (1, 2, 3)
+    ]
     assert abs(np.mean([f["rightly"] for f in found]) - right) <= slack
     assert abs(np.mean([f["mapped"] for f in found]) - mapped) <= slack
 
 
 def test_a_higher_threshold_maps_fewer_and_errs_less():
     for seed in (1, 2):
-        low, high = (SeedAndPropagate(theta=theta).attack(two_samples(0.8, seed)).details for theta in (0.5, 1.5))
+        low, high = (
+            SeedAndPropagate(theta=theta).attack(two_samples(0.8, seed)).details
+            for theta in (0.5, 1.5)
+        )
         assert high["mapped"] - high["rightly"] <= low["mapped"] - low["rightly"]
         assert high["mapped"] <= low["mapped"]
 
@@ -213,7 +233,11 @@ def test_propagation_as_defined(seed):
 
 def test_by_default_the_intruder_knows_a_sample_of_the_original():
     network = examples.social_network(300, 5)
-    released = DegreeAnonymization(5).plan(network, Goal(seed=Seed(1))).graph.shuffled(np.random.default_rng(1))
+    released = (
+        DegreeAnonymization(5)
+        .plan(network, Goal(seed=Seed(1)))
+        .graph.shuffled(np.random.default_rng(1))
+    )
     finding = SeedAndPropagate().attack(Scene.of(network, released, seed=Seed(4)))
     assert finding.trials == 285
     assert finding.value == len(finding.victims) / 285

@@ -30,7 +30,9 @@ def test_members(family, name):
     assert dataclasses.is_dataclass(cls) and cls.__dataclass_params__.frozen
     assert (cls.__doc__ or "").strip()
     assert all(field["meaning"] for field in registry.describe(cls)["fields"])
-    made = registry.build(family, {name: {f: NEEDED[f] for f in required_fields(cls)}}, shape=Shape.GRAPH)
+    made = registry.build(
+        family, {name: {f: NEEDED[f] for f in required_fields(cls)}}, shape=Shape.GRAPH
+    )
     assert registry.build(family, registry.write(made), shape=Shape.GRAPH) == made
     if family in ("models", "steps", "risk"):
         doc = cls.__doc__

@@ -1,4 +1,6 @@
-"""Degree anonymization adds nearly as few ties as can be: held against all ways to add ties to small random graphs."""
+"""Degree anonymization adds nearly as few ties as can be: held against all ways to add ties to
+small random graphs.
+"""
 
 from __future__ import annotations
 
@@ -29,9 +31,15 @@ def test_nearly_as_few_ties_come_as_can_be():
     draw = np.random.default_rng(5)
     needed, added = 0, 0
     for case in range(40):
-        people, k, share = int(draw.integers(5, 8)), int(draw.integers(2, 4)), draw.uniform(0.2, 0.6)
+        people, k, share = (
+            int(draw.integers(5, 8)),
+            int(draw.integers(2, 4)),
+            draw.uniform(0.2, 0.6),
+        )
         ring = {(i, i + 1) for i in range(people - 1)}  # nobody is alone
-        ties = ring | {pair for pair in itertools.combinations(range(people), 2) if draw.random() < share}
+        ties = ring | {
+            pair for pair in itertools.combinations(range(people), 2) if draw.random() < share
+        }
         frame = pl.DataFrame(sorted(ties), schema=["a", "b"], orient="row")
         graph = sf.read_graph(frame, {"from": "a", "to": "b"})
         made = raised(graph, np.zeros(people, dtype=np.int64), k, Seed(case).stream("ties"))
@@ -45,5 +53,8 @@ def test_nearly_as_few_ties_come_as_can_be():
 
 def test_the_same_seed_adds_the_same_ties():
     graph = sf.examples.karate()
-    one, other = (raised(graph, np.zeros(graph.people, dtype=np.int64), 3, Seed(4).stream("x")) for _ in range(2))
+    one, other = (
+        raised(graph, np.zeros(graph.people, dtype=np.int64), 3, Seed(4).stream("x"))
+        for _ in range(2)
+    )
     assert np.array_equal(one.edges, other.edges)

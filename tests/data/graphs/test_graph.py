@@ -17,7 +17,9 @@ from tests.data.graphs.graphs import PEOPLE, TIES, edges, graph, graphs
 SOURCE = Source("ties.csv", "csv")
 
 
-def read(data: dict, people: dict | None = None, schema: Schema = TIES, beside: Schema = PEOPLE) -> PeopleGraph:
+def read(
+    data: dict, people: dict | None = None, schema: Schema = TIES, beside: Schema = PEOPLE
+) -> PeopleGraph:
     tables = {"data": pl.DataFrame(data, strict=False)}
     schemas = {"data": schema}
     if people is not None:
@@ -56,10 +58,22 @@ def test_isolated_people_come_from_their_table():
 @pytest.mark.parametrize(
     ("data", "people", "words"),
     [
-        ({"a": [1], "b": [9]}, {"id": [1, 2]}, "1 row.s. of ties.csv name somebody whom the table of people lacks"),
+        (
+            {"a": [1], "b": [9]},
+            {"id": [1, 2]},
+            "1 row.s. of ties.csv name somebody whom the table of people lacks",
+        ),
         ({"a": [1], "b": [1]}, None, "about 1 person"),
-        ({"a": [1, None], "b": [2, 3]}, None, "1 row.s. of ties.csv have nobody in the column of role from"),
-        ({"a": [1], "b": [2]}, {"id": [1, 2, 2]}, "1 row.s. of the people of ties.csv repeat an id"),
+        (
+            {"a": [1, None], "b": [2, 3]},
+            None,
+            "1 row.s. of ties.csv have nobody in the column of role from",
+        ),
+        (
+            {"a": [1], "b": [2]},
+            {"id": [1, 2, 2]},
+            "1 row.s. of the people of ties.csv repeat an id",
+        ),
         ({"a": [1], "b": [2]}, {"id": [1, 2, None]}, "1 of the people of ties.csv have no id"),
         ({"a": [1.5], "b": [2.0]}, None, "whole numbers or text"),
     ],
@@ -94,16 +108,22 @@ def test_a_column_of_role_direct_is_dropped_and_may_be_gone():
 def test_people_need_one_unit_and_no_hierarchies():
     from sfumato.methods.hierarchies import suppress
 
-    beside = Schema({"id": Attribute((Role.UNIT,)), "sex": Attribute((Role.QUASI,), hierarchy=suppress())})
+    beside = Schema(
+        {"id": Attribute((Role.UNIT,)), "sex": Attribute((Role.QUASI,), hierarchy=suppress())}
+    )
     with pytest.raises(SchemaError, match="take the hierarchy of sex out"):
         read({"a": [1], "b": [2]}, {"id": [1, 2], "sex": ["f", "m"]}, beside=beside)
     with pytest.raises(SchemaError, match="must have role unit"):
         read({"a": [1], "b": [2]}, {"id": [1, 2]}, beside=Schema.from_roles({"quasi": "id"}))
     with pytest.raises(SchemaError, match="there is no table of people"):
-        PeopleGraph.from_tables({"data": pl.DataFrame({"a": [1], "b": [2]})}, {"data": TIES, "people": PEOPLE}, SOURCE)
+        PeopleGraph.from_tables(
+            {"data": pl.DataFrame({"a": [1], "b": [2]})}, {"data": TIES, "people": PEOPLE}, SOURCE
+        )
     with pytest.raises(SchemaError, match="whose columns nobody described"):
         PeopleGraph.from_tables(
-            {"data": pl.DataFrame({"a": [1], "b": [2]}), "people": pl.DataFrame({"id": [1, 2]})}, {"data": TIES}, SOURCE
+            {"data": pl.DataFrame({"a": [1], "b": [2]}), "people": pl.DataFrame({"id": [1, 2]})},
+            {"data": TIES},
+            SOURCE,
         )
 
 
@@ -118,7 +138,10 @@ def test_the_column_directed_says_it_of_all_ties():
     schema = Schema.from_roles({"from": "a", "to": "b", "plain": "directed"})
     made = read({"a": [1, 2], "b": [2, 3], "directed": [True, True]}, schema=schema)
     assert made.directed is True and made.to_tables()["data"]["directed"].to_list() == [True, True]
-    assert read({"a": [1, 2], "b": [2, 3], "directed": ["false", "false"]}, schema=schema).directed is False
+    assert (
+        read({"a": [1, 2], "b": [2, 3], "directed": ["false", "false"]}, schema=schema).directed
+        is False
+    )
     with pytest.raises(UnreadableInput, match="true in every row"):
         read({"a": [1, 2], "b": [2, 3], "directed": [True, False]}, schema=schema)
 
@@ -144,18 +167,26 @@ def test_what_is_written_is_read_back_the_same(people):
     )
     bare = PeopleGraph(people.people, people.arcs, TIES)
     if people.people >= 2:
-        assert PeopleGraph.from_tables(bare.to_tables(), {"data": TIES}, SOURCE).people == people.people
+        assert (
+            PeopleGraph.from_tables(bare.to_tables(), {"data": TIES}, SOURCE).people
+            == people.people
+        )
     assert lonely.people <= people.people
 
 
 @given(graphs())
 def test_shuffling_keeps_who_is_tied_to_whom(people):
     shuffled = people.shuffled(np.random.default_rng(1))
-    back = {tuple(sorted((int(shuffled.origin[u]), int(shuffled.origin[v])))) for u, v in shuffled.edges.T}
+    back = {
+        tuple(sorted((int(shuffled.origin[u]), int(shuffled.origin[v]))))
+        for u, v in shuffled.edges.T
+    }
     assert back == edges(people)
     assert sorted(shuffled.origin.tolist()) == list(range(people.people))
     twice = shuffled.shuffled(np.random.default_rng(2))
-    assert {tuple(sorted((int(twice.origin[u]), int(twice.origin[v])))) for u, v in twice.edges.T} == edges(people)
+    assert {
+        tuple(sorted((int(twice.origin[u]), int(twice.origin[v])))) for u, v in twice.edges.T
+    } == edges(people)
 
 
 def test_a_direction_that_nobody_declared_is_not_released():
@@ -167,7 +198,9 @@ def test_a_direction_that_nobody_declared_is_not_released():
         .with_arcs(np.array([2, 1]), np.array([0, 0]))
         .shuffled(np.random.default_rng(0))
     )
-    assert {(int(arcs.origin[u]), int(arcs.origin[v])) for u, v in arcs.to_tables()["data"].iter_rows()} == {
+    assert {
+        (int(arcs.origin[u]), int(arcs.origin[v])) for u, v in arcs.to_tables()["data"].iter_rows()
+    } == {
         (2, 0),
         (1, 0),
     }

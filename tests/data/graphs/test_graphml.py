@@ -36,7 +36,9 @@ def test_people_and_their_columns(tmp_path):
     oracle.add_node("bob", age=41, sex="m")
     oracle.add_node("eve", age=29)
     oracle.add_edge("ada", "bob")
-    made = as_graph(written(oracle, tmp_path / "g.graphml"), people={"unit": "id", "quasi": ["age", "sex"]})
+    made = as_graph(
+        written(oracle, tmp_path / "g.graphml"), people={"unit": "id", "quasi": ["age", "sex"]}
+    )
     assert made.counts() == {"people": 3, "edges": 1, "without_edges": 1}
     assert made.own.to_dict(as_series=False) == {"age": [36, 41, 29], "sex": ["f", "m", None]}
     assert made.directed is None
@@ -59,7 +61,9 @@ def test_attributes_of_ties_need_a_role(tmp_path):
 
 
 def test_parallel_ties_are_one(tmp_path):
-    made = as_graph(written(nx.MultiGraph([("a", "b"), ("a", "b"), ("b", "c")]), tmp_path / "g.graphml"))
+    made = as_graph(
+        written(nx.MultiGraph([("a", "b"), ("a", "b"), ("b", "c")]), tmp_path / "g.graphml")
+    )
     assert made.counts()["edges"] == 2
     assert made.notes == ("1 tie(s) that stand in the file before were left out",)
 
@@ -68,11 +72,17 @@ def test_parallel_ties_are_one(tmp_path):
     ("text", "words"),
     [
         (
-            '<?xml version="1.0"?><!DOCTYPE g [<!ENTITY x SYSTEM "file:///etc/passwd">]><graphml>&x;</graphml>',
+            (
+                '<?xml version="1.0"?><!DOCTYPE g [<!ENTITY x SYSTEM'
+                ' "file:///etc/passwd">]><graphml>&x;</graphml>'
+            ),
             "document type or entities",
         ),
         (
-            '<?xml version="1.0"?><!DOCTYPE g [<!ENTITY a "aa"><!ENTITY b "&a;&a;">]><graphml>&b;</graphml>',
+            (
+                '<?xml version="1.0"?><!DOCTYPE g [<!ENTITY a "aa"><!ENTITY b'
+                ' "&a;&a;">]><graphml>&b;</graphml>'
+            ),
             "document type or entities",
         ),
         ("<graphml><graph>", "line 1: this is not valid XML"),
@@ -105,12 +115,16 @@ def test_what_is_written_is_read_back(tmp_path, directed):
     karate = examples.karate()
     made = karate.with_arcs(*karate.arcs.astype(np.int64)) if directed else karate
     made.to_graphml(tmp_path / "out.graphml")
-    again = as_graph(tmp_path / "out.graphml", {**ENDS, **({"plain": "directed"} if directed else {})})
+    again = as_graph(
+        tmp_path / "out.graphml", {**ENDS, **({"plain": "directed"} if directed else {})}
+    )
     assert again.arcs.tolist() == made.arcs.tolist()
     assert (again.people, bool(again.directed)) == (34, directed)
 
 
 def test_ties_without_direction_have_none_whatever_the_order_of_the_file(tmp_path):
     there, back = nx.Graph([("a", "b"), ("b", "c")]), nx.Graph([("c", "b"), ("b", "a")])
-    both = [as_graph(written(graph, tmp_path / f"{n}.graphml")) for n, graph in enumerate((there, back))]
+    both = [
+        as_graph(written(graph, tmp_path / f"{n}.graphml")) for n, graph in enumerate((there, back))
+    ]
     assert both[0].arcs.tolist() == both[1].arcs.tolist()

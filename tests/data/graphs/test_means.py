@@ -146,16 +146,27 @@ def test_a_complete_graph_minus_a_tie_and_too_few_people():
 
 
 def test_what_cannot_be_reached_by_adding_is_said():
-    # a star of three leaves: four people of the same odd degree are possible (3: complete), two and two are not by adding
-    assert KDegree(2).judge(Evidence(made(DegreeAnonymization(2), graph(4, [(0, 1), (0, 2), (0, 3)])))).holds
+    # a star of three leaves: four people of the same odd degree are possible (3: complete), two and
+    # two are not by adding
+    assert (
+        KDegree(2)
+        .judge(Evidence(made(DegreeAnonymization(2), graph(4, [(0, 1), (0, 2), (0, 3)]))))
+        .holds
+    )
     # five people, one of them tied to all others: only a complete graph has all degrees alike
     released = made(DegreeAnonymization(5), graph(5, [(0, v) for v in range(1, 5)]))
     assert len(edges(released)) == 10
 
 
-@given(graphs(least=6, most=10), st.lists(st.sampled_from("xyz"), min_size=10, max_size=10), st.integers(0, 9))
+@given(
+    graphs(least=6, most=10),
+    st.lists(st.sampled_from("xyz"), min_size=10, max_size=10),
+    st.integers(0, 9),
+)
 def test_quasi_identifiers_are_covered_or_missing(people, values, seed):
-    labelled = graph(people.people, people.edges.T.tolist(), {"sex": values[: people.people]}, {"quasi": "sex"})
+    labelled = graph(
+        people.people, people.edges.T.tolist(), {"sex": values[: people.people]}, {"quasi": "sex"}
+    )
     goal = Goal(seed=Seed(seed))
     steps = [(NeighbourSetBlowup(2), KNeighbourSets(2)), (DegreeAnonymization(2), KDegree(2))]
     steps += [(NeighbourhoodAnonymization(2), KNeighbourhood(2))]
@@ -168,7 +179,9 @@ def test_quasi_identifiers_are_covered_or_missing(people, values, seed):
         assert verdict.holds
         assert "and in sex" in verdict.sentence
         kept = plan.graph.own["sex"]
-        assert all(new is None or new == old for new, old in zip(kept, labelled.own["sex"], strict=True))
+        assert all(
+            new is None or new == old for new, old in zip(kept, labelled.own["sex"], strict=True)
+        )
         assert bool(kept.null_count()) == bool(plan.warnings and "missing" in plan.warnings[0])
 
 
@@ -182,9 +195,14 @@ def test_blow_ups_reach_their_promise(people, k, closed):
 
 
 def test_blow_ups_of_the_karate_club():
-    # greedy blocks change 36, 59 and 78 ties for k = 2, 3, 5; the last is no better than deleting all 78
+    # greedy blocks change 36, 59 and 78 ties for k = 2, 3, 5; the last is no better than deleting
+    # all 78
     plans = {k: NeighbourSetBlowup(k).plan(examples.karate(), GOAL) for k in (2, 3, 5)}
-    assert {k: plan.scores()["edges_changed"] for k, plan in plans.items()} == {2: 36.0, 3: 59.0, 5: 78.0}
+    assert {k: plan.scores()["edges_changed"] for k, plan in plans.items()} == {
+        2: 36.0,
+        3: 59.0,
+        5: 78.0,
+    }
     assert not plans[2].warnings
     assert "taking all ties away costs no more" in plans[5].warnings[0]
 
@@ -199,7 +217,10 @@ def test_blow_ups_cost_what_the_formula_says(people, k):
     cost = 0
     for a, b in itertools.combinations_with_replacement(range(blocks.max() + 1), 2):
         pairs = {
-            (min(u, v), max(u, v)) for u in np.flatnonzero(blocks == a) for v in np.flatnonzero(blocks == b) if u != v
+            (min(u, v), max(u, v))
+            for u in np.flatnonzero(blocks == a)
+            for v in np.flatnonzero(blocks == b)
+            if u != v
         }
         inside = len(pairs & there)
         cost += inside if a == b else min(inside, len(pairs) - inside)
@@ -222,7 +243,10 @@ def test_neighbourhood_anonymization_says_where_it_ends():
     assert KNeighbourhood(3).judge(Evidence(made(NeighbourhoodAnonymization(3), karate))).holds
     with pytest.raises(
         Unsatisfiable,
-        match=r"at most 10 neighbours each .cap.; here are 34 people with up to 17; promise h_refinement_k",
+        match=(
+            r"at most 10 neighbours each .cap.; here are 34 people with up to 17; promise"
+            r" h_refinement_k"
+        ),
     ):
         made(NeighbourhoodAnonymization(2, cap=10), karate)
     with pytest.raises(Unsatisfiable, match="budget of ties"):
@@ -258,7 +282,9 @@ def test_pairs_of_a_larger_network():
 
 
 def test_a_tie_changes_the_sorted_degrees_by_two():
-    """All graphs on five vertices, all ties: the L1 distance of sorted degrees is at most 2, and is attained."""
+    """All graphs on five vertices, all ties: the L1 distance of sorted degrees is at most 2, and is
+    attained.
+    """
     pairs = list(itertools.combinations(range(5), 2))
     worst = 0
     for chosen in range(1 << len(pairs)):
@@ -294,7 +320,11 @@ def test_private_degrees_draw_from_the_system_and_are_accounted():
     assert len({tuple(np.sort(graph_.ties.degrees).tolist()) for graph_ in drawn}) > 1
     assert not PrivateDegrees.replayable
     account = step.account(TIES)
-    assert (account.effect, account.epsilon, account.neighbours) == (Effect.ACCOUNTED, 1.0, "add_remove")
+    assert (account.effect, account.epsilon, account.neighbours) == (
+        Effect.ACCOUNTED,
+        1.0,
+        "add_remove",
+    )
     told = step.plan(karate, Goal(seed=Seed.fresh())).describe()
     assert told["certified"] and told["epsilon"] == 1.0 and "one tie" in told["protects"]
     assert (drawn[0].origin == -1).all()
@@ -309,28 +339,43 @@ def test_a_rehearsal_is_repeated_and_certifies_nothing():
 
 def test_large_epsilon_keeps_the_degrees():
     karate = examples.karate()
-    assert sorted(made(PrivateDegrees(100.0), karate, Goal()).ties.degrees) == sorted(karate.ties.degrees)
+    assert sorted(made(PrivateDegrees(100.0), karate, Goal()).ties.degrees) == sorted(
+        karate.ties.degrees
+    )
 
 
 def test_noise_has_the_spread_it_should_have():
-    # The sum of n sorted noisy degrees before clean-up has variance 2n·q/(1−q)², q = e^(−ε/2): drawn degrees of a regular graph scatter around theirs
-    ring = graph(600, [(v, (v + 1) % 600) for v in range(600)] + [(v, (v + 7) % 600) for v in range(600)])
-    total = [int(made(PrivateDegrees(1.0), ring, Goal(seed=Seed(s))).ties.degrees.sum()) for s in range(5)]
+    # The sum of n sorted noisy degrees before clean-up has variance 2n·q/(1−q)², q = e^(−ε/2):
+    # drawn degrees of a regular graph scatter around theirs
+    ring = graph(
+        600, [(v, (v + 1) % 600) for v in range(600)] + [(v, (v + 7) % 600) for v in range(600)]
+    )
+    total = [
+        int(made(PrivateDegrees(1.0), ring, Goal(seed=Seed(s))).ties.degrees.sum())
+        for s in range(5)
+    ]
     q = np.exp(-0.5)
     spread = np.sqrt(2 * 600 * q) / (1 - q)
-    assert all(abs(t - 2400) < 6 * spread + 120 for t in total)  # six standard deviations, and what rounding moves
+    assert all(
+        abs(t - 2400) < 6 * spread + 120 for t in total
+    )  # six standard deviations, and what rounding moves
     assert len(set(total)) > 1
 
 
 def test_audit_of_private_degrees_never_exceeds_the_claim():
-    """Graphs that differ by one tie, 1,500 runs each; wrong with probability 1e-4 were ε exactly as claimed."""
+    """Graphs that differ by one tie, 1,500 runs each; wrong with probability 1e-4 were ε exactly as
+    claimed.
+    """
     claim, runs = 1.5, 1500
     without, tied = graph(2, []), graph(2, [(0, 1)])
     hits = []
     for people in (without, tied):
         drawn = (made(PrivateDegrees(claim), people, Goal(seed=Seed.fresh())) for _ in range(runs))
         hits.append(sum(bool(one.ties.degrees.sum()) for one in drawn))
-    strongest = [epsilon_from_below(hits[1], hits[0], runs), epsilon_from_below(runs - hits[0], runs - hits[1], runs)]
+    strongest = [
+        epsilon_from_below(hits[1], hits[0], runs),
+        epsilon_from_below(runs - hits[0], runs - hits[1], runs),
+    ]
     assert max(strongest) <= claim
     assert max(strongest) > 0.2 * claim  # the audit tells the graphs apart: it could fail
 
@@ -342,7 +387,9 @@ def test_people_who_are_nobody_have_no_columns():
 
 
 def test_the_number_of_people_must_be_public():
-    bare = PeopleGraph.from_tables({"data": pl.DataFrame({"a": [1], "b": [2]})}, {"data": TIES}, Source("t"))
+    bare = PeopleGraph.from_tables(
+        {"data": pl.DataFrame({"a": [1], "b": [2]})}, {"data": TIES}, Source("t")
+    )
     with pytest.raises(SchemaError, match="needs a table of people"):
         made(PrivateDegrees(1.0), bare)
 
@@ -365,13 +412,16 @@ def test_the_order_of_rows_changes_nothing(step):
     rows = karate.to_tables()["data"]
     names = {v: f"p{v:02}" for v in range(34)}
     tables = [
-        pl.DataFrame({"a": [names[u] for u in table["person"]], "b": [names[v] for v in table["friend"]]})
+        pl.DataFrame(
+            {"a": [names[u] for u in table["person"]], "b": [names[v] for v in table["friend"]]}
+        )
         for table in (rows, rows.sample(fraction=1.0, shuffle=True, seed=4))
     ]
     everybody = pl.DataFrame({"id": list(names.values())})
     schemas = {"data": TIES, "people": PEOPLE}
     released = [
-        made(step, PeopleGraph.from_tables({"data": t, "people": everybody}, schemas, Source("t"))) for t in tables
+        made(step, PeopleGraph.from_tables({"data": t, "people": everybody}, schemas, Source("t")))
+        for t in tables
     ]
     assert released[0].arcs.tolist() == released[1].arcs.tolist()
 
@@ -382,12 +432,16 @@ def test_plans_tell_counts_only_and_change_nothing(step):
     before = karate.arcs.copy()
     plan = step.plan(karate, GOAL)
     assert (karate.arcs == before).all()
-    assert all(isinstance(value, int | float | str | bool | None) for value in plan.describe().values())
+    assert all(
+        isinstance(value, int | float | str | bool | None) for value in plan.describe().values()
+    )
     assert step.apply(karate, plan).people == 34
     assert step.apply(karate, plan).schema == karate.schema
 
 
-@pytest.mark.parametrize("step", [s for s in STEPS if s.name not in ("degree_anonymization",)], ids=lambda s: s.name)
+@pytest.mark.parametrize(
+    "step", [s for s in STEPS if s.name not in ("degree_anonymization",)], ids=lambda s: s.name
+)
 def test_directed_graphs_are_refused_by_name(step):
     arcs = examples.karate().with_arcs(*examples.karate().arcs.astype(np.int64))
     with pytest.raises(ParameterError, match=f"{step.name}: the ties of karate have a direction"):
@@ -404,4 +458,8 @@ def test_people_keep_their_other_columns():
     released = made(DegreeAnonymization(2), people)
     assert released.own.equals(people.own)
     assert Schema.from_roles({"unit": "id", "sensitive": "ill", "plain": "note"}) == released.beside
-    assert released.shuffled(np.random.default_rng(0)).to_tables()["people"].columns == ["id", "ill", "note"]
+    assert released.shuffled(np.random.default_rng(0)).to_tables()["people"].columns == [
+        "id",
+        "ill",
+        "note",
+    ]

@@ -1,4 +1,6 @@
-"""Promises beside their definitions: brute force on small random graphs, with networkx as the judge of isomorphism."""
+"""Promises beside their definitions: brute force on small random graphs, with networkx as the judge
+of isomorphism.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +71,9 @@ def test_k_degree(people, k):
 @given(graphs(), st.integers(1, 4))
 def test_h_refinement(people, rounds):
     known = h(as_networkx(people), rounds)
-    assert HRefinement(2, rounds=rounds).judge(Evidence(people)).attained == smallest(known.values())
+    assert HRefinement(2, rounds=rounds).judge(Evidence(people)).attained == smallest(
+        known.values()
+    )
     classes, _ = exact_classes(people, rounds)
     words = list(refined(people, rounds))[-1]
     for u in range(people.people):
@@ -80,7 +84,9 @@ def test_h_refinement(people, rounds):
 @given(graphs())
 @settings(max_examples=40)
 def test_k_neighbourhood(people):
-    assert sorted(np.bincount(ego_classes(egos(people, 30))).tolist()) == ego_partition(as_networkx(people))
+    assert sorted(np.bincount(ego_classes(egos(people, 30))).tolist()) == ego_partition(
+        as_networkx(people)
+    )
 
 
 @given(graphs(), st.booleans())
@@ -113,11 +119,14 @@ def test_the_strongest_promise_implies_the_others(people):
 
 
 def test_karate_club():
-    # Zachary's karate club: 6, 23, 23 and 16 people alone; ego classes 10, 4, 2, 2 and 16 ones; neighbour sets 5, 2 and 27 ones
+    # Zachary's karate club: 6, 23, 23 and 16 people alone; ego classes 10, 4, 2, 2 and 16 ones;
+    # neighbour sets 5, 2 and 27 ones
     karate = examples.karate()
     alone = [int((classes_of(words)[1] == 1).sum()) for words in refined(karate, 3)]
     assert alone == [6, 23, 23]
-    assert sorted(karate.ties.degrees[np.isin(karate.ties.degrees, [1, 9, 10, 12, 16, 17])].tolist()) == [
+    assert sorted(
+        karate.ties.degrees[np.isin(karate.ties.degrees, [1, 9, 10, 12, 16, 17])].tolist()
+    ) == [
         1,
         9,
         10,
@@ -125,11 +134,20 @@ def test_karate_club():
         16,
         17,
     ]
-    assert Counter(np.bincount(ego_classes(egos(karate, 30))).tolist()) == {1: 16, 2: 2, 4: 1, 10: 1}
+    assert Counter(np.bincount(ego_classes(egos(karate, 30))).tolist()) == {
+        1: 16,
+        2: 2,
+        4: 1,
+        10: 1,
+    }
     assert Counter(set_classes(karate, closed=False)[1].tolist()) == {1: 27, 2: 1, 5: 1}
     hubs = top_degrees(karate, 3)
     assert hubs.tolist() == [33, 0, 32]
-    assert [int((classes_of(words)[1] == 1).sum()) for words in hub_words(karate, hubs)] == [2, 3, 8]
+    assert [int((classes_of(words)[1] == 1).sum()) for words in hub_words(karate, hubs)] == [
+        2,
+        3,
+        8,
+    ]
 
 
 def test_pairs_of_degrees_tell_more_than_degrees():
@@ -142,7 +160,9 @@ def test_pairs_of_degrees_tell_more_than_degrees():
 
 @given(graphs(most=6), st.integers(1, 3))
 def test_refinement_of_arcs(people, rounds):
-    known = {v: (int(people.out.degrees[v]), int(people.into.degrees[v])) for v in range(people.people)}
+    known = {
+        v: (int(people.out.degrees[v]), int(people.into.degrees[v])) for v in range(people.people)
+    }
     oracle = nx.DiGraph()
     oracle.add_nodes_from(range(people.people))
     oracle.add_edges_from(people.arcs.T.tolist())
@@ -154,7 +174,9 @@ def test_refinement_of_arcs(people, rounds):
             )
             for v in oracle
         }
-    assert HRefinement(1, rounds=rounds, directed=True).judge(Evidence(people)).attained == smallest(known.values())
+    assert HRefinement(1, rounds=rounds, directed=True).judge(
+        Evidence(people)
+    ).attained == smallest(known.values())
 
 
 def test_what_is_too_large_is_unknown_and_does_not_hold():
@@ -186,7 +208,9 @@ def test_neighbourhoods_that_only_the_canonical_form_tells_apart(pair):
             base = whole.number_of_nodes()
             whole = nx.disjoint_union(whole, part)
             whole.add_node(f"centre {number}")
-            whole.add_edges_from((f"centre {number}", base + v) for v in range(part.number_of_nodes()))
+            whole.add_edges_from(
+                (f"centre {number}", base + v) for v in range(part.number_of_nodes())
+            )
             whole = nx.convert_node_labels_to_integers(whole)
         return whole
 
@@ -217,6 +241,10 @@ def test_canonical_forms_do_not_depend_on_numbers(size, density, seed):
 
 
 def test_parameters_are_checked():
-    for wrong in (lambda: KDegree(0), lambda: HRefinement(2, rounds=0), lambda: KNeighbourhood(2, cap=63)):
+    for wrong in (
+        lambda: KDegree(0),
+        lambda: HRefinement(2, rounds=0),
+        lambda: KNeighbourhood(2, cap=63),
+    ):
         with pytest.raises(ParameterError):
             wrong()

@@ -36,7 +36,12 @@ def test_clustering_as_networkx_has_it(people):
 
 @given(graphs())
 def test_distances_as_networkx_has_them(people):
-    lengths = [d for _, row in nx.all_pairs_shortest_path_length(as_networkx(people)) for d in row.values() if d]
+    lengths = [
+        d
+        for _, row in nx.all_pairs_shortest_path_length(as_networkx(people))
+        for d in row.values()
+        if d
+    ]
     mean, reached = mean_distance(people, np.arange(people.people))
     assert mean == pytest.approx(np.mean(lengths) if lengths else 0.0)
     assert reached == pytest.approx(len(lengths) / (people.people * (people.people - 1)))
@@ -52,18 +57,25 @@ def test_eigenvalues_as_numpy_has_them(people, count):
 def test_large_graphs_are_solved_by_iterations():
     network = examples.social_network(400, 4)
     matrix = nx.to_numpy_array(as_networkx(network), nodelist=range(400))
-    assert top_eigenvalues(network, 4) == pytest.approx(np.sort(np.linalg.eigvalsh(matrix))[::-1][:4], rel=1e-5)
+    assert top_eigenvalues(network, 4) == pytest.approx(
+        np.sort(np.linalg.eigvalsh(matrix))[::-1][:4], rel=1e-5
+    )
     assert top_eigenvalues(graph(60, []), 3).tolist() == [0, 0, 0]
 
 
 @given(graphs(least=4), st.integers(0, 20))
 def test_ties_changed_by_the_numbers_of_the_original(people, seed):
     stream = np.random.default_rng(seed)
-    other = graph(people.people, [(u, v) for u in range(people.people) for v in range(u) if stream.random() < 0.4])
+    other = graph(
+        people.people,
+        [(u, v) for u in range(people.people) for v in range(u) if stream.random() < 0.4],
+    )
     measure = EdgesChanged().measure(Pair(people, other.shuffled(stream)))
     before, after = edges(people), edges(other)
     assert measure.raw == len(before ^ after)
-    assert measure.value == pytest.approx(len(before ^ after) / len(before | after) if before | after else 0.0)
+    assert measure.value == pytest.approx(
+        len(before ^ after) / len(before | after) if before | after else 0.0
+    )
 
 
 @given(graphs(), graphs())
@@ -71,9 +83,14 @@ def test_degree_distance_is_the_earth_movers(one, other):
     from scipy.stats import wasserstein_distance
 
     people = min(one.people, other.people)
-    cut = [graph(people, [(u, v) for u, v in g.edges.T.tolist() if max(u, v) < people]) for g in (one, other)]
+    cut = [
+        graph(people, [(u, v) for u, v in g.edges.T.tolist() if max(u, v) < people])
+        for g in (one, other)
+    ]
     measure = DegreeDistance().measure(Pair(*cut))
-    assert measure.raw == pytest.approx(wasserstein_distance(cut[0].ties.degrees, cut[1].ties.degrees))
+    assert measure.raw == pytest.approx(
+        wasserstein_distance(cut[0].ties.degrees, cut[1].ties.degrees)
+    )
 
 
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)

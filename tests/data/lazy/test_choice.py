@@ -1,4 +1,6 @@
-"""Who holds a table about which nothing was said: rows, distinct values and free memory decide, and a note says so."""
+"""Who holds a table about which nothing was said: rows, distinct values and free memory decide, and
+a note says so.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ def table(folder: Path, *, distinct: bool) -> Path:
 def recipe(steps: Any = None) -> Recipe:
     frame = pl.DataFrame({"pay": [1.0], "sex": ["f"]})
     schema = sf.read(frame).with_roles(quasi=["pay", "sex"]).schema
-    return Recipe(schema=schema, meet=(sf.KAnonymity(2),), steps=tuple(steps or [sf.GlobalRecoding()]))
+    return Recipe(
+        schema=schema, meet=(sf.KAnonymity(2),), steps=tuple(steps or [sf.GlobalRecoding()])
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -50,13 +54,17 @@ def test_distinct_rows_are_left_to_an_engine(tmp_path: Path) -> None:
 
 
 def test_rows_that_repeat_are_read_into_memory(tmp_path: Path) -> None:
-    assert isinstance(sf.read(table(tmp_path, distinct=False), engine="auto", recipe=recipe()), Table)
+    assert isinstance(
+        sf.read(table(tmp_path, distinct=False), engine="auto", recipe=recipe()), Table
+    )
 
 
 def test_few_rows_are_not_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choice, "FEW_ROWS", ROWS)
     monkeypatch.setattr(choice, "bytes_needed", lambda *_: pytest.fail("looked at"))
-    assert isinstance(sf.read(table(tmp_path, distinct=True), engine="auto", recipe=recipe()), Table)
+    assert isinstance(
+        sf.read(table(tmp_path, distinct=True), engine="auto", recipe=recipe()), Table
+    )
 
 
 def test_what_no_engine_can_do_stays_in_memory(tmp_path: Path) -> None:
@@ -80,7 +88,10 @@ def test_nothing_changes_where_nobody_asks(tmp_path: Path) -> None:
     ],
 )
 def test_lack_of_memory_names_what_to_do(
-    words: list[str], advice: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    words: list[str],
+    advice: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     def fail(**_: Any) -> Any:
         raise MemoryError
@@ -100,7 +111,9 @@ def test_an_engine_without_memory_says_so() -> None:
         raise duckdb.OutOfMemoryException("a value of somebody")
 
 
-def test_no_record_chooses_the_engine_of_a_recipe_with_an_epsilon(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_record_chooses_the_engine_of_a_recipe_with_an_epsilon(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     assert choice.can_be_held(recipe())
     monkeypatch.setattr(choice, "accounts", lambda steps, schema: True)
     assert not choice.can_be_held(recipe())

@@ -1,4 +1,6 @@
-"""Combinations that are too many to hold: the table is generalised on its engine first, and the release says so."""
+"""Combinations that are too many to hold: the table is generalised on its engine first, and the
+release says so.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ def people(rows: int = 4000, missing: bool = True) -> pl.DataFrame:
 
 def described(data: Any) -> Any:
     roles = data.with_roles(quasi=["age", "zip", "sex"], sensitive=["illness"])
-    return roles.with_hierarchies(age=sf.intervals(5, 10, 50), zip=sf.mask_right(5), sex=sf.suppress())
+    return roles.with_hierarchies(
+        age=sf.intervals(5, 10, 50), zip=sf.mask_right(5), sex=sf.suppress()
+    )
 
 
 def held(engine: str, folder: Path, frame: pl.DataFrame) -> Any:
@@ -57,9 +61,13 @@ def test_what_is_found_above_the_levels_is_what_memory_finds_there(
     engine: str, objective: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     meet, step = [sf.KAnonymity(4)], {"budget": 0.05, "objective": objective}
-    whole = sf.anonymize(described(sf.read(people())), meet, [sf.GlobalRecoding(**step)], seed=2, format="parquet")
+    whole = sf.anonymize(
+        described(sf.read(people())), meet, [sf.GlobalRecoding(**step)], seed=2, format="parquet"
+    )
     monkeypatch.setattr(engine_table, "MOST_COMBINATIONS", 1500)
-    made = sf.anonymize(held(engine, tmp_path / "in", people()), meet, [sf.GlobalRecoding(**step)], seed=2)
+    made = sf.anonymize(
+        held(engine, tmp_path / "in", people()), meet, [sf.GlobalRecoding(**step)], seed=2
+    )
     assert all(verdict.holds for verdict in made.verdicts)
     assert any("too many to hold" in warning for warning in made.warnings)
     assert "least within levels ≥" in plan_of(made)["warning"]
@@ -72,29 +80,45 @@ def test_what_is_found_above_the_levels_is_what_memory_finds_there(
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_levels_begin_where_counting_did(engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_levels_begin_where_counting_did(
+    engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(engine_table, "MOST_COMBINATIONS", 320)
-    made = sf.anonymize(held(engine, tmp_path / "in", people()), [sf.KAnonymity(2)], [sf.GlobalRecoding(budget=0.9)])
+    made = sf.anonymize(
+        held(engine, tmp_path / "in", people()), [sf.KAnonymity(2)], [sf.GlobalRecoding(budget=0.9)]
+    )
     levels = {name: at["level"] for name, at in plan_of(made)["levels"].items()}
-    bounded = sf.GlobalRecoding(budget=0.9, levels={n: (level, level) for n, level in levels.items()})
-    eager = sf.anonymize(described(sf.read(people())), [sf.KAnonymity(2)], [bounded], format="parquet")
+    bounded = sf.GlobalRecoding(
+        budget=0.9, levels={n: (level, level) for n, level in levels.items()}
+    )
+    eager = sf.anonymize(
+        described(sf.read(people())), [sf.KAnonymity(2)], [bounded], format="parquet"
+    )
     native = made.data.collect() if engine == "polars" else made.data.pl()
     assert rows_of(native).equals(rows_of(eager.data))
     assert levels["zip"] > 0
 
 
-def test_values_are_generalised_as_they_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    frame = people(missing=False).with_columns(pl.col("zip").replace({"10000": "-9", "10037": " 10074"}))
+def test_values_are_generalised_as_they_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frame = people(missing=False).with_columns(
+        pl.col("zip").replace({"10000": "-9", "10037": " 10074"})
+    )
     monkeypatch.setattr(engine_table, "MOST_COMBINATIONS", 1500)
     options: dict[str, Any] = {"missing_values": ["-9"], "blanks": "strip"}
     frame.write_parquet(tmp_path / "a.parquet")
     lazy = sf.anonymize(
-        described(sf.read(tmp_path, engine="polars", **options)), [sf.KAnonymity(4)], [sf.GlobalRecoding(budget=0.05)]
+        described(sf.read(tmp_path, engine="polars", **options)),
+        [sf.KAnonymity(4)],
+        [sf.GlobalRecoding(budget=0.05)],
     )
     bounded = sf.GlobalRecoding(
         budget=0.05, levels={n: (at["level"],) * 2 for n, at in plan_of(lazy)["levels"].items()}
     )
-    eager = sf.anonymize(described(sf.read(frame, **options)), [sf.KAnonymity(4)], [bounded], format="parquet")
+    eager = sf.anonymize(
+        described(sf.read(frame, **options)), [sf.KAnonymity(4)], [bounded], format="parquet"
+    )
     assert rows_of(lazy.data.collect()).equals(rows_of(eager.data))
 
 
@@ -115,7 +139,9 @@ def test_what_cannot_begin_at_levels_is_refused(
         sf.anonymize(held("polars", tmp_path / "in", people()), [sf.KAnonymity(2)], steps)
 
 
-def test_too_many_even_at_the_highest_levels_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_even_at_the_highest_levels_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(engine_table, "MOST_COMBINATIONS", 3)
     step = sf.GlobalRecoding(levels={"age": 3, "zip": 4})
     with pytest.raises(SchemaError, match="combinations of values"):
@@ -123,7 +149,9 @@ def test_too_many_even_at_the_highest_levels_is_refused(tmp_path: Path, monkeypa
 
 
 def nearly_distinct(rows: int, seed: int = 1) -> pl.DataFrame:
-    """Invented people of whom hardly two are alike; two columns have more values than may be combined."""
+    """Invented people of whom hardly two are alike; two columns have more values than may be
+    combined.
+    """
     rng = np.random.default_rng(seed)
     return pl.DataFrame(
         {
@@ -147,7 +175,9 @@ def described_finely(data: Any) -> Any:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_what_memory_releases_is_not_refused(engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_memory_releases_is_not_refused(
+    engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip(engine)
     frame = nearly_distinct(100_000)
     frame.write_parquet(tmp_path / "a.parquet")
@@ -163,22 +193,32 @@ def test_what_memory_releases_is_not_refused(engine: str, tmp_path: Path, monkey
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("most", [4, 1])
-def test_the_top_is_the_last_resort(engine: str, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_top_is_the_last_resort(
+    engine: str, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(engine_table, "MOST_COMBINATIONS", most)
     made = sf.anonymize(
-        held(engine, tmp_path / "in", people(missing=False)), [sf.KAnonymity(2)], [sf.GlobalRecoding(budget=0.05)]
+        held(engine, tmp_path / "in", people(missing=False)),
+        [sf.KAnonymity(2)],
+        [sf.GlobalRecoding(budget=0.05)],
     )
     levels = plan_of(made)["levels"]
     assert all(verdict.holds for verdict in made.verdicts)
     assert made.released.records == 4000 - made.suppressed
     assert any(at["level"] == at["top"] for at in levels.values())
-    bounded = sf.GlobalRecoding(budget=0.05, levels={n: (at["level"],) * 2 for n, at in levels.items()})
-    eager = sf.anonymize(described(sf.read(people(missing=False))), [sf.KAnonymity(2)], [bounded], format="parquet")
+    bounded = sf.GlobalRecoding(
+        budget=0.05, levels={n: (at["level"],) * 2 for n, at in levels.items()}
+    )
+    eager = sf.anonymize(
+        described(sf.read(people(missing=False))), [sf.KAnonymity(2)], [bounded], format="parquet"
+    )
     native = made.data.collect() if engine == "polars" else made.data.pl()
     assert rows_of(native).equals(rows_of(eager.data))
 
 
-def test_alternatives_are_those_within_the_levels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_alternatives_are_those_within_the_levels(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(engine_table, "MOST_COMBINATIONS", 1500)
     meet, step = [sf.KAnonymity(4)], [sf.GlobalRecoding(budget=0.05)]
     made = sf.anonymize(held("polars", tmp_path / "in", people()), meet, step, seed=2)
@@ -189,9 +229,13 @@ def test_alternatives_are_those_within_the_levels(tmp_path: Path, monkeypatch: p
     for option in options:
         assert all(option.levels[name] >= low for name, (low, _) in begun.items())
     bounded = sf.GlobalRecoding(budget=0.05, levels=begun)
-    eager = sf.anonymize(described(sf.read(people())), meet, [bounded], seed=2, format="parquet").alternatives()
+    eager = sf.anonymize(
+        described(sf.read(people())), meet, [bounded], seed=2, format="parquet"
+    ).alternatives()
     assert found.lattice_nodes == eager.lattice_nodes
-    assert [n.option.suppressed for n in found.neighbours] == [n.option.suppressed for n in eager.neighbours]
+    assert [n.option.suppressed for n in found.neighbours] == [
+        n.option.suppressed for n in eager.neighbours
+    ]
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -205,7 +249,9 @@ def test_a_lazy_frame_is_generalised_too(engine: str, monkeypatch: pytest.Monkey
         lazy: Any = duckdb.connect().from_arrow(frame.to_arrow())
     else:
         lazy = frame.lazy()
-    made = sf.anonymize(described(sf.read(lazy)), [sf.KAnonymity(4)], [sf.GlobalRecoding(budget=0.05)])
+    made = sf.anonymize(
+        described(sf.read(lazy)), [sf.KAnonymity(4)], [sf.GlobalRecoding(budget=0.05)]
+    )
     assert any("too many to hold" in warning for warning in made.warnings)
 
 
@@ -255,11 +301,15 @@ def test_alternatives_claim_nothing_about_levels_that_were_not_looked_at(
     assert coarse.scores["loss"] > whole.scores["loss"]
     assert "within levels" not in str(whole.alternatives())
     reasons = coarse.alternatives().reasons()
-    assert reasons.choice.startswith("This is the best of all 18 nodes within levels ≥ age 2, zip 3: proved")
+    assert reasons.choice.startswith(
+        "This is the best of all 18 nodes within levels ≥ age 2, zip 3: proved"
+    )
     assert "No budget, however large, would lower the score within these levels." in reasons.outlook
 
 
-def test_divergence_is_that_of_the_table_as_it_was_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_divergence_is_that_of_the_table_as_it_was_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     frame, meet = people(missing=False), [sf.KAnonymity(4)]
     monkeypatch.setattr(engine_table, "MOST_COMBINATIONS", 1500)
     step = sf.GlobalRecoding(budget=0.05, objective="kl_divergence")
@@ -270,9 +320,14 @@ def test_divergence_is_that_of_the_table_as_it_was_counted(tmp_path: Path, monke
     def divergence_at(node: dict[str, int], k: int, budget: float) -> float:
         bounds = {name: (level, level) for name, level in node.items()}
         fixed = sf.GlobalRecoding(budget=budget, objective="kl_divergence", levels=bounds)
-        release = sf.anonymize(described(sf.read(frame)), [sf.KAnonymity(k)], [fixed], format="parquet")
+        release = sf.anonymize(
+            described(sf.read(frame)), [sf.KAnonymity(k)], [fixed], format="parquet"
+        )
         return release.scores["kl_divergence"]
 
-    # bits to the release = bits lost by counting coarsely + bits from the table so counted to the release
+    # bits to the release = bits lost by counting coarsely + bits from the table so counted to the
+    # release
     lost_by_counting = divergence_at(dict.fromkeys(levels, 0) | floor, k=1, budget=0.0)
-    assert coarse.scores["kl_divergence"] + lost_by_counting == pytest.approx(divergence_at(levels, k=4, budget=0.05))
+    assert coarse.scores["kl_divergence"] + lost_by_counting == pytest.approx(
+        divergence_at(levels, k=4, budget=0.05)
+    )

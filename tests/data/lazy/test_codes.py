@@ -43,14 +43,20 @@ def in_batches(frame: pl.DataFrame, size: int) -> list[pl.DataFrame]:
 def test_batches_are_counted_as_rows_are(frame: pl.DataFrame, size: int, most: int) -> None:
     coder, columns = Coder(most), frame.columns
     parts = [tallied(coder.coded(Table(b)), columns, "n") for b in in_batches(frame, size)]  # type: ignore[arg-type]
-    found = coder.decoded(tallied(coder.together(parts), columns, "n"), columns) if parts else pl.DataFrame()
+    found = (
+        coder.decoded(tallied(coder.together(parts), columns, "n"), columns)
+        if parts
+        else pl.DataFrame()
+    )
     assert Counter({row[:-1]: row[-1] for row in found.rows()}) == Counter(frame.rows())
     assert not parts or found.schema == {**frame.schema, "n": pl.Int64}
 
 
 @given(tables(), st.integers(1, 20), st.integers(1, 5))
 @settings(deadline=None)
-def test_coded_rows_come_back_and_hash_as_their_content_does(frame: pl.DataFrame, size: int, most: int) -> None:
+def test_coded_rows_come_back_and_hash_as_their_content_does(
+    frame: pl.DataFrame, size: int, most: int
+) -> None:
     few, none = Coder(most), Coder(0)
     batches = [(few.coded(Table(b)), none.coded(Table(b))) for b in in_batches(frame, size)]  # type: ignore[arg-type]
     for coded, plain in batches:
@@ -75,8 +81,15 @@ def test_polars_counts_batch_by_batch(rows: int, monkeypatch: pytest.MonkeyPatch
 
 
 def test_batches_without_new_labels_are_coded_as_others_are() -> None:
-    """The third batch on takes the quick way, the sixth has a label that nobody knew, the eighth a missing one."""
-    batches = [["f", "m"] * 20] * 5 + [["f", "x"] * 20, ["m", "x"] * 20, ["f", None] * 20, ["x", "m"] * 20]
+    """The third batch on takes the quick way, the sixth has a label that nobody knew, the eighth a
+    missing one.
+    """
+    batches = [["f", "m"] * 20] * 5 + [
+        ["f", "x"] * 20,
+        ["m", "x"] * 20,
+        ["f", None] * 20,
+        ["x", "m"] * 20,
+    ]
     coder, frames = Coder(), [pl.DataFrame({"sex": cells}) for cells in batches]
     coded = [coder.coded(Table(frame)) for frame in frames]  # type: ignore[arg-type]
     assert coder.decoded(coder.together(coded)).equals(pl.concat(frames))
@@ -84,11 +97,15 @@ def test_batches_without_new_labels_are_coded_as_others_are() -> None:
 
 
 @pytest.mark.parametrize("missing", [False, True])
-def test_many_rows_are_tallied_by_bits_as_by_sorting(missing: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_rows_are_tallied_by_bits_as_by_sorting(
+    missing: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     numbers = np.random.default_rng(1).integers(0, 500, (2, 5000))
     frame = pl.DataFrame({"a": numbers[0], "b": numbers[1] - 250})
     frame = (
-        frame.with_columns(pl.when(pl.col("a") == 3).then(None).otherwise(pl.col("a")).alias("a")) if missing else frame
+        frame.with_columns(pl.when(pl.col("a") == 3).then(None).otherwise(pl.col("a")).alias("a"))
+        if missing
+        else frame
     )
     few = tallied(frame, ["a", "b"], "n")
     monkeypatch.setattr("sfumato.kernels.keys.FEW", 0)

@@ -24,7 +24,13 @@ from sfumato.data.lazy import table as engine_table
 from sfumato.data.lazy.databases import RUNNING, Name, Transaction, address
 from sfumato.data.lazy.digest import RowsDigest
 from sfumato.data.lazy.drivers import begun
-from sfumato.errors import MissingExtra, OutputError, ParameterError, ReleaseRefused, UnreadableInput
+from sfumato.errors import (
+    MissingExtra,
+    OutputError,
+    ParameterError,
+    ReleaseRefused,
+    UnreadableInput,
+)
 from sfumato.interfaces.cli import main
 from sfumato.release.read_back import Target
 from tests.data.lazy.test_large import RECIPES, described, rows_of, table
@@ -66,7 +72,9 @@ def in_rows(data: Any) -> pl.DataFrame:
 
 
 @pytest.mark.parametrize("kind", EVERY)
-def test_a_database_releases_what_memory_releases(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_a_database_releases_what_memory_releases(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     uri = filled(uri_of(kind, tmp_path, request), table())
     held = described(sf.read(uri, table="visits"))
     assert held.records == 3000
@@ -88,16 +96,22 @@ def test_combinations_that_do_not_fit_are_counted_at_levels(
     begun_at = lazy.planned_steps[0].levels
     assert begun_at
     eager_step = sf.GlobalRecoding(budget=0.05, levels=begun_at)
-    eager = sf.anonymize(described(sf.read(table())), [sf.KAnonymity(3)], [eager_step], seed=5, format="parquet")
+    eager = sf.anonymize(
+        described(sf.read(table())), [sf.KAnonymity(3)], [eager_step], seed=5, format="parquet"
+    )
     assert in_rows(lazy.data).equals(rows_of(eager.data))
 
 
 @pytest.mark.parametrize("kind", EVERY)
-def test_a_whole_table_can_be_read_into_memory(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_a_whole_table_can_be_read_into_memory(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     uri = filled(uri_of(kind, tmp_path, request), table())
     read = sf.read(uri, table="visits", engine="memory")
     assert rows_of(read.to_polars()).equals(rows_of(table()))
-    assert read.source.digest == sf.read(uri, table="visits").digest == sf.read(table().lazy()).digest
+    assert (
+        read.source.digest == sf.read(uri, table="visits").digest == sf.read(table().lazy()).digest
+    )
 
 
 KINDS_OF_VALUES = pl.DataFrame(
@@ -107,7 +121,11 @@ KINDS_OF_VALUES = pl.DataFrame(
         "text": ['O\'Neil "x"', None, "é;%s $1"],
         "truth": [True, None, False],
         "day": [datetime.date(2026, 1, 31), None, datetime.date(1899, 12, 31)],
-        "moment": [datetime.datetime(2026, 1, 31, 23, 59, 59, 123456), None, datetime.datetime(2026, 1, 31)],
+        "moment": [
+            datetime.datetime(2026, 1, 31, 23, 59, 59, 123456),
+            None,
+            datetime.datetime(2026, 1, 31),
+        ],
         "bytes": [b"\x00x", None, b""],
         "nothing": pl.Series([None, None, None], dtype=pl.String),
         'odd "name", %': ["a", "b", None],
@@ -116,7 +134,9 @@ KINDS_OF_VALUES = pl.DataFrame(
 
 
 @pytest.mark.parametrize("kind", EVERY)
-def test_values_of_every_type_come_back_as_they_were(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_values_of_every_type_come_back_as_they_were(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     uri = filled(uri_of(kind, tmp_path, request), KINDS_OF_VALUES)
     read = sf.read(uri, table="visits", engine="memory").to_polars()
     assert rows_of(read).equals(rows_of(KINDS_OF_VALUES))
@@ -129,25 +149,44 @@ def test_spellings_that_a_collation_takes_for_one_are_two(
 ) -> None:
     uri = uri_of(kind, tmp_path, request)
     made = begun(address(uri), write=True)
-    collation = {"sqlite": "COLLATE NOCASE", "duckdb": "COLLATE NOCASE", "postgresql": "COLLATE alike"}[kind]
+    collation = {
+        "sqlite": "COLLATE NOCASE",
+        "duckdb": "COLLATE NOCASE",
+        "postgresql": "COLLATE alike",
+    }[kind]
     if kind == "postgresql":
         made.execute("DROP COLLATION IF EXISTS alike")
-        made.execute("CREATE COLLATION alike (provider = icu, locale = 'und-u-ks-level2', deterministic = false)")
+        made.execute(
+            "CREATE COLLATION alike (provider = icu, locale = 'und-u-ks-level2', deterministic ="
+            " false)"
+        )
     made.execute(f"CREATE TABLE visits (a text {collation})")
     made.execute("INSERT INTO visits VALUES ('x'), ('X'), ('x')")
     made.commit()
     made.close()
     counted = sf.read(uri, table="visits").counted(["a"])
-    assert dict(zip(counted.column("a").to_list(), counted.copies.tolist(), strict=True)) == {"x": 2, "X": 1}
+    assert dict(zip(counted.column("a").to_list(), counted.copies.tolist(), strict=True)) == {
+        "x": 2,
+        "X": 1,
+    }
 
 
 @pytest.mark.service
 def test_numbers_of_postgresql_are_exact(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     uri = uri_of("postgresql", tmp_path, request)
     made = begun(address(uri), write=True)
-    made.execute("CREATE TABLE visits (a numeric(10, 2), b numeric, c uuid, d inet, e int[], f jsonb, g char(3))")
-    made.execute("INSERT INTO visits VALUES (1.50, 1.5, gen_random_uuid(), '10.0.0.1', '{1,2}', '{\"a\": 1}', 'ab')")
-    made.execute("INSERT INTO visits VALUES (12345678.91, 0.1234567890123456789, NULL, NULL, NULL, NULL, NULL)")
+    made.execute(
+        "CREATE TABLE visits (a numeric(10, 2), b numeric, c uuid, d inet, e int[], f jsonb, g"
+        " char(3))"
+    )
+    made.execute(
+        "INSERT INTO visits VALUES (1.50, 1.5, gen_random_uuid(), '10.0.0.1', '{1,2}', '{\"a\":"
+        " 1}', 'ab')"
+    )
+    made.execute(
+        "INSERT INTO visits VALUES (12345678.91, 0.1234567890123456789, NULL, NULL, NULL, NULL,"
+        " NULL)"
+    )
     made.commit()
     made.close()
     read = sf.read(uri, table="public.visits", engine="memory").to_polars()
@@ -173,13 +212,17 @@ def test_a_column_of_sqlite_with_several_types_is_refused_by_name(tmp_path: Path
         made.execute("CREATE TABLE visits (age, cost)")
         made.executemany("INSERT INTO visits VALUES (?, ?)", [(41, 1), ("secret", 2.5)])
     made.close()
-    with pytest.raises(UnreadableInput, match=r"column 'age' .* several types \(integer, text\)") as told:
+    with pytest.raises(
+        UnreadableInput, match=r"column 'age' .* several types \(integer, text\)"
+    ) as told:
         sf.read(f"sqlite:///{file}", table="visits", engine="memory")
     assert "secret" not in str(told.value) and "41" not in str(told.value)
 
 
 @pytest.mark.parametrize("kind", EVERY)
-def test_a_table_that_is_not_there_is_named(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_a_table_that_is_not_there_is_named(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     uri = filled(uri_of(kind, tmp_path, request), table(10))
     with pytest.raises(UnreadableInput, match=r"has no table 'visit'\. Did you mean 'visits'"):
         _ = sf.read(uri, table="visit").columns
@@ -236,7 +279,9 @@ def test_files_that_are_none_are_named(kind: str, tmp_path: Path) -> None:
 @pytest.mark.service
 def test_a_server_that_is_away_is_named() -> None:
     pytest.importorskip("adbc_driver_postgresql", reason="the extra sql is not installed")
-    with pytest.raises(UnreadableInput, match=r"postgresql://127\.0\.0\.1:1/clinic cannot be reached") as told:
+    with pytest.raises(
+        UnreadableInput, match=r"postgresql://127\.0\.0\.1:1/clinic cannot be reached"
+    ) as told:
         _ = sf.read("postgresql://me@127.0.0.1:1/clinic", table="visits").columns
     assert "me@" not in str(told.value)
 
@@ -267,10 +312,17 @@ SHAPE = {"a": pl.Int64, "b": pl.String, "c": pl.Float64}
 
 def naive(rows: list[tuple[Any, ...]]) -> list[str]:
     """Rows as a sorted list: equal where the tables hold the same rows."""
-    return sorted(repr(tuple(0.0 if cell == 0 and isinstance(cell, float) else cell for cell in row)) for row in rows)
+    return sorted(
+        repr(tuple(0.0 if cell == 0 and isinstance(cell, float) else cell for cell in row))
+        for row in rows
+    )
 
 
-@given(st.lists(CELLS, min_size=1, max_size=8), st.lists(CELLS, min_size=1, max_size=8), st.integers(0, 8))
+@given(
+    st.lists(CELLS, min_size=1, max_size=8),
+    st.lists(CELLS, min_size=1, max_size=8),
+    st.integers(0, 8),
+)
 def test_the_digest_tells_rows_and_not_their_order(
     one: list[tuple[Any, ...]], other: list[tuple[Any, ...]], cut: int
 ) -> None:
@@ -285,7 +337,9 @@ def test_the_digest_tells_rows_and_not_their_order(
 
 def released(uri: str, **options: Any) -> sf.Release:
     """A release of the table that is there."""
-    return sf.anonymize(described(sf.read(uri, table="visits")), MEET, RECIPES["global"], seed=5, **options)
+    return sf.anonymize(
+        described(sf.read(uri, table="visits")), MEET, RECIPES["global"], seed=5, **options
+    )
 
 
 @pytest.mark.parametrize("kind", EVERY)
@@ -298,13 +352,17 @@ def test_a_release_is_written_into_the_database_it_comes_from(
     release.write_table(uri, "visits_released")
     stored = sf.read(uri, table="visits_released", engine="memory").to_polars()
     assert rows_of(stored).equals(in_rows(release.data))
-    assert held.digest == release.original.source.digest  # the original is still there, and read again
+    assert (
+        held.digest == release.original.source.digest
+    )  # the original is still there, and read again
     with pytest.raises(OutputError, match="is there already"):
         release.write_table(uri, "visits_released")
     release.write_table(uri, "visits_released", force=True)
     assert sf.read(uri, table="visits_released").records == release.released.records
     for name in ("visits", "main.visits", "public.visits"):
-        with pytest.raises(OutputError, match=r"the original table|no earlier one|cannot be written"):
+        with pytest.raises(
+            OutputError, match=r"the original table|no earlier one|cannot be written"
+        ):
             release.write_table(uri, name, force=True)
     assert sf.read(uri, table="visits").records == 3000
 
@@ -314,7 +372,9 @@ def test_an_eager_release_is_written_into_a_database_beside_its_folder(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     uri = uri_of(kind, tmp_path, request)
-    release = sf.anonymize(described(sf.read(table())), MEET, sf.Mondrian(), seed=5, format="parquet")
+    release = sf.anonymize(
+        described(sf.read(table())), MEET, sf.Mondrian(), seed=5, format="parquet"
+    )
     release.write(tmp_path / "out", format="parquet", into=uri, into_table="visits_released")
     stored = sf.read(uri, table="visits_released", engine="memory").to_polars()
     assert rows_of(stored).equals(rows_of(release.data))
@@ -372,12 +432,24 @@ def spellings(kind: str, uri: str, folder: Path) -> list[tuple[str, str]]:
             "//",
             f"//test@{os.environ['PGHOST'].replace('/', '%2F')}",
         ]
-        return [(f"postgresql:{host}/postgres", name) for host in hosts for name in ("visits", "public.visits")]
+        return [
+            (f"postgresql:{host}/postgres", name)
+            for host in hosts
+            for name in ("visits", "public.visits")
+        ]
     (folder / "link.db").symlink_to(address(uri).file)
     os.link(address(uri).file, folder / "hard.db")
     (folder / "beside").mkdir()
-    paths = [folder / "link.db", folder / "hard.db", folder / "beside" / ".." / address(uri).file.name]
-    return [(f"{kind}:///{path}", name) for path in paths for name in ("visits", "VISITS", "main.visits")]
+    paths = [
+        folder / "link.db",
+        folder / "hard.db",
+        folder / "beside" / ".." / address(uri).file.name,
+    ]
+    return [
+        (f"{kind}:///{path}", name)
+        for path in paths
+        for name in ("visits", "VISITS", "main.visits")
+    ]
 
 
 @pytest.mark.parametrize("engine", [None, "memory"])
@@ -389,7 +461,9 @@ def test_the_original_is_never_replaced_however_it_is_spelled(
     people = table(200).select("age", "sex", "cost")
     uri = filled(uri_of(kind, tmp_path, request), people)
     filled(uri, people, "earlier")
-    held = sf.read(uri, table="visits", engine=engine).with_roles(quasi=["age", "sex"], plain=["cost"])
+    held = sf.read(uri, table="visits", engine=engine).with_roles(
+        quasi=["age", "sex"], plain=["cost"]
+    )
     held = held.with_hierarchies(age=sf.intervals(5, 10, 20), sex=sf.suppress())
     release = sf.anonymize(held, [sf.KAnonymity(3)], RECIPES["global"], seed=5)
     for other, name in spellings(kind, uri, tmp_path):
@@ -397,8 +471,12 @@ def test_the_original_is_never_replaced_however_it_is_spelled(
             release.write_table(other, name, force=True)
         with pytest.raises(OutputError, match="is the original table"):
             Target(other, name, force=True).require_room(held.source)
-        release.write_table(other, "earlier", force=True)  # another table of the same database is replaced
-    assert rows_of(sf.read(uri, table="visits", engine="memory").to_polars()).equals(rows_of(people))
+        release.write_table(
+            other, "earlier", force=True
+        )  # another table of the same database is replaced
+    assert rows_of(sf.read(uri, table="visits", engine="memory").to_polars()).equals(
+        rows_of(people)
+    )
 
 
 @pytest.mark.service
@@ -465,7 +543,9 @@ def test_a_run_that_is_killed_leaves_no_table(
 ) -> None:
     uri = filled(uri_of(kind, tmp_path, request), table())
     root = str(Path(__file__).parents[3])
-    script = KILLED.format(root=root, kind=kind, moment=moment, uri=uri, folder=str(tmp_path / "out"))
+    script = KILLED.format(
+        root=root, kind=kind, moment=moment, uri=uri, folder=str(tmp_path / "out")
+    )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False)
     assert done.returncode == -signal.SIGKILL, done.stderr
     assert not (tmp_path / "out").exists()
@@ -539,23 +619,51 @@ def test_the_commands_take_tables_of_databases(
     recipe, out = tmp_path / "r.yaml", tmp_path / "out"
     recipe.write_text(RECIPE)
     said = ("-r", str(recipe))
-    words = ("run", uri, "--table", "visits", *said, "-o", str(out), "--into", uri, "--into-table", "released")
+    words = (
+        "run",
+        uri,
+        "--table",
+        "visits",
+        *said,
+        "-o",
+        str(out),
+        "--into",
+        uri,
+        "--into-table",
+        "released",
+    )
     assert sfumato(*words) == 0
     assert sfumato("check", uri, "--table", "released", *said) == 0
     assert sfumato("check", uri, "--table", "visits", *said) == 1
     assert sfumato("assess", uri, "--table", "visits", *said) == 0
     assert sfumato("verify", str(out / "share"), "--original", uri, "--table", "visits") == 0
     assert sfumato("verify", str(out / "share"), "--original", uri, "--table", "released") == 1
-    again = ("run", uri, "--table", "visits", *said, "-o", str(tmp_path / "two"), "--into", uri, "--into-table")
+    again = (
+        "run",
+        uri,
+        "--table",
+        "visits",
+        *said,
+        "-o",
+        str(tmp_path / "two"),
+        "--into",
+        uri,
+        "--into-table",
+    )
     assert sfumato(*again, "released") == 2
     assert sfumato(*again, "visits", "--force") == 2
     assert sfumato("run", uri, *said, "-o", str(tmp_path / "two")) == 2
     assert sfumato("run", uri, "--table", "gone", *said, "-o", str(tmp_path / "two")) == 5
-    assert sfumato("run", "postgresql://me:x@h/d", "--table", "a", *said, "-o", str(tmp_path / "two")) == 2
+    assert (
+        sfumato("run", "postgresql://me:x@h/d", "--table", "a", *said, "-o", str(tmp_path / "two"))
+        == 2
+    )
     assert not (tmp_path / "two").exists()
 
 
-def test_a_file_of_sqlite_is_not_held_and_a_change_is_seen(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_a_file_of_sqlite_is_not_held_and_a_change_is_seen(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     uri = filled(uri_of("sqlite", tmp_path, request), table(50))
     held = sf.read(uri, table="visits")
     assert held.counted(["age"]).records == 50

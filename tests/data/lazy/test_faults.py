@@ -1,4 +1,6 @@
-"""Faults while a large table is released: named errors, nothing half-written, and the same release as without them."""
+"""Faults while a large table is released: named errors, nothing half-written, and the same release
+as without them.
+"""
 
 from __future__ import annotations
 
@@ -51,12 +53,18 @@ def left(place: Path) -> list[str]:
 
 
 def digest(place: Path) -> str:
-    return str(json.loads((place / "out" / "share" / "certificate.json").read_text())["data"]["sha256"])
+    return str(
+        json.loads((place / "out" / "share" / "certificate.json").read_text())["data"]["sha256"]
+    )
 
 
 @pytest.mark.parametrize("kind", ["write_ipc", "write_parquet"])
 @pytest.mark.parametrize(
-    "error", [OSError(errno.ENOSPC, "No space left on device"), pl.exceptions.ComputeError("No space left on device")]
+    "error",
+    [
+        OSError(errno.ENOSPC, "No space left on device"),
+        pl.exceptions.ComputeError("No space left on device"),
+    ],
 )
 @pytest.mark.parametrize("after", [0, 3])
 def test_a_full_disk_is_told_and_leaves_nothing(
@@ -80,7 +88,9 @@ def test_a_full_disk_is_told_and_leaves_nothing(
     assert len(whole) == 64
 
 
-def test_a_disk_that_is_full_when_the_release_is_put_in_place(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_is_full_when_the_release_is_put_in_place(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full(*given: Any) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -111,13 +121,17 @@ def test_rows_that_are_lost_while_they_are_written_end_the_release(
 
 
 @pytest.mark.parametrize("engine", ["polars", "duckdb"])
-def test_a_part_that_cannot_be_read_is_named_and_nothing_is_written(engine: str, place: Path, command: Any) -> None:
+def test_a_part_that_cannot_be_read_is_named_and_nothing_is_written(
+    engine: str, place: Path, command: Any
+) -> None:
     pytest.importorskip(engine)
     part = place / "in" / "part-1.parquet"
     good = part.read_bytes()
     for bad in (good[: len(good) // 2], good[:40] + bytes(len(good) - 80) + good[-40:], b""):
         part.write_bytes(bad)
-        done = command("run", place / "in", "-r", place / "r.yaml", "-o", place / "out", "--engine", engine)
+        done = command(
+            "run", place / "in", "-r", place / "r.yaml", "-o", place / "out", "--engine", engine
+        )
         assert done.code == 5, done.err
         assert "Traceback" not in done.err
         assert left(place) == ["in", "r.yaml"]
@@ -128,7 +142,9 @@ def test_a_part_whose_cells_are_damaged_is_told_without_a_value(place: Path, com
     good = bytearray(part.read_bytes())
     good[8:400] = bytes(392)
     part.write_bytes(bytes(good))
-    done = command("run", place / "in", "-r", place / "r.yaml", "-o", place / "out", "--engine", "polars")
+    done = command(
+        "run", place / "in", "-r", place / "r.yaml", "-o", place / "out", "--engine", "polars"
+    )
     assert done.code == 5, done.err
     assert "Person" not in done.err
     assert left(place) == ["in", "r.yaml"]
@@ -140,11 +156,15 @@ def test_a_part_whose_cells_are_damaged_is_told_without_a_value(place: Path, com
     [pl.col("age").cast(pl.Int16), pl.lit(1).alias("more"), pl.col("age").cast(pl.String)],
     ids=["width", "one more", "text"],
 )
-def test_parts_that_differ_are_refused(engine: str, change: pl.Expr, place: Path, command: Any) -> None:
+def test_parts_that_differ_are_refused(
+    engine: str, change: pl.Expr, place: Path, command: Any
+) -> None:
     pytest.importorskip(engine)
     part = place / "in" / "part-2.parquet"
     pl.read_parquet(part).with_columns(change).write_parquet(part)
-    done = command("run", place / "in", "-r", place / "r.yaml", "-o", place / "out", "--engine", engine)
+    done = command(
+        "run", place / "in", "-r", place / "r.yaml", "-o", place / "out", "--engine", engine
+    )
     assert done.code == 5
     assert "part-2.parquet differs from part-0.parquet" in " ".join(done.err.split())
 
@@ -158,7 +178,9 @@ def test_columns_in_another_order_are_refused(place: Path) -> None:
 
 
 @pytest.mark.parametrize("engine", ["memory", "polars", "duckdb"])
-def test_values_in_the_names_of_folders_are_not_lost_without_a_word(engine: str, tmp_path: Path) -> None:
+def test_values_in_the_names_of_folders_are_not_lost_without_a_word(
+    engine: str, tmp_path: Path
+) -> None:
     for year in (2020, 2021):
         in_parts(people(), tmp_path / f"year={year}")
     with pytest.raises(UnreadableInput, match="values of year"):
@@ -234,7 +256,9 @@ for line in sys.stdin:
 
 
 def run_once(place: Path, *modules: str) -> tuple[int, list[str]]:
-    """A run in a process of its own that has imported some modules before: its acts on the disk, and the modules that it loaded."""
+    """A run in a process of its own that has imported some modules before: its acts on the disk,
+    and the modules that it loaded.
+    """
     command = [sys.executable, "-c", ONCE, str(place), *modules]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -244,9 +268,13 @@ def run_once(place: Path, *modules: str) -> tuple[int, list[str]]:
 
 @contextlib.contextmanager
 def killing(place: Path, modules: list[str]) -> Iterator[Callable[[int], int]]:
-    """Runs that are killed at a moment: children of one process that has imported everything and run nothing. The exit code of each."""
+    """Runs that are killed at a moment: children of one process that has imported everything and
+    run nothing. The exit code of each.
+    """
     command = [sys.executable, "-c", OFTEN, str(place), *modules]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as parent:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as parent:
         assert parent.stdin is not None and parent.stdout is not None
 
         def killed_at(moment: int) -> int:
@@ -260,7 +288,9 @@ def killing(place: Path, modules: list[str]) -> Iterator[Callable[[int], int]]:
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows knows no SIGKILL")
 def test_a_run_that_is_killed_leaves_no_release_or_a_whole_one(place: Path) -> None:
-    """Killed before one of its acts on the disk, thirty times; earlier releases stand, and the next run sweeps what was left."""
+    """Killed before one of its acts on the disk, thirty times; earlier releases stand, and the next
+    run sweeps what was left.
+    """
     _, modules = run_once(place)  # what is kept for later runs is written by the first
     shutil.rmtree(place / "out")
     events, _ = run_once(place, *modules)
@@ -272,7 +302,9 @@ def test_a_run_that_is_killed_leaves_no_release_or_a_whole_one(place: Path) -> N
                 shutil.rmtree(place / "out", ignore_errors=True)
             stood = (place / "out").is_dir()
             assert killed_at(moment) == -9
-            assert (place / "out").is_dir() or not stood, f"an earlier release is gone after {moment}"
+            assert (place / "out").is_dir() or not stood, (
+                f"an earlier release is gone after {moment}"
+            )
             if (place / "out").is_dir():
                 claims = sf.verify(place / "out" / "share").claims
                 assert claims and not [claim for claim in claims if claim.status == "fails"]

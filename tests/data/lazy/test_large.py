@@ -32,7 +32,14 @@ def described(data: Any) -> Any:
         direct=["patient_name", "insurance_number", "email"],
         quasi=["age", "sex", "zip"],
         sensitive=["diagnosis", "cost"],
-        plain=["ward", "length_of_stay", "nationality", "marital_status", "occupation", "admission_date"],
+        plain=[
+            "ward",
+            "length_of_stay",
+            "nationality",
+            "marital_status",
+            "occupation",
+            "admission_date",
+        ],
     ).with_hierarchies(age=sf.intervals(5, 10, 20), zip=sf.mask_right(5), sex=sf.suppress())
 
 
@@ -72,12 +79,16 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SFUMATO_TEST_KEY", "a key of the tests, 0123456789")
 
 
-@pytest.mark.parametrize("first", [sf.Round(["cost", "age"], 2), sf.Sample(0.7)], ids=["cells", "records"])
+@pytest.mark.parametrize(
+    "first", [sf.Round(["cost", "age"], 2), sf.Sample(0.7)], ids=["cells", "records"]
+)
 def test_what_was_masked_before_a_search_can_be_written(first: Any, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     steps = [first, *COARSE]
     large = sf.anonymize(held("polars", tmp_path / "in"), [sf.KAnonymity(3)], steps, seed=5)
-    eager = sf.anonymize(described(sf.read(table())), [sf.KAnonymity(3)], steps, seed=5, format="parquet")
+    eager = sf.anonymize(
+        described(sf.read(table())), [sf.KAnonymity(3)], steps, seed=5, format="parquet"
+    )
     large.write(tmp_path / "out")
     assert large.alternatives().to_dict() == eager.alternatives().to_dict()
 
@@ -102,10 +113,14 @@ def test_people_too_many_to_list_get_the_same_pseudonyms(
     method: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps = [sf.Pseudonymize("insurance_number", method=method, key=KEY), *COARSE]
-    listed = sf.anonymize(held("polars", tmp_path), [sf.KAnonymity(3)], steps, seed=5).data.collect()
+    listed = sf.anonymize(
+        held("polars", tmp_path), [sf.KAnonymity(3)], steps, seed=5
+    ).data.collect()
     monkeypatch.setattr("sfumato.methods.steps.pseudonyms.pseudonyms.MOST_IDENTITIES", 10)
     monkeypatch.setattr("sfumato.data.lazy.on_polars.BATCH", 700)
-    made = sf.anonymize(described(sf.read(tmp_path, engine="polars")), [sf.KAnonymity(3)], steps, seed=5)
+    made = sf.anonymize(
+        described(sf.read(tmp_path, engine="polars")), [sf.KAnonymity(3)], steps, seed=5
+    )
     assert rows_of(made.data.collect()).equals(rows_of(listed))
     assert "not counted" in " ".join(dict(made.plans)["pseudonymize"].warnings)
 
@@ -117,14 +132,26 @@ def test_what_needs_a_list_of_people_is_refused_where_they_are_too_many(
     monkeypatch.setattr("sfumato.methods.steps.pseudonyms.pseudonyms.MOST_IDENTITIES", 10)
     people = held("polars", tmp_path)
     with pytest.raises(SchemaError, match="counter needs a list of them all"):
-        sf.anonymize(people, [sf.KAnonymity(3)], [sf.Pseudonymize("email", method="counter"), *COARSE], seed=5)
+        sf.anonymize(
+            people,
+            [sf.KAnonymity(3)],
+            [sf.Pseudonymize("email", method="counter"), *COARSE],
+            seed=5,
+        )
     with pytest.raises(ParameterError, match="may have one code of length 5"):
-        sf.anonymize(people, [sf.KAnonymity(3)], [sf.Pseudonymize("email", key=KEY, length=5), *COARSE], seed=5)
+        sf.anonymize(
+            people,
+            [sf.KAnonymity(3)],
+            [sf.Pseudonymize("email", key=KEY, length=5), *COARSE],
+            seed=5,
+        )
 
 
 def test_workers_are_not_told_what_is_in_the_vault() -> None:
     storing = Storing(Path("vault"), b"the key", "", Domain("counter", {"=Ann": "1"}))
-    given = pickle.loads(pickle.dumps(Given(["=Ann"], ["1"], key=b"the key", storing=storing).held()))
+    given = pickle.loads(
+        pickle.dumps(Given(["=Ann"], ["1"], key=b"the key", storing=storing).held())
+    )
     assert (given.storing, given.key, given.codes.to_list()) == (None, b"", ["1"])
 
 
@@ -141,14 +168,20 @@ def test_persons_of_a_large_table_are_assessed_and_verified(engine: str, tmp_pat
     )
     sf.anonymize(large, [sf.KAnonymity(3)], COARSE, seed=5).write(tmp_path / "out")
     assert sf.verify(tmp_path / "out" / "share").holds
-    kept = pl.read_parquet(tmp_path / "out" / "share" / "data").group_by("patient").agg(pl.col("age").n_unique())
-    assert kept["age"].max() == 1  # a number is of one class alone: nobody is followed through the table
+    kept = (
+        pl.read_parquet(tmp_path / "out" / "share" / "data")
+        .group_by("patient")
+        .agg(pl.col("age").n_unique())
+    )
+    assert (
+        kept["age"].max() == 1
+    )  # a number is of one class alone: nobody is followed through the table
 
 
 def test_rows_are_drawn_one_by_one_whoever_they_belong_to() -> None:
-    people = described(sf.read(table().with_columns(patient=pl.int_range(pl.len()) // 4).lazy())).with_roles(
-        unit="patient"
-    )
+    people = described(
+        sf.read(table().with_columns(patient=pl.int_range(pl.len()) // 4).lazy())
+    ).with_roles(unit="patient")
     sf.anonymize(people, [sf.KAnonymity(3)], [sf.Sample(0.5, unit="row"), *COARSE], seed=5)
     with pytest.raises(ParameterError, match="step sample works on all records at once"):
         sf.anonymize(people, [sf.KAnonymity(3)], [sf.Sample(0.5), *COARSE], seed=5)

@@ -1,4 +1,6 @@
-"""What the files of a large release tell: released rows, and nothing of the rest or of the order they came in."""
+"""What the files of a large release tell: released rows, and nothing of the rest or of the order
+they came in.
+"""
 
 from __future__ import annotations
 
@@ -37,12 +39,19 @@ def released(frames: list[pl.DataFrame], engine: str, folder: Path, **options: A
     folder.mkdir()
     for number, frame in enumerate(frames):
         frame.write_parquet(folder / f"{number}.parquet")
-    table = sf.read(folder, engine=engine).with_roles(quasi=["age", "zip"], sensitive=["illness"], plain=["stay"])
+    table = sf.read(folder, engine=engine).with_roles(
+        quasi=["age", "zip"], sensitive=["illness"], plain=["stay"]
+    )
     described = table.with_hierarchies(age=sf.intervals(5, 10), zip=sf.mask_right(5))
     # Invented rows count up: how long somebody stayed tells the age.
     accept = {"stay": {"implies": "age", "because": "invented"}}
     return sf.anonymize(
-        described, [sf.KAnonymity(5)], [sf.GlobalRecoding(budget=0.02)], seed=3, accept=accept, **options
+        described,
+        [sf.KAnonymity(5)],
+        [sf.GlobalRecoding(budget=0.02)],
+        seed=3,
+        accept=accept,
+        **options,
     )
 
 
@@ -55,7 +64,9 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def decoded(file: Path, folder: Path) -> bytes:
-    """The file itself, and the same table with its pages neither compressed nor by dictionary where that is read back."""
+    """The file itself, and the same table with its pages neither compressed nor by dictionary where
+    that is read back.
+    """
     plain = folder / "plain.parquet"
     pl.read_parquet(file).write_parquet(plain, compression="uncompressed")
     return file.read_bytes() + plain.read_bytes()
@@ -81,12 +92,18 @@ def test_parts_hold_no_label_of_a_dropped_row(engine: str, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_parts_do_not_depend_on_the_order_of_rows_or_how_they_are_cut(engine: str, tmp_path: Path) -> None:
+def test_parts_do_not_depend_on_the_order_of_rows_or_how_they_are_cut(
+    engine: str, tmp_path: Path
+) -> None:
     pytest.importorskip(engine)
     frame = people()
     cuts = [frame.slice(0, 400), frame.slice(400)]
     shuffled = frame.sample(fraction=1, shuffle=True, seed=1)
-    ways = {"whole": [frame], "reversed": cuts[::-1], "shuffled": [shuffled.slice(0, 100), shuffled.slice(100)]}
+    ways = {
+        "whole": [frame],
+        "reversed": cuts[::-1],
+        "shuffled": [shuffled.slice(0, 100), shuffled.slice(100)],
+    }
     releases = [released(way, engine, tmp_path / name) for name, way in ways.items()]
     files = [[file.read_bytes() for file in release.parts] for release in releases]
     assert files[0] == files[1] == files[2]
@@ -107,12 +124,16 @@ def test_parts_are_alike_of_sensible_size_and_out_of_order(engine: str, tmp_path
     assert sorted(stays.to_list()) == [float(i) for i in range(899)]
 
 
-def test_the_same_seed_orders_alike_on_all_engines_and_another_seed_otherwise(tmp_path: Path) -> None:
+def test_the_same_seed_orders_alike_on_all_engines_and_another_seed_otherwise(
+    tmp_path: Path,
+) -> None:
     pytest.importorskip("duckdb")
     orders = []
     for engine in ENGINES:
         release = released([people()], engine, tmp_path / engine)
-        orders.append(pl.concat([pl.read_parquet(file) for file in release.parts])["stay"].to_list())
+        orders.append(
+            pl.concat([pl.read_parquet(file) for file in release.parts])["stay"].to_list()
+        )
     assert orders[0] == orders[1]
     as_they_come = released([people()], "polars", tmp_path / "unshuffled", shuffle=False)
     assert sum(pl.read_parquet(file).height for file in as_they_come.parts) == 899
@@ -129,14 +150,21 @@ def test_a_lazy_frame_outlives_its_release(engine: str, tmp_path: Path) -> None:
 
 
 @given(cuts=st.lists(st.integers(1, 20), min_size=1, max_size=8), group=st.integers(1, 9))
-def test_a_part_of_a_worker_does_not_depend_on_how_its_rows_come(cuts: list[int], group: int) -> None:
+def test_a_part_of_a_worker_does_not_depend_on_how_its_rows_come(
+    cuts: list[int], group: int
+) -> None:
     pytest.importorskip("pyarrow")
-    whole = pl.DataFrame({"a": range(sum(cuts)), "b": [str(number % 5) for number in range(sum(cuts))]})
+    whole = pl.DataFrame(
+        {"a": range(sum(cuts)), "b": [str(number % 5) for number in range(sum(cuts))]}
+    )
     places = [sum(cuts[:number]) for number in range(len(cuts))]
     found = list[bytes]()
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setattr(spark_workers, "BATCH", group)
-        for pieces in ([whole], [whole[start : start + size] for start, size in zip(places, cuts, strict=True)]):
+        for pieces in (
+            [whole],
+            [whole[start : start + size] for start, size in zip(places, cuts, strict=True)],
+        ):
             file = spark_workers._File(Path(folder), 3)
             for piece in pieces:
                 file.add(piece)

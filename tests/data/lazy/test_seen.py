@@ -1,4 +1,6 @@
-"""What is learnt of rows as they go by depends on the rows alone, and is what a look at the whole table would tell."""
+"""What is learnt of rows as they go by depends on the rows alone, and is what a look at the whole
+table would tell.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ KEY = 12345
 def table(rows: int, values: int, seed: int) -> pl.DataFrame:
     draw = np.random.default_rng(seed)
     text = [None if v == 0 else f"v{v}" for v in draw.integers(0, values, rows)]
-    return pl.DataFrame({"text": text, "*": draw.integers(0, values, rows), "x": draw.integers(0, 3, rows) / 2})
+    return pl.DataFrame(
+        {"text": text, "*": draw.integers(0, values, rows), "x": draw.integers(0, 3, rows) / 2}
+    )
 
 
 def in_pieces(frame: pl.DataFrame, cuts: list[int], see: Callable[[pl.DataFrame], None]) -> None:
@@ -60,7 +64,13 @@ def test_a_sample_holds_the_rows_of_lowest_hash_as_often_as_they_deserve(
     rows: int, values: int, size: int, seed: int
 ) -> None:
     frame = table(rows, values, seed)
-    marked = frame.with_columns(hashes(frame, KEY).alias("hash")).group_by("hash").len().sort("hash").head(size)
+    marked = (
+        frame.with_columns(hashes(frame, KEY).alias("hash"))
+        .group_by("hash")
+        .len()
+        .sort("hash")
+        .head(size)
+    )
     total, taken = int(marked["len"].sum()), drawn(frame, [], size)
     found = taken.with_columns(hashes(taken, KEY).alias("hash")).group_by("hash").len()
     counts = dict(found.rows())
@@ -73,14 +83,21 @@ def test_a_sample_holds_the_rows_of_lowest_hash_as_often_as_they_deserve(
 def test_a_sample_of_a_table_with_few_different_rows_is_neither_empty_nor_all_of_it() -> None:
     frame = pl.DataFrame({"a": [1] * 9000 + [2] * 1000})
     taken = drawn(frame, [3000, 7000], 100)
-    assert taken["a"].value_counts(sort=True)["count"].to_list() in ([90, 10], [91, 10], [90, 11], [91, 11])
+    assert taken["a"].value_counts(sort=True)["count"].to_list() in (
+        [90, 10],
+        [91, 10],
+        [90, 11],
+        [91, 11],
+    )
 
 
 @pytest.mark.parametrize("words", [1, 4, 7])
 @pytest.mark.parametrize("distinct", [40, 250, 500, 1000])
 def test_free_text_is_told_as_from_the_whole_column(words: int, distinct: int) -> None:
     texts = pl.Series(
-        "t", [" ".join([f"word{i % distinct}", *["more"] * (words - 1)]) for i in range(1000)] + [None] * 50
+        "t",
+        [" ".join([f"word{i % distinct}", *["more"] * (words - 1)]) for i in range(1000)]
+        + [None] * 50,
     )
     for most in (50, 10_000):
         seen = Texts(["t"], KEY, most)
@@ -91,7 +108,11 @@ def test_free_text_is_told_as_from_the_whole_column(words: int, distinct: int) -
 def test_categories_and_numbers_are_looked_at_as_what_they_are() -> None:
     text = [f"came in late with a broken arm number {i}" for i in range(60)]
     frame = pl.DataFrame(
-        {"c": pl.Series(text, dtype=pl.Categorical), "e": pl.Series(text, dtype=pl.Enum(text)), "n": range(60)}
+        {
+            "c": pl.Series(text, dtype=pl.Categorical),
+            "e": pl.Series(text, dtype=pl.Enum(text)),
+            "n": range(60),
+        }
     )
     seen = Texts(["c", "e", "n"], KEY)
     seen.see(frame)
@@ -112,18 +133,25 @@ def test_fingerprints_are_of_the_rows_in_any_order(rows: int, cuts: list[int], s
     by_counts = Fingerprint(frame.columns, (1, 2))
     by_counts.see(counted.drop("len"), counted["len"].to_numpy().astype(np.int64))
     assert by_counts.text == of(frame, [])
-    changed = frame.with_columns(pl.when(pl.int_range(pl.len()) == 0).then(99).otherwise(pl.col("x")).alias("x"))
+    changed = frame.with_columns(
+        pl.when(pl.int_range(pl.len()) == 0).then(99).otherwise(pl.col("x")).alias("x")
+    )
     assert of(changed, cuts) != of(frame, cuts)
     assert of(pl.concat([frame, frame[:1]]), []) != of(frame, [])
 
 
 def test_minus_zero_width_and_categories_make_no_difference() -> None:
     one = pl.DataFrame({"x": [0.0, 1.5], "n": pl.Series([1, 2], dtype=pl.Int8), "c": ["a", "b"]})
-    other = pl.DataFrame({"x": [-0.0, 1.5], "n": [1, 2], "c": pl.Series(["a", "b"], dtype=pl.Categorical)})
+    other = pl.DataFrame(
+        {"x": [-0.0, 1.5], "n": [1, 2], "c": pl.Series(["a", "b"], dtype=pl.Categorical)}
+    )
     assert hashes(one, KEY).equals(hashes(other, KEY))
 
 
-@given(st.lists(st.none() | st.sampled_from(["one", "two", "three"]), min_size=1, max_size=30), st.integers(1, 10))
+@given(
+    st.lists(st.none() | st.sampled_from(["one", "two", "three"]), min_size=1, max_size=30),
+    st.integers(1, 10),
+)
 def test_texts_are_seen_by_their_labels_as_cell_by_cell(cells: list[str | None], size: int) -> None:
     by_cell, by_label = Texts(["t"], KEY, most=2), Texts(["t"], KEY, most=2)
     frame = pl.DataFrame({"t": cells}, schema={"t": pl.String})

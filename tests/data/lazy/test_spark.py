@@ -28,12 +28,19 @@ from tests.spark_sessions import SETTINGS, local_session, spark_in_this_process
 
 pytestmark = [
     pytest.mark.service,
-    pytest.mark.skipif(importlib.util.find_spec("pyspark") is None, reason="pyspark is not installed (extra services)"),
     pytest.mark.skipif(
-        not (os.environ.get("JAVA_HOME") or shutil.which("java")), reason="there is no Java machine, which Spark needs"
+        importlib.util.find_spec("pyspark") is None,
+        reason="pyspark is not installed (extra services)",
     ),
-    # pyspark 4 speaks to pandas 3 in words that pandas is about to forget, and leaves sockets to the collector
-    pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::ResourceWarning", "ignore::DeprecationWarning"),
+    pytest.mark.skipif(
+        not (os.environ.get("JAVA_HOME") or shutil.which("java")),
+        reason="there is no Java machine, which Spark needs",
+    ),
+    # pyspark 4 speaks to pandas 3 in words that pandas is about to forget, and leaves sockets to
+    # the collector
+    pytest.mark.filterwarnings(
+        "ignore::FutureWarning", "ignore::ResourceWarning", "ignore::DeprecationWarning"
+    ),
 ]
 MASTER = "local[2,4]"
 PARTITIONS = 4
@@ -59,12 +66,18 @@ REMOTE = [
 ]
 """Cases that go through Connect: one of each kind at least."""
 BOTH = ["global_recoding", "mondrian, relaxed", "pseudonymize", "pram, quasi", "all drawn"]
-"""Those of them that a session of this machine makes, too: without a draw, with draws on counts, on rows, on both, with a key."""
+"""Those of them that a session of this machine makes, too: without a draw, with draws on counts, on
+rows, on both, with a key.
+"""
 
 
 @pytest.fixture(scope="module", params=["local", "connect"])
-def session(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A session of two workers whose tasks are tried again; a process can have a classic session or a remote one, one after the other."""
+def session(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Any]:
+    """A session of two workers whose tasks are tried again; a process can have a classic session or
+    a remote one, one after the other.
+    """
     if request.param == "local":
         with local_session(MASTER, partitions=PARTITIONS) as local:
             yield local
@@ -104,7 +117,10 @@ def _connected(folder: Path) -> Iterator[Any]:
         made.stop()
     finally:
         subprocess.run(
-            [str(home / "sbin" / "stop-connect-server.sh")], env=environment, check=True, capture_output=True
+            [str(home / "sbin" / "stop-connect-server.sh")],
+            env=environment,
+            check=True,
+            capture_output=True,
         )
 
 
@@ -149,12 +165,16 @@ def test_spark_releases_what_memory_releases(name: str, people: Any) -> None:
     assert [v.to_dict() for v in lazy.verdicts] == [v.to_dict() for v in eager.verdicts]
     assert lazy.suppressed == eager.suppressed
     assert lazy.after.to_dict()["class_sizes"] == eager.after.to_dict()["class_sizes"]
-    assert [plan.describe() for _, plan in lazy.plans] == [plan.describe() for _, plan in eager.plans]
+    assert [plan.describe() for _, plan in lazy.plans] == [
+        plan.describe() for _, plan in eager.plans
+    ]
     assert rows_of(collected(lazy)).equals(rows_of(eager.data))
 
 
 @grid.every_case
-def test_every_step_releases_on_spark_what_it_releases_in_memory(name: str, session: Any, tmp_path: Path) -> None:
+def test_every_step_releases_on_spark_what_it_releases_in_memory(
+    name: str, session: Any, tmp_path: Path
+) -> None:
     if on_connect(session) and name not in REMOTE:
         pytest.skip("a case of its kind goes through Connect")
     if not on_connect(session) and name in REMOTE and name not in BOTH:
@@ -162,11 +182,14 @@ def test_every_step_releases_on_spark_what_it_releases_in_memory(name: str, sess
     grid.table().sample(fraction=1, shuffle=True, seed=3).write_parquet(tmp_path / "people.parquet")
     people = session.read.parquet(f"file://{tmp_path}/people.parquet").repartition(3)
     eager = grid.of_table_in_memory(name)
-    lazy = sf.anonymize(grid.described(sf.read(people)), [sf.KAnonymity(3)], grid.CASES[name], seed=5)
+    lazy = sf.anonymize(
+        grid.described(sf.read(people)), [sf.KAnonymity(3)], grid.CASES[name], seed=5
+    )
     found, expected = collected(lazy), pl.DataFrame(eager.data)
     assert grid.multiset(found) == grid.multiset(expected)
     assert dict(found.schema) == {
-        column: on_spark.SIGNED.get(dtype.base_type(), dtype) for column, dtype in expected.schema.items()
+        column: on_spark.SIGNED.get(dtype.base_type(), dtype)
+        for column, dtype in expected.schema.items()
     }
     assert [v.to_dict() for v in lazy.verdicts] == [v.to_dict() for v in eager.verdicts]
     assert lazy.suppressed == eager.suppressed
@@ -176,25 +199,42 @@ def test_a_digest_does_not_depend_on_who_holds_the_rows(people: Any) -> None:
     assert sf.read(people).digest == sf.read(table().lazy()).digest
 
 
-def test_parts_are_whole_ordered_and_alone_in_their_folder(people: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parts_are_whole_ordered_and_alone_in_their_folder(
+    people: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(parts, "ROWS", 500)
     lazy = sf.anonymize(described(sf.read(people)), MEET, RECIPES["global"], seed=5)
     folder = lazy.parts[0].parent
     assert sorted(folder.iterdir()) == list(lazy.parts)
-    assert [part.name for part in lazy.parts] == [f"part-{number:05d}.parquet" for number in range(6)]
-    order = pl.concat([Coder().hashes(pl.read_parquet(part), parts.order_key(lazy.seed)) for part in lazy.parts])
+    assert [part.name for part in lazy.parts] == [
+        f"part-{number:05d}.parquet" for number in range(6)
+    ]
+    order = pl.concat(
+        [Coder().hashes(pl.read_parquet(part), parts.order_key(lazy.seed)) for part in lazy.parts]
+    )
     assert order.equals(order.sort())
     assert rows_of(pl.read_parquet(lazy.parts)).equals(rows_of(in_memory("global").data))
 
 
 def test_rows_that_are_not_to_be_shuffled_stay_with_their_worker(people: Any) -> None:
-    lazy = sf.anonymize(described(sf.read(people.coalesce(1))), MEET, RECIPES["global"], seed=5, shuffle=False)
-    kept = sf.anonymize(described(sf.read(table())), MEET, RECIPES["global"], seed=5, shuffle=False, format="parquet")
+    lazy = sf.anonymize(
+        described(sf.read(people.coalesce(1))), MEET, RECIPES["global"], seed=5, shuffle=False
+    )
+    kept = sf.anonymize(
+        described(sf.read(table())),
+        MEET,
+        RECIPES["global"],
+        seed=5,
+        shuffle=False,
+        format="parquet",
+    )
     assert len(lazy.parts) == 1
     assert rows_of(collected(lazy)).equals(rows_of(kept.data))
 
 
-def test_a_worker_that_dies_changes_nothing(people: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_that_dies_changes_nothing(
+    people: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     died, write = tmp_path / "died", on_spark._write
 
     def deadly(native: Any, release: Any) -> Any:
@@ -218,7 +258,9 @@ def test_a_worker_that_dies_changes_nothing(people: Any, tmp_path: Path, monkeyp
 
 
 def losing(lose: Callable[[Path], Any]) -> type[spark_workers.Writing]:
-    """A worker whose first part is not what it says it wrote: made here, since workers do not know this module."""
+    """A worker whose first part is not what it says it wrote: made here, since workers do not know
+    this module.
+    """
 
     class Losing(spark_workers.Writing):
         def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
@@ -230,7 +272,9 @@ def losing(lose: Callable[[Path], Any]) -> type[spark_workers.Writing]:
 
 
 @pytest.mark.parametrize(
-    "lose", [lambda file: file.unlink(), lambda file: pl.read_parquet(file)[1:].write_parquet(file)], ids=["all", "row"]
+    "lose",
+    [lambda file: file.unlink(), lambda file: pl.read_parquet(file)[1:].write_parquet(file)],
+    ids=["all", "row"],
 )
 def test_a_part_that_is_lost_ends_the_release(
     lose: Callable[[Path], Any], people: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -240,10 +284,14 @@ def test_a_part_that_is_lost_ends_the_release(
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with pytest.raises(OutputError, match="is not among the parts of the release"):
         sf.anonymize(described(sf.read(people)), MEET, RECIPES["global"], seed=5)
-    assert {file.suffix for file in tmp_path.iterdir()} == {".parquet"}  # what was read, nothing else
+    assert {file.suffix for file in tmp_path.iterdir()} == {
+        ".parquet"
+    }  # what was read, nothing else
 
 
-def test_a_worker_that_sees_another_disk_is_named(people: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_that_sees_another_disk_is_named(
+    people: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     moved = on_spark.Releasing
 
     def elsewhere(job: Any, types: Any, folder: str) -> Any:
@@ -254,13 +302,17 @@ def test_a_worker_that_sees_another_disk_is_named(people: Any, monkeypatch: pyte
         sf.anonymize(described(sf.read(people)), MEET, RECIPES["global"], seed=5)
 
 
-def test_a_table_that_changes_between_two_passes_is_refused(people: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_that_changes_between_two_passes_is_refused(
+    people: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(on_spark, "_gathered", lambda native, job: native.filter("age > 20"))
     with pytest.raises(UnreadableInput, match="changed while it was released"):
         sf.anonymize(described(sf.read(people)), MEET, RECIPES["global"], seed=5)
 
 
-def test_the_driver_gets_one_sample_whatever_the_partitions(people: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_driver_gets_one_sample_whatever_the_partitions(
+    people: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("sfumato.data.lazy.run.SAMPLE", 70)
     came, arrived = list[int](), on_spark._collected
 
@@ -270,9 +322,13 @@ def test_the_driver_gets_one_sample_whatever_the_partitions(people: Any, monkeyp
         return found
 
     monkeypatch.setattr(on_spark, "_collected", counting)
-    expected = sf.anonymize(described(sf.read(table().lazy())), MEET, RECIPES["global"], seed=5).sample
+    expected = sf.anonymize(
+        described(sf.read(table().lazy())), MEET, RECIPES["global"], seed=5
+    ).sample
     for number in (1, 20):
-        found = sf.anonymize(described(sf.read(people.repartition(number))), MEET, RECIPES["global"], seed=5).sample
+        found = sf.anonymize(
+            described(sf.read(people.repartition(number))), MEET, RECIPES["global"], seed=5
+        ).sample
         assert found.original.to_polars().equals(expected.original.to_polars())
         assert found.drawn_from == 3000
     assert came == [1, 1]
@@ -288,7 +344,9 @@ def test_errors_of_spark_show_no_values(people: Any, capfd: pytest.CaptureFixtur
     assert caught.value.__suppress_context__
 
 
-def test_errors_of_workers_show_no_values_and_keep_their_name(people: Any, capfd: pytest.CaptureFixture[str]) -> None:
+def test_errors_of_workers_show_no_values_and_keep_their_name(
+    people: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
     def refuse(rows: pl.DataFrame) -> pl.DataFrame:
         raise ParameterError("this is refused (by rule)")
 

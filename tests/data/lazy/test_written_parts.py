@@ -1,4 +1,6 @@
-"""A release in parts is verified, checked, attacked and measured like any other; what is changed in it is found."""
+"""A release in parts is verified, checked, attacked and measured like any other; what is changed in
+it is found.
+"""
 
 from __future__ import annotations
 
@@ -59,14 +61,18 @@ def status(found: Any) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("engine", ["memory", "polars", "duckdb"])
-def test_a_release_in_parts_is_made_again_whoever_holds_the_original(engine: str, written: Path) -> None:
+def test_a_release_in_parts_is_made_again_whoever_holds_the_original(
+    engine: str, written: Path
+) -> None:
     pytest.importorskip("polars" if engine == "memory" else engine)
     original = sf.read(written.parent / "in", engine=engine)
     found = sf.verify(written / "share", original=original, owner=written / "owner")
     assert set(status(found).values()) == {"holds"}, str(found)
-    assert {"rows are the recoded original", "suppressed records", "linkage, against the original"} <= set(
-        status(found)
-    )
+    assert {
+        "rows are the recoded original",
+        "suppressed records",
+        "linkage, against the original",
+    } <= set(status(found))
 
 
 def test_another_original_is_told(written: Path) -> None:
@@ -126,7 +132,10 @@ def test_a_release_in_parts_is_attacked_and_measured_on_its_sample(written: Path
     assert pair.drawn_from == ROWS
     assert abs(len(pair.original) - 200) < 20
     assert release.certificate["sampled"] == {"records": len(pair.original), "of": ROWS}
-    assert f"sample of {len(pair.original)} of {ROWS} records" in (written / "share" / "report.html").read_text()
+    assert (
+        f"sample of {len(pair.original)} of {ROWS} records"
+        in (written / "share" / "report.html").read_text()
+    )
     found = sf.evaluate(pair, metrics=["loss", "discernibility"])
     measured = {measure.name: measure.value for measure in found.measures}
     assert not found.skipped
@@ -143,11 +152,20 @@ def test_the_commands_take_a_release_in_parts(written: Path, command: Any) -> No
     assert command("check", share / "data", "-r", written.parent / "r.yaml").code == 0
     assert (
         command(
-            "check", share / "data", "-r", written.parent / "r.yaml", "--engine", "polars", "--original", original
+            "check",
+            share / "data",
+            "-r",
+            written.parent / "r.yaml",
+            "--engine",
+            "polars",
+            "--original",
+            original,
         ).code
         == 0
     )
-    done = command("attack", written, "--original", original, "--attack", "linkage", "--seconds", "5")
+    done = command(
+        "attack", written, "--original", original, "--attack", "linkage", "--seconds", "5"
+    )
     assert done.code == 0, done.err
     assert "attacks" in json.loads((share / "certificate.json").read_text())
     done = command("evaluate", written, "--original", original, "--metric", "loss", "--keep")

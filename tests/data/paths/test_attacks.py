@@ -54,14 +54,22 @@ def test_unicity_of_the_worked_example(levels, shares):
     assert finding.interval is None
 
 
-@given(oracle.some_paths(), st.integers(1, 3), st.sampled_from([{}, {"place_level": 1, "time_width": "2h"}]))
+@given(
+    oracle.some_paths(),
+    st.integers(1, 3),
+    st.sampled_from([{}, {"place_level": 1, "time_width": "2h"}]),
+)
 def test_unicity_is_what_it_says(paths, p, levels):
     """Also in a release, where the intruder knows true points and looks for what contains them."""
     people = oracle.people_of(paths)
     released = recoded(people, **levels) if levels else people
     shown = released.shuffled(np.random.default_rng(4))
-    zone = {place: "north" if place in "abc" else "south" for place in oracle.PLACES} if levels else {}
-    known = [[(t // 2 * 2, zone[a]) if levels else (t, a) for t, a in sorted(path)] for path in paths]
+    zone = (
+        {place: "north" if place in "abc" else "south" for place in oracle.PLACES} if levels else {}
+    )
+    known = [
+        [(t // 2 * 2, zone[a]) if levels else (t, a) for t, a in sorted(path)] for path in paths
+    ]
     wanted = oracle.unicity(known, dict(enumerate(oracle.paths_of(released))), p)
     assert curve(Unicity(p).attack(Scene.of(people, shown)))[-1] == pytest.approx(float(wanted))
 
@@ -80,9 +88,13 @@ def test_suppressed_points_lead_nowhere(paths):
 
 
 def test_draws_come_near_all_sets(monkeypatch):
-    """Shares of 300 draws of 40 people: the standard error of the mean is below 0.5/√12 000; five of them are allowed."""
+    """Shares of 300 draws of 40 people: the standard error of the mean is below 0.5/√12 000; five
+    of them are allowed.
+    """
     people = examples.mobility(40, days=2, points=3)
-    scene = Scene.of(people, recoded(people, place_level=4, time_width="24h", cell=500), seed=Seed(3))
+    scene = Scene.of(
+        people, recoded(people, place_level=4, time_width="24h", cell=500), seed=Seed(3)
+    )
     exact = curve(Unicity(4).attack(scene))
     monkeypatch.setattr(module, "EXACT", 0)
     finding = Unicity(4, draws=300).attack(scene)
@@ -112,7 +124,9 @@ def fits(paths, known, most):
 
 
 def test_shift_attack_of_the_worked_example():
-    """0, 1/3, 11/16, 7/8 whatever the largest shift; 1 000 draws of 8 people: five standard errors are below 0.03."""
+    """0, 1/3, 11/16, 7/8 whatever the largest shift; 1 000 draws of 8 people: five standard errors
+    are below 0.03.
+    """
     people = examples.small_paths()
     for most in ("1h", "24h"):
         finding = TimeShiftAttack(4, most=most, draws=1000).attack(Scene.of(people, people))
@@ -125,7 +139,9 @@ def test_shift_attack_with_all_points(paths, seed):
     people = oracle.people_of(paths)
     step = TimeShift("3h")
     moved = step.apply(people, step.plan(people, Goal(seed=Seed(seed))))
-    finding = TimeShiftAttack(5, draws=1).attack(Scene.of(people, moved.shuffled(np.random.default_rng(seed))))
+    finding = TimeShiftAttack(5, draws=1).attack(
+        Scene.of(people, moved.shuffled(np.random.default_rng(seed)))
+    )
     shown = oracle.paths_of(moved)
     alone = [fits(shown, sorted(path), 3) == [i] for i, path in enumerate(paths)]
     assert finding.value == pytest.approx(np.mean(alone))
@@ -138,7 +154,9 @@ def test_shift_attack_needs_a_shift():
 
 
 def two_places(path):
-    """Home and work by the definition: night 20–7, day 9–17, else what is visited most; ties to the first name."""
+    """Home and work by the definition: night 20–7, day 9–17, else what is visited most; ties to the
+    first name.
+    """
     points = sorted(path)
 
     def most(chosen):
@@ -150,7 +168,15 @@ def two_places(path):
     return home, work or most([p for p in points if p[1] != home]) or home
 
 
-@given(st.lists(st.frozensets(st.tuples(st.integers(0, 23), st.sampled_from("abc")), min_size=1, max_size=6), min_size=2, max_size=6))  # fmt: skip
+@given(
+    st.lists(
+        st.frozensets(
+            st.tuples(st.integers(0, 23), st.sampled_from("abc")), min_size=1, max_size=6
+        ),
+        min_size=2,
+        max_size=6,
+    )
+)
 def test_home_and_work(paths):
     people = oracle.people_of(paths)
     pairs = [two_places(path) for path in paths]
@@ -168,11 +194,15 @@ def test_home_and_work_in_a_coarser_release():
 
 
 def test_another_file_of_the_same_people():
-    """Half of the points of everybody find all of them again in the data, and nobody once there is one place and no time."""
+    """Half of the points of everybody find all of them again in the data, and nobody once there is
+    one place and no time.
+    """
     people = examples.mobility(60, days=4)
     half = np.arange(len(people.ticks)) % 2 == 0
     other = people.with_points(people.who[half], people.ticks[half], people.places[half])
-    found = PathLinkage().attack(Scene.of(people, people.shuffled(np.random.default_rng(2)), others=(other,)))
+    found = PathLinkage().attack(
+        Scene.of(people, people.shuffled(np.random.default_rng(2)), others=(other,))
+    )
     assert (found.value, found.details["wrong"]) == (1.0, 0)
     nothing = recoded(people, place_level=tower_top(people), time_width="all", cell=500)
     assert PathLinkage().attack(Scene.of(people, nothing, others=(other,))).value == 0
@@ -191,11 +221,17 @@ def tower_top(people):
 
 
 def test_linkage_scores():
-    """S(r) = Σ 1/ln max(2, support): person 2 shares a point of 1 and one of 2 carriers, 1/ln 2 + 1/ln 2, person 1 only the second."""
+    """S(r) = Σ 1/ln max(2, support): person 2 shares a point of 1 and one of 2 carriers, 1/ln 2 +
+    1/ln 2, person 1 only the second.
+    """
     people = oracle.people_of([{(1, "a"), (2, "b")}, {(2, "b"), (3, "c")}, {(9, "d")}])
     aux = oracle.people_of([{(5, "e")}, {(2, "b"), (3, "c")}, {(6, "e")}])
     scores = np.array([1 / np.log(2), 2 / np.log(2), 0])
     eccentricity = (scores[1] - scores[0]) / scores.std()
-    near = PathLinkage(eccentricity=eccentricity - 1e-9).attack(Scene.of(people, people, others=(aux,)))
-    far = PathLinkage(eccentricity=eccentricity + 1e-9).attack(Scene.of(people, people, others=(aux,)))
+    near = PathLinkage(eccentricity=eccentricity - 1e-9).attack(
+        Scene.of(people, people, others=(aux,))
+    )
+    far = PathLinkage(eccentricity=eccentricity + 1e-9).attack(
+        Scene.of(people, people, others=(aux,))
+    )
     assert (near.details["right"], far.details["right"]) == (1, 0)

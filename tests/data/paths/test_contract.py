@@ -33,11 +33,19 @@ EXAMPLES = {
         "time_shift": {"most": "3h"},
         "collapse_repeats": {},
     },
-    "risk": {"unicity": {"points": 3}, "home_and_work": {}, "time_shift": {"most": "2h"}, "path_linkage": {}},
+    "risk": {
+        "unicity": {"points": 3},
+        "home_and_work": {},
+        "time_shift": {"most": "2h"},
+        "path_linkage": {},
+    },
     "utility": {name: {} for name in FAMILIES["utility"]},
 }
 MEMBERS = [(family, name) for family, members in FAMILIES.items() for name in members]
-GOAL = Goal(models=(registry.build("models", {"lkc_privacy": {"k": 2, "l": 1}}, shape=Shape.PATHS),), seed=Seed(7))  # type: ignore[arg-type]
+GOAL = Goal(
+    models=(registry.build("models", {"lkc_privacy": {"k": 2, "l": 1}}, shape=Shape.PATHS),),
+    seed=Seed(7),
+)  # type: ignore[arg-type]
 
 
 def made(family, name):
@@ -86,14 +94,18 @@ def test_plans_are_plain_and_the_same_whatever_the_order(name):
     assert json.dumps(plan.describe()) == json.dumps(again.describe())
     first, second = step.apply(people, plan), step.apply(renamed(people, 5), again)
     assert first.to_tables()["data"].equals(second.to_tables()["data"])
-    assert people.to_tables()["data"].equals(examples.small_paths().to_tables()["data"])  # nothing was changed in place
+    assert people.to_tables()["data"].equals(
+        examples.small_paths().to_tables()["data"]
+    )  # nothing was changed in place
     assert "p1" not in repr(plan)
 
 
 @pytest.mark.parametrize("name", FAMILIES["risk"])
 def test_findings_are_rates_and_show_nobody(name):
     people, attack = examples.small_paths(), made("risk", name)
-    scene = Scene.of(people, people.shuffled(np.random.default_rng(1)), others=(people,), seed=Seed(3))
+    scene = Scene.of(
+        people, people.shuffled(np.random.default_rng(1)), others=(people,), seed=Seed(3)
+    )
     assert attack.applies(scene) is None
     finding = attack.attack(scene)
     assert 0 <= finding.value <= 1
@@ -108,10 +120,15 @@ def test_findings_are_rates_and_show_nobody(name):
 def test_measures_do_not_depend_on_order(name):
     people, metric = examples.mobility(25), made("utility", name)
     step = registry.build(
-        "steps", {"path_recoding": {"place_level": 3, "time_width": "8h", "cell": 500}}, shape=Shape.PATHS
+        "steps",
+        {"path_recoding": {"place_level": 3, "time_width": "8h", "cell": 500}},
+        shape=Shape.PATHS,
     )
     coarse = step.apply(people, step.plan(people, Goal()))
-    one, other = (metric.measure(Pair(people, coarse.shuffled(np.random.default_rng(seed)))) for seed in (1, 2))
+    one, other = (
+        metric.measure(Pair(people, coarse.shuffled(np.random.default_rng(seed))))
+        for seed in (1, 2)
+    )
     assert one.value == pytest.approx(other.value)
     assert one.name == name
     json.dumps(one.to_dict())
@@ -121,7 +138,9 @@ def test_a_table_of_one_kind_of_column_only_is_read():
     """Without any column of their own people are read and written all the same."""
     frame = examples.small_paths().to_tables()["data"].drop("illness")
     schema = examples.small_paths().schema.without(["illness"])
-    people = Trajectories.from_tables({"data": frame}, {"data": schema}, examples.small_paths().source)
+    people = Trajectories.from_tables(
+        {"data": frame}, {"data": schema}, examples.small_paths().source
+    )
     kept = people.who > 2
     fewer = people.with_points(people.who[kept], people.ticks[kept], people.places[kept])
     assert (fewer.people, fewer.origin.tolist()) == (5, [3, 4, 5, 6, 7])

@@ -1,4 +1,6 @@
-"""Means for paths: they reach what they are asked for, as little as they can, and say so where they cannot."""
+"""Means for paths: they reach what they are asked for, as little as they can, and say so where they
+cannot.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,9 @@ def test_suppression_of_the_worked_example():
     assert gone == {(12, "f"), (7, "a"), (9, "e"), (10, "b"), (13, "c"), (9, "b"), (12, "c")}
     assert points_left(everywhere) == 12
     assert points_left(applied(PointSuppression("local"), people, promise)) == 17
-    assert PointSuppression().plan(people, Goal(models=(promise,))).describe()["points_deleted"] == 17
+    assert (
+        PointSuppression().plan(people, Goal(models=(promise,))).describe()["points_deleted"] == 17
+    )
 
 
 def global_order(paths, l, k, least):  # noqa: E741 - the literature's letter
@@ -62,7 +66,10 @@ def global_order(paths, l, k, least):  # noqa: E741 - the literature's letter
     order = []
     while moles:
         points = {p for q in moles for p in q}
-        best = min(points, key=lambda p: (-Fraction(sum(p in q for q in moles), 1 + sum(p in q for q in keep)), p))
+        best = min(
+            points,
+            key=lambda p: (-Fraction(sum(p in q for q in moles), 1 + sum(p in q for q in keep)), p),
+        )
         order.append(best)
         moles, keep = {q for q in moles if best not in q}, {q for q in keep if best not in q}
     return order
@@ -94,7 +101,14 @@ def test_local_suppression_keeps_its_promise(paths, length, data):
     except Unsatisfiable:
         return
     assert promise.judge(Evidence(left)).holds
-    assert all(path <= paths[i] for i, path in zip(left.origin if left.origin is not None else itertools.count(), oracle.paths_of(left), strict=False))  # fmt: skip
+    assert all(
+        path <= paths[i]
+        for i, path in zip(
+            left.origin if left.origin is not None else itertools.count(),
+            oracle.paths_of(left),
+            strict=False,
+        )
+    )
 
 
 def test_suppression_says_what_it_cannot_do():
@@ -116,11 +130,13 @@ def test_recoding_says_what_else_can_be_done():
     flat = dataclasses.replace(people, schema=people.schema.replace("place", hierarchy=None))
     coarser = "; give the place a hierarchy, without which it cannot become coarser, or "
     with pytest.raises(
-        Unsatisfiable, match=f"{coarser}let point_suppression follow, with a budget here, or promise less$"
+        Unsatisfiable,
+        match=f"{coarser}let point_suppression follow, with a budget here, or promise less$",
     ):
         applied(PathRecoding(), flat, LkcPrivacy(2, l=1))
     with pytest.raises(
-        Unsatisfiable, match=rf"{coarser}let suppression delete more than 10 % of the points \(budget\)"
+        Unsatisfiable,
+        match=rf"{coarser}let suppression delete more than 10 % of the points \(budget\)",
     ):
         applied(PathRecoding(budget=0.1), flat, LkcPrivacy(2, l=1))
 
@@ -128,7 +144,9 @@ def test_recoding_says_what_else_can_be_done():
 @settings(max_examples=30)
 @given(
     oracle.some_paths(5),
-    st.sampled_from([KmPoints(2, m=2), KmVisits(2, m=2), KWindows(2, tau="4h"), LkcPrivacy(2, l=2, c=0.6)]),
+    st.sampled_from(
+        [KmPoints(2, m=2), KmVisits(2, m=2), KWindows(2, tau="4h"), LkcPrivacy(2, l=2, c=0.6)]
+    ),
     st.sampled_from("xy"),
 )
 def test_recoding_takes_the_least_loss_of_all_levels(paths, promise, value):
@@ -166,8 +184,11 @@ def test_recoding_then_suppression_within_the_budget():
 def test_recoding_knows_its_levels():
     people = examples.small_paths()
     assert applied(PathRecoding(place_level=1, time_width="4h"), people).counts() == {
-        "people": 8, "points": 24, "places": 2, "times": 4,
-    }  # fmt: skip
+        "people": 8,
+        "points": 24,
+        "places": 2,
+        "times": 4,
+    }
     with pytest.raises(ParameterError, match="no place level 7"):
         applied(PathRecoding(place_level=7, time_width="4h"), people)
     with pytest.raises(ParameterError, match="no promise to reach"):
@@ -203,7 +224,9 @@ def test_shifts_keep_gaps(paths, seed):
 
 
 def test_shifts_are_uniform():
-    """11 shifts from −5 to 5, 2 200 people: each 200 times; chi-squared with 10 degrees of freedom is below 35.6 but for 1 in 10 000."""
+    """11 shifts from −5 to 5, 2 200 people: each 200 times; chi-squared with 10 degrees of freedom
+    is below 35.6 but for 1 in 10 000.
+    """
     people = oracle.people_of([{(0, "a")}] * 2200)
     counts = np.bincount(applied(TimeShift("5h"), people).ticks + 5, minlength=11)
     assert ((counts - 200) ** 2 / 200).sum() < 35.6
@@ -218,7 +241,10 @@ def test_shifts_promise_nothing_and_say_so():
         applied(TimeShift("2h"), coarse)
     assert set(applied(TimeShift("8h"), coarse).ticks % 4) == {0}
     with pytest.raises(ParameterError, match="no times"):
-        applied(TimeShift(), applied(PathRecoding(place_level=0, time_width="all"), examples.small_paths()))
+        applied(
+            TimeShift(),
+            applied(PathRecoding(place_level=0, time_width="all"), examples.small_paths()),
+        )
 
 
 def test_repeats_collapse_before_coarsening_only():

@@ -25,12 +25,19 @@ SOURCE = Source("visits.csv")
 
 def read(frame, schema=None, people=None, beside=None):
     tables = {"data": frame} | ({} if people is None else {"people": people})
-    schemas = {"data": oracle.schema() if schema is None else schema} | ({} if beside is None else {"people": beside})
+    schemas = {"data": oracle.schema() if schema is None else schema} | (
+        {} if beside is None else {"people": beside}
+    )
     return Trajectories.from_tables(tables, schemas, SOURCE)
 
 
 def rows(**changes):
-    columns = {"person": ["1", "1", "2"], "hour": [8, 9, 8], "place": ["a", "b", "a"], "illness": ["x", "x", "y"]}
+    columns = {
+        "person": ["1", "1", "2"],
+        "hour": [8, 9, 8],
+        "place": ["a", "b", "a"],
+        "illness": ["x", "x", "y"],
+    }
     return pl.DataFrame(columns | changes)
 
 
@@ -56,12 +63,14 @@ def test_order_of_time_is_counted_and_the_zone_is_said():
     people = read(rows(hour=[9, 8, 8]))
     assert people.notes == (
         (
-            "times are whole numbers, taken for hours since nobody says what they count; say so with the column: "
-            "{role: time, unit: minutes}, or seconds, hours, days"
+            "times are whole numbers, taken for hours since nobody says what they count; say so"
+            " with the column: {role: time, unit: minutes}, or seconds, hours, days"
         ),
         "1 row(s) out of the order of time were put in order",
     )
-    moments = read(rows(hour=["2024-01-01T09:00+01:00", "2024-01-01T08:00Z", "2024-01-02T00:00:00.5Z"]))
+    moments = read(
+        rows(hour=["2024-01-01T09:00+01:00", "2024-01-01T08:00Z", "2024-01-02T00:00:00.5Z"])
+    )
     assert moments.notes[0] == "times are in UTC, and buckets begin at midnight there"
     assert (
         read(rows(hour=["2024-01-01 09:00", "2024-01-01 10:00", "2024-01-02"]))
@@ -72,17 +81,29 @@ def test_order_of_time_is_counted_and_the_zone_is_said():
 
 def test_columns_that_no_promise_covers_are_told():
     people = read(rows(), oracle.schema().replace("illness", roles=("quasi", "sensitive")))
-    assert people.notes[-1] == "1 column(s) with role quasi stay as they are: promises about points do not cover them"
+    assert (
+        people.notes[-1]
+        == "1 column(s) with role quasi stay as they are: promises about points do not cover them"
+    )
 
 
 def test_two_places_at_one_time_are_both_kept():
-    assert read(rows(hour=[8, 8, 8])).counts() == {"people": 2, "points": 3, "places": 2, "times": 1}
+    assert read(rows(hour=[8, 8, 8])).counts() == {
+        "people": 2,
+        "points": 3,
+        "places": 2,
+        "times": 1,
+    }
 
 
 def test_people_in_a_table_of_their_own():
     schema = Schema({n: a for n, a in oracle.schema().attributes.items() if n != "illness"})
     beside = Schema(
-        {"who": Attribute((Role.UNIT,)), "illness": Attribute((Role.SENSITIVE,)), "name": Attribute((Role.DIRECT,))}
+        {
+            "who": Attribute((Role.UNIT,)),
+            "illness": Attribute((Role.SENSITIVE,)),
+            "name": Attribute((Role.DIRECT,)),
+        }
     )
     table = pl.DataFrame({"who": [2, 1, 3], "illness": ["y", "x", "x"], "name": ["B", "A", "C"]})
     people = read(rows().drop("illness"), schema, table, beside)
@@ -102,12 +123,24 @@ def test_people_in_a_table_of_their_own():
 WRONG = {
     "no rows": (rows()[:0], "nobody in it"),
     "a time missing": (rows(hour=[8, None, 9]), "1 of 3 rows have no time"),
-    "a time unreadable": (rows(hour=["8 o'clock", "2024-01-01", "2024-01-02"]), "1 of 3 times cannot be read"),
+    "a time unreadable": (
+        rows(hour=["8 o'clock", "2024-01-01", "2024-01-02"]),
+        "1 of 3 times cannot be read",
+    ),
     "half hours": (rows(hour=[8.5, 9.0, 8.0]), "1 of 3 times are no whole numbers"),
-    "a place missing": (rows(place=["a", None, "b"]), "1 of 3 rows of visits.csv have no value in column 'place'"),
+    "a place missing": (
+        rows(place=["a", None, "b"]),
+        "1 of 3 rows of visits.csv have no value in column 'place'",
+    ),
     "a person missing": (rows(person=["1", None, "2"]), "no value in column 'person'"),
-    "own column differs": (rows(illness=["x", "y", "y"]), "column 'illness' differs between the points of 1 person"),
-    "a column without a role": (rows().with_columns(pl.lit(1).alias("more")), "'more' of visits.csv has no role"),
+    "own column differs": (
+        rows(illness=["x", "y", "y"]),
+        "column 'illness' differs between the points of 1 person",
+    ),
+    "a column without a role": (
+        rows().with_columns(pl.lit(1).alias("more")),
+        "'more' of visits.csv has no role",
+    ),
     "a column missing": (rows().drop("hour"), "visits.csv has no column 'hour'"),
 }
 
@@ -133,7 +166,9 @@ def test_a_hierarchy_that_misses_places():
         tower_of(people)
 
 
-@pytest.mark.parametrize("widths", [["2h", "3h"], ["4h", "2h"], ["all", "1h"], ["5h"], ["36h"], ["soon"]], ids=str)
+@pytest.mark.parametrize(
+    "widths", [["2h", "3h"], ["4h", "2h"], ["all", "1h"], ["5h"], ["36h"], ["soon"]], ids=str
+)
 def test_levels_must_nest(widths):
     with pytest.raises(ParameterError, match="width"):
         require_nested(widths)
@@ -151,7 +186,9 @@ MOMENTS = st.datetimes(datetime.datetime(1960, 1, 1), datetime.datetime(2040, 1,
 @given(st.lists(MOMENTS, min_size=1, max_size=5), st.booleans())
 def test_times_are_written_as_they_are_read(moments, as_text):
     column = pl.Series(moments)
-    clock, ticks = read_times(column.dt.to_string("%Y-%m-%d %H:%M:%S%.6f") if as_text else column, "t")
+    clock, ticks = read_times(
+        column.dt.to_string("%Y-%m-%d %H:%M:%S%.6f") if as_text else column, "t"
+    )
     again = read_times(clock.written(ticks), "t")
     assert again[1].tolist() == ticks.tolist() == column.dt.epoch("us").to_list()
 
@@ -161,7 +198,9 @@ def test_buckets_nest_and_begin_where_people_expect_it(moments):
     clock, ticks = read_times(pl.Series(moments), "t")
     for fine, wide in (("1h", "8h"), ("8h", "24h"), ("24h", "7d")):
         floor = clock.floor(ticks, clock.ticks(wide))
-        assert (clock.floor(clock.floor(ticks, clock.ticks(fine)), clock.ticks(wide)) == floor).all()
+        assert (
+            clock.floor(clock.floor(ticks, clock.ticks(fine)), clock.ticks(wide)) == floor
+        ).all()
     weeks = clock.written(clock.floor(ticks, clock.ticks("7d")))
     assert weeks.dt.weekday().unique().to_list() == [1]
     assert weeks.dt.hour().unique().to_list() == [0]
@@ -170,18 +209,30 @@ def test_buckets_nest_and_begin_where_people_expect_it(moments):
 COORDINATE = st.floats(-1e4, 1e4).map(lambda value: round(value, 3))
 
 
-@given(st.lists(st.tuples(COORDINATE, COORDINATE), min_size=1, max_size=8), st.sampled_from([0.1, 1.0, 250.0, 1 / 3]))
+@given(
+    st.lists(st.tuples(COORDINATE, COORDINATE), min_size=1, max_size=8),
+    st.sampled_from([0.1, 1.0, 250.0, 1 / 3]),
+)
 def test_grids_nest_and_cells_contain_their_points(points, cell):
     frame = pl.DataFrame(
-        {"p": range(len(points)), "t": [1] * len(points), "x": [a for a, _ in points], "y": [b for _, b in points]}
+        {
+            "p": range(len(points)),
+            "t": [1] * len(points),
+            "x": [a for a, _ in points],
+            "y": [b for _, b in points],
+        }
     )
     schema = Schema.from_roles({"unit": "p", "time": "t", "place": ["x", "y"]})
     people = read(frame, schema)
     levels = tower_of(people, cell=cell)
     for level in range(1, levels.top + 1):
         below, above = levels.codes[level - 1], levels.codes[level]
-        assert len(set(zip(below.tolist(), above.tolist(), strict=True))) == len(set(below.tolist()))
-        coarse = people.with_points(people.who, people.ticks, above[people.places], table=levels.tables[level])
+        assert len(set(zip(below.tolist(), above.tolist(), strict=True))) == len(
+            set(below.tolist())
+        )
+        coarse = people.with_points(
+            people.who, people.ticks, above[people.places], table=levels.tables[level]
+        )
         again = read(coarse.to_tables()["data"], schema)
         found = images(people, again)
         assert again.table[found].equals(levels.tables[level][above])
@@ -205,7 +256,10 @@ def test_coordinates_that_are_none():
         read(frame, schema)
     with pytest.raises(SchemaError, match="must both be numbers"):
         read(frame.with_columns(x=pl.Series(["here", "there"])), schema)
-    mixed = read(frame.with_columns(x=pl.Series(["here", "there"]), y=pl.Series(["[0, 1)", "[0, 1)"])), schema)
+    mixed = read(
+        frame.with_columns(x=pl.Series(["here", "there"]), y=pl.Series(["[0, 1)", "[0, 1)"])),
+        schema,
+    )
     with pytest.raises(SchemaError, match="2 of 2 generalised coordinates are no intervals"):
         images(examples.mobility(3, days=1), mixed)
 
@@ -215,12 +269,16 @@ def test_nothing_of_anybody_is_shown():
     assert Clock("hours").width_shown(48) == "2d"
 
 
-@pytest.mark.parametrize(("unit", "of_an_hour"), [("seconds", 3600), ("minutes", 60), ("hours", 1), ("days", None)])
+@pytest.mark.parametrize(
+    ("unit", "of_an_hour"), [("seconds", 3600), ("minutes", 60), ("hours", 1), ("days", None)]
+)
 @pytest.mark.parametrize("as_text", [False, True])
 def test_a_recipe_says_what_whole_numbers_count(unit, of_an_hour, as_text):
     """The oracle: 30 hours are 108,000 seconds, 1,800 minutes and a day and a quarter."""
     ticks = [0, 30 * (of_an_hour or 1), 31 * (of_an_hour or 1)]
-    frame = pl.DataFrame({"p": [1, 2, 3], "t": [str(t) for t in ticks] if as_text else ticks, "x": ["a", "b", "c"]})
+    frame = pl.DataFrame(
+        {"p": [1, 2, 3], "t": [str(t) for t in ticks] if as_text else ticks, "x": ["a", "b", "c"]}
+    )
     roles = {"unit": "p", "time": "t", "place": "x"}
     people = sf.read_paths(frame, roles, units={"t": unit})
     assert people.clock == Clock(unit, plain=True) and people.clock.hour == of_an_hour
@@ -239,15 +297,23 @@ def test_whole_numbers_of_which_nobody_says_what_they_count_are_told():
     guessed = sf.read_paths(frame, roles)
     assert guessed.clock.kind == "hours" and "taken for hours since nobody says" in guessed.notes[0]
     with pytest.raises(SchemaError, match="has unit hours, but holds days"):
-        sf.read_paths(frame.with_columns(t=pl.Series(["2024-02-28"] * 2)), roles, units={"t": "hours"})
-    with pytest.raises(ParameterError, match="unit must be seconds, minutes, hours or days, not 'weeks'"):
+        sf.read_paths(
+            frame.with_columns(t=pl.Series(["2024-02-28"] * 2)), roles, units={"t": "hours"}
+        )
+    with pytest.raises(
+        ParameterError, match="unit must be seconds, minutes, hours or days, not 'weeks'"
+    ):
         sf.read_paths(frame, roles, units={"t": "weeks"})
     with pytest.raises(ParameterError, match="unit must be person or household"):
         sf.read_paths(frame, roles, units={"p": "minutes"})
 
 
 def test_the_invented_city_is_the_same_everywhere():
-    assert examples.mobility(20, seed=3).to_tables()["data"].equals(examples.mobility(20, seed=3).to_tables()["data"])
+    assert (
+        examples.mobility(20, seed=3)
+        .to_tables()["data"]
+        .equals(examples.mobility(20, seed=3).to_tables()["data"])
+    )
     assert examples.mobility(20, places="names").counts()["people"] == 20
     with pytest.raises(ParameterError, match="coordinates"):
         examples.mobility(3, places="maps")

@@ -21,7 +21,9 @@ MINIMAL = "7a; 10b; 13c; 8d9b; 8d12f; 9b12f; 9b18d; 9e12c; 9e12f; 12c17a; 12f17a
 
 def named(people, sets):
     points, places = people.points, people.table.to_series(0)
-    return {"".join(f"{points.ticks[i]}{places[int(points.places[i])]}" for i in one) for one in sets}
+    return {
+        "".join(f"{points.ticks[i]}{places[int(points.places[i])]}" for i in one) for one in sets
+    }
 
 
 def test_the_worked_example_has_twelve_minimal_sets():
@@ -30,7 +32,9 @@ def test_the_worked_example_has_twelve_minimal_sets():
     found = minimal_sets(point_sets(people), [demand])
     assert named(people, found) == {one.strip() for one in MINIMAL.split(";")}
     paths = oracle.paths_of(people)
-    assert sum(oracle.breaks(paths, q, 2) for q in oracle.point_sets(paths, 2)) == 20  # violating sets in all
+    assert (
+        sum(oracle.breaks(paths, q, 2) for q in oracle.point_sets(paths, 2)) == 20
+    )  # violating sets in all
 
 
 def test_a_limit_on_one_value_adds_two():
@@ -41,7 +45,9 @@ def test_a_limit_on_one_value_adds_two():
 
 
 @pytest.mark.parametrize(
-    ("tau", "equals", "contains"), [("2h", 4, 4), ("4h", 7, 6), ("6h", 8, 7)], ids=["2h", "4h", "6h"]
+    ("tau", "equals", "contains"),
+    [("2h", 4, 4), ("4h", 7, 6), ("6h", 8, 7)],
+    ids=["2h", "4h", "6h"],
 )
 def test_windows_of_the_worked_example(tau, equals, contains):
     people = examples.small_paths()
@@ -105,7 +111,11 @@ def test_what_coarsening_keeps_is_kept(paths, model):
         for width in ("1h", "2h", "8h", "all"):
             step = PathRecoding(place_level=level, time_width=width)
             coarse = step.apply(people, step.plan(people, Goal()))
-            finer = [(a, b) for a, b in held if a <= level and (b == width or _minutes(b) <= _minutes(width))]
+            finer = [
+                (a, b)
+                for a, b in held
+                if a <= level and (b == width or _minutes(b) <= _minutes(width))
+            ]
             assert model.judge(Evidence(coarse)).holds or not finer
             if model.judge(Evidence(coarse)).holds:
                 held.add((level, width))
@@ -122,7 +132,8 @@ def test_coarsening_may_break_a_share():
     people = oracle.people_of(paths, values)
     model = LkcPrivacy(1, l=1, c=0.5, values=("s",))
     alone = {
-        point: oracle.carriers([frozenset(p) for p in paths], frozenset({point})) for point in [(0, "a"), (0, "b")]
+        point: oracle.carriers([frozenset(p) for p in paths], frozenset({point}))
+        for point in [(0, "a"), (0, "b")]
     }
     assert all(sum(values[i] == "s" for i in who) / len(who) == 0.5 for who in alone.values())
     assert not model.kept_by_coarsening(people)
@@ -131,7 +142,9 @@ def test_coarsening_may_break_a_share():
 
 
 def test_points_that_become_equal_may_break_visits():
-    """Both went to a twice, at 2 and 3, and at 3 and 4: in buckets of two hours one of them still does."""
+    """Both went to a twice, at 2 and 3, and at 3 and 4: in buckets of two hours one of them still
+    does.
+    """
     people = oracle.people_of([{(2, "a"), (3, "a")}, {(3, "a"), (4, "a")}])
     step = PathRecoding(place_level=0, time_width="2h")
     assert KmVisits(2, m=2).judge(Evidence(people)).holds
@@ -140,11 +153,21 @@ def test_points_that_become_equal_may_break_visits():
 
 
 def test_collapsing_after_coarsening_breaks_visits():
-    """ab, ac, acb, cb keeps 2² of visits; a and b as g with repeats collapsed: g, gc, gcg, cg, where (g, g) is alone."""
+    """ab, ac, acb, cb keeps 2² of visits; a and b as g with repeats collapsed: g, gc, gcg, cg,
+    where (g, g) is alone.
+    """
     ways = ["ab", "ac", "acb", "cb"]
-    assert KmVisits(2, m=2).judge(Evidence(oracle.people_of([list(enumerate(way)) for way in ways]))).holds
+    assert (
+        KmVisits(2, m=2)
+        .judge(Evidence(oracle.people_of([list(enumerate(way)) for way in ways])))
+        .holds
+    )
     collapsed = ["a", "ac", "aca", "ca"]
-    assert not KmVisits(2, m=2).judge(Evidence(oracle.people_of([list(enumerate(way)) for way in collapsed]))).holds
+    assert (
+        not KmVisits(2, m=2)
+        .judge(Evidence(oracle.people_of([list(enumerate(way)) for way in collapsed])))
+        .holds
+    )
 
 
 @pytest.mark.parametrize(
@@ -169,7 +192,11 @@ def test_wrong_parameters():
         LkcPrivacy(2, c=0.5, values=("nothing",)).judge(Evidence(examples.small_paths()))
     with pytest.raises(SchemaError, match="say which"):
         LkcPrivacy(2, c=0.5).judge(
-            Evidence(examples.mobility(5, days=1).with_points(*_all(examples.mobility(5, days=1)), schema=_without()))
+            Evidence(
+                examples.mobility(5, days=1).with_points(
+                    *_all(examples.mobility(5, days=1)), schema=_without()
+                )
+            )
         )
 
 

@@ -1,4 +1,6 @@
-"""From a file of paths to a verified release with its report and the picture of who is alone with 1…5 points."""
+"""From a file of paths to a verified release with its report and the picture of who is alone with
+1…5 points.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,9 @@ def city(tmp_path):
 
 
 def test_from_file_to_verified_release(run, city):
-    code, said = run("run", city / "visits.csv", "-r", city / "visits.yaml", "-o", city / "out", "--seed", "5")
+    code, said = run(
+        "run", city / "visits.csv", "-r", city / "visits.yaml", "-o", city / "out", "--seed", "5"
+    )
     assert code == 0, said
     certificate = json.loads((city / "out" / "share" / "certificate.json").read_text())
     assert certificate["shape"] == "paths"
@@ -63,33 +67,64 @@ def test_from_file_to_verified_release(run, city):
     assert released.columns == ["person", "time", "x", "y", "income"]
     assert released["x"].str.contains(r"^\[-?\d+, -?\d+\)$|^\*$").all()
     code, said = run(
-        "verify", city / "out" / "share", "--original", city / "visits.csv", "--owner", city / "out" / "owner"
+        "verify",
+        city / "out" / "share",
+        "--original",
+        city / "visits.csv",
+        "--owner",
+        city / "out" / "owner",
     )
     assert code == 0, said
     assert "byte for byte" in said
 
 
 def test_the_picture_has_the_curve_before_and_after(run, city):
-    assert run("run", city / "visits.csv", "-r", city / "visits.yaml", "-o", city / "out", "--seed", "5")[0] == 0
+    assert (
+        run(
+            "run",
+            city / "visits.csv",
+            "-r",
+            city / "visits.yaml",
+            "-o",
+            city / "out",
+            "--seed",
+            "5",
+        )[0]
+        == 0
+    )
     page = (city / "out" / "owner" / "report.html").read_text()
-    pictures = [picture for picture in re.findall(r"<svg.*?</svg>", page, re.DOTALL) if "points known" in picture]
+    pictures = [
+        picture
+        for picture in re.findall(r"<svg.*?</svg>", page, re.DOTALL)
+        if "points known" in picture
+    ]
     assert len(pictures) == 1
     assert "stroke-dasharray" in pictures[0]
     told = json.loads((city / "out" / "owner" / "release.json").read_text())
-    after = next(one for one in told["certificate"]["attacks"]["tried"] if one["attack"] == "unicity")
+    after = next(
+        one for one in told["certificate"]["attacks"]["tried"] if one["attack"] == "unicity"
+    )
     assert [p for p, _ in after["details"]["curve"]["points"]] == [1, 2, 3, 4, 5]
     assert [share for _, share in after["details"]["curve"]["points"]][:2] == [0, 0]
 
 
 def small_file(run, folder, steps, meet="lkc_privacy: {k: 2, l: 2}", people=SMALL):
-    rows = [(f"p{i}", point[:-1], point[-1], value) for i, (path, value) in enumerate(people) for point in path.split()]
-    (folder / "day.csv").write_text("who,hour,place,illness\n" + "\n".join(map(",".join, rows)) + "\n")
-    (folder / "day.yaml").write_text(
-        "shape: paths\ncolumns:\n  who: unit\n  hour: time\n"
-        "  place: {role: place, hierarchy: {tree: {nested: {'*': {north: [a, b, c], south: [d, e, f]}}}}}\n"
-        f"  illness: sensitive\nmeet:\n  - {meet}\nsteps:\n  - {steps}\n"
+    rows = [
+        (f"p{i}", point[:-1], point[-1], value)
+        for i, (path, value) in enumerate(people)
+        for point in path.split()
+    ]
+    (folder / "day.csv").write_text(
+        "who,hour,place,illness\n" + "\n".join(map(",".join, rows)) + "\n"
     )
-    return run("run", folder / "day.csv", "-r", folder / "day.yaml", "-o", folder / "out", "--seed", "5")
+    (folder / "day.yaml").write_text(
+        "shape: paths\ncolumns:\n  who: unit\n  hour: time\n  place: {role: place, hierarchy:"
+        " {tree: {nested: {'*': {north: [a, b, c], south: [d, e, f]}}}}}\n  illness:"
+        f" sensitive\nmeet:\n  - {meet}\nsteps:\n  - {steps}\n"
+    )
+    return run(
+        "run", folder / "day.csv", "-r", folder / "day.yaml", "-o", folder / "out", "--seed", "5"
+    )
 
 
 def test_places_of_a_hierarchy(run, tmp_path):
@@ -102,15 +137,27 @@ def test_places_of_a_hierarchy(run, tmp_path):
 
 
 WRONG = {
-    "nothing reaches it": ({"steps": "path_recoding", "meet": "lkc_privacy: {k: 2, l: 2, c: 0.6}"}, 4),
+    "nothing reaches it": (
+        {"steps": "path_recoding", "meet": "lkc_privacy: {k: 2, l: 2, c: 0.6}"},
+        4,
+    ),
     "too much must go": ({"steps": "point_suppression: {budget: 0.2}"}, 4),
     "one person": ({"steps": "path_recoding", "people": SMALL[:1]}, 2),
     "fewer people than k": ({"steps": "path_recoding", "meet": "km_visits: {k: 20}"}, 4),
     "levels that do not nest": ({"steps": "path_recoding: {widths: [2h, 3h]}"}, 2),
-    "times that are none": ({"steps": "path_recoding", "people": [("8a noona", "x"), ("9b", "y")]}, 2),
-    "a hierarchy that misses places": ({"steps": "path_recoding", "people": [("8a 9z", "x"), ("9b", "y")]}, 2),
+    "times that are none": (
+        {"steps": "path_recoding", "people": [("8a noona", "x"), ("9b", "y")]},
+        2,
+    ),
+    "a hierarchy that misses places": (
+        {"steps": "path_recoding", "people": [("8a 9z", "x"), ("9b", "y")]},
+        2,
+    ),
     "a promise of another shape": ({"steps": "path_recoding", "meet": "k_anonymity: {k: 2}"}, 2),
-    "a shift breaks the promise": ({"steps": "time_shift: {most: 2h}", "meet": "km_anonymity: {k: 2}"}, 1),
+    "a shift breaks the promise": (
+        {"steps": "time_shift: {most: 2h}", "meet": "km_anonymity: {k: 2}"},
+        1,
+    ),
 }
 
 

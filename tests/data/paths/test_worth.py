@@ -39,17 +39,23 @@ def recoded(people, **levels):
 
 
 @pytest.mark.parametrize("name", METRICS)
-@pytest.mark.parametrize("people", [examples.small_paths(), examples.mobility(30)], ids=["names", "coordinates"])
+@pytest.mark.parametrize(
+    "people", [examples.small_paths(), examples.mobility(30)], ids=["names", "coordinates"]
+)
 def test_nothing_is_lost_where_nothing_is_done(name, people):
     metric = FAMILIES["utility"][name]()
     if metric.applies(Pair(people, people)) is None:
         shown = people.shuffled(np.random.default_rng(1))
-        assert metric.measure(Pair(people, shown)).value == pytest.approx(1.0 if metric.better == "higher" else 0.0)
+        assert metric.measure(Pair(people, shown)).value == pytest.approx(
+            1.0 if metric.better == "higher" else 0.0
+        )
 
 
 @pytest.mark.parametrize("name", METRICS)
 def test_all_is_told_of_every_release(name):
-    """Also where people are missing, places are coarse and there is no time; values stay between 0 and 1 but for relative errors."""
+    """Also where people are missing, places are coarse and there is no time; values stay between 0
+    and 1 but for relative errors.
+    """
     people = examples.mobility(40)
     step = PointSuppression()
     coarse = recoded(people, place_level=3, time_width="all", cell=500)
@@ -81,18 +87,27 @@ def test_coarseness_of_the_worked_example():
 
 
 def test_histograms_by_hand():
-    """a, a, b and c as north: a third each instead of 1/2, 1/4, 1/4; hours 1, 1, 2, 3 in buckets of two."""
+    """a, a, b and c as north: a third each instead of 1/2, 1/4, 1/4; hours 1, 1, 2, 3 in buckets of
+    two.
+    """
     people = oracle.people_of([{(1, "a"), (2, "b")}, {(1, "a"), (3, "c")}])
     coarse = people.with_points(
-        people.who, people.ticks, np.zeros(4, dtype=np.int64), table=pl.DataFrame({"place": ["north"]})
+        people.who,
+        people.ticks,
+        np.zeros(4, dtype=np.int64),
+        table=pl.DataFrame({"place": ["north"]}),
     )
     assert PlaceHistogram().measure(Pair(people, coarse)).value == pytest.approx(1 / 6)
-    wide = recoded(people, place_level=0, time_width="2h")  # true 0, 1/2, 1/4, 1/4; spread 1/4 each over 0…3
+    wide = recoded(
+        people, place_level=0, time_width="2h"
+    )  # true 0, 1/2, 1/4, 1/4; spread 1/4 each over 0…3
     assert HourHistogram().measure(Pair(people, wide)).value == pytest.approx(1 / 4)
 
 
 def test_first_and_last_places_by_hand():
-    people = oracle.people_of([{(1, "a"), (2, "b")}, {(1, "a"), (2, "b")}, {(1, "b"), (2, "a")}, {(1, "b"), (2, "a")}])
+    people = oracle.people_of(
+        [{(1, "a"), (2, "b")}, {(1, "a"), (2, "b")}, {(1, "b"), (2, "a")}, {(1, "b"), (2, "a")}]
+    )
     kept = np.array([True] * 6 + [False, True])  # the last person now begins and ends at a
     released = people.with_points(people.who[kept], people.ticks[kept], people.places[kept])
     assert OriginDestination().measure(Pair(people, released)).value == pytest.approx(1 / 4)
@@ -118,12 +133,16 @@ def test_frequent_pairs(paths):
 
 def square(points):
     schema = Schema.from_roles({"unit": "p", "time": "t", "place": ["x", "y"]})
-    frame = pl.DataFrame([(1, t, x, y) for t, (x, y) in enumerate(points)], schema=["p", "t", "x", "y"], orient="row")
+    frame = pl.DataFrame(
+        [(1, t, x, y) for t, (x, y) in enumerate(points)], schema=["p", "t", "x", "y"], orient="row"
+    )
     return Trajectories.from_tables({"data": frame}, {"data": schema}, Source("square"))
 
 
 def test_lengths_and_radius_by_hand():
-    """Around a square of side 3: three sides are 9 long, and every corner is 3/√2 from the centre; cells of 2 move corners to 1 and 3."""
+    """Around a square of side 3: three sides are 9 long, and every corner is 3/√2 from the centre;
+    cells of 2 move corners to 1 and 3.
+    """
     people = square([(0.0, 0.0), (3.0, 0.0), (3.0, 3.0), (0.0, 3.0)])
     coarse = recoded(people, place_level=1, time_width="1h", cell=2)
     assert PathLength().measure(Pair(people, coarse)).value == pytest.approx((9 - 6) / 9)

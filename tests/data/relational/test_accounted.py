@@ -1,4 +1,6 @@
-"""Whatever is put into a released folder, taken out of it or called otherwise is noticed without the original, however well it is sealed again."""
+"""Whatever is put into a released folder, taken out of it or called otherwise is noticed without
+the original, however well it is sealed again.
+"""
 
 from __future__ import annotations
 
@@ -57,15 +59,24 @@ def test_a_column_that_the_recipe_does_not_have(share, table, role):
 
 @pytest.mark.parametrize("table", TABLES)
 def test_a_column_that_is_gone_or_has_another_name(share, table):
-    last = list(json.loads((share / "certificate.json").read_text())["tables"][table]["columns"])[-1]
-    sealed_again(share, lambda said: changed(share, said, table, lambda frame: frame.rename({last: "other"})))
+    last = list(json.loads((share / "certificate.json").read_text())["tables"][table]["columns"])[
+        -1
+    ]
+    sealed_again(
+        share, lambda said: changed(share, said, table, lambda frame: frame.rename({last: "other"}))
+    )
     assert f"1 column of {table} are not in the recipe: other" in failing(share)[COLUMNS]
     sealed_again(share, lambda said: changed(share, said, table, lambda frame: frame.drop("other")))
-    assert f"1 column of {table} are missing, and no step left them out: {last}" in failing(share)[COLUMNS]
+    assert (
+        f"1 column of {table} are missing, and no step left them out: {last}"
+        in failing(share)[COLUMNS]
+    )
 
 
 def test_a_column_of_another_kind_and_words_where_numbers_were(share):
-    sealed_again(share, lambda said: said["tables"]["visits"]["columns"]["cost"].update(kind="date"))
+    sealed_again(
+        share, lambda said: said["tables"]["visits"]["columns"]["cost"].update(kind="date")
+    )
     assert "of another kind than the recipe says: cost" in failing(share)[COLUMNS]
 
     def names(said):
@@ -78,16 +89,29 @@ def test_a_column_of_another_kind_and_words_where_numbers_were(share):
 
 def test_keys_that_are_no_pseudonyms(share):
     def edit(said):
-        names = dict(zip(pl.read_csv(share / "people.csv")["person_id"], (f"P{i}" for i in range(999)), strict=False))
+        names = dict(
+            zip(
+                pl.read_csv(share / "people.csv")["person_id"],
+                (f"P{i}" for i in range(999)),
+                strict=False,
+            )
+        )
         for table in ("people", "visits"):
-            changed(share, said, table, lambda frame: frame.with_columns(pl.col("person_id").replace_strict(names)))
+            changed(
+                share,
+                said,
+                table,
+                lambda frame: frame.with_columns(pl.col("person_id").replace_strict(names)),
+            )
 
     sealed_again(share, edit)
     assert list(failing(share)) == ["keys are pseudonyms"]
     assert not are_pseudonyms(pl.Series(["b" * 15]))
 
 
-@pytest.mark.parametrize("name", ["more.zip", "more.db", "notes.md", "names.CSV", "pictures/names.csv", "more/x.png"])
+@pytest.mark.parametrize(
+    "name", ["more.zip", "more.db", "notes.md", "names.CSV", "pictures/names.csv", "more/x.png"]
+)
 def test_a_file_that_no_release_holds(share, name):
     (share / name).parent.mkdir(exist_ok=True)
     (share / name).write_text("a,b\n1,2\n")
@@ -99,16 +123,25 @@ EDITS = {
     "a step less": lambda said: said["recipe"]["steps"].pop(0),
     "another step in the plan": lambda said: said["plan"][0].update(step="drop_people"),
     "another cap in the plan": lambda said: said["plan"][0].update(at_most=99),
-    "a lower cap in both": lambda said: (said["plan"][0].update(at_most=1), said["recipe"]["steps"][0]["cap_rows"].update(at_most=1)),
+    "a lower cap in both": lambda said: (
+        said["plan"][0].update(at_most=1),
+        said["recipe"]["steps"][0]["cap_rows"].update(at_most=1),
+    ),
     "a step that cannot be": lambda said: said["recipe"]["steps"][0]["cap_rows"].update(at_most=-1),
     "another version": lambda said: said["recipe"].update(sfumato=9),
     "a table of the recipe less": lambda said: said["recipe"]["tables"].pop("visits"),
-    "a column of the recipe less": lambda said: said["recipe"]["tables"]["people"]["columns"].pop("age"),
+    "a column of the recipe less": (
+        lambda said: said["recipe"]["tables"]["people"]["columns"].pop("age")
+    ),
     "no key in the recipe": lambda said: said["recipe"]["tables"]["people"].pop("key"),
     "other columns dropped": lambda said: said.update(dropped_columns=[]),
-    "a hierarchy that is none": lambda said: said["recipe"]["tables"]["people"]["columns"]["age"].update(hierarchy={"intervals": {}}),
+    "a hierarchy that is none": (
+        lambda said: said["recipe"]["tables"]["people"]["columns"]["age"].update(
+            hierarchy={"intervals": {}}
+        )
+    ),
     "keys of nobody": lambda said: said["tables"]["prescriptions"]["columns"]["visit_id"].pop("of"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", EDITS)
@@ -123,6 +156,13 @@ def test_what_recipe_plan_and_files_say_of_each_other_fits(share, name):
 
 
 def test_only_the_original_tells_of_other_values(share):
-    """The recipe accounts for every column, so a stranger must believe what stands in those that nothing is promised of."""
-    sealed_again(share, lambda said: changed(share, said, "prescriptions", lambda f: f.with_columns(drug=pl.col("drug").reverse())))  # fmt: skip
+    """The recipe accounts for every column, so a stranger must believe what stands in those that
+    nothing is promised of.
+    """
+    sealed_again(
+        share,
+        lambda said: changed(
+            share, said, "prescriptions", lambda f: f.with_columns(drug=pl.col("drug").reverse())
+        ),
+    )
     assert failing(share) == {}

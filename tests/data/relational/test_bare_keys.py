@@ -28,16 +28,28 @@ def three(people=None, visits=None, rx=None, ids=IDS):
         "visits": pl.DataFrame({"vid": [51, 52, 53, 54], "pid": ids[::-1], **(visits or {})}),
         "rx": pl.DataFrame({"vid": [52, 51, 54, 54], **(rx or {})}),
     }
-    keys = {"people": ({}, "pid"), "visits": ({"people": "pid"}, "vid"), "rx": ({"visits": "vid"}, None)}
+    keys = {
+        "people": ({}, "pid"),
+        "visits": ({"people": "pid"}, "vid"),
+        "rx": ({"visits": "vid"}, None),
+    }
     schemas = {
         name: with_keys(
             name,
-            Schema.from_roles({"plain": [c for c in frame.columns if c not in (*keys[name][0].values(), keys[name][1])]}),
+            Schema.from_roles(
+                {
+                    "plain": [
+                        c
+                        for c in frame.columns
+                        if c not in (*keys[name][0].values(), keys[name][1])
+                    ]
+                }
+            ),
             key=keys[name][1],
             belongs_to=keys[name][0] or None,
         )
         for name, frame in frames.items()
-    }  # fmt: skip
+    }
     return RelatedTables.from_tables(frames, schemas, Source())
 
 
@@ -45,18 +57,33 @@ def three(people=None, visits=None, rx=None, ids=IDS):
     ("columns", "told"),
     [
         ({"rx": {"pid": IDS}}, "'rx': column 'pid' holds keys of 'people'"),
-        ({"rx": {"doctor": [IDS[0], None, IDS[2], "else"]}}, "'rx': column 'doctor' holds keys of 'people'"),
+        (
+            {"rx": {"doctor": [IDS[0], None, IDS[2], "else"]}},
+            "'rx': column 'doctor' holds keys of 'people'",
+        ),
         ({"visits": {"copy": IDS[::-1]}}, "'visits': column 'copy' holds keys of 'people'"),
-        ({"people": {"last": [51, 52, 53, 54]}, "ids": IDS}, None),  # small numbers are keys by chance
-        ({"rx": {"patient": [3, 4, 1, 1]}, "ids": [1, 2, 3, 4]}, "'rx': column 'patient' holds keys of 'people'"),
-        ({"rx": {"doctor_pid": [4, 4, 1, 9]}, "ids": [1, 2, 3, 4]}, "'rx': column 'doctor_pid' holds keys of 'people'"),
+        (
+            {"people": {"last": [51, 52, 53, 54]}, "ids": IDS},
+            None,
+        ),  # small numbers are keys by chance
+        (
+            {"rx": {"patient": [3, 4, 1, 1]}, "ids": [1, 2, 3, 4]},
+            "'rx': column 'patient' holds keys of 'people'",
+        ),
+        (
+            {"rx": {"doctor_pid": [4, 4, 1, 9]}, "ids": [1, 2, 3, 4]},
+            "'rx': column 'doctor_pid' holds keys of 'people'",
+        ),
         (
             {"rx": {"doctor": [90210, 77, 4, 4]}, "ids": [4, 90210, 77, 555]},
             "'rx': column 'doctor' holds keys of 'people'",
         ),
         ({"people": {"year": [2001, 2003, 2004, 2002]}, "ids": [2004, 2003, 2002, 2001]}, None),
         ({"rx": {"days": [4, 3, 1, 2]}, "ids": [1, 2, 3, 4]}, None),
-        ({"rx": {"pid": [3.0, 1.0, 1.0, 1.0]}, "ids": ["1", "2", "3", "4"]}, "'rx': column 'pid' holds keys"),
+        (
+            {"rx": {"pid": [3.0, 1.0, 1.0, 1.0]}, "ids": ["1", "2", "3", "4"]},
+            "'rx': column 'pid' holds keys",
+        ),
         ({"people": {"town": ["a", "b", "c", "d"]}, "ids": ["a", "b", "d", "c"]}, None),
         ({"people": {"age": [1, None, 3, 4]}, "visits": {"ward": [None] * 4}}, None),
     ],
@@ -70,10 +97,14 @@ def test_a_column_that_holds_keys_is_found(columns, told):
 def ordinary(name, draws, rows):
     """A column of whole numbers as tables about people have them; none has to do with a key."""
     if name == "income":
-        return np.round(draws.lognormal(draws.uniform(6, 10), 0.6, rows), -int(draws.integers(0, 3))).astype(int)
+        return np.round(
+            draws.lognormal(draws.uniform(6, 10), 0.6, rows), -int(draws.integers(0, 3))
+        ).astype(int)
     if name == "zip":
         return draws.choice(draws.integers(1_000, 99_999, 400), rows)
-    least, most = {"age": (0, 100), "year": (1920, 2027), "count": (0, 40), "points": (0, 20_000)}[name]
+    least, most = {"age": (0, 100), "year": (1920, 2027), "count": (0, 40), "points": (0, 20_000)}[
+        name
+    ]
     return draws.integers(least, most, rows)
 
 
@@ -97,7 +128,10 @@ def test_ordinary_numbers_are_not_taken_for_keys(seed, name, step, first):
     keys = keys_left(draws, int(draws.integers(100, 20_000)), first, step)
     frame = pl.DataFrame({"pid": keys, name: ordinary(name, draws, len(keys))})
     schema = with_keys("people", Schema.from_roles({"plain": [name]}), key="pid")
-    assert bare_keys(RelatedTables.from_tables({"people": frame}, {"people": schema}, Source()).parts) == []
+    assert (
+        bare_keys(RelatedTables.from_tables({"people": frame}, {"people": schema}, Source()).parts)
+        == []
+    )
 
 
 @given(st.integers(0, 2**32), st.floats(0.6, 1), st.sampled_from([100, 20, 3]))
@@ -108,7 +142,9 @@ def test_planted_keys_are_found_though_others_stand_between_them(seed, share, ap
     planted = np.where(np.arange(300) < share * 300, draws.permutation(keys), others)
     frame = pl.DataFrame({"pid": keys, "doctor": planted})
     schema = with_keys("people", Schema.from_roles({"plain": ["doctor"]}), key="pid")
-    (told,) = bare_keys(RelatedTables.from_tables({"people": frame}, {"people": schema}, Source()).parts)
+    (told,) = bare_keys(
+        RelatedTables.from_tables({"people": frame}, {"people": schema}, Source()).parts
+    )
     assert "column 'doctor' holds keys of 'people'" in told
     assert "if it only looks so" in told
 
@@ -135,7 +171,10 @@ def test_the_chance_of_a_number_is_the_share_of_keys_beside_it(keys, values):
         return min(1, len(near) / max(1, abs(near[-1] - value) / apart)) if near else 0
 
     grid = [key for key in keys if (key - values[0]) % step(values) == 0]
-    expected = [max(beside(v, [k for k in grid if k < v]), beside(v, [k for k in grid if k > v])) for v in values]
+    expected = [
+        max(beside(v, [k for k in grid if k < v]), beside(v, [k for k in grid if k > v]))
+        for v in values
+    ]
     found = KeyChance.of(pl.Series(map(str, keys))).of_each(pl.Series(map(str, values)))
     assert found.tolist() == pytest.approx(expected)
 
@@ -156,10 +195,15 @@ def test_a_release_with_keys_in_another_column_is_refused_and_one_without_is_mad
     read = recipe_files.read_yaml
     for role in ("plain", "sensitive", "quasi"):
         said = recipe_files.any_from_dict(read(recipe.format(role=role), "recipe"))
-        with pytest.raises(SchemaError, match=r"column 'doctor' holds keys of 'people'.*role direct"):
+        with pytest.raises(
+            SchemaError, match=r"column 'doctor' holds keys of 'people'.*role direct"
+        ):
             sf.run(frames, said, seed=1, seconds=0)
     release = sf.run(
-        frames, recipe_files.any_from_dict(read(recipe.format(role="direct"), "recipe")), seed=1, seconds=0
+        frames,
+        recipe_files.any_from_dict(read(recipe.format(role="direct"), "recipe")),
+        seed=1,
+        seconds=0,
     )
     assert "doctor" not in release.data["visits"].columns
 
@@ -168,7 +212,9 @@ def test_a_release_with_keys_in_another_column_is_refused_and_one_without_is_mad
 def test_a_whole_number_with_a_point_is_the_number(number, zeros):
     written = f"{number}.{'0' * zeros}"
     assert canonical(pl.Series([written])).to_list() == [str(number)]
-    assert resolved(pl.Series([written, f"0{abs(number)}", f"{number}.5"]), pl.Series([number])).tolist() == [0, -1, -1]
+    assert resolved(
+        pl.Series([written, f"0{abs(number)}", f"{number}.5"]), pl.Series([number])
+    ).tolist() == [0, -1, -1]
 
 
 def test_where_every_row_is_an_orphans_nothing_is_read():
@@ -204,7 +250,11 @@ def cut_tables(key, *, split, shuffle=True):
 def test_a_cut_release_does_not_join_through_one_under_the_same_key_that_is_not_cut(monkeypatch):
     monkeypatch.setenv("SOME_KEY", "0123456789abcdef")
     key = ", key: {env: SOME_KEY}"
-    whole, cut, again = cut_tables(key, split=False), cut_tables(key, split=True), cut_tables(key, split=True)
+    whole, cut, again = (
+        cut_tables(key, split=False),
+        cut_tables(key, split=True),
+        cut_tables(key, split=True),
+    )
     assert set(whole["people"]["pid"]) == set(cut["people"]["pid"])
     assert not set(whole["visits"]["vid"]) & set(cut["visits"]["vid"])
     assert set(again["visits"]["vid"]) == set(cut["visits"]["vid"])

@@ -1,4 +1,6 @@
-"""Evening out the numbers of rows: nobody goes, the promise holds, and with one table no other groups lose less."""
+"""Evening out the numbers of rows: nobody goes, the promise holds, and with one table no other
+groups lose less.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,8 @@ def test_no_other_groups_lose_fewer_rows(counts, k):
 
 
 def test_a_worked_number():
-    # 1, 1, 2, 8, 9 in groups of two: {1, 1, 2} loses 1, {8, 9} loses 1; {1, 1}, {2, 8, 9} would lose 13
+    # 1, 1, 2, 8, 9 in groups of two: {1, 1, 2} loses 1, {8, 9} loses 1; {1, 1}, {2, 8, 9} would
+    # lose 13
     assert best_cuts([1, 1, 2, 8, 9], 2) == [(0, 3), (3, 5)]
     groups = even_groups(np.zeros(5, np.int64), np.array([9, 1, 2, 8, 1]), 2)
     assert groups.tolist() == [1, 0, 0, 1, 0]
@@ -64,7 +67,9 @@ def test_everybody_stays_and_has_as_many_rows_as_others(drawn, k, own):
     left = step.apply(people, plan)
     assert left.people == people.people
     small = (
-        np.bincount(people.shown().own)[people.shown().own] < k if own else np.full(people.people, people.people < k)
+        np.bincount(people.shown().own)[people.shown().own] < k
+        if own
+        else np.full(people.people, people.people < k)
     )
     assert not (model.broken(left) & ~small).any()
     gone = {rows.name: len(rows) - len(left[rows.name]) for rows in people.below}
@@ -93,14 +98,19 @@ def test_it_holds_on_the_written_files(tmp_path):
     recipe = {
         "tables": {
             "people": {"key": "person_id", "columns": {"sex": {"role": "quasi"}}},
-            "visits": {"belongs_to": {"people": "person_id"}, "columns": {"ward": {"role": "plain"}}},
+            "visits": {
+                "belongs_to": {"people": "person_id"},
+                "columns": {"ward": {"role": "plain"}},
+            },
         },
         "meet": [{"persons_k_anonymity": {"k": 5, "knows": "counts"}}],
         "steps": [{"even_counts": {}}],
     }
     from sfumato.core import recipe_files
 
-    made = sf.run({"people": people, "visits": visits}, recipe_files.any_from_dict(recipe), seed=1, seconds=0)
+    made = sf.run(
+        {"people": people, "visits": visits}, recipe_files.any_from_dict(recipe), seed=1, seconds=0
+    )
     share = made.write(tmp_path / "out") / "share"
     read = pl.read_csv(share / "people.csv").join(
         pl.read_csv(share / "visits.csv").group_by("person_id").len(), on="person_id"

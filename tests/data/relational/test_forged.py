@@ -1,4 +1,6 @@
-"""Certificates that were edited and sealed again, as whoever has no key can: what the files and the recipe tell is noticed all the same."""
+"""Certificates that were edited and sealed again, as whoever has no key can: what the files and the
+recipe tell is noticed all the same.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ def sealed_again(share, edit):
 
 
 def failing(share):
-    return {claim.name: claim.detail for claim in sf.verify(share).claims if claim.status == "fails"}
+    return {
+        claim.name: claim.detail for claim in sf.verify(share).claims if claim.status == "fails"
+    }
 
 
 def rewritten(file, change):
@@ -62,7 +66,9 @@ def test_sealed_again_without_an_edit_it_holds(share):
 def test_a_table_that_is_listed_and_not_judged_is_noticed(share):
     (share / "names.csv").write_text("person_id,name\nx,y\n")
     sealed_again(share, lambda said: None)
-    assert failing(share) == {"tables judged": "1 more file(s) in the folder, which no promise is about"}
+    assert failing(share) == {
+        "tables judged": "1 more file(s) in the folder, which no promise is about"
+    }
 
 
 def test_a_table_that_is_taken_out_of_certificate_and_recipe_is_noticed_by_its_file(share):
@@ -80,7 +86,12 @@ def test_a_table_that_is_cut_off_by_no_step_is_noticed(share):
     def edit(said):
         del said["tables"]["visits"]["columns"]["person_id"]["of"]
 
-    rewritten(share / "visits.csv", lambda head, row: [f"x{v}" if c == "person_id" else v for c, v in zip(head, row, strict=True)])  # fmt: skip
+    rewritten(
+        share / "visits.csv",
+        lambda head, row: [
+            f"x{v}" if c == "person_id" else v for c, v in zip(head, row, strict=True)
+        ],
+    )
     sealed_again(share, edit)
     assert "visits joins with nobody" in failing(share)["columns are what the recipe says"]
 
@@ -92,27 +103,77 @@ def test_a_certificate_of_no_table_is_unreadable(share):
 
 
 def in_plan(said, table, step="global_recoding"):
-    return next(plan for plan in said["plan"] if plan["step"] == step and plan.get("table", table) == table)
+    return next(
+        plan for plan in said["plan"] if plan["step"] == step and plan.get("table", table) == table
+    )
 
 
 @pytest.mark.parametrize(
     ("edit", "claim", "words"),
     [
-        (lambda said: in_plan(said, "people")["levels"]["age"].update(level=4), "levels", "people.age"),
-        (lambda said: in_plan(said, "people")["levels"]["age"].update(level=2, top=2), "levels", "people.age"),
-        (lambda said: in_plan(said, "visits")["levels"]["month"].update(level=9), "levels", "visits.month"),
-        (lambda said: in_plan(said, "people")["levels"].update(diagnosis={"level": 1, "top": 2}), "levels", "people.diagnosis"),
+        (
+            lambda said: in_plan(said, "people")["levels"]["age"].update(level=4),
+            "levels",
+            "people.age",
+        ),
+        (
+            lambda said: in_plan(said, "people")["levels"]["age"].update(level=2, top=2),
+            "levels",
+            "people.age",
+        ),
+        (
+            lambda said: in_plan(said, "visits")["levels"]["month"].update(level=9),
+            "levels",
+            "visits.month",
+        ),
+        (
+            lambda said: in_plan(said, "people")["levels"].update(diagnosis={"level": 1, "top": 2}),
+            "levels",
+            "people.diagnosis",
+        ),
         (lambda said: in_plan(said, "people").update(table="visits"), "steps", "differ in table"),
-        (lambda said: in_plan(said, "people").pop("table"), "steps", "the plan of global_recoding lacks table"),
-        (lambda said: in_plan(said, "people").pop("levels"), "steps", "the plan of global_recoding lacks levels"),
-        (lambda said: in_plan(said, "visits", "cap_rows").pop("at_most"), "steps", "the plan of cap_rows lacks at_most"),
-        (lambda said: in_plan(said, "", "key_pseudonyms").pop("split"), "steps", "the plan of key_pseudonyms lacks split"),
-        (lambda said: in_plan(said, "people").update(people_dropped=7_000), "steps", "7,000 people went by the steps"),
-        (lambda said: said["verdicts"][0].update(attained=90), "3-anonymity in people", "certified 90"),
-        (lambda said: said["verdicts"][0].update(required=2), "3-anonymity in people", "what is required"),
-        (lambda said: said["verdicts"][0].update(failing_records=9), "3-anonymity in people", "what is failing records"),
+        (
+            lambda said: in_plan(said, "people").pop("table"),
+            "steps",
+            "the plan of global_recoding lacks table",
+        ),
+        (
+            lambda said: in_plan(said, "people").pop("levels"),
+            "steps",
+            "the plan of global_recoding lacks levels",
+        ),
+        (
+            lambda said: in_plan(said, "visits", "cap_rows").pop("at_most"),
+            "steps",
+            "the plan of cap_rows lacks at_most",
+        ),
+        (
+            lambda said: in_plan(said, "", "key_pseudonyms").pop("split"),
+            "steps",
+            "the plan of key_pseudonyms lacks split",
+        ),
+        (
+            lambda said: in_plan(said, "people").update(people_dropped=7_000),
+            "steps",
+            "7,000 people went by the steps",
+        ),
+        (
+            lambda said: said["verdicts"][0].update(attained=90),
+            "3-anonymity in people",
+            "certified 90",
+        ),
+        (
+            lambda said: said["verdicts"][0].update(required=2),
+            "3-anonymity in people",
+            "what is required",
+        ),
+        (
+            lambda said: said["verdicts"][0].update(failing_records=9),
+            "3-anonymity in people",
+            "what is failing records",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_plan_and_verdicts_tell_is_held_against_recipe_and_files(share, edit, claim, words):
     sealed_again(share, edit)
     found = failing(share)

@@ -1,4 +1,6 @@
-"""Several tables as a noun: keys are looked up, drops cascade, what is shown is what stands in the tables."""
+"""Several tables as a noun: keys are looked up, drops cascade, what is shown is what stands in the
+tables.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ from sfumato.data.relational.tables import RelatedTables
 from sfumato.errors import ParameterError, RecipeError, ReleaseRefused, SchemaError
 from tests.data.relational.random_relations import relations
 
-PEOPLE = pl.DataFrame({"id": ["p1", "p2", "p3", "p4", "p5", "p6"], "class": ["A", "A", "A", "B", "B", "B"]})
+PEOPLE = pl.DataFrame(
+    {"id": ["p1", "p2", "p3", "p4", "p5", "p6"], "class": ["A", "A", "A", "B", "B", "B"]}
+)
 VISITS = pl.DataFrame(
     {
         "who": ["p1", "p2", "p3", "p3", "p3", "p3", "p4", "p4", "p5", "p5", "p6", "p6"],
@@ -67,7 +71,10 @@ def test_what_the_worked_example_shows():
     assert len(joined) == 5  # A: cardio, onco, derm; B: derm, onco
     cardio = visits.shows[0]
     of_a = (shown.own[visits.person] == shown.own[0]) & (visits.shows == cardio)
-    assert (int(of_a.sum()), len(set(visits.person[of_a]))) == (4, 3)  # four joined rows, three persons
+    assert (int(of_a.sum()), len(set(visits.person[of_a]))) == (
+        4,
+        3,
+    )  # four joined rows, three persons
     assert np.bincount(visits.person).tolist() == [1, 1, 4, 2, 2, 2]
 
 
@@ -108,8 +115,12 @@ def test_rows_go_with_all_that_belongs_to_them(drawn, data):
     stays = np.array(data.draw(st.lists(st.booleans(), min_size=size, max_size=size)))
     left = people.kept({name: stays})
     for rows in left.parts:
-        expected = [i for i in range(len(people[rows.name])) if _survives(drawn, rows.name, i, name, stays)]
-        assert (np.arange(len(people[rows.name])) if rows.origin is None else rows.origin).tolist() == expected
+        expected = [
+            i for i in range(len(people[rows.name])) if _survives(drawn, rows.name, i, name, stays)
+        ]
+        assert (
+            np.arange(len(people[rows.name])) if rows.origin is None else rows.origin
+        ).tolist() == expected
         was = people[rows.name]
         assert left.origin[rows.owner].tolist() == was.owner[expected].tolist()
         if not rows.is_people:
@@ -147,10 +158,16 @@ def test_what_is_written_is_read_as_the_same_tables(drawn):
     written = people.to_tables()
     again = RelatedTables.from_tables(written, people.schemas, people.source)
     assert people.same(again)
-    assert not any(set(map(str, frame[c].to_list())) & drawn.keys for frame in written.values() for c in frame.columns)
+    assert not any(
+        set(map(str, frame[c].to_list())) & drawn.keys
+        for frame in written.values()
+        for c in frame.columns
+    )
     moved = again.with_rows(
         again.parts[-1].taken(
-            np.arange(len(again.parts[-1]))[::-1], again.parts[-1].above[::-1], again.parts[-1].owner[::-1]
+            np.arange(len(again.parts[-1]))[::-1],
+            again.parts[-1].above[::-1],
+            again.parts[-1].owner[::-1],
         )
     )
     differs = (
@@ -182,14 +199,23 @@ TABLES = examples.clinic_tables(30)
 CLINIC = {
     "people": {
         "key": "person_id",
-        "columns": {"name": "direct", "age": "quasi", "sex": "quasi", "region": "quasi", "diagnosis": "sensitive"},
+        "columns": {
+            "name": "direct",
+            "age": "quasi",
+            "sex": "quasi",
+            "region": "quasi",
+            "diagnosis": "sensitive",
+        },
     },
     "visits": {
         "key": "visit_id",
         "belongs_to": {"people": "person_id"},
         "columns": {"ward": "quasi", "month": "quasi", "cost": "plain"},
     },
-    "prescriptions": {"belongs_to": {"visits": "visit_id"}, "columns": {"drug": "sensitive", "days": "plain"}},
+    "prescriptions": {
+        "belongs_to": {"visits": "visit_id"},
+        "columns": {"drug": "sensitive", "days": "plain"},
+    },
 }
 
 
@@ -203,11 +229,19 @@ def without_some_people():
 
 
 BAD_TABLES = {
-    "orphans": (without_some_people(), CLINIC, r"table 'visits': \d+ of \d+ row\(s\) belong to no row of 'people'"),
+    "orphans": (
+        without_some_people(),
+        CLINIC,
+        r"table 'visits': \d+ of \d+ row\(s\) belong to no row of 'people'",
+    ),
     "no foreign key in some rows": (
         {
             **TABLES,
-            "visits": TABLES["visits"].with_columns(pl.Series("person_id", [None, *TABLES["visits"]["person_id"][1:]])),
+            "visits": (
+                TABLES["visits"].with_columns(
+                    pl.Series("person_id", [None, *TABLES["visits"]["person_id"][1:]])
+                )
+            ),
         },
         CLINIC,
         r"1 of \d+ row\(s\) belong to no row of 'people' \(1 have no 'person_id'\)",
@@ -220,21 +254,32 @@ BAD_TABLES = {
     "no key in some rows": (
         {
             **TABLES,
-            "people": TABLES["people"].with_columns(
-                pl.Series("person_id", [None, None, *TABLES["people"]["person_id"][2:]])
+            "people": (
+                TABLES["people"].with_columns(
+                    pl.Series("person_id", [None, None, *TABLES["people"]["person_id"][2:]])
+                )
             ),
         },
         CLINIC,
         r"2 row\(s\) have no 'person_id', which is their key",
     ),
-    "an empty table": ({**TABLES, "visits": TABLES["visits"].head(0)}, CLINIC, "table 'visits' has no rows"),
+    "an empty table": (
+        {**TABLES, "visits": TABLES["visits"].head(0)},
+        CLINIC,
+        "table 'visits' has no rows",
+    ),
     "a key that is not there": (
         {**TABLES, "visits": TABLES["visits"].drop("visit_id")},
         CLINIC,
         "table 'visits' has no column 'visit_id'",
     ),
     "numbers and text": (
-        {**TABLES, "visits": TABLES["visits"].with_columns(pl.col("person_id").str.slice(1).cast(pl.Int64))},
+        {
+            **TABLES,
+            "visits": (
+                TABLES["visits"].with_columns(pl.col("person_id").str.slice(1).cast(pl.Int64))
+            ),
+        },
         CLINIC,
         "the keys are numbers in one table and text in the other",
     ),
@@ -250,9 +295,18 @@ def test_tables_that_do_not_join_are_refused_by_name(case):
 
 
 BAD_RELATIONS = {
-    "two tables of people": (said("visits", belongs_to=None), "people and visits belong to no other table"),
-    "nobody's": (said("people", belongs_to={"prescriptions": "rx"}), "every table belongs to another one"),
-    "an unknown table": (said("visits", belongs_to={"peopel": "person_id"}), "Did you mean 'people'"),
+    "two tables of people": (
+        said("visits", belongs_to=None),
+        "people and visits belong to no other table",
+    ),
+    "nobody's": (
+        said("people", belongs_to={"prescriptions": "rx"}),
+        "every table belongs to another one",
+    ),
+    "an unknown table": (
+        said("visits", belongs_to={"peopel": "person_id"}),
+        "Did you mean 'people'",
+    ),
     "itself": (said("visits", belongs_to={"visits": "person_id"}), "belongs to itself"),
     "a circle": (
         {
@@ -262,8 +316,14 @@ BAD_RELATIONS = {
         "visits, prescriptions, rx belong to each other in a circle",
     ),
     "no key to belong to": (said("people", key=None), "'people', which has no key"),
-    "two parents": (said("visits", belongs_to={"people": "person_id", "prescriptions": "x"}), "one table only"),
-    "a key that is quasi": (said("visits", columns={"visit_id": "quasi"}), "'visit_id' is a key and has role quasi"),
+    "two parents": (
+        said("visits", belongs_to={"people": "person_id", "prescriptions": "x"}),
+        "one table only",
+    ),
+    "a key that is quasi": (
+        said("visits", columns={"visit_id": "quasi"}),
+        "'visit_id' is a key and has role quasi",
+    ),
     "one column for both": (said("visits", key="person_id"), "name the same column"),
     "an unknown word": (said("visits", kye="visit_id"), "Did you mean 'key'"),
     "another rule for orphans": (said("visits", orphans="keep"), "orphans is 'refuse' or 'drop'"),
@@ -286,35 +346,49 @@ def test_orphans_are_dropped_and_counted_where_the_recipe_says_so():
     people = sf.read_tables(without_some_people(), said("visits", orphans="drop"))
     known = set(TABLES["people"]["person_id"].head(20))
     visits = TABLES["visits"].filter(pl.col("person_id").is_in(known))
-    given_there = TABLES["prescriptions"].filter(pl.col("visit_id").is_in(visits["visit_id"].implode()))
+    given_there = TABLES["prescriptions"].filter(
+        pl.col("visit_id").is_in(visits["visit_id"].implode())
+    )
     assert people.counts() == {
         "people": 20,
         "rows_of_visits": visits.height,
         "rows_of_prescriptions": given_there.height,
     }
     lost = TABLES["visits"].height - visits.height
-    assert any(note.startswith(f"table 'visits': {lost} of") and "orphans: drop" in note for note in people.notes)
+    assert any(
+        note.startswith(f"table 'visits': {lost} of") and "orphans: drop" in note
+        for note in people.notes
+    )
     along = TABLES["prescriptions"].height - given_there.height
     assert (
-        f"table 'prescriptions': {along} row(s) belong to rows of 'visits' that were dropped, and went with them"
-        in people.notes
+        f"table 'prescriptions': {along} row(s) belong to rows of 'visits' that were dropped, and"
+        " went with them" in people.notes
     )
 
 
 def test_a_table_that_is_not_given_or_not_known():
     with pytest.raises(ParameterError, match="table 'visits', and it was not given"):
         sf.read_tables({name: TABLES[name] for name in ("people", "prescriptions")}, CLINIC)
-    with pytest.raises(ParameterError, match=r"no table 'visit' in the recipe\. Did you mean 'visits'"):
+    with pytest.raises(
+        ParameterError, match=r"no table 'visit' in the recipe\. Did you mean 'visits'"
+    ):
         sf.read_tables({**TABLES, "visit": TABLES["visits"]}, CLINIC)
     with pytest.raises(ParameterError, match="read_tables"):
         sf.read_data(TABLES["people"], "tables", {"quasi": "age"})
 
 
 def test_tables_of_nothing_but_keys_are_tables(tmp_path):
-    said_ties = {"people": {"key": "id", "columns": {}}, "ties": {"belongs_to": {"people": "who"}, "columns": {}}}
+    said_ties = {
+        "people": {"key": "id", "columns": {}},
+        "ties": {"belongs_to": {"people": "who"}, "columns": {}},
+    }
     people = pl.DataFrame({"id": [1, 2, 3]})
     tables = sf.read_tables({"people": people, "ties": pl.DataFrame({"who": [3, 3, 1]})}, said_ties)
-    mixed = tables.keep_people(np.array([True, False, True])).shuffled(np.random.default_rng(1)).sealed(Seed(1))
+    mixed = (
+        tables.keep_people(np.array([True, False, True]))
+        .shuffled(np.random.default_rng(1))
+        .sealed(Seed(1))
+    )
     again = RelatedTables.from_tables(mixed.to_tables(), mixed.schemas, mixed.source)
     assert mixed.same(again)
     assert sorted(again.per_person("ties")) == [1, 2]

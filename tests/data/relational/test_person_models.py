@@ -32,7 +32,14 @@ MODELS = [
             "facts": 1,
         }
     },
-    {"persons_l_diversity": {"sensitive": "people.diagnosis", "l": 1.5, "kind": "entropy", "knows": "own"}},
+    {
+        "persons_l_diversity": {
+            "sensitive": "people.diagnosis",
+            "l": 1.5,
+            "kind": "entropy",
+            "knows": "own",
+        }
+    },
     {"persons_t_closeness": {"sensitive": "people.diagnosis", "t": 0.9, "knows": "own"}},
     {"persons_t_closeness": {"sensitive": "prescriptions.drug", "t": 0.9, "knows": "own"}},
 ]
@@ -54,17 +61,26 @@ def test_order_does_not_matter_and_nothing_is_shown(spec):
         model.judge(Evidence(CLINIC)),
         model.judge(Evidence(CLINIC.shuffled(np.random.default_rng(3)))),
     )
-    assert (verdict.holds, verdict.records, verdict.sentence) == (moved.holds, moved.records, moved.sentence)
+    assert (verdict.holds, verdict.records, verdict.sentence) == (
+        moved.holds,
+        moved.records,
+        moved.sentence,
+    )
     assert verdict.attained == pytest.approx(moved.attained)
     words = repr(verdict).replace("(", " ").replace(",", " ").split()
     values = {
-        str(v) for rows in CLINIC.parts for name in rows.frame.columns for v in rows.frame[name] if isinstance(v, str)
+        str(v)
+        for rows in CLINIC.parts
+        for name in rows.frame.columns
+        for v in rows.frame[name]
+        if isinstance(v, str)
     }
     assert not values & set(words)
     assert model.broken(CLINIC).sum() == verdict.records
 
 
-# The worked example, see test_knowledge: k is 3 for own columns, 1 for counts (p3), 1 for rows (p3, p6), 1 for any one row (p3).
+# The worked example, see test_knowledge: k is 3 for own columns, 1 for counts (p3), 1 for rows (p3,
+# p6), 1 for any one row (p3).
 @pytest.mark.parametrize(
     ("model", "attained", "concerned"),
     [
@@ -75,7 +91,8 @@ def test_order_does_not_matter_and_nothing_is_shown(spec):
         (PersonsKAnonymity(2, "any", 2), 1, 2),
         # class A: all three were in cardiology; class B: all in dermatology
         (PersonsLDiversity("visits.illness", 2, knows="own"), 1, 6),
-        # of class A p1 {cardio} and p3 {cardio, onco, derm} share cardio: nobody is apart; of class B derm is shared
+        # of class A p1 {cardio} and p3 {cardio, onco, derm} share cardio: nobody is apart; of class
+        # B derm is shared
         (PersonsLDiversity("visits.illness", 2, "distinct", knows="own"), 1, 6),
         # oncology: 1/3 of A, 2/3 of B, 1/2 of all; cardiology 1, 0, 1/2; dermatology 1/3, 1, 2/3
         (PersonsTCloseness("visits.illness", 0.5, knows="own"), 0.5, 0),
@@ -89,7 +106,8 @@ def test_worked_example(model, attained, concerned):
 
 
 def test_rows_of_a_join_would_look_diverse():
-    # three persons, all with value 0; one has five others besides: six values in eight joined rows, and everybody has value 0
+    # three persons, all with value 0; one has five others besides: six values in eight joined rows,
+    # and everybody has value 0
     people, values = [(0, {})] * 3, [{0}, {0}, {0, 1, 2, 3, 4, 5}]
     for kind in ("frequency", "distinct"):
         verdict = PersonsLDiversity("visits.illness", 2, kind, knows="own").judge(
@@ -107,15 +125,24 @@ def test_who_has_no_value():
     assert verdict.attained is None
     half = few(people, [{1}, {1}, set(), set()])
     assert PersonsLDiversity("people.diagnosis", 2, knows="own").judge(Evidence(half)).holds
-    assert PersonsLDiversity("people.diagnosis", 2, "distinct", knows="own").judge(Evidence(half)).holds
-    assert PersonsLDiversity("people.diagnosis", 2, "entropy", knows="own").judge(Evidence(half)).holds
+    assert (
+        PersonsLDiversity("people.diagnosis", 2, "distinct", knows="own")
+        .judge(Evidence(half))
+        .holds
+    )
+    assert (
+        PersonsLDiversity("people.diagnosis", 2, "entropy", knows="own").judge(Evidence(half)).holds
+    )
     one = few(people, [{1}, {1}, {1}, set()])
     assert not PersonsLDiversity("people.diagnosis", 2, knows="own").judge(Evidence(one)).holds
-    assert PersonsLDiversity("people.diagnosis", 2, "distinct", knows="own").judge(Evidence(one)).holds
+    assert (
+        PersonsLDiversity("people.diagnosis", 2, "distinct", knows="own").judge(Evidence(one)).holds
+    )
 
 
 def test_entropy_is_that_of_one_table():
-    # three equally frequent values are 3-diverse, and 1, 1, 8 of ten are exp(0.639) = 1.89 (Machanavajjhala et al., by hand)
+    # three equally frequent values are 3-diverse, and 1, 1, 8 of ten are exp(0.639) = 1.89
+    # (Machanavajjhala et al., by hand)
     model = PersonsLDiversity("people.diagnosis", 3, "entropy", knows="own")
     assert model.judge(Evidence(few([(0, {})] * 3, [{0}, {1}, {2}]))).holds
     verdict = model.judge(Evidence(few([(0, {})] * 10, [{0}, {1}] + [{2}] * 8)))
@@ -136,7 +163,8 @@ def test_unknown_is_not_a_pass(people, k, m, effort):
 
 
 KNOWN = st.one_of(
-    st.tuples(st.sampled_from(["own", "counts", "rows"]), st.none()), st.tuples(st.just("any"), st.integers(1, 3))
+    st.tuples(st.sampled_from(["own", "counts", "rows"]), st.none()),
+    st.tuples(st.just("any"), st.integers(1, 3)),
 )
 
 
@@ -155,7 +183,9 @@ def test_diversity_is_that_of_counting_crowds(people, data, known, kind):
     values = data.draw(st.lists(held, min_size=len(people), max_size=len(people)))
     l = data.draw(st.sampled_from([1, 2, 3] if kind == "distinct" else [1, 1.3, 1.7, 2.2, 2.7]))  # noqa: E741
     knows, m = known
-    verdict = PersonsLDiversity("people.diagnosis", l, kind, knows=knows, m=m).judge(Evidence(few(people, values)))
+    verdict = PersonsLDiversity("people.diagnosis", l, kind, knows=knows, m=m).judge(
+        Evidence(few(people, values))
+    )
     secrets = {id(person): own for person, own in zip(people, values, strict=True)}
     crowds = crowds_of(people, known)
     if kind == "frequency":
@@ -163,9 +193,15 @@ def test_diversity_is_that_of_counting_crowds(people, data, known, kind):
     elif kind == "entropy":
         truth = all(oracle.diversity_of_entropy(crowd, secrets) >= l - 1e-9 for crowd in crowds)
     else:  # where nobody has a value, none is given away
-        truth = all(oracle.apart(crowd, secrets) >= l for crowd in crowds if any(secrets[id(one)] for one in crowd))
+        truth = all(
+            oracle.apart(crowd, secrets) >= l
+            for crowd in crowds
+            if any(secrets[id(one)] for one in crowd)
+        )
     if kind == "distinct" and any(len(one) > 1 for one in values):
-        assert truth or not verdict.holds  # the largest group is not searched for: it may hold and not be shown
+        assert (
+            truth or not verdict.holds
+        )  # the largest group is not searched for: it may hold and not be shown
     else:
         assert verdict.holds == truth
 
@@ -177,7 +213,9 @@ def test_closeness_is_that_of_counting_crowds(people, data, known, t, several):
     held = st.frozensets(st.integers(0, 3), max_size=3 if several else 1)
     values = data.draw(st.lists(held, min_size=len(people), max_size=len(people)))
     knows, m = known
-    verdict = PersonsTCloseness("people.diagnosis", t, knows=knows, m=m).judge(Evidence(few(people, values)))
+    verdict = PersonsTCloseness("people.diagnosis", t, knows=knows, m=m).judge(
+        Evidence(few(people, values))
+    )
     secrets = {id(person): own for person, own in zip(people, values, strict=True)}
     farthest = max(oracle.distance(people, crowd, secrets) for crowd in crowds_of(people, known))
     assert verdict.holds == (farthest <= t + 1e-9)
@@ -185,7 +223,8 @@ def test_closeness_is_that_of_counting_crowds(people, data, known, t, several):
 
 
 def test_some_verdicts_are_unknown():
-    # p6 of the worked example is told apart by two rows only; with one row looked at that is open, with k = 2 and p3 aside
+    # p6 of the worked example is told apart by two rows only; with one row looked at that is open,
+    # with k = 2 and p3 aside
     people = [(1, {"visits": (1, 2)}), (1, {"visits": (1, 2)}), (1, {"visits": (1, 1)})]
     verdict = PersonsKAnonymity(2, "any", 2, effort=5).judge(Evidence(few(people)))
     assert not verdict.holds
@@ -206,8 +245,14 @@ def test_nobody():
         ({"persons_k_anonymity": {"k": 0}}, "k should be greater"),
         ({"persons_k_anonymity": {"k": 2, "knows": "own", "own": False}}, "knows nothing"),
         ({"persons_k_anonymity": {"k": 2, "knows": "any", "facts": 0}}, "facts should be greater"),
-        ({"persons_k_anonymity": {"k": 2, "knows": "any", "facts": True}}, "facts should be a number"),
-        ({"persons_l_diversity": {"sensitive": "a.b", "l": 1.5, "kind": "distinct"}}, "whole number"),
+        (
+            {"persons_k_anonymity": {"k": 2, "knows": "any", "facts": True}},
+            "facts should be a number",
+        ),
+        (
+            {"persons_l_diversity": {"sensitive": "a.b", "l": 1.5, "kind": "distinct"}},
+            "whole number",
+        ),
         ({"persons_t_closeness": {"sensitive": "a.b", "t": 2}}, "t should be less"),
     ],
 )

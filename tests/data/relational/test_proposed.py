@@ -1,4 +1,6 @@
-"""What profile proposes for several tables: promises about persons with their means, and named errors for tables that cannot be people's."""
+"""What profile proposes for several tables: promises about persons with their means, and named
+errors for tables that cannot be people's.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +19,17 @@ from tests.data.relational.test_tables_shell import sfumato  # noqa: F401 - a fi
 
 DRAWS = np.random.default_rng(1)
 PEOPLE = pl.DataFrame(
-    {"person_id": [f"p{i:04d}" for i in range(200)], "age": DRAWS.integers(20, 60, 200), "sex": ["f", "m"] * 100}
+    {
+        "person_id": [f"p{i:04d}" for i in range(200)],
+        "age": DRAWS.integers(20, 60, 200),
+        "sex": ["f", "m"] * 100,
+    }
 )
 VISITS = pl.DataFrame(
-    {"person_id": PEOPLE["person_id"].gather(DRAWS.integers(0, 200, 600)), "ward": DRAWS.choice(["eye", "skin"], 600)}
+    {
+        "person_id": PEOPLE["person_id"].gather(DRAWS.integers(0, 200, 600)),
+        "ward": DRAWS.choice(["eye", "skin"], 600),
+    }
 )
 
 
@@ -45,7 +54,11 @@ def test_promises_follow_what_they_cost():
     # everybody has one row that all share: any row may be known, and how many there are
     rows = pl.DataFrame({"person_id": PEOPLE["person_id"], "ward": ["eye", "skin"] * 100})
     design = sf.profile({"people": PEOPLE, "visits": rows}).design
-    knows = [line.spec["persons_k_anonymity"]["knows"] for line in design.meet if "persons_k_anonymity" in line.spec]
+    knows = [
+        line.spec["persons_k_anonymity"]["knows"]
+        for line in design.meet
+        if "persons_k_anonymity" in line.spec
+    ]
     assert knows == ["counts", "any"]
     assert not design.refused
     steps = [next(iter(line.spec)) for line in design.steps]
@@ -53,9 +66,16 @@ def test_promises_follow_what_they_cost():
 
 
 def test_a_sensitive_column_gets_a_promise_and_one_that_is_known_does_not():
-    people = PEOPLE.with_columns(diagnosis=pl.Series(DRAWS.choice(["flu", "gout", "asthma", "none"], 200)), race=pl.Series(["a", "b"] * 100))  # fmt: skip
+    people = PEOPLE.with_columns(
+        diagnosis=pl.Series(DRAWS.choice(["flu", "gout", "asthma", "none"], 200)),
+        race=pl.Series(["a", "b"] * 100),
+    )
     proposal = sf.profile({"people": people, "visits": VISITS})
-    told = [line.spec["persons_l_diversity"]["sensitive"] for line in (*proposal.design.meet, *proposal.design.refused) if "persons_l_diversity" in line.spec]  # fmt: skip
+    told = [
+        line.spec["persons_l_diversity"]["sensitive"]
+        for line in (*proposal.design.meet, *proposal.design.refused)
+        if "persons_l_diversity" in line.spec
+    ]
     assert told == ["people.diagnosis"]
     text = relations_text(proposal, {})
     recipe = recipe_files.any_from_dict(recipe_files.read_yaml(text, "proposed"))
@@ -66,17 +86,25 @@ def test_a_sensitive_column_gets_a_promise_and_one_that_is_known_does_not():
 def test_the_same_name_is_enough_where_every_value_is_a_key():
     people = PEOPLE.rename({"person_id": "zper"})
     visits = VISITS.rename({"person_id": "zper"})
-    (top, below) = sf.profile({"people": people, "visits": visits}).tables
+    top, below = sf.profile({"people": people, "visits": visits}).tables
     assert (top.key.column, below.parent.table, below.parent.column) == ("zper", "people", "zper")
-    assert below.parent.reason == "100 % of its values are a zper of people, and it has the same name, though not one like a key's"  # fmt: skip
-    one_other = visits.with_columns(zper=pl.when(pl.int_range(600) > 0).then("zper").otherwise(pl.lit("nobody")))
+    assert (
+        below.parent.reason
+        == "100 % of its values are a zper of people, and it has the same name, though not one like"
+        " a key's"
+    )
+    one_other = visits.with_columns(
+        zper=pl.when(pl.int_range(600) > 0).then("zper").otherwise(pl.lit("nobody"))
+    )
     proposal = sf.profile({"people": people, "visits": one_other})
     assert proposal.apart == ("visits",)
     assert proposal.why[0].startswith("only 99.8 % of its zper are a zper of people")
     # ages that happen to be different are no keys where there is one
     few = PEOPLE.head(20).with_columns(age=pl.int_range(20, 40))
-    rows = pl.DataFrame({"age": [20, 30, 39] * 20, "person_id": few["person_id"].gather([0, 5, 19] * 20)})
-    (_, below) = sf.profile({"people": few, "visits": rows}).tables
+    rows = pl.DataFrame(
+        {"age": [20, 30, 39] * 20, "person_id": few["person_id"].gather([0, 5, 19] * 20)}
+    )
+    _, below = sf.profile({"people": few, "visits": rows}).tables
     assert below.parent.column == "person_id"
 
 
@@ -85,14 +113,29 @@ def test_the_same_name_is_enough_where_every_value_is_a_key():
     [
         (PEOPLE.head(0), "has no rows"),
         (pl.concat([PEOPLE, PEOPLE.head(3)]), r"nearest, with 0 missing value\(s\) and 3 row\(s\)"),
-        (PEOPLE.with_columns(person_id=pl.when(pl.int_range(200) < 2).then(None).otherwise(pl.col("person_id"))), "2 missing"),
-        (PEOPLE.select(site=pl.Series(["A", "B"] * 100), no=pl.Series([i // 2 for i in range(200)]), sex="sex"), "'no' and 'site' together do"),
+        (
+            PEOPLE.with_columns(
+                person_id=pl.when(pl.int_range(200) < 2).then(None).otherwise(pl.col("person_id"))
+            ),
+            "2 missing",
+        ),
+        (
+            PEOPLE.select(
+                site=pl.Series(["A", "B"] * 100),
+                no=pl.Series([i // 2 for i in range(200)]),
+                sex="sex",
+            ),
+            "'no' and 'site' together do",
+        ),
         (None, "no table has a row for every person: 'visits'"),
     ],
-)  # fmt: skip
+)
 def test_rows_are_not_taken_for_people(people, words):
     visits = VISITS.with_row_index("visit_id", offset=1000)
-    tables = {"visits": visits, "drugs": pl.DataFrame({"visit_id": visits["visit_id"], "drug": ["a", "b"] * 300})}
+    tables = {
+        "visits": visits,
+        "drugs": pl.DataFrame({"visit_id": visits["visit_id"], "drug": ["a", "b"] * 300}),
+    }
     with pytest.raises(SchemaError, match=words):
         sf.profile(tables if people is None else {"people": people, "visits": visits})
 
@@ -107,11 +150,17 @@ def test_nothing_is_people_where_no_name_says_so():
     ("visits", "words"),
     [
         (VISITS.head(0), "it has no rows"),
-        (VISITS.with_columns(pl.col("person_id").str.to_uppercase()), "100 % would be if capitals, blanks and leading zeros were the same"),
-        (VISITS.with_columns(person_id=pl.lit("z") + pl.col("person_id")), "only 0 % of its person_id are a person_id of people"),
+        (
+            VISITS.with_columns(pl.col("person_id").str.to_uppercase()),
+            "100 % would be if capitals, blanks and leading zeros were the same",
+        ),
+        (
+            VISITS.with_columns(person_id=pl.lit("z") + pl.col("person_id")),
+            "only 0 % of its person_id are a person_id of people",
+        ),
         (VISITS.select("ward"), "no column of it holds keys of the others"),
     ],
-)  # fmt: skip
+)
 def test_why_a_table_is_left_out(visits, words):
     proposal = sf.profile({"people": PEOPLE, "visits": visits})
     assert proposal.apart == ("visits",)

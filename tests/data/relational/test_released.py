@@ -1,4 +1,6 @@
-"""Releases of several tables: what is written joins, shows no key, keeps its promises and is found out where it was changed."""
+"""Releases of several tables: what is written joins, shows no key, keeps its promises and is found
+out where it was changed.
+"""
 
 from __future__ import annotations
 
@@ -78,7 +80,9 @@ def out(folder):
 
 def keys_of(tables):
     return {
-        str(key) for name, column in (("people", "person_id"), ("visits", "visit_id")) for key in tables[name][column]
+        str(key)
+        for name, column in (("people", "person_id"), ("visits", "visit_id"))
+        for key in tables[name][column]
     }
 
 
@@ -89,7 +93,12 @@ def shown_in(folder):
 def test_from_files_to_a_verified_folder(folder, out):
     certificate = json.loads((out / "share" / "certificate.json").read_text())
     assert certificate["shape"] == "tables"
-    assert sorted(certificate["files"]) == ["people.csv", "prescriptions.csv", "report.html", "visits.csv"]
+    assert sorted(certificate["files"]) == [
+        "people.csv",
+        "prescriptions.csv",
+        "report.html",
+        "visits.csv",
+    ]
     found = sf.verify(out / "share")
     assert found.result == "not all verified"
     assert {c.name for c in found.claims if c.status == "holds"} >= {
@@ -97,7 +106,10 @@ def test_from_files_to_a_verified_folder(folder, out):
         "3-anonymity in people",
         "4-anonymity in visits",
     }
-    assert next(c.status for c in found.claims if c.name.startswith("alpha k anonymity")) == "needs original"
+    assert (
+        next(c.status for c in found.claims if c.name.startswith("alpha k anonymity"))
+        == "needs original"
+    )
     with_all = sf.verify(out / "share", original=folder / "clinic", owner=out / "owner")
     assert with_all.holds
     assert "made again from recipe and seed, byte for byte" in [c.detail for c in with_all.claims]
@@ -107,7 +119,13 @@ def test_no_key_and_no_listed_value_is_shared(folder, out):
     shared = shown_in(out / "share")
     tables = examples.clinic_tables()
     assert not [key for key in keys_of(tables) if key in shared]
-    assert "gout" not in (out / "share" / "certificate.json").read_text().replace('"gout"', "gout").split("sentence")[0]
+    assert (
+        "gout"
+        not in (out / "share" / "certificate.json")
+        .read_text()
+        .replace('"gout"', "gout")
+        .split("sentence")[0]
+    )
     assert not any(name in shared for name in tables["people"]["name"])
 
 
@@ -116,7 +134,10 @@ def test_the_owner_keeps_who_is_who(folder, out):
     shared = pl.read_csv(out / "share" / "visits.csv")
     original = pl.read_csv(folder / "clinic" / "visits.csv")
     assert kept["pseudonym"].to_list() == shared["visit_id"].to_list()
-    assert kept["original_key"].cast(pl.Int64).to_list() == original["visit_id"][kept["original_row"]].to_list()
+    assert (
+        kept["original_key"].cast(pl.Int64).to_list()
+        == original["visit_id"][kept["original_row"]].to_list()
+    )
     assert shared["cost"].to_list() == original["cost"][kept["original_row"]].to_list()
 
 
@@ -128,15 +149,23 @@ def test_a_written_release_is_measured_beside_its_original(folder, out):
     before = original_of(folder / "clinic", written.certificate, out / "owner")
     measures = {m.name: m for m in sf.evaluate(before, written.beside(before).released).measures}
     visits = pl.read_csv(out / "share" / "visits.csv").height
-    assert measures["rows_kept"].per_column["visits"] == pytest.approx(visits / len(before["visits"]))
+    assert measures["rows_kept"].per_column["visits"] == pytest.approx(
+        visits / len(before["visits"])
+    )
 
 
 def test_check_judges_the_files_of_a_folder(folder, out):
     assert all(sf.check(out / "share", folder / "recipe.yaml"))
-    tables = {name: pl.read_csv(out / "share" / f"{name}.csv") for name in ("people", "visits", "prescriptions")}
+    tables = {
+        name: pl.read_csv(out / "share" / f"{name}.csv")
+        for name in ("people", "visits", "prescriptions")
+    }
     assert all(sf.check(tables, folder / "recipe.yaml"))
     with pytest.raises(ReleaseRefused, match="direct identifiers: name"):
-        sf.check({**tables, "people": tables["people"].with_columns(name=pl.lit("x"))}, folder / "recipe.yaml")
+        sf.check(
+            {**tables, "people": tables["people"].with_columns(name=pl.lit("x"))},
+            folder / "recipe.yaml",
+        )
     found = sf.check(folder / "clinic", recipe_without_names(folder))
     assert not all(found)
 
@@ -167,7 +196,9 @@ def edited(out, table, change):
 
 def test_keys_that_name_nobody_are_found_out(out):
     found = edited(
-        out, "visits", lambda f: f.with_columns(pl.Series("person_id", ["bbbbbbbbbbbbbbbb", *f["person_id"][1:]]))
+        out,
+        "visits",
+        lambda f: f.with_columns(pl.Series("person_id", ["bbbbbbbbbbbbbbbb", *f["person_id"][1:]])),
     )
     assert not found.holds
     assert any("belong to no row of 'people'" in claim.detail for claim in found.claims)
@@ -180,7 +211,9 @@ def test_keys_that_come_twice_are_found_out(out):
 
 
 def test_broken_promises_are_found_out(out):
-    found = edited(out, "visits", lambda f: f.with_columns(pl.Series("ward", ["unheard of", *f["ward"][1:]])))
+    found = edited(
+        out, "visits", lambda f: f.with_columns(pl.Series("ward", ["unheard of", *f["ward"][1:]]))
+    )
     assert [c.status for c in found.claims if c.name == "4-anonymity in visits"] == ["fails"]
 
 
@@ -194,7 +227,9 @@ def test_a_table_that_is_not_certified_is_found_out(out):
     certificate["digest"] = digest_of({k: v for k, v in certificate.items() if k != "digest"})
     (share / "certificate.json").write_text(json.dumps(certificate))
     found = sf.verify(share)
-    assert "the table of prescriptions is not certified, though the release has one" in [c.detail for c in found.claims]
+    assert "the table of prescriptions is not certified, though the release has one" in [
+        c.detail for c in found.claims
+    ]
 
 
 # Recipes.
@@ -209,13 +244,20 @@ def test_a_recipe_and_its_objects_are_the_same(folder):
     assert again == recipe
     moved = recipe_files.to_dict(recipe, base=folder / "clinic")
     assert moved["tables"]["prescriptions"]["file"] == "../rx.csv"
-    assert recipe_files.any_from_dict(recipe_files.read_yaml(recipe_files.dump(recipe), "again"), base=folder) == recipe
+    assert (
+        recipe_files.any_from_dict(
+            recipe_files.read_yaml(recipe_files.dump(recipe), "again"), base=folder
+        )
+        == recipe
+    )
 
 
 def test_a_certificate_shows_no_listed_values_and_no_files(folder):
     shown = recipe_files.public_dict(recipe_files.load_any(folder / "recipe.yaml"))
     assert shown["meet"][1]["alpha_k_anonymity"]["values"] == recipe_files.KEPT
-    assert shown["tables"]["people"]["columns"]["region"]["hierarchy"] == {"tree": recipe_files.KEPT}
+    assert shown["tables"]["people"]["columns"]["region"]["hierarchy"] == {
+        "tree": recipe_files.KEPT
+    }
     assert not any("file" in table for table in shown["tables"].values())
     assert recipe_files.keeps_back("models", shown["meet"][1], Shape.TABLES)
     assert not recipe_files.keeps_back("models", shown["meet"][0], Shape.TABLES)
@@ -223,11 +265,19 @@ def test_a_certificate_shows_no_listed_values_and_no_files(folder):
 
 
 def test_values_that_a_step_aims_with_stay_with_the_owner(folder):
-    aim = "aim: [{k_anonymity: 2}, {alpha_k_anonymity: {sensitive: diagnosis, alpha: 0.9, k: 2, values: [gout]}}]"
-    text = RECIPE.replace("budget: 0.2, table: people}", "budget: 0.2, table: people, " + aim + "}", 1)
+    aim = (
+        "aim: [{k_anonymity: 2}, {alpha_k_anonymity: {sensitive: diagnosis, alpha: 0.9, k: 2,"
+        " values: [gout]}}]"
+    )
+    text = RECIPE.replace(
+        "budget: 0.2, table: people}", "budget: 0.2, table: people, " + aim + "}", 1
+    )
     recipe = recipe_files.any_from_dict(recipe_files.read_yaml(text, "recipe"))
     shown = recipe_files.public_dict(recipe)
-    assert shown["steps"][1]["global_recoding"]["aim"][1]["alpha_k_anonymity"]["values"] == recipe_files.KEPT
+    assert (
+        shown["steps"][1]["global_recoding"]["aim"][1]["alpha_k_anonymity"]["values"]
+        == recipe_files.KEPT
+    )
     assert "gout" not in json.dumps(shown)
     assert "gout" in json.dumps(recipe_files.to_dict(recipe))
 
@@ -238,13 +288,25 @@ def test_values_that_a_step_aims_with_stay_with_the_owner(folder):
         ({"shape": "table", "tables": {}}, "'tables' belongs to data of shape tables"),
         ({"tables": {}}, "'tables' must map names to tables"),
         ({"tables": {"people": 3}}, "table 'people' must say what it is"),
-        ({"tables": {"people": {"columns": {}}}, "columns": {"a": "quasi"}}, "columns stand in 'tables'"),
-        ({"tables": {"people": {"columns": {"a": {"role": "qasi"}}}}}, "table 'people', column 'a': role 'qasi'"),
-        ({"tables": {"people": {"belongs_to": ["x"], "columns": {}}}}, "belongs_to names a table and the column"),
+        (
+            {"tables": {"people": {"columns": {}}}, "columns": {"a": "quasi"}},
+            "columns stand in 'tables'",
+        ),
+        (
+            {"tables": {"people": {"columns": {"a": {"role": "qasi"}}}}},
+            "table 'people', column 'a': role 'qasi'",
+        ),
+        (
+            {"tables": {"people": {"belongs_to": ["x"], "columns": {}}}},
+            "belongs_to names a table and the column",
+        ),
         (
             {
                 "tables": {
-                    "people": {"key": "id", "columns": {"a": {"role": "quasi", "missing_values": [1]}}},
+                    "people": {
+                        "key": "id",
+                        "columns": {"a": {"role": "quasi", "missing_values": [1]}},
+                    },
                     "rows": {
                         "belongs_to": {"people": "id"},
                         "columns": {"a": {"role": "quasi", "missing_values": [2]}},
@@ -266,7 +328,9 @@ def test_recipes_that_say_nothing_clear_are_refused(document, told):
 
 def test_a_model_can_be_asked_for_in_one_line():
     asked = registry.ask("k_anonymity:5,table=visits", Shape.TABLES)
-    assert asked.model == registry.build("models", {"k_anonymity": {"k": 5, "table": "visits"}}, shape=Shape.TABLES)
+    assert asked.model == registry.build(
+        "models", {"k_anonymity": {"k": 5, "table": "visits"}}, shape=Shape.TABLES
+    )
     assert asked.left_open == ()
 
 
@@ -287,11 +351,17 @@ def test_tables_of_a_database(tmp_path):
     tables = examples.clinic_tables(20)
     with sqlite3.connect(tmp_path / "clinic.db") as database:
         for name, table in tables.items():
-            kinds = ["REAL" if t.is_float() else "INTEGER" if t.is_integer() else "TEXT" for t in table.dtypes]
+            kinds = [
+                "REAL" if t.is_float() else "INTEGER" if t.is_integer() else "TEXT"
+                for t in table.dtypes
+            ]
             database.execute(
-                f"CREATE TABLE {name} ({', '.join(f'{c} {k}' for c, k in zip(table.columns, kinds, strict=True))})"
+                f"CREATE TABLE {name}"
+                f" ({', '.join(f'{c} {k}' for c, k in zip(table.columns, kinds, strict=True))})"
             )
-            database.executemany(f"INSERT INTO {name} VALUES ({', '.join('?' * table.width)})", table.rows())
+            database.executemany(
+                f"INSERT INTO {name} VALUES ({', '.join('?' * table.width)})", table.rows()
+            )
     said = recipe_files.read_yaml(RECIPE, "recipe")["tables"]
     found = sf.read_tables(f"sqlite:///{tmp_path / 'clinic.db'}", said)
     assert found.counts() == sf.read_tables(tables, said).counts()
@@ -299,11 +369,15 @@ def test_tables_of_a_database(tmp_path):
 
 
 def test_files_are_found_from_the_recipe_where_no_folder_is_given(folder):
-    text = RECIPE.replace("file: people.csv", "file: clinic/people.csv").replace("file: rx.csv", "file: clinic/rx.csv")
+    text = RECIPE.replace("file: people.csv", "file: clinic/people.csv").replace(
+        "file: rx.csv", "file: clinic/rx.csv"
+    )
     (folder / "recipe.yaml").write_text(text)
     with pytest.raises(ParameterError, match="no file for visits"):
         sf.read_tables(None, folder / "recipe.yaml")
-    (folder / "recipe.yaml").write_text(text.replace("  visits:\n", "  visits:\n    file: clinic/visits.csv\n"))
+    (folder / "recipe.yaml").write_text(
+        text.replace("  visits:\n", "  visits:\n    file: clinic/visits.csv\n")
+    )
     assert sf.read_tables(None, folder / "recipe.yaml").people == 60
 
 
@@ -325,7 +399,10 @@ STEPS = [
     st.lists(st.sampled_from(STEPS), min_size=1, max_size=3, unique=True),
     st.sampled_from(["csv", "parquet"]),
 )
-@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(
+    max_examples=20,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 def test_what_is_written_joins_and_shows_no_key(tmp_path_factory, drawn, steps, kind):
     steps = sorted(steps, key=STEPS.index)
     split = steps[-1] == STEPS[-1]
@@ -353,7 +430,12 @@ def test_what_is_written_joins_and_shows_no_key(tmp_path_factory, drawn, steps, 
             there = set(written[parent][drawn.said[parent]["key"]])
             joined = set(written[name][column]) & there
             assert joined == (set() if split and parent == "people" else set(written[name][column]))
-    assert not [c for frame in written.values() for c in frame.columns if drawn.keys & set(map(str, frame[c]))]
+    assert not [
+        c
+        for frame in written.values()
+        for c in frame.columns
+        if drawn.keys & set(map(str, frame[c]))
+    ]
     told = b"".join(file.read_bytes() for file in (folder / "share").iterdir())
     assert not [key for key in drawn.keys if key.encode() in told]
     assert sf.verify(folder / "share").holds

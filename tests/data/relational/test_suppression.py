@@ -1,4 +1,6 @@
-"""Means for promises about persons: what is left keeps the promise by its definition, and no more goes than must."""
+"""Means for promises about persons: what is left keeps the promise by its definition, and no more
+goes than must.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ from tests.data.relational.persons import PEOPLE, TABLES, few, six
 from tests.oracles import persons as oracle
 
 KNOWN = st.one_of(
-    st.tuples(st.sampled_from(["own", "counts", "rows"]), st.none()), st.tuples(st.just("any"), st.integers(1, 3))
+    st.tuples(st.sampled_from(["own", "counts", "rows"]), st.none()),
+    st.tuples(st.just("any"), st.integers(1, 3)),
 )
 
 
@@ -43,7 +46,11 @@ def test_the_persons_who_stay_keep_the_promise_and_are_the_most_that_can(people,
     knows, m = known
     step, tables = SuppressPersons(1.0), few(people)
     largest = max(
-        (n for n in range(len(people), 0, -1) if any(is_k(s, k, knows, m) for s in itertools.combinations(people, n))),
+        (
+            n
+            for n in range(len(people), 0, -1)
+            if any(is_k(s, k, knows, m) for s in itertools.combinations(people, n))
+        ),
         default=0,
     )
     if not largest:
@@ -67,7 +74,10 @@ def test_several_promises_hold_together(people, data, k, l, known):  # noqa: E74
     people = [(own, dict(by)) for own, by in people]
     held = st.frozensets(st.integers(0, 3), max_size=2)
     values = data.draw(st.lists(held, min_size=len(people), max_size=len(people)))
-    models = [PersonsKAnonymity(k, "own"), PersonsLDiversity("people.diagnosis", l, knows=knows, m=m)]
+    models = [
+        PersonsKAnonymity(k, "own"),
+        PersonsLDiversity("people.diagnosis", l, knows=knows, m=m),
+    ]
     tables = few(people, values)
     try:
         plan = SuppressPersons(1.0).plan(tables, goal_of(*models))
@@ -83,7 +93,8 @@ def test_several_promises_hold_together(people, data, k, l, known):  # noqa: E74
 
 
 def test_a_group_loses_only_as_many_as_must():
-    # 40 of 100 persons have value 0, 20 each of three others; at most a third may: x = ⌈(3·40 − 100)/2⌉ = 10, and 30 of 90 are left
+    # 40 of 100 persons have value 0, 20 each of three others; at most a third may: x = ⌈(3·40 −
+    # 100)/2⌉ = 10, and 30 of 90 are left
     people = [(0, {})] * 100
     values = [{0}] * 40 + [{1}] * 20 + [{2}] * 20 + [{3}] * 20
     model = PersonsLDiversity("people.diagnosis", 3, knows="own")
@@ -107,7 +118,14 @@ def test_closeness_loses_whole_crowds():
 def test_beyond_the_budget():
     # of the worked example p3 is alone with one visit known
     goal = goal_of(PersonsKAnonymity(2, "any", 1))
-    assert SuppressPersons(0.2).plan(six(), goal).kept.tolist() == [True, True, False, True, True, True]
+    assert SuppressPersons(0.2).plan(six(), goal).kept.tolist() == [
+        True,
+        True,
+        False,
+        True,
+        True,
+        True,
+    ]
     with pytest.raises(Unsatisfiable, match="1 of 6 persons would be left out") as refused:
         SuppressPersons(0.1).plan(six(), goal)
     assert refused.value.closest == {"people": 1, "budget": pytest.approx(1 / 6)}
@@ -139,13 +157,16 @@ def test_trimmed_rows(people, k, m, own, seed):
             assert oracle.smallest_crowd(after, then, "any", m, own) >= k
         else:
             assert Counter(oracle.rows_of(then)) == Counter(oracle.rows_of(before))
-    assert bool(plan.warnings) == any(sum(o[0] == p[0] or not own for o in people) < k for p in people)
+    assert bool(plan.warnings) == any(
+        sum(o[0] == p[0] or not own for o in people) < k for p in people
+    )
     if is_k(people, k, "any", m, own):
         assert not plan.kept
 
 
 def test_trimming_the_worked_example():
-    # one visit known: of class A onco and derm go (p3 alone has them), of class B nothing does: derm is had by three, onco by two
+    # one visit known: of class A onco and derm go (p3 alone has them), of class B nothing does:
+    # derm is had by three, onco by two
     plan = TrimRows().plan(six(), goal_of(PersonsKAnonymity(2, "any", 1)))
     assert plan.describe() == {
         "rows_dropped": {"orders": 0, "visits": 2, "wards": 0},
@@ -184,7 +205,9 @@ CLINIC = examples.clinic(120)
 
 @pytest.mark.parametrize("split", [False, True])
 def test_real_tables(split):
-    """Everything together on tables that are read, changed and judged as such, also when they join no more."""
+    """Everything together on tables that are read, changed and judged as such, also when they join
+    no more.
+    """
     models = (PersonsKAnonymity(2, "any", 2, own=False), PersonsKAnonymity(2, "counts", own=False))
     tables = CLINIC
     if split:
@@ -223,7 +246,8 @@ def test_more_sets_than_can_be_looked_at():
 
 
 def test_who_surely_falls_short_goes_before_who_may():
-    # somebody with forty different rows makes more pairs than can be looked at; without that person all pairs of the others are
+    # somebody with forty different rows makes more pairs than can be looked at; without that person
+    # all pairs of the others are
     people = [(0, {"visits": (1, 2)})] * 4 + [(0, {"visits": tuple(range(3, 43))})]
     model = PersonsKAnonymity(3, "any", 2, effort=60)
     assert model.judge(Evidence(few(people))).records == 1
@@ -253,7 +277,9 @@ def test_local_means_recode_people_for_promises_about_persons(means):
 
 @given(PEOPLE, st.integers(2, 4), KNOWN)
 def test_who_goes_round_by_round_among_the_alike_is_who_goes_among_all(people, k, known):
-    """Looking again only at the classes that lost somebody finds the same persons; k-anonymity leaves no choice."""
+    """Looking again only at the classes that lost somebody finds the same persons; k-anonymity
+    leaves no choice.
+    """
     model, shown = PersonsKAnonymity(k, *known), few(people).shown()
     kept, left = np.ones(shown.persons, dtype=bool), shown
     while left.persons and (falling := model.falling(left)).any():

@@ -1,4 +1,6 @@
-"""Means for several tables: caps, coarser counts, people who go, pseudonyms; and steps of ordinary tables in one of them."""
+"""Means for several tables: caps, coarser counts, people who go, pseudonyms; and steps of ordinary
+tables in one of them.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,10 @@ def test_a_cap_keeps_as_many_rows_as_it_may(drawn, most, seed):
     people = sf.read_tables(drawn.frames, drawn.said)
     for rows in people.below:
         left, plan = after(people, {"cap_rows": {"table": rows.name, "at_most": most}}, seed=seed)
-        assert left.per_person(rows.name).tolist() == np.minimum(people.per_person(rows.name), most).tolist()
+        assert (
+            left.per_person(rows.name).tolist()
+            == np.minimum(people.per_person(rows.name), most).tolist()
+        )
         assert plan.describe()["rows_dropped"] == len(rows) - len(left[rows.name])
         assert left.people == people.people
 
@@ -74,10 +79,15 @@ def test_counts_become_the_largest_step_that_is_not_above(counts):
         counts = [*counts, 1]
     people = pl.DataFrame({"id": range(len(counts))})
     rows = pl.DataFrame({"id": np.repeat(np.arange(len(counts)), counts), "x": "x"})
-    said = {"people": {"key": "id", "columns": {}}, "rows": {"belongs_to": {"people": "id"}, "columns": {"x": "quasi"}}}
+    said = {
+        "people": {"key": "id", "columns": {}},
+        "rows": {"belongs_to": {"people": "id"}, "columns": {"x": "quasi"}},
+    }
     tables = sf.read_tables({"people": people, "rows": rows}, said)
     left, plan = after(tables, {"coarsen_counts": {"table": "rows", "to": [2, 5, 10]}})
-    assert left.per_person("rows").tolist() == [max(step for step in (0, 2, 5, 10) if step <= n) for n in counts]
+    assert left.per_person("rows").tolist() == [
+        max(step for step in (0, 2, 5, 10) if step <= n) for n in counts
+    ]
     assert (
         plan.describe()["people_emptied"]
         == sum(n == 1 for n in counts)
@@ -88,9 +98,16 @@ def test_counts_become_the_largest_step_that_is_not_above(counts):
 def test_people_go_by_how_many_rows_they_have():
     people = examples.clinic()
     counts = people.per_person("visits")
-    left, plan = after(people, {"drop_people": {"table": "visits", "more_than": 6, "fewer_than": 1}})
-    assert sorted(left.per_person("visits").tolist()) == sorted(n for n in counts.tolist() if 1 <= n <= 6)
-    assert plan.describe() == {"table": "visits", "people_dropped": int(((counts > 6) | (counts < 1)).sum())}
+    left, plan = after(
+        people, {"drop_people": {"table": "visits", "more_than": 6, "fewer_than": 1}}
+    )
+    assert sorted(left.per_person("visits").tolist()) == sorted(
+        n for n in counts.tolist() if 1 <= n <= 6
+    )
+    assert plan.describe() == {
+        "table": "visits",
+        "people_dropped": int(((counts > 6) | (counts < 1)).sum()),
+    }
 
 
 @pytest.mark.parametrize(
@@ -103,12 +120,21 @@ def test_people_go_by_how_many_rows_they_have():
         ({"key_pseudonyms": {"key": "abc"}}, "key"),
         ({"nonsense": {"table": "visits"}}, "'nonsense' is not a known step"),
         ({"synthesize": {"table": "visits"}}, "synthesize: .* nobody"),
-        ({"mondrian": {"table": "visits", "drop": "all"}}, "mondrian: drop should be 'rows' or 'people'"),
+        (
+            {"mondrian": {"table": "visits", "drop": "all"}},
+            "mondrian: drop should be 'rows' or 'people'",
+        ),
         ({"mondrian": {"table": 3}}, "mondrian: table should be the name of a table"),
         ({"mondrian": {}}, "say which: 'mondrian: {…, table: NAME}'"),
         ({"pseudonymize": {"columns": ["name"], "method": "counter", "table": "people"}}, "direct"),
-        ({"mondrian": {"table": "people", "aim": [{"cap_rows": {}}]}}, "aim: 'cap_rows' is not a known model"),
-        ({"mondrian": {"table": "people", "aim": "k_anonymity"}}, "aim lists promises of ordinary tables"),
+        (
+            {"mondrian": {"table": "people", "aim": [{"cap_rows": {}}]}},
+            "aim: 'cap_rows' is not a known model",
+        ),
+        (
+            {"mondrian": {"table": "people", "aim": "k_anonymity"}},
+            "aim lists promises of ordinary tables",
+        ),
         (
             {"in_table": {"table": "visits", "step": {"mondrian": {}}}},
             "like 'global_recoding: {budget: 0.02, table: visits}'",
@@ -137,13 +163,20 @@ CARE = {
 
 
 def care(first="1970-01-01"):
-    people = pl.DataFrame({"id": [1, 2, 3], "born": pl.Series([first, "1980-05-05", None]).str.to_date()})
+    people = pl.DataFrame(
+        {"id": [1, 2, 3], "born": pl.Series([first, "1980-05-05", None]).str.to_date()}
+    )
     stays = pl.DataFrame(
-        {"stay": [1, 2, 3, 4], "id": [1, 1, 2, 3], "day": ["2024-02-28", "2024-03-01T08:00", "2024-01-01", None]}
+        {
+            "stay": [1, 2, 3, 4],
+            "id": [1, 1, 2, 3],
+            "day": ["2024-02-28", "2024-03-01T08:00", "2024-01-01", None],
+        }
     )
     at = pl.Series(["2024-02-29 09:00", "2024-03-02 10:00", "2024-01-02 11:00"]).str.to_datetime()
     return sf.read_tables(
-        {"people": people, "stays": stays, "tests": pl.DataFrame({"stay": [1, 2, 3], "at": at})}, CARE
+        {"people": people, "stays": stays, "tests": pl.DataFrame({"stay": [1, 2, 3], "at": at})},
+        CARE,
     )
 
 
@@ -160,7 +193,11 @@ def test_all_dates_of_a_person_move_by_one_shift(most, weeks, seed):
         most += 7
     people = care()
     columns = {"people": ["born"], "stays": ["day"], "tests": ["at"]}
-    left, plan = after(people, {"shift_dates": {"columns": columns, "days": most, "keep_weekday": weeks}}, seed=seed)
+    left, plan = after(
+        people,
+        {"shift_dates": {"columns": columns, "days": most, "keep_weekday": weeks}},
+        seed=seed,
+    )
     shifts = {}
     for table, (column,) in columns.items():
         for who, was, now in zip(
@@ -170,16 +207,26 @@ def test_all_dates_of_a_person_move_by_one_shift(most, weeks, seed):
             if was is not None:
                 shifts.setdefault(int(who), set()).add(now - was)
     assert all(len(one) == 1 for one in shifts.values())
-    assert all(0 < abs(shift) <= most and not (weeks and shift % 7) for one in shifts.values() for shift in one)
+    assert all(
+        0 < abs(shift) <= most and not (weeks and shift % 7)
+        for one in shifts.values()
+        for shift in one
+    )
     assert left["stays"].frame["day"][1].endswith("T08:00")
     assert left["tests"].frame["at"].dt.hour().to_list() == [9, 10, 11]
     assert any("gaps" in warning for warning in plan.warnings)
-    assert any("possible shifts" in warning for warning in plan.warnings) == (2 * (most // (7 if weeks else 1)) < 14)
+    assert any("possible shifts" in warning for warning in plan.warnings) == (
+        2 * (most // (7 if weeks else 1)) < 14
+    )
 
 
 def test_dates_that_are_none_or_leave_the_calendar_are_refused():
     step = made("steps", {"shift_dates": {"columns": {"people": ["born"]}, "days": 365_000}})
-    earlier = [seed for seed in range(9) if step.plan(care("2000-01-01"), Goal((), Seed(seed))).shifts[0] < 0]
+    earlier = [
+        seed
+        for seed in range(9)
+        if step.plan(care("2000-01-01"), Goal((), Seed(seed))).shifts[0] < 0
+    ]
     with pytest.raises(SchemaError, match="leave the calendar"):
         step.plan(care("0001-01-02"), Goal((), Seed(earlier[0])))
     with pytest.raises(SchemaError, match="no column 'id' that is no key"):
@@ -187,18 +234,26 @@ def test_dates_that_are_none_or_leave_the_calendar_are_refused():
     with pytest.raises(SchemaError, match="must hold dates"):
         after(examples.clinic(), {"shift_dates": {"columns": {"people": ["age"]}, "days": 3}})
     with pytest.raises(RecipeError, match="whole weeks"):
-        made("steps", {"shift_dates": {"columns": {"people": ["born"]}, "days": 3, "keep_weekday": True}})
+        made(
+            "steps",
+            {"shift_dates": {"columns": {"people": ["born"]}, "days": 3, "keep_weekday": True}},
+        )
 
 
 # Pseudonyms.
 
 
 def pseudonyms_of(people):
-    return {name: dict(zip(rows[0].to_list(), rows[1].to_list(), strict=True)) for name, rows in _keys(people).items()}
+    return {
+        name: dict(zip(rows[0].to_list(), rows[1].to_list(), strict=True))
+        for name, rows in _keys(people).items()
+    }
 
 
 def _keys(people):
-    return {rows.name: (rows.names, rows.labels) for rows in people.parts if rows.link.key is not None}
+    return {
+        rows.name: (rows.names, rows.labels) for rows in people.parts if rows.link.key is not None
+    }
 
 
 @pytest.fixture
@@ -226,7 +281,12 @@ def test_keyed_pseudonyms_are_hmac_in_the_domain_of_the_table(key_file):
 
 def test_random_pseudonyms_are_fresh_and_in_no_order():
     one, other = (examples.clinic().sealed(Seed(seed)) for seed in (1, 2))
-    codes = [set(rows.labels) for people in (one, other) for rows in people.parts if rows.labels is not None]
+    codes = [
+        set(rows.labels)
+        for people in (one, other)
+        for rows in people.parts
+        if rows.labels is not None
+    ]
     assert sum(map(len, codes)) == len(set().union(*codes))
     assert all(re.fullmatch("[bcdfghjkmnpqrstv]{16}", code) for code in set().union(*codes))
     labels = one.parts[0].labels.to_list()
@@ -268,18 +328,29 @@ def test_a_step_in_the_peoples_table_drops_people_everywhere():
     said = {
         "people": {
             "key": "person_id",
-            "columns": {"name": "direct", "age": "plain", "sex": "quasi", "region": "quasi", "diagnosis": "sensitive"},
+            "columns": {
+                "name": "direct",
+                "age": "plain",
+                "sex": "quasi",
+                "region": "quasi",
+                "diagnosis": "sensitive",
+            },
         },
         "visits": {
             "key": "visit_id",
             "belongs_to": {"people": "person_id"},
             "columns": {"ward": "plain", "month": "plain", "cost": "plain"},
         },
-        "prescriptions": {"belongs_to": {"visits": "visit_id"}, "columns": {"drug": "plain", "days": "plain"}},
+        "prescriptions": {
+            "belongs_to": {"visits": "visit_id"},
+            "columns": {"drug": "plain", "days": "plain"},
+        },
     }
     people = sf.read_tables(examples.clinic_tables(), said)
     k5 = {"k_anonymity": {"k": 6, "table": "people"}}
-    left, plan = after(people, {"suppression": {"what": "tuple", "budget": 1.0, "table": "people"}}, k5)
+    left, plan = after(
+        people, {"suppression": {"what": "tuple", "budget": 1.0, "table": "people"}}, k5
+    )
     gone = people.people - left.people
     assert 0 < gone == plan.describe()["rows_dropped"] < people.people
     stays = np.isin(np.arange(people.people), left.origin)
@@ -304,12 +375,23 @@ def test_rows_that_a_step_drops_go_alone_or_with_their_person():
 
 def test_promises_in_a_table_count_persons_not_rows():
     people = sf.read_tables(
-        {"people": pl.DataFrame({"id": [1, 2]}), "rows": pl.DataFrame({"id": [1, 1, 1, 2], "x": ["a", "a", "b", "b"]})},
-        {"people": {"key": "id", "columns": {}}, "rows": {"belongs_to": {"people": "id"}, "columns": {"x": "quasi"}}},
+        {
+            "people": pl.DataFrame({"id": [1, 2]}),
+            "rows": pl.DataFrame({"id": [1, 1, 1, 2], "x": ["a", "a", "b", "b"]}),
+        },
+        {
+            "people": {"key": "id", "columns": {}},
+            "rows": {"belongs_to": {"people": "id"}, "columns": {"x": "quasi"}},
+        },
     )
     promise = made("models", {"k_anonymity": {"k": 2, "table": "rows"}})
     found = promise.judge(Evidence(people))
-    assert (found.attained, found.holds, found.promise, found.model) == (1, False, "2-anonymity in rows", "k_anonymity")
+    assert (found.attained, found.holds, found.promise, found.model) == (
+        1,
+        False,
+        "2-anonymity in rows",
+        "k_anonymity",
+    )
     assert promise.broken(people).tolist() == [True, False]
 
 
@@ -328,10 +410,14 @@ def test_promises_in_a_table_agree_with_counting(drawn, k):
 
 
 def test_a_step_needs_something_to_reach_and_says_where():
-    with pytest.raises(ParameterError, match=r"table 'visits': .*k_anonymity: {k: 5, table: visits}"):
+    with pytest.raises(
+        ParameterError, match=r"table 'visits': .*k_anonymity: {k: 5, table: visits}"
+    ):
         after(examples.clinic(), {"global_recoding": {**RECODE, "table": "visits"}}, K3)
     aim = [{"k_anonymity": {"k": 4}}]
-    left, _ = after(examples.clinic(), {"global_recoding": {**RECODE, "table": "visits", "aim": aim}})
+    left, _ = after(
+        examples.clinic(), {"global_recoding": {**RECODE, "table": "visits", "aim": aim}}
+    )
     assert made("models", {"k_anonymity": {"k": 4, "table": "visits"}}).judge(Evidence(left)).holds
     huge = {"k_anonymity": {"k": 1000, "table": "people"}}
     with pytest.raises(Unsatisfiable, match="global_recoding, table 'people': no generalization"):
@@ -361,7 +447,9 @@ class OwnCompany(PersonsPromise):
     def judge(self, evidence: Any):
         people = evidence.data
         worst = int(np.bincount(people.shown().own).min())
-        return make_verdict(self, holds=worst >= self.k, attained=worst, required=self.k, sentence="as said")
+        return make_verdict(
+            self, holds=worst >= self.k, attained=worst, required=self.k, sentence="as said"
+        )
 
 
 def test_promises_about_persons_are_reached_by_recoding_the_peoples_table():
@@ -393,7 +481,9 @@ def test_metrics_count_rows_and_cells():
     counts = Counter(people.per_person("visits").tolist())
     moved = sum(n for rows, n in counts.items() if rows > 1) / people.people
     assert measures["rows_per_person"].per_column["visits"] == pytest.approx(moved)
-    (means,) = sf.evaluate(people, left, [{"means": {"columns": ["cost"], "table": "visits"}}]).measures
+    (means,) = sf.evaluate(
+        people, left, [{"means": {"columns": ["cost"], "table": "visits"}}]
+    ).measures
     assert means.name == "means_in_visits"
     was, now = (float(one["visits"].frame["cost"].mean()) for one in (people, left))
     assert means.value == pytest.approx(abs(now - was) / abs(was))
@@ -401,7 +491,10 @@ def test_metrics_count_rows_and_cells():
 
 def test_nothing_changed_is_worth_everything():
     people = examples.clinic()
-    measures = {m.name: m.value for m in sf.evaluate(people, people.shuffled(np.random.default_rng(2))).measures}
+    measures = {
+        m.name: m.value
+        for m in sf.evaluate(people, people.shuffled(np.random.default_rng(2))).measures
+    }
     assert measures == {"rows_kept": 1.0, "rows_per_person": 0.0, "cells_unchanged": 1.0}
 
 

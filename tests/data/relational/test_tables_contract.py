@@ -61,7 +61,9 @@ def dated():
     rows = people["visits"]
     day = pl.Series("day", np.arange(len(rows)) + 19_000).cast(pl.Int32).cast(pl.Date)
     schema = Schema({**rows.schema.attributes, "day": Attribute(("plain",), kind="date")})
-    return people.with_rows(dataclasses.replace(rows, frame=rows.frame.with_columns(day), schema=schema))
+    return people.with_rows(
+        dataclasses.replace(rows, frame=rows.frame.with_columns(day), schema=schema)
+    )
 
 
 GOAL = Goal(

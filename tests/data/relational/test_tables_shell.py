@@ -1,4 +1,6 @@
-"""Several tables from the shell: profile, run, check, verify, assess, attack, evaluate, explain; and what goes wrong."""
+"""Several tables from the shell: profile, run, check, verify, assess, attack, evaluate, explain;
+and what goes wrong.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,11 @@ from tests.data.relational.test_released import RECIPE
 @pytest.fixture
 def folder(tmp_path):
     tables = examples.clinic_tables(200)
-    for name, file in {"people": "people.csv", "visits": "visits.csv", "prescriptions": "rx.csv"}.items():
+    for name, file in {
+        "people": "people.csv",
+        "visits": "visits.csv",
+        "prescriptions": "rx.csv",
+    }.items():
         tables[name].write_csv(tmp_path / file)
     (tmp_path / "recipe.yaml").write_text(RECIPE)
     return tmp_path
@@ -53,19 +59,33 @@ def test_every_command_takes_several_tables(folder, sfumato):
     assert (code, "byte for byte" in told) == (0, True)
     assert sfumato("check", out / "share", "-r", recipe)[0] == 0
     code, told, _ = sfumato(
-        "assess", folder, "-r", recipe, "--json", "--seconds", "1", "--model", "k_anonymity:900,table=visits"
+        "assess",
+        folder,
+        "-r",
+        recipe,
+        "--json",
+        "--seconds",
+        "1",
+        "--model",
+        "k_anonymity:900,table=visits",
     )
     assert (code, [v["holds"] for v in json.loads(told)["verdicts"]][-1]) == (0, False)
     assert sfumato("attack", out, "--original", folder, "--seconds", "1", "--json")[0] in (0, 1)
     code, told, _ = sfumato("evaluate", out, "--original", folder, "--json")
     assert code == 0
-    assert {m["name"] for m in json.loads(told)["measures"]} >= {"rows_kept", "rows_per_person", "cells_unchanged"}
+    assert {m["name"] for m in json.loads(told)["measures"]} >= {
+        "rows_kept",
+        "rows_per_person",
+        "cells_unchanged",
+    }
     code, told, _ = sfumato("explain", out)
     assert code == 0
     assert "cap rows: Nobody keeps more than" in told
     assert "for data of shape tables" in sfumato("explain", "cap_rows")[1]
     keys = pl.read_csv(folder / "people.csv")["person_id"]
-    everything = "".join(sfumato(*command)[1] for command in (("explain", out), ("verify", out / "share")))
+    everything = "".join(
+        sfumato(*command)[1] for command in (("explain", out), ("verify", out / "share"))
+    )
     assert not any(key in everything for key in keys)
 
 
@@ -74,18 +94,42 @@ def test_every_command_takes_several_tables(folder, sfumato):
     [
         (lambda f: (f / "rx.csv").unlink(), 5, "there is no such file"),
         (lambda f: (f / "visits.csv").unlink(), 5, "holds no table 'visits'"),
-        (lambda f: (f / "visits.parquet").write_bytes((f / "visits.csv").read_bytes()), 5, "2 files called visits"),
-        (lambda f: pl.read_csv(f / "people.csv").head(9).write_csv(f / "people.csv"), 2, "belong to no row of 'people'"),
-        (lambda f: pl.read_csv(f / "visits.csv").drop("visit_id").write_csv(f / "visits.csv"), 2, "no column 'visit_id'"),
+        (
+            lambda f: (f / "visits.parquet").write_bytes((f / "visits.csv").read_bytes()),
+            5,
+            "2 files called visits",
+        ),
+        (
+            lambda f: pl.read_csv(f / "people.csv").head(9).write_csv(f / "people.csv"),
+            2,
+            "belong to no row of 'people'",
+        ),
+        (
+            lambda f: pl.read_csv(f / "visits.csv").drop("visit_id").write_csv(f / "visits.csv"),
+            2,
+            "no column 'visit_id'",
+        ),
         (lambda f: pl.read_csv(f / "visits.csv").head(0).write_csv(f / "visits.csv"), 2, "no rows"),
-        (lambda f: (f / "recipe.yaml").write_text(RECIPE.replace("k: 3", "k: 300")), 4, "global_recoding, table 'people'"),
-        (lambda f: (f / "recipe.yaml").write_text(RECIPE.replace("table: visits, at", "table: visit, at")), 2, "Did you mean 'visits'"),
+        (
+            lambda f: (f / "recipe.yaml").write_text(RECIPE.replace("k: 3", "k: 300")),
+            4,
+            "global_recoding, table 'people'",
+        ),
+        (
+            lambda f: (f / "recipe.yaml").write_text(
+                RECIPE.replace("table: visits, at", "table: visit, at")
+            ),
+            2,
+            "Did you mean 'visits'",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_is_wrong_is_told_and_nothing_is_written(folder, sfumato, spoil, code, told):
     keys = pl.read_csv(folder / "people.csv")["person_id"]
     spoil(folder)
-    found, results, talk = sfumato("run", folder, "-r", folder / "recipe.yaml", "-o", folder / "out")
+    found, results, talk = sfumato(
+        "run", folder, "-r", folder / "recipe.yaml", "-o", folder / "out"
+    )
     assert (found, results) == (code, ""), talk
     assert told in talk
     assert not (folder / "out").exists()
@@ -93,11 +137,20 @@ def test_what_is_wrong_is_told_and_nothing_is_written(folder, sfumato, spoil, co
 
 
 def test_a_file_is_no_folder(folder, sfumato):
-    code, _, talk = sfumato("run", folder / "people.csv", "-r", folder / "recipe.yaml", "-o", folder / "out")
+    code, _, talk = sfumato(
+        "run", folder / "people.csv", "-r", folder / "recipe.yaml", "-o", folder / "out"
+    )
     assert code == 5
     assert "is no folder" in talk
     code, _, talk = sfumato(
-        "run", folder, "-r", folder / "recipe.yaml", "-o", folder / "out", "--people", folder / "people.csv"
+        "run",
+        folder,
+        "-r",
+        folder / "recipe.yaml",
+        "-o",
+        folder / "out",
+        "--people",
+        folder / "people.csv",
     )
     assert code == 2
     assert "one of the tables" in talk
@@ -112,7 +165,10 @@ def test_a_folder_is_profiled_into_a_recipe_that_runs(folder, sfumato):
     code, text, _ = sfumato("profile", folder)
     assert code == 0
     assert "key: person_id  # guess: 200 different values in 200 rows, none missing" in text
-    assert "belongs_to: {people: person_id}  # guess: 100 % of its values are a person_id of people" in text
+    assert (
+        "belongs_to: {people: person_id}  # guess: 100 % of its values are a person_id of people"
+        in text
+    )
     assert "belongs_to: {visits: visit_id}" in text
     recipe = recipe_files.any_from_dict(recipe_files.read_yaml(text, "proposed"), base=folder)
     assert list(recipe.tables) == ["people", "visits", "rx"]
@@ -135,7 +191,9 @@ def test_parts_of_one_table_are_one_and_two_files_of_one_name_are_refused(folder
     parts = folder / "parts"
     parts.mkdir()
     for number in range(2):
-        pl.read_csv(folder / "people.csv").slice(100 * number, 100).write_parquet(parts / f"part{number}.parquet")
+        pl.read_csv(folder / "people.csv").slice(100 * number, 100).write_parquet(
+            parts / f"part{number}.parquet"
+        )
     code, text, _ = sfumato("profile", parts)
     assert code == 0
     assert "tables:" not in text
@@ -144,17 +202,25 @@ def test_parts_of_one_table_are_one_and_two_files_of_one_name_are_refused(folder
 def guessed(**frames):
     found = sf.profile(frames)
     return {
-        t.name: (t.key and t.key.column, t.parent and (t.parent.table, t.parent.column)) for t in found.tables
+        t.name: (t.key and t.key.column, t.parent and (t.parent.table, t.parent.column))
+        for t in found.tables
     }, found
 
 
 def test_numbers_that_agree_by_chance_are_no_keys():
     orders = pl.DataFrame(
-        {"order_id": range(50), "customer_id": [i % 20 for i in range(50)], "amount": [i % 7 for i in range(50)]}
+        {
+            "order_id": range(50),
+            "customer_id": [i % 20 for i in range(50)],
+            "amount": [i % 7 for i in range(50)],
+        }
     )
     customers = pl.DataFrame({"customer_id": range(20), "age": range(30, 50), "rank": range(20)})
     keys, _ = guessed(orders=orders, customers=customers)
-    assert keys == {"customers": ("customer_id", None), "orders": ("order_id", ("customers", "customer_id"))}
+    assert keys == {
+        "customers": ("customer_id", None),
+        "orders": ("order_id", ("customers", "customer_id")),
+    }
 
 
 def test_the_nearest_table_counts_and_further_keys_are_dropped():
@@ -204,11 +270,16 @@ def test_of_two_columns_with_keys_of_one_table_the_one_of_the_same_name_is_taken
     code, text, _ = sfumato("profile", tmp_path)
     assert code == 0
     assert (
-        "belongs_to: {pupils: pupil}  # guess: 100 % of its values are a pupil of pupils, and it has the same name"
-        in text
+        "belongs_to: {pupils: pupil}  # guess: 100 % of its values are a pupil of pupils, and it"
+        " has the same name" in text
     )
     assert "tutor_pupil: {role: direct}  # guess: its values are keys of pupils" in text
-    answered = text.replace("course: {role: ask", "course: {role: plain").replace("course: ask", "course: plain")
+    answered = text.replace("course: {role: ask", "course: {role: plain").replace(
+        "course: ask", "course: plain"
+    )
     assert answered != text  # the course has an unknown name, so somebody must decide on it
     recipe = recipe_files.any_from_dict(recipe_files.read_yaml(answered, "proposed"), base=tmp_path)
-    assert sf.run(tmp_path, recipe, seed=1, seconds=0).data["courses"].columns == ["pupil", "course"]
+    assert sf.run(tmp_path, recipe, seed=1, seconds=0).data["courses"].columns == [
+        "pupil",
+        "course",
+    ]

@@ -1,4 +1,6 @@
-"""What was done to several tables, as the report page and explain tell it: in sentences, and of every means."""
+"""What was done to several tables, as the report page and explain tell it: in sentences, and of
+every means.
+"""
 
 from __future__ import annotations
 
@@ -17,31 +19,89 @@ from tests.data.relational.test_released import RECIPE
 from tests.data.relational.test_tables_shell import sfumato  # noqa: F401 - a fixture
 
 TOLD = [
-    ("cap_rows", {"table": "visits", "at_most": 3, "people_capped": 1, "rows_dropped": 2},
-     "Nobody keeps more than 3 rows of visits; 1 person had more, and 2 rows of theirs, drawn at random, went."),
-    ("cap_rows", {"table": "visits", "at_most": 1, "people_capped": 0, "rows_dropped": 0},
-     "Nobody keeps more than 1 row of visits, and nobody had more."),
-    ("coarsen_counts", {"table": "visits", "to": [1, 2, 5], "rows_dropped": 1200, "people_emptied": 0},
-     "Everybody has 1, 2 or 5 rows of visits, or none: 1,200 rows, drawn at random, went."),
-    ("coarsen_counts", {"table": "visits", "to": [2], "rows_dropped": 1, "people_emptied": 1},
-     "Everybody has 2 rows of visits, or none: 1 row, drawn at random, went; 1 person who had fewer keeps none."),
-    ("drop_people", {"table": "visits", "people_dropped": 1},
-     "For how many rows of visits they have, 1 person was left out of all tables."),
-    ("trim_rows", {"rows_dropped": {"visits": 30, "rx": 0}, "share_dropped": 0.0002},
-     "Rows that too few persons share were left out: 30 rows of visits went, 0.02 % of all."),
-    ("even_counts", {"rows_dropped": {"visits": 0}, "share_dropped": 0.0},
-     "Rows were left out until enough people have the same numbers of them: none had to go."),
-    ("suppress_persons", {"people_dropped": 0, "share_dropped": 0.0},
-     "Everybody could be hidden among the others, so that nobody had to be left out."),
-    ("suppress_persons", {"people_dropped": 102, "share_dropped": 0.017},
-     "102 people of whom a promise did not hold were left out of all tables, 1.7 % of those there were."),
-    ("shift_dates", {"columns_moved": {"people": ["born"], "visits": ["came", "left"]}, "days": 1400, "weekdays_kept": True},
-     "The dates of every person (born of people and came and left of visits) were moved together by a random number of days, 1,400 at most, by whole weeks."),
-    ("key_pseudonyms", {"split": False, "keyed": False, "tables": 3},
-     "Keys were replaced by random pseudonyms, the same in all 3 tables, so that they still join."),
-    ("key_pseudonyms", {"split": True, "keyed": True, "tables": 3},
-     "Keys were replaced by pseudonyms that follow from a key the owner keeps, other ones in every branch of tables, so that nothing joins with the people or with another branch."),
-]  # fmt: skip
+    (
+        "cap_rows",
+        {"table": "visits", "at_most": 3, "people_capped": 1, "rows_dropped": 2},
+        (
+            "Nobody keeps more than 3 rows of visits; 1 person had more, and 2 rows of theirs,"
+            " drawn at random, went."
+        ),
+    ),
+    (
+        "cap_rows",
+        {"table": "visits", "at_most": 1, "people_capped": 0, "rows_dropped": 0},
+        "Nobody keeps more than 1 row of visits, and nobody had more.",
+    ),
+    (
+        "coarsen_counts",
+        {"table": "visits", "to": [1, 2, 5], "rows_dropped": 1200, "people_emptied": 0},
+        "Everybody has 1, 2 or 5 rows of visits, or none: 1,200 rows, drawn at random, went.",
+    ),
+    (
+        "coarsen_counts",
+        {"table": "visits", "to": [2], "rows_dropped": 1, "people_emptied": 1},
+        (
+            "Everybody has 2 rows of visits, or none: 1 row, drawn at random, went; 1 person who"
+            " had fewer keeps none."
+        ),
+    ),
+    (
+        "drop_people",
+        {"table": "visits", "people_dropped": 1},
+        "For how many rows of visits they have, 1 person was left out of all tables.",
+    ),
+    (
+        "trim_rows",
+        {"rows_dropped": {"visits": 30, "rx": 0}, "share_dropped": 0.0002},
+        "Rows that too few persons share were left out: 30 rows of visits went, 0.02 % of all.",
+    ),
+    (
+        "even_counts",
+        {"rows_dropped": {"visits": 0}, "share_dropped": 0.0},
+        "Rows were left out until enough people have the same numbers of them: none had to go.",
+    ),
+    (
+        "suppress_persons",
+        {"people_dropped": 0, "share_dropped": 0.0},
+        "Everybody could be hidden among the others, so that nobody had to be left out.",
+    ),
+    (
+        "suppress_persons",
+        {"people_dropped": 102, "share_dropped": 0.017},
+        (
+            "102 people of whom a promise did not hold were left out of all tables, 1.7 % of those"
+            " there were."
+        ),
+    ),
+    (
+        "shift_dates",
+        {
+            "columns_moved": {"people": ["born"], "visits": ["came", "left"]},
+            "days": 1400,
+            "weekdays_kept": True,
+        },
+        (
+            "The dates of every person (born of people and came and left of visits) were moved"
+            " together by a random number of days, 1,400 at most, by whole weeks."
+        ),
+    ),
+    (
+        "key_pseudonyms",
+        {"split": False, "keyed": False, "tables": 3},
+        (
+            "Keys were replaced by random pseudonyms, the same in all 3 tables, so that they still"
+            " join."
+        ),
+    ),
+    (
+        "key_pseudonyms",
+        {"split": True, "keyed": True, "tables": 3},
+        (
+            "Keys were replaced by pseudonyms that follow from a key the owner keeps, other ones in"
+            " every branch of tables, so that nothing joins with the people or with another branch."
+        ),
+    ),
+]
 
 
 @pytest.mark.parametrize(("step", "told", "sentence"), TOLD)
@@ -59,9 +119,16 @@ def test_every_means_is_told_of_in_what_its_plan_never_lacks():
 
 def test_page_and_shell_tell_sentences(tmp_path, sfumato):  # noqa: F811
     (tmp_path / "recipe.yaml").write_text(RECIPE)
-    out = sf.run(examples.clinic_tables(), tmp_path / "recipe.yaml", seed=5, seconds=0).write(tmp_path / "out")
+    out = sf.run(examples.clinic_tables(), tmp_path / "recipe.yaml", seed=5, seconds=0).write(
+        tmp_path / "out"
+    )
     told = steps_told(json.loads((out / "share" / "certificate.json").read_text()))
-    assert [title for title, _ in told] == ["cap rows", "global recoding in people", "global recoding in visits", "key pseudonyms"]  # fmt: skip
+    assert [title for title, _ in told] == [
+        "cap rows",
+        "global recoding in people",
+        "global recoding in visits",
+        "key pseudonyms",
+    ]
     page = html.unescape(re.sub(r"<[^>]+>", "", (out / "share" / "report.html").read_text()))
     shell = sfumato("explain", out)[1]
     for place, (title, sentence) in enumerate(told, 1):

@@ -12,7 +12,9 @@ from sfumato.core.source import Source
 from sfumato.data.table import read_table, write_table
 from sfumato.errors import UnreadableInput
 
-TABLE = pl.DataFrame({"zip": ["01234", None], "age": [30, None], "born": [dt.date(1990, 5, 7), None]})
+TABLE = pl.DataFrame(
+    {"zip": ["01234", None], "age": [30, None], "born": [dt.date(1990, 5, 7), None]}
+)
 
 
 @pytest.mark.parametrize("suffix", [".arrow", ".feather", ".ipc"])
@@ -33,7 +35,15 @@ def test_streams():
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"a,b\n1,2\n", b"ARROW1", b"ARROW1\0\0garbage", b"\xff\xff\xff\xff\x10\0\0\0", b"FEA1...."]
+    "data",
+    [
+        b"",
+        b"a,b\n1,2\n",
+        b"ARROW1",
+        b"ARROW1\0\0garbage",
+        b"\xff\xff\xff\xff\x10\0\0\0",
+        b"FEA1....",
+    ],
 )
 def test_no_arrow(data):
     with pytest.raises(UnreadableInput, match=r"Arrow|Feather"):

@@ -1,4 +1,6 @@
-"""Values that a default reader takes for one count as one: what pandas and polars find in a file is what was judged, or the run is refused."""
+"""Values that a default reader takes for one count as one: what pandas and polars find in a file is
+what was judged, or the run is refused.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,11 @@ def people(values):
 
 def made(values, l=2, **options):  # noqa: E741
     return sf.anonymize(
-        people(values), [sf.KAnonymity(2), sf.LDiversity("code", l=l)], [sf.GlobalRecoding()], seed=1, **options
+        people(values),
+        [sf.KAnonymity(2), sf.LDiversity("code", l=l)],
+        [sf.GlobalRecoding()],
+        seed=1,
+        **options,
     )
 
 
@@ -46,7 +52,9 @@ ONE = {
 
 @pytest.mark.parametrize("name", ONE)
 def test_what_a_reader_takes_for_one_is_refused(tmp_path, name):
-    with pytest.raises(ReleaseRefused, match=r"takes several values|finds fewer values|2-diversity"):
+    with pytest.raises(
+        ReleaseRefused, match=r"takes several values|finds fewer values|2-diversity"
+    ):
         made(ONE[name] * 3).write(tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
@@ -54,7 +62,10 @@ def test_what_a_reader_takes_for_one_is_refused(tmp_path, name):
 def test_the_refusal_says_what_to_do_and_shows_no_value(tmp_path):
     with pytest.raises(ReleaseRefused) as error:
         made(["00777", "777"] * 3).write(tmp_path / "out")
-    assert all(word in str(error.value) for word in ("Parquet", "accept: {code: text only}", "put a letter", "'code'"))
+    assert all(
+        word in str(error.value)
+        for word in ("Parquet", "accept: {code: text only}", "put a letter", "'code'")
+    )
     assert "777" not in str(error.value)
 
 
@@ -83,15 +94,22 @@ def test_who_accepts_it_says_so_in_the_certificate(tmp_path):
     from sfumato.release.signatures import digest_of
 
     del said["recipe"]["accept"]
-    (folder / "share" / "certificate.json").write_text(json.dumps({**said, "digest": digest_of(said)}))
+    (folder / "share" / "certificate.json").write_text(
+        json.dumps({**said, "digest": digest_of(said)})
+    )
     found = sf.verify(folder / "share")
-    assert found.result == "false" and "default readers" in {c.name for c in found.claims if c.status == "fails"}
+    assert found.result == "false" and "default readers" in {
+        c.name for c in found.claims if c.status == "fails"
+    }
 
 
 def test_check_counts_as_a_default_reader_does(tmp_path):
     file, recipe = tmp_path / "released.csv", tmp_path / "recipe.yaml"
     table(["00501", "501"] * 3).write_csv(file)
-    text = "sfumato: 1\ncolumns: {age: quasi, code: sensitive}\nmeet: [{l_diversity: {sensitive: code, l: 2}}]\nsteps: [global_recoding]\n"
+    text = (
+        "sfumato: 1\ncolumns: {age: quasi, code: sensitive}\nmeet: [{l_diversity: {sensitive: code,"
+        " l: 2}}]\nsteps: [global_recoding]\n"
+    )
     recipe.write_text(text)
     (verdict,) = sf.check(file, recipe)
     assert not verdict.holds and "takes several values of code for one" in verdict.sentence
@@ -105,16 +123,39 @@ def test_promises_that_hold_for_both_are_released(tmp_path):
 
 
 def test_quasi_identifiers_too(tmp_path):
-    """Classes that a reader merges are judged merged: here their values resemble the table, apart they would not."""
+    """Classes that a reader merges are judged merged: here their values resemble the table, apart
+    they would not.
+    """
     frame = pl.DataFrame({"zip": ["0501", "501"] * 4, "ill": ["a", "b", "b", "a"] * 2})
     release = sf.anonymize(
-        sf.read(frame).with_roles(quasi=["zip"], sensitive=["ill"]), [sf.KAnonymity(3)], [sf.GlobalRecoding()], seed=1
+        sf.read(frame).with_roles(quasi=["zip"], sensitive=["ill"]),
+        [sf.KAnonymity(3)],
+        [sf.GlobalRecoding()],
+        seed=1,
     )
     folder = release.write(tmp_path / "out")
     assert sf.verify(folder / "share").holds
 
 
-WORDS = ["0", "00", "1", "01", "+1", "1.0", "1e0", ".5", "0.5", "5.", "-0", "NA", "None", "null", "nan", "true", "True"]
+WORDS = [
+    "0",
+    "00",
+    "1",
+    "01",
+    "+1",
+    "1.0",
+    "1e0",
+    ".5",
+    "0.5",
+    "5.",
+    "-0",
+    "NA",
+    "None",
+    "null",
+    "nan",
+    "true",
+    "True",
+]
 WORDS += [
     "TRUE",
     "false",
@@ -148,7 +189,9 @@ def read_by(form, frame):
 
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
 def test_no_reader_finds_fewer_values_than_are_known(form):
-    """Random columns: pandas never finds fewer values than the reader of ours that stands for it, nor more."""
+    """Random columns: pandas never finds fewer values than the reader of ours that stands for it,
+    nor more.
+    """
     draw = random.Random(7)
     merged = 0
     for _ in range(400):
@@ -171,8 +214,12 @@ def test_polars_finds_no_fewer_than_pandas():
         words = draw.sample([word for word in WORDS if word], draw.randint(1, 4))
         frame = table([draw.choice(words) for _ in range(10)])
         kinds = read_as_one(frame, "csv")
-        ours = min([one.column(frame["code"]).n_unique() for one in kinds] + [frame["code"].n_unique()])
-        found = pl.read_csv(frame.write_csv(quote_style="always").encode(), infer_schema_length=None)["code"]
+        ours = min(
+            [one.column(frame["code"]).n_unique() for one in kinds] + [frame["code"].n_unique()]
+        )
+        found = pl.read_csv(
+            frame.write_csv(quote_style="always").encode(), infer_schema_length=None
+        )["code"]
         assert found.n_unique() >= ours, words
 
 

@@ -45,7 +45,12 @@ LAYOUTS = {
 def test_every_layout_gives_the_same_table(data, delimiter):
     frame, source = read(data)
     assert frame.to_dict(as_series=False) == {"name": ["A", "B"], "age": [30, 4]}
-    assert (source.format, source.delimiter, source.header, source.decimal) == ("csv", delimiter, True, ".")
+    assert (source.format, source.delimiter, source.header, source.decimal) == (
+        "csv",
+        delimiter,
+        True,
+        ".",
+    )
 
 
 def test_quoted_newlines_delimiters_and_quotes_are_text():
@@ -60,7 +65,9 @@ def test_decimal_commas_do_not_pass_for_delimiters():
     assert source.decimal == ","
 
 
-@pytest.mark.parametrize("data", [b"0;[0,2]\n1;[0,2]\n2;[3,5]\n", b"age;sex\n[20, 30);m\n[30, 40);f\n"])
+@pytest.mark.parametrize(
+    "data", [b"0;[0,2]\n1;[0,2]\n2;[3,5]\n", b"age;sex\n[20, 30);m\n[30, 40);f\n"]
+)
 def test_intervals_do_not_pass_for_delimiters(data):
     assert read(data)[1].delimiter == ";"
 
@@ -157,7 +164,10 @@ BAD = {
     "same name by position": (b"column_2,\n1,2\n", "columns 1 and 2 have the same name"),
     "NUL byte": (b"a,b\n1,2\n3,\x004\n", "line 3: a NUL byte"),
     "UTF-16 without a mark": ("a,b\n1,2\n".encode("utf-16-le"), "--encoding utf-16"),
-    "UTF-8 with one broken byte": ("a,b\nü,é\nö,ä\n".encode() + b"\xff,x\n", "line 4: broken UTF-8"),
+    "UTF-8 with one broken byte": (
+        "a,b\nü,é\nö,ä\n".encode() + b"\xff,x\n",
+        "line 4: broken UTF-8",
+    ),
     "marked as UTF-8 and broken": (b"\xef\xbb\xbfa,b\n1,2\n\xff,3\n", "line 3: not valid UTF-8"),
     "no known encoding": (b"a,b\n1,2\n\x81\x8d,3\n", "line 3: neither UTF-8 nor Windows-1252"),
     "cut off UTF-16": ("a,b\n1,2\n".encode("utf-16")[:-1], "not valid utf-16"),
@@ -173,17 +183,26 @@ def test_bad_text_is_refused_with_its_line(data, message):
 
 
 def test_messages_never_hold_values():
-    for data in (b"a,b\nSECRET,2\nSECRET\n", b'a,b\n"SECRET,2\n', b'a,b\nSECRET"x,2\n', b"a,a\nSECRET,1\n"):
+    for data in (
+        b"a,b\nSECRET,2\nSECRET\n",
+        b'a,b\n"SECRET,2\n',
+        b'a,b\nSECRET"x,2\n',
+        b"a,a\nSECRET,1\n",
+    ):
         with pytest.raises(UnreadableInput) as caught:
             read(data)
         assert "SECRET" not in str(caught.value)
         assert caught.value.__cause__ is None
-        assert caught.value.__context__ is None, "a reader's own error, which may quote values, hangs on"
+        assert caught.value.__context__ is None, (
+            "a reader's own error, which may quote values, hangs on"
+        )
 
 
 def test_ragged_lines_are_found_far_into_a_file():
     good = b"a,b,c\n" + b"1,x,\n" * 300_000
-    assert read(good)[0].height == 300_000  # the last column is missing throughout: no line is short
+    assert (
+        read(good)[0].height == 300_000
+    )  # the last column is missing throughout: no line is short
     with pytest.raises(UnreadableInput, match=r"line 300002: 2 fields .*1 such line"):
         read(good + b"1,x\n" + b"1,x,\n" * 10)
 
@@ -223,11 +242,15 @@ _cell = st.text(alphabet=" ,;|\t\"\n\rab'é漢0", max_size=6)
     st.sampled_from(",;\t|"),
 )
 def test_reads_what_the_csv_module_writes(table, delimiter):
-    """Oracle: Python's csv module, quoting where needed; values made text, and their blanks inner ones, by letters around them."""
+    """Oracle: Python's csv module, quoting where needed; values made text, and their blanks inner
+    ones, by letters around them.
+    """
     names = [f"n{i}" for i in range(len(table[0]))]
     table = [tuple(f"v{cell}v" for cell in row) for row in table]
     text = io.StringIO(newline="")
-    writer = csv.writer(text, delimiter=delimiter, lineterminator="\r\n")  # so that it quotes both signs
+    writer = csv.writer(
+        text, delimiter=delimiter, lineterminator="\r\n"
+    )  # so that it quotes both signs
     writer.writerows([names, *table])
     frame, _ = read(text.getvalue().encode(), delimiter=delimiter, header=True)
     assert frame.columns == names

@@ -14,7 +14,8 @@ TEXT = "name,città\nJosé,Zürich\nŁódź… no\n"
 
 
 @pytest.mark.parametrize(
-    ("encoding", "label"), [("utf-8", "utf-8"), ("utf-8-sig", "utf-8-sig"), ("utf-16", "utf-16"), ("utf-32", "utf-32")]
+    ("encoding", "label"),
+    [("utf-8", "utf-8"), ("utf-8-sig", "utf-8-sig"), ("utf-16", "utf-16"), ("utf-32", "utf-32")],
 )
 def test_marks_and_utf8(encoding, label):
     data, found, notes = to_utf8(TEXT.encode(encoding), name="t")

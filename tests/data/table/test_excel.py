@@ -1,4 +1,6 @@
-"""Excel: ids as they are shown, the first sheet or the one that is named, the types of the cells."""
+"""Excel: ids as they are shown, the first sheet or the one that is named, the types of the
+cells.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ def workbook(rows, *, sheets=("one",), formats=None):
     """A workbook with the rows on its first sheet; ``formats`` gives number formats by column."""
     stream = io.BytesIO()
     book = xlsxwriter.Workbook(stream, {"in_memory": True})
-    shown = {column: book.add_format({"num_format": code}) for column, code in (formats or {}).items()}
+    shown = {
+        column: book.add_format({"num_format": code}) for column, code in (formats or {}).items()
+    }
     first, *_ = [book.add_worksheet(name) for name in sheets]
     for i, row in enumerate(rows):
         for j, value in enumerate(row):
@@ -50,11 +54,18 @@ def test_numbers_shown_with_zeros_are_text_as_shown():
 
 
 def test_codes_by_name_become_text():
-    assert read(workbook([["zip", "n"], [1234, 1], [98765, 2]]))[0]["zip"].to_list() == ["1234", "98765"]
+    assert read(workbook([["zip", "n"], [1234, 1], [98765, 2]]))[0]["zip"].to_list() == [
+        "1234",
+        "98765",
+    ]
 
 
 def test_dates_and_moments():
-    rows = [["d", "t"], [dt.datetime(2020, 2, 29), dt.datetime(2020, 1, 1, 5, 6)], [dt.datetime(1999, 1, 1)] * 2]
+    rows = [
+        ["d", "t"],
+        [dt.datetime(2020, 2, 29), dt.datetime(2020, 1, 1, 5, 6)],
+        [dt.datetime(1999, 1, 1)] * 2,
+    ]
     frame, _ = read(workbook(rows, formats={0: "yyyy-mm-dd", 1: "yyyy-mm-dd hh:mm"}))
     assert frame["d"].to_list() == [dt.date(2020, 2, 29), dt.date(1999, 1, 1)]
     assert frame["t"].to_list() == [dt.datetime(2020, 1, 1, 5, 6), dt.datetime(1999, 1, 1)]
@@ -63,7 +74,10 @@ def test_dates_and_moments():
 def test_several_sheets_are_told():
     frame, source = read(workbook([["a"], [1]], sheets=("one", "two", "three")))
     assert frame.rows() == [(1,)]
-    assert "the workbook has 3 sheets; only the first was read, --sheet (sheet=) names another" in source.notes
+    assert (
+        "the workbook has 3 sheets; only the first was read, --sheet (sheet=) names another"
+        in source.notes
+    )
 
 
 def two_sheets(second="visits & <co>"):
@@ -71,7 +85,10 @@ def two_sheets(second="visits & <co>"):
     stream = io.BytesIO()
     book = xlsxwriter.Workbook(stream, {"in_memory": True})
     zeros = book.add_format({"num_format": "00000"})
-    for name, rows in (("cover", [["about"], ["nothing"]]), (second, [["place", "n"], [12, 1], [34567, 2]])):
+    for name, rows in (
+        ("cover", [["about"], ["nothing"]]),
+        (second, [["place", "n"], [12, 1], [34567, 2]]),
+    ):
         sheet = book.add_worksheet(name)
         for i, row in enumerate(rows):
             for j, value in enumerate(row):
@@ -83,7 +100,9 @@ def two_sheets(second="visits & <co>"):
 def test_a_sheet_is_read_by_its_name_with_the_formats_of_its_own_cells():
     frame, source = read(two_sheets(), sheet="visits & <co>")
     assert frame.rows() == [("00012", 1), ("34567", 2)]
-    assert source.intake.sheet == "visits & <co>" and not [note for note in source.notes if "sheets" in note]
+    assert source.intake.sheet == "visits & <co>" and not [
+        note for note in source.notes if "sheets" in note
+    ]
     assert read(two_sheets())[0].columns == ["about"]
     assert read(two_sheets(), sheet="cover")[0].rows() == [("nothing",)]
 
@@ -115,7 +134,10 @@ def test_header_only_and_no_header():
 
 BAD = {
     "empty sheet": (workbook([]), "empty"),
-    "same name twice": (workbook([["a", "b", "a"], [1, 2, 3]]), "row 1: columns 1 and 3 have the same name"),
+    "same name twice": (
+        workbook([["a", "b", "a"], [1, 2, 3]]),
+        "row 1: columns 1 and 3 have the same name",
+    ),
     "no workbook": (b"PK\x03\x04 not a workbook", "no Excel workbook"),
     "nothing": (b"", "no Excel workbook"),
 }
@@ -186,7 +208,11 @@ def test_a_header_below_empty_rows_is_no_person(above, left, header):
 @pytest.mark.parametrize("above", [0, 2])
 def test_data_below_empty_rows_without_a_header(above):
     frame, source = read(placed(PEOPLE[1:], above, 0), header=False)
-    assert frame.columns == ["column_1", "column_2", "column_3"] and frame.height == 3 and not source.header
+    assert (
+        frame.columns == ["column_1", "column_2", "column_3"]
+        and frame.height == 3
+        and not source.header
+    )
 
 
 def test_blanks_above_the_header_are_empty_rows():

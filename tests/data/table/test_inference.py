@@ -39,7 +39,9 @@ _number = st.one_of(
     st.integers(0, 10**7).map(lambda n: f"{n:,}"),
     st.integers(0, 10**7).map(lambda n: f"{n:,}".replace(",", ".")),
     st.from_regex(r"[-+]?[0-9]{0,3}[.,]?[0-9]{0,4}([eE][-+]?[0-9]{1,2})?", fullmatch=True),
-    st.sampled_from(["-0", "+1", "NA", "1e400", "1e-400", "0x10", "1_000", "inf", "NaN", "٣", " 1", "1 "]),
+    st.sampled_from(
+        ["-0", "+1", "NA", "1e400", "1e-400", "0x10", "1_000", "inf", "NaN", "٣", " 1", "1 "]
+    ),
 ).filter(bool)
 
 
@@ -59,11 +61,16 @@ def test_no_conversion_loses_anything(values, decimal):
 
 @given(
     st.lists(
-        st.none() | st.integers(-(10**18), 10**18).map(str) | st.from_regex(r"-?[0-9]{1,6}", fullmatch=True), min_size=1
+        st.none()
+        | st.integers(-(10**18), 10**18).map(str)
+        | st.from_regex(r"-?[0-9]{1,6}", fullmatch=True),
+        min_size=1,
     )
 )
 def test_integers_are_those_of_the_pattern(values):
-    """Oracle: the pattern of whole numbers, no minus zero, not all of one width of five digits or more."""
+    """Oracle: the pattern of whole numbers, no minus zero, not all of one width of five digits or
+    more.
+    """
     present = [value for value in values if value is not None]
     widths = {len(value) for value in present}
     code = len(widths) == 1 and min(widths) >= 5 and not any("-" in value for value in present)
@@ -117,8 +124,14 @@ NUMBERS = {
     "decimals": (["1.5", "2", "-0.25"], [1.5, 2.0, -0.25]),
     "decimals without a zero": ([".5", "-.25"], [0.5, -0.25]),
     "decimal commas": (["1,5", "2", "-0,25"], [1.5, 2.0, -0.25]),
-    "points for thousands beside decimal commas": (["1.234,56", "33.000", "1,5"], [1234.56, 33000.0, 1.5]),
-    "commas for thousands beside decimal points": (["1,234.56", "33,000", "1.5"], [1234.56, 33000.0, 1.5]),
+    "points for thousands beside decimal commas": (
+        ["1.234,56", "33.000", "1,5"],
+        [1234.56, 33000.0, 1.5],
+    ),
+    "commas for thousands beside decimal points": (
+        ["1,234.56", "33,000", "1.5"],
+        [1234.56, 33000.0, 1.5],
+    ),
     "three decimals below one": (["0.125", "0.250"], [0.125, 0.25]),
     "three decimals and others": (["33.000", "1.25"], [33.0, 1.25]),
     "exponents": (["1e-05", "2.5E+10"], [1e-05, 2.5e10]),
@@ -136,7 +149,9 @@ def test_thousands_or_decimals_is_asked_not_guessed():
     series, mark, notes = convert(amount=["33.000", "1.500", "800"])
     assert series["amount"].dtype == pl.String
     assert mark == "."
-    assert any("decimal=','" in note and "decimal='.'" in note and "column 1 " in note for note in notes)
+    assert any(
+        "decimal=','" in note and "decimal='.'" in note and "column 1 " in note for note in notes
+    )
     assert one(["33.000", "1.234.567", "800"], decimal=",").to_list() == [33000, 1234567, 800]
     assert one(["33.000", "1.500", "800"], decimal=".").to_list() == [33.0, 1.5, 800.0]
     assert one(["33,000", "1,500"], decimal=".").to_list() == [33000, 1500]
@@ -156,7 +171,9 @@ def test_decimal_points_elsewhere_do_not_make_thousands_decimals():
 
 
 def test_both_marks_elsewhere_decide_nothing():
-    series, _, notes = convert(income=["33.000", "1.500"], height=["1,82", "1,6"], weight=["80.5", "70.25"])
+    series, _, notes = convert(
+        income=["33.000", "1.500"], height=["1,82", "1,6"], weight=["80.5", "70.25"]
+    )
     assert series["income"].dtype == pl.String
     assert series["weight"].to_list() == [80.5, 70.25]
     assert any("both occur" in note for note in notes)

@@ -20,7 +20,9 @@ def read(data: bytes):
 
 
 def test_types_are_those_of_json():
-    frame, _ = read(b'{"zip":"01234","age":30,"cost":1.5,"ok":true}\n{"zip":"5","age":4,"cost":2,"ok":null}\n')
+    frame, _ = read(
+        b'{"zip":"01234","age":30,"cost":1.5,"ok":true}\n{"zip":"5","age":4,"cost":2,"ok":null}\n'
+    )
     assert frame.rows() == [("01234", 30, 1.5, True), ("5", 4, 2.0, None)]
 
 
@@ -66,7 +68,8 @@ def test_bad_lines(data, message):
 
 
 _texts = st.lists(
-    st.none() | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=5),
+    st.none()
+    | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=5),
     min_size=2,
     max_size=5,
 )
@@ -74,7 +77,9 @@ _texts = st.lists(
 
 @given(_texts, st.lists(st.none() | st.integers(-(2**63), 2**63 - 1), min_size=5, max_size=5))
 def test_round_trip(texts, numbers):
-    table = pl.DataFrame({"t": texts, "n": numbers[: len(texts)]}, schema={"t": pl.String, "n": pl.Int64})
+    table = pl.DataFrame(
+        {"t": texts, "n": numbers[: len(texts)]}, schema={"t": pl.String, "n": pl.Int64}
+    )
     stream = io.BytesIO()
     write_table(table, stream, Source(), format="jsonl")
     assert read(stream.getvalue())[0].rows() == table.rows()

@@ -39,7 +39,9 @@ def test_no_rows(tmp_path):
     assert read_table(path)[0].schema == TABLE.schema
 
 
-@pytest.mark.parametrize("data", [b"", b"PAR1", b"a,b\n1,2\n", b"PAR1" + b"x" * 20, b"PAR1" + b"\xff" * 20 + b"PAR1"])
+@pytest.mark.parametrize(
+    "data", [b"", b"PAR1", b"a,b\n1,2\n", b"PAR1" + b"x" * 20, b"PAR1" + b"\xff" * 20 + b"PAR1"]
+)
 def test_no_parquet(data):
     with pytest.raises(UnreadableInput, match="Parquet"):
         read_table(io.BytesIO(data), format="parquet")

@@ -26,7 +26,9 @@ def written(kind: str) -> bytes:
     return stream.getvalue()
 
 
-@pytest.mark.parametrize("kind", [kind for kind in FORMATS if kind != "jsonl"])  # which is text: its suffix tells
+@pytest.mark.parametrize(
+    "kind", [kind for kind in FORMATS if kind != "jsonl"]
+)  # which is text: its suffix tells
 def test_first_bytes_tell_the_format(kind, tmp_path):
     path = tmp_path / "table"
     path.write_bytes(written(kind))
@@ -82,7 +84,8 @@ def test_a_folder_and_a_file_that_is_not_there(tmp_path):
 
 
 @pytest.mark.skipif(
-    os.name == "nt" or (hasattr(os, "geteuid") and os.geteuid() == 0), reason="root may read everything"
+    os.name == "nt" or (hasattr(os, "geteuid") and os.geteuid() == 0),
+    reason="root may read everything",
 )
 def test_no_permission(tmp_path):
     path = tmp_path / "t.csv"
@@ -103,7 +106,13 @@ def test_no_permission_is_told_in_words(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("kind", "option"),
-    [("parquet", "delimiter"), ("arrow", "encoding"), ("jsonl", "decimal"), ("excel", "decimal"), ("spss", "header")],
+    [
+        ("parquet", "delimiter"),
+        ("arrow", "encoding"),
+        ("jsonl", "decimal"),
+        ("excel", "decimal"),
+        ("spss", "header"),
+    ],
 )
 def test_options_that_mean_nothing_are_refused(kind, option):
     value = {"delimiter": ";", "encoding": "utf-8", "decimal": ",", "header": True}[option]
@@ -163,7 +172,9 @@ _starts = st.sampled_from(
 
 
 @given(
-    st.one_of(st.binary(max_size=200), _texty, st.tuples(_starts, st.binary(max_size=60)).map(b"".join)),
+    st.one_of(
+        st.binary(max_size=200), _texty, st.tuples(_starts, st.binary(max_size=60)).map(b"".join)
+    ),
     st.none() | st.sampled_from(tuple(FORMATS)),
 )
 def test_any_bytes_give_a_table_or_our_error(data, kind):

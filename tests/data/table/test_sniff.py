@@ -42,7 +42,9 @@ def test_only_the_head_is_looked_at():
     assert len(layout.rows) <= 301
 
 
-RECORDS = b"A11 6 male 1169\nA12 48 female 5951\nA14 12 male 2096\nA11 42 male 7882\nA11 24 female 4870\n"
+RECORDS = (
+    b"A11 6 male 1169\nA12 48 female 5951\nA14 12 male 2096\nA11 42 male 7882\nA11 24 female 4870\n"
+)
 
 
 def test_blanks_part_fields_where_nothing_else_does():

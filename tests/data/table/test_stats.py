@@ -107,7 +107,10 @@ def test_stata_codes_for_missing_are_kept_beside_the_table(tmp_path):
     path = tmp_path / "t.dta"
     table = pandas.DataFrame({"v": [1, 2, "a", 3]}, dtype=object)
     pyreadstat.write_dta(
-        table, path, missing_user_values={"v": ["a"]}, variable_value_labels={"v": {1: "one", "a": "refused"}}
+        table,
+        path,
+        missing_user_values={"v": ["a"]},
+        variable_value_labels={"v": {1: "one", "a": "refused"}},
     )
     frame, source = read_table(path)
     assert frame["v"].to_list() == [1, 2, None, 3]
@@ -132,7 +135,9 @@ def test_sas_is_written_as_xport_only(tmp_path):
 def test_portable_spss_is_read(tmp_path):
     path = tmp_path / "t.por"
     pyreadstat.write_por(
-        TABLE.select(SEX="sex", REGION=pl.col("region").replace("süd", "sued")), path, column_labels={"SEX": "Sex"}
+        TABLE.select(SEX="sex", REGION=pl.col("region").replace("süd", "sued")),
+        path,
+        column_labels={"SEX": "Sex"},
     )
     frame, source = read_table(path)
     assert frame["SEX"].to_list() == [1, 2, 9, None]
@@ -146,14 +151,19 @@ def test_no_rows(sav, tmp_path):
 
 
 def test_names_that_do_not_fit_are_listed(tmp_path):
-    with pytest.raises(OutputError, match=r"columns 'marital-status', '1st' cannot be named so in SPSS"):
-        write_table(pl.DataFrame({"marital-status": ["x"], "1st": [1]}), tmp_path / "t.sav", Source())
+    with pytest.raises(
+        OutputError, match=r"columns 'marital-status', '1st' cannot be named so in SPSS"
+    ):
+        write_table(
+            pl.DataFrame({"marital-status": ["x"], "1st": [1]}), tmp_path / "t.sav", Source()
+        )
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("kind", ["spss", "stata", "sas"])
 @pytest.mark.parametrize(
-    "data", [b"", b"a,b\n1,2\n", b"$FL2 garbage", b"<stata_dta>garbage", b"HEADER RECORD*******garbage"]
+    "data",
+    [b"", b"a,b\n1,2\n", b"$FL2 garbage", b"<stata_dta>garbage", b"HEADER RECORD*******garbage"],
 )
 def test_bad_files(kind, data):
     with pytest.raises(UnreadableInput):

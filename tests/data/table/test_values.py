@@ -1,4 +1,6 @@
-"""Values as they were said to be read: codes for missing, blanks around separators, duplicate names, spelling."""
+"""Values as they were said to be read: codes for missing, blanks around separators, duplicate
+names, spelling.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,10 @@ def test_text_in_which_only_some_values_have_blanks_is_left_as_it_is_and_said():
 
 def test_codes_are_missing_before_types_are_settled():
     frame, source = read("age,job\n30,?\nNA,cook\n-9,?\n41,-9\n", missing_values=["NA", "?", "-9"])
-    assert frame.to_dict(as_series=False) == {"age": [30, None, None, 41], "job": [None, "cook", None, None]}
+    assert frame.to_dict(as_series=False) == {
+        "age": [30, None, None, 41],
+        "job": [None, "cook", None, None],
+    }
     assert frame.schema["age"] == pl.Int64
     assert "5 cells read as missing by their code, in columns 1, 2" in source.notes
 
@@ -115,7 +120,9 @@ def test_codes_in_columns_of_every_number_type(dtype, tmp_path):
 
 
 def test_codes_in_categories_and_dates(tmp_path):
-    table = pl.DataFrame({"a": pl.Series(["x", "?"], dtype=pl.Categorical), "d": ["2020-01-02", "1900-01-01"]})
+    table = pl.DataFrame(
+        {"a": pl.Series(["x", "?"], dtype=pl.Categorical), "d": ["2020-01-02", "1900-01-01"]}
+    )
     table.with_columns(pl.col("d").str.to_date()).write_parquet(tmp_path / "t.parquet")
     frame, _ = read_table(tmp_path / "t.parquet", missing_values=["?", "1900-01-01"])
     assert frame["a"].to_list() == ["x", None]
@@ -124,7 +131,9 @@ def test_codes_in_categories_and_dates(tmp_path):
 
 
 def test_notes_name_columns_where_somebody_vouches_for_the_names(tmp_path):
-    """The first row of a CSV may be a person, whatever the call says: its cells are told where a recipe knows most of them."""
+    """The first row of a CSV may be a person, whatever the call says: its cells are told where a
+    recipe knows most of them.
+    """
     table, recipe = tmp_path / "people.csv", tmp_path / "people.yaml"
     table.write_text("Alice,zip\n1,04109\n-9,04110\n3,04111\n")
     recipe.write_text("sfumato: 1\ncolumns: {Alice: plain, zip: plain}\nmissing_values: [-9]\n")

@@ -114,7 +114,9 @@ def test_values_an_encoding_lacks_are_refused_by_column(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("values", [[[1]], [{"a": 1}], [b"x"], [__import__("datetime").timedelta(1)]])
+@pytest.mark.parametrize(
+    "values", [[[1]], [{"a": 1}], [b"x"], [__import__("datetime").timedelta(1)]]
+)
 def test_what_csv_cannot_say_is_refused_by_column(values):
     with pytest.raises(OutputError, match="column 'odd'"):
         text(pl.DataFrame({"a": [1], "odd": values}))
@@ -160,7 +162,9 @@ _characters = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
 
 @st.composite
 def tables(draw, alphabet=_characters):
-    """Tables of text (a letter in front keeps it text), whole numbers and decimals, with missing values."""
+    """Tables of text (a letter in front keeps it text), whole numbers and decimals, with missing
+    values.
+    """
     height = draw(st.integers(0, 6))
     kinds = {
         "text": (st.text(alphabet, max_size=5).map("v".__add__), pl.String),
@@ -183,12 +187,19 @@ def same_values(before: pl.Series, after: pl.Series) -> bool:
     return after.to_list() == before.to_list()
 
 
-@given(tables(), st.sampled_from(",;\t|"), st.sampled_from(".,"), st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]))
+@given(
+    tables(),
+    st.sampled_from(",;\t|"),
+    st.sampled_from(".,"),
+    st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]),
+)
 def test_csv_round_trip(table, delimiter, decimal, encoding):
     source = Source(format="csv", delimiter=delimiter, decimal=decimal, encoding=encoding)
     stream = io.BytesIO()
     write_table(table, stream, source)
-    frame, _ = read_table(io.BytesIO(stream.getvalue()), delimiter=delimiter, decimal=decimal, header=True)
+    frame, _ = read_table(
+        io.BytesIO(stream.getvalue()), delimiter=delimiter, decimal=decimal, header=True
+    )
     assert frame.columns == table.columns
     assert frame.height == table.height
     assert all(same_values(table[name], frame[name]) for name in table.columns)
@@ -200,7 +211,9 @@ def test_windows_round_trip(table):
     source = Source(format="csv", encoding="cp1252")
     stream = io.BytesIO()
     write_table(table, stream, source)
-    frame, _ = read_table(io.BytesIO(stream.getvalue()), encoding="cp1252", delimiter=",", decimal=".", header=True)
+    frame, _ = read_table(
+        io.BytesIO(stream.getvalue()), encoding="cp1252", delimiter=",", decimal=".", header=True
+    )
     assert all(same_values(table[name], frame[name]) for name in table.columns)
 
 

@@ -1,8 +1,8 @@
 """Column names and value shapes as real tables have them, and the role each should be proposed for.
 
-The names are those of health, survey, money, personnel and justice files in several languages; the values are invented
-here. A role of ``quasi+sensitive`` is both. What should be dropped is ``direct``; ``ask`` marks what nobody can decide
-without knowing the table.
+The names are those of health, survey, money, personnel and justice files in several languages; the
+values are invented here. A role of ``quasi+sensitive`` is both. What should be dropped is
+``direct``; ``ask`` marks what nobody can decide without knowing the table.
 """
 
 from __future__ import annotations
@@ -44,7 +44,18 @@ _SYLLABLES = [
     "yor",
     "zan",
 ]
-_STREETS = ["Oak", "Mill", "Church", "Station", "Park", "Bridge", "Garden", "Lake", "Hill", "Market"]
+_STREETS = [
+    "Oak",
+    "Mill",
+    "Church",
+    "Station",
+    "Park",
+    "Bridge",
+    "Garden",
+    "Lake",
+    "Hill",
+    "Market",
+]
 _WORDS = [
     "patient",
     "reports",
@@ -83,7 +94,9 @@ def _one_of(*values: object) -> Callable[[random.Random, int], object]:
 
 
 def _day(draw: random.Random, first: int, last: int) -> datetime.date:
-    return datetime.date(first, 1, 1) + datetime.timedelta(days=draw.randrange((last - first) * 365))
+    return datetime.date(first, 1, 1) + datetime.timedelta(
+        days=draw.randrange((last - first) * 365)
+    )
 
 
 SHAPES: dict[str, Callable[[random.Random, int], object]] = {
@@ -95,7 +108,9 @@ SHAPES: dict[str, Callable[[random.Random, int], object]] = {
     "street": lambda d, _: f"{d.choice(_STREETS)} Street {d.randrange(1, 300)}",
     "house": lambda d, _: f"{d.randrange(1, 250)}{d.choice(['', '', 'a', 'b'])}",
     "code": lambda d, i: f"{d.choice('ABCDEF')}{d.randrange(10**5, 10**6)}",
-    "case": lambda d, i: f"{d.randrange(10, 20)}{d.randrange(10**6, 10**7):07d}CF{d.randrange(10, 99)}A",
+    "case": lambda d, i: (
+        f"{d.randrange(10, 20)}{d.randrange(10**6, 10**7):07d}CF{d.randrange(10, 99)}A"
+    ),
     "digits": lambda d, _: f"{d.randrange(10**9, 10**10)}",
     "running": lambda _, i: i + 1,
     "sparse": lambda d, i: 10_000 + 37 * i + d.randrange(37),
@@ -116,7 +131,9 @@ SHAPES: dict[str, Callable[[random.Random, int], object]] = {
     "zip": lambda d, _: f"{d.randrange(60) * 97 % 100:02d}{d.randrange(100):03d}",
     "city": _labels(60, "Bad"),
     "region": _labels(16, "North"),
-    "country": _one_of("Germany", "France", "Poland", "Italy", "Turkey", "Spain", "Greece", "Austria"),
+    "country": _one_of(
+        "Germany", "France", "Poland", "Italy", "Turkey", "Spain", "Greece", "Austria"
+    ),
     "sex": _one_of("m", "f"),
     "sex word": _one_of("Male", "Female"),
     "marital": _one_of("married", "single", "divorced", "widowed"),
@@ -149,116 +166,157 @@ SHAPES: dict[str, Callable[[random.Random, int], object]] = {
 """Shape → how a value of it is drawn, given the row's number."""
 
 TABLES = {
-    "hospital, English": """
+    "hospital, English": (
+        """
         mrn code direct; patient_name full direct; first given direct; last family direct; middle_initial given direct
         dob birth quasi; AgeAtAdmission age quasi; gender sex quasi; race ethnic quasi+sensitive; zip_code zip quasi
         address_line_1 street direct; home_phone phone direct; email_addr email direct; admission_date event quasi
         discharge_dt event quasi; primary_diagnosis illness sensitive; icd10_code illness sensitive; attending_physician full quasi
         ward few quasi; insurance_number digits direct; clinical_notes text direct; smoker yes sensitive; bmi measure sensitive
         height_cm centimetres quasi; weight_kg kilograms quasi; hiv_status few sensitive; next_of_kin full direct
-        total_charges money sensitive; readmitted rare flag plain; consent_version constant plain""",
-    "clinical trial": """
+        total_charges money sensitive; readmitted rare flag plain; consent_version constant plain"""
+    ),
+    "clinical trial": (
+        """
         usubjid code direct; subjid sparse direct; siteid few plain; arm few plain; visitnum likert plain; screening_number digits direct
         trt_start event quasi; ptno sparse direct; cd4 counts ask; hgb measure ask; karnof likert plain; sexual_orientation few sensitive
         birthyr year quasi; country_of_birth country quasi; adverse_event_description text direct; responder flag plain
-        wtkg kilograms quasi; randomisation_number sparse direct; initials given direct""",
-    "hospital, German": """
+        wtkg kilograms quasi; randomisation_number sparse direct; initials given direct"""
+    ),
+    "hospital, German": (
+        """
         Patientennummer code direct; Nachname family direct; Vorname given direct; Geburtsname family direct; Geburtsdatum birth quasi
         Geschlecht sex quasi; PLZ zip quasi; Wohnort city quasi; Straße street direct; Hausnummer house direct
         Telefonnummer phone direct; Krankenkasse many quasi; Versichertennummer digits direct; Hauptdiagnose illness sensitive
         Aufnahmedatum event quasi; Entlassungsdatum event quasi; Fallnummer case direct; Familienstand marital quasi
         Staatsangehörigkeit country quasi; Beruf job quasi; Konfession few sensitive; Pflegegrad likert sensitive
-        Bemerkungen text direct; Körpergröße centimetres quasi; Gewicht kilograms quasi; Hausarzt full quasi""",
-    "survey, French": """
+        Bemerkungen text direct; Körpergröße centimetres quasi; Gewicht kilograms quasi; Hausarzt full quasi"""
+    ),
+    "survey, French": (
+        """
         identifiant running direct; nom family direct; prénom given direct; courriel email direct; téléphone phone direct
         date_de_naissance birth quasi; sexe sex quasi; code_postal zip quasi; commune city quasi; profession job quasi
         niveau_d_études degree quasi; situation_matrimoniale marital quasi; nombre_d_enfants small count quasi
         revenu_mensuel money sensitive; religion few sensitive; intention_de_vote many sensitive; pays_de_naissance country quasi
-        commentaires text direct; poids_de_sondage even expansion weight; strate stratum stratum; satisfaction likert plain""",
-    "administration, Spanish": """
+        commentaires text direct; poids_de_sondage even expansion weight; strate stratum stratum; satisfaction likert plain"""
+    ),
+    "administration, Spanish": (
+        """
         dni code direct; nombre given direct; apellidos family direct; primer_apellido family direct; fecha_nacimiento birth quasi
         sexo sex quasi; código_postal zip quasi; municipio city quasi; provincia region quasi; nacionalidad country quasi
         estado_civil marital quasi; ocupación job quasi; nivel_educativo degree quasi; teléfono phone direct
         correo_electrónico email direct; dirección street direct; ingresos money sensitive; discapacidad yes sensitive
-        número_de_expediente case direct; diagnóstico illness sensitive; observaciones text direct""",
-    "registers, Italian, Dutch and Portuguese": """
+        número_de_expediente case direct; diagnóstico illness sensitive; observaciones text direct"""
+    ),
+    "registers, Italian, Dutch and Portuguese": (
+        """
         cognome family direct; nome given direct; codice_fiscale code direct; data_di_nascita birth quasi; sesso sex quasi
         comune_di_residenza city quasi; stato_civile marital quasi; titolo_di_studio degree quasi; reddito money sensitive
         achternaam family direct; voornaam given direct; bsn digits direct; geboortedatum birth quasi; geslacht sex quasi
         postcode zip quasi; woonplaats city quasi; beroep job quasi; burgerlijke_staat marital quasi; salaris money sensitive
         sobrenome family direct; nome_da_mãe full direct; cpf digits direct; bairro city quasi; raça ethnic quasi+sensitive
-        escolaridade degree quasi; salário money sensitive; opmerkingen text direct""",
-    "registers, Polish and Nordic": """
+        escolaridade degree quasi; salário money sensitive; opmerkingen text direct"""
+    ),
+    "registers, Polish and Nordic": (
+        """
         imię given direct; nazwisko family direct; pesel digits direct; data_urodzenia birth quasi; płeć sex quasi
         kod_pocztowy zip quasi; miejscowość city quasi; zawód job quasi; wykształcenie degree quasi; stan_cywilny marital quasi
         dochód money sensitive; rozpoznanie illness sensitive; uwagi text direct; förnamn given direct; efternamn family direct
         personnummer digits direct; födelsedatum birth quasi; kön sex quasi; postnummer zip quasi; yrke job quasi
-        inkomst money sensitive; etternavn family direct; fødselsdato birth quasi; bostedskommune city quasi; etunimi given direct""",
-    "labour force survey": """
+        inkomst money sensitive; etternavn family direct; fødselsdato birth quasi; bostedskommune city quasi; etunimi given direct"""
+    ),
+    "labour force survey": (
+        """
         hhid household unit; age age quasi; sex sex word quasi; marital_stat marital quasi; tax_filer_stat many quasi
         class_of_worker few quasi; detailed_occupation_recode many quasi; education degree quasi; wage_per_hour money sensitive
         union_member yes sensitive; instance_weight expansion weight; veterans_admin yes quasi; citizenship country quasi
         hispanic_origin ethnic quasi+sensitive; region_of_previous_residence region quasi; fill_inc_questionnaire rare flag plain
         dividends money sensitive; q17_trust likert plain; interviewer_comments text direct; full_or_part_time_stat few plain
-        year constant plain; num_persons_in_household small count quasi; mode_of_interview few plain; q3_open text direct""",
-    "bank and insurance": """
+        year constant plain; num_persons_in_household small count quasi; mode_of_interview few plain; q3_open text direct"""
+    ),
+    "bank and insurance": (
+        """
         customer_no sparse direct; acct_holder_name full direct; iban code direct; card_number digits direct; cust_lastname family direct
         loan_amount money sensitive; credit_score counts sensitive; account_balance money sensitive; default_flag rare flag plain
         branch_city city quasi; occupation job quasi; employment_length_years score quasi; home_ownership few quasi
         date_of_birth birth quasi; postcode zip quasi; marital_status marital quasi; policy_number code direct; claim_number case direct
         claim_description text direct; claim_amount money sensitive; vehicle_registration code direct; ip_address ip direct
         device_id uuid direct; signup_date event quasi; monthly_income whole money sensitive; purpose many quasi
-        interest_rate percent ask; term few plain; telephone yes plain; foreign_worker rare flag plain""",
-    "personnel": """
+        interest_rate percent ask; term few plain; telephone yes plain; foreign_worker rare flag plain"""
+    ),
+    "personnel": (
+        """
         employee_id code direct; emp_name full direct; work_email email direct; hire_date event quasi; job_title job quasi
         department few quasi; salary money sensitive; bonus money sensitive; performance_rating likert sensitive
         manager_name full direct; birth_date birth quasi; gender sex word quasi; nationality country quasi; office city quasi
         sick_days small count sensitive; termination_reason few plain; linkedin_url url direct; badge_number sparse direct
         emergency_contact full direct; ethnicity ethnic quasi+sensitive; disability yes sensitive; trade_union yes sensitive
-        remote_work yes plain; exit_interview text direct""",
-    "courts and police": """
+        remote_work yes plain; exit_interview text direct"""
+    ),
+    "courts and police": (
+        """
         id running direct; name full direct; first given direct; last family direct; case_number case direct; c_case_number case direct
         dob birth quasi; age_cat age band quasi; sex sex word quasi; race ethnic quasi+sensitive; c_charge_degree few sensitive
         c_charge_desc many sensitive; violent_recid empty plain; is_violent_recid flag sensitive; is_recid flag sensitive
         priors_count small count sensitive; decile_score score sensitive; c_jail_in event quasi; c_offense_date written event quasi
         in_custody event quasi; screening_date written event quasi; type_of_assessment constant plain; two_year_recid flag sensitive
-        defendant_id sparse direct; victim_name full direct; arresting_officer full ask; docket_no case direct; sentence_months small count sensitive""",
-    "school": """
+        defendant_id sparse direct; victim_name full direct; arresting_officer full ask; docket_no case direct; sentence_months small count sensitive"""
+    ),
+    "school": (
+        """
         student_id code direct; surname family direct; given_names given direct; guardian_name full direct; birth_place city quasi
         school_name many quasi; class_name few quasi; gpa percent sensitive; exam_score counts sensitive; free_lunch yes plain
         home_language few quasi; year_of_birth year quasi; sex sex quasi; teacher_remarks text direct; photo_url url direct
-        distance_km percent ask; siblings small count plain; matrikelnummer digits direct""",
-    "no header": """
+        distance_km percent ask; siblings small count plain; matrikelnummer digits direct"""
+    ),
+    "no header": (
+        """
         column_1 age quasi; column_2 family ask; column_3 sex word quasi; column_4 ethnic quasi+sensitive; column_5 marital quasi
         column_6 sparse ask; column_7 many quasi; column_8 likert plain; column_9 expansion ask; column_10 birth quasi
         column_11 country quasi; column_12 email direct; column_13 flag plain; column_14 text direct; column_15 running direct
-        column_16 uuid direct""",
-    "visits of the same people": """
+        column_16 uuid direct"""
+    ),
+    "visits of the same people": (
+        """
         patient_id repeated unit; visit_id running direct; visit_date event quasi; birthdate birth quasi; postal_code zip quasi
         latitude latitude quasi; lab_value measure sensitive; patvorname given direct; patnachname family direct; ward_code few quasi
-        treating_doctor full ask; fee money sensitive""",
-    "health and nutrition examination": """
+        treating_doctor full ask; fee money sensitive"""
+    ),
+    "health and nutrition examination": (
+        """
         SEQN sparse direct; RIAGENDR sex quasi; RIDAGEYR age quasi; RIDRETH1 ethnic quasi+sensitive; DMDMARTL marital quasi
-        WTMEC2YR expansion weight; SDMVPSU flag plain; SDMVSTRA stratum plain; BPXSY1 counts ask; LBXTC counts ask; DIQ010 few plain""",
-    "intensive care": """
+        WTMEC2YR expansion weight; SDMVPSU flag plain; SDMVSTRA stratum plain; BPXSY1 counts ask; LBXTC counts ask; DIQ010 few plain"""
+    ),
+    "intensive care": (
+        """
         subject_id repeated unit; hadm_id digits direct; icustay_id digits direct; admittime event quasi; dischtime event quasi
         insurance few plain; language few quasi; religion few sensitive; marital_status marital quasi; hospital_expire_flag rare flag plain
-        anchor_age age quasi; deathtime event quasi; discharge_location few plain; los percent ask""",
-    "loans": """
+        anchor_age age quasi; deathtime event quasi; discharge_location few plain; los percent ask"""
+    ),
+    "loans": (
+        """
         member_id digits direct; emp_title many quasi; emp_length score quasi; annual_inc money sensitive; addr_state region quasi
         dti percent ask; earliest_cr_line event quasi; loan_status few sensitive; desc text direct; grade few sensitive
-        revol_bal money sensitive; applicant_sex sex word quasi; derived_race ethnic quasi+sensitive; census_tract zip quasi""",
-    "staff attrition": """
+        revol_bal money sensitive; applicant_sex sex word quasi; derived_race ethnic quasi+sensitive; census_tract zip quasi"""
+    ),
+    "staff attrition": (
+        """
         EmployeeNumber sparse direct; MonthlyIncome whole money sensitive; DistanceFromHome score quasi; EducationField few plain
         JobRole job quasi; MaritalStatus marital quasi; Over18 constant plain; Age age quasi; Gender sex word quasi; Attrition yes plain
-        BusinessTravel few plain; Department few quasi; HourlyRate money sensitive; JobSatisfaction likert plain""",
-    "international survey": """
+        BusinessTravel few plain; Department few quasi; HourlyRate money sensitive; JobSatisfaction likert plain"""
+    ),
+    "international survey": (
+        """
         idno running direct; cntry country quasi; gndr sex quasi; agea age quasi; yrbrn year quasi; hinctnta score sensitive
-        rlgblg yes sensitive; lrscale score sensitive; pspwght even expansion weight; dweight even expansion plain; netusoft likert plain""",
-    "household panel": """
+        rlgblg yes sensitive; lrscale score sensitive; pspwght even expansion weight; dweight even expansion plain; netusoft likert plain"""
+    ),
+    "household panel": (
+        """
         pid repeated unit; hid household unit; syear constant plain; gebjahr year quasi; statefip region quasi; puma zip quasi
-        perwt even expansion weight; bpl country quasi; incwage money sensitive; educd degree quasi; occ2010 many quasi; famsize small count quasi""",
-    "abbreviations": """
+        perwt even expansion weight; bpl country quasi; incwage money sensitive; educd degree quasi; occ2010 many quasi; famsize small count quasi"""
+    ),
+    "abbreviations": (
+        """
         LNAME family direct; Contact_Person full direct; ApplicantFirstName given direct; Kontoinhaber full direct
         nom_du_patient full direct; Student_Full_Nm full direct; Angehöriger full direct; responsable full ask; tel_mobile phone direct
         EMAIL1 email direct; Anschrift street direct; PatientKey sparse direct; chart_id sparse direct; hosp_no sparse direct
@@ -269,10 +327,13 @@ TABLES = {
         nkids small count quasi; surgery_dt event quasi; last_visit event quasi; created_at event quasi; date_of_incident event quasi
         prim_dx illness sensitive; gehalt_brutto money sensitive; cd4_baseline counts ask; hba1c measure ask; kirche few sensitive
         convicted yes sensitive; completed yes plain; item_12 likert plain; answer_7 likert plain; treated flag plain
-        hh_income money sensitive; Freitext text direct; reason_text text direct""",
-    "passengers": """
+        hh_income money sensitive; Freitext text direct; reason_text text direct"""
+    ),
+    "passengers": (
+        """
         PassengerId running direct; Survived flag plain; Pclass few plain; Name full direct; Sex sex word quasi; Age age quasi
-        SibSp small count plain; Ticket code direct; Fare money ask; Cabin code direct; Embarked few plain""",
+        SibSp small count plain; Ticket code direct; Fare money ask; Cabin code direct; Embarked few plain"""
+    ),
 }
 """Table → its columns: ``name shape role``, apart by semicolons or lines."""
 
@@ -288,7 +349,9 @@ def columns_of(table: str) -> Iterator[tuple[str, str, str]]:
 def frame_of(table: str) -> pl.DataFrame:
     """The table with invented values; the same on every machine."""
     draw = random.Random(f"{table} 1")
-    made = {name: [SHAPES[shape](draw, i) for i in range(ROWS)] for name, shape, _ in columns_of(table)}
+    made = {
+        name: [SHAPES[shape](draw, i) for i in range(ROWS)] for name, shape, _ in columns_of(table)
+    }
     return pl.DataFrame({name: pl.Series(values, strict=False) for name, values in made.items()})
 
 
@@ -299,7 +362,8 @@ PUBLISHED = ("plain", "sensitive")
 def is_unsafe(expected: str, proposed: str) -> bool:
     """Whether people could be found by a column because of what was proposed for it.
 
-    A name or number of a person must be dropped or asked about; what others can know must not be released as it is.
+    A name or number of a person must be dropped or asked about; what others can know must not be
+    released as it is.
     """
     if expected == "direct":
         return proposed not in ("direct", "ask", "unit")
@@ -314,5 +378,8 @@ def outcomes() -> list[tuple[str, str, str, str]]:
     found = []
     for table in TABLES:
         proposal = propose(frame_of(table), Source())
-        found += [(table, name, role, "+".join(proposal[name].roles)) for name, _, role in columns_of(table)]
+        found += [
+            (table, name, role, "+".join(proposal[name].roles))
+            for name, _, role in columns_of(table)
+        ]
     return found

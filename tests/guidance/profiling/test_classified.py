@@ -64,7 +64,11 @@ def test_offered(name, labels, of):
         ("price", [f"{n}.{m}" for n in range(10, 30) for m in (11, 25, 99)], True),
         ("amount", ISCO, True),
         ("room", ["A12", "B07", *(f"D{n:02}" for n in range(20))], False),
-        ("initials", ["AB", "CD", "EF", "GH", "IJ", "KL", "MN", "OP", "QR", "ST", "UV", "WX"], False),
+        (
+            "initials",
+            ["AB", "CD", "EF", "GH", "IJ", "KL", "MN", "OP", "QR", "ST", "UV", "WX"],
+            False,
+        ),
         ("currency", ["EUR", "USD", "GBP", "CHF", "JPY", "SEK"], False),
         ("part", [f"DE{n}" for n in range(100, 140)], False),
         ("state", ["open", "closed"], False),

@@ -12,7 +12,8 @@ from sfumato.guidance.profiling.columns import describe
 
 def test_counts_of_a_card():
     card = describe("x", pl.Series(["a", "a", "b", None, None, "c"]))
-    # values a, a, b, c and two missing, which equal each other: 13 of 15 pairs are apart, b and c stand alone
+    # values a, a, b, c and two missing, which equal each other: 13 of 15 pairs are apart, b and c
+    # stand alone
     assert card.rows == 6
     assert card.missing_share == pytest.approx(2 / 6)
     assert card.distinct == 3
@@ -30,7 +31,8 @@ def test_not_a_number_is_missing():
 
 
 @pytest.mark.parametrize(
-    "values", [pl.Series([], dtype=pl.String), pl.Series([], dtype=pl.Float64), pl.Series([None] * 3)]
+    "values",
+    [pl.Series([], dtype=pl.String), pl.Series([], dtype=pl.Float64), pl.Series([None] * 3)],
 )
 def test_nothing_to_see(values):
     card = describe("x", values)

@@ -14,9 +14,16 @@ from sfumato.core.schema import Role
 
 def stays(rows: int = 200, **more) -> pl.DataFrame:
     draw = random.Random(1)
-    start = [datetime.date(2020, 1, 1) + datetime.timedelta(days=draw.randrange(700)) for _ in range(rows)]
+    start = [
+        datetime.date(2020, 1, 1) + datetime.timedelta(days=draw.randrange(700))
+        for _ in range(rows)
+    ]
     end = [day + datetime.timedelta(days=draw.randrange(90)) for day in start]
-    columns = {"start_date": start, "end_date": end, "gap": [(b - a).days for a, b in zip(start, end, strict=True)]}
+    columns = {
+        "start_date": start,
+        "end_date": end,
+        "gap": [(b - a).days for a, b in zip(start, end, strict=True)],
+    }
     return pl.DataFrame({**columns, "noise": [draw.randrange(90) for _ in range(rows)], **more})
 
 
@@ -36,13 +43,17 @@ def test_a_difference_of_two_dates_is_dropped_with_its_reason(text):
 
 def test_one_record_that_differs_is_enough_to_leave_a_column():
     frame = stays()
-    off = frame.with_columns(gap=pl.when(pl.int_range(pl.len()) == 150).then(1000).otherwise(pl.col("gap")) * 1.0)
+    off = frame.with_columns(
+        gap=pl.when(pl.int_range(pl.len()) == 150).then(1000).otherwise(pl.col("gap")) * 1.0
+    )
     assert "in every record" not in role(off, "gap")[1]
     assert "in every record" not in role(frame, "noise")[1]
 
 
 def test_missing_values_hide_no_difference_and_few_records_show_none():
-    frame = stays().with_columns(gap=pl.when(pl.int_range(pl.len()) % 3 > 0).then(pl.col("gap") * 1.0))
+    frame = stays().with_columns(
+        gap=pl.when(pl.int_range(pl.len()) % 3 > 0).then(pl.col("gap") * 1.0)
+    )
     assert role(frame, "gap")[0] == (Role.DIRECT,)
     assert "in every record" not in role(stays(25), "gap")[1]
 
@@ -51,15 +62,26 @@ def test_a_sum_of_two_numbers_that_is_sensitive_is_recoded_with_them():
     draw = random.Random(2)
     ages, years = ([draw.randrange(20, 60) for _ in range(100)] for _ in range(2))
     frame = pl.DataFrame(
-        {"age": ages, "age_of_partner": years, "cost": [a + b for a, b in zip(ages, years, strict=True)]}
+        {
+            "age": ages,
+            "age_of_partner": years,
+            "cost": [a + b for a, b in zip(ages, years, strict=True)],
+        }
     )
     roles, why = role(frame, "cost")
-    assert roles == (Role.QUASI, Role.SENSITIVE) and "is age + age_of_partner in every record" in why
+    assert (
+        roles == (Role.QUASI, Role.SENSITIVE) and "is age + age_of_partner in every record" in why
+    )
 
 
 @pytest.mark.parametrize(
     ("name", "concept"),
-    [("homo", "sexual life"), ("hemo", "health"), ("drugs", "health"), ("homosexual_activity", "sexual life")],
+    [
+        ("homo", "sexual life"),
+        ("hemo", "health"),
+        ("drugs", "health"),
+        ("homosexual_activity", "sexual life"),
+    ],
 )
 def test_sexuality_haemophilia_and_drug_use_are_sensitive(name, concept):
     frame = stays().with_columns((pl.int_range(pl.len()) % 2).alias(name))

@@ -19,7 +19,9 @@ def digits(count: int) -> str:
 
 
 def valid_numbers(module: str, length: int, count: int = 15) -> list[str]:
-    """Random digits until the validator accepts them: no number of a person, all with right check digits."""
+    """Random digits until the validator accepts them: no number of a person, all with right check
+    digits.
+    """
     is_valid = importlib.import_module(f"stdnum.{module}").is_valid
     found = (text for text in iter(lambda: digits(length), None) if is_valid(text))
     return [next(found) for _ in range(count)]
@@ -113,7 +115,8 @@ def test_random_digits_are_no_national_id_nor_card_nor_phone(length, count):
 def test_a_validator_that_accepts_most_numbers_proves_nothing():
     texts = [digits(9) for _ in range(100)]
     assert valid_share(lambda text: text[0] != "0" or True, texts) == 0.0
-    # one in ten random numbers ends in 7: ninety of them do not come about by chance, four of them may
+    # one in ten random numbers ends in 7: ninety of them do not come about by chance, four of them
+    # may
     sevens = [digits(8) + "7" for _ in range(90)]
     assert valid_share(lambda text: text.endswith("7"), sevens) == 1.0
     assert valid_share(lambda text: text.endswith("7"), sevens[:4]) == 0.0
@@ -144,7 +147,20 @@ def test_a_validator_that_accepts_most_numbers_proves_nothing():
         ("version", ["1.2", "1.3", "2.0"] * 10),
         ("paid", [10, 20, 30, 40] * 10),
         ("religion", ["Christian", "Muslim", "none", "other"] * 10),
-        ("state", ["Virginia", "Georgia", "Carolina", "Dakota", "Washington", "Montana", "Florida", "Texas"] * 5),
+        (
+            "state",
+            [
+                "Virginia",
+                "Georgia",
+                "Carolina",
+                "Dakota",
+                "Washington",
+                "Montana",
+                "Florida",
+                "Texas",
+            ]
+            * 5,
+        ),
         ("key", [1, 2, 3] * 20),
     ],
 )
@@ -188,10 +204,25 @@ def test_name_and_values_together_are_surer_than_each():
 
 
 def test_given_names_in_many_rows_make_a_column_of_people():
-    given = ["Mary", "James", "Linda", "Peter", "Anna", "Hans", "Sophie", "Pedro", "Giulia", "Jan", "Agnieszka", "Lars"]
+    given = [
+        "Mary",
+        "James",
+        "Linda",
+        "Peter",
+        "Anna",
+        "Hans",
+        "Sophie",
+        "Pedro",
+        "Giulia",
+        "Jan",
+        "Agnieszka",
+        "Lars",
+    ]
     names = pl.Series([f"{first} {last}" for first in given for last in ("Aaa", "Bbb", "Ccc")])
     assert detect_identifier("x", names).what == "person name"
-    assert detect_identifier("city", names) is None  # the name of the column overrules a look that can deceive
+    assert (
+        detect_identifier("city", names) is None
+    )  # the name of the column overrules a look that can deceive
 
 
 def test_a_few_mail_addresses_inside_other_text_are_enough():
@@ -203,13 +234,24 @@ def test_a_few_mail_addresses_inside_other_text_are_enough():
 
 def test_long_sentences_are_free_text_and_few_long_labels_are_not():
     sentence = "the patient was seen on ward {} and complained about number {}"
-    assert detect_identifier("x", pl.Series([sentence.format(i, -i) for i in range(50)])).what == "free text"
-    labels = ["some college but no degree at all", "finished the upper level of secondary school"] * 50
-    assert detect_identifier("x", pl.Series([*labels, "no schooling whatsoever in any country"])) is None
+    assert (
+        detect_identifier("x", pl.Series([sentence.format(i, -i) for i in range(50)])).what
+        == "free text"
+    )
+    labels = [
+        "some college but no degree at all",
+        "finished the upper level of secondary school",
+    ] * 50
+    assert (
+        detect_identifier("x", pl.Series([*labels, "no schooling whatsoever in any country"]))
+        is None
+    )
 
 
 def test_codes_that_differ_in_every_row_number_the_records():
-    assert detect_identifier("x", pl.Series([f"rec-{i}-org" for i in range(100)])).what == "record id"
+    assert (
+        detect_identifier("x", pl.Series([f"rec-{i}-org" for i in range(100)])).what == "record id"
+    )
     assert detect_identifier("x", pl.Series([*range(7, 107)])).what == "record id"
     assert detect_identifier("x", pl.Series([f"rec-{i % 50}-org" for i in range(100)])) is None
     assert (

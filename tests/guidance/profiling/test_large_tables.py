@@ -1,4 +1,6 @@
-"""Large tables: every column is counted in full, columns together in a sample; nothing that decides gets less exact."""
+"""Large tables: every column is counted in full, columns together in a sample; nothing that decides
+gets less exact.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,9 @@ def column(draw: np.random.Generator, kind: int, rows: int) -> pl.Series:
         numbers[draw.random(rows) < 0.01] = np.inf
         return pl.Series(numbers)
     if kind == 2:
-        return pl.Series([f"k{value}" for value in draw.integers(0, int(draw.integers(2, 400)), rows)])
+        return pl.Series(
+            [f"k{value}" for value in draw.integers(0, int(draw.integers(2, 400)), rows)]
+        )
     if kind == 3:
         return pl.Series(draw.integers(-20_000, 10_000, rows).astype(np.int32)).cast(pl.Date)
     if kind == 4:
@@ -87,7 +91,8 @@ def test_a_sample_changes_no_role_and_no_count(seed):
         for figure in ("kind", "missing_share", "distinct", "uniqueness", "separation"):
             assert getattr(exact, figure) == getattr(sampled, figure)
     assert full.missing_codes == bounded.missing_codes and full.ranking == bounded.ranking
-    # before columns are compared within the labels of a step, which is tried on a sample in any case, roles are the same
+    # before columns are compared within the labels of a step, which is tried on a sample in any
+    # case, roles are the same
     plain = propose(table, Source(), bound=table.height), propose(table, Source(), bound=BOUND)
     assert plain[0].columns == plain[1].columns
 
@@ -100,7 +105,9 @@ def test_columns_of_files_are_those_of_the_frame(seed, tmp_path):
     table.tail(-1000).write_parquet(parts[1])
     files = ParquetColumns.of(parts, Source())
     assert files.height == table.height and files.columns == table.columns
-    assert propose_recipe(files, Source(), bound=BOUND) == propose_recipe(table, Source(), bound=BOUND)
+    assert propose_recipe(files, Source(), bound=BOUND) == propose_recipe(
+        table, Source(), bound=BOUND
+    )
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -109,7 +116,9 @@ def test_distinct_values_are_counted_exactly(seed):
     for values in table:
         present = (values.fill_nan(None) if values.dtype.is_float() else values).drop_nulls()
         counted = count_values(present)
-        assert dict(zip(counted.values.to_list(), counted.counts.tolist(), strict=True)) == Counter(present.to_list())
+        assert dict(zip(counted.values.to_list(), counted.counts.tolist(), strict=True)) == Counter(
+            present.to_list()
+        )
 
 
 def test_values_that_no_sample_would_show_are_counted():
@@ -120,7 +129,9 @@ def test_values_that_no_sample_would_show_are_counted():
     number[hidden] = 7_000_000
     status = np.array(["cook"] * rows, dtype=object)
     status[hidden] = "unknown"
-    proposal = propose(pl.DataFrame({"q1": number, "job": status.astype(str)}), Source(), bound=BOUND)
+    proposal = propose(
+        pl.DataFrame({"q1": number, "job": status.astype(str)}), Source(), bound=BOUND
+    )
     assert proposal["q1"].distinct == rows - 1 and proposal["job"].distinct == 2
     assert proposal.missing_codes == {"job": ("unknown",)}
 
@@ -132,7 +143,9 @@ def test_a_column_that_differs_in_one_row_is_not_the_same_column(tmp_path):
     other = income.copy()
     other[1] += 1  # not among the rows that are compared first
     born = pl.Series(draw.integers(-20_000, 10_000, rows).astype(np.int32)).cast(pl.Date)
-    frame = pl.DataFrame({"lat": income / 1000, "q": income / 1000, "r": other / 1000, "born": born})
+    frame = pl.DataFrame(
+        {"lat": income / 1000, "q": income / 1000, "r": other / 1000, "born": born}
+    )
     file = tmp_path / "t.parquet"
     frame.write_parquet(file)
     for table in (frame, ParquetColumns.of([file], Source())):
@@ -145,7 +158,11 @@ def test_the_sample_is_the_same_every_time_and_said():
     first, again = (propose_recipe(table, Source(), bound=BOUND) for _ in range(2))
     assert first == again
     text = recipe_text(first)
-    assert "counted in all 2,500 rows" in text and "in 300 of these rows at most" in text and "estimates" in text
+    assert (
+        "counted in all 2,500 rows" in text
+        and "in 300 of these rows at most" in text
+        and "estimates" in text
+    )
     assert "of these rows" not in recipe_text(propose_recipe(table, Source(), bound=table.height))
 
 
@@ -163,7 +180,9 @@ def test_a_large_file_is_read_column_by_column(monkeypatch, tmp_path):
     table.write_parquet(file)
     columns = parquet_columns(file)
     assert columns is not None and columns.source == sf.read(file, engine="memory").source
-    monkeypatch.setattr("sfumato.interfaces.api.read", lambda *a, **k: pytest.fail("the file was read as a whole"))
+    monkeypatch.setattr(
+        "sfumato.interfaces.api.read", lambda *a, **k: pytest.fail("the file was read as a whole")
+    )
     assert sf.profile(file).columns == propose_recipe(table, Source()).columns
 
 
@@ -173,7 +192,17 @@ def test_what_is_not_a_large_parquet_file_is_read_as_before(monkeypatch, tmp_pat
     pl.DataFrame({"age": [1, 2]}).write_parquet(small)
     pl.DataFrame({"age": [[1, 2]] * 50}).write_parquet(lists)
     broken.write_bytes(b"PAR1 this is none PAR1")
-    for path in (small, lists, broken, tmp_path / "absent.parquet", tmp_path, "-", "x.csv", pl.DataFrame(), None):
+    for path in (
+        small,
+        lists,
+        broken,
+        tmp_path / "absent.parquet",
+        tmp_path,
+        "-",
+        "x.csv",
+        pl.DataFrame(),
+        None,
+    ):
         assert parquet_columns(path) is None
     with pytest.raises(UnreadableInput, match="nested"):
         sf.profile(lists)
@@ -188,7 +217,9 @@ def test_a_table_that_polars_holds_is_profiled(tmp_path):
     coded = sf.read(file, engine="polars", missing_values=["f", "k1"])
     told = sf.profile(coded)
     memory = sf.profile(sf.read(file, engine="memory", missing_values=["f", "k1"]))
-    assert [dataclasses.astuple(c) for c in told.columns] == [dataclasses.astuple(c) for c in memory.columns]
+    assert [dataclasses.astuple(c) for c in told.columns] == [
+        dataclasses.astuple(c) for c in memory.columns
+    ]
 
 
 def test_a_file_that_changes_is_refused(tmp_path):

@@ -12,20 +12,31 @@ from sfumato.core import recipe_files as recipes
 from sfumato.core import registry
 from sfumato.guidance.profiling import proposed_steps as room
 from sfumato.guidance.profiling.proposal import propose
-from sfumato.guidance.profiling.proposed_steps import FALLBACK, ProposedStep, choose_means, means_for
+from sfumato.guidance.profiling.proposed_steps import (
+    FALLBACK,
+    ProposedStep,
+    choose_means,
+    means_for,
+)
 from sfumato.guidance.profiling.yaml_text import recipe_text
 
 
 def census(rows: int = 1500, seed: int = 3) -> pl.DataFrame:
     """Ages and occupations of people, with the columns they depend on."""
     draw = random.Random(seed)
-    jobs = [f"{kind} {place}" for kind in ("clerk", "nurse", "cook", "driver", "smith") for place in ("A", "B", "C")]
+    jobs = [
+        f"{kind} {place}"
+        for kind in ("clerk", "nurse", "cook", "driver", "smith")
+        for place in ("A", "B", "C")
+    ]
     return pl.DataFrame(
         {
             "age": [draw.randrange(17, 90) for _ in range(rows)],
             "occupation": [draw.choice(jobs) for _ in range(rows)],
             "sex": [draw.choice(["f", "m"]) for _ in range(rows)],
-            "marital_status": [draw.choice(["married", "single", "divorced", "widowed"]) for _ in range(rows)],
+            "marital_status": [
+                draw.choice(["married", "single", "divorced", "widowed"]) for _ in range(rows)
+            ],
             "income": [draw.randrange(10**4) for _ in range(rows)],
         }
     )
@@ -100,21 +111,33 @@ def test_of_means_as_good_the_one_easier_to_read_is_taken(monkeypatch):
 def test_many_quasi_identifiers_end_in_a_recipe_that_runs():
     """Twenty columns: nothing that searches all combinations of levels could be proposed."""
     draw = random.Random(8)
-    table = {f"state_{i}": [f"label {draw.choice('abcdefgh')}" for _ in range(400)] for i in range(20)}
+    table = {
+        f"state_{i}": [f"label {draw.choice('abcdefgh')}" for _ in range(400)] for i in range(20)
+    }
     frame = pl.DataFrame({**table, "age": [draw.randrange(18, 90) for _ in range(400)]})
     proposal = sf.profile(sf.read(frame))
-    assert proposal.means == ProposedStep({"mondrian": {}}, proposal.means.losses, 400, searched=False)
+    assert proposal.means == ProposedStep(
+        {"mondrian": {}}, proposal.means.losses, 400, searched=False
+    )
     assert sf.run(sf.read(frame), recipes.parse(recipe_text(proposal))).holds
     assert proposal.means.step != FALLBACK
 
 
 def test_a_means_that_loses_more_than_another_says_why_it_is_taken():
     why = ProposedStep(
-        {"local_recoding": {}}, {"local_recoding": 0.23, "global_recoding": 0.4, "mondrian": 0.215}, 100
+        {"local_recoding": {}},
+        {"local_recoding": 0.23, "global_recoding": 0.4, "mondrian": 0.215},
+        100,
     ).why
-    assert "(global_recoding 40 %, mondrian 21.5 %); taken before mondrian, which is not better by more than 2 %" in why
+    assert (
+        "(global_recoding 40 %, mondrian 21.5 %); taken before mondrian, which is not better by"
+        " more than 2 %" in why
+    )
     assert why.endswith("because it releases labels of the hierarchies only")
-    assert "taken" not in ProposedStep({"mondrian": {}}, {"local_recoding": 0.3, "mondrian": 0.2}, 100).why
+    assert (
+        "taken"
+        not in ProposedStep({"mondrian": {}}, {"local_recoding": 0.3, "mondrian": 0.2}, 100).why
+    )
 
 
 def test_every_choice_that_can_be_made_against_a_lesser_loss_has_its_reason():

@@ -28,7 +28,9 @@ def sentinels() -> pl.DataFrame:
             "name": [f"Zzyzx{i}" for i in range(N)],
             "email": [f"zzyzx{i}@leak.example" for i in range(N)],
             "phone": [f"+49 30 9018{70000 + i}" for i in range(N)],
-            "remarks": [f"zzyzx was seen in leakville on day {70000 + i} with pain" for i in range(N)],
+            "remarks": [
+                f"zzyzx was seen in leakville on day {70000 + i} with pain" for i in range(N)
+            ],
             "age": [70001 + i for i in range(N)],
             "height": [70001.25 + i for i in range(N)],
             "zip": [f"7{i:04d}" for i in range(70, 70 + N)],
@@ -72,7 +74,9 @@ def test_no_sentinel_is_said():
 @pytest.mark.parametrize("copies", [1, 40])
 def test_no_sentinel_is_said_however_often_it_occurs(copies):
     frame = sentinels()
-    frame = pl.concat([frame] * copies).drop("group")  # limits of open ends that many share are no one's value
+    frame = pl.concat([frame] * copies).drop(
+        "group"
+    )  # limits of open ends that many share are no one's value
     said = everything_said(frame).lower()
     assert [cell for cell in forbidden(frame) if cell.lower() in said] == []
 
@@ -85,7 +89,9 @@ def test_limits_of_open_ends_are_written_only_when_many_share_them():
     assert "open_above: 80" in recipe_text(propose(many, Source()))
 
 
-words = st.text(st.characters(categories=["Lu", "Ll"], max_codepoint=0x2FF), min_size=6, max_size=12)
+words = st.text(
+    st.characters(categories=["Lu", "Ll"], max_codepoint=0x2FF), min_size=6, max_size=12
+)
 
 
 @given(

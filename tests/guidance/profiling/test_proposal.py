@@ -18,7 +18,9 @@ N = 400
 
 
 def roles(frame: pl.DataFrame) -> dict[str, tuple[str, ...]]:
-    return {column.name: tuple(map(str, column.roles)) for column in propose(frame, Source()).columns}
+    return {
+        column.name: tuple(map(str, column.roles)) for column in propose(frame, Source()).columns
+    }
 
 
 def some(values: list[object]) -> list[object]:
@@ -33,14 +35,18 @@ def hospital() -> pl.DataFrame:
             "visit_id": [f"V{i:06d}" for i in range(N)],
             "patient_id": [f"P{p:04d}" for p in patients],
             "surname": [f"Family{p}" for p in patients],
-            "birth_date": [datetime.date(1940, 1, 1) + datetime.timedelta(days=97 * p) for p in patients],
+            "birth_date": [
+                datetime.date(1940, 1, 1) + datetime.timedelta(days=97 * p) for p in patients
+            ],
             "sex": some(["f", "m"]),
             "zip": [f"{DRAW.randrange(10**5):05d}" for _ in range(N)],
             "ethnicity": some(["a", "b", "c", "d"]),
             "diagnosis": some(["flu", "gout", "gastritis", "cancer", "asthma"]),
             "ward": some(["w1", "w2", "w3", "w4"]),
             "cost": [round(DRAW.random() * 9000, 2) for _ in range(N)],
-            "remarks": [f"seen by the doctor on duty number {i} who found nothing" for i in range(N)],
+            "remarks": [
+                f"seen by the doctor on duty number {i} who found nothing" for i in range(N)
+            ],
             "country": ["NL"] * N,
         }
     )
@@ -104,7 +110,9 @@ def test_a_household_survey():
     assert proposal["hhid"].unit == "household"
     assert proposal["stratum"].roles == (Role.STRATUM,)
     assert proposal["sampling_weight"].roles == (Role.WEIGHT,)
-    assert proposal["household_weight"].roles == (Role.ASK,)  # a table has one weight, and these values name records
+    assert proposal["household_weight"].roles == (
+        Role.ASK,
+    )  # a table has one weight, and these values name records
     assert proposal["religion"].roles == (Role.SENSITIVE,)
     assert "GDPR Art. 9" in proposal["religion"].reasons[0]
     assert proposal["income"].roles == (Role.SENSITIVE,)
@@ -112,13 +120,15 @@ def test_a_household_survey():
 
 
 def test_one_household_a_row_numbers_the_records():
-    assert roles(pl.DataFrame({"household_id": [f"h{i}" for i in range(50)], "x": [1.5] * 50}))["household_id"] == (
-        "direct",
-    )
+    assert roles(pl.DataFrame({"household_id": [f"h{i}" for i in range(50)], "x": [1.5] * 50}))[
+        "household_id"
+    ] == ("direct",)
 
 
 def test_one_row_a_person_makes_a_person_id_direct():
-    frame = pl.DataFrame({"patient_id": [f"P{i}" for i in range(50)], "age": [30 + i % 40 for i in range(50)]})
+    frame = pl.DataFrame(
+        {"patient_id": [f"P{i}" for i in range(50)], "age": [30 + i % 40 for i in range(50)]}
+    )
     assert roles(frame) == {"patient_id": ("direct",), "age": ("quasi",)}
 
 
@@ -128,7 +138,11 @@ def test_one_row_a_person_makes_a_person_id_direct():
         ([1000.0 + i for i in range(50)], {}, "weight"),  # people behind a record
         ([0.9 + 0.2 * (i % 2) for i in range(50)], {}, "weight"),  # scaled to a mean of one
         ([50.0 + i for i in range(50)], {}, "quasi"),  # kilograms
-        ([1000.0 + i for i in range(50)], {"height": [170] * 25 + [180] * 25}, "quasi"),  # beside a height: grams
+        (
+            [1000.0 + i for i in range(50)],
+            {"height": [170] * 25 + [180] * 25},
+            "quasi",
+        ),  # beside a height: grams
     ],
 )
 def test_weight_of_a_body_or_of_a_record(values, others, role):
@@ -144,8 +158,15 @@ def test_names_that_contradict_the_values_are_not_believed():
             "sex": [f"genre {i % 40}" for i in range(N)],
         }
     )
-    assert roles(frame) == {"age": ("ask",), "cp": ("quasi",), "lon": ("sensitive",), "sex": ("quasi",)}
-    assert propose(frame, Source())["sex"].reasons[0].startswith("unknown name, but it distinguishes")
+    assert roles(frame) == {
+        "age": ("ask",),
+        "cp": ("quasi",),
+        "lon": ("sensitive",),
+        "sex": ("quasi",),
+    }
+    assert (
+        propose(frame, Source())["sex"].reasons[0].startswith("unknown name, but it distinguishes")
+    )
 
 
 def test_columns_without_a_known_name_go_by_what_they_tell():
@@ -158,12 +179,20 @@ def test_columns_without_a_known_name_go_by_what_they_tell():
             "q5": some([1, 1, 1, 1, 2]),
         }
     )
-    assert roles(frame) == {"q1": ("quasi",), "q2": ("quasi",), "q3": ("ask",), "q4": ("ask",), "q5": ("ask",)}
+    assert roles(frame) == {
+        "q1": ("quasi",),
+        "q2": ("quasi",),
+        "q3": ("ask",),
+        "q4": ("ask",),
+        "q5": ("ask",),
+    }
     assert all(column.confidence < 0.6 for column in propose(frame, Source()).columns)
 
 
 def test_a_prefix_all_columns_share_is_looked_through():
-    frame = pl.DataFrame({"iage": [*range(20, 60)], "isex": [0, 1] * 20, "irace": [0, 1, 2, 3] * 10})
+    frame = pl.DataFrame(
+        {"iage": [*range(20, 60)], "isex": [0, 1] * 20, "irace": [0, 1, 2, 3] * 10}
+    )
     assert roles(frame) == {"iage": ("quasi",), "isex": ("quasi",), "irace": ("quasi", "sensitive")}
 
 
@@ -175,7 +204,10 @@ def test_tables_with_nothing_in_them():
     assert propose(empty, Source()).identifying is None
     missing = pl.DataFrame({"age": [None] * 5, "surname": [None] * 5, "x": [None] * 5})
     assert roles(missing) == {"age": ("plain",), "surname": ("direct",), "x": ("plain",)}
-    assert roles(pl.DataFrame({"age": [30], "sex": ["f"]})) == {"age": ("plain",), "sex": ("plain",)}
+    assert roles(pl.DataFrame({"age": [30], "sex": ["f"]})) == {
+        "age": ("plain",),
+        "sex": ("plain",),
+    }
 
 
 def test_only_one_person_and_one_weight_are_proposed():
@@ -193,7 +225,10 @@ def test_only_one_person_and_one_weight_are_proposed():
 @pytest.mark.slow
 def test_four_thousand_columns():
     values = np.random.default_rng(0).integers(0, 50, (20, 4_000))
-    frame = pl.DataFrame({f"c{i}": values[:, i] for i in range(3_600)} | {f"age_{i}": values[:, i] for i in range(400)})
+    frame = pl.DataFrame(
+        {f"c{i}": values[:, i] for i in range(3_600)}
+        | {f"age_{i}": values[:, i] for i in range(400)}
+    )
     proposal = propose(frame, Source())
     assert len(proposal.columns) == 4_000
     assert proposal["age_399"].roles == (Role.QUASI,)
@@ -212,7 +247,9 @@ columns = st.one_of(
 )
 names = st.one_of(
     st.text(max_size=10),
-    st.sampled_from(["age", "weight", "id", "name", "zip", "birth", "hhid", "lat", "stratum", "wgt"]),
+    st.sampled_from(
+        ["age", "weight", "id", "name", "zip", "birth", "hhid", "lat", "stratum", "wgt"]
+    ),
 )
 
 

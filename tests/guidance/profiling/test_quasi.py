@@ -18,8 +18,8 @@ from sfumato.guidance.profiling.quasi import (
     uniqueness,
 )
 
-# A table of five people, in the manner of Motwani and Xu 2007. Counted by hand: age parts all of the 10 pairs but
-# (1, 4) and (3, 5); sex and state together part all but (1, 2).
+# A table of five people, in the manner of Motwani and Xu 2007. Counted by hand: age parts all of
+# the 10 pairs but (1, 4) and (3, 5); sex and state together part all but (1, 2).
 PEOPLE = pl.DataFrame(
     {
         "age": [20, 30, 40, 20, 40],
@@ -32,7 +32,11 @@ PEOPLE = pl.DataFrame(
 def oracle(rows: list[tuple[object, ...]]) -> tuple[float, float]:
     """Uniqueness and separation by looking at every record and every pair."""
     n = len(rows)
-    alone = sum(1 for i, row in enumerate(rows) if all(row != other for j, other in enumerate(rows) if i != j))
+    alone = sum(
+        1
+        for i, row in enumerate(rows)
+        if all(row != other for j, other in enumerate(rows) if i != j)
+    )
     pairs = list(itertools.combinations(rows, 2))
     apart = sum(1 for a, b in pairs if a != b)
     return (alone / n if n else 0.0, apart / len(pairs) if pairs else 0.0)
@@ -63,7 +67,9 @@ tables = st.integers(0, 12).flatmap(
 
 
 def frame_of(columns: dict[str, list[object]]) -> pl.DataFrame:
-    return pl.DataFrame(columns, schema={"a": pl.Int64, "b": pl.String, "c": pl.Float64, "d": pl.Boolean})
+    return pl.DataFrame(
+        columns, schema={"a": pl.Int64, "b": pl.String, "c": pl.Float64, "d": pl.Boolean}
+    )
 
 
 def missing_as_none(value: object) -> object:
@@ -82,7 +88,9 @@ def test_measures_agree_with_counting_every_pair(columns):
 
 
 def naive_greedy(columns: dict[str, list[object]], goal: float) -> list[str]:
-    """Add the column that parts most pairs until the share of lone records is reached; then drop idle ones."""
+    """Add the column that parts most pairs until the share of lone records is reached; then drop
+    idle ones.
+    """
 
     def together(names: list[str]) -> int:
         counts = Counter(rows_of(columns, names)).values() if names else [len(columns["a"])]
@@ -111,7 +119,9 @@ def test_the_lazy_search_chooses_what_the_naive_one_does(columns, goal):
     frame = frame_of(columns)
     found = smallest_identifying_set(frame, frame.columns, uniqueness=goal)
     assert list(found.columns) == naive_greedy(columns, goal)
-    expected = oracle(rows_of(columns, list(found.columns)) if found.columns else [()] * frame.height)
+    expected = oracle(
+        rows_of(columns, list(found.columns)) if found.columns else [()] * frame.height
+    )
     assert (found.uniqueness, found.separation) == pytest.approx(expected)
     assert found.reached == (found.uniqueness >= goal)
 
@@ -129,14 +139,21 @@ def test_what_cannot_be_reached_by_the_set_cannot_be_reached_by_all_columns(colu
 def test_the_set_of_the_worked_table():
     found = smallest_identifying_set(PEOPLE, ["sex", "state", "age"], uniqueness=1.0)
     assert found.columns == ("age", "sex")  # state would do as well: of equals the first wins
-    assert smallest_identifying_set(PEOPLE, ["state", "sex", "age"], separation=0.8).columns == ("age",)
+    assert smallest_identifying_set(PEOPLE, ["state", "sex", "age"], separation=0.8).columns == (
+        "age",
+    )
     assert not smallest_identifying_set(PEOPLE, ["sex"], uniqueness=0.5).reached
 
 
 def test_a_key_is_found_alone_and_odd_column_names_do_not_collide():
-    frame = pl.DataFrame({"class": [1, 1, 2, 2], "0": [1, 2, 1, 2], "row": [4, 3, 2, 1], "len": [0, 0, 0, 0]})
+    frame = pl.DataFrame(
+        {"class": [1, 1, 2, 2], "0": [1, 2, 1, 2], "row": [4, 3, 2, 1], "len": [0, 0, 0, 0]}
+    )
     assert smallest_identifying_set(frame, frame.columns, uniqueness=1.0).columns == ("row",)
-    assert smallest_identifying_set(frame, ["class", "0", "len"], uniqueness=1.0).columns == ("class", "0")
+    assert smallest_identifying_set(frame, ["class", "0", "len"], uniqueness=1.0).columns == (
+        "class",
+        "0",
+    )
 
 
 def test_columns_of_any_type_can_be_counted():

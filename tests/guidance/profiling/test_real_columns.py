@@ -14,7 +14,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 import real_columns
 
 LEAST_RIGHT = 0.95
-"""Share of all columns that must be proposed for the role they should have; what should be plain may be asked about."""
+"""Share of all columns that must be proposed for the role they should have; what should be plain
+may be asked about.
+"""
 
 LEAST = {"direct": (0.98, 0.98), "quasi": (0.93, 0.98), "sensitive": (0.95, 0.95)}
 """Role → precision and recall that are required."""
@@ -40,7 +42,8 @@ def test_no_column_that_finds_people_is_released_as_it_is():
 
 def test_most_columns_get_the_role_they_should_have():
     right = sum(
-        expected == proposed or (expected, proposed) == ("plain", "ask") for _, _, expected, proposed in outcomes()
+        expected == proposed or (expected, proposed) == ("plain", "ask")
+        for _, _, expected, proposed in outcomes()
     )
     assert right >= LEAST_RIGHT * len(outcomes())
     asked = sum(proposed == "ask" for _, _, _, proposed in outcomes())
@@ -71,7 +74,9 @@ def test_the_benchmark_counts_the_same(capsys):
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    module.show(pl.DataFrame(outcomes(), schema=["table", "column", "expected", "proposed"], orient="row"))
+    module.show(
+        pl.DataFrame(outcomes(), schema=["table", "column", "expected", "proposed"], orient="row")
+    )
     told = capsys.readouterr().out
     assert f"{len(outcomes())} columns" in told
     assert "0 unsafe" in told

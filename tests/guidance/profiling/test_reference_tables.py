@@ -32,5 +32,10 @@ def test_household_survey(reference_data):
 def test_records_of_people(reference_data):
     frame, schema = proposed(reference_data / "linkage" / "febrl4a.csv")
     assert len(schema.direct) == 7
-    assert {name.strip() for name in schema.quasi} == {"suburb", "postcode", "state", "date_of_birth"}
+    assert {name.strip() for name in schema.quasi} == {
+        "suburb",
+        "postcode",
+        "state",
+        "date_of_birth",
+    }
     schema.check(frame.columns, Source())

@@ -39,7 +39,17 @@ def common_names(draw: random.Random) -> list[str]:
 
 @pytest.mark.parametrize(
     "name",
-    ["first", "last", "Last_NM", "patient_first", "patVorname", "custlastname", "PRENOM_CLIENT", "apellido2", "nom"],
+    [
+        "first",
+        "last",
+        "Last_NM",
+        "patient_first",
+        "patVorname",
+        "custlastname",
+        "PRENOM_CLIENT",
+        "apellido2",
+        "nom",
+    ],
 )
 def test_names_of_people_are_dropped_whatever_the_column_is_called(name):
     assert role_of(proposal_of(**{name: common_names(drawn())}), name) == "direct"
@@ -62,7 +72,9 @@ def test_nearly_unique_whole_numbers_are_never_plain(name):
     draw = drawn()
     numbers = draw.sample(range(10_000, 200_000), N)
     assert role_of(proposal_of(**{name: numbers}), name) in ("ask", "direct")
-    assert role_of(proposal_of(**{name: [f"{n}-{draw.choice(LETTERS)}" for n in numbers]}), name) in ("ask", "direct")
+    assert role_of(
+        proposal_of(**{name: [f"{n}-{draw.choice(LETTERS)}" for n in numbers]}), name
+    ) in ("ask", "direct")
 
 
 def test_a_patient_number_is_dropped():
@@ -96,7 +108,10 @@ def test_what_separates_people_is_known_without_a_name():
         column_2=[draw.choice("abcdefg") for _ in range(N)],
         column_3=[draw.choice(["Male", "Female"]) for _ in range(N)],
         column_4=[draw.choice(["White", "Black", "Asian-Pac-Islander", "Other"]) for _ in range(N)],
-        column_5=[draw.choice(["Never-married", "Divorced", "Widowed", "Married-civ-spouse"]) for _ in range(N)],
+        column_5=[
+            draw.choice(["Never-married", "Divorced", "Widowed", "Married-civ-spouse"])
+            for _ in range(N)
+        ],
         column_6=[draw.choice([0, 0, 0, 0, 1]) for _ in range(N)],
     )
     told = [role_of(proposal, f"column_{i}") for i in range(1, 7)]
@@ -123,7 +138,9 @@ def education(draw: random.Random) -> tuple[list[str], list[int]]:
 
 def test_of_a_label_and_its_number_one_is_kept():
     labels, numbers = education(drawn())
-    proposal = proposal_of(education=labels, education_num=numbers, age=[drawn(i).randrange(20, 80) for i in range(N)])
+    proposal = proposal_of(
+        education=labels, education_num=numbers, age=[drawn(i).randrange(20, 80) for i in range(N)]
+    )
     assert role_of(proposal, "education") == "quasi"
     assert role_of(proposal, "education_num") == "direct"
     assert "tells the same as education" in proposal["education_num"].reasons[0]
@@ -138,7 +155,9 @@ def test_a_nameless_number_of_a_known_label_is_not_left_plain():
 def test_a_group_beside_what_it_groups_is_quasi_too():
     ages = [drawn(i).randrange(20, 80) for i in range(N)]
     groups = [int(age >= 65) for age in ages]
-    proposal = proposal_of(age=ages, flag_b=groups, flag_c=[drawn(i + N).choice([0, 0, 1]) for i in range(N)])
+    proposal = proposal_of(
+        age=ages, flag_b=groups, flag_c=[drawn(i + N).choice([0, 0, 1]) for i in range(N)]
+    )
     assert role_of(proposal, "flag_b") == "quasi"
     assert "follows from age" in proposal["flag_b"].reasons[0]
     assert role_of(proposal, "flag_c") == "ask"
@@ -146,7 +165,9 @@ def test_a_group_beside_what_it_groups_is_quasi_too():
 
 def test_chance_is_no_dependence():
     draw = drawn()
-    proposal = proposal_of(**{f"age_{i}": [draw.randrange(20, 24) for _ in range(40)] for i in range(30)})
+    proposal = proposal_of(
+        **{f"age_{i}": [draw.randrange(20, 24) for _ in range(40)] for i in range(30)}
+    )
     assert {role_of(proposal, f"age_{i}") for i in range(30)} == {"quasi"}
 
 
@@ -154,7 +175,9 @@ def test_chance_is_no_dependence():
 def test_what_is_proposed_does_not_depend_on_the_order_of_the_rows(order):
     draw = drawn()
     labels, numbers = education(draw)
-    frame = pl.DataFrame({"x": labels, "y": numbers, "z": common_names(draw), "w": draw.sample(range(10**6), N)})
+    frame = pl.DataFrame(
+        {"x": labels, "y": numbers, "z": common_names(draw), "w": draw.sample(range(10**6), N)}
+    )
     straight = propose(frame, Source())
     other = propose(frame.sort("w", descending=order < 0), Source())
     assert [c.roles for c in straight.columns] == [c.roles for c in other.columns]
@@ -163,19 +186,27 @@ def test_what_is_proposed_does_not_depend_on_the_order_of_the_rows(order):
 class TestWeights:
     def test_an_instance_weight_is_no_body(self):
         draw = drawn()
-        proposal = proposal_of(instance_weight=[round(draw.lognormvariate(7, 0.5), 2) for _ in range(N)])
+        proposal = proposal_of(
+            instance_weight=[round(draw.lognormvariate(7, 0.5), 2) for _ in range(N)]
+        )
         assert role_of(proposal, "instance_weight") == "weight"
         assert "stand alone with their weight" in proposal["instance_weight"].reasons[0]
 
     def test_weights_many_share_are_not_warned_of(self):
         draw = drawn()
-        proposal = proposal_of(instance_weight=[draw.choice([810.5, 1200.25, 990.0]) for _ in range(N)])
+        proposal = proposal_of(
+            instance_weight=[draw.choice([810.5, 1200.25, 990.0]) for _ in range(N)]
+        )
         assert "careful" not in proposal["instance_weight"].reasons[0]
 
-    @pytest.mark.parametrize(("values", "warned"), [([1000.0 + i for i in range(60)], 1), ([1000.0, 1200.0] * 30, 0)])
+    @pytest.mark.parametrize(
+        ("values", "warned"), [([1000.0 + i for i in range(60)], 1), ([1000.0, 1200.0] * 30, 0)]
+    )
     def test_a_release_warns_of_weights_that_number_the_records(self, values, warned):
         frame = pl.DataFrame({"sex": ["f", "m"] * 30, "wgt": values})
-        people = sf.read(frame).with_roles(quasi="sex", weight="wgt").with_hierarchies(sex=sf.suppress())
+        people = (
+            sf.read(frame).with_roles(quasi="sex", weight="wgt").with_hierarchies(sex=sf.suppress())
+        )
         release = sf.anonymize(people, [sf.KAnonymity(5)], [sf.GlobalRecoding()])
         assert len(release.warnings) == warned
         assert all("60 of 60 records stand alone" in warning for warning in release.warnings)
@@ -195,7 +226,9 @@ class TestQuestions:
 
     @pytest.mark.parametrize("verb", [sf.run, sf.check])
     def test_nothing_runs_before_somebody_decided(self, verb):
-        with pytest.raises(SchemaError, match=r"2 column.* have role 'ask'.*: number, other; write 'direct'"):
+        with pytest.raises(
+            SchemaError, match=r"2 column.* have role 'ask'.*: number, other; write 'direct'"
+        ):
             verb(sf.read(self.TABLE), recipes.parse(self.RECIPE))
 
     def test_nor_is_such_a_table_assessed(self):
@@ -225,8 +258,13 @@ class TestQuestions:
     def test_the_proposed_recipe_says_what_waits(self):
         numbers = drawn().sample(range(10**6), N)
         text = recipe_text(proposal_of(zq=numbers, age=[n % 60 for n in numbers]))
-        assert "# 1 column waits for your decision (role: ask), and nothing runs before: zq." in text
-        assert "zq: {role: ask, kind: numeric}  # guess: a measurement, or a number of the records" in text
+        assert (
+            "# 1 column waits for your decision (role: ask), and nothing runs before: zq." in text
+        )
+        assert (
+            "zq: {role: ask, kind: numeric}  # guess: a measurement, or a number of the records"
+            in text
+        )
         recipes.parse(text)
 
 
@@ -238,12 +276,16 @@ class TestFreeText:
 
     def people(self, role):
         return (
-            sf.read(self.TABLE).with_roles(quasi="sex", **{role: ["notes", "more"]}).with_hierarchies(sex=sf.suppress())
+            sf.read(self.TABLE)
+            .with_roles(quasi="sex", **{role: ["notes", "more"]})
+            .with_hierarchies(sex=sf.suppress())
         )
 
     @pytest.mark.parametrize("role", ["plain", "sensitive", "stratum"])
     def test_it_is_refused_under_any_other_role(self, role):
-        with pytest.raises(SchemaError, match=r"2 column.* hold free text.*: notes, more; give them role 'direct'"):
+        with pytest.raises(
+            SchemaError, match=r"2 column.* hold free text.*: notes, more; give them role 'direct'"
+        ):
             sf.anonymize(self.people(role), [sf.KAnonymity(5)], [sf.GlobalRecoding()])
 
     def test_it_is_dropped_as_direct(self):
@@ -251,8 +293,7 @@ class TestFreeText:
         assert list(release.released.columns) == ["sex"]
 
     def test_an_explicit_word_lets_it_pass_and_is_kept_by_the_recipe(self):
-        recipe = recipes.parse(
-            """
+        recipe = recipes.parse("""
             sfumato: 1
             columns:
               sex: {role: quasi, hierarchy: {suppress: {}}}
@@ -260,8 +301,7 @@ class TestFreeText:
               more: {role: direct}
             meet: [k_anonymity: {k: 5}]
             steps: [global_recoding: {}]
-            """
-        )
+            """)
         assert sf.run(sf.read(self.TABLE), recipe).holds
         assert recipes.to_dict(recipe)["columns"]["notes"] == {"role": "plain", "free_text": True}
         assert recipes.parse(recipes.dump(recipe)).schema == recipe.schema
@@ -277,15 +317,22 @@ class TestFreeText:
 
     def test_long_labels_that_repeat_are_none(self):
         table = self.TABLE.with_columns(
-            notes=pl.lit("other relative of the householder who is not in a subfamily"), more=pl.lit("x")
+            notes=pl.lit("other relative of the householder who is not in a subfamily"),
+            more=pl.lit("x"),
         )
-        people = sf.read(table).with_roles(quasi="sex", plain=["notes", "more"]).with_hierarchies(sex=sf.suppress())
+        people = (
+            sf.read(table)
+            .with_roles(quasi="sex", plain=["notes", "more"])
+            .with_hierarchies(sex=sf.suppress())
+        )
         assert sf.anonymize(people, [sf.KAnonymity(5)], [sf.GlobalRecoding()]).holds
 
 
 @pytest.mark.parametrize("seed", range(40))
 def test_no_unknown_column_is_proposed_as_plain(seed):
-    """Names nobody knows and values of any kind: each is quasi, asked about or dropped; only a constant is released as it is."""
+    """Names nobody knows and values of any kind: each is quasi, asked about or dropped; only a
+    constant is released as it is.
+    """
     draw = drawn(seed)
     kinds = (
         lambda: [draw.choice([0, 1]) for _ in range(N)],
@@ -304,13 +351,17 @@ def test_no_unknown_column_is_proposed_as_plain(seed):
 
 
 class TestDoubtfulWeights:
-    """A survey weight needs a name and a sum that a population may have; the weight of a body is none."""
+    """A survey weight needs a name and a sum that a population may have; the weight of a body is
+    none.
+    """
 
     def test_the_weight_of_bodies_in_1971_is_asked_about(self):
         draw = drawn()
         bodies = [round(draw.gauss(71, 15), 2) for _ in range(N)]
         proposal = proposal_of(
-            age=[draw.randrange(25, 75) for _ in range(N)], wt71=bodies, wt82=[b + 2 for b in bodies]
+            age=[draw.randrange(25, 75) for _ in range(N)],
+            wt71=bodies,
+            wt82=[b + 2 for b in bodies],
         )
         assert (role_of(proposal, "wt71"), role_of(proposal, "wt82")) == ("ask", "ask")
         assert "weight if records stand for so many people" in proposal["wt71"].reasons[0]
@@ -318,11 +369,17 @@ class TestDoubtfulWeights:
     @pytest.mark.parametrize(
         ("name", "mean", "role"),
         [
-            ("wgt", 1.0, "weight"), ("wt", 2500.0, "weight"), ("wt", 80.0, "ask"), ("weights", 60.0, "ask"),
-            ("sampling_weight", 80.0, "weight"), ("sampling_weight", 1.0, "weight"), ("sampling_weight", 0.01, "ask"),
-            ("perwt", 1e9, "ask"), ("design_weight", -5.0, "ask"),
+            ("wgt", 1.0, "weight"),
+            ("wt", 2500.0, "weight"),
+            ("wt", 80.0, "ask"),
+            ("weights", 60.0, "ask"),
+            ("sampling_weight", 80.0, "weight"),
+            ("sampling_weight", 1.0, "weight"),
+            ("sampling_weight", 0.01, "ask"),
+            ("perwt", 1e9, "ask"),
+            ("design_weight", -5.0, "ask"),
         ],
-    )  # fmt: skip
+    )
     def test_name_and_sum_decide(self, name, mean, role):
         draw = drawn()
         values = [mean * draw.choice([0.8, 0.9, 1.0, 1.1, 1.2]) for _ in range(N)]
@@ -331,17 +388,35 @@ class TestDoubtfulWeights:
     def test_short_names_beside_bodies_are_asked_about(self):
         draw = drawn()
         proposal = proposal_of(
-            height=[draw.gauss(170, 10) for _ in range(N)], wt=[draw.gauss(1.0, 0.1) for _ in range(N)]
+            height=[draw.gauss(170, 10) for _ in range(N)],
+            wt=[draw.gauss(1.0, 0.1) for _ in range(N)],
         )
         assert role_of(proposal, "wt") == "ask"
 
     @pytest.mark.parametrize("seed", range(60))
     def test_no_body_is_ever_a_survey_weight(self, seed):
-        """Bodies in kilograms or pounds under any short name: never role weight, with whatever other columns."""
+        """Bodies in kilograms or pounds under any short name: never role weight, with whatever
+        other columns.
+        """
         draw = drawn(seed)
         mean, spread = draw.choice([(70, 15), (155, 33), (3.4, 0.5), (25, 4)])
-        name = draw.choice(["wt", "wt71", "wgt", "wgt_2", "weights", "WT", "Wt_baseline", "weight", "gewicht", "peso"])
-        values = [round(max(1.5, draw.gauss(mean, spread)), draw.choice([0, 1, 2])) for _ in range(N)]
+        name = draw.choice(
+            [
+                "wt",
+                "wt71",
+                "wgt",
+                "wgt_2",
+                "weights",
+                "WT",
+                "Wt_baseline",
+                "weight",
+                "gewicht",
+                "peso",
+            ]
+        )
+        values = [
+            round(max(1.5, draw.gauss(mean, spread)), draw.choice([0, 1, 2])) for _ in range(N)
+        ]
         beside = {"age": [draw.randrange(18, 90) for _ in range(N)]} if draw.random() < 0.5 else {}
         assert role_of(proposal_of(**beside, **{name: values}), name) != "weight"
 

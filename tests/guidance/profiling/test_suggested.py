@@ -58,7 +58,11 @@ def bound(name: str, values: pl.Series):
         ("visit_date", [datetime.datetime(2020, 1, d, 8, 30) for d in range(1, 20)], {"dates": {}}),
         ("sex", ["f", "m", "d"], {"suppress": {}}),
         ("job", [f"job {chr(97 + i)}" for i in range(14)], {"frequency": {"keep": [8, 4, 2]}}),
-        ("education", ["Low", "High"], {"order": {"values": ["Low", "Medium", "High"], "sizes": [2]}}),
+        (
+            "education",
+            ["Low", "High"],
+            {"order": {"values": ["Low", "Medium", "High"], "sizes": [2]}},
+        ),
         ("birth_year", list(range(1930, 2005)), {"intervals": {"widths": [5, 10, 20]}}),
         ("height", [150 + 0.5 * i for i in range(100)], {"intervals": {"widths": [5, 10, 20]}}),
         ("latitude", [50 + i / 7 for i in range(30)], {"intervals": {"widths": [0.01, 0.1, 1]}}),
@@ -77,8 +81,14 @@ def test_hierarchies_fit_the_columns_they_are_proposed_for(name, values, hierarc
     [
         ("age", ["20", "30", "unknown", "40"]),  # one word keeps intervals away
         ("age", ["20-24", "25-30", "31-33", "40-49"]),  # no common grid
-        ("age", ["20-24", "25-29", "85+", "30-34"]),  # an open end in a notation intervals do not read
-        ("age", ["<20", "20-29", "30-39", ">=80"]),  # open ends of one record each: their limits stay out of the recipe
+        (
+            "age",
+            ["20-24", "25-29", "85+", "30-34"],
+        ),  # an open end in a notation intervals do not read
+        (
+            "age",
+            ["<20", "20-29", "30-39", ">=80"],
+        ),  # open ends of one record each: their limits stay out of the recipe
         ("birth", ["1985-03-04", "1985-13-04", "sometime", "1986-01-01"]),
     ],
 )
@@ -94,7 +104,9 @@ anything = st.one_of(
     st.lists(st.text(max_size=6), min_size=1),
     st.lists(st.dates(), min_size=1),
     st.lists(
-        st.sampled_from(["20-24", "25-29", "[1, 2)", "<5", ">=90", "*", "7", "53*", "low", "high", "1985-01"]),
+        st.sampled_from(
+            ["20-24", "25-29", "[1, 2)", "<5", ">=90", "*", "7", "53*", "low", "high", "1985-01"]
+        ),
         min_size=1,
     ),
 )
@@ -121,7 +133,9 @@ def test_widths_are_round_and_nest(spread, whole):
 
 def test_one_outlier_does_not_coarsen_the_widths():
     values = [*range(20, 100)] * 5 + [10**9]
-    assert suggest(look_at("x", pl.Series(values))).hierarchy == {"intervals": {"widths": [5, 10, 20]}}
+    assert suggest(look_at("x", pl.Series(values))).hierarchy == {
+        "intervals": {"widths": [5, 10, 20]}
+    }
 
 
 @given(st.integers(1, 10**7))

@@ -99,14 +99,17 @@ def test_terms_of_nine_languages_are_known(name, concept):
 
 
 @pytest.mark.parametrize(
-    "name", ["paid", "idea", "manager", "package", "sextant", "mailing", "zipper", "valid", "x", "", "42"]
+    "name",
+    ["paid", "idea", "manager", "package", "sextant", "mailing", "zipper", "valid", "x", "", "42"],
 )
 def test_parts_of_words_do_not_count(name):
     assert find(name) is None
 
 
 def test_the_longest_term_wins_and_then_the_last_one():
-    assert find("patient_birth_date").concept == "birth date"  # not "birth", not the date of a visit
+    assert (
+        find("patient_birth_date").concept == "birth date"
+    )  # not "birth", not the date of a visit
     assert find("address_city").concept == "place of residence"
     assert find("ip_address").concept == "ip address"
     assert find("country_of_birth").concept == "country or place of birth"

@@ -38,21 +38,29 @@ def test_the_whole_text_of_a_small_table():
     start = lines.index("sfumato: 1")
     assert lines[start:] == [
         "sfumato: 1",
-        "proposed_from: profile  # it looked at the table: no ε is certified while this line stands",
+        (
+            "proposed_from: profile  # it looked at the table: no ε is certified while this line"
+            " stands"
+        ),
         "columns:",
         "  name: {role: direct}  # guess: the name says person name",
         (
-            "  age: {role: quasi, kind: numeric, hierarchy: {intervals: {widths: [5, 10]}}}"
-            "  # guess: the name says age: outsiders may know it; numeric: amounts; hierarchy: round widths by the spread of the numbers"
+            "  age: {role: quasi, kind: numeric, hierarchy: {intervals: {widths: [5, 10]}}}  #"
+            " guess: the name says age: outsiders may know it; numeric: amounts; hierarchy: round"
+            " widths by the spread of the numbers"
         ),
         (
-            "  sex: {role: quasi, hierarchy: {suppress: {}}}"
-            "  # guess: the name says sex: outsiders may know it; nominal: labels; hierarchy: too few values to group"
+            "  sex: {role: quasi, hierarchy: {suppress: {}}}  # guess: the name says sex: outsiders"
+            " may know it; nominal: labels; hierarchy: too few values to group"
         ),
-        "  diagnosis: {role: sensitive}  # guess: the name says health (GDPR Art. 9); nominal: labels",
         (
-            "  zip: {role: quasi, hierarchy: {mask_right: {length: 5}}}  # guess: the name says postal code: outsiders may know it;"
-            " nominal: numbers that are codes; hierarchy: codes whose first characters say the larger area or group"
+            "  diagnosis: {role: sensitive}  # guess: the name says health (GDPR Art. 9); nominal:"
+            " labels"
+        ),
+        (
+            "  zip: {role: quasi, hierarchy: {mask_right: {length: 5}}}  # guess: the name says"
+            " postal code: outsiders may know it; nominal: numbers that are codes; hierarchy: codes"
+            " whose first characters say the larger area or group"
         ),
         "meet:",
         "  - k_anonymity: {k: 5}",
@@ -62,9 +70,15 @@ def test_the_whole_text_of_a_small_table():
 
 
 def test_every_column_is_marked_as_a_guess():
-    table = pl.DataFrame({f"c{i}": [DRAW.random() for _ in range(30)] for i in range(20)} | {"age": [*range(30)]})
+    table = pl.DataFrame(
+        {f"c{i}": [DRAW.random() for _ in range(30)] for i in range(20)} | {"age": [*range(30)]}
+    )
     text = recipe_text(propose(table, Source()))
-    marked = [line for line in text.splitlines() if re.fullmatch(r"  \S+: \{role: .*\}  # guess: \S.*", line)]
+    marked = [
+        line
+        for line in text.splitlines()
+        if re.fullmatch(r"  \S+: \{role: .*\}  # guess: \S.*", line)
+    ]
     assert len(marked) == 21
     assert sum(line.endswith("; unsure") for line in marked) == 20
 
@@ -91,27 +105,88 @@ def test_the_recipe_can_be_read_and_covers_the_table():
 
 @given(st.lists(st.text(max_size=30), unique=True, max_size=8), st.text(max_size=20))
 @example(
-    ["yes", "no", "null", "~", "1", "1.5", "", " ", "a: b", "- x", "# y", "{", "'", '"', "a\nb", "\ufeff", "\x85", "é"],
+    [
+        "yes",
+        "no",
+        "null",
+        "~",
+        "1",
+        "1.5",
+        "",
+        " ",
+        "a: b",
+        "- x",
+        "# y",
+        "{",
+        "'",
+        '"',
+        "a\nb",
+        "\ufeff",
+        "\x85",
+        "é",
+    ],
     "t\n: x",
 )
 @example(
-    ["x" * 3000, '"' * 2000, "?", ": ", "1e3", "0x1f", "12:30", "2020-01-01", "<<", "=", "!x", "&a", "*a", "%"], "#"
+    [
+        "x" * 3000,
+        '"' * 2000,
+        "?",
+        ": ",
+        "1e3",
+        "0x1f",
+        "12:30",
+        "2020-01-01",
+        "<<",
+        "=",
+        "!x",
+        "&a",
+        "*a",
+        "%",
+    ],
+    "#",
 )
 @example(
-    ["\u2028", "\x00", "\x7f", "\U0001f600", "\U000e0001", "a #b", "a:", "NaN", ".inf", "TRUE", "y", "Off", "a  b"], ""
+    [
+        "\u2028",
+        "\x00",
+        "\x7f",
+        "\U0001f600",
+        "\U000e0001",
+        "a #b",
+        "a:",
+        "NaN",
+        ".inf",
+        "TRUE",
+        "y",
+        "Off",
+        "a  b",
+    ],
+    "",
 )
 def test_any_column_name_reads_back_as_itself(names, source):
     frame = pl.DataFrame({name: ["a", "b"] for name in names})
     document = loaded(recipe_text(propose(frame, Source(name=source))))
     assert list(document["columns"]) == names
     assert document["sfumato"] == 1
-    assert all(set(column) <= {"role", "kind", "hierarchy", "unit"} for column in document["columns"].values())
+    assert all(
+        set(column) <= {"role", "kind", "hierarchy", "unit"}
+        for column in document["columns"].values()
+    )
 
 
-scalars = st.one_of(st.text(max_size=20), st.integers(), st.floats(allow_nan=False, allow_infinity=False))
+scalars = st.one_of(
+    st.text(max_size=20), st.integers(), st.floats(allow_nan=False, allow_infinity=False)
+)
 
 
-@given(st.recursive(scalars, lambda inner: st.lists(inner) | st.dictionaries(st.text(max_size=8), inner), max_leaves=8))
+@given(
+    st.recursive(
+        scalars,
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(max_size=8), inner),
+        max_leaves=8,
+    )
+)
 def test_flow_style_reads_back(value):
     assert loaded(f"key: {flow(value)}")["key"] == value
 

@@ -7,8 +7,19 @@ import pytest
 from sfumato.core import recipe_files as recipes
 from sfumato.core.schema import Attribute, Role, Schema
 from sfumato.errors import ParameterError, RecipeError
-from sfumato.guidance.recommendation.answers import ContextAnswers, answers_from, decisions, roles_of
-from sfumato.guidance.recommendation.terms import CLASS_SIZES, bars_for, exposure_of, harm_of, terms_for
+from sfumato.guidance.recommendation.answers import (
+    ContextAnswers,
+    answers_from,
+    decisions,
+    roles_of,
+)
+from sfumato.guidance.recommendation.terms import (
+    CLASS_SIZES,
+    bars_for,
+    exposure_of,
+    harm_of,
+    terms_for,
+)
 
 NOTHING = Schema({})
 
@@ -25,7 +36,9 @@ def test_what_is_not_known_is_the_worst_case():
 
 @pytest.mark.parametrize("question", ["recipient", "contract", "sensitivity", "population"])
 def test_an_unknown_answer_is_never_weaker_than_any_answer(question):
-    """The property that makes unknown safe: no answer to one question asks for larger classes than unknown does."""
+    """The property that makes unknown safe: no answer to one question asks for larger classes than
+    unknown does.
+    """
     options = {
         "recipient": ["public", "researchers", "internal", "trusted"],
         "contract": ["yes", "no"],
@@ -35,9 +48,18 @@ def test_an_unknown_answer_is_never_weaker_than_any_answer(question):
     for recipient in options["recipient"]:
         for harm in options["sensitivity"]:
             for bound in options["contract"]:
-                known = {"recipient": recipient, "contract": bound, "sensitivity": harm, "population": 10**6}
-                open_one = k_for(**{name: value for name, value in known.items() if name != question})
-                assert all(k_for(**{**known, question: value}) <= open_one for value in options[question])
+                known = {
+                    "recipient": recipient,
+                    "contract": bound,
+                    "sensitivity": harm,
+                    "population": 10**6,
+                }
+                open_one = k_for(
+                    **{name: value for name, value in known.items() if name != question}
+                )
+                assert all(
+                    k_for(**{**known, question: value}) <= open_one for value in options[question]
+                )
 
 
 def test_who_is_not_bound_counts_as_anybody():
@@ -66,10 +88,14 @@ def test_a_population_smaller_than_the_table_is_refused():
 
 
 def test_diversity_is_asked_for_where_there_are_values_to_choose_from():
-    schema = Schema({name: Attribute((Role.SENSITIVE,)) for name in ("constant", "flag", "illness")})
+    schema = Schema(
+        {name: Attribute((Role.SENSITIVE,)) for name in ("constant", "flag", "illness")}
+    )
     terms = terms_for(ContextAnswers(), schema, {"constant": 1, "flag": 2, "illness": 40}, 100)
     assert terms.diversity == {"flag": 2, "illness": 3}
-    assert [recipes.registry.build("models", one).name for one in terms.promises].count("l_diversity") == 2
+    assert [recipes.registry.build("models", one).name for one in terms.promises].count(
+        "l_diversity"
+    ) == 2
 
 
 def test_every_threshold_has_a_source_and_how_far_it_was_checked():
@@ -84,7 +110,8 @@ def test_bars_speak_of_the_numeric_part_only():
     by_name = {bar.name: bar for bar in bars_for(11)}
     assert by_name["EMA Policy 0070, Health Canada PRCI"].met
     assert (
-        "do not claim a risk of at most 0.09" in by_name["EMA Policy 0070, Health Canada PRCI"].sentence
+        "do not claim a risk of at most 0.09"
+        in by_name["EMA Policy 0070, Health Canada PRCI"].sentence
     )  # 1/11 > 0.09
     assert not by_name["Ontario IPC 2025, high"].met
 

@@ -1,4 +1,6 @@
-"""Recommendations: the best is never worse than a plain profile, everything is told, and what is released verifies."""
+"""Recommendations: the best is never worse than a plain profile, everything is told, and what is
+released verifies.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,12 @@ from sfumato.guidance.recommendation.inspection import drawn_from, looked_at, ta
 from sfumato.guidance.recommendation.recommend import unknown_of
 from sfumato.guidance.recommendation.selection import ranked
 
-BOUND = {"recipient": "researchers", "contract": "yes", "sensitivity": "medium", "population": 10_000_000}
+BOUND = {
+    "recipient": "researchers",
+    "contract": "yes",
+    "sensitivity": "medium",
+    "population": 10_000_000,
+}
 
 
 @functools.cache
@@ -39,7 +46,15 @@ def test_every_family_is_tried(hospital):
     families = {one.family for one in hospital.tried}
     own = next(one for one in hospital.tried if one.name == PROFILE).candidate.recipe.steps[0].name
     profiled = {"local_recoding": "local recoding"}.get(own)  # its twin is left out
-    every = {"profile", "global recoding", "local recoding", "partitions", "cell suppression", "masking", "synthetic"}
+    every = {
+        "profile",
+        "global recoding",
+        "local recoding",
+        "partitions",
+        "cell suppression",
+        "masking",
+        "synthetic",
+    }
     assert families == every - {profiled}
     assert len({one.name for one in hospital.tried}) == len(hospital.tried)
 
@@ -54,7 +69,9 @@ def test_the_best_keeps_the_promises_and_loses_least(hospital):
 
 
 def test_where_released_columns_tell_quasi_identifiers_what_keeps_limits_only_is_called_a_fallback():
-    """Survey weights tell the region, work the age: no candidate with classes keeps the limit on linkage."""
+    """Survey weights tell the region, work the age: no candidate with classes keeps the limit on
+    linkage.
+    """
     found = recommended("survey")
     assert found.fallback and found.headline.startswith("Fallback")
     with pytest.raises(ReleaseRefused, match="only limits are kept"):
@@ -65,9 +82,9 @@ def test_where_released_columns_tell_quasi_identifiers_what_keeps_limits_only_is
 def test_no_worse_than_profile_and_run_at_equal_promises_and_it_verifies(name, tmp_path):
     found = recommended(name)
     plain = found.outcome(PROFILE)
-    assert plain.recipe["meet"] == found.best.recipe["meet"] and plain.recipe.get("limits") == found.best.recipe.get(
+    assert plain.recipe["meet"] == found.best.recipe["meet"] and plain.recipe.get(
         "limits"
-    )
+    ) == found.best.recipe.get("limits")
     assert found.best.utilities["loss"] <= plain.utilities["loss"]
     folder = found.release(seed=7).write(tmp_path / "out")
     verification = sf.verify(folder / "share", original=found.dataset, owner=folder / "owner")
@@ -75,7 +92,9 @@ def test_no_worse_than_profile_and_run_at_equal_promises_and_it_verifies(name, t
 
 
 def test_every_other_candidate_has_its_sentence(hospital):
-    assert set(hospital.ranked.why_not) == {one.name for one in hospital.tried} - {hospital.ranked.best}
+    assert set(hospital.ranked.why_not) == {one.name for one in hospital.tried} - {
+        hospital.ranked.best
+    }
     assert all(sentence.startswith(name) for name, sentence in hospital.ranked.why_not.items())
     drawn = hospital.ranked.why_not["drawn anew by trees"]
     assert "promises no class size" in drawn
@@ -88,7 +107,9 @@ def test_what_must_survive_decides():
     able = [o for o in found.comparison.outcomes if o.holds and not other[o.name]]
     assert found.best.utilities[KEPT_ERROR] == min(o.utilities[KEPT_ERROR] for o in able)
     measured = found.release(seed=0).evaluate([{"marginal_error": {"columns": ["sex", "fee"]}}])
-    assert measured.measure("marginal_error").value == pytest.approx(found.best.utilities[KEPT_ERROR])
+    assert measured.measure("marginal_error").value == pytest.approx(
+        found.best.utilities[KEPT_ERROR]
+    )
 
 
 def test_analyses_that_must_survive_refuse():
@@ -104,13 +125,21 @@ def test_open_decisions_stop_it_and_are_listed():
         sf.recommend(table, BOUND)
     assert "1 column waits" in str(stopped.value)
     looked = looked_at(table, ContextAnswers(decide={"patient": "unit"}), None)
-    assert looked.guessed and looked.recipe.schema.person == "patient" and looked.people < len(table)
-    assert any("guesses of a profile" in sentence for sentence in unknown_of(ContextAnswers(), looked, 100))
+    assert (
+        looked.guessed and looked.recipe.schema.person == "patient" and looked.people < len(table)
+    )
+    assert any(
+        "guesses of a profile" in sentence for sentence in unknown_of(ContextAnswers(), looked, 100)
+    )
 
 
 def test_a_decision_for_quasi_brings_a_hierarchy():
-    frame = pl.DataFrame({"code": [f"{i % 7}{i % 3}" for i in range(60)], "age": list(range(20, 80))})
-    looked = looked_at(table_of(frame), ContextAnswers(decide={"code": "quasi", "age": "quasi+sensitive"}), None)
+    frame = pl.DataFrame(
+        {"code": [f"{i % 7}{i % 3}" for i in range(60)], "age": list(range(20, 80))}
+    )
+    looked = looked_at(
+        table_of(frame), ContextAnswers(decide={"code": "quasi", "age": "quasi+sensitive"}), None
+    )
     assert looked.recipe.schema["code"].hierarchy is not None
     assert looked.recipe.schema.sensitive == ("age",)
 
@@ -131,20 +160,29 @@ def test_a_table_without_rows_is_refused():
 
 
 def test_without_quasi_identifiers_nothing_is_recommended():
-    people = sf.read(pl.DataFrame({"fee": [1, 2, 3], "job": ["a", "b", "a"]})).with_roles(plain=["fee", "job"])
+    people = sf.read(pl.DataFrame({"fee": [1, 2, 3], "job": ["a", "b", "a"]})).with_roles(
+        plain=["fee", "job"]
+    )
     with pytest.raises(SchemaError, match=r"no column of .* has role quasi"):
         sf.recommend(people, BOUND)
-    assert looked_at(people, ContextAnswers(decide={"job": "quasi"}), None).recipe.schema.quasi == ("job",)
+    assert looked_at(people, ContextAnswers(decide={"job": "quasi"}), None).recipe.schema.quasi == (
+        "job",
+    )
 
 
 def test_a_recipe_of_your_own_is_a_candidate_too():
     people = sf.examples.visits(rows=150)
     own = recipes.from_dict(
-        {**recipes.to_dict(sf.Recipe(people.schema)), "steps": [{"global_recoding": {"budget": 0.3}}]}
+        {
+            **recipes.to_dict(sf.Recipe(people.schema)),
+            "steps": [{"global_recoding": {"budget": 0.3}}],
+        }
     )
     found = sf.recommend(people, BOUND, recipe=own)
     assert found.tried[0].name == "as the recipe says"
-    assert found.outcome("as the recipe says").recipe["steps"] == [{"global_recoding": {"budget": 0.3}}]
+    assert found.outcome("as the recipe says").recipe["steps"] == [
+        {"global_recoding": {"budget": 0.3}}
+    ]
 
 
 def test_nothing_holds_is_told_with_every_reason():
@@ -155,9 +193,11 @@ def test_nothing_holds_is_told_with_every_reason():
 
 def test_masked_and_drawn_records_win_only_where_nothing_keeps_the_promises(hospital):
     broken = [
-        o
-        if {one.name: one.other_promise for one in hospital.tried}[o.name]
-        else type(o)(**{**vars(o), "holds": False, "reason": "it is too small"})
+        (
+            o
+            if {one.name: one.other_promise for one in hospital.tried}[o.name]
+            else type(o)(**{**vars(o), "holds": False, "reason": "it is too small"})
+        )
         for o in hospital.comparison.outcomes
     ]
     comparison = type(hospital.comparison)(hospital.name, tuple(broken), "linkage", "loss")
@@ -171,7 +211,10 @@ def test_a_sample_holds_whole_persons_and_no_order():
     drawn = drawn_from(visits, 300)
     assert 0 < len(drawn) <= 300
     sizes = dict(visits.to_polars().group_by("patient").len().rows())
-    assert all(count == sizes[patient] for patient, count in drawn.to_polars().group_by("patient").len().rows())
+    assert all(
+        count == sizes[patient]
+        for patient, count in drawn.to_polars().group_by("patient").len().rows()
+    )
     again = drawn_from(visits.take(np.arange(len(visits))[::-1].copy()), 300)
     assert again.to_polars().sort(drawn.columns).equals(drawn.to_polars().sort(drawn.columns))
     assert len(drawn_from(sf.examples.hospital(rows=500), 200)) == 200
@@ -197,13 +240,28 @@ def test_what_is_refused_on_the_whole_table_gives_way_to_the_next(hospital, monk
 
 def test_the_folder_can_be_used_as_it_is(hospital, tmp_path):
     folder = hospital.write(tmp_path / "rec")
-    expected = {"recipe.yaml", "runner_up_1.yaml", "runner_up_2.yaml", "runner_up_3.yaml", "answers.yaml"}
-    expected |= {"recommendation.json", "recommendation.html", "comparison.html", "comparison.json", "comparison.csv"}
+    expected = {
+        "recipe.yaml",
+        "runner_up_1.yaml",
+        "runner_up_2.yaml",
+        "runner_up_3.yaml",
+        "answers.yaml",
+    }
+    expected |= {
+        "recommendation.json",
+        "recommendation.html",
+        "comparison.html",
+        "comparison.json",
+        "comparison.csv",
+    }
     assert {file.name for file in folder.iterdir()} == expected | {"map.svg", "map.png"}
     assert recipes.load(folder / "recipe.yaml").steps == hospital.recipe.steps
     told = json.loads((folder / "recommendation.json").read_text("utf-8"))
     assert told["best"]["name"] == hospital.ranked.best and told["reasons"] and told["unknown"]
-    assert "drawn anew by trees" in told["not_on_map"] and hospital.ranked.best not in told["not_on_map"]
+    assert (
+        "drawn anew by trees" in told["not_on_map"]
+        and hospital.ranked.best not in told["not_on_map"]
+    )
     assert answers_from(folder / "answers.yaml") == hospital.answers
     with pytest.raises(OutputError, match="--force"):
         hospital.write(folder)
@@ -239,14 +297,20 @@ def test_the_same_table_gives_the_same_advice_in_any_order():
 def with_race(rows: int, values: int = 4) -> sf.Table:
     """People with a column that is known to outsiders and sensitive as well."""
     rng = np.random.default_rng(5)
-    frame = pl.DataFrame({
-        "age": rng.integers(20, 60, rows),
-        "race": [f"r{i}" for i in rng.integers(0, values, rows)],
-        "job": [f"j{i}" for i in rng.integers(0, 3, rows)],
-        "ill": [f"i{i}" for i in rng.integers(0, 5, rows)],
-    })  # fmt: skip
+    frame = pl.DataFrame(
+        {
+            "age": rng.integers(20, 60, rows),
+            "race": [f"r{i}" for i in rng.integers(0, values, rows)],
+            "job": [f"j{i}" for i in rng.integers(0, 3, rows)],
+            "ill": [f"i{i}" for i in rng.integers(0, 5, rows)],
+        }
+    )
     table = sf.read(frame).with_roles(quasi=["age", "job", "race"], sensitive=["ill"])
-    decided = looked_at(table, ContextAnswers(decide={"race": "quasi+sensitive", "age": "quasi", "job": "quasi"}), None)
+    decided = looked_at(
+        table,
+        ContextAnswers(decide={"race": "quasi+sensitive", "age": "quasi", "job": "quasi"}),
+        None,
+    )
     return decided.dataset
 
 
@@ -256,7 +320,9 @@ def test_a_sensitive_quasi_identifier_does_not_cost_the_class_size():
     recommendation = sf.recommend(people, BOUND)
     assert not recommendation.fallback and "5-anonymity" in recommendation.best.promises
     assert set(recommendation.terms.diversity) == {"ill"}
-    assert any("race" in sentence and "no diversity" in sentence for sentence in recommendation.unknown)
+    assert any(
+        "race" in sentence and "no diversity" in sentence for sentence in recommendation.unknown
+    )
     sizes = recommendation.release(seed=1).data.group_by(["age", "race", "job"]).len()["len"]
     assert sizes.min() >= 5
 
@@ -266,7 +332,9 @@ def masked_only(monkeypatch) -> None:
 
     def masked(dataset, base, terms, proposed):
         loose = dataclasses.replace(terms, limits={"linkage": 1.0})
-        return tuple(one for one in candidates_for(dataset, base, loose, proposed) if one.family == "masking")
+        return tuple(
+            one for one in candidates_for(dataset, base, loose, proposed) if one.family == "masking"
+        )
 
     monkeypatch.setattr(recommend, "candidates_for", masked)
 
@@ -285,12 +353,18 @@ def test_limits_alone_are_a_fallback_and_are_not_released_unasked(tmp_path, monk
 
 @pytest.mark.parametrize("seed", range(4))
 def test_random_roles_never_cost_the_class_size(seed):
-    """Whatever columns are sensitive as well: the best keeps k, counted by hand, and no diversity is asked of what is known."""
+    """Whatever columns are sensitive as well: the best keeps k, counted by hand, and no diversity
+    is asked of what is known.
+    """
     rng = np.random.default_rng(seed)
     people = with_race(300, values=3)
     both = [name for name in ("age", "job", "race") if rng.random() < 0.5]
-    roles = {name: "quasi+sensitive" if name in both else "quasi" for name in ("age", "job", "race")}
+    roles = {
+        name: "quasi+sensitive" if name in both else "quasi" for name in ("age", "job", "race")
+    }
     looked = looked_at(people, ContextAnswers(decide=roles), None)
     recommendation = sf.recommend(looked.dataset, BOUND)
     assert not recommendation.fallback and not set(recommendation.terms.diversity) & set(both)
-    assert recommendation.release(seed=1).data.group_by(["age", "race", "job"]).len()["len"].min() >= 5
+    assert (
+        recommendation.release(seed=1).data.group_by(["age", "race", "job"]).len()["len"].min() >= 5
+    )

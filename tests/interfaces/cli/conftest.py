@@ -45,12 +45,16 @@ class Outcome:
 
 
 @pytest.fixture
-def sfumato(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Callable[..., Outcome]:
+def sfumato(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Callable[..., Outcome]:
     """Run ``sfumato`` with arguments and return what it left."""
 
     def run(*arguments: object) -> Outcome:
         monkeypatch.setattr("sys.argv", ["sfumato", *map(str, arguments)])
-        monkeypatch.setattr("__main__.__package__", None, raising=False)  # it is called so, however the tests are
+        monkeypatch.setattr(
+            "__main__.__package__", None, raising=False
+        )  # it is called so, however the tests are
         monkeypatch.setenv("COLUMNS", "80")
         try:
             main()

@@ -1,4 +1,6 @@
-"""Bad input is normal: a clear message, the right exit code, nothing half-written, no value of a person."""
+"""Bad input is normal: a clear message, the right exit code, nothing half-written, no value of a
+person.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +29,24 @@ def written(folder: Path, table: str = TABLE, recipe: str = RECIPE) -> tuple[Pat
 
 
 CASES = {
-    "unknown column in the recipe": (TABLE, RECIPE.replace("zip:", "zipcode:"), 2, "Did you mean 'zip'?"),
-    "column without a role": (TABLE.replace("zip\n", "town\n", 1), RECIPE, 2, "'town' of visits.csv has no role"),
-    "duplicate column names": (TABLE.replace("name,age,zip", "age,age,zip"), RECIPE, 5, "the same name"),
+    "unknown column in the recipe": (
+        TABLE,
+        RECIPE.replace("zip:", "zipcode:"),
+        2,
+        "Did you mean 'zip'?",
+    ),
+    "column without a role": (
+        TABLE.replace("zip\n", "town\n", 1),
+        RECIPE,
+        2,
+        "'town' of visits.csv has no role",
+    ),
+    "duplicate column names": (
+        TABLE.replace("name,age,zip", "age,age,zip"),
+        RECIPE,
+        5,
+        "the same name",
+    ),
     "hierarchy misses values": (
         TABLE.replace(",31,", ",thirty,"),
         RECIPE,
@@ -43,12 +60,32 @@ CASES = {
     "ragged row": (TABLE + "x,1\n", RECIPE, 5, "line 6"),
     "not YAML": (TABLE, "columns: [", 2, "line 1"),
     "recipe of another shape": (TABLE, "- 1\n", 2, "mapping"),
-    "unknown model": (TABLE, RECIPE.replace("k_anonymity", "k_anonimity"), 2, "Did you mean 'k_anonymity'?"),
+    "unknown model": (
+        TABLE,
+        RECIPE.replace("k_anonymity", "k_anonimity"),
+        2,
+        "Did you mean 'k_anonymity'?",
+    ),
     "unknown parameter": (TABLE, RECIPE.replace("{k: 2}", "{kk: 2}"), 2, "kk"),
     "parameter out of range": (TABLE, RECIPE.replace("budget: 0.0", "budget: 1.5"), 2, "budget"),
-    "unknown objective": (TABLE, RECIPE.replace("budget: 0.0", "objective: los"), 2, "Did you mean 'loss'?"),
-    "no promise": (TABLE, RECIPE.replace("meet: [{k_anonymity: {k: 2}}]", "meet: []"), 2, "what must hold"),
-    "no step": (TABLE, RECIPE.replace("steps: [{global_recoding: {budget: 0.0}}]", "steps: []"), 2, "how to get there"),
+    "unknown objective": (
+        TABLE,
+        RECIPE.replace("budget: 0.0", "objective: los"),
+        2,
+        "Did you mean 'loss'?",
+    ),
+    "no promise": (
+        TABLE,
+        RECIPE.replace("meet: [{k_anonymity: {k: 2}}]", "meet: []"),
+        2,
+        "what must hold",
+    ),
+    "no step": (
+        TABLE,
+        RECIPE.replace("steps: [{global_recoding: {budget: 0.0}}]", "steps: []"),
+        2,
+        "how to get there",
+    ),
     "level bounds of an unknown column": (
         TABLE,
         RECIPE.replace("budget: 0.0", "levels: {agee: 1}"),
@@ -67,7 +104,10 @@ def test_run_refuses_with_the_right_code(name, sfumato, tmp_path):
     assert (done.code, done.out) == (code, ""), done.err
     assert says in " ".join(done.err.split()), done.err
     assert "SENTINEL" not in done.err and "53711" not in done.err
-    assert data.read_bytes() == before and sorted(p.name for p in tmp_path.iterdir()) == ["visits.csv", "visits.yaml"]
+    assert data.read_bytes() == before and sorted(p.name for p in tmp_path.iterdir()) == [
+        "visits.csv",
+        "visits.yaml",
+    ]
 
 
 def test_all_values_missing_is_one_class(sfumato, tmp_path):
@@ -78,7 +118,9 @@ def test_all_values_missing_is_one_class(sfumato, tmp_path):
 
 def test_everything_wrong_is_told_at_once(sfumato, tmp_path):
     data, file = written(
-        tmp_path, TABLE, RECIPE.replace("k: 2", "k: 0").replace("quasi, hierarchy", "quasy, hierarchy")
+        tmp_path,
+        TABLE,
+        RECIPE.replace("k: 2", "k: 0").replace("quasi, hierarchy", "quasy, hierarchy"),
     )
     told = sfumato("run", data, "-r", file, "-o", tmp_path / "out").err
     assert "quasy" in told and "k should be" in told
@@ -89,7 +131,9 @@ def test_existing_output_is_refused_before_the_table_is_read(sfumato, tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "precious.txt").write_text("keep me")
     assert sfumato("run", tmp_path / "absent.csv", "-r", file, "-o", tmp_path / "out").code == 2
-    assert sfumato("run", data, "-r", file, "-o", tmp_path / "out", "--force").code == 2  # no release: not replaced
+    assert (
+        sfumato("run", data, "-r", file, "-o", tmp_path / "out", "--force").code == 2
+    )  # no release: not replaced
     assert (tmp_path / "out" / "precious.txt").read_text() == "keep me"
     assert sfumato("run", data, "-r", file, "-o", data).code == 2
 
@@ -116,7 +160,9 @@ def test_unreadable_input(target, sfumato, tmp_path):
     assert done.code == 5 and done.err.startswith("error:")
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere"
+)
 def test_no_permission(sfumato, tmp_path):
     data, file = written(tmp_path)
     locked = tmp_path / "locked"
@@ -132,7 +178,11 @@ def test_disk_full_leaves_nothing(sfumato, tmp_path, monkeypatch):
 
     monkeypatch.setattr("sfumato.release.publish._write_alignment", full)
     done = sfumato("run", data, "-r", file, "-o", tmp_path / "out")
-    assert done.code == 2 and "No space left" in done.err and "free some space" in " ".join(done.err.split())
+    assert (
+        done.code == 2
+        and "No space left" in done.err
+        and "free some space" in " ".join(done.err.split())
+    )
     assert sorted(p.name for p in tmp_path.iterdir()) == ["visits.csv", "visits.yaml"]
 
 
@@ -170,7 +220,13 @@ def test_check_fails_on_a_broken_promise_and_on_names_left(sfumato, tmp_path):
 
 @pytest.mark.parametrize(
     "arguments",
-    [["assess", "x.csv"], ["verify", "nowhere"], ["explain", "k_anonimity"], ["list", "modls"], ["run", "x.csv"]],
+    [
+        ["assess", "x.csv"],
+        ["verify", "nowhere"],
+        ["explain", "k_anonimity"],
+        ["list", "modls"],
+        ["run", "x.csv"],
+    ],
 )
 def test_wrong_usage(arguments, sfumato, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

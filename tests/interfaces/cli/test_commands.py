@@ -47,7 +47,11 @@ def test_run_check_verify_explain(sfumato, visits, recipe, tmp_path):
     out = tmp_path / "out"
     done = sfumato("run", visits, "-r", recipe, "-o", out)
     assert done.code == 0 and "✓ 5-anonymity" in done.out
-    assert {p.name for p in (out / "share").iterdir()} == {"data.csv", "certificate.json", "report.html"}
+    assert {p.name for p in (out / "share").iterdir()} == {
+        "data.csv",
+        "certificate.json",
+        "report.html",
+    }
     assert {p.name for p in (out / "owner").iterdir()} == {
         "lock.json",
         "alignment.parquet",
@@ -71,12 +75,16 @@ def test_the_released_file_keeps_its_promise_by_naive_counting(sfumato, visits, 
 
 
 @pytest.mark.slow
-def test_the_same_seed_gives_the_same_bytes_and_marks_a_rehearsal(sfumato, visits, recipe, tmp_path):
+def test_the_same_seed_gives_the_same_bytes_and_marks_a_rehearsal(
+    sfumato, visits, recipe, tmp_path
+):
     for name in ("a", "b"):
         assert sfumato("run", visits, "-r", recipe, "-o", tmp_path / name, "--seed", "2a").code == 0
     files = [(tmp_path / name / "share" / "data.csv").read_bytes() for name in ("a", "b")]
     assert files[0] == files[1]
-    assert json.loads((tmp_path / "a" / "share" / "certificate.json").read_text())["rehearsal"] is True
+    assert (
+        json.loads((tmp_path / "a" / "share" / "certificate.json").read_text())["rehearsal"] is True
+    )
 
 
 @pytest.mark.slow
@@ -88,7 +96,9 @@ def test_stdin_to_stdout(visits, recipe):
 
 @pytest.mark.slow
 def test_other_formats_out(sfumato, visits, recipe, tmp_path):
-    assert sfumato("run", visits, "-r", recipe, "-o", tmp_path / "p", "--format", "parquet").code == 0
+    assert (
+        sfumato("run", visits, "-r", recipe, "-o", tmp_path / "p", "--format", "parquet").code == 0
+    )
     assert pl.read_parquet(tmp_path / "p" / "share" / "data.parquet").height > 500
     assert sfumato("verify", tmp_path / "p" / "share", "--original", visits).code == 0
 
@@ -119,7 +129,11 @@ def test_the_demo_leaves_its_table_and_replaces_none(sfumato, tmp_path):
     file = tmp_path / "visits.csv"
     assert sfumato("demo", "--table", file).code == 0
     left = pl.read_csv(file, infer_schema=False)
-    assert left.height == 3000 and "admission_date" in left.columns and list(tmp_path.iterdir()) == [file]
+    assert (
+        left.height == 3000
+        and "admission_date" in left.columns
+        and list(tmp_path.iterdir()) == [file]
+    )
     file.write_text("mine")
     again = sfumato("demo", "--table", file)
     assert again.code == 2 and "already exists" in again.err and file.read_text() == "mine"
@@ -135,12 +149,15 @@ def test_demo(sfumato, tmp_path):
     assert "✗ linkage" in first and "finds people all the same" in first
     assert "✗ linkage" not in second and "none of these intruders gets through" in second
     released = pl.read_csv(tmp_path / "demo" / "share" / "data.csv", infer_schema=False)
-    assert all(released[name].n_unique() > 3 for name in ("zip", "nationality", "occupation", "age"))
+    assert all(
+        released[name].n_unique() > 3 for name in ("zip", "nationality", "occupation", "age")
+    )
 
 
 def test_version_and_help(sfumato):
     assert sfumato("--version").out.startswith("sfumato ")
     told = sfumato("--help")
     assert told.code == 0 and all(
-        c in told.out for c in ("profile", "assess", "run", "check", "verify", "explain", "list", "demo")
+        c in told.out
+        for c in ("profile", "assess", "run", "check", "verify", "explain", "list", "demo")
     )

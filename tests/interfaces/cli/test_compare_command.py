@@ -27,12 +27,23 @@ def test_pictures_are_the_maps_of_all_other_risks_and_utilities(sfumato, tmp_pat
     assert {"linkage-marginal_error.png", "prosecutor_risk-loss.png", "descriptions.txt"} <= drawn
     assert "linkage-loss.png" not in drawn, "that one is map.png"
     assert (out / "pictures" / "linkage-marginal_error.png").read_bytes()[:4] == b"\x89PNG"
-    assert "Risk and utility of 2 candidates." in (out / "pictures" / "descriptions.txt").read_text()
+    assert (
+        "Risk and utility of 2 candidates." in (out / "pictures" / "descriptions.txt").read_text()
+    )
     assert sfumato(*how, "-o", out, "--force").code == 0 and not (out / "pictures").exists()
 
 
 def test_candidates_are_attacked_with_parameters(sfumato, visits, recipe):
-    asked = ("--attack", "suda: {most: 2}", "--risk", "suda: {most: 2}", "--seconds", 5, "--sample", 50)
+    asked = (
+        "--attack",
+        "suda: {most: 2}",
+        "--risk",
+        "suda: {most: 2}",
+        "--seconds",
+        5,
+        "--sample",
+        50,
+    )
     done = sfumato("compare", visits, recipe, *asked, "--json", "-q")
     assert done.code == 0, done.err
     told = json.loads(done.out)

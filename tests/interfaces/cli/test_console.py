@@ -1,4 +1,6 @@
-"""Blocks on a terminal: the words of the text, nothing taken for markup, bars beside shares, folded blocks left out."""
+"""Blocks on a terminal: the words of the text, nothing taken for markup, bars beside shares, folded
+blocks left out.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ def test_a_share_has_a_bar_and_a_mark_stays(shown) -> None:
 
 
 def test_names_are_no_markup(shown) -> None:
-    console.show_blocks([Paragraph("column [red] of `sfumato run`"), TableBlock(("[b]",), (("[/]",),))])
+    console.show_blocks(
+        [Paragraph("column [red] of `sfumato run`"), TableBlock(("[b]",), (("[/]",),))]
+    )
     told = shown()
     assert "column [red] of sfumato run" in told and "[b]" in told and "[/]" in told
 

@@ -1,4 +1,6 @@
-"""The command line on drawn records: refused where they copy, attacked by default, and told for what they are."""
+"""The command line on drawn records: refused where they copy, attacked by default, and told for
+what they are.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ columns:
 """
 
 ANYWAY = "limits: {recognised_members: 1}"
-"""Of 300 people too few are set aside to tell whether they are recognised; that is accepted here."""
+"""Of 300 people too few are set aside to tell whether they are recognised; that is accepted here.
+"""
 
 
 @pytest.fixture
@@ -36,18 +39,28 @@ def run(sfumato, tmp_path, monkeypatch):
 
 def test_a_release_that_copies_is_refused_with_exit_1(run, tmp_path):
     found = run("  - synthesize: {min_leaf: 1, smoothing: none}")
-    assert found.code == 1 and "copied records is 0." in found.err and not (tmp_path / "out").exists()
+    assert (
+        found.code == 1 and "copied records is 0." in found.err and not (tmp_path / "out").exists()
+    )
 
 
 def test_without_people_set_aside_it_is_refused_with_exit_1(run, tmp_path):
     found = run("  - synthesize: {holdout: 0}")
-    assert found.code == 1 and "copied records is unknown" in found.err and not (tmp_path / "out").exists()
+    assert (
+        found.code == 1
+        and "copied records is unknown" in found.err
+        and not (tmp_path / "out").exists()
+    )
 
 
 def test_a_recipe_with_nothing_but_synthesize_is_released_attacked_and_told(run, sfumato):
     found = run("  - synthesize", limits=ANYWAY)
     assert found.code == 0, found.err
-    assert "drawn anew, nobody's" in found.out and "closest record" in found.out and "suppressed" not in found.out
+    assert (
+        "drawn anew, nobody's" in found.out
+        and "closest record" in found.out
+        and "suppressed" not in found.out
+    )
     worth = sfumato("evaluate", "out", "--original", "t.csv")
     assert worth.code == 0 and "marginal error" in worth.out and "drawn anew" in worth.out
     told = sfumato("explain", "out")

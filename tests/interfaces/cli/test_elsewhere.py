@@ -12,18 +12,31 @@ from tests.core.test_alignment import ROLES, copies_among_strangers, people
 
 @pytest.fixture
 def call(sfumato, tmp_path):
-    """The command in a folder with an original, a control group, a synthetic and a masked table, and a recipe."""
+    """The command in a folder with an original, a control group, a synthetic and a masked table,
+    and a recipe.
+    """
     everyone = people(900)
     everyone[:600].write_csv(tmp_path / "o.csv")
     everyone[600:].write_csv(tmp_path / "held.csv")
     copies_among_strangers(everyone[:600]).write_csv(tmp_path / "synthetic.csv")
-    everyone[:600].with_columns(age=pl.col("age") // 10 * 10)[::-2].write_csv(tmp_path / "masked.csv")
+    everyone[:600].with_columns(age=pl.col("age") // 10 * 10)[::-2].write_csv(
+        tmp_path / "masked.csv"
+    )
     lines = [f"  {name}: {{role: {role}}}" for role, names in ROLES.items() for name in names]
-    recipe = ["sfumato: 1", "columns:", *lines, "limits: {copied_records: 0.1}", "steps: []", "meet: []"]
+    recipe = [
+        "sfumato: 1",
+        "columns:",
+        *lines,
+        "limits: {copied_records: 0.1}",
+        "steps: []",
+        "meet: []",
+    ]
     (tmp_path / "roles.yaml").write_text("\n".join(recipe) + "\n")
 
     def run(command, released, *words):
-        where = [str(tmp_path / word) if word.endswith((".csv", ".yaml")) else word for word in words]
+        where = [
+            str(tmp_path / word) if word.endswith((".csv", ".yaml")) else word for word in words
+        ]
         return sfumato(command, tmp_path / released, *where)
 
     return run
@@ -37,7 +50,17 @@ def test_the_command_asks_how_rows_belong_together(call):
 
 
 def test_the_command_sees_copies_and_keeps_the_limit_of_the_recipe(call):
-    words = ["--original", "o.csv", "-r", "roles.yaml", "--align", "none", "--control", "held.csv", "--json"]
+    words = [
+        "--original",
+        "o.csv",
+        "-r",
+        "roles.yaml",
+        "--align",
+        "none",
+        "--control",
+        "held.csv",
+        "--json",
+    ]
     found = call("attack", "synthetic.csv", *words, "--attack", "copied_records")
     assert found.code == 1  # 0.2 where the recipe allows 0.1
     tried = json.loads(found.out)["tried"]

@@ -15,7 +15,9 @@ from sfumato.release.alternatives import alternatives_of
 def out(tmp_path_factory):
     people = sf.examples.hospital(rows=600)
     accept = {"diagnosis": {"implies": "occupation", "because": "croup is a disease of children"}}
-    made = sf.anonymize(people, [sf.KAnonymity(5)], [sf.GlobalRecoding(budget=0.05)], accept=accept, seed=1)
+    made = sf.anonymize(
+        people, [sf.KAnonymity(5)], [sf.GlobalRecoding(budget=0.05)], accept=accept, seed=1
+    )
     return made, made.write(tmp_path_factory.mktemp("release") / "out")
 
 
@@ -69,7 +71,9 @@ def test_a_lattice_too_large_to_walk_says_so(sfumato, out, tmp_path, monkeypatch
     assert "What else was possible" in page and "Dearer and safer" not in page
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"certificate": {"digest": "another"}}', '{"certificate": 3}'])
+@pytest.mark.parametrize(
+    "text", ["{", "[]", '{"certificate": {"digest": "another"}}', '{"certificate": 3}']
+)
 def test_an_owner_record_that_does_not_fit_is_refused(sfumato, out, tmp_path, text):
     _, folder = out
     copied = tmp_path / "out"
@@ -90,7 +94,9 @@ def test_both_readings_of_a_risk(sfumato):
 
 
 def test_a_sample_of_a_population(sfumato):
-    told = sfumato("explain", "k_anonymity", "--risk", "0.09", "--population", 100_000, "--records", 10_000)
+    told = sfumato(
+        "explain", "k_anonymity", "--risk", "0.09", "--population", 100_000, "--records", 10_000
+    )
     # E[1/F | f = 2] at a sampling fraction of 0.1 is 0.0827, for f = 1 it is 0.2558
     assert told.code == 0 and "If nobody knows who is in the file: k = 2," in told.out
 
@@ -124,7 +130,9 @@ def test_choose_k_refuses_what_makes_no_sense(sfumato, arguments):
 
 
 def test_all_minimal_nodes_are_told(sfumato, tmp_path):
-    step = sf.GlobalRecoding(budget=0.02, algorithm="samarati", objective="minimum_absolute_distance")
+    step = sf.GlobalRecoding(
+        budget=0.02, algorithm="samarati", objective="minimum_absolute_distance"
+    )
     made = sf.anonymize(sf.examples.hospital(rows=300), [sf.KAnonymity(4)], [step], seed=1)
     listed = made.plans[0][1].effort()["k_minimal"]
     assert len(listed) > 1 and listed[0]["score"] == min(one["score"] for one in listed)
@@ -143,7 +151,10 @@ def test_a_folder_that_does_not_exist_is_called_a_folder(sfumato, path):
 
 def test_a_name_that_is_neither_known_nor_a_folder_says_both(sfumato):
     told = sfumato("explain", "nowhere")
-    assert told.code == 2 and "nothing is called 'nowhere', and there is no folder of that name" in flat(told.err)
+    assert (
+        told.code == 2
+        and "nothing is called 'nowhere', and there is no folder of that name" in flat(told.err)
+    )
     assert sfumato("explain", "models/k_anonymity").code == 0
 
 
@@ -166,16 +177,23 @@ def test_the_owner_reads_what_a_local_method_made_of_every_column(sfumato, local
     for column, one in facts.items():
         released = made.released.column(column).n_unique()
         assert changes[column].distinct_after == released
-        assert f"{column}: {released:,} different cells from {changes[column].distinct_before:,} values" in told
+        assert (
+            f"{column}: {released:,} different cells from {changes[column].distinct_before:,}"
+            " values" in told
+        )
         assert one["loss"] == pytest.approx(float(made.pair.losses(column).mean()))
         assert 0 <= one["exact"] + one["nothing"] <= 1
-    assert "5-anonymity: attained is exactly what is required, 5" in told and told.count("age: ") == 1
+    assert (
+        "5-anonymity: attained is exactly what is required, 5" in told and told.count("age: ") == 1
+    )
 
 
 def test_the_worst_groups_are_told_by_size_and_loss_only(locally):
     made, _ = locally
     worst = made.plans[0][1].effort()["worst"]
-    assert len(worst) == 5 and all(set(one) == {"records", "loss"} and one["records"] >= 1 for one in worst)
+    assert len(worst) == 5 and all(
+        set(one) == {"records", "loss"} and one["records"] >= 1 for one in worst
+    )
     assert [one["loss"] for one in worst] == sorted((one["loss"] for one in worst), reverse=True)
     assert worst[0]["loss"] > made.plans[0][1].score
 

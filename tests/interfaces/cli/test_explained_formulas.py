@@ -1,4 +1,6 @@
-"""What ``explain`` prints of docstrings: formulas in signs, tables in lines, and numbers of other tools converted rightly."""
+"""What ``explain`` prints of docstrings: formulas in signs, tables in lines, and numbers of other
+tools converted rightly.
+"""
 
 from __future__ import annotations
 
@@ -24,16 +26,24 @@ def members():
 def commands(latex: str) -> set[str]:
     """The names of signs in a formula that are written as words."""
     text = re.sub(r"\\(?:text|mathrm|operatorname|mathsf)\{[^{}]*\}", "", latex)
-    return set(re.findall(r"\\([a-zA-Z]+)", text)) - WORDS - {"left", "right", "begin", "end", "big", "Big"}
+    return (
+        set(re.findall(r"\\([a-zA-Z]+)", text))
+        - WORDS
+        - {"left", "right", "begin", "end", "big", "Big"}
+    )
 
 
 def test_no_formula_keeps_the_name_of_a_sign():
     kept = set()
     for cls in members():
         doc = inspect.getdoc(cls) or ""
-        for latex in re.findall(r":math:`([^`]*)`", doc) + re.findall(r"\.\. math::((?:.|\n(?!\n))*)", doc):
+        for latex in re.findall(r":math:`([^`]*)`", doc) + re.findall(
+            r"\.\. math::((?:.|\n(?!\n))*)", doc
+        ):
             shown = set(re.findall(r"[a-zA-Z]+", formula(latex)))
-            kept |= {(cls.name, name) for name in commands(latex) if name in shown and len(name) > 2}
+            kept |= {
+                (cls.name, name) for name in commands(latex) if name in shown and len(name) > 2
+            }
     assert kept == set()
 
 
@@ -47,7 +57,9 @@ def test_no_table_is_printed_as_a_paragraph():
     [(lambda noise: (noise / 100) ** 2, "additive"), (lambda noise: noise / 100, "correlated")],
 )
 def test_the_noise_of_sdcmicro_is_converted_by_its_method(variance_of_noise, method):
-    """addNoise draws with a standard deviation of noise % of the column's (additive), or a covariance of noise % (correlated, restr)."""
+    """addNoise draws with a standard deviation of noise % of the column's (additive), or a
+    covariance of noise % (correlated, restr).
+    """
     ways = {"100·√alpha": lambda noise: (noise / 100) ** 2, "100·alpha": lambda noise: noise / 100}
     said = dict(re.findall(r"(100·√?alpha) for (\w+)", BY_STEP["add_noise"]))
     (way,) = [formula_ for formula_, named in said.items() if named == method]

@@ -14,20 +14,35 @@ import sfumato as sf
 def table(tmp_path):
     file = tmp_path / "work.csv"
     codes = ["62.01"] * 5 + ["62.02"] * 3 + ["47.11"] * 2 + ["x1"]
-    pl.DataFrame({"nace": codes, "age": [20, 21, 22, 30, 31, 32, 40, 41, 42, 43, 44]}).write_csv(file)
+    pl.DataFrame({"nace": codes, "age": [20, 21, 22, 30, 31, 32, 40, 41, 42, 43, 44]}).write_csv(
+        file
+    )
     return file
 
 
 def test_levels_nodes_and_counts(sfumato, table):
     done = sfumato(
-        "profile", table, "--column", "nace", "--rule", "classification: {of: nace, other: unknown}", "--json"
+        "profile",
+        table,
+        "--column",
+        "nace",
+        "--rule",
+        "classification: {of: nace, other: unknown}",
+        "--json",
     )
     assert done.code == 0
     shown = json.loads(done.out)
-    assert shown["hierarchy"] == {"classification": {"of": "nace", "version": "2", "other": "unknown"}}
-    figures = [[level[key] for key in ("nodes", "smallest", "median", "largest")] for level in shown["levels"]]
+    assert shown["hierarchy"] == {
+        "classification": {"of": "nace", "version": "2", "other": "unknown"}
+    }
+    figures = [
+        [level[key] for key in ("nodes", "smallest", "median", "largest")]
+        for level in shown["levels"]
+    ]
     assert figures == [[4, 1, 2.5, 5], [3, 1, 2, 8], [3, 1, 2, 8], [3, 1, 2, 8], [1, 11, 11, 11]]
-    sections = {node["label"]: (node["records"], node["values"]) for node in shown["levels"][3]["labels"]}
+    sections = {
+        node["label"]: (node["records"], node["values"]) for node in shown["levels"][3]["labels"]
+    }
     assert sections == {"J": (8, 2), "G": (2, 1), "unknown": (1, 1)}
 
 
@@ -49,19 +64,27 @@ def test_the_hierarchy_of_a_recipe_and_the_rule_of_an_example(sfumato, visits, r
 
 
 def test_few_labels_are_shown_unless_all_are_asked_for(sfumato, table):
-    few = sfumato("profile", table, "--column", "age", "--rule", "intervals: {widths: [2]}", "--show", 2)
+    few = sfumato(
+        "profile", table, "--column", "age", "--rule", "intervals: {widths: [2]}", "--show", 2
+    )
     assert "more" in few.out
-    every = sfumato("profile", table, "--column", "age", "--rule", "intervals: {widths: [2]}", "--show", 0)
+    every = sfumato(
+        "profile", table, "--column", "age", "--rule", "intervals: {widths: [2]}", "--show", 0
+    )
     assert "more" not in every.out
     assert every.out.count("-") == 7  # 20-21 … 44-45
 
 
 def test_it_is_written_down_and_read_back(sfumato, table, tmp_path):
     target = tmp_path / "nace.csv"
-    done = sfumato("profile", table, "--column", "nace", "--rule", "classification: nace", "--output", target)
+    done = sfumato(
+        "profile", table, "--column", "nace", "--rule", "classification: nace", "--output", target
+    )
     assert done.code == 0
     assert target.read_text().splitlines()[0] == "47.11;47.1;47;G;*"
-    assert sf.read_hierarchy(target).paths(["62.02"], [1]).rows == (("62.02", "62.0", "62", "J", "*"),)
+    assert sf.read_hierarchy(target).paths(["62.02"], [1]).rows == (
+        ("62.02", "62.0", "62", "J", "*"),
+    )
 
 
 @pytest.mark.parametrize(
@@ -72,7 +95,11 @@ def test_it_is_written_down_and_read_back(sfumato, table, tmp_path):
         (["nace", "--rule", "sup: {"], 2, "not valid YAML"),
         (["nace", "--rule", "clasification: nace"], 2, "Did you mean 'classification'"),
         (["nace", "--rule", "grouped: age"], 2, "1 of 4 distinct values are no numbers"),
-        (["nace", "--rule", "suppress", "--output", "no/such/folder/h.csv"], None, "cannot be written"),
+        (
+            ["nace", "--rule", "suppress", "--output", "no/such/folder/h.csv"],
+            None,
+            "cannot be written",
+        ),
     ],
 )
 def test_wrong_usage(sfumato, table, arguments, code, why):

@@ -1,4 +1,6 @@
-"""Ctrl-C ends a command as interrupted, says what stands, and leaves nothing half done; no test waits for a clock."""
+"""Ctrl-C ends a command as interrupted, says what stands, and leaves nothing half done; no test
+waits for a clock.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +19,26 @@ RUN = ("run", STORED / "table.csv", "-r", STORED / "recipe_1.yaml")
 
 
 def test_ctrl_c_leaves_nothing_behind(tmp_path):
-    """More than a pipe holds is written: when that is done the command is reading, and it waits for the end of it."""
+    """More than a pipe holds is written: when that is done the command is reading, and it waits for
+    the end of it.
+    """
     out = tmp_path / "out"
     process = subprocess.Popen(
-        [sys.executable, "-m", "sfumato", "run", "-", "-r", str(STORED / "recipe_1.yaml"), "-o", str(out)],
-        stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "sfumato",
+            "run",
+            "-",
+            "-r",
+            str(STORED / "recipe_1.yaml"),
+            "-o",
+            str(out),
+        ],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
     assert process.stdin is not None
     process.stdin.write(b"age\n" + b"34\n" * 700_000)
     process.stdin.flush()
@@ -33,10 +49,15 @@ def test_ctrl_c_leaves_nothing_behind(tmp_path):
 
 
 def test_after_the_move_it_says_that_the_release_stands(sfumato, tmp_path, monkeypatch):
-    monkeypatch.setattr("sfumato.interfaces.cli.run.show_blocks", lambda blocks: signal.raise_signal(signal.SIGINT))
+    monkeypatch.setattr(
+        "sfumato.interfaces.cli.run.show_blocks", lambda blocks: signal.raise_signal(signal.SIGINT)
+    )
     done = sfumato(*RUN, "-o", tmp_path / "out")
     assert done.code == 130 and "interrupted" in done.err and "nothing was written" not in done.err
-    assert "the release stands in" in done.err and (tmp_path / "out" / "share" / "certificate.json").is_file()
+    assert (
+        "the release stands in" in done.err
+        and (tmp_path / "out" / "share" / "certificate.json").is_file()
+    )
 
 
 @pytest.mark.parametrize("error", [SystemError, RuntimeError, ValueError])
@@ -52,7 +73,11 @@ def test_in_a_compiled_loop_it_is_no_bug_of_ours(sfumato, tmp_path, monkeypatch,
     monkeypatch.setattr("sfumato.release.make.make_release", kernel)
     monkeypatch.setattr("sfumato.interfaces.api.make_release", kernel)
     done = sfumato(*RUN, "-o", tmp_path / "out")
-    assert done.code == 130 and "interrupted; nothing was written" in done.err and "bug" not in done.err
+    assert (
+        done.code == 130
+        and "interrupted; nothing was written" in done.err
+        and "bug" not in done.err
+    )
     assert list(tmp_path.iterdir()) == []
 
 
@@ -92,7 +117,9 @@ def test_in_a_callback_that_loses_it_nothing_is_written(tmp_path):
 
 
 def test_what_attacks_add_is_added_whole(sfumato, tmp_path):
-    """A command that changes a written release exchanges the folder: the certificate still covers every file."""
+    """A command that changes a written release exchanges the folder: the certificate still covers
+    every file.
+    """
     assert sfumato(*RUN, "-o", tmp_path / "out", "-q").code == 0
     assert sfumato(
         "attack", tmp_path / "out", "--original", STORED / "table.csv", "--attack", "linkage", "-q"
@@ -131,7 +158,9 @@ cli.program()
 
 
 def test_who_presses_twice_sees_one_sentence_and_no_traceback():
-    done = subprocess.run([sys.executable, "-c", IMPATIENT], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", IMPATIENT], capture_output=True, text=True, timeout=120, check=False
+    )
     assert done.returncode == 130 and "Traceback" not in done.stderr, done.stderr
     assert done.stderr.count("interrupted; nothing was written") == 1 and "swept" in done.stdout
 

@@ -1,4 +1,6 @@
-"""Masking steps and bad input from the command line: the right exit code, no traceback, no value of a person."""
+"""Masking steps and bad input from the command line: the right exit code, no traceback, no value of
+a person.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,11 @@ COLUMNS = {
     "home": {"role": "unit", "unit": "household"},
     "town": "quasi",
     "sex": "quasi",
-    "school": {"role": "plain", "kind": "ordinal", "order": ["SENTINELlow", "SENTINELmid", "SENTINELtop"]},
+    "school": {
+        "role": "plain",
+        "kind": "ordinal",
+        "order": ["SENTINELlow", "SENTINELmid", "SENTINELtop"],
+    },
     "age": {"role": "plain", "kind": "numeric"},
     "pay": {"role": "sensitive", "kind": "numeric"},
     "rent": {"role": "plain", "kind": "numeric"},
@@ -54,12 +60,17 @@ def changed(column: str, value: str, *, rows: str = FULL) -> str:
     """The table with one value in all rows of a column."""
     place = HEAD.strip().split(",").index(column)
     lines = [row.split(",") for row in rows.strip().split("\n")]
-    return "".join(",".join([*r[:place], value, *r[place + 1 :]] if i else r) + "\n" for i, r in enumerate(lines))
+    return "".join(
+        ",".join([*r[:place], value, *r[place + 1 :]] if i else r) + "\n"
+        for i, r in enumerate(lines)
+    )
 
 
 @pytest.fixture
 def tried(sfumato, tmp_path, monkeypatch):
-    """Run a recipe of one step on a table, and look at what every failure must have in common. Pages are not drawn."""
+    """Run a recipe of one step on a table, and look at what every failure must have in common.
+    Pages are not drawn.
+    """
     for page in ("public_page", "owner_page"):
         monkeypatch.setattr(f"sfumato.release.report.pages.{page}", lambda _: "")
 
@@ -98,7 +109,11 @@ def test_one_row_is_masked_or_refused(step, tried):
     assert done.code in (0, 2, 4), done.err
 
 
-GAPS = [(step, column) for step, given in STEPS.items() for column in given.get("columns", [given.get("by", "pay")])]
+GAPS = [
+    (step, column)
+    for step, given in STEPS.items()
+    for column in given.get("columns", [given.get("by", "pay")])
+]
 
 
 @pytest.mark.parametrize(("step", "column"), GAPS)
@@ -116,16 +131,33 @@ def test_unknown_columns_are_named(step, tried):
 
 
 @pytest.mark.parametrize(
-    "step", ["top_bottom_coding", "recode", "round", "shift_dates", "add_noise", "rank_swap", "shuffle_values"]
+    "step",
+    [
+        "top_bottom_coding",
+        "recode",
+        "round",
+        "shift_dates",
+        "add_noise",
+        "rank_swap",
+        "shuffle_values",
+    ],
 )
 def test_text_where_numbers_or_dates_are_needed(step, tried):
     done = tried(FULL, step, {**STEPS[step], "columns": ["town"]})
     assert done.code == 2 and "town" in done.err, done.err
     column = STEPS[step]["columns"][0]
-    done = tried(changed(column, "SENTINELword", rows=HEAD + line(1)) + FULL.removeprefix(HEAD), step, STEPS[step])
+    done = tried(
+        changed(column, "SENTINELword", rows=HEAD + line(1)) + FULL.removeprefix(HEAD),
+        step,
+        STEPS[step],
+    )
     assert done.code == 2 and column in done.err, done.err
     other = "rent" if column != "rent" else "age"  # what a step does not touch is not its business
-    done = tried(changed(other, "SENTINELword", rows=HEAD + line(1)) + FULL.removeprefix(HEAD), step, STEPS[step])
+    done = tried(
+        changed(other, "SENTINELword", rows=HEAD + line(1)) + FULL.removeprefix(HEAD),
+        step,
+        STEPS[step],
+    )
     assert done.code == (2 if other in STEPS[step]["columns"] else 0), done.err
 
 
@@ -141,7 +173,10 @@ WRONG = {
     "a rate above one": ("swap_data", {"columns": ["sex"], "rate": 2}),
     "retain above one": ("pram", {"columns": ["sex"], "retain": 1.2}),
     "a matrix whose rows do not sum to one": ("pram", {"columns": ["sex"], "matrix": {"sex": ODD}}),
-    "a matrix without rows for all values": ("pram", {"columns": ["sex"], "matrix": {"sex": {"f": {"f": 1.0}}}}),
+    "a matrix without rows for all values": (
+        "pram",
+        {"columns": ["sex"], "matrix": {"sex": {"f": {"f": 1.0}}}},
+    ),
     "a matrix of negative probabilities": (
         "pram",
         {"columns": ["sex"], "matrix": {"sex": {"f": {"f": 1.5, "m": -0.5}}}},
@@ -150,15 +185,27 @@ WRONG = {
     "strata smaller than k": ("microaggregate", {"columns": ["pay"], "k": 9, "within": ["town"]}),
     "k of one": ("microaggregate", {"columns": ["pay"], "k": 1}),
     "breaks that fall": ("recode", {"columns": ["age"], "breaks": [60, 30]}),
-    "a mapping without all values": ("recode", {"columns": ["sex"], "mapping": {"SENTINELsex0": "one"}}),
+    "a mapping without all values": (
+        "recode",
+        {"columns": ["sex"], "mapping": {"SENTINELsex0": "one"}},
+    ),
     "a base of zero": ("round", {"columns": ["pay"], "base": 0}),
-    "dates that cannot move": ("shift_dates", {"columns": ["seen"], "days": 3, "earliest": "2030-01-01"}),
+    "dates that cannot move": (
+        "shift_dates",
+        {"columns": ["seen"], "days": 3, "earliest": "2030-01-01"},
+    ),
     "a threshold of text": ("top_bottom_coding", {"columns": ["pay"], "top": "SENTINELmuch"}),
     "a quantile above one": ("top_bottom_coding", {"columns": ["pay"], "top_quantile": 90}),
-    "households that part": ("swap_households", {"geography": ["sex"], "risk": ["age"], "similar": [[]]}),
+    "households that part": (
+        "swap_households",
+        {"geography": ["sex"], "risk": ["age"], "similar": [[]]},
+    ),
     "a second table that is not there": ("swap_across", {"columns": ["pay"], "match": ["age"]}),
     "pseudonyms without a key": ("pseudonymize", {"columns": ["name"]}),
-    "a key that is not there": ("pseudonymize", {"columns": ["name"], "key": {"env": "NO_SUCH_KEY_HERE"}}),
+    "a key that is not there": (
+        "pseudonymize",
+        {"columns": ["name"], "key": {"env": "NO_SUCH_KEY_HERE"}},
+    ),
     "a parameter nobody knows": ("rank_swap", {"columns": ["pay"], "pp": 0.2}),
     "the same column twice": ("add_noise", {"columns": ["pay", "pay"], "alpha": 0.1}),
 }
@@ -170,11 +217,15 @@ def test_wrong_parameters(name, tried):
     done = tried(FULL, step, arguments)
     assert done.code == 2, done.err
     told = done.err.lower().replace("_", "")
-    assert step.replace("_", "") in told or arguments["columns"][0] in told or "key" in told, done.err
+    assert step.replace("_", "") in told or arguments["columns"][0] in told or "key" in told, (
+        done.err
+    )
 
 
 def test_correlations_that_gaps_made_impossible_are_mended(tried, tmp_path):
-    """Three columns that are pairwise known on different records: +1, +1 and −1 fit no table, so no noise has them."""
+    """Three columns that are pairwise known on different records: +1, +1 and −1 fit no table, so no
+    noise has them.
+    """
     rows = ["name,home,town,sex,a,b,c\n"]
     for i in range(12):
         rows.append(f"SENTINELname,h{i},t,s,{i},{i},\n")
@@ -189,13 +240,17 @@ def test_correlations_that_gaps_made_impossible_are_mended(tried, tmp_path):
         shutil.rmtree(tmp_path / "out")
 
 
-@pytest.mark.parametrize("what", ["limits: {linkage: lots}", "contract: [{means: {columns: [salaryy], at_most: 0.1}}]"])
+@pytest.mark.parametrize(
+    "what", ["limits: {linkage: lots}", "contract: [{means: {columns: [salaryy], at_most: 0.1}}]"]
+)
 def test_limits_and_contracts_about_nothing(what, sfumato, tmp_path):
     data, recipe = tmp_path / "people.csv", tmp_path / "people.yaml"
     data.write_text(FULL)
     steps = [{"add_noise": STEPS["add_noise"]}]
     recipe.write_text(
-        write_yaml({"columns": COLUMNS, "meet": [{"k_anonymity": {"k": 1}}], "steps": steps}) + what + "\n"
+        write_yaml({"columns": COLUMNS, "meet": [{"k_anonymity": {"k": 1}}], "steps": steps})
+        + what
+        + "\n"
     )
     done = sfumato("run", data, "-r", recipe, "-o", tmp_path / "out", "-q")
     assert done.code == 2 and "Traceback" not in done.err and "SENTINEL" not in done.err

@@ -7,7 +7,12 @@ import os
 
 import pytest
 
-PEOPLE = [("Alice", "Berlin", "flu"), ("Bob", "Paris", "asthma"), ("Carol", "Rome", "gout"), ("Dave", "Oslo", "angina")]
+PEOPLE = [
+    ("Alice", "Berlin", "flu"),
+    ("Bob", "Paris", "asthma"),
+    ("Carol", "Rome", "gout"),
+    ("Dave", "Oslo", "angina"),
+]
 WORDS = [word for row in PEOPLE for word in row]
 RECIPE = """
 sfumato: 1
@@ -58,7 +63,8 @@ def test_not_even_as_columns_without_a_role_or_as_notes(sfumato, headless, recip
     done = sfumato("run", headless, "-r", recipe, "-o", headless.parent / "out", "--header")
     assert done.code == 2 and not shown(done)
     assert (
-        "columns 1, 2, 3 of people.csv have no role" in done.err and "0 of the 3 asked for are among its 3" in done.err
+        "columns 1, 2, 3 of people.csv have no role" in done.err
+        and "0 of the 3 asked for are among its 3" in done.err
     )
 
 
@@ -76,7 +82,9 @@ def test_a_confirmed_header_is_worth_a_suggestion(sfumato, recipe, tmp_path):
     assert "column 'towns' of people.csv has no role" in done.err and not shown(done)
 
 
-SECRET = "root:$6$xyz:19000:0:99999:7:::\nalice:$6$abc:19000:0:99999:7:::\nbob:!:19000:0:99999:7:::\n"
+SECRET = (
+    "root:$6$xyz:19000:0:99999:7:::\nalice:$6$abc:19000:0:99999:7:::\nbob:!:19000:0:99999:7:::\n"
+)
 
 
 @pytest.fixture
@@ -87,24 +95,34 @@ def shadow(tmp_path):
 
 
 def silent_about(done) -> bool:
-    return not [word for word in ("alice", "bob", "$6$", "19000", "99999") if word in done.out + done.err]
+    return not [
+        word for word in ("alice", "bob", "$6$", "19000", "99999") if word in done.out + done.err
+    ]
 
 
 @pytest.fixture
 def table(tmp_path):
     file = tmp_path / "t.csv"
-    file.write_text("name,town,illness\n" + "".join(",".join(row) + "\n" for row in PEOPLE * 3), encoding="utf-8")
+    file.write_text(
+        "name,town,illness\n" + "".join(",".join(row) + "\n" for row in PEOPLE * 3),
+        encoding="utf-8",
+    )
     return file
 
 
 def test_a_population_that_is_no_table(sfumato, table, shadow, tmp_path):
     named = tmp_path / "r.yaml"
-    named.write_text(RECIPE.replace("k_anonymity: {k: 2}", f"k_map: {{k: 2, population: {shadow}}}"), encoding="utf-8")
+    named.write_text(
+        RECIPE.replace("k_anonymity: {k: 2}", f"k_map: {{k: 2, population: {shadow}}}"),
+        encoding="utf-8",
+    )
     plain = tmp_path / "plain.yaml"
     plain.write_text(RECIPE.replace("k_anonymity: {k: 2}", "k_map: {k: 2}"), encoding="utf-8")
     for options in (("-r", named), ("-r", plain, "--population", shadow)):
         done = sfumato("run", table, *options, "-o", tmp_path / "out")
-        assert done.code in (2, 5) and silent_about(done) and "shadow has no column 'town'" in done.err
+        assert (
+            done.code in (2, 5) and silent_about(done) and "shadow has no column 'town'" in done.err
+        )
 
 
 @pytest.mark.parametrize("delimiter", [";", ":"])
@@ -136,7 +154,9 @@ def test_a_repeated_key_of_a_recipe_is_told_without_its_values(sfumato, table, t
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
 @pytest.mark.parametrize("what", ["pipe", "device", "folder", "large"])
 @pytest.mark.parametrize("place", ["hierarchy", "population", "--population"])
-def test_what_is_no_plain_file_is_refused_before_it_is_read(sfumato, table, tmp_path, monkeypatch, what, place):
+def test_what_is_no_plain_file_is_refused_before_it_is_read(
+    sfumato, table, tmp_path, monkeypatch, what, place
+):
     path = tmp_path / "odd"
     if what == "pipe":
         os.mkfifo(path)
@@ -156,7 +176,9 @@ def test_what_is_no_plain_file_is_refused_before_it_is_read(sfumato, table, tmp_
     (tmp_path / "r.yaml").write_text(text, encoding="utf-8")
     beside = ("--population", path) if place == "--population" else ()
     done = sfumato("run", table, "-r", tmp_path / "r.yaml", "-o", tmp_path / "out", *beside)
-    said = {"pipe": "a pipe", "device": "a device", "folder": "a folder", "large": "larger than"}[what]
+    said = {"pipe": "a pipe", "device": "a device", "folder": "a folder", "large": "larger than"}[
+        what
+    ]
     assert done.code == 5 and said in done.err
 
 

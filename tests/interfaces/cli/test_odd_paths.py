@@ -1,4 +1,6 @@
-"""Paths that are none, and folders that cannot be: told in a sentence, before any work, with nothing left behind."""
+"""Paths that are none, and folders that cannot be: told in a sentence, before any work, with
+nothing left behind.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +11,17 @@ import pytest
 
 @pytest.mark.parametrize("command", [("profile",), ("assess",), ("run", "-o", "out")])
 def test_an_empty_path_is_not_this_folder(sfumato, tmp_path, monkeypatch, recipe, command):
-    """A variable of the shell that was never set: the system would take it for the folder that one is in."""
+    """A variable of the shell that was never set: the system would take it for the folder that one
+    is in.
+    """
     monkeypatch.chdir(tmp_path)
     more = () if command == ("profile",) else ("-r", recipe)
     done = sfumato(command[0], "", *more, *command[1:])
-    assert done.code == 5 and "path of the table is empty" in done.err and not (tmp_path / "out").exists()
+    assert (
+        done.code == 5
+        and "path of the table is empty" in done.err
+        and not (tmp_path / "out").exists()
+    )
 
 
 @pytest.mark.parametrize("command", ["profile", "explain", "assess"])

@@ -1,4 +1,6 @@
-"""``sfumato party``: keys, draft, signatures, what is told beforehand, refusals, and checking a result."""
+"""``sfumato party``: keys, draft, signatures, what is told beforehand, refusals, and checking a
+result.
+"""
 
 from __future__ import annotations
 
@@ -24,17 +26,31 @@ def place(tmp_path, sfumato):
         assert told.code == 0
         (tmp_path / f"{name}.yaml").write_text(told.out)
     entries = [tmp_path / f"{name}.yaml" for name in "abc"]
-    assert sfumato("party", "draft", *entries, "--question", QUESTION, "-o", tmp_path / "study.yaml").code == 0
+    assert (
+        sfumato(
+            "party", "draft", *entries, "--question", QUESTION, "-o", tmp_path / "study.yaml"
+        ).code
+        == 0
+    )
     (tmp_path / "a.csv").write_text("age\n" + "".join(f"{age}\n" for age in AGES[0]))
     return tmp_path
 
 
 def test_a_draft_is_a_study_and_is_not_overwritten(place, sfumato):
     assert [party.number for party in read_study(place / "study.yaml").parties] == [0, 1, 2]
-    again = sfumato("party", "draft", place / "a.yaml", "--question", QUESTION, "-o", place / "study.yaml")
+    again = sfumato(
+        "party", "draft", place / "a.yaml", "--question", QUESTION, "-o", place / "study.yaml"
+    )
     assert again.code == 2 and "not overwritten" in again.err
     few = sfumato(
-        "party", "draft", place / "a.yaml", place / "b.yaml", "--question", QUESTION, "-o", place / "few.yaml"
+        "party",
+        "draft",
+        place / "a.yaml",
+        place / "b.yaml",
+        "--question",
+        QUESTION,
+        "-o",
+        place / "few.yaml",
     )
     assert few.code == 2 and "two_parties" in few.err
     assert not (place / "few.yaml").exists()
@@ -50,7 +66,10 @@ def test_keys_are_not_overwritten_and_what_is_secret_is_not_printed(place, sfuma
 
 def test_signing_goes_round(place, sfumato):
     study = place / "study.yaml"
-    told = [sfumato("party", "sign", study, "--key", place / name / f"{name}.signing.pem") for name in "abc"]
+    told = [
+        sfumato("party", "sign", study, "--key", place / name / f"{name}.signing.pem")
+        for name in "abc"
+    ]
     assert [one.code for one in told] == [0, 0, 0]
     assert "still to sign: b, c" in told[0].err
     assert "all have signed" in told[2].err
@@ -68,7 +87,9 @@ def test_check_tells_what_is_learned_and_does_nothing(place, sfumato):
 
 def test_an_unsigned_study_is_not_run(place, sfumato):
     _hurried(place)
-    told = sfumato("party", place / "study.yaml", place / "a.csv", "--as", "a", "--keys", place / "a")
+    told = sfumato(
+        "party", place / "study.yaml", place / "a.csv", "--as", "a", "--keys", place / "a"
+    )
     assert told.code == 2 and "did not sign" in told.err
     assert not list(place.glob("study.*.json"))
 
@@ -76,8 +97,12 @@ def test_an_unsigned_study_is_not_run(place, sfumato):
 def test_without_the_others_there_is_no_answer(place, sfumato):
     _hurried(place)
     for name in "abc":
-        sfumato("party", "sign", place / "study.yaml", "--key", place / name / f"{name}.signing.pem")
-    told = sfumato("party", place / "study.yaml", place / "a.csv", "--as", "a", "--keys", place / "a")
+        sfumato(
+            "party", "sign", place / "study.yaml", "--key", place / name / f"{name}.signing.pem"
+        )
+    told = sfumato(
+        "party", place / "study.yaml", place / "a.csv", "--as", "a", "--keys", place / "a"
+    )
     assert told.code == 6 and "did not come" in told.err
     assert not list(place.glob("study.*.json"))
 
@@ -97,9 +122,21 @@ def _hurried(place):
         (("sgin", "study.yaml"), 2, "Did you mean 'sign'?"),
         (("study.yaml", "a.csv", "--as", "a", "--keys", "b"), 5, "lacks a.crt, a.key"),
         (("study.yaml", "a.csv", "--as", "a", "--keys", "a", "-o", "b"), 2, "is a folder"),
-        (("study.yaml", "a.csv", "--as", "a", "--keys", "a", "-o", "nowhere/x.json"), 2, "cannot write to the folder"),
-        (("study.yaml", "a.csv", "--as", "a", "--keys", "a", "-o", "a.yaml"), 2, "no result of this study"),
-        (("study.yaml", "a.csv", "--as", "a", "--keys", "a", "--release", "t.csv"), 2, "asks for mean"),
+        (
+            ("study.yaml", "a.csv", "--as", "a", "--keys", "a", "-o", "nowhere/x.json"),
+            2,
+            "cannot write to the folder",
+        ),
+        (
+            ("study.yaml", "a.csv", "--as", "a", "--keys", "a", "-o", "a.yaml"),
+            2,
+            "no result of this study",
+        ),
+        (
+            ("study.yaml", "a.csv", "--as", "a", "--keys", "a", "--release", "t.csv"),
+            2,
+            "asks for mean",
+        ),
     ],
 )
 def test_wrong_words_are_said_to_be_wrong(place, sfumato, monkeypatch, words, code, said):
@@ -125,11 +162,27 @@ def test_a_draft_takes_roles_and_noise(place, sfumato):
     entries = [place / f"{name}.yaml" for name in "abc"]
     roles = "{name: encrypted, server: a, key_holder: b}"
     told = sfumato(
-        "party", "draft", *entries, "--question", QUESTION, "--protocol", roles, "-o", place / "encrypted.yaml"
+        "party",
+        "draft",
+        *entries,
+        "--question",
+        QUESTION,
+        "--protocol",
+        roles,
+        "-o",
+        place / "encrypted.yaml",
     )
     assert told.code == 0 and read_study(place / "encrypted.yaml").protocol.key_holder == "b"
     told = sfumato(
-        "party", "draft", *entries, "--question", QUESTION, "--protocol", "encrypted", "-o", place / "x.yaml"
+        "party",
+        "draft",
+        *entries,
+        "--question",
+        QUESTION,
+        "--protocol",
+        "encrypted",
+        "-o",
+        place / "x.yaml",
     )
     assert told.code == 2 and "needs a server" in told.err and "None" not in told.err
     told = sfumato(
@@ -153,7 +206,9 @@ def test_a_result_is_verified(tmp_path, sfumato):
     (tmp_path / "result.json").write_text(json.dumps(result))
     told = sfumato("party", "verify", tmp_path / "result.json", "--study", path)
     assert told.code == 0 and all(name in told.out for name in NAMES)
-    (tmp_path / "result.json").write_text(json.dumps({**result, "answer": {"count": 10, "mean": 68.0}}))
+    (tmp_path / "result.json").write_text(
+        json.dumps({**result, "answer": {"count": 10, "mean": 68.0}})
+    )
     told = sfumato("party", "verify", tmp_path / "result.json", "--study", path, "--json")
     assert told.code == 1 and json.loads(told.out)["holds"] is False
     (tmp_path / "result.json").write_text("{}")
@@ -175,7 +230,11 @@ def test_a_joint_release_is_written_as_a_table(tmp_path):
     from sfumato.interfaces.cli.party import _write_table
     from sfumato.parties.conduct import StudyResult
 
-    answer = {"columns": ["age", "sex"], "combinations": [["20-29", "x"], ["40-49", "y"]], "counts": [2, 1]}
+    answer = {
+        "columns": ["age", "sex"],
+        "combinations": [["20-29", "x"], ["40-49", "y"]],
+        "counts": [2, 1],
+    }
     _write_table(tmp_path / "release.csv", StudyResult(answer, {}))
     assert (tmp_path / "release.csv").read_text() == "age,sex\n20-29,x\n20-29,x\n40-49,y\n"
     with pytest.raises(ParameterError, match="no released table"):

@@ -16,7 +16,18 @@ def test_tells_what_can_be_built(sfumato):
 
 
 def test_as_json_and_from_epsilon(sfumato):
-    done = sfumato("explain", "bucketize", "--plan", "--n", 18, "--k", 6, "--epsilon", 1.3862943611198906, "--json")
+    done = sfumato(
+        "explain",
+        "bucketize",
+        "--plan",
+        "--n",
+        18,
+        "--k",
+        6,
+        "--epsilon",
+        1.3862943611198906,
+        "--json",
+    )
     found = json.loads(done.out)
     assert (found["buckets"], found["classes"], found["bucket_sizes"]) == (3, 3, [6, 6, 6])
     assert found["t"] == pytest.approx(2)
@@ -32,9 +43,15 @@ def test_nothing_fits(sfumato):
 
 @pytest.mark.parametrize(
     "arguments",
-    [("--n", 100, "--k", 5), ("--n", 100, "--k", 5, "--t", 2, "--epsilon", 1), ("--n", 100, "--k", 5, "--t", 1),
-     ("--n", 100, "--k", 5, "--epsilon", 0), ("--n", 0, "--k", 5, "--t", 2), ("--n", 9, "--k", 3, "--t", 2, "--buckets", 4)],
-)  # fmt: skip
+    [
+        ("--n", 100, "--k", 5),
+        ("--n", 100, "--k", 5, "--t", 2, "--epsilon", 1),
+        ("--n", 100, "--k", 5, "--t", 1),
+        ("--n", 100, "--k", 5, "--epsilon", 0),
+        ("--n", 0, "--k", 5, "--t", 2),
+        ("--n", 9, "--k", 3, "--t", 2, "--buckets", 4),
+    ],
+)
 def test_wrong_usage(sfumato, arguments):
     done = sfumato("explain", "bucketize", "--plan", *arguments)
     assert done.code == 2

@@ -17,7 +17,9 @@ USE = ("--purpose", "research", "--recipient", "university")
 def table(tmp_path):
     file = tmp_path / "people.csv"
     rows = zip(*PEOPLE.values(), strict=True)
-    file.write_text("\n".join([",".join(PEOPLE), *(",".join(map(str, row)) for row in rows)]) + "\n")
+    file.write_text(
+        "\n".join([",".join(PEOPLE), *(",".join(map(str, row)) for row in rows)]) + "\n"
+    )
     return file
 
 
@@ -62,7 +64,8 @@ def test_run_comply_and_drift(sfumato, policy, table, tmp_path):
     later = sfumato("policy", "comply", out / "share", "-p", policy, *USE)
     assert later.code == 1
     assert (
-        "4-anonymity does not hold" in later.out and "drifted since the release: purpose research, models" in later.out
+        "4-anonymity does not hold" in later.out
+        and "drifted since the release: purpose research, models" in later.out
     )
     told = json.loads(sfumato("policy", "comply", out / "share", "-p", policy, *USE, "--json").out)
     assert told["holds"] is False and told["reasons"]
@@ -84,7 +87,17 @@ def test_people_s_own_policies(sfumato, table, tmp_path):
 
 def test_what_is_not_allowed_leaves_nothing_behind(sfumato, policy, table, tmp_path):
     done = sfumato(
-        "policy", "run", table, "-p", policy, "--purpose", "research", "--recipient", "press", "-o", tmp_path / "out"
+        "policy",
+        "run",
+        table,
+        "-p",
+        policy,
+        "--purpose",
+        "research",
+        "--recipient",
+        "press",
+        "-o",
+        tmp_path / "out",
     )
     assert done.code == 1 and "not allowed" in done.err and not (tmp_path / "out").exists()
     assert sfumato("policy", "compile", table, "-p", policy, "--purpose", "ads").code == 1
@@ -94,10 +107,25 @@ def test_presets(sfumato, policy, table, tmp_path):
     out = tmp_path / "out"
     sfumato("policy", "run", table, "-p", policy, *USE, "-o", out)
     done = sfumato("policy", "comply", out / "share", "-p", "preset:sdc_practice_3", *USE)
-    assert done.code == 0 and "meets the numeric part of" in done.out and "compliant" not in done.out.lower()
-    assert sfumato("policy", "comply", out / "share", "-p", "preset:cms_minimum_cell", *USE).code == 1
+    assert (
+        done.code == 0
+        and "meets the numeric part of" in done.out
+        and "compliant" not in done.out.lower()
+    )
+    assert (
+        sfumato("policy", "comply", out / "share", "-p", "preset:cms_minimum_cell", *USE).code == 1
+    )
     zips = sfumato(
-        "policy", "comply", out / "share", "-p", "preset:hipaa_safe_harbor", *USE, "--zip", "Zipcode", "--age", "Age"
+        "policy",
+        "comply",
+        out / "share",
+        "-p",
+        "preset:hipaa_safe_harbor",
+        *USE,
+        "--zip",
+        "Zipcode",
+        "--age",
+        "Age",
     )
     assert zips.code == 0
     assert sfumato("policy", "comply", out / "share", "-p", "preset:nothing", *USE).code == 2
@@ -134,7 +162,12 @@ def test_export(sfumato, policy, table, tmp_path):
 
 @pytest.mark.parametrize(
     "options",
-    [("--on-conflict", "shrug"), ("--meet", "k_anonymity"), ("--today", "soon"), ("--key", "env:NO_SUCH_KEY_IS_SET")],
+    [
+        ("--on-conflict", "shrug"),
+        ("--meet", "k_anonymity"),
+        ("--today", "soon"),
+        ("--key", "env:NO_SUCH_KEY_IS_SET"),
+    ],
 )
 def test_wrong_options(sfumato, policy, table, tmp_path, options):
     if options[0] == "--key":

@@ -19,7 +19,9 @@ columns:
   age: {role: quasi, kind: numeric, bounds: [0, 110]}
   cost: {role: sensitive, kind: numeric, bounds: [0, 5000]}
 """
-DATA = "patient,sex,age,cost\n" + "".join(f"p{i % 40},{'fmx'[i % 3]},{20 + i % 50},{100 + i}\n" for i in range(90))
+DATA = "patient,sex,age,cost\n" + "".join(
+    f"p{i % 40},{'fmx'[i % 3]},{20 + i % 50},{100 + i}\n" for i in range(90)
+)
 BY_SEX = "SELECT sex, AVG(cost) AS mean, COUNT(*) FROM people GROUP BY sex"
 
 
@@ -32,7 +34,9 @@ def people(tmp_path):
 
 @pytest.fixture
 def ask(sfumato, people):
-    """Ask on the table; the quantum is short, and overruns on a busy machine are none of these tests' business."""
+    """Ask on the table; the quantum is short, and overruns on a busy machine are none of these
+    tests' business.
+    """
     return lambda *more: sfumato("query", *people, *more, "--quantum", "0.2")
 
 
@@ -43,8 +47,15 @@ START = ("--budget", "1", "--contributions", "3")
 def test_the_way_through(ask, people):
     first = ask(BY_SEX, "--epsilon", "0.3", *START)
     assert first.code == 0, first.err
-    assert "mean (mean of cost by sex)" in first.out and "(outside):" in first.out and "ε = 0.15" in first.out
-    assert "one patient (at most 3 rows of each count)" in first.out and "0.3 spent of ε = 1" in first.err
+    assert (
+        "mean (mean of cost by sex)" in first.out
+        and "(outside):" in first.out
+        and "ε = 0.15" in first.out
+    )
+    assert (
+        "one patient (at most 3 rows of each count)" in first.out
+        and "0.3 spent of ε = 1" in first.err
+    )
     again = json.loads(ask(BY_SEX, "--epsilon", "0.3", "--json").out)
     assert again["spent"] == 0.3 and all(answer["repeated"] for answer in again["answers"])
     assert [len(answer["values"]) for answer in again["answers"]] == [3, 3]
@@ -59,8 +70,22 @@ def test_the_way_through(ask, people):
 
 def test_a_ledger_elsewhere_in_zcdp(ask, tmp_path):
     path = tmp_path / "other.ledger"
-    done = ask("SELECT COUNT(*) FROM visits", "--rho", "0.01", "--ledger", path, "--budget-rho", "0.05", "--name",
-               "visits", "--contributions", "1", "--neighbours", "change_one", "--json")  # fmt: skip
+    done = ask(
+        "SELECT COUNT(*) FROM visits",
+        "--rho",
+        "0.01",
+        "--ledger",
+        path,
+        "--budget-rho",
+        "0.05",
+        "--name",
+        "visits",
+        "--contributions",
+        "1",
+        "--neighbours",
+        "change_one",
+        "--json",
+    )
     assert done.code == 0, done.err
     assert json.loads(done.out)["budget"] == {"rho": 0.05} and path.exists()
 
@@ -70,10 +95,18 @@ def test_a_ledger_elsewhere_in_zcdp(ask, tmp_path):
     [
         ((BY_SEX, "--epsilon", "0.1"), 2, "a budget is missing"),
         ((BY_SEX, "--epsilon", "0.1", "--budget", "1"), 2, "how many rows of one patient"),
-        ((BY_SEX, "--epsilon", "0.1", "--budget", "0", "--contributions", "1"), 2, "greater than 0"),
+        (
+            (BY_SEX, "--epsilon", "0.1", "--budget", "0", "--contributions", "1"),
+            2,
+            "greater than 0",
+        ),
         ((BY_SEX, "--epsilon", "0", *START), 2, "above 0"),
         ((BY_SEX, *START), 2, "either epsilon"),
-        ((BY_SEX, "--epsilon", "0.1", "--delta", "0.1", "--contributions", "1"), 2, "either an epsilon or a rho"),
+        (
+            (BY_SEX, "--epsilon", "0.1", "--delta", "0.1", "--contributions", "1"),
+            2,
+            "either an epsilon or a rho",
+        ),
         (("SELECT * FROM people", "--epsilon", "0.1", *START), 2, "'*' in SELECT is outside"),
         (("SELECT AVG(zip) FROM people", "--epsilon", "0.1", *START), 2, "no declared bounds"),
         ((BY_SEX, "--epsilon", "0.1", *START, "--protects", "nobody"), 2, "no column 'nobody'"),
@@ -91,8 +124,32 @@ def test_refusals(ask, more, code, said):
 def test_a_damaged_ledger_and_missing_files(ask, sfumato, people, tmp_path):
     (tmp_path / "people.ledger").write_text("{}\n")
     assert ask(BY_SEX, "--epsilon", "0.1").code == 5
-    assert sfumato("query", people[0], tmp_path / "none.csv", BY_SEX, "--epsilon", "0.1", "--quantum", "0.1").code == 5
-    assert sfumato("query", tmp_path / "none.yaml", people[1], BY_SEX, "--epsilon", "0.1", "--quantum", "0.1").code == 2
+    assert (
+        sfumato(
+            "query",
+            people[0],
+            tmp_path / "none.csv",
+            BY_SEX,
+            "--epsilon",
+            "0.1",
+            "--quantum",
+            "0.1",
+        ).code
+        == 5
+    )
+    assert (
+        sfumato(
+            "query",
+            tmp_path / "none.yaml",
+            people[1],
+            BY_SEX,
+            "--epsilon",
+            "0.1",
+            "--quantum",
+            "0.1",
+        ).code
+        == 2
+    )
 
 
 @pytest.mark.slow
@@ -132,7 +189,12 @@ def test_a_record_that_cannot_be_read_stops_every_question_alike(ask, people, re
     whole = DATA.encode()
     people[1].write_bytes(whole + record)
     told = set()
-    for more in [(), (BY_SEX, "--epsilon", "0.1"), ("SELECT nonsense", "--epsilon", "nan"), (BY_SEX, "--epsilon", "9")]:
+    for more in [
+        (),
+        (BY_SEX, "--epsilon", "0.1"),
+        ("SELECT nonsense", "--epsilon", "nan"),
+        (BY_SEX, "--epsilon", "9"),
+    ]:
         done = ask(*more, *START)
         assert done.code == 5 and not done.out
         told.add(done.err[done.err.index("error:") :])
@@ -145,7 +207,13 @@ def test_a_record_that_cannot_be_read_stops_every_question_alike(ask, people, re
 @pytest.mark.parametrize("amount", ["1e-320", "5e-324", "1e308", "nan", "inf", "-inf"])
 @pytest.mark.parametrize("option", ["--epsilon", "--rho", "--budget", "--budget-rho", "--quantum"])
 def test_extreme_numbers_are_wrong_usage(sfumato, people, option, amount):
-    given = {"--quantum": "0.1", "--budget": "1", "--contributions": "3", "--epsilon": "0.1", option: amount}
+    given = {
+        "--quantum": "0.1",
+        "--budget": "1",
+        "--contributions": "3",
+        "--epsilon": "0.1",
+        option: amount,
+    }
     if option in ("--rho", "--budget-rho"):
         given.pop({"--rho": "--epsilon", "--budget-rho": "--budget"}[option])
     done = sfumato("query", *people, BY_SEX, *(word for pair in given.items() for word in pair))
@@ -154,5 +222,7 @@ def test_extreme_numbers_are_wrong_usage(sfumato, people, option, amount):
 
 def test_no_ledger_is_begun_for_a_question_that_cannot_be_read(ask, tmp_path):
     path = tmp_path / "new.ledger"
-    done = ask("SELECT COUNT(*) FROM nowhere", "--epsilon", "0.1", "--budget", "1", "--ledger", path)
+    done = ask(
+        "SELECT COUNT(*) FROM nowhere", "--epsilon", "0.1", "--budget", "1", "--ledger", path
+    )
     assert done.code == 2 and "nowhere" in done.err and not path.exists()

@@ -1,4 +1,6 @@
-"""How a table is read, on the command line and in a recipe: the same on the way in, in the lock and when it is verified."""
+"""How a table is read, on the command line and in a recipe: the same on the way in, in the lock and
+when it is verified.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,8 @@ def table(tmp_path):
     """A file without header, with a blank after every separator and codes for missing values."""
     draw = random.Random(1)
     lines = [
-        f"{draw.randint(20, 60)}, {draw.choice(['cook', 'none', '?'])}, {draw.choice([1, 2, -9])}" for _ in range(80)
+        f"{draw.randint(20, 60)}, {draw.choice(['cook', 'none', '?'])}, {draw.choice([1, 2, -9])}"
+        for _ in range(80)
     ]
     file = tmp_path / "t.csv"
     file.write_text("\n".join(lines) + "\n")
@@ -41,7 +44,11 @@ def table(tmp_path):
 def test_what_a_recipe_says_about_reading_is_written_back_as_it_was():
     recipe = recipes.parse(RECIPE)
     assert recipe.intake == Intake(
-        header=False, missing_values=("?", -9), missing_in={"column_2": ("none",)}, unicode="nfc", blanks="strip"
+        header=False,
+        missing_values=("?", -9),
+        missing_in={"column_2": ("none",)},
+        unicode="nfc",
+        blanks="strip",
     )
     assert recipes.parse(recipes.dump(recipe)) == recipe
     assert recipes.public_dict(recipe)["missing_values"] == ["?", -9]
@@ -81,7 +88,9 @@ def test_a_release_is_read_the_same_way_by_run_lock_and_verify(sfumato, tmp_path
     )  # a column's codes replace the general ones
     page = (tmp_path / "out" / "share" / "report.html").read_text()
     assert "The codes ?, -9 were read as missing values." in page
-    assert "Text was compared after Unicode normalisation (NFC) and leaving out outer blanks." in page
+    assert (
+        "Text was compared after Unicode normalisation (NFC) and leaving out outer blanks." in page
+    )
     verified = sfumato("verify", tmp_path / "out" / "share", "--original", table)
     assert verified.code == 0, verified.out
     assert "made again from recipe and seed, row for row" in verified.out
@@ -91,7 +100,9 @@ def test_a_release_is_read_the_same_way_by_run_lock_and_verify(sfumato, tmp_path
 def test_the_command_line_goes_before_the_recipe_and_into_the_lock(sfumato, tmp_path, table):
     recipe = tmp_path / "t.yaml"
     recipe.write_text(RECIPE)
-    made = sfumato("run", table, "-r", recipe, "-o", tmp_path / "out", "--seed", "1", "--missing", "cook,none")
+    made = sfumato(
+        "run", table, "-r", recipe, "-o", tmp_path / "out", "--seed", "1", "--missing", "cook,none"
+    )
     assert made.code == 0, made.err
     lock = json.loads((tmp_path / "out" / "owner" / "lock.json").read_text())["recipe"]
     assert lock["missing_values"] == ["cook", "none"]
@@ -106,11 +117,23 @@ def test_profile_remembers_the_header_and_offers_codes(sfumato, tmp_path, table)
     assert recipes.parse(offered).intake == Intake(header=False, missing_values=("?", "none", -9))
     asked = sfumato("profile", table, "--header", "--rename-duplicates", "--missing", "NA")
     assert asked.code == 0, asked.err
-    assert recipes.parse(asked.out).intake == Intake(header=True, rename_duplicates=True, missing_values=("NA",))
+    assert recipes.parse(asked.out).intake == Intake(
+        header=True, rename_duplicates=True, missing_values=("NA",)
+    )
 
 
 def test_every_command_that_reads_takes_the_options_of_reading(sfumato):
-    for command in ("profile", "assess", "run", "check", "attack", "evaluate", "compare", "verify", "query"):
+    for command in (
+        "profile",
+        "assess",
+        "run",
+        "check",
+        "attack",
+        "evaluate",
+        "compare",
+        "verify",
+        "query",
+    ):
         shown = sfumato(command, "--help").out
         for option in (
             "--missing",
@@ -150,12 +173,27 @@ def test_a_sheet_is_part_of_the_recipe_and_read_again(sfumato, tmp_path):
     assert recipes.parse(proposed.out).intake.sheet == "stays"
     recipe = tmp_path / "stays.yaml"
     recipe.write_text(
-        "sheet: stays\ncolumns: {age: {role: quasi, hierarchy: {intervals: [10]}}, ward: plain}\nmeet: [k_anonymity: 5]\nsteps: [global_recoding]\n"
+        "sheet: stays\ncolumns: {age: {role: quasi, hierarchy: {intervals: [10]}}, ward:"
+        " plain}\nmeet: [k_anonymity: 5]\nsteps: [global_recoding]\n"
     )
     made = sfumato("run", tmp_path / "book.xlsx", "-r", recipe, "-o", tmp_path / "out", "-q")
     assert made.code == 0, made.err
-    assert sfumato("verify", tmp_path / "out" / "share", "--original", tmp_path / "book.xlsx").code == 0
+    assert (
+        sfumato("verify", tmp_path / "out" / "share", "--original", tmp_path / "book.xlsx").code
+        == 0
+    )
     assert sfumato("check", tmp_path / "out" / "share" / "data.xlsx", "-r", recipe).code == 0
     assert (
-        sfumato("run", tmp_path / "book.xlsx", "-r", recipe, "--sheet", "none", "-o", tmp_path / "no", "-q").code == 2
+        sfumato(
+            "run",
+            tmp_path / "book.xlsx",
+            "-r",
+            recipe,
+            "--sheet",
+            "none",
+            "-o",
+            tmp_path / "no",
+            "-q",
+        ).code
+        == 2
     )

@@ -1,4 +1,6 @@
-"""``sfumato recommend``: never blocks without a terminal, says what it assumed, and leaves a release that verifies."""
+"""``sfumato recommend``: never blocks without a terminal, says what it assumed, and leaves a
+release that verifies.
+"""
 
 from __future__ import annotations
 
@@ -20,17 +22,34 @@ def visits(tmp_path):
 
 def test_one_command_from_a_file_to_a_release_that_verifies(sfumato, visits, tmp_path):
     where = ["-o", tmp_path / "rec", "--run", tmp_path / "out", "--workers", 1]
-    answers = ["--recipient", "internal", "--contract", "yes", "--sensitivity", "low", "--keep", "sex,fee"]
+    answers = [
+        "--recipient",
+        "internal",
+        "--contract",
+        "yes",
+        "--sensitivity",
+        "low",
+        "--keep",
+        "sex,fee",
+    ]
     done = sfumato("recommend", visits, *where, *answers, "--decide", "patient=unit")
     assert done.code == 0, done.err
     assert "population is unknown" in done.err and "taken as small" in done.err
-    assert "5-anonymity" in done.out and "Why not the others" in done.out and "Not known" in done.out
+    assert (
+        "5-anonymity" in done.out and "Why not the others" in done.out and "Not known" in done.out
+    )
     assert "complian" not in done.out.lower()
-    assert sfumato("verify", tmp_path / "out" / "share").code == 7  # its limit on an attack needs the original
+    assert (
+        sfumato("verify", tmp_path / "out" / "share").code == 7
+    )  # its limit on an attack needs the original
     assert sfumato("verify", tmp_path / "out" / "share", "--original", visits).code == 0
-    again = sfumato("check", tmp_path / "out" / "share" / "data.csv", "-r", tmp_path / "rec" / "recipe.yaml")
+    again = sfumato(
+        "check", tmp_path / "out" / "share" / "data.csv", "-r", tmp_path / "rec" / "recipe.yaml"
+    )
     assert again.code == 0, again.err
-    assert sfumato("recommend", visits, *where).code == 2  # nothing is replaced without being told to
+    assert (
+        sfumato("recommend", visits, *where).code == 2
+    )  # nothing is replaced without being told to
 
 
 def test_open_decisions_stop_it_before_anything_is_written(sfumato, tmp_path):
@@ -63,7 +82,8 @@ def test_a_terminal_is_asked_and_wrong_answers_again(sfumato, visits, tmp_path, 
     monkeypatch.setattr(command.sys.stdin, "isatty", lambda: True, raising=False)
     monkeypatch.setattr(command.typer, "prompt", lambda *_, **__: next(given))
     monkeypatch.setattr(
-        "sfumato.guidance.recommendation.inspection.open_decisions", lambda *_: {"patient": "labels or names"}
+        "sfumato.guidance.recommendation.inspection.open_decisions",
+        lambda *_: {"patient": "labels or names"},
     )
     done = sfumato("recommend", visits, "-o", tmp_path / "rec", "--workers", 1)
     assert done.code == 0, done.err
@@ -74,19 +94,37 @@ def test_a_terminal_is_asked_and_wrong_answers_again(sfumato, visits, tmp_path, 
 
 def test_json_has_everything(sfumato, visits, tmp_path):
     answers = tmp_path / "answers.yaml"
-    answers.write_text("recipient: trusted\ncontract: yes\nsensitivity: low\ndecide: {patient: unit}\n", "utf-8")
-    done = sfumato("recommend", visits, "-o", tmp_path / "rec", "--answers", answers, "--json", "-q", "--workers", 1)
+    answers.write_text(
+        "recipient: trusted\ncontract: yes\nsensitivity: low\ndecide: {patient: unit}\n", "utf-8"
+    )
+    done = sfumato(
+        "recommend",
+        visits,
+        "-o",
+        tmp_path / "rec",
+        "--answers",
+        answers,
+        "--json",
+        "-q",
+        "--workers",
+        1,
+    )
     told = json.loads(done.out)
     assert told["best"]["holds"] and told["comparison"]["candidates"]
     assert told["promises"][0] == {"k_anonymity": {"k": 3}}
     assert set(told["assumed"]) == {"population"}
 
 
-def test_the_command_ends_with_one_and_makes_no_release_unless_accepted(sfumato, tmp_path, monkeypatch):
+def test_the_command_ends_with_one_and_makes_no_release_unless_accepted(
+    sfumato, tmp_path, monkeypatch
+):
     masked_only(monkeypatch)
     table = tmp_path / "few.csv"
     with_race(60).to_polars().write_csv(table)
-    decided = [f"--decide={each}" for each in ("age=quasi", "race=quasi+sensitive", "job=quasi", "ill=sensitive")]
+    decided = [
+        f"--decide={each}"
+        for each in ("age=quasi", "race=quasi+sensitive", "job=quasi", "ill=sensitive")
+    ]
     asked = ("recommend", table, *decided, "--workers", 1, "--run", tmp_path / "out")
     refused = sfumato(*asked, "-o", tmp_path / "rec")
     assert refused.code == 1 and "Fallback for" in refused.out and "--accept-limits" in refused.err

@@ -1,4 +1,6 @@
-"""``sfumato register``, ``run --register`` and ``run --like``, as somebody at a terminal meets them."""
+"""``sfumato register``, ``run --register`` and ``run --like``, as somebody at a terminal meets
+them.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,9 @@ def here(tmp_path, monkeypatch, sfumato):
     pl.DataFrame(GRID, schema=["id", "a", "b", "d"], orient="row").write_csv("grid.csv")
     for shown, hidden in ("ab", "ba"):
         (tmp_path / f"{shown}.yaml").write_text(SHOWS.format(hidden=hidden, limits=""))
-        (tmp_path / f"{shown}0.yaml").write_text(SHOWS.format(hidden=hidden, limits="limits: {composition: 0}"))
+        (tmp_path / f"{shown}0.yaml").write_text(
+            SHOWS.format(hidden=hidden, limits="limits: {composition: 0}")
+        )
     assert sfumato("register", "start", "r.db").code == 0
     return tmp_path
 
@@ -63,16 +67,24 @@ def shows_nobody(done):
     return done
 
 
-def test_two_releases_each_5_anonymous_that_single_people_out_together_are_refused_with_the_count(here, sfumato):
-    first = shows_nobody(sfumato("run", "grid.csv", "-r", "a0.yaml", "-o", "one", "--register", "r.db", "--to", "x"))
+def test_two_releases_each_5_anonymous_that_single_people_out_together_are_refused_with_the_count(
+    here, sfumato
+):
+    first = shows_nobody(
+        sfumato("run", "grid.csv", "-r", "a0.yaml", "-o", "one", "--register", "r.db", "--to", "x")
+    )
     assert first.code == 0
     assert "release 1 of the register" in first.err
-    second = shows_nobody(sfumato("run", "grid.csv", "-r", "b0.yaml", "-o", "two", "--register", "r.db", "--to", "y"))
+    second = shows_nobody(
+        sfumato("run", "grid.csv", "-r", "b0.yaml", "-o", "two", "--register", "r.db", "--to", "y")
+    )
     assert second.code == 1
     assert "25 of 25" in second.err
     assert not (here / "two").exists()
     assert states() == ["released"]
-    told = sfumato("run", "grid.csv", "-r", "b.yaml", "-o", "two", "--register", "r.db", "--to", "y", "--json")
+    told = sfumato(
+        "run", "grid.csv", "-r", "b.yaml", "-o", "two", "--register", "r.db", "--to", "y", "--json"
+    )
     assert told.code == 0  # no limit: told, not refused
     assert json.loads(told.out)["register"]["together"]["alone"] == 25
     assert sfumato("register", "check", "r.db", "two", "--original", "grid.csv").code == 1
@@ -99,7 +111,12 @@ def test_a_limit_on_all_releases_needs_a_register(here, sfumato):
     assert (done.code, "--register" in done.err) == (2, True)
     for more in (("--to", "x"), ("--register", "r.db"), ("--person", "id")):
         assert sfumato("run", "grid.csv", "-r", "a.yaml", "-o", "one", *more).code == 2
-    assert sfumato("run", "grid.csv", "-r", "a.yaml", "-o", "-", "--register", "r.db", "--to", "x").code == 2
+    assert (
+        sfumato(
+            "run", "grid.csv", "-r", "a.yaml", "-o", "-", "--register", "r.db", "--to", "x"
+        ).code
+        == 2
+    )
     assert states() == []
 
 
@@ -112,7 +129,10 @@ def test_a_limit_cannot_be_passed_by_racing(here):
     for name in "ab":
         remembered = memory_of(RegisterOptions(here / "r.db", name), "out")
         recipe = recipe_files.load(here / f"{name}0.yaml")
-        releases[name] = remembered, run(read("grid.csv", recipe=recipe), recipe, memory=remembered.memory)
+        releases[name] = (
+            remembered,
+            run(read("grid.csv", recipe=recipe), recipe, memory=remembered.memory),
+        )
     first, release = releases["a"]
     with first.registered(release, here / "one") as written:
         written(release.write(here / "one"))
@@ -123,7 +143,9 @@ def test_a_limit_cannot_be_passed_by_racing(here):
 
 
 def test_a_release_that_may_stand_is_never_withdrawn(here):
-    """Ctrl-C after the folder stands, before the register is told: it counts. Where nothing stands it does not."""
+    """Ctrl-C after the folder stands, before the register is told: it counts. Where nothing stands
+    it does not.
+    """
     from sfumato import read, run
     from sfumato.core import recipe_files
 
@@ -137,7 +159,11 @@ def test_a_release_that_may_stand_is_never_withdrawn(here):
                 release.write(here / folder)
             raise KeyboardInterrupt
 
-    for folder, writes, elsewhere in (("one", True, False), ("two", False, False), ("three", False, True)):
+    for folder, writes, elsewhere in (
+        ("one", True, False),
+        ("two", False, False),
+        ("three", False, True),
+    ):
         with pytest.raises(KeyboardInterrupt):
             interrupted(folder, writes=writes, elsewhere=elsewhere)
     assert states() == ["planned", "withdrawn", "planned"]
@@ -151,7 +177,12 @@ def test_a_run_that_cannot_be_written_counts_no_more(here, sfumato, monkeypatch)
         raise OutputError("no space left")
 
     monkeypatch.setattr(Release, "write", full)
-    assert sfumato("run", "grid.csv", "-r", "a.yaml", "-o", "one", "--register", "r.db", "--to", "x").code == 2
+    assert (
+        sfumato(
+            "run", "grid.csv", "-r", "a.yaml", "-o", "one", "--register", "r.db", "--to", "x"
+        ).code
+        == 2
+    )
     assert states() == ["withdrawn"]
 
 
@@ -159,10 +190,17 @@ def test_add_check_and_withdraw(here, sfumato):
     sfumato("run", "grid.csv", "-r", "a.yaml", "-o", "one")
     sfumato("run", "grid.csv", "-r", "b.yaml", "-o", "two")
     assert sfumato("register", "check", "r.db", "one", "--original", "grid.csv").code == 0
-    assert shows_nobody(sfumato("register", "add", "r.db", "one", "--original", "grid.csv", "--to", "x")).code == 0
+    assert (
+        shows_nobody(
+            sfumato("register", "add", "r.db", "one", "--original", "grid.csv", "--to", "x")
+        ).code
+        == 0
+    )
     again = sfumato("register", "add", "r.db", "one", "--original", "grid.csv", "--to", "x")
     assert (again.code, "registered already" in again.err) == (2, True)
-    assert sfumato("register", "check", "r.db", "one", "--original", "grid.csv").code == 0  # not beside itself
+    assert (
+        sfumato("register", "check", "r.db", "one", "--original", "grid.csv").code == 0
+    )  # not beside itself
     assert sfumato("register", "check", "r.db", "two", "--original", "grid.csv").code == 1
     assert sfumato("register", "withdraw", "r.db", "1").code == 0
     assert sfumato("register", "withdraw", "r.db", "1").code == 2
@@ -196,7 +234,12 @@ def test_bad_input(here, sfumato, arguments, code):
 def month(path, rows, seed, more=()):
     draw = random.Random(seed)
     made = [
-        (f"Secretname{draw.randrange(200)}", draw.randrange(20, 80), f"p{draw.randrange(4)}", draw.choice("abc"))
+        (
+            f"Secretname{draw.randrange(200)}",
+            draw.randrange(20, 80),
+            f"p{draw.randrange(4)}",
+            draw.choice("abc"),
+        )
         for _ in range(rows)
     ]
     pl.DataFrame([*made, *more], schema=["id", "age", "place", "d"], orient="row").write_csv(path)
@@ -225,12 +268,17 @@ def test_the_next_month_has_the_same_levels_and_pseudonyms(november, sfumato):
     assert levels(november / "anew") != levels(november / "nov")
     known = {}
     for name in ("nov", "dec"):
-        rows = pl.read_parquet(november / name / "owner" / "alignment.parquet").to_series(-1).to_list()
+        rows = (
+            pl.read_parquet(november / name / "owner" / "alignment.parquet").to_series(-1).to_list()
+        )
         before = pl.read_csv(f"{'november' if name == 'nov' else 'december'}.csv")["id"]
         after = pl.read_csv(november / name / "share" / "data.csv")["id"]
         for released, row in enumerate(rows):
             assert known.setdefault(before[row], after[released]) == after[released]
-    assert sfumato("verify", "dec/share", "--original", "december.csv", "--owner", "dec/owner").code == 0
+    assert (
+        sfumato("verify", "dec/share", "--original", "december.csv", "--owner", "dec/owner").code
+        == 0
+    )
 
 
 def test_what_no_longer_holds_is_said_and_nothing_is_written(november, sfumato):
@@ -252,7 +300,9 @@ def test_what_can_only_decide_anew_is_named(november, sfumato):
     recipe = MONTHLY.replace("KEY", str(november / "key"))
     (november / "local.yaml").write_text(recipe.replace("global_recoding", "mondrian"))
     tree = recipe.index("{tree"), recipe.index("}}}}}") + 4
-    (november / "frequent.yaml").write_text(recipe[: tree[0]] + "{frequency: {keep: [2]}}" + recipe[tree[1] :])
+    (november / "frequent.yaml").write_text(
+        recipe[: tree[0]] + "{frequency: {keep: [2]}}" + recipe[tree[1] :]
+    )
     for name, word in (("local", "mondrian"), ("frequent", "'place'")):
         assert sfumato("run", "november.csv", "-r", f"{name}.yaml", "-o", name).code == 0
         done = sfumato("run", "november.csv", "--like", name, "-o", f"{name}2")
@@ -285,6 +335,10 @@ def test_folders_that_say_nothing_of_use(november, sfumato):
     assert damaged(lambda folder: (folder / "share" / "certificate.json").unlink()) == 5
     assert damaged(without_steps) == 5
     assert damaged(other_levels) == 5
-    assert sfumato("run", "november.csv", "--like", "state", "-o", "dec").code == 5  # of no tool at all
-    assert sfumato("run", "november.csv", "--like", "nov", "-r", "monthly.yaml", "-o", "dec").code == 2
+    assert (
+        sfumato("run", "november.csv", "--like", "state", "-o", "dec").code == 5
+    )  # of no tool at all
+    assert (
+        sfumato("run", "november.csv", "--like", "nov", "-r", "monthly.yaml", "-o", "dec").code == 2
+    )
     assert not (november / "dec").exists()

@@ -25,14 +25,18 @@ def _files(folder: Path) -> tuple[Path, Path, Path]:
     rng = np.random.default_rng(1)
     accounts = rng.poisson(11, 1500)
     lines = np.where(rng.random(1500) < 0.98, accounts, rng.poisson(11, 1500))
-    table = pl.DataFrame({"accounts": accounts, "state": rng.integers(0, 30, 1500).astype(str), "lines": lines})
+    table = pl.DataFrame(
+        {"accounts": accounts, "state": rng.integers(0, 30, 1500).astype(str), "lines": lines}
+    )
     table.write_csv(folder / "loans.csv")
     (folder / "r.yaml").write_text(RECIPE)
     (folder / "a.yaml").write_text(f"{RECIPE}accept: {json.dumps(ACCEPT)}\n")
     return folder / "loans.csv", folder / "r.yaml", folder / "a.yaml"
 
 
-def test_a_copy_is_refused_with_exit_code_1_and_accepted_by_name(sfumato: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_copy_is_refused_with_exit_code_1_and_accepted_by_name(
+    sfumato: Callable[..., Any], tmp_path: Path
+) -> None:
     data, plain, accepting = _files(tmp_path)
     done = sfumato("run", data, "-r", plain, "-o", tmp_path / "out")
     assert done.code == 1 and "lines nearly determines accounts" in done.err
@@ -45,7 +49,9 @@ def test_a_copy_is_refused_with_exit_code_1_and_accepted_by_name(sfumato: Callab
     assert "accepted: lines → accounts" in done.out
 
 
-def test_an_acceptance_of_no_pair_is_a_recipe_error(sfumato: Callable[..., Any], tmp_path: Path) -> None:
+def test_an_acceptance_of_no_pair_is_a_recipe_error(
+    sfumato: Callable[..., Any], tmp_path: Path
+) -> None:
     data, plain, _ = _files(tmp_path)
     wrong = tmp_path / "w.yaml"
     wrong.write_text(plain.read_text() + "accept: {lines: {implies: rate, because: agreed}}\n")

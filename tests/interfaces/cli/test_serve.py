@@ -1,4 +1,6 @@
-"""``sfumato serve`` where it cannot start: what is wrong is named, with the exit code that goes with it, and nothing is left."""
+"""``sfumato serve`` where it cannot start: what is wrong is named, with the exit code that goes
+with it, and nothing is left.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +17,15 @@ from sfumato.interfaces.web.folders import forget_recent, project_of, recent, re
 from sfumato.interfaces.web.project import Project
 from tests.interfaces.web.pem import self_signed
 
-needs_web = pytest.mark.skipif(importlib.util.find_spec("nicegui") is None, reason="needs the extra web")
+needs_web = pytest.mark.skipif(
+    importlib.util.find_spec("nicegui") is None, reason="needs the extra web"
+)
 
 
 @pytest.fixture
-def serve(sfumato: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+def serve(
+    sfumato: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Any]:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
     return lambda *words: sfumato("serve", "--no-browser", *words)
 
@@ -30,7 +36,9 @@ def pem(tmp_path: Path) -> tuple[Path, Path]:
 
 
 @needs_web
-def test_what_cannot_be_read_is_named_before_anything_is_made(serve: Callable[..., Any], tmp_path: Path) -> None:
+def test_what_cannot_be_read_is_named_before_anything_is_made(
+    serve: Callable[..., Any], tmp_path: Path
+) -> None:
     missing = serve(tmp_path / "none.csv")
     assert missing.code == 5 and "none.csv: there is no such file" in missing.err
     folder = serve(tmp_path)
@@ -39,7 +47,9 @@ def test_what_cannot_be_read_is_named_before_anything_is_made(serve: Callable[..
     assert recipe.code == 2 and "cannot read the recipe" in recipe.err
     (tmp_path / "bad.yaml").write_text("meet: [k_anonimity: {k: 5}]\nsteps: [nonsense: {}]")
     bad = serve("-r", tmp_path / "bad.yaml")
-    assert bad.code == 2 and "k_anonimity" in bad.err and "nonsense" in bad.err  # all errors at once
+    assert (
+        bad.code == 2 and "k_anonimity" in bad.err and "nonsense" in bad.err
+    )  # all errors at once
     reading = serve("--delimiter", ";")
     assert reading.code == 2 and "goes with a table" in reading.err
     assert not (tmp_path / "home").exists()
@@ -64,13 +74,17 @@ def test_a_project_that_is_open_damaged_or_no_project_is_refused(
 
 
 @needs_web
-def test_a_port_that_is_taken_is_named_and_the_project_let_go(serve: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_port_that_is_taken_is_named_and_the_project_let_go(
+    serve: Callable[..., Any], tmp_path: Path
+) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
         refused = serve("--project", tmp_path / "project", "--port", port)
-    assert refused.code == 2 and f"port {port}: address already in use" in " ".join(refused.err.split())
+    assert refused.code == 2 and f"port {port}: address already in use" in " ".join(
+        refused.err.split()
+    )
     Project.open(tmp_path / "project").close()
     assert serve("--port", 70000).code == 2
 
@@ -85,12 +99,44 @@ def test_others_are_let_in_only_when_it_is_meant_and_encrypted(
         (("--host", "192.0.2.1", "--certificate", own, "--key", key), 2, "say --to-others"),
         (("--host", "192.0.2.1", "--to-others"), 2, "must be encrypted"),
         (("--host", "192.0.2.1", "--to-others", "--certificate", own), 2, "must be encrypted"),
-        (("--host", "0.0.0.0", "--to-others", "--certificate", own, "--key", key), 2, "not all of them at once"),
-        (("--host", "::", "--to-others", "--certificate", own, "--key", key), 2, "not all of them at once"),
-        (("--host", "192.0.2.1", "--to-others", "--certificate", own, "--key", own), 5, "no certificate with its key"),
-        (("--host", "192.0.2.1", "--to-others", "--certificate", own, "--key", tmp_path / "locked.pem"), 5, "password"),
-        (("--host", "192.0.2.1", "--to-others", "--certificate", own, "--key", tmp_path / "no"), 5, "no such file"),
-        (("--host", "192.0.2.1", "--to-others", "--certificate", own, "--key", key), 2, "cannot listen"),
+        (
+            ("--host", "0.0.0.0", "--to-others", "--certificate", own, "--key", key),
+            2,
+            "not all of them at once",
+        ),
+        (
+            ("--host", "::", "--to-others", "--certificate", own, "--key", key),
+            2,
+            "not all of them at once",
+        ),
+        (
+            ("--host", "192.0.2.1", "--to-others", "--certificate", own, "--key", own),
+            5,
+            "no certificate with its key",
+        ),
+        (
+            (
+                "--host",
+                "192.0.2.1",
+                "--to-others",
+                "--certificate",
+                own,
+                "--key",
+                tmp_path / "locked.pem",
+            ),
+            5,
+            "password",
+        ),
+        (
+            ("--host", "192.0.2.1", "--to-others", "--certificate", own, "--key", tmp_path / "no"),
+            5,
+            "no such file",
+        ),
+        (
+            ("--host", "192.0.2.1", "--to-others", "--certificate", own, "--key", key),
+            2,
+            "cannot listen",
+        ),
         (("--certificate", own, "--key", key), 2, "go with --host"),
         (("--host", "localhost", "--to-others"), 2, "go with --host"),
     ]:
@@ -100,27 +146,36 @@ def test_others_are_let_in_only_when_it_is_meant_and_encrypted(
 
 def test_names_and_addresses_of_a_place() -> None:
     assert server.Reach().names(8123) == {"127.0.0.1:8123", "localhost:8123"}
-    assert server.Reach(port=80).names(80) == {"127.0.0.1:80", "localhost:80", "127.0.0.1", "localhost"}
+    assert server.Reach(port=80).names(80) == {
+        "127.0.0.1:80",
+        "localhost:80",
+        "127.0.0.1",
+        "localhost",
+    }
     assert server.Reach("::1").names(443) == {"[::1]:443", "[::1]"}
     assert server.Reach("Bench.example").names(8443) == {"bench.example:8443"}
     assert server.Reach().address(8123, "t") == "http://127.0.0.1:8123/?token=t"
     assert server.Reach("::1").address(8123, "t") == "https://[::1]:8123/?token=t"
 
 
-def test_a_missing_extra_is_named(serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_missing_extra_is_named(
+    serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setitem(__import__("sys").modules, "nicegui", None)
     missing = serve()
     assert missing.code == 2 and "pip install 'sfumato[web]'" in missing.err
     assert not (tmp_path / "home").exists()
 
 
-def test_a_table_has_its_project_and_the_last_ones_are_listed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_table_has_its_project_and_the_last_ones_are_listed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     one, other = project_of(Path("/a/visits.csv")), project_of(Path("/b/visits.csv"))
     assert one == project_of(Path("/a/visits.csv")) != other and one.name.startswith("visits-")
-    assert project_of(Path("/a/a b\"'<.csv")).name.startswith("a-b-") and project_of(Path("/a/….csv")).name.startswith(
-        "table-"
-    )
+    assert project_of(Path("/a/a b\"'<.csv")).name.startswith("a-b-") and project_of(
+        Path("/a/….csv")
+    ).name.startswith("table-")
     held = Project.open(project_of(None))
     assert (
         held.folder.name == "untitled-1" and project_of(None).name == "untitled-2"
@@ -132,9 +187,15 @@ def test_a_table_has_its_project_and_the_last_ones_are_listed(monkeypatch: pytes
         (folder / "project.json").write_text("{}")
         remember(folder, "visits.csv", 7)
     remember(one, "visits.csv", 8)
-    assert [(entry["folder"], entry["records"]) for entry in recent()] == [(str(one), 8), (str(other), 7)]
+    assert [(entry["folder"], entry["records"]) for entry in recent()] == [
+        (str(one), 8),
+        (str(other), 7),
+    ]
     (one / "project.json").unlink()
-    assert [(entry["folder"], entry["there"]) for entry in recent()] == [(str(one), False), (str(other), True)]
+    assert [(entry["folder"], entry["there"]) for entry in recent()] == [
+        (str(one), False),
+        (str(other), True),
+    ]
     forget_recent(str(one))
     assert [entry["folder"] for entry in recent()] == [str(other)] and not recent(besides=other)
     (tmp_path / "sfumato" / "recent.json").write_text('[1, {"folder": 3}]')

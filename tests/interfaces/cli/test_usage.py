@@ -28,7 +28,10 @@ meet: [k-anonymity]
         (["run", "x.csv", "--recpe", "r"], "there is no option --recpe. Did you mean '--recipe'?"),
         (["run", "x.csv", "-r"], "-r needs a value after it"),
         (["explain", "k_anonymity", "--risk", "much"], "--risk: a number is needed"),
-        (["assess", "x.csv", "--threshold", "5"], "--threshold: it should be less than or equal to 1"),
+        (
+            ["assess", "x.csv", "--threshold", "5"],
+            "--threshold: it should be less than or equal to 1",
+        ),
         (["list", "models", "steps"], "more words than sfumato list takes: steps"),
         (["policy", "foo"], "there is no command 'foo'. There are: lint, compile"),
     ],
@@ -63,23 +66,43 @@ def test_an_old_name_is_answered_with_the_new_one(sfumato, old, new):
 def test_anonymize_is_run():
     commands = get_command(build_app()).commands
     same = commands["anonymize"]
-    assert same.hidden and [one.opts for one in same.params] == [one.opts for one in commands["run"].params]
+    assert same.hidden and [one.opts for one in same.params] == [
+        one.opts for one in commands["run"].params
+    ]
 
 
 def shown(*words):
     """The help of a command on a terminal of 80 columns."""
     narrow = {**os.environ, "COLUMNS": "80"}
     asked = [sys.executable, "-m", "sfumato", *words, "--help"]
-    return subprocess.run(asked, env=narrow, capture_output=True, text=True, encoding="utf-8", check=True).stdout
+    return subprocess.run(
+        asked, env=narrow, capture_output=True, text=True, encoding="utf-8", check=True
+    ).stdout
 
 
 def test_the_help_of_run_is_short_and_everyday_options_come_first():
     text = shown("run")
     assert len(text.splitlines()) <= 70
-    panels = ("Options", "How the release is written", "Which data", "Register of releases", "How the file is read")
-    assert [text.index(f"─ {panel} ─") for panel in panels] == sorted(text.index(f"─ {panel} ─") for panel in panels)
+    panels = (
+        "Options",
+        "How the release is written",
+        "Which data",
+        "Register of releases",
+        "How the file is read",
+    )
+    assert [text.index(f"─ {panel} ─") for panel in panels] == sorted(
+        text.index(f"─ {panel} ─") for panel in panels
+    )
     everyday, _, reading = text.partition("─ How the file is read ─")
-    for option in ("--delimiter", "--encoding", "--decimal", "--header", "--sheet", "--missing", "--rename-duplicates"):
+    for option in (
+        "--delimiter",
+        "--encoding",
+        "--decimal",
+        "--header",
+        "--sheet",
+        "--missing",
+        "--rename-duplicates",
+    ):
         assert option in reading and option not in everyday
 
 
@@ -96,7 +119,10 @@ def test_commands_are_grouped():
     [
         ("check -r r.yaml", "name the released table"),
         ("check --sql -r r.yaml", "--sql goes with a recipe and the name of the table only"),
-        ("check x.csv --sql -r r.yaml --table t", "--sql goes with a recipe and the name of the table only"),
+        (
+            "check x.csv --sql -r r.yaml --table t",
+            "--sql goes with a recipe and the name of the table only",
+        ),
         ("check --sql -r r.yaml --table t --encoding utf-8", "--sql goes with a recipe"),
         ("profile x.csv --rule suppress", "go with --column"),
         ("profile x.csv y.csv --column age --rule suppress", "--column looks at one table"),
@@ -110,13 +136,18 @@ def test_options_that_do_not_go_together_are_refused(sfumato, words, told):
     assert found.code == 2 and told in " ".join(found.err.split())
 
 
-@pytest.mark.parametrize("words", [["list"], ["list", "--json"], ["--help"], ["explain", "k_anonymity"]])
+@pytest.mark.parametrize(
+    "words", [["list"], ["list", "--json"], ["--help"], ["explain", "k_anonymity"]]
+)
 def test_a_reader_who_left_ends_it_quietly(words):
     reader, writer = os.pipe()
     os.close(reader)
     try:
         ended = subprocess.run(
-            [sys.executable, "-m", "sfumato", *words], stdout=writer, stderr=subprocess.PIPE, check=False
+            [sys.executable, "-m", "sfumato", *words],
+            stdout=writer,
+            stderr=subprocess.PIPE,
+            check=False,
         )
     finally:
         os.close(writer)
@@ -145,7 +176,12 @@ def test_hyphens_are_understood_wherever_a_name_is_taken(sfumato, tmp_path):
     )
     made = sfumato("run", table, "-r", recipe, "-o", tmp_path / "out", "-q")
     assert made.code == 0, made.err
-    assert sfumato("attack", tmp_path / "out", "--original", table, "--attack", "singling-out", "-q").code == 0
+    assert (
+        sfumato(
+            "attack", tmp_path / "out", "--original", table, "--attack", "singling-out", "-q"
+        ).code
+        == 0
+    )
 
 
 def test_the_same_sentence_about_several_columns_is_said_once(sfumato, tmp_path):
@@ -161,11 +197,15 @@ def test_choose_k_with_a_table(sfumato, tmp_path):
     table, recipe = tmp_path / "t.csv", tmp_path / "t.yaml"
     table.write_text("age\n" + "30\n40\n" * 10)
     recipe.write_text(
-        "columns: {age: {role: quasi, kind: numeric}}\nmeet: [{k_anonymity: 2}]\nsteps: [global_recoding]\n"
+        "columns: {age: {role: quasi, kind: numeric}}\nmeet: [{k_anonymity: 2}]\nsteps:"
+        " [global_recoding]\n"
     )
     found = sfumato("explain", "k_anonymity", table, "-r", recipe, "--risk", "0.1", "-q")
     assert found.code == 0, found.err
-    assert "k = 10: 0 of 20 records stand in smaller classes today; reached with 0 suppressed" in found.out
+    assert (
+        "k = 10: 0 of 20 records stand in smaller classes today; reached with 0 suppressed"
+        in found.out
+    )
     assert "Choose k = 10" in found.out
     assert sfumato("explain", "k_anonymity", table).code == 2
     assert sfumato("explain", "k_anonymity", table, "-r", recipe, "--k", "5").code == 2

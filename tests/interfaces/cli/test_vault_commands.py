@@ -36,16 +36,25 @@ def test_goes_back(place, sfumato):
 
 def test_reads_pseudonyms_from_stdin(place, sfumato, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.StringIO("X1\nX2\n"))
-    done = sfumato("vault", "reidentify", place / "v", "-", "--key-file", place / "k", "--reason", "why", "-q")
+    done = sfumato(
+        "vault", "reidentify", place / "v", "-", "--key-file", place / "k", "--reason", "why", "-q"
+    )
     assert done.code == 0 and done.out.splitlines() == ['X1,"Ann, Dr."', "X2,Bo"] and done.err == ""
 
 
 def test_lists_domains_and_log_but_nobody(place, sfumato):
-    sfumato("vault", "reidentify", place / "v", "X1", "--key-file", place / "k", "--reason", "[bold]why")
+    sfumato(
+        "vault", "reidentify", place / "v", "X1", "--key-file", place / "k", "--reason", "[bold]why"
+    )
     done = sfumato("vault", "list", place / "v", "--key-file", place / "k")
     assert done.code == 0
-    assert "'': 2 pseudonyms, random_table" in done.out and "reidentify, 1 of 1 found: [bold]why" in done.out
-    found = json.loads(sfumato("vault", "list", place / "v", "--key-file", place / "k", "--json").out)
+    assert (
+        "'': 2 pseudonyms, random_table" in done.out
+        and "reidentify, 1 of 1 found: [bold]why" in done.out
+    )
+    found = json.loads(
+        sfumato("vault", "list", place / "v", "--key-file", place / "k", "--json").out
+    )
     assert found["domains"] == [{"domain": "", "method": "random_table", "pseudonyms": 2}]
     assert found["log"][0]["reason"] == "[bold]why"
     assert "Ann" not in done.out + str(found) and "X1" not in done.out + str(found)
@@ -53,7 +62,9 @@ def test_lists_domains_and_log_but_nobody(place, sfumato):
 
 def test_rotates(place, sfumato, monkeypatch):
     monkeypatch.setenv("NEXT_KEY", "another key of thirty-two letter")
-    done = sfumato("vault", "rotate", place / "v", "--key-file", place / "k", "--new-key-env", "NEXT_KEY")
+    done = sfumato(
+        "vault", "rotate", place / "v", "--key-file", place / "k", "--new-key-env", "NEXT_KEY"
+    )
     assert done.code == 0 and "2 pseudonyms are sealed" in done.err
     assert sfumato("vault", "list", place / "v", "--key-env", "NEXT_KEY").code == 0
     old = sfumato("vault", "list", place / "v", "--key-file", place / "k")
@@ -69,10 +80,18 @@ def test_rotates(place, sfumato, monkeypatch):
         (("list", "none", "--key-file", "k"), 5, "there is no vault"),
         (("list", "k", "--key-file", "k"), 5, "is not a vault"),
         (("rotate", "v", "--key-file", "k"), 2, "--new-key-file or --new-key-env"),
-        (("rotate", "v", "--key-file", "k", "--new-key-file", "k"), 2, "the new key is the old one"),
+        (
+            ("rotate", "v", "--key-file", "k", "--new-key-file", "k"),
+            2,
+            "the new key is the old one",
+        ),
         (("reidentify", "v", "X1", "--key-file", "k"), 2, "--reason"),
         (("reidentify", "v", "X1", "--key-file", "k", "--reason", " "), 2, "say why"),
-        (("reidentify", "v", "X1", "--key-file", "k", "--reason", "r", "--domain", "d"), 2, "has no domain 'd'"),
+        (
+            ("reidentify", "v", "X1", "--key-file", "k", "--reason", "r", "--domain", "d"),
+            2,
+            "has no domain 'd'",
+        ),
     ],
 )
 def test_wrong_usage(place, sfumato, monkeypatch, arguments, code, told):

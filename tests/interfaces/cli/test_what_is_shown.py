@@ -1,4 +1,6 @@
-"""Names and values from a table cannot steer a terminal, and the written file is what was judged."""
+"""Names and values from a table cannot steer a terminal, and the written file is what was
+judged.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,11 @@ def test_control_signs_are_spelled_out_wherever_they_are_printed(files, sfumato)
         for text in (found.out, found.err):
             assert "\x1b" not in text and "\u202e" not in text
         assert ("\\u001b[2Jb\\u202e" if more else "\\x1b[2Jb\\u202e") in found.out
-    for command in (("assess", data, "-r", recipe), ("check", data, "-r", recipe), ("profile", data)):
+    for command in (
+        ("assess", data, "-r", recipe),
+        ("check", data, "-r", recipe),
+        ("profile", data),
+    ):
         found = sfumato(*command)
         assert "\x1b" not in found.out + found.err and "\u202e" not in found.out + found.err
 

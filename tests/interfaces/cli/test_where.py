@@ -1,4 +1,6 @@
-"""Conditions of a table on the command line: every operator against a naive filter, and what is none."""
+"""Conditions of a table on the command line: every operator against a naive filter, and what is
+none.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ def test_every_operator(sfumato, how, tmp_path):
     assert lock["where"] == f"year {how} {told}"
 
 
-@pytest.mark.parametrize("where", ["year == 2022", "year <> 2022", "year = 2022 or year = 2023", "year like 20%"])
+@pytest.mark.parametrize(
+    "where", ["year == 2022", "year <> 2022", "year = 2022 or year = 2023", "year like 20%"]
+)
 def test_an_unknown_operator(sfumato, where, tmp_path):
     pl.DataFrame({"year": [2022, 2023] * 20}).write_csv(tmp_path / "people.csv")
     ran = sfumato("table", tmp_path / "people.csv", "year: count", "--where", where)

@@ -1,4 +1,5 @@
-"""A workbench and a browser for tests: start ``sfumato serve``, open its pages, and watch what they do meanwhile.
+"""A workbench and a browser for tests: start ``sfumato serve``, open its pages, and watch what they
+do meanwhile.
 
 ::
 
@@ -9,7 +10,8 @@
             tab.page.get_by_role("button", name="Undo").click()
             tab.clean()
 
-When a tab is left, it must have logged no error, raised none, and asked nobody but its own server for anything.
+When a tab is left, it must have logged no error, raised none, and asked nobody but its own server
+for anything.
 """
 
 from __future__ import annotations
@@ -35,19 +37,28 @@ import pytest
 import sfumato
 
 SOURCE = Path(sfumato.__file__).resolve().parents[1]
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
 LACKING = [
-    name for name in ("nicegui", "playwright", "axe_playwright_python") if importlib.util.find_spec(name) is None
+    name
+    for name in ("nicegui", "playwright", "axe_playwright_python")
+    if importlib.util.find_spec(name) is None
 ]
 WHY = (
     f"pip install 'sfumato[web,services]': {', '.join(LACKING)} is not installed"
     if LACKING
     else "no Chromium or Chrome is installed; on Debian: apt-get install chromium"
 )
-NEEDS_BROWSER = [pytest.mark.service, pytest.mark.skipif(bool(LACKING) or CHROMIUM is None, reason=WHY)]
+NEEDS_BROWSER = [
+    pytest.mark.service,
+    pytest.mark.skipif(bool(LACKING) or CHROMIUM is None, reason=WHY),
+]
 START_SECONDS = 120
 MILLISECONDS = 120_000
-"""How long an expectation may take: long, since machines are busy, and a test that passes does not wait for it."""
+"""How long an expectation may take: long, since machines are busy, and a test that passes does not
+wait for it.
+"""
 QUIET = (
     "--no-sandbox",
     "--disable-gpu",
@@ -61,7 +72,10 @@ FOLLOWED = """(scheme) => document.querySelector("[data-key=colours]").value !==
     || document.body.classList.contains("body--dark") === (scheme === "dark")"""
 """Whether a page took over the colours of the system, unless others were chosen."""
 FOCUSED = "(document.activeElement?.closest('[data-key]')?.dataset.key ?? '')"
-DRAWN = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))"
+DRAWN = (
+    "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() =>"
+    " done(true))))"
+)
 
 
 @contextlib.contextmanager
@@ -78,7 +92,9 @@ def open_browser() -> Iterator[Any]:
 
 
 def expect(seen: Any, *words: str) -> Any:
-    """What is said of a part of a page is waited for: a gesture is answered by the server, which may be busy."""
+    """What is said of a part of a page is waited for: a gesture is answered by the server, which
+    may be busy.
+    """
     from playwright.sync_api import expect as expected
 
     expected.set_options(timeout=MILLISECONDS)
@@ -98,7 +114,9 @@ def stranger(browser: Any, **options: Any) -> Iterator[Any]:
 
 @dataclasses.dataclass(eq=False)
 class Served:
-    """A workbench that runs: its process, what it said, its address with the token (good once), and the folder of its project."""
+    """A workbench that runs: its process, what it said, its address with the token (good once), and
+    the folder of its project.
+    """
 
     process: subprocess.Popen[str]
     address: str
@@ -124,7 +142,9 @@ class Served:
     def tab(
         self, browser: Any, *, width: int = 1280, dark: bool = False, excuse: tuple[str, ...] = ()
     ) -> Iterator[Tab]:
-        """A tab that came in by the token; on leaving it must have done nothing wrong. ``excuse``: parts of messages that are expected."""
+        """A tab that came in by the token; on leaving it must have done nothing wrong. ``excuse``:
+        parts of messages that are expected.
+        """
         scheme = "dark" if dark else "light"
         context = browser.new_context(
             viewport={"width": width, "height": 860}, color_scheme=scheme, reduced_motion="reduce"
@@ -167,8 +187,13 @@ class Tab:
     def _watch(self, page: Any) -> None:
         page.on("console", lambda said: self._note(said.type == "error", f"console: {said.text}"))
         page.on("pageerror", lambda error: self._note(True, f"error: {error}"))
-        page.on("request", lambda asked: self._note(not self._ours(asked.url), f"asked for {asked.url}"))
-        page.on("websocket", lambda opened: self._note(not self._ours(opened.url), f"socket to {opened.url}"))
+        page.on(
+            "request", lambda asked: self._note(not self._ours(asked.url), f"asked for {asked.url}")
+        )
+        page.on(
+            "websocket",
+            lambda opened: self._note(not self._ours(opened.url), f"socket to {opened.url}"),
+        )
 
     def _note(self, wrong: bool, what: str) -> None:
         if wrong:
@@ -176,7 +201,10 @@ class Tab:
 
     def _ours(self, address: str) -> bool:
         parts = urlsplit(address)
-        return parts.scheme in ("data", "blob", "about") or parts.netloc == urlsplit(self.bench.origin).netloc
+        return (
+            parts.scheme in ("data", "blob", "about")
+            or parts.netloc == urlsplit(self.bench.origin).netloc
+        )
 
     def another(self) -> Tab:
         """A second tab of the same person: it has the cookie."""
@@ -190,7 +218,9 @@ class Tab:
         self.ready()
 
     def ready(self) -> None:
-        """Wait until a page is there and the server hears it: gestures from before are told later, in any order."""
+        """Wait until a page is there and the server hears it: gestures from before are told later,
+        in any order.
+        """
         self.page.wait_for_selector("h1")
         self.page.wait_for_function("window.did_handshake === true")
 
@@ -205,28 +235,39 @@ class Tab:
         self.page.get_by_text(words).first.wait_for()
 
     def axe(self) -> None:
-        """No rule of accessibility is broken, in light and in dark; what dark changes is colours."""
+        """No rule of accessibility is broken, in light and in dark; what dark changes is
+        colours.
+        """
         from axe_playwright_python.sync_playwright import Axe
 
         colours = {"runOnly": ["color-contrast"]}
         for scheme, rules in (("dark", colours), ("light", {})):
             self.page.emulate_media(color_scheme=scheme)
             self.page.wait_for_function(FOLLOWED, arg=scheme)
-            found = Axe().run(self.page, options={"resultTypes": ["violations"], **rules}).response["violations"]
-            told = [f"{one['id']}: {one['help']}; {[node['html'][:160] for node in one['nodes'][:4]]}" for one in found]
+            found = (
+                Axe()
+                .run(self.page, options={"resultTypes": ["violations"], **rules})
+                .response["violations"]
+            )
+            told = [
+                f"{one['id']}: {one['help']}; {[node['html'][:160] for node in one['nodes'][:4]]}"
+                for one in found
+            ]
             assert not told, f"{scheme}: " + "\n".join(told)
 
     def no_overflow(self, width: int = 390) -> None:
-        """The page is no wider than a screen of this width; the screen is then as wide as before."""
+        """The page is no wider than a screen of this width; the screen is then as wide as
+        before.
+        """
         before = self.page.viewport_size
         self.page.set_viewport_size({"width": width, "height": 800})
         self.page.evaluate(DRAWN)
-        wide = self.page.evaluate(
-            """() => [...document.querySelectorAll('body *')]
+        wide = self.page.evaluate("""() => [...document.querySelectorAll('body *')]
                 .filter((one) => one.getBoundingClientRect().right > document.documentElement.clientWidth + 1)
-                .slice(0, 5).map((one) => one.outerHTML.slice(0, 160))"""
+                .slice(0, 5).map((one) => one.outerHTML.slice(0, 160))""")
+        over = self.page.evaluate(
+            "document.documentElement.scrollWidth - document.documentElement.clientWidth"
         )
-        over = self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         self.page.set_viewport_size(before)
         assert over <= 0, f"{over} pixels too wide at {width}: {wide}"
 
@@ -245,7 +286,11 @@ class Tab:
 
     def fine(self, excuse: tuple[str, ...] = ()) -> None:
         """Nothing was logged as an error, raised, or asked of others."""
-        wrong = [problem for problem in self.problems if not any(part in problem for part in (*EXCUSED, *excuse))]
+        wrong = [
+            problem
+            for problem in self.problems
+            if not any(part in problem for part in (*EXCUSED, *excuse))
+        ]
         assert not wrong, "\n".join(wrong)
 
 
@@ -258,14 +303,33 @@ def served(
     project: Path | None = None,
     **environment: str,
 ) -> Iterator[Served]:
-    """``sfumato serve`` as a process, with a project in ``folder / "project"``; it is ended when the block is left."""
+    """``sfumato serve`` as a process, with a project in ``folder / "project"``; it is ended when
+    the block is left.
+    """
     where = project or folder / "project"
     said = [str(data)] if data is not None else []
     said += ["-r", str(recipe)] if recipe is not None else []
     _give_pictures(folder / "home")
-    command = [sys.executable, "-m", "sfumato", "serve", *said, "--project", str(where), "--no-browser", *more]
-    env = {**os.environ, "PYTHONPATH": str(SOURCE), "XDG_DATA_HOME": str(folder / "home"), **environment}
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env, cwd=folder)
+    command = [
+        sys.executable,
+        "-m",
+        "sfumato",
+        "serve",
+        *said,
+        "--project",
+        str(where),
+        "--no-browser",
+        *more,
+    ]
+    env = {
+        **os.environ,
+        "PYTHONPATH": str(SOURCE),
+        "XDG_DATA_HOME": str(folder / "home"),
+        **environment,
+    }
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env, cwd=folder
+    )
     lines: list[str] = []
     first: queue.Queue[str] = queue.Queue()
     threads = [
@@ -296,7 +360,9 @@ def served(
 
 @functools.cache
 def _pictures() -> tuple[str, bytes]:
-    """The script that draws pictures, by the name it is kept under: seconds to make, so it is made once for all servers of a process."""
+    """The script that draws pictures, by the name it is kept under: seconds to make, so it is made
+    once for all servers of a process.
+    """
     from sfumato.interfaces.web.pages import assets
 
     return assets.kept_at().name, assets.made().encode()
@@ -325,5 +391,7 @@ def _address(process: subprocess.Popen[str], lines: list[str], first: queue.Queu
         address = ""
     if not address:
         process.poll()
-        raise AssertionError(f"the workbench did not start (exit code {process.returncode}): " + "\n".join(lines))
+        raise AssertionError(
+            f"the workbench did not start (exit code {process.returncode}): " + "\n".join(lines)
+        )
     return address

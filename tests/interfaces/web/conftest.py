@@ -14,7 +14,8 @@ from tests.interfaces.web.browser import open_browser
 def browser() -> Iterator[Any]:
     """A browser without a window, one a file; tests that need it carry ``NEEDS_BROWSER``.
 
-    What drives it keeps an event loop running in this thread as long as it is open: tests of other files that start their own could not.
+    What drives it keeps an event loop running in this thread as long as it is open: tests of other
+    files that start their own could not.
     """
     with open_browser() as opened:
         yield opened

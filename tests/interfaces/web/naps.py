@@ -1,4 +1,6 @@
-"""Tasks for tests of the process that holds the data: they tell, sleep, die, fail and answer what cannot be sent."""
+"""Tasks for tests of the process that holds the data: they tell, sleep, die, fail and answer what
+cannot be sent.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +16,22 @@ from sfumato.interfaces.web.tasks import TASKS, Task
 if TYPE_CHECKING:
     from sfumato.interfaces.web.data_process import Bench
 
-NAMES = ("nap", "stubborn", "die", "fail", "bug", "unsendable", "count", "keep_and_stop", "what_is_kept")
+NAMES = (
+    "nap",
+    "stubborn",
+    "die",
+    "fail",
+    "bug",
+    "unsendable",
+    "count",
+    "keep_and_stop",
+    "what_is_kept",
+)
 OURS = {
-    name: Task(f"naps:{name}", "quick" if name in ("count", "what_is_kept") else "long", recipe=False) for name in NAMES
+    name: Task(
+        f"naps:{name}", "quick" if name in ("count", "what_is_kept") else "long", recipe=False
+    )
+    for name in NAMES
 }
 
 

@@ -1,4 +1,6 @@
-"""A small invented table for tests of the stages, with markup in a name and in values, and its recipe."""
+"""A small invented table for tests of the stages, with markup in a name and in values, and its
+recipe.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ def people(rows: int = 400) -> pl.DataFrame:
             "sex": draw.choice(["m", "f"], rows),
             "zip": [
                 f"{part}{end:02d}"
-                for part, end in zip(draw.choice([10, 11, 20], rows), draw.integers(0, 100, rows), strict=True)
+                for part, end in zip(
+                    draw.choice([10, 11, 20], rows), draw.integers(0, 100, rows), strict=True
+                )
             ],
             JOB: draw.choice(JOBS, rows),
             "illness": draw.choice(["flu", "asthma", "cancer", "none"], rows),

@@ -1,4 +1,6 @@
-"""Policies that somebody pasted: bombs of every language end soon with words, and the process that read them goes on."""
+"""Policies that somebody pasted: bombs of every language end soon with words, and the process that
+read them goes on.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ from tests.interfaces.web.people import people
 MANY = 60_000
 OPENED = "ObjectIntersectionOf("
 BOMBS = {
-    "the same key again and again": "{" + ",".join(f'"{number % (MANY // 2)}":1' for number in range(MANY)) + "}",
+    "the same key again and again": (
+        "{" + ",".join(f'"{number % (MANY // 2)}":1' for number in range(MANY)) + "}"
+    ),
     "brackets": "[" * 400_000,
     "objects in objects": '{"a":' * 200_000,
     "a number without end": '{"sfumato_policy":' + "9" * 400_000 + "}",
@@ -29,7 +33,9 @@ BOMBS = {
     "items": "<x>" + "<item/>" * MANY + "</x>",
     "elements of other names": "<x>" + "".join(f"<a{number}/>" for number in range(MANY)) + "</x>",
     "unions that multiply": OPENED + "ObjectUnionOf(a b)" * 30_000 + ")",
-    "classes that are apart": "DisjointClasses(" + " ".join(f"c{number}" for number in range(20_000)) + ")",
+    "classes that are apart": (
+        "DisjointClasses(" + " ".join(f"c{number}" for number in range(20_000)) + ")"
+    ),
     "expressions in expressions": OPENED * 40_000,
     "YAML aliases": "a: &a [x, x]\n" + "b: &b [" + "*a, " * 9 + "]\n",
 }
@@ -104,11 +110,18 @@ def test_what_a_policy_asks_of_the_table_is_computed_only_for_so_long(
     def ask(progress: Callable[..., None]) -> None:
         if task == "compile":
             recipe = recipe_files.parse("{columns: {age: quasi}, meet: [{k_anonymity: {k: 2}}]}")
-            policies.compile_policy(bench, progress, recipe=recipe, path="preset:sdc_practice_3", purpose="research")
+            policies.compile_policy(
+                bench, progress, recipe=recipe, path="preset:sdc_practice_3", purpose="research"
+            )
         else:
             said = {"purpose": "research", "folder": str(tmp_path)}
             policies.comply_policy(
-                bench, progress, key="1", within=str(tmp_path), said=said, path="preset:sdc_practice_3"
+                bench,
+                progress,
+                key="1",
+                within=str(tmp_path),
+                said=said,
+                path="preset:sdc_practice_3",
             )
 
     monkeypatch.setattr(policies, "SECONDS_ON_THE_TABLE", 0.1)

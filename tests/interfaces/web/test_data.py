@@ -1,4 +1,6 @@
-"""The stage Data without a browser: what the bench tells of columns and rows, what gestures change, what uploads leave."""
+"""The stage Data without a browser: what the bench tells of columns and rows, what gestures change,
+what uploads leave.
+"""
 
 from __future__ import annotations
 
@@ -89,25 +91,42 @@ def test_text_that_says_numbers_or_dates_is_drawn_from_low_to_high() -> None:
     frame = pl.DataFrame({"birth date": days, "age": ages, "half": [*ages[:-1], "old"]})
     cards = {card["name"]: card for card in asked(bench_of(frame), "columns")["columns"]}
     assert cards["birth date"]["kind"] == "date" and cards["birth date"]["bars"][0] == 1.0
-    assert cards["birth date"]["bars"][-1] == pytest.approx(1 / 3, abs=0.01) and 0.0 in cards["birth date"]["bars"]
+    assert (
+        cards["birth date"]["bars"][-1] == pytest.approx(1 / 3, abs=0.01)
+        and 0.0 in cards["birth date"]["bars"]
+    )
     assert cards["age"]["kind"] == "numeric" and cards["age"]["bars"][:2] == [0.5, 1.0]
     assert cards["half"]["bars"] == sorted(cards["half"]["bars"], reverse=True)
 
 
 def test_missing_values_are_counted() -> None:
-    frame = people().with_columns(pl.when(pl.col("age") < 25).then(None).otherwise(pl.col("age")).alias("age"))
+    frame = people().with_columns(
+        pl.when(pl.col("age") < 25).then(None).otherwise(pl.col("age")).alias("age")
+    )
     cards = {card["name"]: card for card in asked(bench_of(frame), "columns")["columns"]}
     assert cards["age"]["missing"] == frame["age"].null_count()
     assert cards["age"]["distinct"] == frame["age"].n_unique() - 1
 
 
-@given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from("abc"), st.none() | st.integers(0, 1)), min_size=1))
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 3), st.sampled_from("abc"), st.none() | st.integers(0, 1)),
+        min_size=1,
+    )
+)
 def test_who_is_alone_is_counted_by_definition(rows: list[tuple[int, str, int | None]]) -> None:
     frame = pl.DataFrame(rows, schema={"a": pl.Int64, "b": pl.String, "c": pl.Int64}, orient="row")
-    roles = "{a: {role: quasi, hierarchy: {intervals: {widths: [2]}}}, b: {role: plain}, c: {role: quasi}}"
+    roles = (
+        "{a: {role: quasi, hierarchy: {intervals: {widths: [2]}}}, b: {role: plain}, c: {role:"
+        " quasi}}"
+    )
     answer = asked(bench_of(frame), "alone", recipe=recipe_of(f"sfumato: 1\ncolumns: {roles}"))
     seen = Counter((a, c) for a, _, c in rows)
-    assert answer == {"columns": 2, "alone": sum(seen[a, c] == 1 for a, _, c in rows), "records": len(rows)}
+    assert answer == {
+        "columns": 2,
+        "alone": sum(seen[a, c] == 1 for a, _, c in rows),
+        "records": len(rows),
+    }
 
 
 def test_a_hierarchy_that_fails_does_not_hide_who_is_alone() -> None:
@@ -136,13 +155,17 @@ def test_direct_and_undecided_columns_are_shown_only_when_asked_for() -> None:
 
 
 def test_rows_are_not_sorted_by_what_is_hidden() -> None:
-    answer = asked(bench_of(people()), "rows", recipe=recipe_of(PEOPLE), page=1, sort="name", descending=True)
+    answer = asked(
+        bench_of(people()), "rows", recipe=recipe_of(PEOPLE), page=1, sort="name", descending=True
+    )
     assert answer["sort"] is None and answer["numbers"][:3] == [1, 2, 3]
 
 
 @pytest.mark.parametrize("descending", [False, True])
 def test_pages_in_order_are_the_sorted_table(descending: bool) -> None:
-    frame = people().with_columns(pl.when(pl.col("age") == 30).then(None).otherwise(pl.col("age")).alias("age"))
+    frame = people().with_columns(
+        pl.when(pl.col("age") == 30).then(None).otherwise(pl.col("age")).alias("age")
+    )
     bench, recipe = bench_of(frame), recipe_of(PEOPLE)
     first = asked(bench, "rows", recipe=recipe, page=1, sort="age", descending=descending)
     pages = [
@@ -152,7 +175,9 @@ def test_pages_in_order_are_the_sorted_table(descending: bool) -> None:
     ages = [age for page in pages for age in page["cells"][1]]
     numbers = [number - 1 for page in pages for number in page["numbers"]]
     present = [age for age in frame["age"].to_list() if age is not None]
-    wanted = [str(age) for age in sorted(present, reverse=descending)] + [None] * frame["age"].null_count()
+    wanted = [str(age) for age in sorted(present, reverse=descending)] + [None] * frame[
+        "age"
+    ].null_count()
     assert ages == wanted and sorted(numbers) == list(range(120))
     assert [frame["age"][i] for i in numbers] == [None if age is None else int(age) for age in ages]
 
@@ -186,7 +211,10 @@ def test_text_that_is_held_as_codes_is_sorted_as_text(tmp_path: Path) -> None:
 def test_a_role_given_to_many_brings_hierarchies_and_takes_levels() -> None:
     recipe = recipe_of(PEOPLE)
     quasi = edits.with_role(recipe, ["illness"], "quasi", {"illness": sf.suppress()})
-    assert quasi.recipe.schema["illness"].hierarchy == sf.suppress() and quasi.sentence == "illness: quasi"
+    assert (
+        quasi.recipe.schema["illness"].hierarchy == sf.suppress()
+        and quasi.sentence == "illness: quasi"
+    )
     plain = edits.with_role(recipe, ["age", "job", "illness", "name"], "plain", {})
     assert plain.recipe.schema.quasi == () and edits.bounds_of(plain.recipe) == {}
     assert plain.sentence == "4 columns: plain"
@@ -221,7 +249,10 @@ def test_a_hierarchy_with_fewer_levels_loses_the_level_that_was_set() -> None:
 def test_the_crowd_is_that_of_the_strongest_promise() -> None:
     recipe = recipe_of(PEOPLE)
     assert edits.crowd_of(recipe) == 5
-    assert edits.crowd_of(dataclasses.replace(recipe, meet=(sf.KAnonymity(3), sf.KAnonymity(11)))) == 11
+    assert (
+        edits.crowd_of(dataclasses.replace(recipe, meet=(sf.KAnonymity(3), sf.KAnonymity(11))))
+        == 11
+    )
     assert edits.crowd_of(dataclasses.replace(recipe, meet=())) == edits.USUAL_K
 
 
@@ -277,7 +308,10 @@ def test_an_upload_is_kept_for_its_owner_only(tmp_path: Path) -> None:
     path = uploads.kept(tmp_path, name)
     assert (name, again) == ("visits.csv", "visits-2.csv")
     assert path.parent == tmp_path / "uploads" and path.read_bytes() == b"a,b\n1,2\n"
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600 and stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    assert (
+        stat.S_IMODE(path.stat().st_mode) == 0o600
+        and stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    )
 
 
 def test_an_upload_that_is_too_large_or_breaks_off_leaves_nothing(tmp_path: Path) -> None:

@@ -1,4 +1,6 @@
-"""The stages Data and Hierarchies in a browser: their gestures by mouse and by keys alone, with names that would like to be markup."""
+"""The stages Data and Hierarchies in a browser: their gestures by mouse and by keys alone, with
+names that would like to be markup.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ def table(folder: Path) -> Path:
 
 
 def test_columns_get_roles_and_rows_are_looked_at(browser: Any, tmp_path: Path) -> None:
-    """The way of a newcomer: browse to a file, read it otherwise, give roles by mouse and keys, look at rows, undo."""
+    """The way of a newcomer: browse to a file, read it otherwise, give roles by mouse and keys,
+    look at rows, undo.
+    """
     path = table(tmp_path)
     with served(tmp_path) as bench, bench.tab(browser) as tab:
         page = tab.page
@@ -111,13 +115,17 @@ COUNTED = """(told) => [...document.querySelectorAll("table.columns tbody tr:fir
 """Whether the first column has so many missing and distinct values."""
 
 
-def test_codes_are_read_as_missing_and_what_is_selected_stays_at_hand(browser: Any, tmp_path: Path) -> None:
-    """Counts follow how the table is read, there and back; what can be done with selected columns is in sight however far down they are."""
+def test_codes_are_read_as_missing_and_what_is_selected_stays_at_hand(
+    browser: Any, tmp_path: Path
+) -> None:
+    """Counts follow how the table is read, there and back; what can be done with selected columns
+    is in sight however far down they are.
+    """
     path = tmp_path / "wide.csv"
     ages = ["-9" if i % 4 == 0 else str(20 + (7 * i) % 60) for i in range(200)]
-    pl.DataFrame({"age": ages, **{f"answer {n}": [(i * n) % 7 for i in range(200)] for n in range(1, 30)}}).write_csv(
-        path
-    )
+    pl.DataFrame(
+        {"age": ages, **{f"answer {n}": [(i * n) % 7 for i in range(200)] for n in range(1, 30)}}
+    ).write_csv(path)
     with served(tmp_path, path) as bench, bench.tab(browser) as tab:
         page = tab.page
         page.get_by_role("button", name="Read them as missing").click()
@@ -129,7 +137,9 @@ def test_codes_are_read_as_missing_and_what_is_selected_stays_at_hand(browser: A
             last = page.get_by_label("select answer 29", exact=True)
             last.scroll_into_view_if_needed()
             last.check()
-            clear = page.get_by_role("group", name="role of the selected columns").get_by_role("button", name="Clear")
+            clear = page.get_by_role("group", name="role of the selected columns").get_by_role(
+                "button", name="Clear"
+            )
             page.wait_for_function(f"(one) => ({IN_SIGHT})(one)", arg=clear.element_handle())
             clear.click()
 
@@ -144,7 +154,9 @@ def test_a_file_is_dropped_and_kept_in_the_project(browser: Any, tmp_path: Path)
 
 
 def test_levels_are_chosen_and_groups_changed(browser: Any, tmp_path: Path) -> None:
-    """Levels by mouse, widths by a slider, values moved by keys and by hand, a file looked at before it is used."""
+    """Levels by mouse, widths by a slider, values moved by keys and by hand, a file looked at
+    before it is used.
+    """
     recipe = tmp_path / "recipe.yaml"
     recipe.write_text(RECIPE, "utf-8")
     with served(tmp_path, table(tmp_path), recipe=recipe) as bench, bench.tab(browser) as tab:
@@ -163,7 +175,8 @@ IN_SIGHT = """(one) => {
     const box = one.getBoundingClientRect();
     return one.contains(document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2));
 }"""
-"""Whether somebody sees an element where it stands: it is on the screen, and nothing is before it."""
+"""Whether somebody sees an element where it stands: it is on the screen, and nothing is before it.
+"""
 DRAWN = """([words, number]) => {
     const version = document.querySelector(".undo .version")?.innerText ?? "";
     const drawn = document.querySelector(".work")?.dataset.version;
@@ -187,10 +200,21 @@ def _levels(tab: Tab) -> None:
     page.get_by_role("rowheader", name="level 1: width 5").wait_for()
     together = page.locator(".growth tbody tr").first.inner_text()
     page.locator('[data-key="classes of"]').select_option("alone")
-    page.wait_for_function("(before) => document.querySelector('.growth tbody tr').innerText !== before", arg=together)
-    assert page.locator(".growth tbody tr").first.inner_text().split() == ["as", "it", "is", "60", "6", "6.7"]
+    page.wait_for_function(
+        "(before) => document.querySelector('.growth tbody tr').innerText !== before", arg=together
+    )
+    assert page.locator(".growth tbody tr").first.inner_text().split() == [
+        "as",
+        "it",
+        "is",
+        "60",
+        "6",
+        "6.7",
+    ]
     page.locator('[data-key="classes of"]').select_option("all")
-    page.wait_for_function("(before) => document.querySelector('.growth tbody tr').innerText === before", arg=together)
+    page.wait_for_function(
+        "(before) => document.querySelector('.growth tbody tr').innerText === before", arg=together
+    )
     slider = page.locator('[data-key="width 1"]')
     slider.focus()
     page.keyboard.press("ArrowRight")
@@ -248,7 +272,9 @@ def _file(tab: Tab, folder: Path) -> None:
     page.get_by_role("button", name="Look at it").click()
     tab.sees("This is a preview")
     tab.sees("2 values have no place")
-    page.wait_for_function("document.activeElement?.dataset.key === 'put under other'")  # far above what was pressed
+    page.wait_for_function(
+        "document.activeElement?.dataset.key === 'put under other'"
+    )  # far above what was pressed
     assert page.get_by_role("button", name="Use it").evaluate(IN_SIGHT)
     page.get_by_role("button", name="List them").click()
     page.get_by_label("values without a place").get_by_text("smith").wait_for()

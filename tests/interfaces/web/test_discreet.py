@@ -19,7 +19,11 @@ from tests.test_recipes import RECIPES
 def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SFUMATO_DEBUG", raising=False)
     before = {
-        name: (list(logging.getLogger(name).handlers), logging.getLogger(name).propagate, logging.getLogger(name).level)
+        name: (
+            list(logging.getLogger(name).handlers),
+            logging.getLogger(name).propagate,
+            logging.getLogger(name).level,
+        )
         for name in QUIETED
     }
     keep_quiet()
@@ -32,7 +36,9 @@ def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("quiet")
 @pytest.mark.parametrize("name", QUIETED)
-def test_nothing_that_libraries_log_shows_a_value(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_that_libraries_log_shows_a_value(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     logger = logging.getLogger(name)
     secret = "Ms. Smith of 12345"
     logger.warning("http://127.0.0.1/?who=%s not found", secret)
@@ -46,7 +52,10 @@ def test_nothing_that_libraries_log_shows_a_value(name: str, capsys: pytest.Capt
         logger.error("Task exception was never retrieved", exc_info=sys.exc_info())
     told = capsys.readouterr().err
     assert "Smith" not in told and "12345" not in told and "Traceback" not in told
-    assert told.count("This is a bug of ours: ValueError at test_discreet.py:") == 2 and len(told.splitlines()) == 3
+    assert (
+        told.count("This is a bug of ours: ValueError at test_discreet.py:") == 2
+        and len(told.splitlines()) == 3
+    )
 
 
 @pytest.mark.usefixtures("quiet")
@@ -61,13 +70,19 @@ def test_a_browser_that_left_is_no_bug(capsys: pytest.CaptureFixture[str]) -> No
 def test_all_of_it_is_shown_when_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SFUMATO_DEBUG", "1")
     keep_quiet()
-    assert not any(isinstance(handler, Discreet) for name in QUIETED for handler in logging.getLogger(name).handlers)
+    assert not any(
+        isinstance(handler, Discreet)
+        for name in QUIETED
+        for handler in logging.getLogger(name).handlers
+    )
 
 
 @given(one=RECIPES, other=RECIPES)
 def test_recipes_that_differ_have_changes_and_the_same_has_none(one: Recipe, other: Recipe) -> None:
     assert changes(one, one) == []
     there, back = changes(one, other), changes(other, one)
-    assert {(c.place, c.before, c.after) for c in there} == {(c.place, c.after, c.before) for c in back}
+    assert {(c.place, c.before, c.after) for c in there} == {
+        (c.place, c.after, c.before) for c in back
+    }
     if recipes.to_dict(one, base=one.base) == recipes.to_dict(other, base=other.base):
         assert not there

@@ -1,4 +1,6 @@
-"""The pages evaluate text (handlers of events, templates): none that holds a name or a value of the table, and no such text is ever run."""
+"""The pages evaluate text (handlers of events, templates): none that holds a name or a value of the
+table, and no such text is ever run.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +25,15 @@ HOSTILE = [
     "__proto__",
     "constructor",
 ]
-"""Names and values: quotes, an end of a script, a template literal, backslashes, a template of the page library, names that objects have."""
+"""Names and values: quotes, an end of a script, a template literal, backslashes, a template of the
+page library, names that objects have.
+"""
 
 
 class Evaluated:
-    """Every text that a page evaluates: a script without an address, as the debugger of the browser sees it."""
+    """Every text that a page evaluates: a script without an address, as the debugger of the browser
+    sees it.
+    """
 
     def __init__(self, tab: Tab) -> None:
         self.session = tab.context.new_cdp_session(tab.page)
@@ -46,7 +52,11 @@ class Evaluated:
         found = set()
         for script in self.seen:
             with contextlib.suppress(Error):
-                found.add(self.session.send("Debugger.getScriptSource", {"scriptId": script})["scriptSource"])
+                found.add(
+                    self.session.send("Debugger.getScriptSource", {"scriptId": script})[
+                        "scriptSource"
+                    ]
+                )
         self.seen.clear()
         return found
 
@@ -60,7 +70,11 @@ def test_no_name_and_no_value_of_the_table_is_ever_evaluated(browser: Any, tmp_p
     )
     roles = {name: {"role": "quasi", "hierarchy": {"suppress": {}}} for name in names[:4]}
     roles |= {names[4]: "sensitive", **dict.fromkeys(names[5:], "plain")}
-    recipe = {"sfumato": 1, "columns": {"age": "plain", **roles}, "meet": [{"k_anonymity": {"k": 5}}]}
+    recipe = {
+        "sfumato": 1,
+        "columns": {"age": "plain", **roles},
+        "meet": [{"k_anonymity": {"k": 5}}],
+    }
     recipe |= {"steps": [{"global_recoding": {"budget": 0.5}}]}
     (tmp_path / "recipe.yaml").write_text(yaml.safe_dump(recipe), encoding="utf-8")
     with (

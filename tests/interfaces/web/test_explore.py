@@ -1,4 +1,6 @@
-"""The tasks behind the stage Explore: a point is what a run of it gives, here and at the command line."""
+"""The tasks behind the stage Explore: a point is what a run of it gives, here and at the command
+line.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,13 @@ from sfumato.interfaces.api import compare as compare_verb
 from sfumato.interfaces.cli import main
 from sfumato.interfaces.web import choices
 from sfumato.interfaces.web.data_process import Bench, Stopped, found
-from sfumato.interfaces.web.pinned_candidates import digest_of, figures_of, of_node, of_recipe, recipe_of
+from sfumato.interfaces.web.pinned_candidates import (
+    digest_of,
+    figures_of,
+    of_node,
+    of_recipe,
+    recipe_of,
+)
 from sfumato.interfaces.web.project import Project
 from tests.interfaces.web.people import JOB, RECIPE, people, written
 
@@ -57,12 +65,18 @@ def test_the_front_is_known_and_the_search_is_in_use(explored: Any) -> None:
 def test_a_point_that_is_used_and_run_has_the_figures_it_showed(explored: Any, place: int) -> None:
     bench, recipe, front = explored
     point = front["points"][front["front"][place]]
-    chosen = choices.with_node(recipe, point["levels"], lost=point["suppressed"], records=front["records"])
+    chosen = choices.with_node(
+        recipe, point["levels"], lost=point["suppressed"], records=front["records"]
+    )
     do(bench, "make", recipe=chosen, key="2")
     release = bench.kept("release 2")
     assert release.suppressed == point["suppressed"] and release.scores == {"loss": point["score"]}
-    assert release.after.measure("marketer_risk") == pytest.approx(point["marketer_risk"], abs=1e-15)
-    assert release.after.measure("prosecutor_risk") == pytest.approx(point["prosecutor_risk"], abs=1e-15)
+    assert release.after.measure("marketer_risk") == pytest.approx(
+        point["marketer_risk"], abs=1e-15
+    )
+    assert release.after.measure("prosecutor_risk") == pytest.approx(
+        point["prosecutor_risk"], abs=1e-15
+    )
     assert release.after.classes == point["classes"]
 
 
@@ -71,21 +85,34 @@ def test_a_point_beyond_the_budget_raises_it_and_the_same_landscape_is_read(
 ) -> None:
     """The command line makes of the recipe what the point showed."""
     bench, recipe, front = explored
-    at = next(i for i, one in front["points"].items() if not one["within_budget"] and one["classes"])
+    at = next(
+        i for i, one in front["points"].items() if not one["within_budget"] and one["classes"]
+    )
     point = front["points"][at]
-    chosen = choices.with_node(recipe, point["levels"], lost=point["suppressed"], records=front["records"])
-    again = do(bench, "front", recipe=chosen, open_recipe=choices.left_open(chosen, [recipe]), **AXES)
+    chosen = choices.with_node(
+        recipe, point["levels"], lost=point["suppressed"], records=front["records"]
+    )
+    again = do(
+        bench, "front", recipe=chosen, open_recipe=choices.left_open(chosen, [recipe]), **AXES
+    )
     assert again["fresh"] and again["in_use"] == at and again["by_hand"]
-    assert again["budget"] >= point["suppressed"] > front["budget"] and again["points"][at]["within_budget"]
+    assert (
+        again["budget"] >= point["suppressed"] > front["budget"]
+        and again["points"][at]["within_budget"]
+    )
     table, file = written(tmp_path)
     file.write_text(recipes.dump(chosen), encoding="utf-8")
-    monkeypatch.setattr("sys.argv", ["sfumato", "run", str(table), "-r", str(file), "-o", str(tmp_path / "out")])
+    monkeypatch.setattr(
+        "sys.argv", ["sfumato", "run", str(table), "-r", str(file), "-o", str(tmp_path / "out")]
+    )
     with pytest.raises(SystemExit) as ended:
         main()
     assert not ended.value.code
     certificate = json.loads((tmp_path / "out" / "share" / "certificate.json").read_text("utf-8"))
     assert certificate["suppressed_records"] == point["suppressed"]
-    assert certificate["classes"]["risks"]["marketer_risk"] == pytest.approx(point["marketer_risk"], abs=1e-15)
+    assert certificate["classes"]["risks"]["marketer_risk"] == pytest.approx(
+        point["marketer_risk"], abs=1e-15
+    )
     assert certificate["utility"]["loss"] == pytest.approx(point["score"], abs=1e-12)
 
 
@@ -105,7 +132,9 @@ def test_an_older_landscape_is_told_to_be_one(explored: Any) -> None:
     bench, recipe, _ = explored
     other = dataclasses.replace(recipe, meet=(registry.build("models", {"k_anonymity": {"k": 7}}),))
     front = do(bench, "front", recipe=other, open_recipe=other, **AXES)
-    assert front["known"] and not front["fresh"] and front["version"] == 1 and front["in_use"] is None
+    assert (
+        front["known"] and not front["fresh"] and front["version"] == 1 and front["in_use"] is None
+    )
     with pytest.raises(ParameterError, match="have not been looked at yet"):
         do(bench, "nodes_near", recipe=other, open_recipe=other, x=0.5, y=0.1, **AXES)
 
@@ -114,7 +143,13 @@ def test_five_nodes_at_most_lie_near_a_place_and_the_nearest_is_first(explored: 
     bench, recipe, front = explored
     point = next(one for one in front["points"].values() if one["classes"])
     near = do(
-        bench, "nodes_near", recipe=recipe, open_recipe=recipe, x=point["score"], y=point["marketer_risk"], **AXES
+        bench,
+        "nodes_near",
+        recipe=recipe,
+        open_recipe=recipe,
+        x=point["score"],
+        y=point["marketer_risk"],
+        **AXES,
     )
     assert len(near) == 5
     assert (near[0]["score"], near[0]["marketer_risk"]) == (point["score"], point["marketer_risk"])
@@ -124,7 +159,13 @@ def test_five_nodes_at_most_lie_near_a_place_and_the_nearest_is_first(explored: 
 
 def test_reasons_tell_what_finer_would_cost(explored: Any) -> None:
     bench, recipe, front = explored
-    told = do(bench, "reasons", recipe=recipe, open_recipe=recipe, levels=front["points"][front["in_use"]]["levels"])
+    told = do(
+        bench,
+        "reasons",
+        recipe=recipe,
+        open_recipe=recipe,
+        levels=front["points"][front["in_use"]]["levels"],
+    )
     assert told["choice"].startswith("This is the best of all 100 nodes") and told["finer"]
     assert all("one level finer" in words for words in told["finer"])
     other = front["points"][front["front"][-1]]["levels"]
@@ -134,18 +175,24 @@ def test_reasons_tell_what_finer_would_cost(explored: Any) -> None:
 def test_nothing_within_the_budget_still_has_a_landscape(tmp_path: Path) -> None:
     bench = Bench()
     do(bench, "open_data", path=str(written(tmp_path)[0]), example=None, options={})
-    job_as_it_is = f"budget: 0.05, levels: {{'{JOB}': 0}}"  # some jobs have fewer than 80 people, some have more
+    # some jobs have fewer than 80 people, some have more
+    job_as_it_is = f"budget: 0.05, levels: {{'{JOB}': 0}}"
     recipe = recipes.parse(RECIPE.replace("k: 5", "k: 80").replace("budget: 0.05", job_as_it_is))
     do(bench, "survey", recipe=recipe, open_recipe=recipe, made_for=3)
     front = do(bench, "front", recipe=recipe, open_recipe=recipe, **AXES)
-    assert front["known"] and front["within"] == 0 and front["front"] == [] and front["in_use"] is None
+    assert (
+        front["known"] and front["within"] == 0 and front["front"] == [] and front["in_use"] is None
+    )
     assert front["budget"] == 20 and any(one["classes"] for one in front["points"].values())
 
 
 def test_recipes_without_a_lattice_say_so(explored: Any) -> None:
     bench, recipe, _ = explored
     other = dataclasses.replace(recipe, steps=(registry.build("steps", "mondrian"),))
-    assert do(bench, "front", recipe=other, open_recipe=other, **AXES) == {"known": False, "lattice": False}
+    assert do(bench, "front", recipe=other, open_recipe=other, **AXES) == {
+        "known": False,
+        "lattice": False,
+    }
     with pytest.raises(ParameterError, match="no step of this recipe chooses from a lattice"):
         do(bench, "survey", recipe=other, open_recipe=other, made_for=1)
 
@@ -159,7 +206,11 @@ def test_examples_of_levels_are_values_that_several_have(explored: Any) -> None:
     for column in ("age", "zip", JOB):
         most = frame[column].cast(str).value_counts(sort=True)
         named = examples[column][0]
-        assert named is None if most["count"][0] < 5 else (frame[column].cast(str) == named).sum() == most["count"][0]
+        assert (
+            named is None
+            if most["count"][0] < 5
+            else (frame[column].cast(str) == named).sum() == most["count"][0]
+        )
 
 
 def test_a_survey_can_be_stopped(explored: Any) -> None:
@@ -179,9 +230,16 @@ def test_a_survey_can_be_stopped(explored: Any) -> None:
 def compared(explored: Any) -> tuple[dict[str, Any], Any]:
     bench, recipe, front = explored
     node = front["points"][front["front"][2]]
-    chosen = choices.with_node(recipe, node["levels"], lost=node["suppressed"], records=front["records"])
-    impossible = dataclasses.replace(recipe, meet=(registry.build("models", {"k_anonymity": {"k": 399}}),),
-                                     steps=(registry.build("steps", {"global_recoding": {"budget": 0.0, "levels": {"sex": 0}}}),))  # fmt: skip
+    chosen = choices.with_node(
+        recipe, node["levels"], lost=node["suppressed"], records=front["records"]
+    )
+    impossible = dataclasses.replace(
+        recipe,
+        meet=(registry.build("models", {"k_anonymity": {"k": 399}}),),
+        steps=(
+            registry.build("steps", {"global_recoding": {"budget": 0.0, "levels": {"sex": 0}}}),
+        ),
+    )
     local = dataclasses.replace(recipe, steps=(registry.build("steps", "mondrian"),))
     pins = [("A", recipe), ("B", chosen), ("C", impossible), ("D", local)]
     return do(bench, "compare", pins=pins), dict(pins)
@@ -194,7 +252,11 @@ def test_candidates_are_what_compare_says_of_them(explored: Any, compared: Any) 
     for one, other in zip(found_now["candidates"], wanted["candidates"], strict=True):
         assert one["utilities"] == pytest.approx(dict(other["utilities"]), nan_ok=True)
         assert one["risks"].get("marketer_risk") == other["risks"].get("marketer_risk")
-        assert (one["name"], one["holds"], one["suppressed"]) == (other["name"], other["holds"], other["suppressed"])
+        assert (one["name"], one["holds"], one["suppressed"]) == (
+            other["name"],
+            other["holds"],
+            other["suppressed"],
+        )
     assert found_now["axes"] == wanted["axes"]
 
 
@@ -204,9 +266,16 @@ def test_best_is_the_least_of_what_is_known_and_may_be_released(compared: Any) -
     cells, best = lines["marketer risk"]
     risks = [one["risks"].get("marketer_risk") for one in found_now["candidates"]]
     assert cells[2] == "unknown" and 2 not in best
-    assert best == {place for place, risk in enumerate(risks) if risk == min(r for r in risks if r is not None)}
-    assert lines["records lost"][0][2] == "unknown" and lines["may be released"][0][2].startswith("no: ")
-    assert lines["level of age"][0][3] == "no one level" and lines["level of age"][0][2] == "no one level"
+    assert best == {
+        place for place, risk in enumerate(risks) if risk == min(r for r in risks if r is not None)
+    }
+    assert lines["records lost"][0][2] == "unknown" and lines["may be released"][0][2].startswith(
+        "no: "
+    )
+    assert (
+        lines["level of age"][0][3] == "no one level"
+        and lines["level of age"][0][2] == "no one level"
+    )
 
 
 def test_pins_hold_a_recipe_that_is_the_same_again(tmp_path: Path) -> None:
@@ -216,8 +285,15 @@ def test_pins_hold_a_recipe_that_is_the_same_again(tmp_path: Path) -> None:
         node = of_node(1, {"age": 3, "sex": 0, "zip": 3, JOB: 0}, recipe, {"score": 0.5})
         other = of_recipe("a file", recipe)
         project.set_pins((node, other))
-        assert json.loads((tmp_path / "project" / "project.json").read_text("utf-8"))["pins"] == [node, other]
+        assert json.loads((tmp_path / "project" / "project.json").read_text("utf-8"))["pins"] == [
+            node,
+            other,
+        ]
         assert all(recipe_of(project, pin) == recipe for pin in project.pins)
-        assert digest_of([node], {}) != digest_of([other], {}) != digest_of([other], {"file": "releases.db"})
+        assert (
+            digest_of([node], {})
+            != digest_of([other], {})
+            != digest_of([other], {"file": "releases.db"})
+        )
     finally:
         project.close()

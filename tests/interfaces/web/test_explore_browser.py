@@ -1,4 +1,6 @@
-"""The stages Explore and Look in a browser, by mouse and by keyboard, over a table with markup in a name and in values."""
+"""The stages Explore and Look in a browser, by mouse and by keyboard, over a table with markup in a
+name and in values.
+"""
 
 from __future__ import annotations
 
@@ -88,7 +90,9 @@ def _by_mouse(tab: Tab) -> None:
     page.get_by_label("across").select_option("suppressed")
     page.get_by_text("records lost (worse →)").wait_for()
     page.get_by_label("across").select_option("score")
-    page.get_by_text("loss (worse →)").wait_for()  # drawn anew: what was clicked before that would be gone
+    page.get_by_text(
+        "loss (worse →)"
+    ).wait_for()  # drawn anew: what was clicked before that would be gone
     button(tab, "Lattice").click()
     page.get_by_text("sum of levels").wait_for()
     page.locator(".layer_1_marks path").first.click()
@@ -97,12 +101,16 @@ def _by_mouse(tab: Tab) -> None:
 
 
 def _candidates(tab: Tab) -> None:
-    """A node, a version and another recipe side by side; what came to nothing is unknown and never best."""
+    """A node, a version and another recipe side by side; what came to nothing is unknown and never
+    best.
+    """
     page = tab.page
     button(tab, "Pin this version").click()
     page.locator(".pins li").nth(1).wait_for()
     page.get_by_text("Pin another recipe").click()
-    words = RECIPE.replace("k: 5", "k: 399").replace("budget: 0.05", "budget: 0.0, levels: {sex: 0}")
+    words = RECIPE.replace("k: 5", "k: 399").replace(
+        "budget: 0.05", "budget: 0.0, levels: {sex: 0}"
+    )
     page.get_by_label("Paste a recipe (YAML)").fill(words)
     page.keyboard.press("Tab")
     button(tab, "Pin the pasted recipe").click()
@@ -185,7 +193,8 @@ def _attacks(tab: Tab) -> None:
         tab.page.evaluate(DRAWN)
         assert not tab.page.evaluate(BROKEN), f"a verdict on several lines at {width}"
         assert tab.page.evaluate(
-            "(() => {const one = document.querySelector('.attacks').parentElement; return one.scrollWidth <= one.clientWidth})()"
+            "(() => {const one = document.querySelector('.attacks').parentElement; return"
+            " one.scrollWidth <= one.clientWidth})()"
         )
     tab.page.set_viewport_size({"width": 1280, "height": 860})
 
@@ -200,15 +209,23 @@ def _report(tab: Tab) -> None:
     button(tab, "public").click()
     page.wait_for_function("document.querySelector('iframe.report')?.src.endsWith('/1/public')")
     answer = page.request.get(tab.bench.home + "sfumato/release/report/1/public")
-    policies = [one["value"] for one in answer.headers_array if one["name"].lower() == "content-security-policy"]
-    assert answer.ok and any("sandbox" in policy and "script-src" not in policy for policy in policies)
+    policies = [
+        one["value"]
+        for one in answer.headers_array
+        if one["name"].lower() == "content-security-policy"
+    ]
+    assert answer.ok and any(
+        "sandbox" in policy and "script-src" not in policy for policy in policies
+    )
     assert page.locator("iframe.report").get_attribute("sandbox") == ""
     for gone in ("sfumato/release/report/2/public", "sfumato/release/report/1/lock"):
         assert page.request.get(tab.bench.home + gone).status == 404
 
 
 def _older(tab: Tab) -> None:
-    """A point that is used makes the release one of an older version; made again, it loses what the point said."""
+    """A point that is used makes the release one of an older version; made again, it loses what the
+    point said.
+    """
     page = tab.page
     surveyed(tab)
     lost = page.locator("table.points tbody tr").nth(3).locator("td").nth(3).inner_text()
@@ -225,17 +242,24 @@ def _older(tab: Tab) -> None:
 
 def test_a_question_is_asked_under_a_budget(browser: Any, tmp_path: Path) -> None:
     table, recipe = tmp_path / "visits.csv", tmp_path / "visits.yaml"
-    table.write_text("sex,cost\n" + "".join(f"{'fm'[i % 2]},{100 + i}\n" for i in range(90)), encoding="utf-8")
+    table.write_text(
+        "sex,cost\n" + "".join(f"{'fm'[i % 2]},{100 + i}\n" for i in range(90)), encoding="utf-8"
+    )
     recipe.write_text(
-        "sfumato: 1\ncolumns:\n  sex: {role: quasi, domain: [f, m]}\n  cost: {role: sensitive, kind: numeric, bounds: [0, 500]}\n"
+        "sfumato: 1\ncolumns:\n  sex: {role: quasi, domain: [f, m]}\n  cost: {role: sensitive,"
+        " kind: numeric, bounds: [0, 500]}\n"
     )
     with served(tmp_path, table, recipe=recipe) as bench, bench.tab(browser) as tab:
         tab.sees("90")
         tab.go("/questions")
         button(tab, "Start the budget").click()
         tab.page.get_by_text("Spent ε = 0 of ε = 1, δ = 0").wait_for(timeout=LONG)
-        assert tab.page.locator("table").count() == 0, "nothing of the data is seen before an answer"
-        tab.page.get_by_label("Question (SQL)").fill("SELECT sex, COUNT(*) FROM recipe GROUP BY sex")
+        assert tab.page.locator("table").count() == 0, (
+            "nothing of the data is seen before an answer"
+        )
+        tab.page.get_by_label("Question (SQL)").fill(
+            "SELECT sex, COUNT(*) FROM recipe GROUP BY sex"
+        )
         tab.page.keyboard.press("Tab")
         button(tab, "How exact would it be?").click()
         tab.sees("95 times out of 100")

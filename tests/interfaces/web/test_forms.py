@@ -1,4 +1,6 @@
-"""Forms: every class of every family of tables has one, what it shows makes the same object again, and errors stand at their field."""
+"""Forms: every class of every family of tables has one, what it shows makes the same object again,
+and errors stand at their field.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +21,28 @@ from sfumato.core.schema import Attribute, Schema
 from sfumato.errors import SfumatoError
 from sfumato.interfaces.web.forms import FormError, FormField, form_of, placed, read_form, shown
 from sfumato.methods.hierarchies import Dates, GroupedNumbers, Like, Order, TableHierarchy, Tree
-from sfumato.methods.models import AlphaKAnonymity, KAnonymity, KOnCombinations, LDiversity, TCloseness
-from sfumato.methods.steps import GlobalRecoding, Microaggregate, Pram, Pseudonymize, RankSwap, ShiftDates, Suppress
+from sfumato.methods.models import (
+    AlphaKAnonymity,
+    KAnonymity,
+    KOnCombinations,
+    LDiversity,
+    TCloseness,
+)
+from sfumato.methods.steps import (
+    GlobalRecoding,
+    Microaggregate,
+    Pram,
+    Pseudonymize,
+    RankSwap,
+    ShiftDates,
+    Suppress,
+)
 from sfumato.methods.utility import CountError
 
 CLASSES = [(family, name) for family in registry.FAMILIES for name in registry.family(family)]
-SCHEMA = Schema({"age": Attribute(("quasi",)), "ill": Attribute(("sensitive",)), "cost": Attribute(("plain",))})
+SCHEMA = Schema(
+    {"age": Attribute(("quasi",)), "ill": Attribute(("sensitive",)), "cost": Attribute(("plain",))}
+)
 EXAMPLES = 50 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 2
 """Of each class: there are hundreds of them, so that every kind of field has many."""
 COLUMN = st.sampled_from(["age", "ill", 'a "b" <i>', "no", "1"])
@@ -34,7 +52,9 @@ WORD = st.one_of(COLUMN, st.text(min_size=1, max_size=4))
 def numbers(field: FormField) -> st.SearchStrategy[Any]:
     low, high = field.low, field.high
     if field.whole:
-        return st.integers(math.ceil(low or 0), (low or 0) + 40 if high is None else math.floor(high))
+        return st.integers(
+            math.ceil(low or 0), (low or 0) + 40 if high is None else math.floor(high)
+        )
     edges = {"exclude_min": field.open_low, "exclude_max": field.open_high and high is not None}
     return st.floats(low or 0.0, (low or 0) + 40.0 if high is None else high, **edges)
 
@@ -57,7 +77,11 @@ def entered(field: FormField) -> st.SearchStrategy[Any]:
         "text": WORD,
         "path": st.just("file.csv"),
         "date": st.just("2024-02-29"),
-        "yaml": st.one_of(st.none(), st.integers(1, 3), st.lists(st.lists(COLUMN, min_size=1, max_size=2), min_size=1)),
+        "yaml": st.one_of(
+            st.none(),
+            st.integers(1, 3),
+            st.lists(st.lists(COLUMN, min_size=1, max_size=2), min_size=1),
+        ),
     }
     strategy = by_kind[field.kind]
     return strategy if field.required else st.one_of(st.just(field.default), strategy)
@@ -76,10 +100,14 @@ def as_typed(field: FormField) -> Any:
     return field.value if field.kind == "switch" else field.text
 
 
-@pytest.mark.parametrize(("family", "name"), CLASSES, ids=[f"{family}-{name}" for family, name in CLASSES])
+@pytest.mark.parametrize(
+    ("family", "name"), CLASSES, ids=[f"{family}-{name}" for family, name in CLASSES]
+)
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(data=st.data())
-def test_what_a_form_shows_makes_the_same_object_again(family: str, name: str, data: st.DataObject) -> None:
+def test_what_a_form_shows_makes_the_same_object_again(
+    family: str, name: str, data: st.DataObject
+) -> None:
     cls = registry.family(family)[name]
     fields = form_of(cls, SCHEMA)
     values = {field.name: data.draw(entered(field), label=field.name) for field in fields}
@@ -111,7 +139,9 @@ def comes_back(made: Any) -> None:
         Order(["no", "1", " b"], sizes=[2]),
         GroupedNumbers("ill", cuts=[[1, 2.5], [1]]),
         GlobalRecoding(budget=0.041, weights={"age": 0.1}, levels={"age": (1, 3), "ill": 2}),
-        Pram(["ill"], matrix={"ill": {"a": {"a": 0.9, "b": 0.1}, "b": {"b": 1.0}}}, invariant="none"),
+        Pram(
+            ["ill"], matrix={"ill": {"a": {"a": 0.9, "b": 0.1}, "b": {"b": 1.0}}}, invariant="none"
+        ),
         Pseudonymize(["name"], key={"env": "KEY"}),
         RankSwap(["age"], p=0.1, within=[]),
         Microaggregate(["cost"], k=3, within=["ill"]),
@@ -127,11 +157,17 @@ def test_what_is_hard_to_enter_comes_back(made: Any) -> None:
     comes_back(made)
 
 
-@pytest.mark.parametrize(("family", "name"), CLASSES, ids=[f"{family}-{name}" for family, name in CLASSES])
+@pytest.mark.parametrize(
+    ("family", "name"), CLASSES, ids=[f"{family}-{name}" for family, name in CLASSES]
+)
 def test_defaults_are_what_an_untouched_form_makes(family: str, name: str) -> None:
     cls = registry.family(family)[name]
     fields = form_of(cls)
-    lacking = [field.name for field in fields if field.required and not (field.kind == "texts" and not field.least)]
+    lacking = [
+        field.name
+        for field in fields
+        if field.required and not (field.kind == "texts" and not field.least)
+    ]
     untouched = {field.name: as_typed(field) for field in fields}
     if not lacking:
         try:
@@ -147,7 +183,9 @@ def test_defaults_are_what_an_untouched_form_makes(family: str, name: str) -> No
     assert caught.value.problems == dict.fromkeys(lacking, "must be given")
 
 
-@pytest.mark.parametrize(("family", "name"), CLASSES, ids=[f"{family}-{name}" for family, name in CLASSES])
+@pytest.mark.parametrize(
+    ("family", "name"), CLASSES, ids=[f"{family}-{name}" for family, name in CLASSES]
+)
 def test_every_field_has_help(family: str, name: str) -> None:
     for field in form_of(registry.family(family)[name]):
         assert field.help, f"{family}: {name}.{field.name} says nothing about itself"
@@ -159,12 +197,16 @@ def test_kinds_follow_the_declaration() -> None:
         name = "everything"
         on: Annotated[bool, Field(description="a switch")] = False
         few: Annotated[Literal["a", "b"], Field(description="a few words")] = "a"
-        maybe: Annotated[Literal["a", "b", "c", "d"] | None, Field(description="one more with nothing")] = None
+        maybe: Annotated[
+            Literal["a", "b", "c", "d"] | None, Field(description="one more with nothing")
+        ] = None
         whole: Annotated[int, Field(ge=2, le=9, description="between")] = 3
         share: Annotated[float, Field(gt=0, le=1, description="of records")] = 0.041
         free: Annotated[float | None, Field(description="anything")] = None
         columns: Annotated[tuple[str, ...] | None, COLUMNS, Field(description="some")] = None
-        weights: Annotated[dict[str, float], COLUMNS, Field(description="by column")] = Field(default_factory=dict)
+        weights: Annotated[dict[str, float], COLUMNS, Field(description="by column")] = Field(
+            default_factory=dict
+        )
         widths: Annotated[tuple[float, ...], Field(description="several")] = (5, 10)
         file: Annotated[Path | None, Field(description="where")] = None
 
@@ -187,13 +229,18 @@ def test_kinds_follow_the_declaration() -> None:
     assert fields["share"].text == "4.1"
     assert fields["widths"].text == "5, 10"
     assert [choice.value for choice in fields["columns"].choices] == ["age", "ill", "cost"]
-    made = read_form(Everything, {"share": "7.3 %", "weights": [("age", "2"), ("", "")], "widths": "1 2;3"})
+    made = read_form(
+        Everything, {"share": "7.3 %", "weights": [("age", "2"), ("", "")], "widths": "1 2;3"}
+    )
     assert made == Everything(share=0.073, weights={"age": 2}, widths=(1, 2, 3))
 
 
 def test_columns_of_the_role_come_first() -> None:
     sensitive = form_of(LDiversity("ill", l=3), SCHEMA)[0]
-    assert next((choice.value, choice.group) for choice in sensitive.choices) == ("ill", "sensitive")
+    assert next((choice.value, choice.group) for choice in sensitive.choices) == (
+        "ill",
+        "sensitive",
+    )
     assert sensitive.single
     both = Schema({"race": Attribute(("quasi", "sensitive")), **SCHEMA.attributes})
     first = form_of(LDiversity("ill", l=3), both)[0].choices
@@ -204,7 +251,9 @@ def test_columns_of_the_role_come_first() -> None:
         "cost",
     ]  # what is known as well has nothing to hide
     assert read_form(LDiversity, {"sensitive": ["ill"], "l": "3"}) == LDiversity("ill", l=3)
-    assert read_form(LDiversity, {"sensitive": ["ill", "age"], "l": 3}) == LDiversity(("ill", "age"), l=3)
+    assert read_form(LDiversity, {"sensitive": ["ill", "age"], "l": 3}) == LDiversity(
+        ("ill", "age"), l=3
+    )
 
 
 @pytest.mark.parametrize(
@@ -215,15 +264,27 @@ def test_columns_of_the_role_come_first() -> None:
         (KAnonymity, {"k": ""}, "k", "must be given"),
         (GlobalRecoding, {"budget": "a lot"}, "budget", "should be a number of percent"),
         (GlobalRecoding, {"budget": "140"}, "budget", "should be at most 100 %"),
-        (AlphaKAnonymity, {"sensitive": "ill", "k": "2", "alpha": "0"}, "alpha", "should be more than 0 %"),
-        (GlobalRecoding, {"weights": [("age", "1"), ("age", "2")]}, "weights", "names something twice"),
+        (
+            AlphaKAnonymity,
+            {"sensitive": "ill", "k": "2", "alpha": "0"},
+            "alpha",
+            "should be more than 0 %",
+        ),
+        (
+            GlobalRecoding,
+            {"weights": [("age", "1"), ("age", "2")]},
+            "weights",
+            "names something twice",
+        ),
         (GlobalRecoding, {"weights": [("age", " ")]}, "weights", "has a row without a value"),
         (GlobalRecoding, {"weights": [("age", "[1")]}, "weights", "not valid YAML"),
         (TCloseness, {"sensitive": "ill", "t": "-1"}, "t", "greater than or equal to 0"),
         (LDiversity, {"sensitive": [], "l": 3}, "sensitive", "must be given"),
     ],
 )
-def test_an_error_stands_at_its_field(cls: Any, values: dict[str, Any], where: str, says: str) -> None:
+def test_an_error_stands_at_its_field(
+    cls: Any, values: dict[str, Any], where: str, says: str
+) -> None:
     with pytest.raises(FormError) as caught:
         read_form(cls, values)
     assert list(caught.value.problems) == [where]

@@ -1,4 +1,6 @@
-"""Who is let in, by raw messages: every order and combination of what a browser, or somebody else, may send."""
+"""Who is let in, by raw messages: every order and combination of what a browser, or somebody else,
+may send.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ HOST, ORIGIN, TOKEN = f"127.0.0.1:{PORT}", f"http://127.0.0.1:{PORT}", "the-righ
 
 
 class Inside:
-    """The application behind the guard: it reads all it is sent, answers, and remembers that it was reached."""
+    """The application behind the guard: it reads all it is sent, answers, and remembers that it was
+    reached.
+    """
 
     def __init__(self) -> None:
         self.reached: list[str] = []
@@ -30,7 +34,10 @@ class Inside:
         if scope["type"] == "http":
             while (await receive()).get("more_body"):
                 pass
-            heads = [(b"content-type", b"text/html"), (b"Content-Security-Policy", b"default-src *")]
+            heads = [
+                (b"content-type", b"text/html"),
+                (b"Content-Security-Policy", b"default-src *"),
+            ]
             await send({"type": "http.response.start", "status": 200, "headers": heads})
             await send({"type": "http.response.body", "body": b"inside"})
         elif scope["type"] == "websocket":
@@ -45,12 +52,16 @@ class Asked:
         guard.app.reached.clear()
         start = next((one for one in sent if one["type"] == "http.response.start"), {})
         self.status = start.get("status")
-        self.heads = {name.decode().lower(): value.decode() for name, value in start.get("headers", [])}
+        self.heads = {
+            name.decode().lower(): value.decode() for name, value in start.get("headers", [])
+        }
         self.kinds = [one["type"] for one in sent]
 
 
 def guard(**more: Any) -> Guard:
-    return Guard(Inside(), hosts=frozenset({HOST, f"localhost:{PORT}"}), token=TOKEN, port=PORT, **more)
+    return Guard(
+        Inside(), hosts=frozenset({HOST, f"localhost:{PORT}"}), token=TOKEN, port=PORT, **more
+    )
 
 
 def ask(
@@ -78,7 +89,13 @@ def ask(
     if below_secret_path:
         path = home_of(guarded) + path
     raw = [(name.encode("latin1"), value.encode("latin1")) for name, value in heads]
-    scope: dict[str, Any] = {"type": kind, "path": path, "query_string": query.encode("latin1"), "headers": raw, **more}
+    scope: dict[str, Any] = {
+        "type": kind,
+        "path": path,
+        "query_string": query.encode("latin1"),
+        "headers": raw,
+        **more,
+    }
     if kind == "http":
         scope["method"] = method
     asyncio.run(guarded(scope, receive, send))
@@ -97,14 +114,28 @@ def landed(guarded: Guard) -> str:
     return asked.heads["set-cookie"].split(";")[0]
 
 
-def test_the_token_is_good_once_and_becomes_a_cookie_that_no_script_and_no_other_site_gets() -> None:
+def test_the_token_is_good_once_and_becomes_a_cookie_that_no_script_and_no_other_site_gets() -> (
+    None
+):
     guarded = guard()
-    first = ask(guarded, query=f"token={TOKEN}", heads=(("host", HOST), ("sec-fetch-site", "cross-site")))
-    assert first.status == 200 and f"HttpOnly; SameSite=Strict; Path={home_of(guarded)}/" in first.heads["set-cookie"]
+    first = ask(
+        guarded, query=f"token={TOKEN}", heads=(("host", HOST), ("sec-fetch-site", "cross-site"))
+    )
+    assert (
+        first.status == 200
+        and f"HttpOnly; SameSite=Strict; Path={home_of(guarded)}/" in first.heads["set-cookie"]
+    )
     assert first.heads["cache-control"] == "no-store" and TOKEN not in first.heads["set-cookie"]
     assert len(home_of(guarded)) > 30
-    assert ask(guarded, query=f"token={TOKEN}", heads=(("host", HOST),), below_secret_path=False).status == 401
-    assert ask(guarded, heads=(("host", HOST), ("cookie", first.heads["set-cookie"].split(";")[0]))).reached
+    assert (
+        ask(
+            guarded, query=f"token={TOKEN}", heads=(("host", HOST),), below_secret_path=False
+        ).status
+        == 401
+    )
+    assert ask(
+        guarded, heads=(("host", HOST), ("cookie", first.heads["set-cookie"].split(";")[0]))
+    ).reached
 
 
 @pytest.mark.parametrize(
@@ -126,7 +157,9 @@ def test_the_token_is_good_once_and_becomes_a_cookie_that_no_script_and_no_other
         ((("host", HOST),), {"method": "HEAD"}, 401),
     ],
 )
-def test_the_token_is_not_used_up_by_who_is_not_let_in(heads: Any, how: dict[str, Any], status: int) -> None:
+def test_the_token_is_not_used_up_by_who_is_not_let_in(
+    heads: Any, how: dict[str, Any], status: int
+) -> None:
     guarded = guard()
     asked = ask(guarded, query=f"token={TOKEN}", heads=heads, **how)
     assert asked.status == (403 if how.get("method") == "POST" else status) and not asked.reached
@@ -177,8 +210,15 @@ def test_every_combination_is_let_in_or_refused_as_the_rule_says(kind: tuple[str
     guarded = guard()
     cookie = landed(guarded)
     for host, origin, jar, site in itertools.product(HOSTS, ORIGINS, COOKIES, SITES):
-        said = {"host": HOSTS[host], "origin": ORIGINS[origin], "cookie": COOKIES[jar], "sec-fetch-site": site}
-        heads = tuple((name, value.format(cookie)) for name, value in said.items() if value is not None)
+        said = {
+            "host": HOSTS[host],
+            "origin": ORIGINS[origin],
+            "cookie": COOKIES[jar],
+            "sec-fetch-site": site,
+        }
+        heads = tuple(
+            (name, value.format(cookie)) for name, value in said.items() if value is not None
+        )
         for order in (heads, heads[::-1]):
             asked = ask(guarded, kind=kind[0], method=kind[1], heads=order)
             wanted = expected(kind, host, origin, jar, site)
@@ -190,10 +230,31 @@ def test_every_combination_is_let_in_or_refused_as_the_rule_says(kind: tuple[str
 
 
 NAMES = st.sampled_from(
-    ["host", "origin", "cookie", "sec-fetch-site", "content-length", "x-forwarded-host", "Host", "COOKIE"]
+    [
+        "host",
+        "origin",
+        "cookie",
+        "sec-fetch-site",
+        "content-length",
+        "x-forwarded-host",
+        "Host",
+        "COOKIE",
+    ]
 )
 VALUES = st.one_of(
-    st.sampled_from([HOST, ORIGIN, "null", "none", f"sfumato_{PORT}=", f"sfumato_{PORT}={TOKEN}", "-1", "١", "9" * 40]),
+    st.sampled_from(
+        [
+            HOST,
+            ORIGIN,
+            "null",
+            "none",
+            f"sfumato_{PORT}=",
+            f"sfumato_{PORT}={TOKEN}",
+            "-1",
+            "١",
+            "9" * 40,
+        ]
+    ),
     st.text(st.characters(max_codepoint=255), max_size=20),
 )
 
@@ -210,7 +271,11 @@ def test_nobody_without_token_and_cookie_comes_in_whatever_they_send(
     heads = [(name, value.encode("latin1", "replace").decode("latin1")) for name, value in heads]
     asked = ask(guard(), kind=kind[0], method=kind[1], query=query, path=path, heads=tuple(heads))
     assert not asked.reached
-    assert asked.kinds == ["websocket.close"] if kind[0] == "websocket" else asked.status in (401, 403, 421)
+    assert (
+        asked.kinds == ["websocket.close"]
+        if kind[0] == "websocket"
+        else asked.status in (401, 403, 421)
+    )
 
 
 def test_what_is_sent_is_counted_whatever_length_is_said() -> None:
@@ -237,10 +302,15 @@ def test_pages_may_load_from_here_only_and_are_not_stored() -> None:
     asked = ask(guarded, heads=(("host", HOST), ("cookie", landed(guarded))))
     policy = asked.heads["content-security-policy"]
     assert "default-src 'none'" in policy and f"ws://{HOST}" in policy and "*" not in policy
-    assert asked.heads["x-content-type-options"] == "nosniff" and asked.heads["referrer-policy"] == "no-referrer"
+    assert (
+        asked.heads["x-content-type-options"] == "nosniff"
+        and asked.heads["referrer-policy"] == "no-referrer"
+    )
     assert asked.heads["cache-control"] == "no-store"
     refused = ask(guarded, heads=(("host", HOST),))
-    assert refused.status == 401 and "default-src 'none'" in refused.heads["content-security-policy"]
+    assert (
+        refused.status == 401 and "default-src 'none'" in refused.heads["content-security-policy"]
+    )
 
 
 def test_with_a_certificate_cookies_and_origins_are_of_the_secure_kind() -> None:
@@ -260,12 +330,23 @@ def test_what_begins_and_ends_the_application_is_handed_on() -> None:
 
 
 def test_a_cookie_without_the_secret_path_opens_nothing() -> None:
-    """A server of another user at another port of this machine may be sent the cookie; it never learns the path."""
+    """A server of another user at another port of this machine may be sent the cookie; it never
+    learns the path.
+    """
     guarded = guard()
     ours = (("host", HOST), ("cookie", landed(guarded)), ("origin", ORIGIN))
     home = home_of(guarded)
     assert ask(guarded, heads=ours).reached
-    for path in ("/", "/data", "//", f"/x{home}/", f"{home[:-1]}/", home, f"{home}x/", home.upper() + "/"):
+    for path in (
+        "/",
+        "/data",
+        "//",
+        f"/x{home}/",
+        f"{home[:-1]}/",
+        home,
+        f"{home}x/",
+        home.upper() + "/",
+    ):
         for kind in ("http", "websocket"):
             asked = ask(guarded, path=path, kind=kind, heads=ours, below_secret_path=False)
             assert not asked.reached, path
@@ -275,7 +356,9 @@ def test_a_cookie_without_the_secret_path_opens_nothing() -> None:
 def test_two_tabs_have_paths_and_cookies_of_their_own() -> None:
     guarded = guard()
     first, first_home = landed(guarded), home_of(guarded)
-    asked = ask(guarded, query=f"token={guarded.renew()}", heads=(("host", HOST),), below_secret_path=False)
+    asked = ask(
+        guarded, query=f"token={guarded.renew()}", heads=(("host", HOST),), below_secret_path=False
+    )
     second = asked.heads["set-cookie"].split(";")[0]
     assert home_of(guarded) != first_home and second != first
     for path, cookie, reached in (
@@ -284,7 +367,9 @@ def test_two_tabs_have_paths_and_cookies_of_their_own() -> None:
         (home_of(guarded), first, False),
     ):
         heads = (("host", HOST), ("cookie", cookie))
-        assert ask(guarded, path=f"{path}/", heads=heads, below_secret_path=False).reached is reached
+        assert (
+            ask(guarded, path=f"{path}/", heads=heads, below_secret_path=False).reached is reached
+        )
 
 
 def test_the_application_sees_no_secret_path_and_nobody_else_can_say_one() -> None:
@@ -299,8 +384,12 @@ def test_the_application_sees_no_secret_path_and_nobody_else_can_say_one() -> No
     heads = (("host", HOST), ("cookie", landed(guarded)), ("x-forwarded-prefix", "/evil"))
     home = home_of(guarded)
     asked = ask(guarded, path="/promises", heads=heads, raw_path=f"{home}/promises".encode())
-    assert asked.reached and seen[-1]["path"] == "/promises" and seen[-1]["raw_path"] == b"/promises"
-    assert [value for name, value in seen[-1]["headers"] if name == b"x-forwarded-prefix"] == [home.encode()]
+    assert (
+        asked.reached and seen[-1]["path"] == "/promises" and seen[-1]["raw_path"] == b"/promises"
+    )
+    assert [value for name, value in seen[-1]["headers"] if name == b"x-forwarded-prefix"] == [
+        home.encode()
+    ]
 
 
 @pytest.mark.skipif(not peer.TABLES[0].exists(), reason="only Linux tells whose a connection is")
@@ -318,4 +407,7 @@ def test_processes_of_other_users_are_kept_out(monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setattr(os, "getuid", lambda: 4_000_000)
         assert ask(guarded, heads=heads, **ends).status == 403
         assert ask(guarded, kind="websocket", heads=heads, **ends).kinds == ["websocket.close"]
-    assert peer.user_of_peer(("127.0.0.1", 1), ("127.0.0.1", 2)) is None and peer.user_of_peer(None, None) is None
+    assert (
+        peer.user_of_peer(("127.0.0.1", 1), ("127.0.0.1", 2)) is None
+        and peer.user_of_peer(None, None) is None
+    )

@@ -1,4 +1,6 @@
-"""How the pages feel in the hand: gestures while parts are drawn anew, one gesture one version, dragging, and hostile text."""
+"""How the pages feel in the hand: gestures while parts are drawn anew, one gesture one version,
+dragging, and hostile text.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,9 @@ OTHERS_EDIT = """() => {
   };
   again();
 }"""
-"""Another tab that edits all the time, as quickly as it sees what it did: every edit draws the pages of all tabs anew."""
+"""Another tab that edits all the time, as quickly as it sees what it did: every edit draws the
+pages of all tabs anew.
+"""
 
 
 @pytest.fixture
@@ -67,7 +71,11 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
 
 def sentences(bench: Served) -> list[str]:
     lines = (bench.project / "log.jsonl").read_text(encoding="utf-8").splitlines()
-    return [str(json.loads(line).get("NewVersion", {}).get("sentence", "")) for line in lines if line.endswith("}")]
+    return [
+        str(json.loads(line).get("NewVersion", {}).get("sentence", ""))
+        for line in lines
+        if line.endswith("}")
+    ]
 
 
 def until(tab: Tab, holds: Callable[[], bool], what: str) -> None:
@@ -86,7 +94,9 @@ def editing(tab: Tab) -> Tab:
     return other
 
 
-def test_no_gesture_is_lost_while_parts_are_drawn_anew(browser: Any, files: tuple[Path, Path], tmp_path: Path) -> None:
+def test_no_gesture_is_lost_while_parts_are_drawn_anew(
+    browser: Any, files: tuple[Path, Path], tmp_path: Path
+) -> None:
     chance = random.Random(5)
     with served(tmp_path, files[0], recipe=files[1]) as bench, bench.tab(browser) as tab:
         page, recipe = tab.page, bench.project / "recipe.yaml"
@@ -111,7 +121,9 @@ def test_no_gesture_is_lost_while_parts_are_drawn_anew(browser: Any, files: tupl
                 return (earlier.get_attribute("aria-disabled") == "true") == first
 
             until(tab, shown, "the order of the steps was not shown")
-            here = page.locator(".steps .cardhead", has_text="Round").locator(".button[aria-disabled=false]")
+            here = page.locator(".steps .cardhead", has_text="Round").locator(
+                ".button[aria-disabled=false]"
+            )
             here.evaluate("one => one.scrollIntoView({ block: 'center' })")
             box = here.bounding_box()
             page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
@@ -123,7 +135,9 @@ def test_no_gesture_is_lost_while_parts_are_drawn_anew(browser: Any, files: tupl
         def tick() -> str:
             box = page.locator("[data-key=contract-0-refuse]")
             until(
-                tab, lambda: box.is_checked() == ("refuse: true" in recipe.read_text(encoding="utf-8")), "not settled"
+                tab,
+                lambda: box.is_checked() == ("refuse: true" in recipe.read_text(encoding="utf-8")),
+                "not settled",
             )
             box.focus()
             page.keyboard.down(" ")
@@ -148,12 +162,16 @@ def test_no_gesture_is_lost_while_parts_are_drawn_anew(browser: Any, files: tupl
             before = {begins: made(begins) for begins in ("Round:", "contract:")}
             begins = gesture()
             wanted = before.get(begins, 0) + 1
-            until(tab, lambda b=begins, n=wanted: made(b) == n, f"gesture {place} was lost: {begins}")
+            until(
+                tab, lambda b=begins, n=wanted: made(b) == n, f"gesture {place} was lost: {begins}"
+            )
         other.page.evaluate("clearTimeout(window.others)")
         page.wait_for_function("document.getElementById('promise-0-k').value === '114'")
 
 
-def test_keys_that_pass_through_values_make_one_version(browser: Any, files: tuple[Path, Path], tmp_path: Path) -> None:
+def test_keys_that_pass_through_values_make_one_version(
+    browser: Any, files: tuple[Path, Path], tmp_path: Path
+) -> None:
     with served(tmp_path, files[0], recipe=files[1]) as bench, bench.tab(browser) as tab:
         page = tab.page
         kind = page.get_by_label("kind of age")
@@ -167,7 +185,9 @@ def test_keys_that_pass_through_values_make_one_version(browser: Any, files: tup
         tab.sees("v2 ·")
         assert sentences(bench)[1:] == [f"age: {chosen}"]
         tab.focuses("kind age")
-        kind.locator("option[selected]").and_(page.locator(f"[value={chosen}]")).wait_for(state="attached")
+        kind.locator("option[selected]").and_(page.locator(f"[value={chosen}]")).wait_for(
+            state="attached"
+        )
 
         # Escape takes it back, and leaving the list is meant
         page.keyboard.press("ArrowUp")
@@ -206,7 +226,9 @@ def test_keys_that_pass_through_values_make_one_version(browser: Any, files: tup
         tab.sees("v5 ·")
 
 
-def test_steps_are_dragged_with_a_mouse_and_a_finger(browser: Any, files: tuple[Path, Path], tmp_path: Path) -> None:
+def test_steps_are_dragged_with_a_mouse_and_a_finger(
+    browser: Any, files: tuple[Path, Path], tmp_path: Path
+) -> None:
     with served(tmp_path, files[0], recipe=files[1]) as bench, bench.tab(browser) as tab:
         page = tab.page
         tab.go("/promises")
@@ -252,7 +274,9 @@ def test_steps_are_dragged_with_a_mouse_and_a_finger(browser: Any, files: tuple[
         tab.clean()
 
 
-def test_hostile_text_is_refused_in_place(browser: Any, files: tuple[Path, Path], tmp_path: Path) -> None:
+def test_hostile_text_is_refused_in_place(
+    browser: Any, files: tuple[Path, Path], tmp_path: Path
+) -> None:
     with served(tmp_path, files[0], recipe=files[1]) as bench, bench.tab(browser) as tab:
         page = tab.page
         tab.sees("5-anonymity")
@@ -271,7 +295,10 @@ def test_hostile_text_is_refused_in_place(browser: Any, files: tuple[Path, Path]
 
 SPECIAL = "ObjectSomeValuesFrom(spl:hasPurpose dpv:ResearchAndDevelopment)"
 DEAF = "() => { window.late = []; window.socket.onevent = (packet) => window.late.push(packet); }"
-HEARS = "() => { delete window.socket.onevent; for (const one of window.late.splice(0)) window.socket.onevent(one); }"
+HEARS = (
+    "() => { delete window.socket.onevent; for (const one of window.late.splice(0))"
+    " window.socket.onevent(one); }"
+)
 
 
 def test_a_drawing_from_before_does_not_undo_what_was_entered(
@@ -304,7 +331,9 @@ def test_a_drawing_from_before_does_not_undo_what_was_entered(
         assert page.get_by_label("Format of the data").input_value() == "parquet"
         assert folder.input_value() == str(tmp_path / "there")
         page.get_by_label("CSV: disarm cells").uncheck()
-        page.wait_for_function("document.querySelector('[data-key=defuse]').defaultChecked === false")
+        page.wait_for_function(
+            "document.querySelector('[data-key=defuse]').defaultChecked === false"
+        )
         assert not page.get_by_label("CSV: disarm cells").is_checked()
         assert sentences(bench)[1:] == ["without Round"]
 
@@ -322,14 +351,27 @@ SHOWN = """(keys) => keys.map((key) => {
   const one = document.querySelector(`[data-drawn][data-key="${key}"]`);
   return one && [key, one.type === "checkbox" || one.type === "radio" ? one.checked : one.value, one.value !== one.defaultValue];
 }).filter(Boolean)"""
-HEARS_EARLIER = "(count) => { for (const one of window.late.splice(0, count)) Object.getPrototypeOf(window.socket).onevent.call(window.socket, one); }"
+HEARS_EARLIER = (
+    "(count) => { for (const one of window.late.splice(0, count))"
+    " Object.getPrototypeOf(window.socket).onevent.call(window.socket, one); }"
+)
 
 
-@pytest.mark.parametrize(("path", "opens"), [("/write", "Remember it in a register"), ("/policies", "or paste its text"), ("/questions", ""), ("/explore", "Pin another recipe")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("path", "opens"),
+    [
+        ("/write", "Remember it in a register"),
+        ("/policies", "or paste its text"),
+        ("/questions", ""),
+        ("/explore", "Pin another recipe"),
+    ],
+)
 def test_nothing_entered_is_set_back_however_late_the_server_hears(
     path: str, opens: str, browser: Any, files: tuple[Path, Path], tmp_path: Path
 ) -> None:
-    """Every field of a page is filled while a drawing from before is on its way, and that is shown long before the server hears of any."""
+    """Every field of a page is filled while a drawing from before is on its way, and that is shown
+    long before the server hears of any.
+    """
     with served(tmp_path, files[0], recipe=files[1]) as bench, bench.tab(browser) as tab:
         page = tab.page
         tab.go(path)
@@ -352,7 +394,9 @@ def test_nothing_entered_is_set_back_however_late_the_server_hears(
         page.wait_for_function("JSON.stringify(window.late).includes('data-heard')")
         page.evaluate(HEARS)
         there = [one for one in page.evaluate(SHOWN, keys) if one]
-        assert [one[:2] for one in there] == [one[:2] for one in wanted if one[0] in [key for key, *_ in there]]
+        assert [one[:2] for one in there] == [
+            one[:2] for one in wanted if one[0] in [key for key, *_ in there]
+        ]
 
 
 def test_words_and_clicks_on_write_and_policies_stay_and_what_comes_too_late_is_told(
@@ -369,7 +413,9 @@ def test_words_and_clicks_on_write_and_policies_stay_and_what_comes_too_late_is_
         def slowly(field: Any, words: str) -> None:
             field.fill(
                 words[:-12]
-            )  # in one go: what nobody has typed in yet follows the version, and loses its selection
+                # in one go: what nobody has typed in yet follows the version, and loses its
+                # selection
+            )
             for letter in words[-12:]:
                 page.keyboard.press(letter)
                 page.wait_for_timeout(15)
@@ -398,7 +444,13 @@ def test_words_and_clicks_on_write_and_policies_stay_and_what_comes_too_late_is_
         expect(page.get_by_label("Who receives the release")).to_have_value("the university")
         other.page.evaluate("clearTimeout(window.others)")
         slowly(page.get_by_label("Who receives the release"), " ")
-        until(tab, lambda: "university" not in (bench.project / "project.json").read_text(encoding="utf-8"), "kept")
+        until(
+            tab,
+            lambda: (
+                "university" not in (bench.project / "project.json").read_text(encoding="utf-8")
+            ),
+            "kept",
+        )
         page.get_by_role("button", name="Write the release of version").click()
         tab.sees("To publish")
         assert (out / "share" / "data.csv").is_file()

@@ -1,4 +1,6 @@
-"""The stage Hierarchies without a browser: what levels show is what a release holds, and groups stay sound whatever is moved."""
+"""The stage Hierarchies without a browser: what levels show is what a release holds, and groups
+stay sound whatever is moved.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ def workers() -> pl.DataFrame:
     )
 
 
-def recipe(step: str = "global_recoding: {budget: 1.0}", job: str = "{frequency: {keep: [3, 1]}}") -> Recipe:
+def recipe(
+    step: str = "global_recoding: {budget: 1.0}", job: str = "{frequency: {keep: [3, 1]}}"
+) -> Recipe:
     return recipes.parse(f"""
 sfumato: 1
 columns:
@@ -64,9 +68,13 @@ TREE = "{tree: {nested: {'*': {care: [nurse, midwife], trade: [cook, smith], off
 # What is shown is what runs.
 
 
-@pytest.mark.parametrize(("age", "job", "zip_"), [(1, 0, 4), (1, 1, 3), (2, 1, 4), (3, 2, 5), (4, 3, 5)])
+@pytest.mark.parametrize(
+    ("age", "job", "zip_"), [(1, 0, 4), (1, 1, 3), (2, 1, 4), (3, 2, 5), (4, 3, 5)]
+)
 def test_what_levels_show_is_what_the_release_holds(age: int, job: int, zip_: int) -> None:
-    """At levels that are set, the records in small classes are those that the release loses, and its labels are those shown."""
+    """At levels that are set, the records in small classes are those that the release loses, and
+    its labels are those shown.
+    """
     at = {"age": age, "job": job, "zip": zip_}
     bench, plan = bench_of(workers()), recipe()
     for column, level in at.items():
@@ -76,7 +84,9 @@ def test_what_levels_show_is_what_the_release_holds(age: int, job: int, zip_: in
         shown = asked(bench, "levels", recipe=plan, column=column, at=at)["levels"][level]
         assert shown["small"] == release.suppressed
         assert shown["values"] >= release.data[column].n_unique()
-        kept = Counter(map(str, release.data[column].to_list())) if release.suppressed == 0 else None
+        kept = (
+            Counter(map(str, release.data[column].to_list())) if release.suppressed == 0 else None
+        )
         if kept is not None:
             assert {str(label): n for label, n in shown["items"]} == dict(kept)
 
@@ -109,16 +119,25 @@ meet: [k_anonymity: 3]
 def test_persons_are_counted_where_a_column_names_them() -> None:
     frame = workers().with_columns(person=pl.Series([i // 2 for i in range(240)]))
     plan = recipe()
-    attributes = {**plan.schema.attributes, "person": sf.Schema.from_roles({"unit": "person"})["person"]}
+    attributes = {
+        **plan.schema.attributes,
+        "person": sf.Schema.from_roles({"unit": "person"})["person"],
+    }
     plan = dataclasses.replace(plan, schema=sf.Schema(attributes))
-    shown = asked(bench_of(frame), "levels", recipe=plan, column="age", at={"job": 3, "zip": 5})["levels"]
-    ages = frame.group_by("age").agg(pl.col("person").n_unique().alias("persons"), pl.len().alias("rows"))
+    shown = asked(bench_of(frame), "levels", recipe=plan, column="age", at={"job": 3, "zip": 5})[
+        "levels"
+    ]
+    ages = frame.group_by("age").agg(
+        pl.col("person").n_unique().alias("persons"), pl.len().alias("rows")
+    )
     assert shown[0]["small"] == int(ages.filter(pl.col("persons") < 5)["rows"].sum())
 
 
 def test_values_are_capped_and_the_rest_counted() -> None:
     frame = pl.DataFrame({"n": list(range(200))})
-    plan = recipes.parse("sfumato: 1\ncolumns: {n: {role: quasi, hierarchy: {intervals: {widths: [10]}}}}")
+    plan = recipes.parse(
+        "sfumato: 1\ncolumns: {n: {role: quasi, hierarchy: {intervals: {widths: [10]}}}}"
+    )
     levels = asked(bench_of(frame), "levels", recipe=plan, column="n", at={})["levels"]
     assert len(levels[0]["items"]) == 60 and levels[0]["more"] == 140 and levels[0]["values"] == 200
     assert [label for label, _ in levels[1]["items"]] == [f"{n}-{n + 9}" for n in range(0, 200, 10)]
@@ -133,7 +152,10 @@ columns:
   born: {role: quasi, kind: date, hierarchy: {dates: {format: "%m/%d/%Y"}}}
   age: {role: quasi, kind: numeric, hierarchy: {intervals: {widths: [5, 10]}}}
 """)
-    born, age = (asked(bench_of(frame), "levels", recipe=plan, column=c, at={})["levels"] for c in ("born", "age"))
+    born, age = (
+        asked(bench_of(frame), "levels", recipe=plan, column=c, at={})["levels"]
+        for c in ("born", "age")
+    )
     assert [level["name"] for level in born] == ["", "month", "quarter", "year", "decade", ""]
     assert [level["name"] for level in age] == ["", "width 5", "width 10", ""]
     assert [label for label, _ in born[0]["items"]] == ["12/31/1980", "06/15/1985", "01/02/1990"]
@@ -146,12 +168,16 @@ def test_words_that_a_file_keeps_beside_its_codes_are_told(tmp_path: Path) -> No
     frame = pl.DataFrame({"sex": [1.0, 2.0, 2.0, 9.0], "age": [30.0, 40.0, 50.0, 60.0]})
     path = tmp_path / "people.sav"
     words = {"sex": {1.0: "male", 2.0: "female", 9.0: "not said"}}
-    pyreadstat.write_sav(frame, str(path), column_labels={"sex": "Sex of respondent"}, variable_value_labels=words)
+    pyreadstat.write_sav(
+        frame, str(path), column_labels={"sex": "Sex of respondent"}, variable_value_labels=words
+    )
     bench = Bench()
     asked(bench, "open_data", path=str(path), example=None, options={})
     cards = {card["name"]: card["label"] for card in asked(bench, "columns")["columns"]}
     assert cards == {"sex": "Sex of respondent", "age": ""}
-    plan = recipes.parse("{columns: {sex: {role: quasi, hierarchy: {suppress: {}}}, age: {role: plain}}}")
+    plan = recipes.parse(
+        "{columns: {sex: {role: quasi, hierarchy: {suppress: {}}}, age: {role: plain}}}"
+    )
     told = asked(bench, "levels", recipe=plan, column="sex", at={})
     assert told["words"] == {"1": "male", "2": "female", "9": "not said"}
     assert {value for value, _ in told["levels"][0]["items"]} == {"1", "2", "9"}
@@ -159,7 +185,9 @@ def test_words_that_a_file_keeps_beside_its_codes_are_told(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("column", ["age", "job", "zip"])
 def test_classes_of_a_column_alone_are_its_values(column: str) -> None:
-    """As if nothing else were known: a class is a value, whatever the other columns are, and also where their hierarchies do not fit."""
+    """As if nothing else were known: a class is a value, whatever the other columns are, and also
+    where their hierarchies do not fit.
+    """
     told = asked(
         bench_of(workers()),
         "levels",
@@ -176,7 +204,12 @@ def test_classes_of_a_column_alone_are_its_values(column: str) -> None:
 
 
 def test_words_are_shown_from_common_to_rare() -> None:
-    assert in_reading_order([("b", 1), ("a", 1), ("c", 5), (None, 9)]) == [("c", 5), ("a", 1), ("b", 1), (None, 9)]
+    assert in_reading_order([("b", 1), ("a", 1), ("c", 5), (None, 9)]) == [
+        ("c", 5),
+        ("a", 1),
+        ("b", 1),
+        (None, 9),
+    ]
 
 
 # What has no place.
@@ -196,7 +229,9 @@ SEVERAL: list[Hierarchy] = [
 
 @pytest.mark.parametrize("hierarchy", SEVERAL, ids=lambda h: f"{h.name}")
 def test_what_has_no_place_is_what_each_value_alone_says(hierarchy: Hierarchy) -> None:
-    assert uncovered(hierarchy, VALUES) == {value for value in VALUES if not covers(hierarchy, value)}
+    assert uncovered(hierarchy, VALUES) == {
+        value for value in VALUES if not covers(hierarchy, value)
+    }
 
 
 @pytest.mark.parametrize("hierarchy", SEVERAL, ids=lambda h: f"{h.name}")
@@ -206,9 +241,17 @@ def test_nodes_hold_the_records_that_the_view_of_a_hierarchy_counts(hierarchy: H
     assert int(fitted.uncovered.sum()) == view.uncovered_values
     assert int(fitted.counts[fitted.uncovered].sum()) == view.uncovered_records
     for level in view.levels[:-1]:
-        mine = dict(zip(fitted.ladder.labels[level.level], fitted.records(level.level).tolist(), strict=True))
+        mine = dict(
+            zip(
+                fitted.ladder.labels[level.level], fitted.records(level.level).tolist(), strict=True
+            )
+        )
         lost = mine.pop(NOWHERE, 0)
-        mine = {label: n for label, n in mine.items() if level.level or not fitted.uncovered[VALUES.index(str(label))]}
+        mine = {
+            label: n
+            for label, n in mine.items()
+            if level.level or not fitted.uncovered[VALUES.index(str(label))]
+        }
         assert mine == {node.label: node.records for node in level.nodes}
         assert lost == (view.uncovered_records if level.level else 0)
     if fitted.ladder.top:
@@ -220,7 +263,10 @@ def test_uncovered_values_are_told_before_a_run_fails() -> None:
     line = next(line for line in asked(bench, "overview", recipe=plan) if line["column"] == "job")
     clerks = int((workers()["job"] == "clerk").sum())
     assert (line["uncovered"], line["records"]) == (1, clerks)
-    assert asked(bench, "without_place", recipe=plan, column="job") == {"values": [("clerk", clerks)], "more": 0}
+    assert asked(bench, "without_place", recipe=plan, column="job") == {
+        "values": [("clerk", clerks)],
+        "more": 0,
+    }
     other = asked(bench, "levels", recipe=plan, column="age", at={"job": 1})
     assert other["records_lost"] == 0 and other["levels"][0]["classes"] > 0
     with pytest.raises(SfumatoError):
@@ -231,8 +277,18 @@ def test_a_hierarchy_that_does_not_fit_at_all_is_told_as_such() -> None:
     plan = recipe(job="{intervals: {widths: [5]}}")
     lines = asked(bench_of(workers()), "overview", recipe=plan)
     assert next(line for line in lines if line["column"] == "job")["uncovered"] == len(JOBS)
-    levels = asked(bench_of(workers().filter(pl.col("job").is_not_null())), "levels", recipe=plan, column="job", at={})
-    assert levels["uncovered"] == len(JOBS) and [level["values"] for level in levels["levels"]] == [len(JOBS), 0, 1]
+    levels = asked(
+        bench_of(workers().filter(pl.col("job").is_not_null())),
+        "levels",
+        recipe=plan,
+        column="job",
+        at={},
+    )
+    assert levels["uncovered"] == len(JOBS) and [level["values"] for level in levels["levels"]] == [
+        len(JOBS),
+        0,
+        1,
+    ]
 
 
 def test_the_search_is_asked_for_levels_without_a_release() -> None:
@@ -260,8 +316,12 @@ LABELS = st.sampled_from(["a", "b", "c", "d"])
 
 @given(st.data())
 def test_groups_stay_sound_whatever_is_moved(data: st.DataObject) -> None:
-    """Every value stays, once; a value that was moved stands in the group it was moved to, and no other value does anything."""
-    hierarchy: Hierarchy = sf.tree({"*": {"A": {"a1": ["a", "b"]}, "B": {"b1": ["c"], "b2": ["d"]}}})
+    """Every value stays, once; a value that was moved stands in the group it was moved to, and no
+    other value does anything.
+    """
+    hierarchy: Hierarchy = sf.tree(
+        {"*": {"A": {"a1": ["a", "b"]}, "B": {"b1": ["c"], "b2": ["d"]}}}
+    )
     counts = {"a": 1, "b": 2, "c": 3, "d": 4}
     grouping = Grouping.of(hierarchy, counts)
     for _ in range(data.draw(st.integers(1, 4))):
@@ -291,9 +351,9 @@ def test_groups_are_moved_parted_and_renamed_in_a_recipe() -> None:
     bench, plan = bench_of(workers()), recipe(job=TREE)
 
     def change(act: str, level: int = 1, **given: Any) -> dict[str, Any]:
-        return asked(bench, "regroup", recipe=plan, column="job", level=level, act=act, given=given)["tree"]["nested"][
-            "*"
-        ]
+        return asked(
+            bench, "regroup", recipe=plan, column="job", level=level, act=act, given=given
+        )["tree"]["nested"]["*"]
 
     assert change("move", members=["cook"], to="care") == {
         "care": ["nurse", "midwife", "cook"],
@@ -305,7 +365,9 @@ def test_groups_are_moved_parted_and_renamed_in_a_recipe() -> None:
     assert "Pflege" in change("rename", old="care", new="Pflege")
     every = {"members": ["care", "office"], "to": "inside"}
     together = asked(bench, "regroup", recipe=plan, column="job", level=2, act="move", given=every)
-    paths = registry.build("hierarchies", together).paths(["nurse", "clerk", "cook"], [1, 1, 1]).rows
+    paths = (
+        registry.build("hierarchies", together).paths(["nurse", "clerk", "cook"], [1, 1, 1]).rows
+    )
     assert paths == (
         ("nurse", "care", "inside", "*"),
         ("clerk", "office", "inside", "*"),
@@ -324,7 +386,13 @@ def test_a_value_without_a_place_gets_one() -> None:
     groups = asked(bench, "groups", recipe=plan, column="job", level=1)
     assert [value for value, _ in groups["lost"]] == ["clerk"]
     spec = asked(
-        bench, "regroup", recipe=plan, column="job", level=1, act="move", given={"members": ["clerk"], "to": "trade"}
+        bench,
+        "regroup",
+        recipe=plan,
+        column="job",
+        level=1,
+        act="move",
+        given={"members": ["clerk"], "to": "trade"},
     )
     built = registry.build("hierarchies", spec)
     assert uncovered(built, list(JOBS)) == set()
@@ -344,10 +412,17 @@ def test_too_many_values_are_not_grouped_by_hand() -> None:
 # Files.
 
 
-@pytest.mark.parametrize(("delimiter", "encoding"), [(";", "utf-8"), (",", "utf-8"), ("\t", "cp1252")])
-def test_a_file_is_recognised_and_shows_what_it_covers(tmp_path: Path, delimiter: str, encoding: str) -> None:
+@pytest.mark.parametrize(
+    ("delimiter", "encoding"), [(";", "utf-8"), (",", "utf-8"), ("\t", "cp1252")]
+)
+def test_a_file_is_recognised_and_shows_what_it_covers(
+    tmp_path: Path, delimiter: str, encoding: str
+) -> None:
     path = tmp_path / "jobs.csv"
-    lines = [delimiter.join((job, group if group != "care" else "Pflege für alle", "*")) for job, group in JOBS.items()]
+    lines = [
+        delimiter.join((job, group if group != "care" else "Pflege für alle", "*"))
+        for job, group in JOBS.items()
+    ]
     path.write_text("\n".join(lines[:-1]) + "\n", encoding)
     bench, plan = bench_of(workers()), recipe()
     how = asked(bench, "delimiter_of", path=str(path))
@@ -357,7 +432,9 @@ def test_a_file_is_recognised_and_shows_what_it_covers(tmp_path: Path, delimiter
     clerks = int((workers()["job"] == "clerk").sum())
     assert (answer["uncovered"], answer["records_lost"]) == (1, clerks)
     mended = {"file": {**spec["file"], "other": "Other"}}
-    assert asked(bench, "levels", recipe=plan, column="job", at={}, hierarchy=mended)["uncovered"] == 0
+    assert (
+        asked(bench, "levels", recipe=plan, column="job", at={}, hierarchy=mended)["uncovered"] == 0
+    )
 
 
 def test_what_is_no_hierarchy_file_says_so(tmp_path: Path) -> None:
@@ -368,13 +445,17 @@ def test_what_is_no_hierarchy_file_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("column", ["age", "job", "zip"])
-def test_an_exported_hierarchy_shows_the_same_levels_when_it_comes_back(tmp_path: Path, column: str) -> None:
+def test_an_exported_hierarchy_shows_the_same_levels_when_it_comes_back(
+    tmp_path: Path, column: str
+) -> None:
     bench, plan = bench_of(workers()), recipe()
     path = tmp_path / "out.csv"
     answer = asked(bench, "export_hierarchy", recipe=plan, column=column, path=str(path))
     assert answer["values"] == workers()[column].drop_nulls().n_unique()
     mine = asked(bench, "levels", recipe=plan, column=column, at={})
-    again = asked(bench, "levels", recipe=plan, column=column, at={}, hierarchy={"file": {"path": str(path)}})
+    again = asked(
+        bench, "levels", recipe=plan, column=column, at={}, hierarchy={"file": {"path": str(path)}}
+    )
     for level in (*mine["levels"], *again["levels"]):
         del level["name"]  # a file says nothing of widths
     assert again == mine
@@ -386,7 +467,17 @@ def test_the_overview_holds_no_value() -> None:
 
 
 def test_every_task_of_the_stages_is_found() -> None:
-    names = ["columns", "alone", "suggest", "rows", "overview", "levels", "without_place", "search_levels"]
+    names = [
+        "columns",
+        "alone",
+        "suggest",
+        "rows",
+        "overview",
+        "levels",
+        "without_place",
+        "search_levels",
+    ]
     assert all(
-        callable(found(name)) for name in [*names, "begin", "groups", "regroup", "delimiter_of", "export_hierarchy"]
+        callable(found(name))
+        for name in [*names, "begin", "groups", "regroup", "delimiter_of", "export_hierarchy"]
     )

@@ -1,4 +1,6 @@
-"""A whole job without a mouse: from an empty page to a written folder, with few stops on the way."""
+"""A whole job without a mouse: from an empty page to a written folder, with few stops on the
+way.
+"""
 
 from __future__ import annotations
 
@@ -130,6 +132,8 @@ def test_from_an_empty_page_to_a_written_folder_by_keys_alone(browser: Any, tmp_
         keys.press("Enter")
         tab.sees("To publish")
         assert (out / "share" / "certificate.json").is_file()
-        assert {4} == {model.crowd for model in recipe_files.load(bench.project / "recipe.yaml").meet}
+        assert {4} == {
+            model.crowd for model in recipe_files.load(bench.project / "recipe.yaml").meet
+        }
         assert keys.tabs <= MOST_TABS, keys.tabs
         tab.clean()

@@ -25,7 +25,9 @@ ROWS = "rows are the recoded original"
 
 @pytest.fixture
 def calls(monkeypatch) -> Counter[str]:
-    """How often what is dear was done: reading, making, looking for alternatives, and each metric by its name."""
+    """How often what is dear was done: reading, making, looking for alternatives, and each metric
+    by its name.
+    """
     counts: Counter[str] = Counter()
 
     def count(place, name, label):
@@ -77,8 +79,12 @@ def test_write_alone_measures_what_the_workbench_shows_afterwards(bench, calls, 
     before = calls.copy()
     shown = do(bench, "worth", of=1, thorough=False)
     assert calls == before
-    certificate = json.loads((tmp_path / "out" / "share" / "certificate.json").read_text(encoding="utf-8"))
-    assert sorted(certificate["utility"].values()) == pytest.approx(sorted(one["value"] for one in shown["measures"]))
+    certificate = json.loads(
+        (tmp_path / "out" / "share" / "certificate.json").read_text(encoding="utf-8")
+    )
+    assert sorted(certificate["utility"].values()) == pytest.approx(
+        sorted(one["value"] for one in shown["measures"])
+    )
 
 
 def test_measures_are_those_of_a_fresh_evaluation(bench):
@@ -86,7 +92,9 @@ def test_measures_are_those_of_a_fresh_evaluation(bench):
     release = bench.kept("release 1")
     fresh = evaluate(release.pair, report_metrics(release.pair), per_record=False)
     shown = do(bench, "worth", of=1, thorough=False)
-    assert sorted(one["value"] for one in shown["measures"]) == sorted(m.value for m in fresh.measures)
+    assert sorted(one["value"] for one in shown["measures"]) == sorted(
+        m.value for m in fresh.measures
+    )
 
 
 def test_another_version_is_measured_anew(bench, calls):
@@ -98,7 +106,9 @@ def test_another_version_is_measured_anew(bench, calls):
 
 
 def test_releases_that_share_a_table_do_not_share_what_was_worked_out(bench):
-    """The same released table in another run: what is remembered of the one is not told of the other."""
+    """The same released table in another run: what is remembered of the one is not told of the
+    other.
+    """
     release = bench.kept("release 1")
     other = dataclasses.replace(release, recipe=dataclasses.replace(release.recipe))
     assert release.once("words", lambda: "of the first") == "of the first"
@@ -108,14 +118,18 @@ def test_releases_that_share_a_table_do_not_share_what_was_worked_out(bench):
 
 
 def claims_of(folder, table, **options):
-    found = api.verify(folder / "share", original=api.read(table), owner=folder / "owner", **options)
+    found = api.verify(
+        folder / "share", original=api.read(table), owner=folder / "owner", **options
+    )
     return {claim.name: (claim.status, claim.detail) for claim in found.claims}
 
 
 def test_what_was_made_here_is_compared_with_the_file_and_said_so(bench, calls, tmp_path):
     folder = tmp_path / "out"
     told = do(bench, "write", key="1", folder=str(folder), history="")
-    assert (ROWS, "holds", MADE_HERE) in [(c["name"], c["status"], c["detail"]) for c in told["claims"]]
+    assert (ROWS, "holds", MADE_HERE) in [
+        (c["name"], c["status"], c["detail"]) for c in told["claims"]
+    ]
     assert calls["make"] == 1
     elsewhere = claims_of(folder, bench.data)
     assert calls["make"] == 2
@@ -139,7 +153,9 @@ def test_a_file_with_other_rows_is_found_out_without_making_it_again(bench, call
 
 @pytest.mark.parametrize("other", ["seed", "recipe", "original"])
 def test_another_release_vouches_for_nothing(bench, calls, tmp_path, other):
-    """A release of another recipe, seed or table is not taken for the one that was written: it is made again."""
+    """A release of another recipe, seed or table is not taken for the one that was written: it is
+    made again.
+    """
     folder = tmp_path / "out"
     do(bench, "write", key="1", folder=str(folder), history="")
     table = bench.data

@@ -1,4 +1,6 @@
-"""Another project in the same workbench by a click; a new address for a workbench that runs, for its owner alone."""
+"""Another project in the same workbench by a click; a new address for a workbench that runs, for
+its owner alone.
+"""
 
 from __future__ import annotations
 
@@ -42,14 +44,18 @@ def test_who_knocks_is_answered_by_files_that_only_the_owner_reads(
     assert set(seen) <= {0o600}
 
 
-def test_nobody_answers_and_nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nobody_answers_and_nothing_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(login_links, "PATIENCE", 0.0)
     assert new_address(tmp_path) is None and not list(tmp_path.iterdir())
     assert new_address(tmp_path / "gone") is None
 
 
 def test_knocks_of_others_are_not_answered(tmp_path: Path) -> None:
-    """A file that others may write, one of another user, a link, a word that is none: no address is made of them."""
+    """A file that others may write, one of another user, a link, a word that is none: no address is
+    made of them.
+    """
 
     def never() -> str:
         raise AssertionError("an address was given")
@@ -74,7 +80,9 @@ def test_knocks_of_others_are_not_answered(tmp_path: Path) -> None:
         assert not answered(tmp_path, never)
 
 
-def test_an_answer_of_somebody_else_is_not_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_of_somebody_else_is_not_believed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(login_links, "PATIENCE", 0.4)
     monkeypatch.setattr(login_links.secrets, "token_hex", lambda n: "0123456789abcdef")
     (tmp_path / f"{ANSWER}0123456789abcdef").write_text("http://elsewhere")
@@ -85,19 +93,35 @@ def test_an_answer_of_somebody_else_is_not_believed(tmp_path: Path, monkeypatch:
 # With a browser.
 
 
-PATIENT = "from sfumato.interfaces.web import login_links as knocking; knocking.PATIENCE = 120.0; from sfumato.interfaces.cli import main; main()"
+PATIENT = (
+    "from sfumato.interfaces.web import login_links as knocking; knocking.PATIENCE = 120.0; from"
+    " sfumato.interfaces.cli import main; main()"
+)
 
 
 def again(bench: Served, *words: str) -> subprocess.CompletedProcess[str]:
     """The command once more, by somebody who waits for an answer also where the machine is busy."""
-    command = [sys.executable, "-c", PATIENT, "serve", *words, "--project", str(bench.project), "--no-browser"]
+    command = [
+        sys.executable,
+        "-c",
+        PATIENT,
+        "serve",
+        *words,
+        "--project",
+        str(bench.project),
+        "--no-browser",
+    ]
     env = {**os.environ, "PYTHONPATH": str(SOURCE)}
-    return subprocess.run(command, capture_output=True, text=True, timeout=240, check=False, env=env)
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=240, check=False, env=env
+    )
 
 
 @pytest.mark.service
 @NEEDS_BROWSER[1]
-def test_a_closed_browser_gets_a_new_address_and_old_ones_stay_dead(browser: Any, tmp_path: Path) -> None:
+def test_a_closed_browser_gets_a_new_address_and_old_ones_stay_dead(
+    browser: Any, tmp_path: Path
+) -> None:
     table, recipe = written(tmp_path)
     with served(tmp_path, table, recipe=recipe) as bench:
         with bench.tab(browser) as tab:
@@ -118,7 +142,9 @@ def test_a_closed_browser_gets_a_new_address_and_old_ones_stay_dead(browser: Any
             assert page.goto(addresses[1]).status == 401, "and that once"
         assert stat.S_IMODE(bench.project.stat().st_mode) == 0o700
         assert again(bench, "-r", str(recipe)).returncode == 2
-        other = again(bench, str(recipe.with_name("people.yaml").with_suffix(".csv")), "--delimiter", ";")
+        other = again(
+            bench, str(recipe.with_name("people.yaml").with_suffix(".csv")), "--delimiter", ";"
+        )
         assert other.returncode == 2 and "takes no new word" in other.stderr
     assert not (bench.project / "open.html").exists() and not list(bench.project.glob(f"{ANSWER}*"))
 
@@ -152,10 +178,12 @@ def test_a_project_is_opened_by_a_click_or_says_why_not(
         (tmp_path / "two").rename(tmp_path / "two, too")
         page.get_by_role("button", name=f"in {tmp_path / 'two'}").click()
         tab.sees("There is no project in")
-        page.get_by_role("button", name=f"Forget the project of people.csv in {tmp_path / 'moved'}").click()
-        page.get_by_role("button", name=f"Forget the project of people.csv in {tmp_path / 'moved'}").wait_for(
-            state="detached"
-        )
+        page.get_by_role(
+            "button", name=f"Forget the project of people.csv in {tmp_path / 'moved'}"
+        ).click()
+        page.get_by_role(
+            "button", name=f"Forget the project of people.csv in {tmp_path / 'moved'}"
+        ).wait_for(state="detached")
         page.get_by_role("button", name=f"in {tmp_path / 'one'}").focus()
         page.keyboard.press("Enter")
         for seen in (page, second.page):
@@ -164,7 +192,9 @@ def test_a_project_is_opened_by_a_click_or_says_why_not(
         Project.open(bench.project).close()  # the one before is free again
         with pytest.raises(Exception, match="open in another workbench"):
             Project.open(tmp_path / "one")
-        page.get_by_role("group", name="role of illness").get_by_role("button", name="plain").click()
+        page.get_by_role("group", name="role of illness").get_by_role(
+            "button", name="plain"
+        ).click()
         page.locator(".undo .version", has_text="v2 ").wait_for()
         assert (tmp_path / "one" / "history" / "0002.yaml").exists()
         bench.project = tmp_path / "one"

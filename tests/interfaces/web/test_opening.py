@@ -1,4 +1,6 @@
-"""Every kind of table that is read can be opened on the page; of what holds several one is chosen; what is no table says what to do."""
+"""Every kind of table that is read can be opened on the page; of what holds several one is chosen;
+what is no table says what to do.
+"""
 
 from __future__ import annotations
 
@@ -61,13 +63,17 @@ def database(path: Path, kind: str) -> Path:
         with sqlite3.connect(path) as made:
             made.execute("CREATE TABLE wards (ward TEXT)")
             made.execute('CREATE TABLE "visits.2026" (age INTEGER, illness TEXT)')
-            made.executemany('INSERT INTO "visits.2026" VALUES (?, ?)', [(30 + i, "flu") for i in range(7)])
+            made.executemany(
+                'INSERT INTO "visits.2026" VALUES (?, ?)', [(30 + i, "flu") for i in range(7)]
+            )
         made.close()
         return path
     duck = pytest.importorskip("duckdb")
     with duck.connect(str(path)) as made:
         made.execute("CREATE TABLE wards (ward TEXT); CREATE SCHEMA ward")
-        made.execute("CREATE TABLE ward.visits AS SELECT range + 30 AS age, 'flu' AS illness FROM range(7)")
+        made.execute(
+            "CREATE TABLE ward.visits AS SELECT range + 30 AS age, 'flu' AS illness FROM range(7)"
+        )
     return path
 
 
@@ -82,7 +88,11 @@ WRITTEN: dict[str, Callable[[Path], Any]] = {
     "dta": lambda p: write_table(frame(), p.with_suffix(".dta"), Source(format="stata")),
     "xpt": lambda p: write_table(frame(), p.with_suffix(".xpt"), Source(format="sas")),
     "txt": lambda p: frame().write_csv(p.with_suffix(".txt"), separator=";"),
-    "dat": lambda p: p.with_suffix(".dat").write_text(frame().write_csv(separator="|"), encoding="utf-16"),
+    "dat": (
+        lambda p: p.with_suffix(".dat").write_text(
+            frame().write_csv(separator="|"), encoding="utf-16"
+        )
+    ),
     "pq": lambda p: frame().write_parquet(p.with_suffix(".pq")),
     "feather": lambda p: frame().write_ipc(p.with_suffix(".feather")),
     "ipc": lambda p: frame().write_ipc_stream(p.with_suffix(".ipc")),
@@ -90,7 +100,11 @@ WRITTEN: dict[str, Callable[[Path], Any]] = {
     "xlsm": lambda p: written(p.parent, "xlsx").rename(p.with_suffix(".xlsm")),
     "ods": lambda p: open_document(p.with_suffix(".ods"), frame()),
     "zsav": lambda p: written(p.parent, "sav").rename(p.with_suffix(".zsav")),
-    "por": lambda p: pytest.importorskip("pyreadstat").write_por(frame().to_pandas(), str(p.with_suffix(".por"))),
+    "por": (
+        lambda p: pytest.importorskip("pyreadstat").write_por(
+            frame().to_pandas(), str(p.with_suffix(".por"))
+        )
+    ),
 }
 WORKBOOKS = ("xlsx", "xlsm", "ods")
 STATISTICS = ("sav", "dta", "xpt", "zsav", "por")
@@ -103,17 +117,30 @@ def open_document(path: Path, table: pl.DataFrame) -> None:
 
     def cell(value: Any) -> str:
         number = f'float" office:value="{value}' if isinstance(value, int) else "string"
-        return f'<table:table-cell office:value-type="{number}"><text:p>{html.escape(str(value))}</text:p></table:table-cell>'
+        return (
+            "<table:table-cell"
+            f' office:value-type="{number}"><text:p>{html.escape(str(value))}</text:p></table:table-cell>'
+        )
 
     lines = ["".join(map(cell, line)) for line in (table.columns, *table.rows())]
     rows = "".join(f"<table:table-row>{line}</table:table-row>" for line in lines)
-    names = f'xmlns:office="{OFFICE}office:1.0" xmlns:table="{OFFICE}table:1.0" xmlns:text="{OFFICE}text:1.0"'
-    body = f'<office:body><office:spreadsheet><table:table table:name="one">{rows}</table:table></office:spreadsheet></office:body>'
+    names = (
+        f'xmlns:office="{OFFICE}office:1.0" xmlns:table="{OFFICE}table:1.0"'
+        f' xmlns:text="{OFFICE}text:1.0"'
+    )
+    body = (
+        "<office:body><office:spreadsheet><table:table"
+        f' table:name="one">{rows}</table:table></office:spreadsheet></office:body>'
+    )
     kind = "application/vnd.oasis.opendocument.spreadsheet"
     with zipfile.ZipFile(path, "w") as made:
         made.writestr("mimetype", kind)
-        made.writestr("META-INF/manifest.xml", f'<manifest:manifest xmlns:manifest="{OFFICE}manifest:1.0"/>')
-        made.writestr("content.xml", f"<office:document-content {names}>{body}</office:document-content>")
+        made.writestr(
+            "META-INF/manifest.xml", f'<manifest:manifest xmlns:manifest="{OFFICE}manifest:1.0"/>'
+        )
+        made.writestr(
+            "content.xml", f"<office:document-content {names}>{body}</office:document-content>"
+        )
 
 
 def written(folder: Path, kind: str) -> Path:
@@ -134,13 +161,21 @@ def test_every_format_is_opened_as_it_is_read(kind: str, tmp_path: Path) -> None
     assert bench.data.to_polars().equals(sf.read(path).to_polars())
 
 
-@pytest.mark.parametrize(("kind", "names", "chosen"), [("sqlite", ["wards", '"visits.2026"'], '"visits.2026"'), ("duckdb", ["wards", "ward.visits"], "ward.visits")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "names", "chosen"),
+    [
+        ("sqlite", ["wards", '"visits.2026"'], '"visits.2026"'),
+        ("duckdb", ["wards", "ward.visits"], "ward.visits"),
+    ],
+)
 def test_a_database_is_known_by_its_file_and_its_tables_are_listed(
     kind: str, names: list[str], chosen: str, tmp_path: Path
 ) -> None:
     path = database(tmp_path / "clinic.db", kind)
     address = f"{kind}:///{path}"
-    assert placed(str(path)) == placed(address) == address and sorted(tables_in(address)) == sorted(names)
+    assert placed(str(path)) == placed(address) == address and sorted(tables_in(address)) == sorted(
+        names
+    )
     looked = data.look_at_path(Bench(), silent, path=str(path))
     assert looked["path"] == address and looked["kind"] == "table"
     bench = Bench()
@@ -148,14 +183,21 @@ def test_a_database_is_known_by_its_file_and_its_tables_are_listed(
     assert opened["records"] == 7 and list(bench.data.columns) == ["age", "illness"]
     assert file_of(address, "visits") == path / "visits"
     with contextlib.closing(Project.open(tmp_path / "project")) as project:
-        project.edit(recipe_files.parse("{columns: {age: quasi, illness: sensitive}}"), "Opened", based_on=0)
+        project.edit(
+            recipe_files.parse("{columns: {age: quasi, illness: sensitive}}"), "Opened", based_on=0
+        )
         project.set_data(Opened(path=address, options={"table": chosen}))
-        assert "--engine memory" in taken(project, "command")[1] and "--table" in taken(project, "command")[1]
+        assert (
+            "--engine memory" in taken(project, "command")[1]
+            and "--table" in taken(project, "command")[1]
+        )
         assert 'engine="memory"' in taken(project, "python")[1]
 
 
 def test_what_is_no_table_says_what_to_do(tmp_path: Path) -> None:
-    """Packed files, folders of tables, releases, projects, graphs, recipes, lists in cells: each with the words of a command."""
+    """Packed files, folders of tables, releases, projects, graphs, recipes, lists in cells: each
+    with the words of a command.
+    """
 
     def refused(path: Path, **options: Any) -> str:
         try:
@@ -198,7 +240,9 @@ def test_what_is_no_table_says_what_to_do(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("shape", ["baskets", "paths", "graph", "tables"])
-def test_a_recipe_of_another_shape_names_the_command_that_takes_it(shape: str, tmp_path: Path) -> None:
+def test_a_recipe_of_another_shape_names_the_command_that_takes_it(
+    shape: str, tmp_path: Path
+) -> None:
     said = {
         "baskets": "{shape: baskets, columns: {who: unit, what: item}}",
         "paths": "{shape: paths, columns: {who: unit, when: time, where: place}}",
@@ -231,7 +275,9 @@ def test_every_format_is_opened_through_the_page(
     tab = bench
     tab.go("/")
     another = tab.page.get_by_text("Open another table")
-    another.or_(tab.page.get_by_label("path of the table on this machine")).filter(visible=True).first.wait_for()
+    another.or_(tab.page.get_by_label("path of the table on this machine")).filter(
+        visible=True
+    ).first.wait_for()
     if another.count():
         another.click()
     opened(tab, path)
@@ -269,14 +315,20 @@ def test_a_sheet_is_chosen_kept_and_read_again(browser: Any, tmp_path: Path) -> 
         page.get_by_role("button", name="Python", exact=True).click()
         page.get_by_text('sheet="others"').first.wait_for()
     with served(tmp_path) as running, running.tab(browser) as tab:
-        tab.page.locator(".figure", has_text="records").get_by_text("3", exact=True).first.wait_for()
+        tab.page.locator(".figure", has_text="records").get_by_text(
+            "3", exact=True
+        ).first.wait_for()
         tab.page.get_by_role("button", name="Undo").click()
-        tab.page.locator(".figure", has_text="records").get_by_text("2", exact=True).first.wait_for()
+        tab.page.locator(".figure", has_text="records").get_by_text(
+            "2", exact=True
+        ).first.wait_for()
 
 
 @pytest.mark.service
 @NEEDS_BROWSER[1]
-def test_a_table_of_a_database_is_chosen_and_the_shapes_say_what_to_do(browser: Any, tmp_path: Path) -> None:
+def test_a_table_of_a_database_is_chosen_and_the_shapes_say_what_to_do(
+    browser: Any, tmp_path: Path
+) -> None:
     path = database(tmp_path / "clinic.db", "sqlite")
     (tmp_path / "several").mkdir()
     frame().write_csv(tmp_path / "several" / "people.csv")
@@ -303,15 +355,23 @@ def test_a_table_of_a_database_is_chosen_and_the_shapes_say_what_to_do(browser: 
 def test_tables_and_views_of_postgresql_are_opened_through_the_page(
     browser: Any, tmp_path: Path, postgresql: str
 ) -> None:
-    """Those of all schemas, but for what the server keeps about itself; a project of one opens again as it was."""
+    """Those of all schemas, but for what the server keeps about itself; a project of one opens
+    again as it was.
+    """
     hostile = '<img src=x onerror="alert(1)">'
     made = begun(address(postgresql), write=True)
     for sql in (
-        "CREATE TABLE visits AS SELECT 30 + i AS age, 'flu' AS ill, i * 1.5 AS cost, i % 2 = 0 AS paid FROM generate_series(1, 8) i",
+        (
+            "CREATE TABLE visits AS SELECT 30 + i AS age, 'flu' AS ill, i * 1.5 AS cost, i % 2 = 0"
+            " AS paid FROM generate_series(1, 8) i"
+        ),
         "CREATE VIEW young AS SELECT age, ill FROM visits WHERE age < 35",
         "CREATE SCHEMA ward",
         'CREATE MATERIALIZED VIEW ward."Visits 2026" AS SELECT age, ill FROM visits',
-        f'CREATE TABLE {Name(hostile).quoted} AS SELECT age AS "a ${{1}} \\ \'", ill AS "__proto__" FROM visits',
+        (
+            f'CREATE TABLE {Name(hostile).quoted} AS SELECT age AS "a ${{1}} \\ \'", ill AS'
+            ' "__proto__" FROM visits'
+        ),
     ):
         made.execute(sql)
     made.commit()
@@ -325,13 +385,20 @@ def test_tables_and_views_of_postgresql_are_opened_through_the_page(
         opened(tab, postgresql)
         tab.sees("This database holds 4 tables. Which one?")
         for name, records, columns in (
-            ("visits", 8, 4), ("young", 4, 2), ("ward.Visits 2026", 8, 2), (Name(hostile).said, 8, 2)
-        ):  # fmt: skip
+            ("visits", 8, 4),
+            ("young", 4, 2),
+            ("ward.Visits 2026", 8, 2),
+            (Name(hostile).said, 8, 2),
+        ):
             page.locator(".folder").get_by_role("button", name=name, exact=True).click()
             page.locator("footer", has_text=name.replace('"', "")[:12]).wait_for()
-            page.locator(".figure", has_text="records").get_by_text(f"{records}", exact=True).first.wait_for()
+            page.locator(".figure", has_text="records").get_by_text(
+                f"{records}", exact=True
+            ).first.wait_for()
             page.wait_for_function(
-                "(n) => document.querySelectorAll('table.columns tbody tr:not(.grouprow)').length === n", arg=columns
+                "(n) => document.querySelectorAll('table.columns tbody tr:not(.grouprow)').length"
+                " === n",
+                arg=columns,
             )
             if name != "visits":
                 tab.sees("This is another table than before")

@@ -1,4 +1,6 @@
-"""Policies of every language on the page: read, clauses without counterpart first, compiled where they can be, and held against the release."""
+"""Policies of every language on the page: read, clauses without counterpart first, compiled where
+they can be, and held against the release.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,15 @@ from sfumato.interfaces.web.tasks.write import NotMade
 from sfumato.policy.clauses import clauses_of
 from sfumato.policy.comply import hold_against
 from sfumato.policy.dialects.dialect_detection import write_policy
-from sfumato.policy.policy import Anonymization, Datum, Group, Policy, PrivacyModel, Purpose, Recipient
+from sfumato.policy.policy import (
+    Anonymization,
+    Datum,
+    Group,
+    Policy,
+    PrivacyModel,
+    Purpose,
+    Recipient,
+)
 from tests.interfaces.web.browser import NEEDS_BROWSER, Tab, served
 from tests.interfaces.web.people import JOB, people
 
@@ -36,8 +46,18 @@ steps:
 """
 COLUMNS = (
     Datum("name", Group.EI, categories=("identity",)),
-    Datum("age", Group.QID, categories=("demographic",), anonymization=Anonymization(minimum=0, maximum=3)),
-    Datum("zip", Group.QID, categories=("location",), anonymization=Anonymization(minimum=0, maximum=4)),
+    Datum(
+        "age",
+        Group.QID,
+        categories=("demographic",),
+        anonymization=Anonymization(minimum=0, maximum=3),
+    ),
+    Datum(
+        "zip",
+        Group.QID,
+        categories=("location",),
+        anonymization=Anonymization(minimum=0, maximum=4),
+    ),
     Datum("illness", Group.SD, categories=("health",)),
 )
 STUDY = Policy(
@@ -56,7 +76,11 @@ SPECIAL = """ObjectIntersectionOf(
   ObjectSomeValuesFrom(spl:hasData ObjectIntersectionOf(pd:Health kAnonymous DataHasValue(has_k "3"^^xsd:integer)))
   ObjectSomeValuesFrom(spl:hasPurpose dpv:ResearchAndDevelopment))
 """
-CONTEXT = {"dpv": "https://w3id.org/dpv#", "pd": "https://w3id.org/dpv/pd#", "odrl": "http://www.w3.org/ns/odrl/2/"}
+CONTEXT = {
+    "dpv": "https://w3id.org/dpv#",
+    "pd": "https://w3id.org/dpv/pd#",
+    "odrl": "http://www.w3.org/ns/odrl/2/",
+}
 DPV = {
     "@context": {**CONTEXT, "sf": "urn:sfumato:vocabulary#"},
     "@graph": [
@@ -65,8 +89,18 @@ DPV = {
             "@type": "dpv:Process",
             "dpv:hasPurpose": {"@id": "dpv:AcademicResearch"},
             "dpv:hasPersonalData": [
-                {"@id": f"pd:{name}", "@type": "pd:Health", "sf:column": {"@value": name}, "sf:group": group}
-                for name, group in (("name", "EI"), ("age", "QID"), ("zip", "QID"), ("illness", "SD"))
+                {
+                    "@id": f"pd:{name}",
+                    "@type": "pd:Health",
+                    "sf:column": {"@value": name},
+                    "sf:group": group,
+                }
+                for name, group in (
+                    ("name", "EI"),
+                    ("age", "QID"),
+                    ("zip", "QID"),
+                    ("illness", "SD"),
+                )
             ],
             "dpv:hasTechnicalOrganisationalMeasure": {"@type": "sf:KAnonymity", "sf:has_k": 7},
             "dpv:hasLegalBasis": "dpv:Consent",
@@ -92,7 +126,10 @@ ODRL = {
     ],
 }
 USES: dict[str, list[tuple[dict[str, str], bool]]] = {
-    "ours.json": [({"purpose": "research", "recipient": "university"}, True), ({"purpose": "marketing"}, False)],
+    "ours.json": [
+        ({"purpose": "research", "recipient": "university"}, True),
+        ({"purpose": "marketing"}, False),
+    ],
     "lpl-a.json": [({"purpose": "research", "recipient": "university"}, True)],
     "lpl-b.json": [({"purpose": "research", "recipient": "press"}, False)],
     "lpl.xml": [({"purpose": "research", "recipient": "university"}, True)],
@@ -103,7 +140,9 @@ USES: dict[str, list[tuple[dict[str, str], bool]]] = {
     "dpv.jsonld": [({"purpose": "dpv:AcademicResearch", "categories": "pd:Health"}, False)],
     "odrl.jsonld": [({"purpose": "dpv:AcademicResearch", "categories": "pd:Health"}, True)],
 }
-"""Files, the uses that are held against them, and whether the 5-anonymous release keeps them; DPV asks for 7."""
+"""Files, the uses that are held against them, and whether the 5-anonymous release keeps them; DPV
+asks for 7.
+"""
 COMPILED = ("ours.json", "lpl-a.json", "lpl-b.json", "lpl.xml", "dpv.jsonld")
 
 
@@ -140,8 +179,15 @@ def test_the_page_says_what_the_command_says(name: str, tmp_path: Path) -> None:
     bench = Bench(table=read(data))  # type: ignore[arg-type]
     path = files_in(tmp_path)[name]
     found = policies.read_policy(bench, silent, path=str(path))
-    assert bool(found["purposes"]) == (name in COMPILED or name == "odrl.jsonld") and found["language"]
-    given: dict[str, Any] = {"key": "1", "within": str(tmp_path), "text": found["text"], "name": name}
+    assert (
+        bool(found["purposes"]) == (name in COMPILED or name == "odrl.jsonld") and found["language"]
+    )
+    given: dict[str, Any] = {
+        "key": "1",
+        "within": str(tmp_path),
+        "text": found["text"],
+        "name": name,
+    }
     with pytest.raises(NotMade):
         policies.comply_policy(bench, silent, said={"purpose": "x"}, **given)
     with pytest.raises(ParameterError, match="purpose"):
@@ -153,9 +199,16 @@ def test_the_page_says_what_the_command_says(name: str, tmp_path: Path) -> None:
         held = policies.comply_policy(bench, silent, said=said, **given)
         kinds = [one for one in said.get("categories", "").split(",") if one]
         use = {"purpose": said["purpose"], "recipient": said.get("recipient"), "categories": kinds}
-        assert held == hold_against(tmp_path / "out" / "share", [str(path)], original=bench.data, **use).to_dict()
+        assert (
+            held
+            == hold_against(
+                tmp_path / "out" / "share", [str(path)], original=bench.data, **use
+            ).to_dict()
+        )
         assert held["holds"] is holds, held
-        written = policies.comply_policy(bench, silent, said={**said, "folder": str(tmp_path / "out")}, **given)
+        written = policies.comply_policy(
+            bench, silent, said={**said, "folder": str(tmp_path / "out")}, **given
+        )
         assert written["holds"] is holds
     assert not list(tmp_path.glob("sfumato-*")), "the draft is gone"
     with pytest.raises(ParameterError, match="whole number"):
@@ -166,7 +219,7 @@ def test_clauses_without_a_counterpart_come_first() -> None:
     told = clauses_of(json.dumps(DPV), "dpv.jsonld")
     assert [one.subject for one in told] == ["legal basis", "kind of data", "purpose", "protection"]
     assert [one.counterpart for one in told] == ["none", "said", "said", "release"]
-    (kinds, purpose, protection) = clauses_of(SPECIAL)
+    kinds, purpose, protection = clauses_of(SPECIAL)
     assert kinds.names == ("pd:Health",) and purpose.words == "dpv:ResearchAndDevelopment"
     assert protection.words == "kAnonymous, has_k at least 3"
     forbids = {**ODRL, "odrl:prohibition": ODRL["odrl:permission"]}
@@ -195,17 +248,23 @@ def test_a_policy_is_opened_judged_and_compiled(name: str, tab: Tab) -> None:
     if name in ("special.owl", "dpv.jsonld", "odrl.jsonld"):
         tab.sees("You have to say this")
         headings = page.locator(".card h3").all_inner_texts()
-        assert headings == sorted(headings, key=lambda words: ("No", "Yo", "Th", "Ta", "Go").index(words[:2]))
+        assert headings == sorted(
+            headings, key=lambda words: ("No", "Yo", "Th", "Ta", "Go").index(words[:2])
+        )
     for said, holds in USES[name]:
         for field, words in {"recipient": "", **said}.items():
             page.locator(f"#comply-{field}").fill(words)
             page.locator(f"#comply-{field}").press("Tab")
         page.get_by_role("button", name="Hold the release against it").click()
-        verdict = "keeps what the policy asks for" if holds else "does not keep what the policy asks for"
+        verdict = (
+            "keeps what the policy asks for" if holds else "does not keep what the policy asks for"
+        )
         page.locator(".headline", has_text=f"The release of version 1 {verdict}").wait_for()
     if name in COMPILED:
         page.get_by_role("button", name="Compile to a recipe").click()
         page.get_by_text("The recipe it makes").wait_for()
     else:
-        assert page.get_by_role("button", name="Compile to a recipe").count() == (name == "odrl.jsonld")
+        assert page.get_by_role("button", name="Compile to a recipe").count() == (
+            name == "odrl.jsonld"
+        )
     tab.clean()

@@ -25,7 +25,9 @@ from tests.core.forged_journals import chain_again
 
 
 def recipe(k: int) -> Recipe:
-    return recipes.parse(f"{{columns: {{age: {{role: quasi}}}}, meet: [{{k_anonymity: {{k: {k}}}}}]}}")
+    return recipes.parse(
+        f"{{columns: {{age: {{role: quasi}}}}, meet: [{{k_anonymity: {{k: {k}}}}}]}}"
+    )
 
 
 def k_of(project: Project) -> int:
@@ -51,7 +53,9 @@ class Naive:
             self.at = self.made[self.at - 1][1]
 
     def redo(self) -> None:
-        self.at = max((n for n, (_, parent) in enumerate(self.made, 1) if parent == self.at), default=self.at)
+        self.at = max(
+            (n for n, (_, parent) in enumerate(self.made, 1) if parent == self.at), default=self.at
+        )
 
     def go_to(self, version: int) -> None:
         if self.made:
@@ -91,7 +95,9 @@ def test_the_history_is_that_of_a_naive_model(acts: list[tuple[str, int]]) -> No
             if act != "reopen":
                 getattr(naive, act)(*([value] if act in ("edit", "go_to") else []))
             assert project.version == naive.at
-            assert [(project.recipe_of(e.version).meet[0].crowd, e.parent) for e in project.log] == naive.made
+            assert [
+                (project.recipe_of(e.version).meet[0].crowd, e.parent) for e in project.log
+            ] == naive.made
             assert project.can_undo == bool(naive.at and naive.made[naive.at - 1][1])
             if naive.at:
                 assert k_of(project) == naive.made[naive.at - 1][0]
@@ -106,11 +112,15 @@ class Killed(BaseException):
 
 
 @given(
-    acts=st.lists(st.sampled_from(["edit", "undo", "redo", "note", "data"]), min_size=1, max_size=6),
+    acts=st.lists(
+        st.sampled_from(["edit", "undo", "redo", "note", "data"]), min_size=1, max_size=6
+    ),
     after=st.integers(0, 20),
     cut=st.integers(1, 30),
 )
-def test_a_project_that_was_cut_off_between_two_writes_is_opened_again(acts: list[str], after: int, cut: int) -> None:
+def test_a_project_that_was_cut_off_between_two_writes_is_opened_again(
+    acts: list[str], after: int, cut: int
+) -> None:
     """Files are written whole or not at all; a line of the log may be cut anywhere."""
     writes = 0
 
@@ -196,12 +206,20 @@ def test_only_the_owner_can_look_into_a_project(tmp_path: Path) -> None:
         assert stat.S_IMODE(file.stat().st_mode) == (0o700 if file.is_dir() else 0o600), file
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can be somebody else")
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can be somebody else"
+)
 def test_a_second_user_cannot_open_a_project() -> None:
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
         Project.open(Path(folder) / "project").close()
-        done = subprocess.run(["/bin/ls", f"{folder}/project"], user=65534, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            ["/bin/ls", f"{folder}/project"],
+            user=65534,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert done.returncode != 0 and not done.stdout
 
 
@@ -212,7 +230,8 @@ def test_a_folder_of_other_things_is_refused_and_left_as_it_is(tmp_path: Path) -
     with pytest.raises(OutputError, match="holds other things"):
         Project.open(tmp_path)
     assert (
-        sorted(file.name for file in tmp_path.iterdir()) == ["lock", "thesis.doc"] and tmp_path.stat().st_mode == mode
+        sorted(file.name for file in tmp_path.iterdir()) == ["lock", "thesis.doc"]
+        and tmp_path.stat().st_mode == mode
     )
     with pytest.raises(OutputError, match="is a file"):
         Project.open(tmp_path / "lock")
@@ -222,16 +241,34 @@ def test_a_folder_of_other_things_is_refused_and_left_as_it_is(tmp_path: Path) -
     ("file", "content", "says"),
     [
         ("project.json", "{", "no project of sfumato, or damaged"),
-        ("project.json", '{"sfumato_project": 99, "data": {}, "at": 1, "pins": []}', "another version"),
-        ("project.json", '{"sfumato_project": 1, "data": {}, "at": 7, "pins": []}', "does not know version 7"),
-        ("project.json", '{"sfumato_project": 1, "data": {"who": 1}, "at": 1, "pins": []}', "damaged"),
+        (
+            "project.json",
+            '{"sfumato_project": 99, "data": {}, "at": 1, "pins": []}',
+            "another version",
+        ),
+        (
+            "project.json",
+            '{"sfumato_project": 1, "data": {}, "at": 7, "pins": []}',
+            "does not know version 7",
+        ),
+        (
+            "project.json",
+            '{"sfumato_project": 1, "data": {"who": 1}, "at": 1, "pins": []}',
+            "damaged",
+        ),
         ("project.json", '{"sfumato_project": 1, "data": {}, "at": "1", "pins": []}', "damaged"),
         ("log.jsonl", "nonsense\n", "from line 1 on"),
-        ("log.jsonl", '{"version": 1, "parent": 9, "sentence": "", "time": ""}\n', "from line 1 on"),
+        (
+            "log.jsonl",
+            '{"version": 1, "parent": 9, "sentence": "", "time": ""}\n',
+            "from line 1 on",
+        ),
         ("history/0001.yaml", "meet: [nonsense: {}]", "version 1 cannot be read"),
     ],
 )
-def test_a_damaged_project_is_named_and_not_touched(tmp_path: Path, file: str, content: str, says: str) -> None:
+def test_a_damaged_project_is_named_and_not_touched(
+    tmp_path: Path, file: str, content: str, says: str
+) -> None:
     project = Project.open(tmp_path)
     project.edit(recipe(2), "k = 2", based_on=0)
     project.close()
@@ -256,7 +293,10 @@ def test_entries_that_do_not_go_with_those_before_are_refused(tmp_path: Path, wr
     project = Project.open(tmp_path)
     project.edit(recipe(2), "k = 2", based_on=0)
     project.close()
-    lines = [*(tmp_path / "log.jsonl").read_text().splitlines(), wrong + ',"hash":"' + "0" * 64 + '"}']
+    lines = [
+        *(tmp_path / "log.jsonl").read_text().splitlines(),
+        wrong + ',"hash":"' + "0" * 64 + '"}',
+    ]
     forged, _ = chain_again(lines, module.PROJECT_LOG)
     (tmp_path / "log.jsonl").write_text("".join(f"{line}\n" for line in forged))
     with pytest.raises(UnreadableInput, match="from line 2 on"):
@@ -267,7 +307,9 @@ def test_effects_are_kept_with_their_version_and_forgotten_with_the_table(tmp_pa
     project = Project.open(tmp_path)
     project.edit(recipe(2), "k = 2", based_on=0)
     project.note(1, {"loss": 0.5})
-    project.note(1, {"loss": 0.5, "suppressed": 3, "holds": True, "objective": "loss", "score": None})
+    project.note(
+        1, {"loss": 0.5, "suppressed": 3, "holds": True, "objective": "loss", "score": None}
+    )
     assert len((tmp_path / "log.jsonl").read_text().splitlines()) == 3
     project.forget_effects()
     assert project.log[0].effect == {}
@@ -280,7 +322,9 @@ def test_effects_are_kept_with_their_version_and_forgotten_with_the_table(tmp_pa
 
 
 def test_a_recipe_that_is_taken_away_finds_its_files_from_any_folder(tmp_path: Path) -> None:
-    """Hierarchy files and populations lie with the project; the text is saved elsewhere, and typed back it is the same recipe."""
+    """Hierarchy files and populations lie with the project; the text is saved elsewhere, and typed
+    back it is the same recipe.
+    """
     folder, elsewhere = tmp_path / "project", tmp_path / "elsewhere"
     with contextlib.closing(Project.open(folder)) as project:
         (folder / "hierarchies").mkdir()

@@ -1,4 +1,6 @@
-"""What the stages Promises, Run and Policies ask the process that holds the data, without a browser."""
+"""What the stages Promises, Run and Policies ask the process that holds the data, without a
+browser.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,11 @@ def bench() -> Bench:
 def recipe(*meet: Any, steps: tuple[Any, ...] = (), **more: Any) -> Recipe:
     document = {
         "columns": {
-            "age": {"role": "quasi", "kind": "numeric", "hierarchy": {"intervals": {"widths": [5, 20]}}},
+            "age": {
+                "role": "quasi",
+                "kind": "numeric",
+                "hierarchy": {"intervals": {"widths": [5, 20]}},
+            },
             "zip": {"role": "quasi", "hierarchy": {"mask_right": {"length": 5}}},
             "ill": "sensitive",
             "name": "direct",
@@ -58,7 +64,11 @@ def test_the_table_of_today_is_counted_as_the_verb_judges_it(bench: Bench) -> No
     told = promises.standing(bench, quiet, recipe=asked)
     verdicts = judge(bench.data.with_schema(asked.schema), asked.meet)
     assert [one["records"] for one in told["promises"]] == [verdict.records for verdict in verdicts]
-    assert [one["holds"] for one in told["promises"]] == [verdict.holds for verdict in verdicts] == [False, False]
+    assert (
+        [one["holds"] for one in told["promises"]]
+        == [verdict.holds for verdict in verdicts]
+        == [False, False]
+    )
     assert told["promises"][0]["attained"] == "k = 1"
     assert told["promises"][1]["attained"] == "l = 1"
     assert "k_map" in told["promises"][0]["strong_enough"]
@@ -68,32 +78,48 @@ def test_the_table_of_today_is_counted_as_the_verb_judges_it(bench: Bench) -> No
 
 
 def test_a_promise_that_cannot_be_judged_says_why_and_leaves_the_others(bench: Bench) -> None:
-    told = promises.standing(bench, quiet, recipe=recipe(sf.TCloseness("illness", t=0.2), sf.KAnonymity(3)))["promises"]
+    told = promises.standing(
+        bench, quiet, recipe=recipe(sf.TCloseness("illness", t=0.2), sf.KAnonymity(3))
+    )["promises"]
     assert told[0]["holds"] is None
     assert "illness" in told[0]["problem"]
     assert told[1]["holds"] is False
 
 
 def test_what_follows_from_a_promise_of_the_same_recipe_is_told(bench: Bench) -> None:
-    told = promises.standing(bench, quiet, recipe=recipe(sf.KAnonymity(9), sf.KAnonymity(3)))["promises"]
+    told = promises.standing(bench, quiet, recipe=recipe(sf.KAnonymity(9), sf.KAnonymity(3)))[
+        "promises"
+    ]
     assert told[0]["implies"] == ["3-anonymity"]
     assert told[1]["implies"] == []
 
 
 def test_columns_that_are_not_there_are_told_once(bench: Bench) -> None:
     schema = recipe().schema
-    more = recipes.from_dict({"columns": {**dict.fromkeys(schema.attributes, "quasi"), "height": "quasi"}})
-    told = promises.standing(bench, quiet, recipe=dataclasses.replace(more, meet=(sf.KAnonymity(3),)))
+    more = recipes.from_dict(
+        {"columns": {**dict.fromkeys(schema.attributes, "quasi"), "height": "quasi"}}
+    )
+    told = promises.standing(
+        bench, quiet, recipe=dataclasses.replace(more, meet=(sf.KAnonymity(3),))
+    )
     assert ["height" in problem for problem in told["problems"]] == [True]
-    assert [(one["holds"], one["problem"]) for one in told["promises"]] == [(None, "not judged: see above")]
+    assert [(one["holds"], one["problem"]) for one in told["promises"]] == [
+        (None, "not judged: see above")
+    ]
 
 
 def test_combinations_are_the_levels_that_the_step_allows(bench: Bench) -> None:
     """Age has 4 levels (exact, 5, 20, all), the code 6 (0 to 5 signs hidden)."""
     free, bound = sf.GlobalRecoding(), sf.GlobalRecoding(levels={"age": (1, 2), "zip": 3})
-    assert promises.combinations(bench, quiet, recipe=recipe(steps=(free,))) == {"combinations": 4 * 6}
-    assert promises.combinations(bench, quiet, recipe=recipe(steps=(bound,))) == {"combinations": 2 * 4}
-    assert promises.combinations(bench, quiet, recipe=recipe(steps=(sf.Mondrian(),))) == {"combinations": None}
+    assert promises.combinations(bench, quiet, recipe=recipe(steps=(free,))) == {
+        "combinations": 4 * 6
+    }
+    assert promises.combinations(bench, quiet, recipe=recipe(steps=(bound,))) == {
+        "combinations": 2 * 4
+    }
+    assert promises.combinations(bench, quiet, recipe=recipe(steps=(sf.Mondrian(),))) == {
+        "combinations": None
+    }
 
 
 def test_combinations_are_those_that_the_search_tells_of(bench: Bench) -> None:
@@ -136,7 +162,9 @@ def test_a_smaller_k_is_the_largest_that_leads_to_a_release(bench: Bench) -> Non
     offered = next(way for way in told["ways"] if way["words"].startswith("k = "))
 
     def leads(k: int) -> bool:
-        return bool(run.make(bench, quiet, recipe=recipe(sf.KAnonymity(k), steps=steps), key="x")["made"])
+        return bool(
+            run.make(bench, quiet, recipe=recipe(sf.KAnonymity(k), steps=steps), key="x")["made"]
+        )
 
     assert offered["recipe"].meet[0].k == max(k for k in range(1, 60) if leads(k))
 
@@ -167,13 +195,17 @@ def test_a_policy_is_read_from_a_file_and_compiled(bench: Bench, tmp_path: Path)
     use = {"purpose": "any", "text": read["text"], "keep": False}
     made = policies.compile_policy(bench, quiet, recipe=recipe(sf.KAnonymity(2)), **use)
     assert [model.promise for model in made["recipe"].meet] == ["5-anonymity"]
-    kept = policies.compile_policy(bench, quiet, recipe=recipe(sf.LDiversity("ill", l=2)), **{**use, "keep": True})
+    kept = policies.compile_policy(
+        bench, quiet, recipe=recipe(sf.LDiversity("ill", l=2)), **{**use, "keep": True}
+    )
     assert {model.promise for model in kept["recipe"].meet} == {"5-anonymity", "2-diversity of ill"}
 
 
 def test_what_is_wrong_with_a_policy_is_found_and_not_raised(bench: Bench) -> None:
     read = policies.read_policy(
-        bench, quiet, text='{"sfumato_policy": 1, "name": "x", "purposes": [{"name": "a", "modls": []}]}'
+        bench,
+        quiet,
+        text='{"sfumato_policy": 1, "name": "x", "purposes": [{"name": "a", "modls": []}]}',
     )
     assert any("modls" in one["path"] for one in read["findings"])
     broken = policies.read_policy(bench, quiet, text="{")
@@ -195,7 +227,8 @@ def test_everything_can_be_added_and_has_a_line() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "said"), [("l_diversity", "l-diversity"), ("rank_swap", "Rank swap"), ("k_map", "k-map")]
+    ("name", "said"),
+    [("l_diversity", "l-diversity"), ("rank_swap", "Rank swap"), ("k_map", "k-map")],
 )
 def test_names_are_said_as_people_say_them(name: str, said: str) -> None:
     assert title_of(name) == said
@@ -209,8 +242,14 @@ def test_sentences_and_summaries_hold_no_data_value() -> None:
         for field in form_of(thing):
             assert "Miller" not in sentence_of(thing.name, field, thing)
     fields = {field.name: field for field in form_of(hidden)}
-    assert sentence_of("alpha_k_anonymity", fields["alpha"], hidden) == "Alpha k anonymity: alpha = 50 %"
-    assert sentence_of("alpha_k_anonymity", fields["values"], hidden) == "Alpha k anonymity: values changed"
+    assert (
+        sentence_of("alpha_k_anonymity", fields["alpha"], hidden)
+        == "Alpha k anonymity: alpha = 50 %"
+    )
+    assert (
+        sentence_of("alpha_k_anonymity", fields["values"], hidden)
+        == "Alpha k anonymity: values changed"
+    )
 
 
 class FakeBench:

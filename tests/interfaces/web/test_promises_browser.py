@@ -1,4 +1,6 @@
-"""The stages Promises, Run and Policies in a browser: by mouse and by keyboard alone, with names that are hostile."""
+"""The stages Promises, Run and Policies in a browser: by mouse and by keyboard alone, with names
+that are hostile.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,9 @@ def version_is(tab: Tab, number: int) -> None:
     tab.page.get_by_text(f"v{number} ·").first.wait_for()
 
 
-def test_promises_by_mouse_and_by_keys(browser: Any, table: tuple[Path, Path], tmp_path: Path) -> None:
+def test_promises_by_mouse_and_by_keys(
+    browser: Any, table: tuple[Path, Path], tmp_path: Path
+) -> None:
     data, recipe = table
     with served(tmp_path, data, recipe=recipe) as bench, bench.tab(browser) as tab:
         page = tab.page
@@ -65,12 +69,16 @@ def test_promises_by_mouse_and_by_keys(browser: Any, table: tuple[Path, Path], t
 
         # the count follows the drag, and the recipe changes on release only
         slider = page.get_by_label("k, slider")
-        slider.evaluate("one => { one.value = 30; one.dispatchEvent(new Event('input', {bubbles: true})) }")
+        slider.evaluate(
+            "one => { one.value = 30; one.dispatchEvent(new Event('input', {bubbles: true})) }"
+        )
         expect(told).to_have_text(re.compile(r"in a class smaller than 30\.\s*$"))
         assert int(told.inner_text().split(" ")[0]) >= int(before.split(" ")[0])
         expect(page.locator("#promise-0-k")).to_have_value("30")
         version_is(tab, 1)
-        slider.evaluate("one => { one.value = 6; one.dispatchEvent(new Event('change', {bubbles: true})) }")
+        slider.evaluate(
+            "one => { one.value = 6; one.dispatchEvent(new Event('change', {bubbles: true})) }"
+        )
         version_is(tab, 2)
         tab.sees("k-anonymity: k = 6")
 
@@ -97,7 +105,9 @@ def test_promises_by_mouse_and_by_keys(browser: Any, table: tuple[Path, Path], t
         page.get_by_role("heading", name=f"3-diversity of {EVIL}").wait_for()
         tab.sees("today: l = ")
         assert page.evaluate("window.hit") is None
-        page.wait_for_function("!document.querySelector('[data-key=add-meet-open]').closest('details').open")
+        page.wait_for_function(
+            "!document.querySelector('[data-key=add-meet-open]').closest('details').open"
+        )
         page.get_by_text("Add a promise", exact=True).click()
         page.get_by_label("Add a promise: search").wait_for()
 
@@ -121,7 +131,9 @@ def test_means_limits_and_contract(browser: Any, table: tuple[Path, Path], tmp_p
         page.get_by_role("button", name="Add Round", exact=True).click()
         page.get_by_role("button", name="Add a step", exact=True).click()
         tab.sees("Must be given.")
-        expect(page.locator(".draft .problem:visible")).to_have_text(["Must be given.", "Must be given."])
+        expect(page.locator(".draft .problem:visible")).to_have_text(
+            ["Must be given.", "Must be given."]
+        )
         page.get_by_label("Add a column to columns").select_option("cost")
         page.locator(".draft .chip", has_text="cost").wait_for()
         page.locator("#add-steps-draft-base").fill("10")
@@ -147,7 +159,9 @@ def test_means_limits_and_contract(browser: Any, table: tuple[Path, Path], tmp_p
         budget.fill("4.1")
         budget.press("Enter")
         tab.sees("Settings: budget 4.1 %")
-        page.wait_for_function("document.activeElement?.dataset.key === 'step-global_recoding-0-budget'")
+        page.wait_for_function(
+            "document.activeElement?.dataset.key === 'step-global_recoding-0-budget'"
+        )
 
         page.get_by_label("Add a limit").select_option("linkage")
         page.get_by_role("button", name="Remove the limit of Linkage").wait_for()
@@ -174,7 +188,9 @@ def test_a_run_goes_on_without_its_tab_and_stays_with_its_version(
         tab.sees("24 combinations of levels")
         page.get_by_role("button", name="Make the release").focus()
         page.keyboard.press("Enter")
-        page.get_by_text("Making the release").or_(page.get_by_text("records released")).first.wait_for()
+        page.get_by_text("Making the release").or_(
+            page.get_by_text("records released")
+        ).first.wait_for()
         other = tab.another()
         page.close()
         other.go("/run")
@@ -193,9 +209,13 @@ def test_a_run_goes_on_without_its_tab_and_stays_with_its_version(
         assert '"suppressed"' in (bench.project / "log.jsonl").read_text(encoding="utf-8")
 
 
-def test_where_nothing_satisfies_one_click_helps(browser: Any, table: tuple[Path, Path], tmp_path: Path) -> None:
+def test_where_nothing_satisfies_one_click_helps(
+    browser: Any, table: tuple[Path, Path], tmp_path: Path
+) -> None:
     data, recipe = table
-    hard = recipe.read_text(encoding="utf-8").replace("{budget: 0.02}", "{budget: 0, levels: {age: 1, zip: 1}}")
+    hard = recipe.read_text(encoding="utf-8").replace(
+        "{budget: 0.02}", "{budget: 0, levels: {age: 1, zip: 1}}"
+    )
     recipe.write_text(hard, encoding="utf-8")
     with served(tmp_path, data, recipe=recipe) as bench, bench.tab(browser) as tab:
         page = tab.page
@@ -210,7 +230,9 @@ def test_where_nothing_satisfies_one_click_helps(browser: Any, table: tuple[Path
         tab.sees("records released")
 
 
-def test_a_policy_becomes_one_version(browser: Any, table: tuple[Path, Path], tmp_path: Path) -> None:
+def test_a_policy_becomes_one_version(
+    browser: Any, table: tuple[Path, Path], tmp_path: Path
+) -> None:
     from sfumato.policy.dialects.dialect_detection import preset, write_policy
 
     data, recipe = table

@@ -1,4 +1,6 @@
-"""The tasks behind the stage Questions: the ledger is the one of the command line, and nothing is told before it is paid for."""
+"""The tasks behind the stage Questions: the ledger is the one of the command line, and nothing is
+told before it is paid for.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ class Asked:
         (folder / "recipe.yaml").write_text(RECIPE, encoding="utf-8")
         (folder / "data.csv").write_text(DATA, encoding="utf-8")
         self.folder, self.bench, self.recipe = folder, Bench(), recipes.load(folder / "recipe.yaml")
-        found("open_data")(self.bench, quiet, path=str(folder / "data.csv"), example=None, options={})
+        found("open_data")(
+            self.bench, quiet, path=str(folder / "data.csv"), example=None, options={}
+        )
 
     def do(self, task: str, **given: Any) -> Any:
         ledger = str(self.folder / "recipe.ledger")
@@ -52,7 +56,14 @@ class Asked:
         return {"path": str(self.folder / "data.csv"), "options": {}}
 
     def start(self) -> Any:
-        return self.do("start_budget", source=self.source, epsilon=1.0, delta=0.0, protects="patient", contributions=3)
+        return self.do(
+            "start_budget",
+            source=self.source,
+            epsilon=1.0,
+            delta=0.0,
+            protects="patient",
+            contributions=3,
+        )
 
 
 @pytest.fixture
@@ -61,7 +72,12 @@ def asked(tmp_path: Path) -> Asked:
 
 
 def test_before_a_budget_nothing_is_told_but_what_is_declared(asked: Asked) -> None:
-    wanted = {"started": False, "protects": ["patient", "row"], "bounded": ["cost"], "listed": ["sex"]}
+    wanted = {
+        "started": False,
+        "protects": ["patient", "row"],
+        "bounded": ["cost"],
+        "listed": ["sex"],
+    }
     assert asked.do("budget_state") == wanted
     with pytest.raises(ParameterError, match="budget is missing"):
         asked.do("ask_question", source=asked.source, statement=COUNT, epsilon=0.1, fresh=False)
@@ -77,11 +93,14 @@ def test_what_is_asked_here_is_spent_at_the_command_line(
         and told["state"]["largest_epsilon"] == 0.75
         and len(told["state"]["history"]) == 1
     )
-    again = asked.do("ask_question", source=asked.source, statement=COUNT, epsilon=0.25, fresh=False)
+    again = asked.do(
+        "ask_question", source=asked.source, statement=COUNT, epsilon=0.25, fresh=False
+    )
     assert again["answers"][0]["repeated"] and again["state"]["spent"] == 0.25
     files = [str(asked.folder / name) for name in ("recipe.yaml", "data.csv")]
     monkeypatch.setattr(
-        "sys.argv", ["sfumato", "query", *files, COUNT, "--epsilon", "0.25", "--json", "--quantum", "0.2"]
+        "sys.argv",
+        ["sfumato", "query", *files, COUNT, "--epsilon", "0.25", "--json", "--quantum", "0.2"],
     )
     capfd.readouterr()
     with pytest.raises(SystemExit) as ended:
@@ -100,8 +119,13 @@ def test_the_error_that_is_expected_follows_from_what_is_declared_alone(asked: A
     (asked.folder / "data.csv").unlink()
     (count,) = asked.do("error_expected", statement=COUNT, epsilon=0.1, rows=500.0)
     relation = {"relation": Ledger.at(asked.folder / "recipe.ledger").terms.relation}
-    assert count["error"] == expected_error("count", 0.1, rows=500, **relation) and not count["rank"]
+    assert (
+        count["error"] == expected_error("count", 0.1, rows=500, **relation) and not count["rank"]
+    )
     both = asked.do(
-        "error_expected", statement=f"{COUNT.replace('COUNT(*)', 'COUNT(*), AVG(cost)')}", epsilon=0.2, rows=500.0
+        "error_expected",
+        statement=f"{COUNT.replace('COUNT(*)', 'COUNT(*), AVG(cost)')}",
+        epsilon=0.2,
+        rows=500.0,
     )
     assert both[0]["error"] == count["error"], "two answers share the ε"

@@ -1,4 +1,6 @@
-"""A release that is written on the page is registered as the command line does it: the same entry, the same people, the same refusal."""
+"""A release that is written on the page is registered as the command line does it: the same entry,
+the same people, the same refusal.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ from sfumato.release.register.store import open_register, start_register
 from tests.interfaces.web.browser import NEEDS_BROWSER, SOURCE, expect, served
 
 UNLIKE = ("created", "certificate", "folder")
-"""What two entries of one release may differ in: the time, the digest of a certificate with its salt, and where it lies."""
+"""What two entries of one release may differ in: the time, the digest of a certificate with its
+salt, and where it lies.
+"""
 RECIPE = """\
 sfumato: 1
 columns:
@@ -46,7 +50,9 @@ LIMIT = "limits: {composition: 0}\n"
 
 @pytest.fixture
 def clinic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """25 people in five towns with five jobs, and a register in which their towns were given away."""
+    """25 people in five towns with five jobs, and a register in which their towns were given
+    away.
+    """
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     rows = [(f"person {i}{j}", i, j, "abc"[(i * j) % 3]) for i in range(5) for j in range(5)]
     (tmp_path / "people.csv").write_text(
@@ -61,29 +67,43 @@ def clinic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def sfumato(folder: Path, *words: str, state: str = "state") -> subprocess.CompletedProcess[str]:
     env = {**os.environ, "PYTHONPATH": str(SOURCE), "XDG_STATE_HOME": str(folder / state)}
     command = [sys.executable, "-m", "sfumato", *words]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, env=env, cwd=folder)
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=300, check=False, env=env, cwd=folder
+    )
 
 
 def entries(register: Path) -> list[Any]:
     """All releases of a register with their people."""
     with pytest.MonkeyPatch.context() as apart, contextlib.ExitStack() as after:
-        apart.setenv("XDG_STATE_HOME", f"{register}.seen")  # a copy is another register where both were seen
+        apart.setenv(
+            "XDG_STATE_HOME", f"{register}.seen"
+        )  # a copy is another register where both were seen
         held = after.enter_context(open_register(register))
-        return [({**one.to_dict(), **dict.fromkeys(UNLIKE)}, held.people(one.number).packed()) for one in held.entries]
+        return [
+            ({**one.to_dict(), **dict.fromkeys(UNLIKE)}, held.people(one.number).packed())
+            for one in held.entries
+        ]
 
 
 def bench_of(folder: Path, recipe: str, **how: Any) -> tuple[Bench, Any]:
     bench = Bench(table=read(folder / "people.csv"))  # type: ignore[arg-type]
-    return bench, run.make(bench, lambda *_: None, recipe=recipe_files.parse(recipe), key="1", **how)
+    return bench, run.make(
+        bench, lambda *_: None, recipe=recipe_files.parse(recipe), key="1", **how
+    )
 
 
-def test_the_register_is_asked_before_anything_is_written(clinic: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_register_is_asked_before_anything_is_written(
+    clinic: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     said = {"file": str(clinic / "releases.db"), "to": "the press"}
     bench, made = bench_of(clinic, RECIPE.format(hidden="job"))
     assert made["made"]
     quietly = lambda *_: None  # noqa: E731
     asked = write.ask_register(bench, quietly, key="1", register=said)
-    assert asked["sentences"] == ["no earlier release of the register is about the same people"] and not asked["alarm"]
+    assert (
+        asked["sentences"] == ["no earlier release of the register is about the same people"]
+        and not asked["alarm"]
+    )
     assert not entries(clinic / "releases.db")
     given: dict[str, Any] = {"key": "1", "history": "", "register": said}
     (clinic / "full").mkdir()
@@ -92,7 +112,10 @@ def test_the_register_is_asked_before_anything_is_written(clinic: Path, monkeypa
         write.write(bench, quietly, folder=str(clinic / "full"), **given)
     assert not entries(clinic / "releases.db"), "what is refused is not even planned"
     written = write.write(bench, quietly, folder=str(clinic / "out"), **given)
-    assert written["register"]["number"] == 1 and entries(clinic / "releases.db")[0][0]["state"] == "released"
+    assert (
+        written["register"]["number"] == 1
+        and entries(clinic / "releases.db")[0][0]["state"] == "released"
+    )
     with pytest.raises(ParameterError, match="name the register under Write"):
         bench_of(clinic, RECIPE.format(hidden="town") + LIMIT)
     with pytest.raises(Exception, match="25 of 25"):
@@ -103,10 +126,14 @@ def test_the_register_is_asked_before_anything_is_written(clinic: Path, monkeypa
         ({"to": "x"}, ParameterError, "name the file"),
     ):
         with pytest.raises(error, match=why):
-            write.write(bench, quietly, folder=str(clinic / "no"), key="1", history="", register=wrong)
+            write.write(
+                bench, quietly, folder=str(clinic / "no"), key="1", history="", register=wrong
+            )
 
 
-def test_a_register_is_begun_as_the_command_begins_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_register_is_begun_as_the_command_begins_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.chdir(tmp_path)
 
@@ -115,10 +142,15 @@ def test_a_register_is_begun_as_the_command_begins_it(tmp_path: Path, monkeypatc
 
     told = begin(file="page.db", to="whoever")
     assert sfumato(tmp_path, "register", "start", "command.db").returncode == 0
-    assert told["file"] == str(tmp_path / "page.db") and told["key"] == str(tmp_path / "page.db.key")
+    assert told["file"] == str(tmp_path / "page.db") and told["key"] == str(
+        tmp_path / "page.db.key"
+    )
     for end in ("", ".key"):
         page, command = (tmp_path / f"{name}.db{end}" for name in ("page", "command"))
-        assert page.stat().st_mode == command.stat().st_mode and page.stat().st_size == command.stat().st_size
+        assert (
+            page.stat().st_mode == command.stat().st_mode
+            and page.stat().st_size == command.stat().st_size
+        )
     before = {file.name: file.read_bytes() for file in tmp_path.iterdir() if file.is_file()}
     (tmp_path / "gone.db").symlink_to(tmp_path / "nowhere")
     for wrong, error, why in (
@@ -135,7 +167,9 @@ def test_a_register_is_begun_as_the_command_begins_it(tmp_path: Path, monkeypatc
     (tmp_path / "gone.db.key").unlink(missing_ok=True)
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir() if file.is_file()} == before
     told = begin(file="second.db", key="page.db.key")  # a key that is there is used, and stays
-    assert told["key"] == str(tmp_path / "page.db.key") and not (tmp_path / "second.db.key").exists()
+    assert (
+        told["key"] == str(tmp_path / "page.db.key") and not (tmp_path / "second.db.key").exists()
+    )
     assert (tmp_path / "page.db.key").read_bytes() == before["page.db.key"]
     open_register(tmp_path / "second.db", key=tmp_path / "page.db.key").close()
 
@@ -145,7 +179,10 @@ def test_a_project_keeps_its_register(tmp_path: Path) -> None:
     project.set_register({"file": " releases.db ", "to": "the press", "person": ""})
     project.close()
     again = Project.open(tmp_path / "project")
-    assert again.register == {"file": "releases.db", "to": "the press"} and data_in(tmp_path / "project").path is None
+    assert (
+        again.register == {"file": "releases.db", "to": "the press"}
+        and data_in(tmp_path / "project").path is None
+    )
     again.close()
     state = json.loads((tmp_path / "project" / "project.json").read_text())
     for wrong in ({"file": 1}, {"other": "x"}, []):
@@ -159,7 +196,9 @@ def test_a_project_keeps_its_register(tmp_path: Path) -> None:
 
 def test_script_and_command_register_too(clinic: Path) -> None:
     """The script and the command each write the same entry into a copy of the register."""
-    errand = Errand("people.csv", seed="ab" * 16, register={"file": "one.db", "to": "the press", "person": "id"})
+    errand = Errand(
+        "people.csv", seed="ab" * 16, register={"file": "one.db", "to": "the press", "person": "id"}
+    )
     for name in ("one.db", "two.db"):
         shutil.copy(clinic / "releases.db", clinic / name)
         shutil.copy(clinic / "releases.db.key", clinic / f"{name}.key")
@@ -167,7 +206,12 @@ def test_script_and_command_register_too(clinic: Path) -> None:
     (clinic / "release.py").write_text(to_python(recipe, errand))
     env = {**os.environ, "PYTHONPATH": str(SOURCE), "XDG_STATE_HOME": str(clinic / "state one")}
     done = subprocess.run(
-        [sys.executable, "release.py"], cwd=clinic, env=env, capture_output=True, text=True, check=False
+        [sys.executable, "release.py"],
+        cwd=clinic,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     assert "no earlier release of the register" in done.stdout
@@ -180,13 +224,21 @@ def test_script_and_command_register_too(clinic: Path) -> None:
 @pytest.mark.service
 @NEEDS_BROWSER[1]
 def test_the_page_registers_as_the_command_line_does(browser: Any, clinic: Path) -> None:
-    """Refused in place with the limit, told with what it gives away without it, and entered as the command line enters it."""
+    """Refused in place with the limit, told with what it gives away without it, and entered as the
+    command line enters it.
+    """
     words = ("--register", "releases.db", "--to", "the university")
-    assert sfumato(clinic, "run", "people.csv", "-r", "town.yaml", "-o", "out_town", *words).returncode == 0
+    assert (
+        sfumato(clinic, "run", "people.csv", "-r", "town.yaml", "-o", "out_town", *words).returncode
+        == 0
+    )
     for end in ("", ".key"):
         shutil.copy(clinic / f"releases.db{end}", clinic / f"copy.db{end}")
     state = {"XDG_STATE_HOME": str(clinic / "state")}
-    with served(clinic, clinic / "people.csv", recipe=clinic / "job.yaml", **state) as bench, bench.tab(browser) as tab:
+    with (
+        served(clinic, clinic / "people.csv", recipe=clinic / "job.yaml", **state) as bench,
+        bench.tab(browser) as tab,
+    ):
         page = tab.page
         tab.go("/write")
         page.get_by_text("Remember it in a register").click()
@@ -198,7 +250,10 @@ def test_the_page_registers_as_the_command_line_does(browser: Any, clinic: Path)
         page.get_by_role("status").get_by_text("was begun").wait_for()
         tab.sees(f"Keep {clinic / 'new.db.key'} apart")
         page.wait_for_function(REGISTER_SHOWN, arg=str(clinic / "new.db"))
-        assert [(clinic / f"new.db{end}").stat().st_mode & 0o777 for end in ("", ".key")] == [0o600, 0o600]
+        assert [(clinic / f"new.db{end}").stat().st_mode & 0o777 for end in ("", ".key")] == [
+            0o600,
+            0o600,
+        ]
         tab.clean()
         held = (clinic / "new.db").read_bytes()
         page.get_by_role("button", name="Begin a new register there").click()
@@ -235,22 +290,41 @@ def test_the_page_registers_as_the_command_line_does(browser: Any, clinic: Path)
         recipe = bench.project / "recipe.yaml"
         seed = json.loads((clinic / "out" / "owner" / "lock.json").read_text())["seed"]
         words = ("--register", "copy.db", "--to", "the newspaper", "--seed", seed)
-        done = sfumato(clinic, "run", "people.csv", "-r", str(recipe), "-o", "again", *words, state="state copy")
+        done = sfumato(
+            clinic,
+            "run",
+            "people.csv",
+            "-r",
+            str(recipe),
+            "-o",
+            "again",
+            *words,
+            state="state copy",
+        )
         assert done.returncode == 0, done.stderr
-        assert entries(clinic / "releases.db") == entries(clinic / "copy.db") and len(entries(clinic / "copy.db")) == 2
+        assert (
+            entries(clinic / "releases.db") == entries(clinic / "copy.db")
+            and len(entries(clinic / "copy.db")) == 2
+        )
         assert (clinic / "out" / "share" / "data.csv").read_bytes() == (
             clinic / "again" / "share" / "data.csv"
         ).read_bytes()
     with served(clinic, **state) as bench, bench.tab(browser) as tab:
         tab.go("/write")
-        expect(tab.page.get_by_label("Register", exact=True)).to_have_value(str(clinic / "releases.db"))
+        expect(tab.page.get_by_label("Register", exact=True)).to_have_value(
+            str(clinic / "releases.db")
+        )
 
 
 def test_candidates_are_held_against_the_register_as_write_holds_them(
     clinic: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By recoding, masking and drawing, with a limit and without one: the comparison says what Write would say, and enters nothing."""
-    monkeypatch.setattr(explore, "fair_terms", lambda candidates, terms: terms)  # attacks on drawn rows take their time
+    """By recoding, masking and drawing, with a limit and without one: the comparison says what
+    Write would say, and enters nothing.
+    """
+    monkeypatch.setattr(
+        explore, "fair_terms", lambda candidates, terms: terms
+    )  # attacks on drawn rows take their time
     seed = Seed.of(3)
     monkeypatch.setattr(Seed, "of", lambda *_: seed)  # what is drawn is drawn alike
     said = {"file": str(clinic / "releases.db"), "to": "the press"}
@@ -262,14 +336,20 @@ def test_candidates_are_held_against_the_register_as_write_holds_them(
     head, _ = recoded.split("meet:")
     texts = {
         "recoded": recoded,
-        "masked": head
-        + "meet:\n- k_anonymity: 2\nsteps:\n- pram: {columns: [job], retain: 0.7}\n- global_recoding: {}\n",
-        "drawn": head + "steps:\n- synthesize: {}\nlimits: {copied_records: 1, recognised_members: 1}\n",
+        "masked": (
+            head + "meet:\n- k_anonymity: 2\nsteps:\n- pram: {columns: [job], retain: 0.7}\n-"
+            " global_recoding: {}\n"
+        ),
+        "drawn": (
+            head + "steps:\n- synthesize: {}\nlimits: {copied_records: 1, recognised_members: 1}\n"
+        ),
     }
     pins = [(name, recipe_files.parse(text)) for name, text in texts.items()]
     for name, text in texts.items():
         limited = (
-            text.replace("copied_records: 1", "copied_records: 1, composition: 0") if "limits" in text else text + LIMIT
+            text.replace("copied_records: 1", "copied_records: 1, composition: 0")
+            if "limits" in text
+            else text + LIMIT
         )
         pins.append((f"{name}, limited", recipe_files.parse(limited)))
     asked = explore.compare(bench, quietly, pins=pins, register={"file": said["file"]})
@@ -278,15 +358,23 @@ def test_candidates_are_held_against_the_register_as_write_holds_them(
     for place, (name, recipe) in enumerate(pins):
         outcome, told = asked["candidates"][place], asked["more"][name]["together"]
         if "limited" in name:
-            assert not outcome["holds"] and "people whom all releases together single out" in outcome["reason"]
+            assert (
+                not outcome["holds"]
+                and "people whom all releases together single out" in outcome["reason"]
+            )
             with pytest.raises(SfumatoError) as refused:
                 run.make(bench, quietly, recipe=recipe, key=name, register=said)
             assert outcome["reason"].split("people whom")[1] in str(refused.value), name
-            assert not alone["candidates"][place]["holds"] and "register" in alone["candidates"][place]["reason"]
+            assert (
+                not alone["candidates"][place]["holds"]
+                and "register" in alone["candidates"][place]["reason"]
+            )
         else:
             made = run.make(bench, quietly, recipe=recipe, key=name, register=said)
             assert outcome["holds"] == made["holds"]
-            assert told == write.ask_register(bench, quietly, key=name, register=said)["sentences"], name
+            assert (
+                told == write.ask_register(bench, quietly, key=name, register=said)["sentences"]
+            ), name
     lines = {title: cells for title, cells, _ in figures_of(asked)}
     assert "25 people stand alone" in lines["with the 1 release of the register"][0]
     lines = {title: cells for title, cells, _ in figures_of(alone)}

@@ -33,12 +33,21 @@ def test_only_pages_and_the_server_draw(file: Path) -> None:
 
 @pytest.mark.parametrize("file", sorted((ROOM / "pages").glob("*.py")), ids=lambda f: f.name)
 def test_no_value_can_become_markup_or_script(file: Path) -> None:
-    """``props`` takes a string that is parsed; ``html``, ``markdown``, ``add_slot`` and ``run_javascript`` take markup or script."""
+    """``props`` takes a string that is parsed; ``html``, ``markdown``, ``add_slot`` and
+    ``run_javascript`` take markup or script.
+    """
     for node in ast.walk(ast.parse(file.read_text("utf-8"))):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
             continue
         name = node.func.attr
-        assert name not in ("html", "markdown", "add_slot"), f"{file.name}:{node.lineno} makes markup"
+        assert name not in (
+            "html",
+            "markdown",
+            "add_slot",
+        ), f"{file.name}:{node.lineno} makes markup"
         if name in ("props", "run_javascript", "add_head_html", "add_body_html", "style"):
-            fixed = all(isinstance(a, ast.Constant) or (isinstance(a, ast.Name) and a.id.isupper()) for a in node.args)
+            fixed = all(
+                isinstance(a, ast.Constant) or (isinstance(a, ast.Name) and a.id.isupper())
+                for a in node.args
+            )
             assert fixed, f"{file.name}:{node.lineno}: {name} with something that is not constant"

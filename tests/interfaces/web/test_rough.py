@@ -1,4 +1,6 @@
-"""Rough treatment: names that no file system takes, folders with broken links, projects edited by hand, a disk that is full."""
+"""Rough treatment: names that no file system takes, folders with broken links, projects edited by
+hand, a disk that is full.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ async def parts(letter: bytes) -> AsyncIterator[bytes]:
 
 
 def recipe(k: int = 2) -> Recipe:
-    return recipes.parse(f"{{columns: {{age: {{role: quasi}}}}, meet: [{{k_anonymity: {{k: {k}}}}}]}}")
+    return recipes.parse(
+        f"{{columns: {{age: {{role: quasi}}}}, meet: [{{k_anonymity: {{k: {k}}}}}]}}"
+    )
 
 
 def begun(folder: Path) -> Path:
@@ -46,10 +50,15 @@ def begun(folder: Path) -> Path:
 # files that are sent
 
 
-@pytest.mark.parametrize("name", ["x" * 9000 + "." + "y" * 5000, "😀" * 200 + ".csv", "漢" * 130 + ".csv", "a" * 300])
+@pytest.mark.parametrize(
+    "name", ["x" * 9000 + "." + "y" * 5000, "😀" * 200 + ".csv", "漢" * 130 + ".csv", "a" * 300]
+)
 def test_a_name_that_is_too_long_in_bytes_is_cut(tmp_path: Path, name: str) -> None:
     kept = asyncio.run(uploads.take(tmp_path, name, parts(b"a")))
-    assert len(kept.encode()) <= uploads.LONGEST_NAME and uploads.kept(tmp_path, kept).read_bytes() == b"a" * 20
+    assert (
+        len(kept.encode()) <= uploads.LONGEST_NAME
+        and uploads.kept(tmp_path, kept).read_bytes() == b"a" * 20
+    )
     assert kept.endswith(".csv") == name.endswith(".csv")
 
 
@@ -83,7 +92,9 @@ def test_a_pipe_is_not_offered_as_a_table(tmp_path: Path) -> None:
     assert uploads.listing(str(tmp_path)).files == ()
 
 
-@pytest.mark.parametrize("path", ["/\0/x", "a" * 5000, "/" + "a" * 300 + "/b", "~nobody-has-this-name/x"])
+@pytest.mark.parametrize(
+    "path", ["/\0/x", "a" * 5000, "/" + "a" * 300 + "/b", "~nobody-has-this-name/x"]
+)
 def test_a_path_that_cannot_be_is_refused_in_our_words(path: str) -> None:
     with pytest.raises(UnreadableInput) as refused:
         uploads.listing(path)
@@ -99,7 +110,9 @@ def state(**said: object) -> str:
 
 def chained(*lines: str) -> str:
     """Lines of a log with hashes that fit them."""
-    forged, _ = chain_again([f'{line},"hash":"{"0" * 64}"}}' for line in lines], projects.PROJECT_LOG)
+    forged, _ = chain_again(
+        [f'{line},"hash":"{"0" * 64}"}}' for line in lines], projects.PROJECT_LOG
+    )
     return "".join(f"{line}\n" for line in forged)
 
 
@@ -118,17 +131,27 @@ DAMAGED = {
     "pin without a recipe": ("project.json", state(pins=[{"kind": "node", "title": "x"}])),
     "entry that is a truth": ("log.jsonl", chained(LINE.replace("1,", "true,", 1))),
     "entry below none": ("log.jsonl", chained(LINE, LINE.replace("1,", "-1,", 1))),
-    "effect in words": ("log.jsonl", chained(LINE, '{"VersionEffect":{"version":1,"effect":{"suppressed":"<b>"}}')),
-    "effect that is a list": ("log.jsonl", chained(LINE, '{"VersionEffect":{"version":1,"effect":[1]}')),
+    "effect in words": (
+        "log.jsonl",
+        chained(LINE, '{"VersionEffect":{"version":1,"effect":{"suppressed":"<b>"}}'),
+    ),
+    "effect that is a list": (
+        "log.jsonl",
+        chained(LINE, '{"VersionEffect":{"version":1,"effect":[1]}'),
+    ),
 }
 
 
 @pytest.mark.parametrize("how", DAMAGED)
-def test_a_project_that_was_damaged_by_hand_is_refused_not_crashed_on(tmp_path: Path, how: str) -> None:
+def test_a_project_that_was_damaged_by_hand_is_refused_not_crashed_on(
+    tmp_path: Path, how: str
+) -> None:
     folder = begun(tmp_path)
     name, words = DAMAGED[how]
     (folder / name).write_text(words)
-    with pytest.raises(UnreadableInput, match="damaged" if name == "project.json" else "not as it was written"):
+    with pytest.raises(
+        UnreadableInput, match="damaged" if name == "project.json" else "not as it was written"
+    ):
         Project.open(folder)
     (folder / name).write_text(state() if name == "project.json" else chained(LINE))
     Project.open(folder).close()  # it was let go
@@ -196,7 +219,11 @@ def test_a_version_whose_pointer_cannot_be_written_is_not_in_use(
         with pytest.raises(SfumatoError):
             project.edit(recipe(3), "k = 3", based_on=1)
     assert project.version == 1
-    assert project.edit(recipe(4), "k = 4", based_on=1) == 3 and project.entry is not None and project.entry.parent == 1
+    assert (
+        project.edit(recipe(4), "k = 4", based_on=1) == 3
+        and project.entry is not None
+        and project.entry.parent == 1
+    )
     project.close()
 
 
@@ -211,8 +238,14 @@ def test_values_and_separators_are_no_part_of_the_expressions_of_a_picture() -> 
     rows = [{"x": hostile, "y": "b", "i": 0, "j": 0, "share": 1.0}]
     spec = specs.heat(rows, (hostile, "other" * 999), 1.0)
     assert "<svg" in vl_convert.vegalite_to_svg({**spec, "width": 200, "config": {}})
-    compiled = json.dumps(vl_convert.vegalite_to_vega({**spec, "width": 200})["marks"], ensure_ascii=False)
-    assert "\u2028" not in compiled and "\u2029" not in compiled and len(spec["encoding"]["y"]["title"]) <= 60
+    compiled = json.dumps(
+        vl_convert.vegalite_to_vega({**spec, "width": 200})["marks"], ensure_ascii=False
+    )
+    assert (
+        "\u2028" not in compiled
+        and "\u2029" not in compiled
+        and len(spec["encoding"]["y"]["title"]) <= 60
+    )
 
 
 # paths that never end
@@ -233,7 +266,9 @@ def test_devices_and_pipes_are_refused_before_a_byte_is_read(tmp_path: Path, kin
         policies.read_policy(bench, quietly, path=str(path))
     bench.keep("release 1", object())
     with pytest.raises(UnreadableInput, match=kind):
-        writing.write(bench, quietly, key="1", folder=str(tmp_path / "out"), history="", sign=str(path))
+        writing.write(
+            bench, quietly, key="1", folder=str(tmp_path / "out"), history="", sign=str(path)
+        )
     assert not (tmp_path / "out").exists()
 
 

@@ -1,4 +1,6 @@
-"""A workbench as others on the machine and on the web see it: by raw requests, by what processes show, and by what is left when it ends."""
+"""A workbench as others on the machine and on the web see it: by raw requests, by what processes
+show, and by what is left when it ends.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,10 @@ import pytest
 from tests.interfaces.web.browser import NEEDS_BROWSER, Served, served, stranger
 from tests.interfaces.web.pem import self_signed
 
-pytestmark = [*NEEDS_BROWSER, pytest.mark.skipif(sys.platform != "linux", reason="looks at processes in /proc")]
+pytestmark = [
+    *NEEDS_BROWSER,
+    pytest.mark.skipif(sys.platform != "linux", reason="looks at processes in /proc"),
+]
 SOCKET = "/_nicegui_ws/socket.io/?EIO=4&transport="
 UPGRADE = {
     "Connection": "Upgrade",
@@ -29,9 +34,13 @@ UPGRADE = {
 }
 
 
-def ask(bench: Served, path: str, method: str = "GET", **heads: str) -> tuple[int, str, dict[str, str]]:
+def ask(
+    bench: Served, path: str, method: str = "GET", **heads: str
+) -> tuple[int, str, dict[str, str]]:
     connection = http.client.HTTPConnection("127.0.0.1", bench.port, timeout=60)
-    connection.request(method, path, headers={name.replace("_", "-"): value for name, value in heads.items()})
+    connection.request(
+        method, path, headers={name.replace("_", "-"): value for name, value in heads.items()}
+    )
     answer = connection.getresponse()
     heads = {name.lower(): value for name, value in answer.getheaders()}
     body = "" if answer.status == 101 else answer.read().decode("utf-8", "replace")
@@ -83,8 +92,12 @@ def test_who_is_not_our_browser_is_kept_out(tmp_path: Path) -> None:
             more = UPGRADE if path.endswith("websocket") else {}
             assert ask(bench, path, **more, Origin=bench.origin)[0] in (401, 403)
             assert ask(bench, path, **more, Cookie=cookie, Origin="http://evil.example")[0] == 403
-            assert ask(bench, path, **more, Cookie=cookie, Origin=bench.origin, Host="evil.example")[0] in (403, 421)
-        assert ask(bench, home + SOCKET + "websocket", **UPGRADE, Cookie=cookie)[0] == 403  # no Origin
+            assert ask(
+                bench, path, **more, Cookie=cookie, Origin=bench.origin, Host="evil.example"
+            )[0] in (403, 421)
+        assert (
+            ask(bench, home + SOCKET + "websocket", **UPGRADE, Cookie=cookie)[0] == 403
+        )  # no Origin
         assert ask(bench, home + SOCKET + "websocket", **UPGRADE, **ours)[0] == 101
         assert ask(bench, home + SOCKET + "polling", **ours)[0] == 200
         assert ask(bench, home + SOCKET + "polling", "POST", Cookie=cookie)[0] == 403
@@ -102,7 +115,9 @@ def test_who_is_not_our_browser_is_kept_out(tmp_path: Path) -> None:
         assert not any("12345" in line or "Traceback" in line for line in bench.said)
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 0)])
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 0)]
+)
 def test_whatever_ends_it_nothing_is_left(tmp_path: Path, number: int, code: int) -> None:
     (tmp_path / "tmp").mkdir()
     table = tmp_path / "visits.csv"
@@ -122,10 +137,15 @@ def test_whatever_ends_it_nothing_is_left(tmp_path: Path, number: int, code: int
             assert again.stop() == 130
 
 
-def test_the_browser_is_opened_without_a_token_in_sight_of_others(browser: Any, tmp_path: Path) -> None:
+def test_the_browser_is_opened_without_a_token_in_sight_of_others(
+    browser: Any, tmp_path: Path
+) -> None:
     seen = tmp_path / "seen"
     script = tmp_path / "browser.sh"
-    script.write_text(f'#!/bin/sh\necho "$1" > {seen}.part && mv {seen}.part {seen}\nexec sleep 20 >/dev/null 2>&1\n')
+    script.write_text(
+        f'#!/bin/sh\necho "$1" > {seen}.part && mv {seen}.part {seen}\nexec sleep 20 >/dev/null'
+        " 2>&1\n"
+    )
     script.chmod(0o700)
     with served(tmp_path, None, "--browser", BROWSER=str(script)) as bench:
         wait_for(seen.exists)
@@ -136,9 +156,14 @@ def test_the_browser_is_opened_without_a_token_in_sight_of_others(browser: Any, 
         assert token in (bench.project / "open.html").read_text()
         assert token.encode() not in b"".join(map(content, Path("/proc").glob("[0-9]*/cmdline")))
         with stranger(browser) as page:
-            page.goto(address)  # from a file, as a browser does: a strict cookie would be lost on a redirect
+            page.goto(
+                address
+            )  # from a file, as a browser does: a strict cookie would be lost on a redirect
             page.wait_for_selector("h1")
-            assert re.fullmatch(re.escape(bench.origin) + r"/[\w-]{32}/", page.url) and token not in page.url
+            assert (
+                re.fullmatch(re.escape(bench.origin) + r"/[\w-]{32}/", page.url)
+                and token not in page.url
+            )
             assert page.evaluate("document.cookie") == ""
         bench.stop()
         assert not (bench.project / "open.html").exists()
@@ -152,13 +177,17 @@ def wait_for(holds: Any) -> None:
     raise AssertionError("waited in vain")
 
 
-def test_a_process_that_dies_in_the_middle_is_told_and_the_data_are_opened_again(browser: Any, tmp_path: Path) -> None:
+def test_a_process_that_dies_in_the_middle_is_told_and_the_data_are_opened_again(
+    browser: Any, tmp_path: Path
+) -> None:
     table = tmp_path / "visits.csv"
     table.write_text("age,sex\n" + "30,f\n40,m\n" * 30)
     with served(tmp_path, table) as bench, bench.tab(browser) as tab:
         records = tab.page.locator(".figure", has_text="records").get_by_text("60", exact=True)
         records.wait_for()
-        tab.page.wait_for_function("window.vegaEmbed !== undefined")  # what draws pictures leaves the connection alone
+        tab.page.wait_for_function(
+            "window.vegaEmbed !== undefined"
+        )  # what draws pictures leaves the connection alone
         assert tab.page.evaluate("typeof io === 'undefined' || typeof io.Socket !== 'undefined'")
         tab.go("/write")
         worker = max(children(bench.process.pid), key=memory)
@@ -174,11 +203,15 @@ def test_a_process_that_dies_in_the_middle_is_told_and_the_data_are_opened_again
 
 
 def memory(process: int) -> int:
-    """Pages that a process holds: the one with the data has more than those that only look after others."""
+    """Pages that a process holds: the one with the data has more than those that only look after
+    others.
+    """
     return int((content(Path(f"/proc/{process}/statm")).split() or [b"0", b"0"])[1])
 
 
-def test_with_a_certificate_others_are_served_encrypted_and_only_so(browser: Any, tmp_path: Path) -> None:
+def test_with_a_certificate_others_are_served_encrypted_and_only_so(
+    browser: Any, tmp_path: Path
+) -> None:
     own, key = self_signed(tmp_path)
     words = ("--host", "127.0.0.2", "--to-others", "--certificate", str(own), "--key", str(key))
     with served(tmp_path, None, *words) as bench:
@@ -193,7 +226,9 @@ def test_with_a_certificate_others_are_served_encrypted_and_only_so(browser: Any
         with stranger(browser, ignore_https_errors=True) as page:
             page.goto(bench.address)
             page.wait_for_selector("h1")
-            page.get_by_text("Who has this address can work with these data").wait_for()  # its socket is encrypted too
+            page.get_by_text(
+                "Who has this address can work with these data"
+            ).wait_for()  # its socket is encrypted too
             (cookie,) = page.context.cookies()
             assert cookie["secure"] and cookie["httpOnly"] and cookie["sameSite"] == "Strict"
         assert not any("Everything stays" in line for line in bench.said)

@@ -1,4 +1,6 @@
-"""The same recipe under the same seed gives the same bytes in the workbench and at the command line."""
+"""The same recipe under the same seed gives the same bytes in the workbench and at the command
+line.
+"""
 
 from __future__ import annotations
 
@@ -27,11 +29,18 @@ OWN = {"created", "input_commitment", "files", "digest"}
 def table():
     draw = random.Random(4)
     cells = [
-        (f"n{i}", draw.choice(["20", "30", "-9"]), draw.choice(["a", "b", ""]), draw.choice([1.5, 1 / 3, float("inf")]))
+        (
+            f"n{i}",
+            draw.choice(["20", "30", "-9"]),
+            draw.choice(["a", "b", ""]),
+            draw.choice([1.5, 1 / 3, float("inf")]),
+        )
         for i in range(60)
     ]
     hours = pl.Series("hours", [draw.randint(0, 9) for _ in cells])
-    return pl.DataFrame(cells, schema=["name", "age", "code", "cost"], orient="row").with_columns(hours)
+    return pl.DataFrame(cells, schema=["name", "age", "code", "cost"], orient="row").with_columns(
+        hours
+    )
 
 
 @pytest.mark.parametrize("form", [None, "csv", "jsonl", "excel", "parquet"])
@@ -45,12 +54,27 @@ def test_the_workbench_writes_what_the_command_line_writes(tmp_path, monkeypatch
     do(bench, "make", recipe=recipes.parse(RECIPE), key="1")
     do(bench, "write", key="1", folder=str(tmp_path / "here"), history="", format=form)
     seed = json.loads((tmp_path / "here" / "owner" / "lock.json").read_text())["seed"]
-    words = ["sfumato", "run", data, "-r", recipe, "-o", tmp_path / "there", "--seed", seed, "--json", "-q"]
+    words = [
+        "sfumato",
+        "run",
+        data,
+        "-r",
+        recipe,
+        "-o",
+        tmp_path / "there",
+        "--seed",
+        seed,
+        "--json",
+        "-q",
+    ]
     monkeypatch.setattr("sys.argv", [*map(str, words), *(["--format", form] if form else [])])
     with pytest.raises(SystemExit) as left:
         main()
     assert not left.value.code
-    here, there = (json.loads((tmp_path / one / "share" / "certificate.json").read_text()) for one in ("here", "there"))
+    here, there = (
+        json.loads((tmp_path / one / "share" / "certificate.json").read_text())
+        for one in ("here", "there")
+    )
     assert {key for key in here if here[key] != there[key]} <= OWN
     assert (tmp_path / "here" / "share" / here["data"]["file"]).read_bytes() == (
         tmp_path / "there" / "share" / there["data"]["file"]

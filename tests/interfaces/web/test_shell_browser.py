@@ -1,4 +1,6 @@
-"""The frame around all stages, in a browser: figures, undo, history, the recipe as text and to take away, writing, two tabs, dark."""
+"""The frame around all stages, in a browser: figures, undo, history, the recipe as text and to take
+away, writing, two tabs, dark.
+"""
 
 from __future__ import annotations
 
@@ -37,9 +39,14 @@ def version(tab: Tab, number: int) -> None:
     tab.page.locator(".undo .version", has_text=re.compile(rf"^v{number} ")).wait_for()
 
 
-def test_the_bundled_table_is_opened_and_nothing_is_asked_of_others(browser: Any, tmp_path: Path) -> None:
+def test_the_bundled_table_is_opened_and_nothing_is_asked_of_others(
+    browser: Any, tmp_path: Path
+) -> None:
     with served(tmp_path) as bench, bench.tab(browser) as tab:
-        assert tab.page.title() == "Data · sfumato" and tab.page.locator("html").get_attribute("lang") == "en-US"
+        assert (
+            tab.page.title() == "Data · sfumato"
+            and tab.page.locator("html").get_attribute("lang") == "en-US"
+        )
         tab.page.keyboard.press("Tab")
         tab.page.wait_for_function("document.activeElement?.textContent === 'Skip to the work'")
         tab.page.keyboard.press("Enter")
@@ -60,7 +67,9 @@ def test_versions_are_made_undone_compared_and_taken_away(browser: Any, tmp_path
         page.context.grant_permissions(["clipboard-read", "clipboard-write"])
         tab.sees("3-anonymity")
         page.locator(".figure", has_text="records").get_by_text("120", exact=True).wait_for()
-        page.locator(".figure", has_text="in classes under 3 today").locator(".value", has_text="0").wait_for()
+        page.locator(".figure", has_text="in classes under 3 today").locator(
+            ".value", has_text="0"
+        ).wait_for()
 
         # the recipe as text: everything wrong with it at once, nothing changed, then one version
         page.get_by_role("button", name="⟨⟩ Recipe").focus()
@@ -94,7 +103,9 @@ def test_versions_are_made_undone_compared_and_taken_away(browser: Any, tmp_path
             page.get_by_role("button", name="Copy").click()
             page.get_by_text("Copied.").wait_for()
             shown = page.locator("pre.code").text_content()
-            page.wait_for_function("async (has) => (await navigator.clipboard.readText()).includes(has)", arg=has)
+            page.wait_for_function(
+                "async (has) => (await navigator.clipboard.readText()).includes(has)", arg=has
+            )
             with page.expect_download() as saved:
                 page.get_by_role("link", name="Save", exact=True).click()
             assert Path(saved.value.path()).read_text("utf-8") == shown
@@ -136,7 +147,9 @@ def test_versions_are_made_undone_compared_and_taken_away(browser: Any, tmp_path
 
         # the history: what changed, from what to what; back to a version, and a comparison with now
         page.locator(".undo .version").click()
-        page.locator("ol.history li", has_text="Recipe edited as text").get_by_text("7", exact=True).wait_for()
+        page.locator("ol.history li", has_text="Recipe edited as text").get_by_text(
+            "7", exact=True
+        ).wait_for()
         page.get_by_role("button", name="Compare version 2 with now").click()
         page.locator(".comparison li", has_text="meet · k_anonymity · k").wait_for()
         tab.clean()
@@ -148,7 +161,9 @@ def test_versions_are_made_undone_compared_and_taken_away(browser: Any, tmp_path
         assert "onerror" not in log and len(log.splitlines()) == 2
 
 
-def test_a_release_is_made_and_written_once_and_its_history_goes_with_it(browser: Any, tmp_path: Path) -> None:
+def test_a_release_is_made_and_written_once_and_its_history_goes_with_it(
+    browser: Any, tmp_path: Path
+) -> None:
     table, recipe = files(tmp_path)
     with served(tmp_path, table, recipe=recipe) as bench, bench.tab(browser) as tab:
         page, out = tab.page, tmp_path / "out <b>"
@@ -164,13 +179,19 @@ def test_a_release_is_made_and_written_once_and_its_history_goes_with_it(browser
         ]
         page.locator(".claims .holds").nth(5).wait_for()
         assert not page.locator(".claims .fails").count()
-        history = [json.loads(line) for line in (out / "owner" / "history.jsonl").read_text().splitlines()]
+        history = [
+            json.loads(line) for line in (out / "owner" / "history.jsonl").read_text().splitlines()
+        ]
         assert history[0]["NewVersion"]["sentence"] == "Began with the recipe visits.yaml"
         assert "suppressed" in history[-1]["VersionEffect"]["effect"]
-        page.locator(".figure", has_text="records lost").locator(".value", has_text=re.compile(r"^\d")).wait_for()
+        page.locator(".figure", has_text="records lost").locator(
+            ".value", has_text=re.compile(r"^\d")
+        ).wait_for()
         tab.clean()
         page.get_by_role("button", name="Write the release of version 1").click()
-        page.locator("[role=alert]", has_text="tick “Replace an earlier release").wait_for()  # nothing that stands is
+        page.locator(
+            "[role=alert]", has_text="tick “Replace an earlier release"
+        ).wait_for()  # nothing that stands is
         page.get_by_label("Replace an earlier release").check()
         page.get_by_role("button", name="Write the release of version 1").click()
         tab.sees("To publish")

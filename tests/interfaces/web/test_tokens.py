@@ -1,4 +1,6 @@
-"""Colours can be told apart and read, in light and dark; pictures are not looked at by other checks."""
+"""Colours can be told apart and read, in light and dark; pictures are not looked at by other
+checks.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +12,12 @@ import pytest
 import sfumato.interfaces.web
 import sfumato.release.report
 
-LIGHT = (Path(sfumato.release.report.__file__).parent / "templates" / "tokens.css").read_text("utf-8")
-DARK = (Path(sfumato.interfaces.web.__file__).parent / "pages" / "files" / "dark.css").read_text("utf-8")
+LIGHT = (Path(sfumato.release.report.__file__).parent / "templates" / "tokens.css").read_text(
+    "utf-8"
+)
+DARK = (Path(sfumato.interfaces.web.__file__).parent / "pages" / "files" / "dark.css").read_text(
+    "utf-8"
+)
 
 
 def tokens(text: str) -> dict[str, str]:
@@ -23,7 +29,9 @@ def luminance(colour: str) -> float:
     digits = colour.lstrip("#")
     digits = "".join(one * 2 for one in digits) if len(digits) == 3 else digits
     parts = [int(digits[i : i + 2], 16) / 255 for i in (0, 2, 4)]
-    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    red, green, blue = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    )
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
@@ -34,7 +42,9 @@ def contrast(one: str, other: str) -> float:
 
 def test_the_formula_is_that_of_wcag() -> None:
     assert contrast("#000", "#fff") == pytest.approx(21)
-    assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.005)  # the known grey just below 4.5
+    assert contrast("#777777", "#ffffff") == pytest.approx(
+        4.48, abs=0.005
+    )  # the known grey just below 4.5
 
 
 @pytest.mark.parametrize("text", [LIGHT, DARK], ids=["light", "dark"])
@@ -54,4 +64,8 @@ def test_words_can_be_read_and_marks_be_seen(text: str) -> None:
 def test_reports_and_workbench_have_no_tokens_of_their_own() -> None:
     for file in (Path(sfumato.interfaces.web.__file__).parent / "pages" / "files").glob("*.css"):
         assert file.name == "dark.css" or not tokens(file.read_text("utf-8")), file
-    assert not tokens((Path(sfumato.release.report.__file__).parent / "templates" / "style.css").read_text("utf-8"))
+    assert not tokens(
+        (Path(sfumato.release.report.__file__).parent / "templates" / "style.css").read_text(
+            "utf-8"
+        )
+    )

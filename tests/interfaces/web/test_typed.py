@@ -1,4 +1,6 @@
-"""Recipes that are typed into a page: what is too deep, too long or endless is refused, by name and before it is built."""
+"""Recipes that are typed into a page: what is too deep, too long or endless is refused, by name and
+before it is built.
+"""
 
 from __future__ import annotations
 

@@ -14,7 +14,8 @@ from sfumato.interfaces.web.workbench import Underway
 
 
 @pytest.mark.parametrize(
-    ("reading", "said"), [(True, ["The table is being read."]), (False, ["Open one.", "Go to Data"])]
+    ("reading", "said"),
+    [(True, ["The table is being read."]), (False, ["Open one.", "Go to Data"])],
 )
 def test_a_table_that_is_being_read_is_not_asked_for(
     reading: bool, said: list[str], monkeypatch: pytest.MonkeyPatch
@@ -23,7 +24,9 @@ def test_a_table_that_is_being_read_is_not_asked_for(
     monkeypatch.setattr(shell, "text", lambda words, *_, **__: told.append(words))
     page: Any = SimpleNamespace(workbench=SimpleNamespace(reading=reading))
     shell.Page.ask_for_table(page, "Open one.")
-    assert len(told) == len(said) and all(words.startswith(begun) for words, begun in zip(told, said, strict=True))
+    assert len(told) == len(said) and all(
+        words.startswith(begun) for words, begun in zip(told, said, strict=True)
+    )
 
 
 @pytest.mark.parametrize(

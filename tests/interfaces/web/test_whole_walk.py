@@ -1,5 +1,7 @@
-"""From a file to a release that verifies, in one browser: every stage, every version undone and done again, a project closed and opened,
-a run that is cancelled; and the command line makes the same release of the saved recipe."""
+"""From a file to a release that verifies, in one browser: every stage, every version undone and
+done again, a project closed and opened, a run that is cancelled; and the command line makes the
+same release of the saved recipe.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +26,17 @@ pytestmark = NEEDS_BROWSER
 PEOPLE = 1_500
 JOBS = ["nurse", "cook", "teacher", "smith", "driver", "clerk"]
 UNLIKE = ("created", "digest", "input_commitment", "files", "salt", "attacks")
-"""What may differ between two makings of one release: the time, the salt and what is computed with it, and intruders that tried it."""
+"""What may differ between two makings of one release: the time, the salt and what is computed with
+it, and intruders that tried it.
+"""
 
 
 def table(folder: Path) -> Path:
     """The same invented people every time."""
     draw = np.random.default_rng(11)
-    places = zip(draw.choice(["101", "102", "203", "415"], PEOPLE), draw.integers(0, 30, PEOPLE), strict=True)
+    places = zip(
+        draw.choice(["101", "102", "203", "415"], PEOPLE), draw.integers(0, 30, PEOPLE), strict=True
+    )
     frame = pl.DataFrame(
         {
             "name": [f"Person {row:04d}" for row in range(PEOPLE)],
@@ -38,7 +44,9 @@ def table(folder: Path) -> Path:
             "sex": draw.choice(["female", "male"], PEOPLE),
             "zip": [f"{place}{end:02d}" for place, end in places],
             "job": draw.choice(JOBS, PEOPLE),
-            "admitted": [str(np.datetime64("2024-01-01") + int(day)) for day in draw.integers(0, 730, PEOPLE)],
+            "admitted": [
+                str(np.datetime64("2024-01-01") + int(day)) for day in draw.integers(0, 730, PEOPLE)
+            ],
             "illness": draw.choice(["flu", "asthma", "fracture", "diabetes"], PEOPLE),
             "cost": (draw.gamma(2.0, 900.0, PEOPLE) + 50).astype(int),
         }
@@ -64,7 +72,9 @@ def sentences(bench: Served) -> list[str]:
 
 def in_use(bench: Served) -> Any:
     """The recipe that is in use, read back from its file."""
-    return recipe_files.parse((bench.project / "recipe.yaml").read_text("utf-8"), base=bench.project)
+    return recipe_files.parse(
+        (bench.project / "recipe.yaml").read_text("utf-8"), base=bench.project
+    )
 
 
 def sfumato(*words: str) -> subprocess.CompletedProcess[str]:
@@ -135,7 +145,9 @@ def _run(tab: Tab, number: int) -> None:
 
 
 def _explore(tab: Tab) -> None:
-    """Another point than the search chose is pinned and used, and the search is left its choice in between."""
+    """Another point than the search chose is pinned and used, and the search is left its choice in
+    between.
+    """
     tab.go("/explore")
     button(tab, "Look at all combinations").click()
     tab.page.get_by_text("nothing beats. Further").wait_for()
@@ -168,13 +180,23 @@ def _write(tab: Tab, out: Path) -> None:
     tab.sees("To publish")
     page.locator(".claims .holds").nth(5).wait_for()
     assert not page.locator(".claims .fails").count()
-    expect(page.get_by_role("textbox", name="Folder"), "what was typed stays").to_have_value(str(out))
+    expect(page.get_by_role("textbox", name="Folder"), "what was typed stays").to_have_value(
+        str(out)
+    )
 
 
 def _verifies(out: Path, path: Path) -> None:
     """Whoever has the folder can compute it again, and counts five that look alike."""
-    assert {file.name for file in (out / "share").iterdir()} == {"certificate.json", "data.csv", "report.html"}
-    assert {file.name for file in (out / "owner").iterdir()} >= {"lock.json", "history.jsonl", "alignment.parquet"}
+    assert {file.name for file in (out / "share").iterdir()} == {
+        "certificate.json",
+        "data.csv",
+        "report.html",
+    }
+    assert {file.name for file in (out / "owner").iterdir()} >= {
+        "lock.json",
+        "history.jsonl",
+        "alignment.parquet",
+    }
     alone = sfumato("verify", str(out / "share"))
     assert alone.returncode == 0, alone.stdout + alone.stderr
     released = pl.read_csv(out / "share" / "data.csv", infer_schema=False)
@@ -185,7 +207,9 @@ def _verifies(out: Path, path: Path) -> None:
 
 
 def _made_elsewhere(bench: Served, path: Path, out: Path, folder: Path) -> None:
-    """The command line makes the same of the saved recipe and the seed of the lock: the data to the byte, all else but time and salt."""
+    """The command line makes the same of the saved recipe and the seed of the lock: the data to the
+    byte, all else but time and salt.
+    """
     lock = json.loads((out / "owner" / "lock.json").read_text("utf-8"))
     again = folder / "again"
     recipe = str(bench.project / "recipe.yaml")
@@ -208,14 +232,18 @@ def _every_page_is_clean(tab: Tab) -> None:
 
 
 def _undone_and_done_again(tab: Tab, path: Path) -> None:
-    """Back over every version to the recipe that was proposed, and forward again; none is changed by it."""
+    """Back over every version to the recipe that was proposed, and forward again; none is changed
+    by it.
+    """
     bench = tab.bench
     before = {file.name: file.read_bytes() for file in (bench.project / "history").iterdir()}
     assert sorted(before) == [f"{number:04d}.yaml" for number in range(1, 10)]
     for number in range(8, 0, -1):
         button(tab, "Undo").click()
         version(tab, number)
-        assert in_use(bench) == recipe_files.parse(before[f"{number:04d}.yaml"].decode(), base=bench.project)
+        assert in_use(bench) == recipe_files.parse(
+            before[f"{number:04d}.yaml"].decode(), base=bench.project
+        )
     expect(button(tab, "Undo")).to_be_disabled()
     proposed = recipe_files.parse(recipe_text(profile(read(str(path)))))
     assert in_use(bench) == proposed
@@ -223,7 +251,9 @@ def _undone_and_done_again(tab: Tab, path: Path) -> None:
         tab.page.keyboard.press("Control+Shift+Z")
         version(tab, number)
     expect(button(tab, "Redo")).to_be_disabled()
-    assert {file.name: file.read_bytes() for file in (bench.project / "history").iterdir()} == before
+    assert {
+        file.name: file.read_bytes() for file in (bench.project / "history").iterdir()
+    } == before
 
 
 def _is_all_there(tab: Tab, before: list[str]) -> None:
@@ -261,7 +291,9 @@ steps:
 
 
 def _cancelled(tab: Tab) -> None:
-    """A run that would last is ended by its button; nothing of it is left, and the version before runs again."""
+    """A run that would last is ended by its button; nothing of it is left, and the version before
+    runs again.
+    """
     page = tab.page
     tab.go("/run")
     button(tab, "⟨⟩ Recipe").click()

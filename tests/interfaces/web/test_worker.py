@@ -1,4 +1,6 @@
-"""The process that holds the data: asked, stopped, ended, killed; and what the workbench does then."""
+"""The process that holds the data: asked, stopped, ended, killed; and what the workbench does
+then.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ async def until(holds: Callable[[], Any]) -> None:
         await asyncio.sleep(0.02)
 
 
-def test_work_is_answered_stopped_ended_and_survives_its_process(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_work_is_answered_stopped_ended_and_survives_its_process(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """One process for all of it: starting one takes a second."""
     fresh: list[bool] = []
     told: list[tuple[float, str]] = []
@@ -52,18 +56,24 @@ def test_work_is_answered_stopped_ended_and_survives_its_process(monkeypatch: py
     async def story() -> None:
         process = BenchProcess(on_fresh=fresh.append)
         try:
-            assert await process.ask("nap", seconds=0.05, on_progress=lambda *said: told.append(said)) == "slept"
+            assert (
+                await process.ask("nap", seconds=0.05, on_progress=lambda *said: told.append(said))
+                == "slept"
+            )
             assert told[0] == (0.5, "sleeping")
             with pytest.raises(TaskFailed, match="this cannot be") as failed:
                 await process.ask("fail")
             assert failed.value.kind == "ParameterError"
-            with pytest.raises(TaskFailed, match=r"a bug of ours: ValueError in bug at naps\.py:") as broken:
+            with pytest.raises(
+                TaskFailed, match=r"a bug of ours: ValueError in bug at naps\.py:"
+            ) as broken:
                 await process.ask("bug")
             assert "Smith" not in str(broken.value)
             with pytest.raises(TaskFailed, match="a bug of ours"):
                 await process.ask("unsendable")
 
-            # asked to stop, it stops; the process stays, and short questions were answered meanwhile
+            # asked to stop, it stops; the process stays, and short questions were answered
+            # meanwhile
             first = process._process.pid
             long = asyncio.ensure_future(process.ask("nap", seconds=3600))
             assert await process.ask("count") == 1
@@ -76,12 +86,17 @@ def test_work_is_answered_stopped_ended_and_survives_its_process(monkeypatch: py
             both = [asyncio.ensure_future(process.ask("nap", seconds=3600)) for _ in range(2)]
             await asyncio.sleep(0)
             await process.cancel("nap")
-            assert all(isinstance(one, Cancelled) for one in await asyncio.gather(*both, return_exceptions=True))
+            assert all(
+                isinstance(one, Cancelled)
+                for one in await asyncio.gather(*both, return_exceptions=True)
+            )
             assert not fresh
 
             # what does not listen is ended with its process
             begun = asyncio.Event()
-            deaf = asyncio.ensure_future(process.ask("stubborn", on_progress=lambda *_: begun.set()))
+            deaf = asyncio.ensure_future(
+                process.ask("stubborn", on_progress=lambda *_: begun.set())
+            )
             await begun.wait()
             monkeypatch.setattr(module, "PATIENCE", 0.3)
             await process.cancel("stubborn")
@@ -104,7 +119,9 @@ def test_work_is_answered_stopped_ended_and_survives_its_process(monkeypatch: py
     run(story)
 
 
-def test_a_workbench_remembers_answers_and_opens_the_data_again_after_its_process_died(tmp_path: Path) -> None:
+def test_a_workbench_remembers_answers_and_opens_the_data_again_after_its_process_died(
+    tmp_path: Path,
+) -> None:
     table = tmp_path / "visits.csv"
     table.write_text("age,sex\n" + "".join(f"{20 + i % 7},{'fm'[i % 2]}\n" for i in range(140)))
 
@@ -114,13 +131,21 @@ def test_a_workbench_remembers_answers_and_opens_the_data_again_after_its_proces
         try:
             await workbench.begin()
             assert (
-                workbench.opened is not None and workbench.opened["records"] == 140 and not workbench.opened["changed"]
+                workbench.opened is not None
+                and workbench.opened["records"] == 140
+                and not workbench.opened["changed"]
             )
             assert project.version == 1 and project.data.path == str(table) and project.data.digest
 
             # the same question is asked once, also while it is on its way; a failure is asked again
-            assert await asyncio.gather(*(workbench.answer("count", what=1) for _ in range(5))) == [1] * 5
-            assert await workbench.answer("count", what=2) == 2 and await workbench.answer("count", what=1) == 1
+            assert (
+                await asyncio.gather(*(workbench.answer("count", what=1) for _ in range(5)))
+                == [1] * 5
+            )
+            assert (
+                await workbench.answer("count", what=2) == 2
+                and await workbench.answer("count", what=1) == 1
+            )
             for _ in range(2):
                 with pytest.raises(TaskFailed):
                     await workbench.answer("fail")
@@ -132,7 +157,8 @@ def test_a_workbench_remembers_answers_and_opens_the_data_again_after_its_proces
                 workbench.edit(with_k(project, 9), "k = 9", based_on=shown)
             assert project.version == 2
 
-            # killed in the middle of a run: said so, the data are opened again, and answers are asked anew
+            # killed in the middle of a run: said so, the data are opened again, and answers are
+            # asked anew
             running = asyncio.ensure_future(workbench.do("nap", "Sleeping", seconds=3600))
             await until(lambda: workbench.job is not None and workbench.job.words == "sleeping")
             os.kill(workbench.worker._process.pid, signal.SIGKILL)
@@ -151,13 +177,19 @@ def test_a_workbench_remembers_answers_and_opens_the_data_again_after_its_proces
             with pytest.raises(Cancelled):
                 await making
             assert workbench.job is None and (project.folder / "log.jsonl").read_text() == lines
-            assert await workbench.answer("what_is_kept") == ["calls"] and workbench.opened is not None
+            assert (
+                await workbench.answer("what_is_kept") == ["calls"] and workbench.opened is not None
+            )
 
             # the table changed on disk: said so, the recipe stays, the numbers of versions go
             project.note(project.version, {"loss": 0.5})
             table.write_text(table.read_text() + "99,f\n")
             await workbench.reopen()
-            assert workbench.opened["changed"] and workbench.opened["records"] == 141 and project.version == 2
+            assert (
+                workbench.opened["changed"]
+                and workbench.opened["records"] == 141
+                and project.version == 2
+            )
             assert not project.log[1].effect
         finally:
             workbench.close()
@@ -165,7 +197,9 @@ def test_a_workbench_remembers_answers_and_opens_the_data_again_after_its_proces
     run(story)
 
 
-def test_a_table_that_kills_its_process_is_not_opened_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_that_kills_its_process_is_not_opened_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     table = tmp_path / "visits.csv"
     table.write_text("age,sex\n" + "30,f\n40,m\n" * 30)
 
@@ -191,7 +225,8 @@ def test_a_table_that_kills_its_process_is_not_opened_for_ever(tmp_path: Path, m
             await asyncio.sleep(0.3)
             assert len(starts) == 2 and workbench.job is None
 
-            # what pages ask kills it again and again: after some times the table is left alone, and that is said
+            # what pages ask kills it again and again: after some times the table is left alone, and
+            # that is said
             await workbench.begin()
             assert workbench.opened is not None and not workbench.trouble
             for _ in range(2):
@@ -227,7 +262,10 @@ def test_a_table_is_read_as_the_recipe_says_also_when_that_changes(tmp_path: Pat
             assert not workbench.opened["changed"] and workbench.trouble == ""
             table.unlink()
             await workbench._try(workbench.reopen())
-            assert "no such file" in workbench.trouble.lower() or "does not exist" in workbench.trouble.lower()
+            assert (
+                "no such file" in workbench.trouble.lower()
+                or "does not exist" in workbench.trouble.lower()
+            )
         finally:
             workbench.close()
 

@@ -26,7 +26,16 @@ def schema_of(columns, *, wildcard=()):
 
 
 def scene_of(
-    original, released, *, rows=None, intruder=None, truth=None, seed=1, seconds=3600.0, wildcard=(), knows=None
+    original,
+    released,
+    *,
+    rows=None,
+    intruder=None,
+    truth=None,
+    seed=1,
+    seconds=3600.0,
+    wildcard=(),
+    knows=None,
 ):
     """A scene from mappings of columns; the intruder has the original unless told otherwise."""
     original = pl.DataFrame(original)
@@ -35,7 +44,11 @@ def scene_of(
     schema = schema_of(original.columns, wildcard=wildcard)
     table = Table(original, schema)
     origin = np.arange(len(released)) if rows is None else np.asarray(rows, dtype=np.int64)
-    pair = TablePair(table, Table(released, Schema({n: schema[n] for n in released.columns}), origin=origin), origin)
+    pair = TablePair(
+        table,
+        Table(released, Schema({n: schema[n] for n in released.columns}), origin=origin),
+        origin,
+    )
     truth = np.arange(len(register)) if truth is None else np.asarray(truth, dtype=np.int64)
     known = tuple(register.columns) if knows is None else tuple(knows)
     return Scene(pair, Intruder(Table(register), known, truth), seed=Seed(seed), seconds=seconds)
@@ -44,9 +57,14 @@ def scene_of(
 def shuffled(scene, seed=5):
     """The same scene with the rows of release and register in another order."""
     rng = np.random.default_rng(seed)
-    ours, theirs = rng.permutation(len(scene.pair.released)), rng.permutation(len(scene.intruder.file))
+    ours, theirs = (
+        rng.permutation(len(scene.pair.released)),
+        rng.permutation(len(scene.intruder.file)),
+    )
     pair = TablePair(scene.pair.original, scene.pair.released.take(ours), scene.pair.rows[ours])
-    intruder = Intruder(scene.intruder.file.take(theirs), scene.intruder.knows, scene.intruder.truth[theirs])
+    intruder = Intruder(
+        scene.intruder.file.take(theirs), scene.intruder.knows, scene.intruder.truth[theirs]
+    )
     return Scene(pair, intruder, seed=scene.seed, seconds=scene.seconds)
 
 

@@ -1,4 +1,6 @@
-"""Attacks on sensitive columns: the worked tables of the literature, naive counts, and tables built to fall or to stand."""
+"""Attacks on sensitive columns: the worked tables of the literature, naive counts, and tables built
+to fall or to stand.
+"""
 
 from __future__ import annotations
 
@@ -79,7 +81,9 @@ def test_a_lift_of_a_hundred():
     secrets = ["ill"] * 5 + ["well"] * 5 + ["well"] * 990
     people = table(["a"] * 10 + ["b"] * 990, secrets)
     found = Skewness(lift=50).attack(scene_of(people))
-    assert found.details["largest_lift"] == pytest.approx(100) and found.value == pytest.approx(5 / 1000)
+    assert found.details["largest_lift"] == pytest.approx(100) and found.value == pytest.approx(
+        5 / 1000
+    )
 
 
 def test_close_salaries():
@@ -91,8 +95,18 @@ def test_close_salaries():
 
 def test_illnesses_of_the_stomach():
     # Gerl: gastric ulcer, gastritis and stomach cancer are all below one node
-    tree = Tree({TOP: {"stomach": ["ulcer", "gastritis", "cancer of the stomach"], "lung": ["pneumonia", "flu"]}})
-    people = table(["a"] * 3 + ["b"] * 3, ["ulcer", "gastritis", "cancer of the stomach", "flu", "ulcer", "pneumonia"])
+    tree = Tree(
+        {
+            TOP: {
+                "stomach": ["ulcer", "gastritis", "cancer of the stomach"],
+                "lung": ["pneumonia", "flu"],
+            }
+        }
+    )
+    people = table(
+        ["a"] * 3 + ["b"] * 3,
+        ["ulcer", "gastritis", "cancer of the stomach", "flu", "ulcer", "pneumonia"],
+    )
     found = Similarity().attack(scene_of(people.with_hierarchies(secret=tree)))
     assert found.value == pytest.approx(0.5) and found.details["classes"] == 1
     assert Similarity().attack(scene_of(people)).value == 0.0
@@ -128,16 +142,23 @@ def test_john_saw_two_doctors(ages, expected):
     scene = john(*ages)
     rows, posteriors = Composition().posteriors(scene, "diagnosis")
     labels = scene.pair.reading("diagnosis").labels
-    found = {label: p for label, p in zip(labels, posteriors[rows.tolist().index(0)], strict=True) if p > 0}
+    found = {
+        label: p
+        for label, p in zip(labels, posteriors[rows.tolist().index(0)], strict=True)
+        if p > 0
+    }
     assert found == pytest.approx({label: float(p) for label, p in expected.items()})
 
 
 def test_composition_needs_another_release():
-    assert "no other release" in Composition().applies(scene_of(examples.conditions(release="diverse")))
+    assert "no other release" in Composition().applies(
+        scene_of(examples.conditions(release="diverse"))
+    )
 
 
 def test_minimality_of_two_subgroups():
-    # Wong et al. 2007 (G34): q1 twice, q2 four times, two sensitive tuples; the class {q1, q1, q2, q2}
+    # Wong et al. 2007 (G34): q1 twice, q2 four times, two sensitive tuples; the class {q1, q1, q2,
+    # q2}
     assert posterior_by_minimality([2, 2], 2, [1, 2]).tolist() == [1.0, 0.0]
 
 
@@ -150,7 +171,9 @@ def test_minimality_against_all_allocations(drawn):
     groups, carriers = drawn
     sizes, quiet = [size for size, _ in groups], [most for _, most in groups]
     allocations = [s for s in product(*(range(size + 1) for size in sizes)) if sum(s) == carriers]
-    breaking = [s for s in allocations if any(a > q for a, q in zip(s, quiet, strict=True))] or allocations
+    breaking = [
+        s for s in allocations if any(a > q for a, q in zip(s, quiet, strict=True))
+    ] or allocations
     weights = [np.prod([comb(n, a) for n, a in zip(sizes, s, strict=True)]) for s in breaking]
     expected = [
         sum(w * s[i] for w, s in zip(weights, breaking, strict=True)) / sum(weights) / sizes[i]
@@ -171,7 +194,9 @@ def test_minimality_end_to_end():
 
 
 def copies_of_six(number: int, **more) -> Scene:
-    """The six people above, so many times: a class of four of whom the first two are exposed, and one of two alike."""
+    """The six people above, so many times: a class of four of whom the first two are exposed, and
+    one of two alike.
+    """
     names = [f"{copy}{group}" for copy in range(number) for group in "aabbbb"]
     original = Table(pl.DataFrame({"q": names, "ill": ["y", "y", "n", "n", "n", "n"] * number}))
     original = original.with_roles(quasi="q", sensitive="ill")
@@ -187,7 +212,9 @@ def test_minimality_of_classes_that_are_alike():
 
 
 def test_minimality_beyond_its_work_tells_what_is_certain_of_all():
-    found = Minimality().attack(copies_of_six(30, work=0))  # the first class of four takes more work than that
+    found = Minimality().attack(
+        copies_of_six(30, work=0)
+    )  # the first class of four takes more work than that
     hits, unseen = len(found.victims), 180 - found.trials
     assert hits == 2 and 4 <= found.trials < 60 and found.value == hits / found.trials
     assert found.interval == (hits / 180, (hits + unseen) / 180)
@@ -228,7 +255,9 @@ def test_background_values_against_counting(drawn, amount):
     both = Counter(drawn)
 
     def certain(row):
-        others = sorted((n for (c, s), n in both.items() if c == row[0] and s != row[1]), reverse=True)
+        others = sorted(
+            (n for (c, s), n in both.items() if c == row[0] and s != row[1]), reverse=True
+        )
         return sum(others[amount:]) == 0
 
     found = BackgroundKnowledge(excludes="values", amount=amount).attack(scene_of(people))
@@ -277,7 +306,9 @@ def released_in_one_class(table):
 
 def two_doctors(clinic_schema=None, **composition):
     practice = visits([("ann", "1", "flu"), ("bob", "2", "gout"), ("cem", "3", "angina")])
-    clinic = visits([("dan", "9", "gout"), ("bob", "2", "gout"), ("eve", "8", "cough")], **(clinic_schema or {}))
+    clinic = visits(
+        [("dan", "9", "gout"), ("bob", "2", "gout"), ("eve", "8", "cough")], **(clinic_schema or {})
+    )
     one, other = released_in_one_class(practice), released_in_one_class(clinic)
     scene = Scene(one, intruder_from(one, ("zip",), sample=9, seed=Seed(0)), others=(other,))
     return Composition(**composition), scene
@@ -307,7 +338,12 @@ def test_tables_without_a_common_name_for_people_leave_the_attack_unknown():
 def test_common_people_are_those_a_naive_search_finds(seed):
     draw = np.random.default_rng(seed)
     tables = [
-        visits([(f"p{n}", str(n % 3), "flu") for n in draw.integers(0, 9, int(draw.integers(1, 9))).tolist()])
+        visits(
+            [
+                (f"p{n}", str(n % 3), "flu")
+                for n in draw.integers(0, 9, int(draw.integers(1, 9))).tolist()
+            ]
+        )
         for _ in range(2)
     ]
     one, two = (released_in_one_class(table) for table in tables)

@@ -1,4 +1,6 @@
-"""Sensitive columns with changed values: attacked with what was released, judged by what is true."""
+"""Sensitive columns with changed values: attacked with what was released, judged by what is
+true.
+"""
 
 from __future__ import annotations
 
@@ -28,12 +30,21 @@ from sfumato.methods.attacks.nearest import surroundings
 from sfumato.methods.hierarchies import Tree
 from sfumato.release.intruders import intruder_from
 
-ATTACKS = ["homogeneity", "probabilistic_inference", "skewness", "similarity", "background_knowledge", "inference"]
+ATTACKS = [
+    "homogeneity",
+    "probabilistic_inference",
+    "skewness",
+    "similarity",
+    "background_knowledge",
+    "inference",
+]
 
 
 def scene_of(classes, true, released, **more) -> Scene:
     def table(secrets):
-        return Table(pl.DataFrame({"crowd": classes, "secret": secrets})).with_roles(quasi="crowd", sensitive="secret")
+        return Table(pl.DataFrame({"crowd": classes, "secret": secrets})).with_roles(
+            quasi="crowd", sensitive="secret"
+        )
 
     original = table(true)
     if "hierarchy" in more:
@@ -50,8 +61,12 @@ def scene_of(classes, true, released, **more) -> Scene:
 def test_one_changed_cell_switches_no_attack_off(step):
     n = 60
     ills, costs = ["flu", "cold", "gout"] * (n // 3), [float(100 + 7 * (i % 3)) for i in range(n)]
-    seen = {f"seen {k}": [i * (7 + k) % 31 for i in range(n)] for k in range(5)}  # what a colleague knows
-    frame = pl.DataFrame({"age": [20 + 10 * (i % 4) for i in range(n)], "ill": ills, "cost": costs, **seen})
+    seen = {
+        f"seen {k}": [i * (7 + k) % 31 for i in range(n)] for k in range(5)
+    }  # what a colleague knows
+    frame = pl.DataFrame(
+        {"age": [20 + 10 * (i % 4) for i in range(n)], "ill": ills, "cost": costs, **seen}
+    )
     people = sf.read(frame).with_roles(quasi="age", sensitive=["ill", "cost"], plain=list(seen))
     release = sf.anonymize(people, [sf.KAnonymity(1)], [step], seed=3)
     report = release.attack(only=ATTACKS, seconds=20)
@@ -69,7 +84,9 @@ def test_guesses_by_class_are_right_when_they_are_true():
     scene = scene_of(["a"] * 4 + ["b"] * 4, [*"xxyy", *"zzzz"], [*"xxxz", *"zzyx"])
     found = ProbabilisticInference().attack(scene)
     assert found.value == pytest.approx((2 + 4) / 8)  # x is guessed in a, z in b
-    assert found.baseline == pytest.approx(2 / 8)  # x is the most frequent released value; two truly have it
+    assert found.baseline == pytest.approx(
+        2 / 8
+    )  # x is the most frequent released value; two truly have it
 
 
 def test_who_can_rule_out_another_is_right_only_about_the_truth():
@@ -87,7 +104,9 @@ def test_a_lift_counts_for_those_who_have_the_value():
 
 def test_close_values_count_where_the_true_one_is_among_them():
     scene = scene_of(
-        ["a"] * 3 + ["b"] * 3, [3000, 4000, 11000, 6000, 9000, 10000], [3000, 4000, 5000, 6000, 9000, 11000]
+        ["a"] * 3 + ["b"] * 3,
+        [3000, 4000, 11000, 6000, 9000, 10000],
+        [3000, 4000, 5000, 6000, 9000, 11000],
     )
     assert Similarity(range=0.25).attack(scene).victims.tolist() == [0, 1]
 
@@ -95,7 +114,14 @@ def test_close_values_count_where_the_true_one_is_among_them():
 def test_values_below_one_node_count_where_the_true_one_is_below_it():
     tree = Tree({TOP: {"stomach": ["ulcer", "gastritis", "cancer"], "lung": ["pneumonia", "flu"]}})
     true = ["ulcer", "cancer", "flu", "flu", "ulcer", "pneumonia"]
-    released = ["ulcer", "gastritis", "ulcer", "flu", "ulcer", "pneumonia"]  # nobody is released with cancer
+    released = [
+        "ulcer",
+        "gastritis",
+        "ulcer",
+        "flu",
+        "ulcer",
+        "pneumonia",
+    ]  # nobody is released with cancer
     found = Similarity().attack(scene_of(["a"] * 3 + ["b"] * 3, true, released, hierarchy=tree))
     assert found.victims.tolist() == [0, 1]
 
@@ -116,26 +142,38 @@ def test_minimality_is_not_worked_out_for_changed_values():
 
 
 def randomised(n: int = 1200, retain: float = 0.3):
-    """Everyone of a class has the same illness, which is released at random; guesses by what is seen often miss it."""
+    """Everyone of a class has the same illness, which is released at random; guesses by what is
+    seen often miss it.
+    """
     ills = ["flu", "cold", "gout", "asthma"]
     ages = [20 + 10 * (i % 8) for i in range(n)]
-    frame = pl.DataFrame({"age": ages, "ill": [ills[i % 8 % 4] if i % 8 < 7 else "rare" for i in range(n)]})
+    frame = pl.DataFrame(
+        {"age": ages, "ill": [ills[i % 8 % 4] if i % 8 < 7 else "rare" for i in range(n)]}
+    )
     people = sf.read(frame).with_roles(quasi="age", sensitive="ill")
     matrix = {"flu": {"flu": retain, "cold": 1 - retain}, "cold": {"cold": 1.0}}
     matrix |= {name: {name: 1.0} for name in ("gout", "asthma", "rare")}
     return sf.anonymize(
-        people, [sf.KAnonymity(1)], [sf.Pram(["ill"], matrix={"ill": matrix}, invariant="none")], seed=3
+        people,
+        [sf.KAnonymity(1)],
+        [sf.Pram(["ill"], matrix={"ill": matrix}, invariant="none")],
+        seed=3,
     )
 
 
 def test_bayes_beats_what_is_seen():
-    # seven in ten with flu are released with a cold: by what is seen their class has a cold, by Bayes' rule it has the flu
+    # seven in ten with flu are released with a cold: by what is seen their class has a cold, by
+    # Bayes' rule it has the flu
     report = randomised().attack(only=["probabilistic_inference"])
     found = report.tried[0].finding
     assert found.value == pytest.approx(1.0) and found.details["matrix"]
     assert "known transition matrix" in found.sentence
-    blind = Scene(randomised().pair, intruder_from(randomised().pair, ("age",), sample=10**6, seed=Seed(0)))
-    assert ProbabilisticInference().attack(blind).value == pytest.approx(0.75)  # 2 of 8 classes are taken for a cold
+    blind = Scene(
+        randomised().pair, intruder_from(randomised().pair, ("age",), sample=10**6, seed=Seed(0))
+    )
+    assert ProbabilisticInference().attack(blind).value == pytest.approx(
+        0.75
+    )  # 2 of 8 classes are taken for a cold
 
 
 def test_inference_uses_the_matrix_too():
@@ -144,16 +182,24 @@ def test_inference_uses_the_matrix_too():
     scene = Scene(release.pair, who, release.recipe.steps)
     around = surroundings(scene, "inference")
     secrets = list(Inference()._secrets(scene, "ill"))
-    blind, seeing = (found.details["attack_rate"] for found in Inference()._guessed(scene, around, secrets))
+    blind, seeing = (
+        found.details["attack_rate"] for found in Inference()._guessed(scene, around, secrets)
+    )
     assert blind < 0.8 < 0.98 < seeing
 
 
 def test_shares_of_the_whole_table_are_found_from_the_matrix():
     release = randomised()
-    scene = Scene(release.pair, intruder_from(release.pair, ("age",), sample=9, seed=Seed(0)), release.recipe.steps)
+    scene = Scene(
+        release.pair,
+        intruder_from(release.pair, ("age",), sample=9, seed=Seed(0)),
+        release.recipe.steps,
+    )
     known = known_matrix(scene, "ill")
     shares = dict(zip(release.pair.reading("ill").values, known.shares, strict=True))
-    assert shares["flu"] == pytest.approx(0.25, abs=0.05) and shares["cold"] == pytest.approx(0.25, abs=0.05)
+    assert shares["flu"] == pytest.approx(0.25, abs=0.05) and shares["cold"] == pytest.approx(
+        0.25, abs=0.05
+    )
     assert known.beliefs.sum(axis=1) == pytest.approx(np.ones(len(known.beliefs)))
 
 
@@ -166,7 +212,9 @@ def test_a_matrix_that_is_not_known_for_the_column_is_not_used():
 
 
 rows = st.lists(
-    st.tuples(st.sampled_from("ab"), st.sampled_from("xyz"), st.sampled_from("xyz")), min_size=1, max_size=20
+    st.tuples(st.sampled_from("ab"), st.sampled_from("xyz"), st.sampled_from("xyz")),
+    min_size=1,
+    max_size=20,
 )
 
 

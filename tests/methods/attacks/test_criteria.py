@@ -1,4 +1,6 @@
-"""Singling out, linkability, inference and membership: worked rates, and the identity release scores worst."""
+"""Singling out, linkability, inference and membership: worked rates, and the identity release
+scores worst.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,11 @@ def scenes(people):
 @pytest.mark.slow
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda a: a.name)
 def test_the_identity_release_scores_worst(scenes, attack):
-    found = {name: attack.attack(scene).value for name, scene in scenes.items() if attack.applies(scene) is None}
+    found = {
+        name: attack.attack(scene).value
+        for name, scene in scenes.items()
+        if attack.applies(scene) is None
+    }
     assert found["identity"] == max(found.values()) and found["identity"] > 0.5
     assert found["strong"] < 0.35
     assert found.get("gone", 0.0) < 0.1

@@ -16,9 +16,15 @@ from tests.methods.attacks.linkage_scenes import ORDER, numbers, scene_of, shuff
 from tests.oracles import linkage as oracle
 
 CELLS = {
-    "n": st.one_of(st.integers(0, 9).map(str), st.sampled_from(["0..3", "2..9", "4..5", "*"]), st.none()),
-    "o": st.one_of(st.sampled_from(ORDER), st.sampled_from(["low..middle", "middle..top", "*"]), st.none()),
-    "c": st.one_of(st.sampled_from("abcd"), st.sampled_from(["{a, b}", "{b, c, d}", "*"]), st.none()),
+    "n": st.one_of(
+        st.integers(0, 9).map(str), st.sampled_from(["0..3", "2..9", "4..5", "*"]), st.none()
+    ),
+    "o": st.one_of(
+        st.sampled_from(ORDER), st.sampled_from(["low..middle", "middle..top", "*"]), st.none()
+    ),
+    "c": st.one_of(
+        st.sampled_from("abcd"), st.sampled_from(["{a, b}", "{b, c, d}", "*"]), st.none()
+    ),
 }
 VALUES = {
     "n": st.one_of(st.integers(0, 9).map(str), st.none()),
@@ -30,13 +36,19 @@ VALUES = {
 @st.composite
 def mixed(draw):
     names = draw(st.lists(st.sampled_from(["n1", "n2", "o1", "c1", "c2"]), min_size=1, unique=True))
-    size, known, released = draw(st.integers(1, 9)), draw(st.integers(1, 9)), draw(st.integers(1, 9))
+    size, known, released = (
+        draw(st.integers(1, 9)),
+        draw(st.integers(1, 9)),
+        draw(st.integers(1, 9)),
+    )
     full = {"n": [str(v) for v in range(10)], "o": list(ORDER), "c": list("abcd")}
     original = {
-        n: full[n[0]]
-        + [None]
-        + draw(st.lists(VALUES[n[0]], min_size=size, max_size=size))
-        + [None] * (10 - len(full[n[0]]))
+        n: (
+            full[n[0]]
+            + [None]
+            + draw(st.lists(VALUES[n[0]], min_size=size, max_size=size))
+            + [None] * (10 - len(full[n[0]]))
+        )
         for n in names
     }
     rows = draw(st.lists(st.integers(0, size), min_size=released, max_size=released))
@@ -48,20 +60,32 @@ def mixed(draw):
 
 
 @pytest.mark.slow
-@given(data=mixed(), ranges=st.sampled_from(["nearest", "mean"]), weight=st.sampled_from([0.0, 0.3, 1.0, 4.0]))
+@given(
+    data=mixed(),
+    ranges=st.sampled_from(["nearest", "mean"]),
+    weight=st.sampled_from([0.0, 0.3, 1.0, 4.0]),
+)
 def test_both_directions_against_the_definition(data, ranges, weight):
     original, release, rows, register, truth = data
     weights = {next(iter(register)): weight}
     table = oracle.distance_table(register, release, mean=ranges == "mean", weights=weights)
     forwards, backwards = oracle.credit(table, truth, rows)
     scene = scene_of(original, release, rows=rows, intruder=register, truth=truth)
-    found = DistanceLinkage(direction="both", ranges=ranges, weights=weights).attack(scene).details["directions"]
+    found = (
+        DistanceLinkage(direction="both", ranges=ranges, weights=weights)
+        .attack(scene)
+        .details["directions"]
+    )
     assert found["intruder"]["value"] == pytest.approx(forwards)
     assert found["released"]["value"] == pytest.approx(backwards)
 
 
 @pytest.mark.slow
-@given(seed=st.integers(0, 2**32), rows=st.integers(20, 150), ranges=st.sampled_from(["nearest", "mean"]))
+@given(
+    seed=st.integers(0, 2**32),
+    rows=st.integers(20, 150),
+    ranges=st.sampled_from(["nearest", "mean"]),
+)
 def test_the_tree_and_the_lists_find_what_a_full_table_does(seed, rows, ranges):
     rng = np.random.default_rng(seed)
     original = {
@@ -73,7 +97,10 @@ def test_the_tree_and_the_lists_find_what_a_full_table_does(seed, rows, ranges):
     }
     names = rng.permutation(list(original))[: rng.integers(1, 6)]
     register = {n: original[n] for n in names}
-    release = {n: np.where(rng.random(rows) < 0.3, rng.permutation(original[n]), original[n]) for n in names}
+    release = {
+        n: np.where(rng.random(rows) < 0.3, rng.permutation(original[n]), original[n])
+        for n in names
+    }
     if "n1" in release:
         wide = rng.random(rows) < 0.4
         low = release["n1"].astype(int) // 5 * 5
@@ -84,7 +111,11 @@ def test_the_tree_and_the_lists_find_what_a_full_table_does(seed, rows, ranges):
     table = oracle.distance_table(register, release, mean=ranges == "mean", weights=weights)
     forwards, backwards = oracle.credit(table, range(rows), range(rows))
     scene = scene_of(original, release, intruder=register)
-    found = DistanceLinkage(direction="both", ranges=ranges, weights=weights).attack(scene).details["directions"]
+    found = (
+        DistanceLinkage(direction="both", ranges=ranges, weights=weights)
+        .attack(scene)
+        .details["directions"]
+    )
     assert found["intruder"]["value"] == pytest.approx(forwards)
     assert found["released"]["value"] == pytest.approx(backwards)
 
@@ -118,8 +149,9 @@ def test_groups_of_k_released_as_one_are_linked_at_most_one_in_k(seed, k):
 
 @pytest.mark.parametrize(("k", "about"), [(5, 0.16), (20, 0.04)])
 def test_blocks_of_microaggregation_come_near_one_in_k(k, about):
-    # ALGORITHMS §3.1: 400 records, 6 columns in one block; 0.16 for k=5 and 0.04 for k=20 with MDAV. Groups here are of
-    # neighbours of the farthest record (the first half of MDAV), so the figures are near, not equal.
+    # ALGORITHMS §3.1: 400 records, 6 columns in one block; 0.16 for k=5 and 0.04 for k=20 with
+    # MDAV. Groups here are of neighbours of the farthest record (the first half of MDAV), so the
+    # figures are near, not equal.
     x, _ = numbers(0, 400, 6)
     table = np.column_stack(list(x.values()))
     scaled = (table - table.mean(axis=0)) / table.std(axis=0)
@@ -127,7 +159,9 @@ def test_blocks_of_microaggregation_come_near_one_in_k(k, about):
     while len(left):
         far = left[((scaled[left] - scaled[left].mean(axis=0)) ** 2).sum(axis=1).argmax()]
         group = left[
-            np.argsort(((scaled[left] - scaled[far]) ** 2).sum(axis=1))[: k if len(left) >= 2 * k else len(left)]
+            np.argsort(((scaled[left] - scaled[far]) ** 2).sum(axis=1))[
+                : k if len(left) >= 2 * k else len(left)
+            ]
         ]
         means[group] = table[group].mean(axis=0)
         left = np.setdiff1d(left, group)
@@ -140,17 +174,25 @@ def test_order_of_rows_and_columns_does_not_matter():
     x["c1"], y["c1"] = ["ab"[i % 2] for i in range(60)], ["ab"[i % 3 % 2] for i in range(60)]
     scene = scene_of(x, y)
     turned = scene_of(dict(reversed(x.items())), dict(reversed(y.items())))
-    one, two, three = (DistanceLinkage(direction="both").attack(s) for s in (scene, shuffled(scene), turned))
+    one, two, three = (
+        DistanceLinkage(direction="both").attack(s) for s in (scene, shuffled(scene), turned)
+    )
     assert one.details == two.details == three.details
     assert sorted(one.victims) == sorted(two.victims)
 
 
 def test_strangers_count_as_nobody_and_the_suppressed_as_safe():
     scene = scene_of(
-        {"n1": [1.0, 5.0, 9.0]}, {"n1": [1.0, 5.0]}, rows=[0, 1], intruder={"n1": [1.0, 9.0, 5.2]}, truth=[0, 2, -1]
+        {"n1": [1.0, 5.0, 9.0]},
+        {"n1": [1.0, 5.0]},
+        rows=[0, 1],
+        intruder={"n1": [1.0, 9.0, 5.2]},
+        truth=[0, 2, -1],
     )
     finding = DistanceLinkage().attack(scene)
-    assert finding.value == 0.5  # of the two people in the table one is linked, the other was not released
+    assert (
+        finding.value == 0.5
+    )  # of the two people in the table one is linked, the other was not released
     assert finding.details["strangers"] == 1
 
 
@@ -180,7 +222,9 @@ def test_one_to_one_shares_out_records_that_are_alike():
 def test_a_suppressed_cell_is_near_everybody_or_nobody(suppressed, value):
     original = {"c1": ["a", "b", "c", "d"], "n1": [0.0, 0.0, 0.0, 0.0]}
     scene = scene_of(
-        original, {"c1": ["a", "b", "*", "*"], "n1": [0.0] * 4}, intruder={"c1": ["a", "b"], "n1": [0.0, 0.0]}
+        original,
+        {"c1": ["a", "b", "*", "*"], "n1": [0.0] * 4},
+        intruder={"c1": ["a", "b"], "n1": [0.0, 0.0]},
     )
     found = DistanceLinkage(suppressed=suppressed).attack(scene)
     assert found.value == pytest.approx(1 / 3 if suppressed == "zero" else value)
@@ -189,7 +233,9 @@ def test_a_suppressed_cell_is_near_everybody_or_nobody(suppressed, value):
 def test_missing_equals_missing_or_everything():
     original = {"c1": ["a", "b", None], "c2": ["x", "x", "x"]}
     release = {"c1": ["a", None, None], "c2": ["x", "x", "x"]}
-    assert DistanceLinkage().attack(scene_of(original, release)).value == pytest.approx((1 + 1 / 3 + 1 / 2) / 3)
+    assert DistanceLinkage().attack(scene_of(original, release)).value == pytest.approx(
+        (1 + 1 / 3 + 1 / 2) / 3
+    )
     wild = DistanceLinkage().attack(scene_of(original, release, wildcard=["c1"]))
     assert wild.value == pytest.approx((1 / 3 + 1 / 2 + 1 / 3) / 3)
 
@@ -203,9 +249,10 @@ def test_own_standards_see_through_a_change_of_scale():
 
 def test_a_register_with_values_the_table_does_not_have():
     scene = scene_of(
-        {"c1": ["a", "b"], "n1": ["1", "2"]}, {"c1": ["a", "b"], "n1": ["1", "2"]},
+        {"c1": ["a", "b"], "n1": ["1", "2"]},
+        {"c1": ["a", "b"], "n1": ["1", "2"]},
         intruder={"c1": ["a", "zz"], "n1": ["1", "not a number"]},
-    )  # fmt: skip
+    )
     assert DistanceLinkage().attack(scene).value == 0.75
 
 
@@ -272,15 +319,23 @@ def test_febrl(reference_data):
     import polars as pl
 
     ours, theirs = (
-        pl.read_csv(reference_data / "linkage" / f"febrl4{part}.csv", infer_schema=False).rename(str.strip)
+        pl.read_csv(reference_data / "linkage" / f"febrl4{part}.csv", infer_schema=False).rename(
+            str.strip
+        )
         for part in "ab"
     )
-    ours, theirs = (t.with_columns(pl.all().str.strip_chars().replace("", None)) for t in (ours, theirs))
+    ours, theirs = (
+        t.with_columns(pl.all().str.strip_chars().replace("", None)) for t in (ours, theirs)
+    )
     number = {key.split("-")[1]: i for i, key in enumerate(ours["rec_id"])}
     truth = [number[key.split("-")[1]] for key in theirs["rec_id"]]
     renamed = {name: f"c_{name}" for name in ours.columns if name != "rec_id"}
     ours, theirs = (t.drop("rec_id").rename(renamed) for t in (ours, theirs))
     scene = scene_of(
-        ours.to_dict(), ours.to_dict(), intruder=theirs.to_dict(), truth=truth, wildcard=tuple(renamed.values())
+        ours.to_dict(),
+        ours.to_dict(),
+        intruder=theirs.to_dict(),
+        truth=truth,
+        wildcard=tuple(renamed.values()),
     )
     assert DistanceLinkage().attack(scene).value > 0.98

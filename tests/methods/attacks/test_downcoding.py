@@ -1,4 +1,6 @@
-"""Downcoding: what is certain is true whenever the release was minimal, and follows from nothing but its definition."""
+"""Downcoding: what is certain is true whenever the release was minimal, and follows from nothing
+but its definition.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ def scene_of(originals, released, k=2, hierarchies=HIERARCHIES, models=None, **m
     names = list(hierarchies)
 
     def table(rows):
-        return Table(pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")).with_roles(quasi=names)
+        return Table(
+            pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
+        ).with_roles(quasi=names)
 
     pair = TablePair.of(table(originals).with_hierarchies(**hierarchies), table(released))
     knows = intruder_from(pair, names, sample=10**6, seed=Seed(0))
@@ -55,9 +59,15 @@ THREE = Tree({TOP: {"north": ["Kiel", "Bremen", "Jever"], "south": ["Ulm", "Pass
 
 
 def test_six_records_under_three_children_lie_two_and_two_and_two():
-    found = Downcoding().attack(single(["Kiel", "Kiel", "Bremen", "Bremen", "Jever", "Jever"], "north", 3, THREE))
+    found = Downcoding().attack(
+        single(["Kiel", "Kiel", "Bremen", "Bremen", "Jever", "Jever"], "north", 3, THREE)
+    )
     assert found.value == 1.0 and sorted(found.victims.tolist()) == list(range(6))
-    assert found.details["to_the_value"] == 6 and found.details["wrong"] == 0 and found.weights == {"town": 1.0}
+    assert (
+        found.details["to_the_value"] == 6
+        and found.details["wrong"] == 0
+        and found.weights == {"town": 1.0}
+    )
     assert found.details["pinned"] == 0  # who of the six has which value stays open
 
 
@@ -82,31 +92,40 @@ def test_a_release_that_is_coarser_than_needed_makes_the_intruder_wrong():
     both = single(["Ulm", "Ulm", "Kiel"], TOP, 2, Tree({TOP: ["Ulm", "Kiel"]}))
     assert Downcoding("cover").attack(both).details["wrong"] == 0
     pair = scene_of(
-        [("Ulm",), ("Ulm",), ("Passau",), ("Passau",)], [("south",)] * 2 + [("Passau",)] * 2, 2, {"town": TOWNS}
+        [("Ulm",), ("Ulm",), ("Passau",), ("Passau",)],
+        [("south",)] * 2 + [("Passau",)] * 2,
+        2,
+        {"town": TOWNS},
     )
     told = Downcoding("class").attack(pair)
     assert told.value == 0.0 and told.details["wrong"] == 1
 
 
 def test_a_finer_class_beside_a_coarse_one_says_who_is_not_in_it():
-    # three in (north, *) beside two in (Kiel, *): nobody of the three is from Kiel, so all are from Bremen: not minimal
+    # three in (north, *) beside two in (Kiel, *): nobody of the three is from Kiel, so all are
+    # from Bremen: not minimal
     rows = [("Bremen", "f"), ("Bremen", "m"), ("Bremen", "f"), ("Kiel", "f"), ("Kiel", "m")]
     released = [("north", TOP)] * 3 + [("Kiel", TOP)] * 2
     assert "town" in _columns(Downcoding("release"), scene_of(rows, released), "contradicted")
-    # four children: two of them taken by finer classes, two are left for the pair of records and one more
+    # four children: two of them taken by finer classes, two are left for the pair of records and
+    # one more
     five = Tree(
         {
             TOP: {"north": ["Kiel", "Bremen", "Jever", "Emden"]},
         }
     )
     rows = [(v,) for v in ("Bremen", "Jever", "Emden", "Kiel", "Kiel")]
-    told = Downcoding().attack(scene_of(rows, [("north",)] * 3 + [("Kiel",)] * 2, 2, {"town": five}))
+    told = Downcoding().attack(
+        scene_of(rows, [("north",)] * 3 + [("Kiel",)] * 2, 2, {"town": five})
+    )
     assert told.details["wrong"] == told.details["contradicted"] == 0
 
 
 def test_a_class_of_k_cannot_spare_a_record_for_a_finer_one():
     rows = [("Kiel",), ("Bremen",), ("Kiel",), ("Kiel",)]
-    told = Downcoding().attack(scene_of(rows, [("north",)] * 2 + [("Kiel",)] * 2, 2, {"town": TOWNS}))
+    told = Downcoding().attack(
+        scene_of(rows, [("north",)] * 2 + [("Kiel",)] * 2, 2, {"town": TOWNS})
+    )
     assert told.value == 0.5 and told.details["pinned"] == 2 and told.details["contradicted"] == 0
 
 
@@ -119,9 +138,14 @@ def test_forbidden_combinations_are_solved_together():
     # five records of k=3 in (*, *) beside three in (a, x): no one of the five is (a, x)
     tree = Tree({TOP: ["a", "b"]})
     rows = [("a", "y"), ("a", "y"), ("b", "x"), ("b", "x"), ("b", "y"), *[("a", "x")] * 3]
-    scene = scene_of(rows, [(TOP, TOP)] * 5 + [("a", "x")] * 3, 3, {"one": tree, "two": Tree({TOP: ["x", "y"]})})
+    scene = scene_of(
+        rows, [(TOP, TOP)] * 5 + [("a", "x")] * 3, 3, {"one": tree, "two": Tree({TOP: ["x", "y"]})}
+    )
     told = Downcoding().attack(scene)
-    assert told.details["solved_together"] == 1 and told.details["wrong"] == told.details["contradicted"] == 0
+    assert (
+        told.details["solved_together"] == 1
+        and told.details["wrong"] == told.details["contradicted"] == 0
+    )
 
 
 @st.composite
@@ -147,7 +171,9 @@ def test_the_truth_is_always_among_what_minimality_allows(made):
     st.integers(2, 4),
     st.integers(2, 3),
     st.lists(
-        st.sampled_from([(t, s) for t in ("Kiel", "Ulm", "north", "south", TOP) for s in ("f", TOP)]),
+        st.sampled_from(
+            [(t, s) for t in ("Kiel", "Ulm", "north", "south", TOP) for s in ("f", TOP)]
+        ),
         max_size=2,
         unique=True,
     ),
@@ -159,7 +185,10 @@ def test_bounds_are_those_of_the_definition(key, size, k, others):
     crowd = Counter(dict.fromkeys(others, k))
     wanted = oracle.occupancy_bounds(key, size, k, LADDERS, crowd)
     # every value occurs in the original, and some filling is released under each key
-    first = [next(d for d in DOMAIN if all(n in LADDERS[c][d[c]] for c, n in enumerate(way))) for way in [key, *others]]
+    first = [
+        next(d for d in DOMAIN if all(n in LADDERS[c][d[c]] for c, n in enumerate(way)))
+        for way in [key, *others]
+    ]
     rows = [first[0]] * size + [row for row in first[1:] for _ in range(k)]
     keys = [key] * size + [other for other in others for _ in range(k)]
     scene = _with_all_values(rows, keys, k)
@@ -203,7 +232,9 @@ def test_of_k_records_one_has_no_finer_class_to_join(others, wanted):
     released = audit.ReleasedClasses.of(_released_only(scene, len(rows)))
     place = next(p for p in range(len(released.rows)) if 0 in released.rows[p])
     found = audit.bounds_of(released, place, [(0, 1)], released.finer(place), 2, 12)[0]
-    told = found and dict(zip(sorted(ladder), zip(found.least[0], found.most[0], strict=True), strict=True))
+    told = found and dict(
+        zip(sorted(ladder), zip(found.least[0], found.most[0], strict=True), strict=True)
+    )
     assert told == wanted
 
 
@@ -218,14 +249,18 @@ def _released_only(scene, rows):
     return dataclasses.replace(scene, pair=TablePair(pair.original, released, kept))
 
 
-combinations = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1)), min_size=1, max_size=6, unique=True)
+combinations = st.lists(
+    st.tuples(st.integers(0, 2), st.integers(0, 1)), min_size=1, max_size=6, unique=True
+)
 
 
 @given(combinations, st.integers(1, 5), st.integers(1, 4))
 @settings(max_examples=25)
 def test_the_solver_and_enumeration_agree(allowed, size, most):
     pytest.importorskip("ortools")
-    assert occupancy._solved(size, [3, 2], most, allowed, 10.0) == occupancy._enumerated(size, [3, 2], most, allowed)
+    assert occupancy._solved(size, [3, 2], most, allowed, 10.0) == occupancy._enumerated(
+        size, [3, 2], most, allowed
+    )
 
 
 def test_without_the_solver_single_columns_still_speak(monkeypatch):
@@ -233,17 +268,23 @@ def test_without_the_solver_single_columns_still_speak(monkeypatch):
     monkeypatch.setattr(occupancy, "MOST_CASES", 0)
     tree = Tree({TOP: ["a", "b"]})
     rows = [("a", "y"), ("a", "y"), ("b", "x"), ("b", "x"), ("b", "y"), *[("a", "x")] * 3]
-    scene = scene_of(rows, [(TOP, TOP)] * 5 + [("a", "x")] * 3, 3, {"one": tree, "two": Tree({TOP: ["x", "y"]})})
+    scene = scene_of(
+        rows, [(TOP, TOP)] * 5 + [("a", "x")] * 3, 3, {"one": tree, "two": Tree({TOP: ["x", "y"]})}
+    )
     told = Downcoding().attack(scene)
     assert told.details["solved_together"] == 0 and told.details["contradicted"] == 0
 
 
 def test_global_recoding_speaks_only_where_one_class_can_be_the_reason():
     tree = {"town": TOWNS}
-    alone = scene_of([("Kiel",), ("Ulm",)], [(TOP,)] * 2, 2, tree, steps=(sf.GlobalRecoding(suppress="none"),))
+    alone = scene_of(
+        [("Kiel",), ("Ulm",)], [(TOP,)] * 2, 2, tree, steps=(sf.GlobalRecoding(suppress="none"),)
+    )
     assert Downcoding().attack(alone).value == 1.0
     rows = [("Kiel",), ("Bremen",), ("Ulm",), ("Passau",)]
-    several = scene_of(rows, [("north",)] * 2 + [("south",)] * 2, 2, tree, steps=(sf.GlobalRecoding(),))
+    several = scene_of(
+        rows, [("north",)] * 2 + [("south",)] * 2, 2, tree, steps=(sf.GlobalRecoding(),)
+    )
     told = Downcoding().attack(several)
     assert told.value == 0.0 and told.details["assumed"] == "table"
 
@@ -287,13 +328,19 @@ def test_finer_classes_are_those_below_in_every_column(seed):
     rng = np.random.default_rng(seed)
     labels = ([*LADDERS[0], "north", "south", TOP], [*LADDERS[1], TOP])
     rows = [DOMAIN[i] for i in rng.integers(len(DOMAIN), size=30)]
-    told = [tuple(names[i] for names, i in zip(labels, rng.integers(3, size=2), strict=True)) for _ in rows]
+    told = [
+        tuple(names[i] for names, i in zip(labels, rng.integers(3, size=2), strict=True))
+        for _ in rows
+    ]
     classes = audit.ReleasedClasses.of(scene_of(rows, told))
     for place in range(len(classes.keys)):
         below = [
             other
             for other in range(len(classes.keys))
             if other != place
-            and all(c.below[classes.keys[other, n], classes.keys[place, n]] for n, c in enumerate(classes.columns))
+            and all(
+                c.below[classes.keys[other, n], classes.keys[place, n]]
+                for n, c in enumerate(classes.columns)
+            )
         ]
         assert classes.finer(place).tolist() == below

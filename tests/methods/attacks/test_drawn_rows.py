@@ -1,4 +1,6 @@
-"""Attacks on rows that were drawn anew: copies, near copies, the closest record, and the criteria with people set aside."""
+"""Attacks on rows that were drawn anew: copies, near copies, the closest record, and the criteria
+with people set aside.
+"""
 
 from __future__ import annotations
 
@@ -49,14 +51,23 @@ WITH_CONTROL = (
 
 @pytest.mark.parametrize(
     ("a", "h", "excess"),
-    [(2507, 449, 0.2155), (1638, 739, 0.0971), (1215, 912, 0.0333)],  # leaves of 5, 20 and 100 on a half of Adult
+    [
+        (2507, 449, 0.2155),
+        (1638, 739, 0.0971),
+        (1215, 912, 0.0333),
+    ],  # leaves of 5, 20 and 100 on a half of Adult
 )
 def test_the_excess_of_worked_examples(a, h, excess):
     assert Successes(a, 10_000, h, 10_000).excess == pytest.approx(excess, abs=5e-5)
 
 
 def test_the_interval_holds_the_excess():
-    for found in (Successes(0, 5, 0, 5), Successes(5, 5, 0, 5), Successes(3, 400, 0, 100), Successes(1, 9, 3, 4)):
+    for found in (
+        Successes(0, 5, 0, 5),
+        Successes(5, 5, 0, 5),
+        Successes(3, 400, 0, 100),
+        Successes(1, 9, 3, 4),
+    ):
         low, high = found.interval
         assert 0 <= low <= min(1, max(0, found.excess)) <= high <= 1
 
@@ -77,10 +88,14 @@ def naive_excess(original, drawn, aside):
     return max(0.0, (a - h) / (1 - h)) if h < 1 else 0.0
 
 
-cells = st.tuples(st.sampled_from("abc"), st.sampled_from([1.5, 2.0, 3.25, None]), st.integers(0, 4))
+cells = st.tuples(
+    st.sampled_from("abc"), st.sampled_from([1.5, 2.0, 3.25, None]), st.integers(0, 4)
+)
 
 
-@given(st.lists(cells, min_size=4, max_size=25), st.lists(cells, min_size=1, max_size=25), st.data())
+@given(
+    st.lists(cells, min_size=4, max_size=25), st.lists(cells, min_size=1, max_size=25), st.data()
+)
 def test_the_copied_excess_is_that_of_the_definition(rows, drawn, data):
     names = {"a": pl.String, "b": pl.Float64, "c": pl.Int64}
     original, made = (pl.DataFrame(part, schema=names, orient="row") for part in (rows, drawn))
@@ -98,9 +113,13 @@ def test_the_copied_excess_is_that_of_the_definition(rows, drawn, data):
 
 def test_generalised_columns_are_compared_as_they_were_released():
     original = pl.DataFrame({"age": [21, 34, 47, 58], "sex": ["f", "m", "f", "m"]})
-    table = sf.read(original).with_roles(quasi=["age", "sex"]).with_hierarchies(age=sf.intervals(10))
+    table = (
+        sf.read(original).with_roles(quasi=["age", "sex"]).with_hierarchies(age=sf.intervals(10))
+    )
     pair = pair_of(original, pl.DataFrame({"age": ["20-29", "40-49"], "sex": ["f", "m"]}), [3])
-    pair = TablePair(table, pair.released, pair.origin, learnt_from=pair.learnt_from, held_out=pair.held_out)
+    pair = TablePair(
+        table, pair.released, pair.origin, learnt_from=pair.learnt_from, held_out=pair.held_out
+    )
     unique, there = reappearing(pair, ["age", "sex"])
     assert unique.tolist() == [True] * 4
     assert there.tolist() == [True, False, False, False]
@@ -126,7 +145,12 @@ def normals(seed, rows=500, columns=6):
     draw = np.random.default_rng(seed)
     names = [f"n{i}" for i in range(columns)]
     learnt, aside, fresh, noise = (draw.normal(size=(rows, columns)) for _ in range(4))
-    return pl.DataFrame(np.concatenate([learnt, aside]), schema=names), pl.DataFrame(fresh, schema=names), noise, names
+    return (
+        pl.DataFrame(np.concatenate([learnt, aside]), schema=names),
+        pl.DataFrame(fresh, schema=names),
+        noise,
+        names,
+    )
 
 
 def far(one, many, scale):
@@ -150,7 +174,11 @@ def test_distances_and_near_copies_are_those_of_the_definition():
 
 def test_the_closest_record_is_that_of_the_definition():
     table, drawn, _, _ = normals(2, 120)
-    scene, before, after = scene_of(pair_of(table, drawn, range(120, 240))), table.to_numpy(), drawn.to_numpy()
+    scene, before, after = (
+        scene_of(pair_of(table, drawn, range(120, 240))),
+        table.to_numpy(),
+        drawn.to_numpy(),
+    )
     pooled = np.concatenate([before, after]).std(axis=0)
     near, control = far(after, before[:120], pooled), far(after, before[120:], pooled)
     found = ClosestRecord().attack(scene)
@@ -165,16 +193,25 @@ def naive_recognised(members, others, alarms):
     return max([float((members <= cut).mean()) for cut in cuts], default=0.0)
 
 
-@given(st.lists(st.integers(0, 6), min_size=2, max_size=20), st.lists(st.integers(0, 6), min_size=2, max_size=20))
+@given(
+    st.lists(st.integers(0, 6), min_size=2, max_size=20),
+    st.lists(st.integers(0, 6), min_size=2, max_size=20),
+)
 def test_who_is_recognised_is_that_of_the_definition(members, others):
     original = pl.DataFrame({"n": [float(v) for v in [*members, *others]]})
     pair = pair_of(original, pl.DataFrame({"n": [0.0]}), range(len(members), len(original)))
     finding = Membership(false_alarms=0.2).attack(scene_of(pair))
     one, other = np.array(members, dtype=float), np.array(others, dtype=float)
-    assert finding.details["true_positives_at_0.001"] == pytest.approx(naive_recognised(one, other, 0.001))
+    assert finding.details["true_positives_at_0.001"] == pytest.approx(
+        naive_recognised(one, other, 0.001)
+    )
     wins = np.mean([(m < o) + 0.5 * (m == o) for m in one for o in other])
     assert finding.details["area_under_curve"] == pytest.approx(wins)
-    assert naive_recognised(one, other, 0.2) - 0.2 <= finding.value <= naive_recognised(one, other, 0.2)
+    assert (
+        naive_recognised(one, other, 0.2) - 0.2
+        <= finding.value
+        <= naive_recognised(one, other, 0.2)
+    )
 
 
 # The traps of the distance to the closest record: it passes what publishes people.
@@ -184,9 +221,15 @@ def test_one_verbatim_copy_in_a_hundred_passes_the_closest_record_and_is_caught_
     table, drawn, _, names = normals(3, 1000)
     copied = pl.concat([table[:10], drawn[10:]])
     scene = scene_of(pair_of(table, copied, range(1000, 2000)), names)
-    closest, copies, near = (attack().attack(scene) for attack in (ClosestRecord, CopiedRecords, NearCopies))
-    assert not closest.certain and abs(closest.value - 0.5) < 0.06  # within two deviations of a coin (500 rows: 0.045)
-    assert closest.details["median_distance"] == pytest.approx(closest.details["median_distance_set_aside"], rel=0.1)
+    closest, copies, near = (
+        attack().attack(scene) for attack in (ClosestRecord, CopiedRecords, NearCopies)
+    )
+    assert (
+        not closest.certain and abs(closest.value - 0.5) < 0.06
+    )  # within two deviations of a coin (500 rows: 0.045)
+    assert closest.details["median_distance"] == pytest.approx(
+        closest.details["median_distance_set_aside"], rel=0.1
+    )
     assert copies.value == pytest.approx(0.01) and copies.certain and len(copies.victims) == 10
     assert closest.details["recognised"] >= 0.01 and closest.details["false_alarms"] <= 0.001
     assert 0.4 < closest.details["area_under_curve"] < 0.6  # an average hides them
@@ -200,16 +243,25 @@ def test_people_with_noise_are_farther_than_independent_draws_and_are_caught_by_
     learnt = table[:2000].to_numpy()
     masked = pl.DataFrame(learnt + 0.5 * noise, schema=names)
     medians = [np.median(cKDTree(learnt).query(rows.to_numpy())[0]) for rows in (drawn, masked)]
-    assert medians[1] > medians[0]  # by the median alone, every person with noise looks safer than data about others
-    findings = [ClosestRecord().attack(scene_of(pair_of(table, rows, range(2000, 4000)))) for rows in (drawn, masked)]
-    assert not findings[0].certain and findings[1].certain  # beside as many who were set aside it does not
+    assert (
+        medians[1] > medians[0]
+    )  # by the median alone, every person with noise looks safer than data about others
+    findings = [
+        ClosestRecord().attack(scene_of(pair_of(table, rows, range(2000, 4000))))
+        for rows in (drawn, masked)
+    ]
+    assert (
+        not findings[0].certain and findings[1].certain
+    )  # beside as many who were set aside it does not
 
 
 def test_people_with_a_little_noise_are_near_copies_of_nobody_cell_by_cell():
     table, _, noise, names = normals(5, 500)
     masked = pl.DataFrame(table[:500].to_numpy() + 0.1 * noise, schema=names)
     scene = scene_of(pair_of(table, masked, range(500, 1000)))
-    copies, near, closest = (attack().attack(scene) for attack in (CopiedRecords, NearCopies, ClosestRecord))
+    copies, near, closest = (
+        attack().attack(scene) for attack in (CopiedRecords, NearCopies, ClosestRecord)
+    )
     assert copies.value == 0.0
     assert near.value > 0.9 and near.certain
     assert closest.details["recognised"] > 0.5
@@ -228,13 +280,17 @@ def test_without_people_set_aside_nothing_is_known():
 def test_rows_that_are_somebodys_are_no_copies():
     table = people()
     for attack in (CopiedRecords, NearCopies, ClosestRecord):
-        assert isinstance(attack().out_of_place(scene_of(TablePair.of(table, table))), NothingToAttack)
+        assert isinstance(
+            attack().out_of_place(scene_of(TablePair.of(table, table))), NothingToAttack
+        )
 
 
 def test_every_attack_says_what_it_makes_of_drawn_rows():
     release = sf.anonymize(people(2000), (), DrawColumns(), limits={"copied_records": 1}, seed=3)
     report = release.attack(seconds=1e6, only=list(registry.attacks()))
-    assert {tried.finding.attack for tried in report.tried} == {attack.name for attack in WITH_CONTROL}
+    assert {tried.finding.attack for tried in report.tried} == {
+        attack.name for attack in WITH_CONTROL
+    }
     assert not report.unknown
     for name, attack in registry.attacks().items():
         assert attack.follows_rows != (name in {a.name for a in WITH_CONTROL}), name
@@ -276,9 +332,16 @@ def test_findings_do_not_depend_on_the_order_of_drawn_rows():
     found = []
     for order in (np.arange(300), np.random.default_rng(1).permutation(300)):
         pair = pair_of(
-            original, drawn[order], range(60), quasi=["age", "sex", "zip"], plain=["income"], sensitive=["illness"]
+            original,
+            drawn[order],
+            range(60),
+            quasi=["age", "sex", "zip"],
+            plain=["income"],
+            sensitive=["illness"],
         )
-        report = attack_release(pair, seconds=1e6, only=["copied_records", "near_copies", "linkability", "membership"])
+        report = attack_release(
+            pair, seconds=1e6, only=["copied_records", "near_copies", "linkability", "membership"]
+        )
         found.append(report.values())
     assert found[0] == pytest.approx(found[1])
 
@@ -299,14 +362,25 @@ def test_a_promise_about_originals_cannot_be_judged_on_drawn_rows():
     table = people()
     drawn = DrawColumns()
     with pytest.raises(sf.errors.SchemaError, match="nobody's"):
-        sf.anonymize(table, sf.KConcealment(2), drawn, limits={"copied_records": 1, "recognised_members": 1}, seed=1)
+        sf.anonymize(
+            table,
+            sf.KConcealment(2),
+            drawn,
+            limits={"copied_records": 1, "recognised_members": 1},
+            seed=1,
+        )
 
 
 def test_copies_among_people_drawn_from_half_of_adult(reference_data):
-    # share of unique people that reappear, learnt from and set aside, by leaves of 5, 20 and 100: R = .2155, .0971, .0333
+    # share of unique people that reappear, learnt from and set aside, by leaves of 5, 20 and 100: R
+    # = .2155, .0971, .0333
     table = sf.read(reference_data / "adult" / "adult.csv")
-    table = table.with_roles(quasi=[c for c in table.columns if c != "salary-class"], sensitive=["salary-class"])
+    table = table.with_roles(
+        quasi=[c for c in table.columns if c != "salary-class"], sensitive=["salary-class"]
+    )
     for leaf, expected in ((5, 0.2155), (20, 0.0971), (100, 0.0333)):
         step = sf.Synthesize(min_leaf=leaf, holdout=0.5)
-        release = sf.anonymize(table, (), step, limits={"copied_records": 1, "recognised_members": 1}, seed=1)
+        release = sf.anonymize(
+            table, (), step, limits={"copied_records": 1, "recognised_members": 1}, seed=1
+        )
         assert release.limits[0].value == pytest.approx(expected, abs=0.03)

@@ -20,7 +20,14 @@ from sfumato.methods.attacks.gdpr import CellHolders, Half, fitting
 from sfumato.methods.attacks.interval_disclosure import IntervalDisclosure
 from sfumato.methods.attacks.linkage.aggregators import MEAN, Family
 from sfumato.methods.attacks.linkage.comparable_columns import plain_arrays
-from sfumato.methods.attacks.linkage.files import KEPT, MARGIN, files_of, look, same_person, units_of
+from sfumato.methods.attacks.linkage.files import (
+    KEPT,
+    MARGIN,
+    files_of,
+    look,
+    same_person,
+    units_of,
+)
 from sfumato.methods.attacks.linkage.search import TIE as NEAR
 from sfumato.methods.attacks.nearest import FAR_CELL, TIE, slices_of, surroundings
 from tests.methods.attacks.linkage_scenes import ORDER, scene_of, schema_of
@@ -29,15 +36,29 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 
 def cells(rng, name, size, *, released):
-    """Random cells of a column: few values, so that there are ties; missing ones; released also ranges, sets and suppressed ones."""
-    plain = {"n": [str(v) for v in range(9)], "m": [str(v) for v in range(9)], "o": list(ORDER), "c": list("abcd")}
-    wide = {"n": ["0..3", "2..9", "*"], "m": ["*"], "o": ["low..middle", "*"], "c": ["{a, b}", "{b, c, d}", "*"]}
+    """Random cells of a column: few values, so that there are ties; missing ones; released also
+    ranges, sets and suppressed ones.
+    """
+    plain = {
+        "n": [str(v) for v in range(9)],
+        "m": [str(v) for v in range(9)],
+        "o": list(ORDER),
+        "c": list("abcd"),
+    }
+    wide = {
+        "n": ["0..3", "2..9", "*"],
+        "m": ["*"],
+        "o": ["low..middle", "*"],
+        "c": ["{a, b}", "{b, c, d}", "*"],
+    }
     pool = plain[name[0]] + (wide[name[0]] if released else []) + [None]
     return [pool[i] for i in rng.integers(len(pool), size=size)]
 
 
 def scene(seed, *, points=False):
-    """A random scene; rows of the release come from rows of the original, some twice, or are of nobody the intruder has."""
+    """A random scene; rows of the release come from rows of the original, some twice, or are of
+    nobody the intruder has.
+    """
     rng = np.random.default_rng(seed)
     names = ["n1", "o1", "c1", "c2"][: rng.integers(1, 5)]
     people, known, size = rng.integers(2, 40), rng.integers(2, 30), rng.integers(2, 120)
@@ -46,7 +67,8 @@ def scene(seed, *, points=False):
     rows = rng.integers(people, size=size)
     for name in names:  # some cells are as they were
         release[name] = [
-            original[name][r] if rng.random() < 0.5 else v for r, v in zip(rows, release[name], strict=True)
+            original[name][r] if rng.random() < 0.5 else v
+            for r, v in zip(rows, release[name], strict=True)
         ]
     register = {n: cells(rng, n, known, released=False) for n in names}
     truth = rng.integers(-1, people, size=known)
@@ -62,13 +84,20 @@ def test_distinct_records_are_those_of_sorting(seed, largest):
     table = pool[rng.integers(5, size=rng.integers(1, 60))]
     found = distinct(list(table.T))
     codes, which, records = np.unique(table, axis=0, return_inverse=True, return_counts=True)
-    assert (found.codes == codes).all() and (found.kind_of == which.ravel()).all() and (found.records == records).all()
+    assert (
+        (found.codes == codes).all()
+        and (found.kind_of == which.ravel()).all()
+        and (found.records == records).all()
+    )
 
 
 @given(SEEDS)
 def test_rows_of_one_person_are_found_among_all(seed):
     rng = np.random.default_rng(seed)
-    truth, rows = rng.integers(-1, 12, size=rng.integers(0, 9)), rng.integers(12, size=rng.integers(0, 30))
+    truth, rows = (
+        rng.integers(-1, 12, size=rng.integers(0, 9)),
+        rng.integers(12, size=rng.integers(0, 30)),
+    )
     expected = [[i, j] for i, t in enumerate(truth) for j, r in enumerate(rows) if t == r]
     assert same_person(truth, rows).tolist() == expected
 
@@ -79,14 +108,20 @@ def test_crowds_against_counting(seed):
     pair, names = here.pair, list(here.pair.columns)
     known, column = names[:-1], names[-1]
     crowd = crowd_of(pair, known, column)
-    rows = list(zip(*(pair.released.to_polars()[n] for n in known), strict=True)) or [()] * len(pair.released)
+    rows = list(zip(*(pair.released.to_polars()[n] for n in known), strict=True)) or [()] * len(
+        pair.released
+    )
     secrets = pair.released.to_polars()[column].to_list()
     counted = Counter(zip(rows, secrets, strict=True))
     for row, (key, secret) in enumerate(zip(rows, secrets, strict=True)):
         group = crowd.classes[row]
         inside = (crowd.pair_classes == group) & (crowd.pair_values == crowd.labels.index(secret))
-        assert crowd.sizes[group] == rows.count(key) and crowd.counts[inside].tolist() == [counted[key, secret]]
-        place = np.flatnonzero((crowd.pair_classes == group) & (crowd.pair_values == crowd.truth[row]))
+        assert crowd.sizes[group] == rows.count(key) and crowd.counts[inside].tolist() == [
+            counted[key, secret]
+        ]
+        place = np.flatnonzero(
+            (crowd.pair_classes == group) & (crowd.pair_values == crowd.truth[row])
+        )
         assert crowd.pairs[row] == (place[0] if crowd.truth[row] >= 0 and len(place) else -1)
     assert crowd is crowd_of(pair, known[::-1], column)
 
@@ -97,17 +132,27 @@ def test_a_look_through_the_tree_is_a_look_at_all(seed, sparse):
     files = files_of(here)
     arrays, units = plain_arrays(files), units_of(files)
     rng = np.random.default_rng(seed)
-    weights = rng.dirichlet(np.ones(len(arrays.names))) * (rng.random(len(arrays.names)) < (0.5 if sparse else 1.1))
+    weights = rng.dirichlet(np.ones(len(arrays.names))) * (
+        rng.random(len(arrays.names)) < (0.5 if sparse else 1.1)
+    )
     family = Family(MEAN, len(arrays.names))
     own, others, distances, tied, twins, reach = kernels.linkage.impostors(
         units.pairs, MEAN, weights, KEPT, arrays.files, MARGIN, NEAR
     )
     found = look(arrays, units, family, weights)
-    assert (found.others == others).all() and (found.twins == twins).all() and (found.reach == reach).all()
+    assert (
+        (found.others == others).all()
+        and (found.twins == twins).all()
+        and (found.reach == reach).all()
+    )
     assert (found.credit == np.where(tied > 0, units.people / np.maximum(1, tied), 0.0)).all()
     assert (found.apart == (distances[:, 0] >= own + MARGIN)).all()
     again = look(arrays, units, family, weights, before=found)
-    assert (again.others == others).all() and (again.reach == reach).all() and (again.credit == found.credit).all()
+    assert (
+        (again.others == others).all()
+        and (again.reach == reach).all()
+        and (again.credit == found.credit).all()
+    )
 
 
 @given(SEEDS)
@@ -124,7 +169,11 @@ def test_the_nearest_with_and_without_ones_own_record(seed):
             left[ours.kind_of[around.own[target]]] -= without
             far = np.where(left > 0, costs, np.inf)
             assert least == pytest.approx(far.min())
-            nearest = np.isfinite(far) & (far <= far.min() + TIE * (1 + far.min())) if np.isfinite(far.min()) else []
+            nearest = (
+                np.isfinite(far) & (far <= far.min() + TIE * (1 + far.min()))
+                if np.isfinite(far.min())
+                else []
+            )
             assert sorted(near.tolist()) == np.flatnonzero(nearest).tolist()
             assert (around.rows(near) == np.flatnonzero(np.isin(ours.kind_of, near))).all()
 
@@ -136,12 +185,17 @@ def test_whom_a_description_fits(seed):
     rng = np.random.default_rng(seed)
     for _ in range(10):
         labels = [int(rng.integers(len(c.reading.labels))) for c in columns]
-        held = [c.reading.held_by(label)[c.original] for c, label in zip(columns, labels, strict=True)]
+        held = [
+            c.reading.held_by(label)[c.original] for c, label in zip(columns, labels, strict=True)
+        ]
         everyone = np.flatnonzero(np.all(held, axis=0))
         found = fitting(columns, labels)
         assert set(found.tolist()) <= set(everyone.tolist()) and len(found) >= min(3, len(everyone))
         for c, label, one in zip(columns, labels, held, strict=True):
-            assert c.count(label) == one.sum() and sorted(c.rows(label).tolist()) == np.flatnonzero(one).tolist()
+            assert (
+                c.count(label) == one.sum()
+                and sorted(c.rows(label).tolist()) == np.flatnonzero(one).tolist()
+            )
             assert (c.fits(np.arange(len(one)), label) == one).all()
 
 
@@ -156,7 +210,9 @@ def ends(kind, column, middle, percent):
     width = int(percent * len(known) / 200 + 1e-9)
     low = np.clip(np.searchsorted(known, middle, side="left") - width, 0, len(known) - 1)
     high = np.clip(np.searchsorted(known, middle, side="right") - 1 + width, 0, len(known) - 1)
-    return np.where(np.isnan(middle), np.nan, known[low]), np.where(np.isnan(middle), np.nan, known[high])
+    return np.where(np.isnan(middle), np.nan, known[low]), np.where(
+        np.isnan(middle), np.nan, known[high]
+    )
 
 
 @given(SEEDS, st.sampled_from(["rank", "deviation"]), st.booleans())
@@ -165,11 +221,19 @@ def test_intervals_around_labels_are_those_around_rows(seed, kind, dealt):
     size = int(rng.integers(1, 200))
     if rng.random() < 0.5:
         table = {"n1": rng.integers(9, size=size).astype(float)}
-        release = {"n1": np.where(rng.random(size) < 0.1, np.nan, np.rint(table["n1"] + rng.normal(size=size)))}
+        release = {
+            "n1": np.where(
+                rng.random(size) < 0.1, np.nan, np.rint(table["n1"] + rng.normal(size=size))
+            )
+        }
     else:
-        table, release = ({"n1": cells(rng, "n", size, released=masked)} for masked in (False, True))
+        table, release = (
+            {"n1": cells(rng, "n", size, released=masked)} for masked in (False, True)
+        )
     original = Table(pl.DataFrame(table), schema_of(["n1"]))
-    pair = TablePair(original, Table(pl.DataFrame(release), Schema(original.schema.attributes)), np.arange(size))
+    pair = TablePair(
+        original, Table(pl.DataFrame(release), Schema(original.schema.attributes)), np.arange(size)
+    )
     reading, order = pair.reading("n1"), rng.permutation(size) if dealt else None
     widths = (1.0, 5.0, 40.0, 150.0)
     found = IntervalDisclosure(kind=kind, widths=widths).disclosed(pair, "n1", order)
@@ -193,10 +257,15 @@ def test_records_are_told_apart_once_for_a_pair():
 def test_halves_of_the_columns_meet_where_the_nearest_of_all_records_by_either_do(seed):
     place = scene(seed)
     around = surroundings(place, "test")
-    halves = Half.of(around, place.pair, 0), Half.of(around, place.pair, 1) if len(around.names) > 1 else None
+    halves = (
+        Half.of(around, place.pair, 0),
+        Half.of(around, place.pair, 1) if len(around.names) > 1 else None,
+    )
     if halves[1] is None:
         return
-    weights = [np.array([float(i % 2 == side) for i, _ in enumerate(around.names)]) for side in (0, 1)]
+    weights = [
+        np.array([float(i % 2 == side) for i, _ in enumerate(around.names)]) for side in (0, 1)
+    ]
     for target in range(len(around.targets)):
         one, two = (around.near(target, half) for half in weights)
         plain = tuple(bool(np.isin(one[way][1], two[way][1]).any()) for way in (0, 1))
@@ -220,7 +289,11 @@ def test_counting_many_labels_keeps_nothing_of_them(monkeypatch):
     for name in ("many", "few"):
         counted = pair.frequencies(name).tolist()
         assert (name in pair.released.known.codes) == (name == "few")
-        assert counted == np.bincount(pair.encoded(name)[1].codes).tolist() == pair.frequencies(name).tolist()
+        assert (
+            counted
+            == np.bincount(pair.encoded(name)[1].codes).tolist()
+            == pair.frequencies(name).tolist()
+        )
 
 
 def test_cells_of_many_categories_cost_more_work():

@@ -21,7 +21,9 @@ AFTER = [20, 10, 30, 60, 50, 40, 100, 80, 90, 70]
 
 
 def pair_of(before, after, **roles):
-    one, other = (Table(pl.DataFrame({"v": v}, strict=False)).with_roles(quasi="v") for v in (before, after))
+    one, other = (
+        Table(pl.DataFrame({"v": v}, strict=False)).with_roles(quasi="v") for v in (before, after)
+    )
     return TablePair.of(one, other)
 
 
@@ -63,7 +65,9 @@ def test_rank_intervals_against_the_naive_rule(rows, percent):
 @given(numbers)
 def test_wider_intervals_disclose_no_less(rows):
     pair = pair_of([a for a, _ in rows], [b for _, b in rows])
-    rates = [IntervalDisclosure("rank", (p,)).disclosed(pair, "v").mean() for p in (0, 5, 20, 50, 100)]
+    rates = [
+        IntervalDisclosure("rank", (p,)).disclosed(pair, "v").mean() for p in (0, 5, 20, 50, 100)
+    ]
     assert rates == sorted(rates)
 
 
@@ -90,7 +94,11 @@ def test_the_attack_tells_what_chance_would_give():
 
 def test_categories_by_hierarchy():
     tree = Tree({"*": {"virus": ["flu", "HIV"], "bone": ["arm", "leg"]}})
-    before = Table(pl.DataFrame({"v": ["flu", "HIV", "arm"]})).with_roles(quasi="v").with_hierarchies(v=tree)
+    before = (
+        Table(pl.DataFrame({"v": ["flu", "HIV", "arm"]}))
+        .with_roles(quasi="v")
+        .with_hierarchies(v=tree)
+    )
     after = Table(pl.DataFrame({"v": ["HIV", "HIV", "flu"]})).with_roles(quasi="v")
     pair = TablePair.of(before, after)
     assert IntervalDisclosure(levels=0).disclosed(pair, "v").tolist() == [0.0, 1.0, 0.0]
@@ -113,7 +121,9 @@ def masked() -> TablePair:
         .with_roles(quasi=["age", "job"], sensitive=["pay", "ill"])
         .with_hierarchies(ill=Tree({"*": {"u": ["x", "y"], "v": ["z"]}}))
     )
-    table = table.with_schema(table.schema.replace("age", kind="numeric").replace("pay", kind="numeric"))
+    table = table.with_schema(
+        table.schema.replace("age", kind="numeric").replace("pay", kind="numeric")
+    )
     changed = {c: frame[c] + pl.Series(rng.normal(size=50) * 0.1) for c in ("age", "pay")}
     changed |= {c: pl.Series(c, rng.permutation(frame[c].to_numpy())) for c in ("job", "ill")}
     return TablePair.of(table, table.with_columns(changed))
@@ -124,6 +134,11 @@ def test_neither_known_columns_nor_categories_are_targets_unless_they_are_named(
     scene = Scene(pair, intruder_from(pair, ("age", "job"), sample=10, seed=Seed(0)))
     assert list(IntervalDisclosure().attack(scene).details["per_column"]) == ["pay"]
     assert set(IntervalDisclosure(levels=1).attack(scene).details["per_column"]) == {"pay", "ill"}
-    assert set(IntervalDisclosure(columns=("age", "ill")).attack(scene).details["per_column"]) == {"age", "ill"}
-    everything = Scene(pair, intruder_from(pair, ("age", "job", "pay", "ill"), sample=10, seed=Seed(0)))
+    assert set(IntervalDisclosure(columns=("age", "ill")).attack(scene).details["per_column"]) == {
+        "age",
+        "ill",
+    }
+    everything = Scene(
+        pair, intruder_from(pair, ("age", "job", "pay", "ill"), sample=10, seed=Seed(0))
+    )
     assert "does not know" in IntervalDisclosure().applies(everything)

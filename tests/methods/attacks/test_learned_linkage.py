@@ -14,7 +14,14 @@ from sfumato.core.attack import Attack
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.kernels.linkage import terms_of
 from sfumato.methods.attacks.linkage import learned_linkage
-from sfumato.methods.attacks.linkage.aggregators import CHOQUET, MEAN, ORDERED, PAIRWISE, SQUARE_FORM, Family
+from sfumato.methods.attacks.linkage.aggregators import (
+    CHOQUET,
+    MEAN,
+    ORDERED,
+    PAIRWISE,
+    SQUARE_FORM,
+    Family,
+)
 from sfumato.methods.attacks.linkage.distance_linkage import DistanceLinkage
 from sfumato.methods.attacks.linkage.learned_linkage import LearnedLinkage
 from sfumato.methods.attacks.linkage.worst_case import allowed
@@ -39,7 +46,9 @@ def test_identities_of_the_families():
     assert distance(MEAN, x, weights) == pytest.approx(0.41)
     assert distance(CHOQUET, x, Family(CHOQUET, 3).of_weights(weights)) == pytest.approx(0.41)
     assert distance(PAIRWISE, x, Family(PAIRWISE, 3).of_weights(weights)) == pytest.approx(0.41)
-    assert distance(SQUARE_FORM, x, Family(SQUARE_FORM, 3).of_weights(weights)) == pytest.approx(0.41)
+    assert distance(SQUARE_FORM, x, Family(SQUARE_FORM, 3).of_weights(weights)) == pytest.approx(
+        0.41
+    )
     assert distance(CHOQUET, x, symmetric([0.2, 0.5, 1.0])) == pytest.approx(0.35)
     assert distance(ORDERED, x, [0.2, 0.3, 0.5]) == pytest.approx(0.35)
 
@@ -55,7 +64,9 @@ def test_a_measure_with_pairs_only_is_the_same_integral(x, seed):
         for s in range(8)
     ]
     assert distance(PAIRWISE, x, found) == pytest.approx(distance(CHOQUET, x, measure), abs=1e-9)
-    assert family.importance(found) == pytest.approx(Family(CHOQUET, 3).importance(np.array(measure)), abs=1e-9)
+    assert family.importance(found) == pytest.approx(
+        Family(CHOQUET, 3).importance(np.array(measure)), abs=1e-9
+    )
 
 
 @given(
@@ -79,7 +90,9 @@ def test_what_is_allowed_satisfies_the_rows_of_the_program(kind, columns, seed):
 
 
 def published(size, noise, columns=4):
-    """The data behind G13: noise that differs by column, both files standardised; the masked file seeks the original."""
+    """The data behind G13: noise that differs by column, both files standardised; the masked file
+    seeks the original.
+    """
     rng = np.random.default_rng(0)
     mixing = rng.normal(size=(columns, columns))
     x = rng.normal(size=(size, columns)) @ mixing
@@ -122,7 +135,9 @@ def test_the_proved_optimum_against_a_grid_of_all_weights(seed, aggregator, solv
     x, y = numbers(seed, 12, 2, noise=0.4)
     if solver == "highspy":
         pytest.importorskip("highspy")
-    found = LearnedLinkage(aggregator, solver=solver, restarts=2, steps=40).attack(scene_of(x, y, seconds=120))
+    found = LearnedLinkage(aggregator, solver=solver, restarts=2, steps=40).attack(
+        scene_of(x, y, seconds=120)
+    )
     parts = []
     for name in x:
         spread = oracle.deviation(x[name], y[name])
@@ -130,7 +145,10 @@ def test_the_proved_optimum_against_a_grid_of_all_weights(seed, aggregator, solv
     table = np.stack(parts)
     if aggregator == "owa":
         table = -np.sort(-table, axis=0)
-    grid = [oracle.strict_links(w * table[0] + (1 - w) * table[1], np.arange(12)) for w in np.linspace(0, 1, 401)]
+    grid = [
+        oracle.strict_links(w * table[0] + (1 - w) * table[1], np.arange(12))
+        for w in np.linspace(0, 1, 401)
+    ]
     low, high = (round(end * 12) for end in found.interval)
     assert low <= high
     assert high >= max(grid) - 1  # a grid point may link by less than the margin
@@ -148,8 +166,12 @@ def test_ties_count_as_distance_linkage_counts_them():
 
 
 def test_a_tie_that_only_some_weights_have():
-    # n0 says nothing of the second record and n1 prefers the other's: only with no weight on n1 is there a tie, worth ½
-    scene = scene_of({"n0": [0.0, 0.0, 7.0], "n1": [0.0, 0.0, 3.0]}, {"n0": [0.0, 0.0, 7.0], "n1": [0.0, 1.0, 3.0]})
+    # n0 says nothing of the second record and n1 prefers the other's: only with no weight on n1 is
+    # there a tie, worth ½
+    scene = scene_of(
+        {"n0": [0.0, 0.0, 7.0], "n1": [0.0, 0.0, 3.0]},
+        {"n0": [0.0, 0.0, 7.0], "n1": [0.0, 1.0, 3.0]},
+    )
     found = LearnedLinkage().attack(scene)
     assert found.value == pytest.approx(2 / 3)
     assert found.interval[1] == pytest.approx(2 / 3) and found.details["proved"]
@@ -166,11 +188,19 @@ def test_with_ties_never_below_plain_linkage_and_never_exceeded(rows, aggregator
     scene = scene_of(x, y)
     found = LearnedLinkage(aggregator, restarts=1, steps=10, solver="scipy").attack(scene)
     assert found.value >= DistanceLinkage().attack(scene).value - 1e-9
-    table = np.stack([(x[n][:, None] - y[n][None, :]) ** 2 / (oracle.deviation(x[n], y[n]) or 1.0) ** 2 for n in x])
+    table = np.stack(
+        [
+            (x[n][:, None] - y[n][None, :]) ** 2 / (oracle.deviation(x[n], y[n]) or 1.0) ** 2
+            for n in x
+        ]
+    )
     if aggregator == "owa":
         table = -np.sort(-table, axis=0)
     people = range(len(rows))
-    grid = [oracle.credit(w * table[0] + (1 - w) * table[1], people, people)[0] for w in np.arange(13) / 12]
+    grid = [
+        oracle.credit(w * table[0] + (1 - w) * table[1], people, people)[0]
+        for w in np.arange(13) / 12
+    ]
     assert found.interval[1] >= max(grid) - 1e-6
     if found.details["proved"] and aggregator in ("weighted_mean", "owa"):
         assert found.value >= max(grid) - 1e-6
@@ -223,7 +253,9 @@ def test_constant_and_repeated_columns():
     x, y = numbers(2, 25, 1, noise=0.1)
     x, y = ({"n0": v["n0"], "n1": v["n0"], "n2": np.zeros(25)} for v in (x, y))
     for aggregator in ("bilinear", "weighted_mean"):
-        found = LearnedLinkage(aggregator, restarts=2, steps=40, nodes=50).attack(scene_of(x, y, seconds=5))
+        found = LearnedLinkage(aggregator, restarts=2, steps=40, nodes=50).attack(
+            scene_of(x, y, seconds=5)
+        )
         assert 0 < found.value <= found.interval[1] <= 1
 
 

@@ -38,7 +38,10 @@ from sfumato.methods.attacks.linkage.match_weights import (
     nearness,
     told_by_gaps,
 )
-from sfumato.methods.attacks.linkage.probabilistic_linkage import ProbabilisticLinkage, count_patterns
+from sfumato.methods.attacks.linkage.probabilistic_linkage import (
+    ProbabilisticLinkage,
+    count_patterns,
+)
 from sfumato.methods.attacks.linkage.search import Lookup
 from sfumato.release.intruders import intruder_from
 from tests.methods.attacks.linkage_scenes import ORDER, numbers, scene_of, shuffled
@@ -46,7 +49,9 @@ from tests.methods.attacks.linkage_scenes import ORDER, numbers, scene_of, shuff
 
 @pytest.fixture(scope="module")
 def simulated():
-    """ALGORITHMS §3.3, G14: 300 records, 5 categories, errors in each; drawn with numpy's generator, seed 0."""
+    """ALGORITHMS §3.3, G14: 300 records, 5 categories, errors in each; drawn with numpy's
+    generator, seed 0.
+    """
     rng = np.random.default_rng(0)
     sizes, errors = [12, 8, 5, 2, 30], [0.1, 0.15, 0.05, 0.02, 0.2]
     one = np.column_stack([rng.integers(0, size, 300) for size in sizes])
@@ -69,7 +74,8 @@ def test_thresholds_of_the_simulation(simulated):
 
 
 def test_correct_links_of_the_simulation(simulated):
-    # ALGORITHMS §3.3: 173 of the 181 links are right, so 8 of the 89,700 other pairs are links: 8.9e-5 ≤ μ
+    # ALGORITHMS §3.3: 173 of the 181 links are right, so 8 of the 89,700 other pairs are links:
+    # 8.9e-5 ≤ μ
     files = files_of(simulated)
     arrays = arrays_of(files, [graded_rule(column, 0.1) for column in files.columns])
     patterns = count_patterns(arrays, np.arange(len(arrays.theirs.records)))
@@ -79,7 +85,10 @@ def test_correct_links_of_the_simulation(simulated):
         np.column_stack([table.column(name).to_numpy() for name in arrays.names])
         for table in (simulated.pair.original, simulated.pair.released)
     )
-    right = sum(tuple(np.where(a == b, 3, 0).tolist()) in linking for a, b in zip(original, released, strict=True))
+    right = sum(
+        tuple(np.where(a == b, 3, 0).tolist()) in linking
+        for a, b in zip(original, released, strict=True)
+    )
     assert right == 173
 
 
@@ -93,7 +102,13 @@ def test_no_links_where_even_the_best_pattern_is_too_common(simulated):
 def test_estimates_are_those_the_simulation_has(simulated):
     found = ProbabilisticLinkage().attack(simulated)
     assert found.details["share_of_matches"] == pytest.approx(1 / 300, rel=0.3)
-    assert list(found.weights) == ["c4", "c0", "c1", "c2", "c3"]  # the more values, the more agreeing says
+    assert list(found.weights) == [
+        "c4",
+        "c0",
+        "c1",
+        "c2",
+        "c3",
+    ]  # the more values, the more agreeing says
     assert found.weights["c4"] == pytest.approx(math.log2(0.8 * 30), abs=0.5)
     assert found.value > 0.8
 
@@ -121,13 +136,21 @@ def naive_level(name, x, cell, tolerance):
 def test_patterns_are_counted_as_pair_by_pair(few, seed):
     rng = np.random.default_rng(seed)
     size = int(rng.integers(2, 12))
-    original = {"n1": [str(v) for v in range(10)], "o1": [*ORDER, *ORDER, "low", "low"], "c1": list("abcdabcdab")}
+    original = {
+        "n1": [str(v) for v in range(10)],
+        "o1": [*ORDER, *ORDER, "low", "low"],
+        "c1": list("abcdabcdab"),
+    }
     register = {
         "n1": rng.choice(original["n1"], size),
         "o1": rng.choice(ORDER, size),
         "c1": rng.choice(list("abcd"), size),
     }
-    cells = {"n1": ["1", "5", "2..7", "*"], "o1": ["low", "middle..top", "*"], "c1": ["a", "b", "{a, c}", "*"]}
+    cells = {
+        "n1": ["1", "5", "2..7", "*"],
+        "o1": ["low", "middle..top", "*"],
+        "c1": ["a", "b", "{a, c}", "*"],
+    }
     release = {name: rng.choice(listed, 10).tolist() for name, listed in cells.items()}
     release["n1"][0] = None
     scene = scene_of(original, release, intruder=register)
@@ -140,9 +163,14 @@ def test_patterns_are_counted_as_pair_by_pair(few, seed):
     reach = {name: arrays.constants[k, 4] for k, name in enumerate(arrays.names)}
     expected = {}
     for i, j in itertools.product(range(size), range(10)):
-        levels = tuple(naive_level(n, register[n][i], release[n][j], reach[n]) for n in arrays.names)
+        levels = tuple(
+            naive_level(n, register[n][i], release[n][j], reach[n]) for n in arrays.names
+        )
         expected[levels] = expected.get(levels, 0) + 1
-    found = {tuple(row): count for row, count in zip(patterns.levels.tolist(), patterns.counts.tolist(), strict=True)}
+    found = {
+        tuple(row): count
+        for row, count in zip(patterns.levels.tolist(), patterns.counts.tolist(), strict=True)
+    }
     assert found == expected
 
 
@@ -176,7 +204,8 @@ def test_changed_places_are_put_back():
 
 
 def test_thresholds_by_hand():
-    # one column, m = 0.9 and u = 0.01: agreeing is a link from μ = 0.01 on, differing a non-link from λ = 0.1 on
+    # one column, m = 0.9 and u = 0.01: agreeing is a link from μ = 0.01 on, differing a non-link
+    # from λ = 0.1 on
     patterns = Patterns(np.array([[3], [0]]), np.array([1.0, 99.0]))
     found = Parameters(np.array([[0.1, 0, 0, 0.9]]), np.array([[0.99, 0, 0, 0.01]]), 0.01)
     assert pattern_weights(patterns, found) == pytest.approx([math.log2(90), math.log2(0.1 / 0.99)])
@@ -188,7 +217,9 @@ def test_thresholds_by_hand():
 
 @pytest.mark.slow
 @given(
-    m=st.lists(st.floats(0.6, 0.95), min_size=2, max_size=4), wrong=st.floats(1e-4, 0.9), missed=st.floats(1e-4, 0.9)
+    m=st.lists(st.floats(0.6, 0.95), min_size=2, max_size=4),
+    wrong=st.floats(1e-4, 0.9),
+    missed=st.floats(1e-4, 0.9),
 )
 def test_both_error_probabilities_are_kept(m, wrong, missed):
     patterns = two_columns(m, [0.1] * len(m), 0.05)
@@ -197,7 +228,10 @@ def test_both_error_probabilities_are_kept(m, wrong, missed):
     assert probability(patterns, found.u)[verdict == 1].sum() <= wrong + 1e-9
     assert probability(patterns, found.m)[verdict == -1].sum() <= missed + 1e-9
     weights = pattern_weights(patterns, found)
-    assert weights[verdict == 1].min(initial=np.inf) >= weights[verdict == -1].max(initial=-np.inf) - 1e-9
+    assert (
+        weights[verdict == 1].min(initial=np.inf)
+        >= weights[verdict == -1].max(initial=-np.inf) - 1e-9
+    )
 
 
 def test_the_best_of_all_by_weight_against_a_full_table(simulated):
@@ -208,7 +242,9 @@ def test_the_best_of_all_by_weight_against_a_full_table(simulated):
     patterns = count_patterns(arrays, np.arange(len(arrays.theirs.records)))
     bits = estimate(patterns, 1 / 300, shares(patterns, patterns.counts)).weights
     for k, name in enumerate(arrays.names):
-        one, two = (t.column(name).to_numpy() for t in (simulated.pair.original, simulated.pair.released))
+        one, two = (
+            t.column(name).to_numpy() for t in (simulated.pair.original, simulated.pair.released)
+        )
         table += np.where(one[:, None] == two[None, :], bits[k, 3], bits[k, 0])
     best = table.max(axis=1, keepdims=True)
     near = table >= best - 1e-9
@@ -294,10 +330,18 @@ def test_where_noise_differs_by_column_the_probabilities_know_and_the_distance_d
 
 @pytest.mark.parametrize(
     ("errors", "grid", "categories"),
-    [([0.3] * 4, 10, 0), ([0.5] * 4, 3, 0), ([0.7] * 4, None, 2), ([0.8] * 8, None, 0), ([0.2] * 3, None, 0)],
+    [
+        ([0.3] * 4, 10, 0),
+        ([0.5] * 4, 3, 0),
+        ([0.7] * 4, None, 2),
+        ([0.8] * 8, None, 0),
+        ([0.2] * 3, None, 0),
+    ],
 )
 def test_numbers_that_agree_by_chance_are_not_taken_for_matches(errors, grid, categories):
-    """Noise on whole numbers, and beside categories, where weights by levels found a third of what distances do."""
+    """Noise on whole numbers, and beside categories, where weights by levels found a third of what
+    distances do.
+    """
     rng = np.random.default_rng(7)
     shared = rng.normal(size=(800, 1))
     x = (rng.normal(size=(800, len(errors))) + shared) / math.sqrt(2)
@@ -314,7 +358,9 @@ def test_numbers_that_agree_by_chance_are_not_taken_for_matches(errors, grid, ca
 
 @pytest.fixture
 def learnt_once(monkeypatch):
-    """What is learnt of everybody is learnt once, as it is the same for every draw (see the next test)."""
+    """What is learnt of everybody is learnt once, as it is the same for every draw (see the next
+    test).
+    """
     best, memory = MatchLearning.best, {}
 
     def remembered(learning):
@@ -361,7 +407,10 @@ def test_the_interval_of_a_sample_covers_the_rate_of_everybody(learnt_once):
 def test_outliers_do_not_hide_who_agrees_elsewhere():
     x, y = noisy(4, 800, [0.02] * 5)
     rng = np.random.default_rng(1)
-    y = {name: np.where(rng.random(800) < 0.1, rng.permutation(values), values) for name, values in y.items()}
+    y = {
+        name: np.where(rng.random(800) < 0.1, rng.permutation(values), values)
+        for name, values in y.items()
+    }
     scene = scene_of(x, y)
     assert ProbabilisticLinkage().attack(scene).value > 0.97 > DistanceLinkage().attack(scene).value
 
@@ -372,7 +421,9 @@ def test_what_a_gap_says_is_the_ratio_of_two_normal_densities():
     def normal(d, sigma):
         return math.exp(-d * d / (2 * sigma * sigma)) / (sigma * math.sqrt(2 * math.pi))
 
-    close = 2 * reach * normal(0, spread)  # so short a reach that the density is the same in all of it
+    close = (
+        2 * reach * normal(0, spread)
+    )  # so short a reach that the density is the same in all of it
     near = nearness(
         np.array([0.9, 0.1, 0, 0]),
         np.array([1 - close, close, 0, 0]),
@@ -381,7 +432,9 @@ def test_what_a_gap_says_is_the_ratio_of_two_normal_densities():
         MatchNoise(s, 0.001),
     )
     for d in (0.0, 0.1, 0.5):
-        assert near.top - near.slope * d * d == pytest.approx(math.log2(0.999 * normal(d, s) / normal(d, spread)))
+        assert near.top - near.slope * d * d == pytest.approx(
+            math.log2(0.999 * normal(d, s) / normal(d, spread))
+        )
     assert near.floor == pytest.approx(math.log2(0.001))
 
 
@@ -402,13 +455,20 @@ def test_the_nearest_under_growing_costs_is_found_as_pair_by_pair(seed):
         "n1": rng.choice(np.array(cells, dtype=object), size).tolist(),
         "c1": rng.choice(list("ab*"), size).tolist(),
     }
-    original = {"n1": rng.choice(np.array(cells[:12]), size).tolist(), "c1": rng.choice(list("ab"), size).tolist()}
+    original = {
+        "n1": rng.choice(np.array(cells[:12]), size).tolist(),
+        "c1": rng.choice(list("ab"), size).tolist(),
+    }
     files = files_of(scene_of(original, release))
     near = Nearness(*rng.normal(1, 2, 1), float(rng.exponential(0.3)), -4.0)
     bits = np.append(np.sort(rng.normal(0, 2, 4)), 0.0)
     occur = np.array([True, True, *(rng.random(2) < 0.5)])
     rules = [
-        near_rule(column, bits, near, occur)[0] if column.scale == "number" else graded_rule(column, 0.1, bits)
+        (
+            near_rule(column, bits, near, occur)[0]
+            if column.scale == "number"
+            else graded_rule(column, 0.1, bits)
+        )
         for column in files.columns
     ]
     arrays = arrays_of(files, rules)
@@ -425,9 +485,13 @@ def test_the_nearest_under_growing_costs_is_found_as_pair_by_pair(seed):
 
 @pytest.mark.parametrize("room", [0, 1 << 23])
 @given(st.integers(0, 10**6), st.integers(1, 9), st.integers(1, 300))
-def test_what_the_estimate_keeps_for_all_rounds_says_what_the_patterns_say(room, seed, columns, size):
+def test_what_the_estimate_keeps_for_all_rounds_says_what_the_patterns_say(
+    room, seed, columns, size
+):
     rng = np.random.default_rng(seed)
-    patterns = Patterns(rng.integers(0, NOTHING + 1, (size, columns)), rng.integers(1, 1000, size).astype(float))
+    patterns = Patterns(
+        rng.integers(0, NOTHING + 1, (size, columns)), rng.integers(1, 1000, size).astype(float)
+    )
     weights, given_ = rng.random(size), rng.random((columns, NOTHING))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sfumato.methods.attacks.linkage.fellegi_sunter.ROOM", room)

@@ -1,4 +1,6 @@
-"""Drawn rows that give people away are refused, surely more than chance would; where too few were set aside it is unknown."""
+"""Drawn rows that give people away are refused, surely more than chance would; where too few were
+set aside it is unknown.
+"""
 
 from __future__ import annotations
 
@@ -16,16 +18,21 @@ from sfumato.methods.attacks.synthetic import FEW_ALARMS, TELLING, DrawnEvidence
 def continuous(rows=1500, seed=0):
     """Five numbers that hang together; no two people are alike in any of them."""
     draws = np.random.default_rng(seed)
-    numbers = draws.normal(size=(rows, 2)) @ draws.normal(size=(2, 5)) + 0.3 * draws.normal(size=(rows, 5))
+    numbers = draws.normal(size=(rows, 2)) @ draws.normal(size=(2, 5)) + 0.3 * draws.normal(
+        size=(rows, 5)
+    )
     frame = pl.DataFrame({f"x{i}": numbers[:, i] for i in range(5)})
     return sf.read(frame).with_roles(quasi=frame.columns)
 
 
 def judged(people, step, **limits):
-    return {kept.name: kept for kept in sf.anonymize(people, meet=[], steps=[step], seed=1, **limits).limits}
+    return {
+        kept.name: kept
+        for kept in sf.anonymize(people, meet=[], steps=[step], seed=1, **limits).limits
+    }
 
 
-# ------------------------------------------------------------------------------------------------- what was released
+# -------------------------------------------------------------------------------- what was released
 
 
 def test_leaves_of_one_record_are_refused_although_no_cell_is_copied():
@@ -43,13 +50,19 @@ def test_the_default_is_judged_and_released():
 
 
 def test_with_few_people_set_aside_it_is_unknown_and_not_a_pass():
-    with pytest.raises(ReleaseRefused, match=r"recognised members is unknown: with \d+ people set aside chance alone"):
+    with pytest.raises(
+        ReleaseRefused,
+        match=r"recognised members is unknown: with \d+ people set aside chance alone",
+    ):
         sf.anonymize(continuous(60), meet=[], steps=[sf.Synthesize()], seed=1)
 
 
 def test_a_recipe_may_set_another_limit():
     kept = judged(continuous(), sf.Synthesize(min_leaf=1), limits={"recognised_members": 0.99})
-    assert {name: one.limit for name, one in kept.items()} == {"recognised_members": 0.99, "copied_records": 0.1}
+    assert {name: one.limit for name, one in kept.items()} == {
+        "recognised_members": 0.99,
+        "copied_records": 0.1,
+    }
     assert kept["recognised_members"].value > 0.2
 
 
@@ -59,7 +72,7 @@ def test_a_recipe_may_accept_what_nobody_can_tell():
     assert kept["recognised_members"].holds and kept["recognised_members"].value == 1
 
 
-# ------------------------------------------------------------------------------------------------------------ oracle
+# ------------------------------------------------------------------------------------------- oracle
 
 
 def naive(people, member):
@@ -91,7 +104,9 @@ def random_people(draws, *, leak=0.0):
     far = draws.integers(1, draws.choice([5, 400]), members + others).astype(float)
     far[member & (draws.random(len(member)) < leak)] = 0.0
     unique = draws.random(len(member)) < draws.choice([0.0, 0.5, 1.0])
-    return DrawnEvidence(member, unique, draws.random(len(member)) < 0.1, far, float(draws.choice([0.0, 2.0, 50.0])))
+    return DrawnEvidence(
+        member, unique, draws.random(len(member)) < 0.1, far, float(draws.choice([0.0, 2.0, 50.0]))
+    )
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -103,8 +118,8 @@ def test_excesses_are_those_of_the_definitions(seed):
 
 
 def test_where_rows_tell_nothing_chance_is_rarely_exceeded():
-    # 300 tables without a leak: each of the three is above its chance in about 5 % of them together;
-    # more than 28 would happen with probability below 0.1 % at 5 %
+    # 300 tables without a leak: each of the three is above its chance in about 5 % of them
+    # together; more than 28 would happen with probability below 0.1 % at 5 %
     above = 0
     for seed in range(300):
         draws = np.random.default_rng(seed)
@@ -126,4 +141,6 @@ def test_nobody_unique_leaves_two_excesses():
     member = np.arange(100) < 50
     people = DrawnEvidence(member, np.zeros(100, bool), np.zeros(100, bool), np.arange(100.0), 3.0)
     assert set(people.excesses(member)) == {"near_copies", "membership"}
-    assert all(math.isfinite(value) for value in chance_of(people, np.random.default_rng(1)).values())
+    assert all(
+        math.isfinite(value) for value in chance_of(people, np.random.default_rng(1)).values()
+    )

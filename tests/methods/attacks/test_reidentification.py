@@ -26,7 +26,9 @@ from tests.random_tables import tables
 
 def evidence_of(dataset, weight=None):
     classes = count_classes(dataset, weight=weight)
-    return ClassEvidence(classes, dataset.schema, wildcard=wildcard_frequencies(classes, dataset.schema))
+    return ClassEvidence(
+        classes, dataset.schema, wildcard=wildcard_frequencies(classes, dataset.schema)
+    )
 
 
 def expected(frequencies, threshold):
@@ -40,7 +42,10 @@ def expected(frequencies, threshold):
     }
 
 
-@given(table=tables(fewest_rows=0, most_rows=20), threshold=st.sampled_from([0.05, 0.2, 1 / 3, 0.5, 1.0]))
+@given(
+    table=tables(fewest_rows=0, most_rows=20),
+    threshold=st.sampled_from([0.05, 0.2, 1 / 3, 0.5, 1.0]),
+)
 def test_risks_against_their_definitions(table, threshold):
     sizes = oracle.class_sizes(table.rows)
     for metric, value in expected([sizes[row] for row in table.rows], threshold).items():

@@ -29,7 +29,9 @@ from tests.random_tables import tables
 @settings(max_examples=30)
 def test_contributions_are_shapley_values(table):
     found = contributions(count_classes(table.dataset()))
-    assert [found[name] for name in table.names] == pytest.approx(oracle.unique_shares(table.rows, len(table.names)))
+    assert [found[name] for name in table.names] == pytest.approx(
+        oracle.unique_shares(table.rows, len(table.names))
+    )
     assert list(found.values()) == sorted(found.values(), reverse=True)
     everyone = oracle.unique_rows(table.rows, range(len(table.names))) / len(table.rows)
     assert sum(found.values()) == pytest.approx(everyone)
@@ -56,7 +58,9 @@ def test_one_person_with_several_records_is_still_alone(data, table):
 
 
 def many_columns(width, rows):
-    frame = pl.DataFrame({f"c{a:02}": [f"{(i >> (a % 4)) & 1}" for i in range(rows)] for a in range(width)})
+    frame = pl.DataFrame(
+        {f"c{a:02}": [f"{(i >> (a % 4)) & 1}" for i in range(rows)] for a in range(width)}
+    )
     return Table(frame, Schema({c: Attribute((Role.QUASI,)) for c in frame.columns}))
 
 
@@ -97,20 +101,32 @@ def test_one_record_is_alone_on_every_column():
 
 @given(
     st.integers(1, 4).flatmap(
-        lambda width: st.lists(st.tuples(*[st.sampled_from("xyz")] * width), min_size=1, max_size=10)
+        lambda width: st.lists(
+            st.tuples(*[st.sampled_from("xyz")] * width), min_size=1, max_size=10
+        )
     ),
     st.data(),
 )
 def test_why_alone_against_every_subset(rows, data):
     names = [f"c{i}" for i in range(len(rows[0]))]
-    table = Table(pl.DataFrame({n: [row[i] for row in rows] for i, n in enumerate(names)})).with_roles(quasi=names)
+    table = Table(
+        pl.DataFrame({n: [row[i] for row in rows] for i, n in enumerate(names)})
+    ).with_roles(quasi=names)
     at = data.draw(st.integers(0, len(rows) - 1))
 
     def alone(chosen):
         return sum(all(row[i] == rows[at][i] for i in chosen) for row in rows) == 1
 
-    subsets = [c for size in range(1, len(names) + 1) for c in itertools.combinations(range(len(names)), size)]
-    found = [c for c in subsets if alone(c) and not any(alone(p) for p in itertools.combinations(c, len(c) - 1) if p)]
+    subsets = [
+        c
+        for size in range(1, len(names) + 1)
+        for c in itertools.combinations(range(len(names)), size)
+    ]
+    found = [
+        c
+        for c in subsets
+        if alone(c) and not any(alone(p) for p in itertools.combinations(c, len(c) - 1) if p)
+    ]
     assert why_alone(table, at) == tuple(tuple(names[i] for i in c) for c in found)
 
 

@@ -25,7 +25,9 @@ K7 = ["urbrur", "roof", "walls", "water", "electcon", "relat", "sex"]
 
 
 def people(rows, names="abcdef"):
-    frame = pl.DataFrame({names[i]: list(column) for i, column in enumerate(zip(*rows, strict=True))})
+    frame = pl.DataFrame(
+        {names[i]: list(column) for i, column in enumerate(zip(*rows, strict=True))}
+    )
     return Table(frame).with_roles(quasi=frame.columns)
 
 
@@ -52,10 +54,28 @@ def test_eight_records_of_sdcmicro():
     table = people(rows)
     found = special_uniques(table)
     assert found.scores.tolist() == [0, 0, 0, 8, 6, 4, 8, 0]
-    expected = [0, 0, 0, 0.0142134863245872, 0.0101060150120893, 0.00623684035040827, 0.0142134863245872, 0]
+    expected = [
+        0,
+        0,
+        0,
+        0.0142134863245872,
+        0.0101060150120893,
+        0.00623684035040827,
+        0.0142134863245872,
+        0,
+    ]
     assert found.disclosure.tolist() == pytest.approx(expected, rel=1e-6)
     tenth = special_uniques(table, fraction=0.1).disclosure.tolist()
-    expected = [0, 0, 0, 0.136891320457662, 0.10096284487344, 0.0645776395723043, 0.136891320457662, 0]
+    expected = [
+        0,
+        0,
+        0,
+        0.136891320457662,
+        0.10096284487344,
+        0.0645776395723043,
+        0.136891320457662,
+        0,
+    ]
     assert tenth == pytest.approx(expected, rel=1e-6)
 
 
@@ -64,16 +84,25 @@ def test_survey_like_sdcmicro(reference_data):
     table = pl.read_csv(reference_data / "survey" / "testdata.csv", infer_schema_length=None)
     dataset = Table(table.select(K7)).with_roles(quasi=K7)
     found = special_uniques(dataset)
-    assert found.scores.sum() == 4890 and found.scores.max() == 720 and (found.scores > 0).sum() == 157
+    assert (
+        found.scores.sum() == 4890 and found.scores.max() == 720 and (found.scores > 0).sum() == 157
+    )
     assert found.disclosure.sum() == pytest.approx(9.83109092127511, rel=1e-6)
-    assert special_uniques(dataset, fraction=0.05).disclosure.sum() == pytest.approx(33.13405686389, rel=1e-6)
+    assert special_uniques(dataset, fraction=0.05).disclosure.sum() == pytest.approx(
+        33.13405686389, rel=1e-6
+    )
 
 
 def naive_score(rows, at, most):
     columns = len(rows[0])
 
     def alone(chosen):
-        return Counter(tuple(row[a] for a in chosen) for row in rows)[tuple(rows[at][a] for a in chosen)] == 1
+        return (
+            Counter(tuple(row[a] for a in chosen) for row in rows)[
+                tuple(rows[at][a] for a in chosen)
+            ]
+            == 1
+        )
 
     score = 0
     for size in range(1, most + 1):
@@ -107,7 +136,9 @@ def test_only_records_alone_on_all_columns_have_a_score(rows):
 def test_the_measure_names_columns_and_victims():
     table = examples.special_uniques()
     pair = TablePair.of(table, table)
-    found = Suda(fraction=0.1).attack(Scene(pair, intruder_from(pair, pair.quasi, sample=9, seed=Seed(0))))
+    found = Suda(fraction=0.1).attack(
+        Scene(pair, intruder_from(pair, pair.quasi, sample=9, seed=Seed(0)))
+    )
     assert found.value == pytest.approx(0.2) and found.victims.tolist() == [4, 7]
     assert found.weights["income"] == 0 and found.weights["age"] > 0
 
@@ -118,7 +149,9 @@ def test_no_uniques_no_risk():
 
 
 def naive_disclosure(rows, most, fraction):
-    """DIS-SUDA by its definition: U and θ count all records that are alone on all columns, whatever sizes are searched."""
+    """DIS-SUDA by its definition: U and θ count all records that are alone on all columns, whatever
+    sizes are searched.
+    """
     counts, columns = Counter(rows), len(rows[0])
     unique = sum(n == 1 for n in counts.values())
     in_pairs = 2 * sum(n == 2 for n in counts.values())
@@ -129,11 +162,15 @@ def naive_disclosure(rows, most, fraction):
         return [0.0] * len(rows)
     q = 1 + (8 - columns) / 20
     inverse = sum(s**-q for s in scores if s > 0)
-    return [1 / (1 + (unique / theta - unique) / (s**q * inverse)) if s > 0 else 0.0 for s in scores]
+    return [
+        1 / (1 + (unique / theta - unique) / (s**q * inverse)) if s > 0 else 0.0 for s in scores
+    ]
 
 
 @given(
-    st.integers(2, 5).flatmap(lambda width: st.lists(st.tuples(*[st.integers(0, 2)] * width), min_size=1, max_size=14)),
+    st.integers(2, 5).flatmap(
+        lambda width: st.lists(st.tuples(*[st.integers(0, 2)] * width), min_size=1, max_size=14)
+    ),
     st.integers(1, 6),
     st.sampled_from([0.01, 0.1, 0.5]),
 )
@@ -153,7 +190,11 @@ def test_uniques_that_small_sets_do_not_single_out_count_as_uniques():
 
 @pytest.mark.parametrize(
     ("options", "told"),
-    [({"fraction": 0}, "sampling fraction"), ({"most": 0}, "at least one column"), ({"fraction": 1.5}, "at most 1")],
+    [
+        ({"fraction": 0}, "sampling fraction"),
+        ({"most": 0}, "at least one column"),
+        ({"fraction": 1.5}, "at most 1"),
+    ],
 )
 def test_wrong_parameters(options, told):
     with pytest.raises(ParameterError, match=told):
@@ -161,7 +202,9 @@ def test_wrong_parameters(options, told):
 
 
 def test_too_many_columns_and_empty_tables():
-    wide = Table(pl.DataFrame({f"c{i}": [1, 2] for i in range(30)})).with_roles(quasi=[f"c{i}" for i in range(30)])
+    wide = Table(pl.DataFrame({f"c{i}": [1, 2] for i in range(30)})).with_roles(
+        quasi=[f"c{i}" for i in range(30)]
+    )
     with pytest.raises(ParameterError, match="name fewer columns"):
         special_uniques(wide, most=2)
     with pytest.raises(SchemaError, match="one row"):

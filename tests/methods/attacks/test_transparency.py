@@ -1,4 +1,6 @@
-"""Transparency attacks: sound, stronger than linking blindly, and helpless where the method gives nothing away."""
+"""Transparency attacks: sound, stronger than linking blindly, and helpless where the method gives
+nothing away.
+"""
 
 from __future__ import annotations
 
@@ -52,9 +54,12 @@ def test_rank_swapping_with_known_p_is_sound(p):
 
 
 def test_narrow_windows_single_out_and_wide_ones_do_not():
-    # as in the simulation of ALGORITHMS 4.1 (N = 400, 6 columns): all at p = 2 %, most at 10 %, fewer at 20 and 40 %
+    # as in the simulation of ALGORITHMS 4.1 (N = 400, 6 columns): all at p = 2 %, most at 10 %,
+    # fewer at 20 and 40 %
     shares = [
-        Transparency().attack(attacked(people(400), RankSwap(COLUMNS, p=p))).details["correct_singletons"]
+        Transparency()
+        .attack(attacked(people(400), RankSwap(COLUMNS, p=p)))
+        .details["correct_singletons"]
         for p in (0.02, 0.1, 0.2, 0.4)
     ]
     assert shares[0] > 0.95 and shares[1] > 0.6 and 0.1 < shares[2] < 0.6 and shares[3] < 0.01
@@ -89,7 +94,9 @@ def test_soundness_with_ties_and_missing(rows, p, seed):
 def test_individual_ranking_is_found_and_sound():
     step = sf.Microaggregate(COLUMNS, k=3, method="individual_ranking")
     found = Transparency().attack(attacked(people(300), step))
-    assert found.details["contained"] == 1.0 and found.value > 0.95  # ALGORITHMS 4.2: fully re-identified
+    assert (
+        found.details["contained"] == 1.0 and found.value > 0.95
+    )  # ALGORITHMS 4.2: fully re-identified
 
 
 def test_rank_swapping_with_ties_is_never_weaker_than_plain_linkage():
@@ -110,24 +117,31 @@ def test_rank_swapping_with_ties_is_never_weaker_than_plain_linkage():
 )
 def test_knowing_the_method_never_links_less(rows, p, seed):
     frame = pl.DataFrame({"a": [float(a) for a, _ in rows], "b": [float(b) for _, b in rows]})
-    scene = attacked(Table(frame).with_roles(quasi=["a", "b"]), RankSwap(["a", "b"], p=p), seed=seed)
+    scene = attacked(
+        Table(frame).with_roles(quasi=["a", "b"]), RankSwap(["a", "b"], p=p), seed=seed
+    )
     if Transparency().applies(scene) is None:
         assert Transparency().attack(scene).value >= DistanceLinkage().attack(scene).value - 1e-9
 
 
 def test_blocks_of_microaggregation_are_intersected():
-    # ALGORITHMS 4.2: 6 columns as 2 blocks of 3, k = 5: 64 % unique and correct; each block alone keeps five apart
+    # ALGORITHMS 4.2: 6 columns as 2 blocks of 3, k = 5: 64 % unique and correct; each block alone
+    # keeps five apart
     steps = (sf.Microaggregate(COLUMNS[:3], k=5), sf.Microaggregate(COLUMNS[3:], k=5))
     scene = attacked(people(400), *steps)
     found = Transparency().attack(scene)
     sets, own = by_blocks(scene, (COLUMNS[:3], COLUMNS[3:]))
-    assert found.details["correct_singletons"] == np.mean([s == {o} for s, o in zip(sets, own, strict=True)])
+    assert found.details["correct_singletons"] == np.mean(
+        [s == {o} for s, o in zip(sets, own, strict=True)]
+    )
     assert 0.55 < found.details["correct_singletons"] < 0.75
     assert found.value >= DistanceLinkage().attack(scene).value - 1e-9
 
 
 def by_blocks(scene, blocks):
-    """Per person the released records with the nearest centre in each block (in most blocks), and the own record, by loops."""
+    """Per person the released records with the nearest centre in each block (in most blocks), and
+    the own record, by loops.
+    """
     original, released = scene.pair.original.frame, scene.pair.released.frame
     place = {int(row): i for i, row in enumerate(scene.pair.rows)}
     votes = np.zeros((len(original), len(released)))
@@ -137,7 +151,9 @@ def by_blocks(scene, blocks):
             far = (((x[i] - y) / y.std(axis=0, ddof=1)) ** 2).sum(axis=1)
             votes[i] += np.isclose(far, far.min(), rtol=1e-9, atol=1e-9)
     truth = scene.intruder.truth
-    return [set(np.flatnonzero(votes[t] == votes[t].max()).tolist()) for t in truth], [place[int(t)] for t in truth]
+    return [set(np.flatnonzero(votes[t] == votes[t].max()).tolist()) for t in truth], [
+        place[int(t)] for t in truth
+    ]
 
 
 @pytest.mark.slow

@@ -69,7 +69,9 @@ def understands_its_own_labels(hierarchy, values, counts=None) -> None:
         for row in again.rows:
             if row[0] in rests:
                 assert row[level:] == rests[row[0]]
-                assert set(row[: level + 1]) == {row[0]}, "an inner node stays itself below its level"
+                assert set(row[: level + 1]) == {row[0]}, (
+                    "an inner node stays itself below its level"
+                )
 
 
 def loses_nothing_at_first_and_all_at_the_top(paths) -> None:

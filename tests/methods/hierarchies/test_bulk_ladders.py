@@ -25,20 +25,27 @@ def _codes(draw, count):
 
 def _days(draw, count):
     start = datetime.date(1900, 1, 1)
-    return [(start + datetime.timedelta(int(d))).isoformat() for d in draw.integers(0, 50_000, count)]
+    return [
+        (start + datetime.timedelta(int(d))).isoformat() for d in draw.integers(0, 50_000, count)
+    ]
 
 
 def _times(draw, count):
     start = datetime.datetime(1990, 1, 1)
     unit = "seconds" if draw.random() < 0.5 else "microseconds"
     size = 10**9 if unit == "seconds" else 10**15
-    return [str(start + datetime.timedelta(**{unit: int(d)})) for d in draw.integers(0, size, count)]
+    return [
+        str(start + datetime.timedelta(**{unit: int(d)})) for d in draw.integers(0, size, count)
+    ]
 
 
 CASES = {
     "intervals": (sf.intervals(5, 10, 100), _numbers),
     "open intervals": (sf.intervals(2.5, 10, 100, open_below=-100, open_above=1000), _numbers),
-    "intervals from an origin": (sf.intervals(7, 21, origin=3, lower=-99999, upper=99999), _numbers),
+    "intervals from an origin": (
+        sf.intervals(7, 21, origin=3, lower=-99999, upper=99999),
+        _numbers,
+    ),
     "mask from the right": (sf.mask_right(5), _codes),
     "mask from the left": (sf.mask_left(6), _codes),
     "filled mask": (sf.mask_right(6, pad="0"), _codes),
@@ -90,7 +97,11 @@ def test_values_that_are_no_plain_leaves_are_left_to_paths(hierarchy, values, mo
 def test_positions_are_exact():
     import polars as pl
 
-    assert bulk_ladders.decimal_positions(pl.Series(["0.1", "-3", "+2.50"]), 1)[0].tolist() == [1, -30, 25]
+    assert bulk_ladders.decimal_positions(pl.Series(["0.1", "-3", "+2.50"]), 1)[0].tolist() == [
+        1,
+        -30,
+        25,
+    ]
     assert bulk_ladders.decimal_positions(pl.Series(["0.1", "x"]), 1) is None
     assert bulk_ladders.decimal_positions(pl.Series(["123456789012.345", "-0", "0.10"]), 0) == (
         pytest.approx([123456789012345, 0, 100], abs=0),

@@ -13,7 +13,11 @@ from sfumato.methods.hierarchies import classification, code_lists
 from sfumato.methods.hierarchies.public_classification import SCHEMES, chapter_of
 from tests.methods.hierarchies.contract import keeps_the_contract, understands_its_own_labels
 
-COUNTRIES = {p.split("-")[0]: p.split("-")[1] for pairs in code_lists.COUNTRIES.values() for p in pairs.split()}
+COUNTRIES = {
+    p.split("-")[0]: p.split("-")[1]
+    for pairs in code_lists.COUNTRIES.values()
+    for p in pairs.split()
+}
 STATES = {code: name for states in code_lists.DIVISIONS.values() for code, name in states.items()}
 
 
@@ -21,8 +25,9 @@ def row(of: str, value: str) -> tuple[str, ...]:
     return classification(of).paths([value], [1]).rows[0]
 
 
-# Worked codes: WHO, ICD-10 2019 (I21.4 acute subendocardial infarction); ILO, ISCO-08 (2512 software developers); Eurostat, NACE Rev. 2
-# (62.01 computer programming); NUTS 2021 (FR101 Paris); UN, M49; US Census Bureau.
+# Worked codes: WHO, ICD-10 2019 (I21.4 acute subendocardial infarction); ILO, ISCO-08 (2512
+# software developers); Eurostat, NACE Rev. 2 (62.01 computer programming); NUTS 2021 (FR101 Paris);
+# UN, M49; US Census Bureau.
 @pytest.mark.parametrize(
     ("of", "value", "above"),
     [
@@ -61,13 +66,19 @@ def test_worked_codes(of, value, above):
 def test_the_lists_are_as_long_as_their_documents_say():
     assert len(COUNTRIES) == 249 == len(set(COUNTRIES.values()))
     assert sum(len(pairs.split()) for pairs in code_lists.COUNTRIES.values()) == 249  # none twice
-    sub_regions = {code_lists.SUB_REGIONS.get(finest, finest) for finest in code_lists.COUNTRIES} - {"Antarctica"}
+    sub_regions = {
+        code_lists.SUB_REGIONS.get(finest, finest) for finest in code_lists.COUNTRIES
+    } - {"Antarctica"}
     assert len(sub_regions) == 17
-    assert sub_regions | {"Antarctica"} == {sub for subs in code_lists.REGIONS.values() for sub in subs}
+    assert sub_regions | {"Antarctica"} == {
+        sub for subs in code_lists.REGIONS.values() for sub in subs
+    }
     assert len(STATES) == 51 == len(set(STATES.values()))
     assert len(code_lists.DIVISIONS) == 9
     assert len(code_lists.US_REGIONS) == 4
-    assert sorted(d for ds in code_lists.US_REGIONS.values() for d in ds) == sorted(code_lists.DIVISIONS)
+    assert sorted(d for ds in code_lists.US_REGIONS.values() for d in ds) == sorted(
+        code_lists.DIVISIONS
+    )
     assert len(code_lists.CHAPTERS) == 22
     assert len(code_lists.SECTIONS) == 21
     assert sum(map(len, code_lists.SUB_MAJOR.values())) == 43
@@ -79,7 +90,19 @@ def test_the_lists_are_as_long_as_their_documents_say():
 def test_divisions_and_chapters_have_one_parent():
     divisions = [d for d in range(100) if classification("nace").scheme.node(f"{d:02}")]
     assert len(divisions) == 88
-    assert [d for d in range(1, 100) if d not in divisions] == [4, 34, 40, 44, 48, 54, 57, 67, 76, 83, 89]
+    assert [d for d in range(1, 100) if d not in divisions] == [
+        4,
+        34,
+        40,
+        44,
+        48,
+        54,
+        57,
+        67,
+        76,
+        83,
+        89,
+    ]
     limits = sorted(code_lists.CHAPTERS.values())
     assert all(last < first for (_, last), (first, _) in itertools.pairwise(limits))
     assert [chapter_of(code) for code in ("D49", "V00", "E91", "K94", "P97")] == [None] * 5
@@ -135,7 +158,9 @@ def test_blocks_need_their_extra(monkeypatch):
 )
 def test_what_is_no_code_is_counted_and_not_shown(of, wrong):
     assert classification(of).uncovered(wrong) == len(wrong)
-    with pytest.raises(SchemaError, match=f"{of}: {len(wrong)} of {len(wrong)} distinct values are no codes") as caught:
+    with pytest.raises(
+        SchemaError, match=f"{of}: {len(wrong)} of {len(wrong)} distinct values are no codes"
+    ) as caught:
         classification(of).paths(wrong, [1] * len(wrong))
     assert not any(f" {w} " in str(caught.value) for w in wrong if len(w) > 3)
 
@@ -164,7 +189,9 @@ def test_the_version_is_kept():
     from sfumato.core.registry import build, write
 
     assert write(classification("nace")) == {"classification": {"of": "nace", "version": "2"}}
-    assert build("hierarchies", {"classification": "icd10"}) == classification("icd10", version="2019")
+    assert build("hierarchies", {"classification": "icd10"}) == classification(
+        "icd10", version="2019"
+    )
 
 
 def test_numbers_that_may_have_lost_their_zeros_are_refused():

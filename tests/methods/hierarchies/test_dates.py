@@ -23,19 +23,45 @@ def one_row(hierarchy, value):
 
 
 def test_a_date():
-    assert one_row(dates(), "2024-03-15") == ("2024-03-15", "2024-03", "2024-Q1", "2024", "2020s", "*")
+    assert one_row(dates(), "2024-03-15") == (
+        "2024-03-15",
+        "2024-03",
+        "2024-Q1",
+        "2024",
+        "2020s",
+        "*",
+    )
 
 
 @pytest.mark.parametrize(
-    "value", ["2024-03-15T08:30:00", "2024-03-15 08:30", "2024-03-15T08:30:00.123456789Z", "2024-03-15T23:59:59-11:00"]
+    "value",
+    [
+        "2024-03-15T08:30:00",
+        "2024-03-15 08:30",
+        "2024-03-15T08:30:00.123456789Z",
+        "2024-03-15T23:59:59-11:00",
+    ],
 )
 def test_a_time_of_day_is_dropped_first(value):
-    assert one_row(dates(), value) == (value, "2024-03-15", "2024-03", "2024-Q1", "2024", "2020s", "*")
+    assert one_row(dates(), value) == (
+        value,
+        "2024-03-15",
+        "2024-03",
+        "2024-Q1",
+        "2024",
+        "2020s",
+        "*",
+    )
 
 
 def test_levels_that_are_named_are_the_levels():
     assert one_row(dates("year"), "2024-03-15T08:30:00") == ("2024-03-15T08:30:00", "2024", "*")
-    assert one_row(dates("day", "month"), "2024-03-15") == ("2024-03-15", "2024-03-15", "2024-03", "*")
+    assert one_row(dates("day", "month"), "2024-03-15") == (
+        "2024-03-15",
+        "2024-03-15",
+        "2024-03",
+        "*",
+    )
 
 
 def test_weeks_belong_to_the_year_of_their_thursday():
@@ -45,7 +71,11 @@ def test_weeks_belong_to_the_year_of_their_thursday():
 
 @pytest.mark.parametrize(
     ("value", "pattern", "month"),
-    [("15.03.24", "%d.%m.%y", "2024-03"), ("03/15/1968", "%m/%d/%Y", "1968-03"), ("1968074", "%Y%j", "1968-03")],
+    [
+        ("15.03.24", "%d.%m.%y", "2024-03"),
+        ("03/15/1968", "%m/%d/%Y", "1968-03"),
+        ("1968074", "%Y%j", "1968-03"),
+    ],
 )
 def test_other_ways_to_write_dates_need_a_format(value, pattern, month):
     assert one_row(dates("month", format=pattern), value) == (value, month, "*")
@@ -74,9 +104,13 @@ def test_a_period_without_a_level_of_its_own_waits_for_the_first_that_contains_i
 
 
 def test_days_are_inner_nodes_among_times():
-    paths = keeps_the_contract(dates(), ["2024-03-15T08:30:00", "2024-03-15", "2024-03-16T00:00:00"])
+    paths = keeps_the_contract(
+        dates(), ["2024-03-15T08:30:00", "2024-03-15", "2024-03-16T00:00:00"]
+    )
     assert paths.rows[1][:3] == ("2024-03-15", "2024-03-15", "2024-03")
-    assert paths.loss[0]["2024-03-15"] == paths.loss[1]["2024-03-15"] == 1.0  # 15:30 h of the range of 15:30 h
+    assert (
+        paths.loss[0]["2024-03-15"] == paths.loss[1]["2024-03-15"] == 1.0
+    )  # 15:30 h of the range of 15:30 h
 
 
 def test_loss_is_the_share_of_the_days():
@@ -104,7 +138,18 @@ def test_the_ends_of_the_calendar():
 
 @pytest.mark.parametrize(
     "value",
-    ["", "soon", "2024-13-01", "2024-02-30", "20240315", "15.03.2024", "2024-Q5", "2024-W54", "24", "2024-03-15T25:00"],
+    [
+        "",
+        "soon",
+        "2024-13-01",
+        "2024-02-30",
+        "20240315",
+        "15.03.2024",
+        "2024-Q5",
+        "2024-W54",
+        "24",
+        "2024-03-15T25:00",
+    ],
 )
 def test_what_is_no_date_is_counted(value):
     with pytest.raises(SchemaError, match="1 of 2 distinct values are not dates"):
@@ -135,7 +180,15 @@ def test_a_format_must_say_the_whole_date(pattern):
 
 days = st.dates(datetime.date(1970, 1, 1), datetime.date(2033, 12, 31))
 chains = st.sampled_from(
-    [(), ("month", "year"), ("day", "quarter", "decade"), ("week",), ("day", "week"), ("year", "decade"), ("quarter",)]
+    [
+        (),
+        ("month", "year"),
+        ("day", "quarter", "decade"),
+        ("week",),
+        ("day", "week"),
+        ("year", "decade"),
+        ("quarter",),
+    ]
 )
 
 
@@ -147,15 +200,26 @@ def test_contract(values, levels):
         loses_nothing_at_first_and_all_at_the_top(paths)
 
 
-@given(st.lists(st.datetimes().map(str) | days.map(str), min_size=1, max_size=12, unique=True), chains)
+@given(
+    st.lists(st.datetimes().map(str) | days.map(str), min_size=1, max_size=12, unique=True), chains
+)
 def test_contract_with_times(values, levels):
     keeps_the_contract(dates(*levels), values)
 
 
-@given(st.lists(st.dates(datetime.date(1998, 11, 1), datetime.date(2001, 3, 31)), min_size=2, max_size=6, unique=True))
+@given(
+    st.lists(
+        st.dates(datetime.date(1998, 11, 1), datetime.date(2001, 3, 31)),
+        min_size=2,
+        max_size=6,
+        unique=True,
+    )
+)
 def test_loss_agrees_with_counting_days(values):
     """The loss is the share of the days of the range that have the same label."""
-    paths = dates("month", "quarter", "year", "decade").paths([str(d) for d in values], [1] * len(values))
+    paths = dates("month", "quarter", "year", "decade").paths(
+        [str(d) for d in values], [1] * len(values)
+    )
     first, last = min(values), max(values)
     inside = [first + i * DAY for i in range((last - first).days)]
     for level, period in enumerate(("month", "quarter", "year", "decade"), 1):

@@ -48,7 +48,9 @@ def test_values_are_frozen_and_closed(hierarchy):
         type(hierarchy)(**write(hierarchy)[hierarchy.name], colour="red")
 
 
-@pytest.mark.parametrize("hierarchy", [h for h in ONE_OF_EACH if h.name != "file"], ids=lambda h: h.name)
+@pytest.mark.parametrize(
+    "hierarchy", [h for h in ONE_OF_EACH if h.name != "file"], ids=lambda h: h.name
+)
 def test_a_column_of_missing_values(hierarchy):
     ladder = bind(hierarchy, [None], [4])
     assert ladder.depth >= 2
@@ -70,7 +72,9 @@ def test_labels_below_their_own_level_cover_what_stands_above_them():
 
 
 def test_no_file_is_called_like_a_name_of_the_package():
-    """A package holds its files under their names: a builder of the same name would be gone once its file is imported."""
+    """A package holds its files under their names: a builder of the same name would be gone once
+    its file is imported.
+    """
     files = {file.stem for file in Path(hierarchies.__file__).parent.glob("*.py")}
     assert "number_intervals" in files
     assert not files & set(hierarchies.__all__)

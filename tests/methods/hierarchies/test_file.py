@@ -55,16 +55,24 @@ def test_a_file_of_arx(written):
     ids=["byte order mark", "CRLF", "blank lines", "quotes", "repeated"],
 )
 def test_ways_to_write_the_same(written, content):
-    assert hierarchy_file(written(content)).paths(["1", "5"], [1, 1]).rows == (("1", "0-4", "*"), ("5", "5-9", "*"))
+    assert hierarchy_file(written(content)).paths(["1", "5"], [1, 1]).rows == (
+        ("1", "0-4", "*"),
+        ("5", "5-9", "*"),
+    )
 
 
 def test_delimiter_and_encoding(written):
     path = written("Köln,Rheinland,*\n".encode("cp1252"))
-    assert read_hierarchy(path, delimiter=",", encoding="cp1252").rows == (("Köln", "Rheinland", "*"),)
+    assert read_hierarchy(path, delimiter=",", encoding="cp1252").rows == (
+        ("Köln", "Rheinland", "*"),
+    )
 
 
 def test_quoted_delimiters_and_newlines(written):
-    assert read_hierarchy(written('"a;b";"c\nd";*\ne;f;*')).rows == (("a;b", "c\nd", "*"), ("e", "f", "*"))
+    assert read_hierarchy(written('"a;b";"c\nd";*\ne;f;*')).rows == (
+        ("a;b", "c\nd", "*"),
+        ("e", "f", "*"),
+    )
 
 
 def test_reading_waits_until_it_is_needed_and_paths_are_relative_to_the_recipe(tmp_path):
@@ -82,9 +90,17 @@ def test_reading_waits_until_it_is_needed_and_paths_are_relative_to_the_recipe(t
         ("\n\n", SchemaError, "is empty"),
         ("1,0-4,*\n5,5-9,*\n", SchemaError, "one level only; .* delimiter: ','"),
         ("1;0-4;*\n\n5;*\n", SchemaError, "line 3: has 2 levels where line 1 has 3"),
-        ("1;0-4;*\n2;0-4;*\n1;5-9;*\n", SchemaError, "line 1 and line 3: the same label of level 0 .* correct one"),
+        (
+            "1;0-4;*\n2;0-4;*\n1;5-9;*\n",
+            SchemaError,
+            "line 1 and line 3: the same label of level 0 .* correct one",
+        ),
         ("1;0-4;x;*\n\n2;0-4;y;*\n", SchemaError, "line 1 and line 3: the same label of level 1"),
-        ("1;a\n2;b\n", SchemaError, "one single value, it has 2, the first two on line 1 and line 2"),
+        (
+            "1;a\n2;b\n",
+            SchemaError,
+            "one single value, it has 2, the first two on line 1 and line 2",
+        ),
         (b"1;a;*\nK\xf6ln;b;*\n", UnreadableInput, "line 2: is not utf-8 text; give its encoding"),
         (b"1;" + b"a" * 200_000 + b";*\n", UnreadableInput, "line 1: is not CSV"),
     ],
@@ -170,7 +186,10 @@ listings = st.lists(st.lists(st.sampled_from(FEW), min_size=1, max_size=4), min_
 def listing(leaves, parents, again):
     """Rows under few parents, some of them written again."""
     of = {leaf: parents[i % len(parents)] for i, leaf in enumerate(leaves)}
-    return [[leaf, of[leaf], "upper" if of[leaf] < "b" else "lower", "*"] for leaf in [*leaves, *leaves[:again]]]
+    return [
+        [leaf, of[leaf], "upper" if of[leaf] < "b" else "lower", "*"]
+        for leaf in [*leaves, *leaves[:again]]
+    ]
 
 
 sound_listings = st.builds(
@@ -183,7 +202,9 @@ ends = st.sampled_from(["\n", "\r\n", "\n\n", "\n ; ;\n", "\n\x1c\n", "\r"])
 
 
 def both_ways(text, delimiter, values, other):
-    """The ladder (or what is wrong) when read line by line, and when read level by level, where that is done."""
+    """The ladder (or what is wrong) when read line by line, and when read level by level, where
+    that is done.
+    """
     quick = columns_of(text, delimiter, few=0)
     try:
         leaves = LeafRows(_rows(text, Path("zip.csv"), delimiter))
@@ -215,7 +236,9 @@ def bound_to(leaves, values, other, at_once=lambda values, missing: None):
 @given(
     listings | sound_listings,
     ends,
-    st.lists(st.none() | st.sampled_from((*FEW, "d", "upper", "elsewhere")), max_size=8, unique=True),
+    st.lists(
+        st.none() | st.sampled_from((*FEW, "d", "upper", "elsewhere")), max_size=8, unique=True
+    ),
     st.none() | st.sampled_from(("a", "upper", "rest", "*")),
 )
 def test_long_files_read_level_by_level_say_the_same_as_line_by_line(rows, end, values, other):
@@ -243,7 +266,17 @@ def test_leaves_are_bound_at_once_and_other_nodes_path_by_path():
 
 
 @pytest.mark.parametrize(
-    "text", ['"a";*\n', "a;*\rb;*\n", "a;*\nb\n", "a;x\nb;y\n", "a;b;*\na;c;*\n", "a\n", "\n", "\ud800;*\n"]
+    "text",
+    [
+        '"a";*\n',
+        "a;*\rb;*\n",
+        "a;*\nb\n",
+        "a;x\nb;y\n",
+        "a;b;*\na;c;*\n",
+        "a\n",
+        "\n",
+        "\ud800;*\n",
+    ],
 )
 def test_what_is_not_plain_and_sound_is_read_line_by_line(text):
     assert columns_of(text, ";", few=0) is None
@@ -267,7 +300,10 @@ def test_the_first_wrong_line_of_a_long_file_is_told(written):
 
 def test_counts_decide_where_the_hierarchy_asks_for_them(tmp_path):
     write_hierarchy(frequency(1), ["f", "m"], tmp_path / "out.csv", counts=[1, 2])
-    assert sorted(read_hierarchy(tmp_path / "out.csv").rows) == [("f", "other", "*"), ("m", "m", "*")]
+    assert sorted(read_hierarchy(tmp_path / "out.csv").rows) == [
+        ("f", "other", "*"),
+        ("m", "m", "*"),
+    ]
 
 
 def test_a_file_that_cannot_be_written_leaves_nothing(tmp_path):

@@ -39,7 +39,12 @@ def test_halves_without_numbers():
 
 def test_other_and_top_are_no_values_to_rank():
     paths = keeps_the_contract(frequency(1), ["a", "b", "other", "*"], [1, 2, 99, 99])
-    assert paths.rows == (("a", "other", "*"), ("b", "b", "*"), ("other", "other", "*"), ("*", "*", "*"))
+    assert paths.rows == (
+        ("a", "other", "*"),
+        ("b", "b", "*"),
+        ("other", "other", "*"),
+        ("*", "*", "*"),
+    )
 
 
 def test_another_name_for_the_rest():
@@ -56,7 +61,9 @@ def test_wrong_parameters_are_refused(wrong):
         Frequency(**wrong)
 
 
-columns = st.dictionaries(st.text("abcdef", min_size=1, max_size=2), st.integers(1, 5), min_size=1, max_size=12)
+columns = st.dictionaries(
+    st.text("abcdef", min_size=1, max_size=2), st.integers(1, 5), min_size=1, max_size=12
+)
 
 
 @given(columns, st.sampled_from([(), (8, 4, 2), (3,), (5, 5, 1)]))

@@ -21,7 +21,9 @@ from tests.methods.hierarchies.contract import keeps_the_contract, understands_i
 
 
 def fitted(numbers, sensitive, **options) -> GroupedNumbers:
-    table = sf.read(pl.DataFrame({"x": numbers, "s": sensitive})).with_roles(quasi="x", sensitive="s")
+    table = sf.read(pl.DataFrame({"x": numbers, "s": sensitive})).with_roles(
+        quasi="x", sensitive="s"
+    )
     return table.with_hierarchies(x=grouped("s", **options)).schema["x"].hierarchy
 
 
@@ -61,11 +63,20 @@ rows = st.lists(st.tuples(st.integers(-3, 9), st.integers(0, 2)), min_size=1, ma
 def test_no_partition_loses_less(pairs, groups, at_least, measure):
     numbers, sensitive = [n for n, _ in pairs], [s for _, s in pairs]
     hierarchy = fitted(numbers, sensitive, groups=groups, at_least=at_least, measure=measure)
-    counts = Counter(sum(n >= cut for cut in (hierarchy.cuts or ((),))[0]) for n in numbers) if hierarchy.cuts else {}
+    counts = (
+        Counter(sum(n >= cut for cut in (hierarchy.cuts or ((),))[0]) for n in numbers)
+        if hierarchy.cuts
+        else {}
+    )
     assert all(count >= at_least for count in counts.values())
-    oracle = best(numbers, sensitive, groups, at_least, entropy if measure == "entropy" else squares)
+    oracle = best(
+        numbers, sensitive, groups, at_least, entropy if measure == "entropy" else squares
+    )
     ours = lost(
-        numbers, sensitive, hierarchy.cuts[0] if hierarchy.cuts else (), entropy if measure == "entropy" else squares
+        numbers,
+        sensitive,
+        hierarchy.cuts[0] if hierarchy.cuts else (),
+        entropy if measure == "entropy" else squares,
     )
     if oracle is not None:
         assert ours == pytest.approx(oracle, abs=1e-9)
@@ -87,12 +98,17 @@ def test_contract(pairs, groups):
 def test_row_order_does_not_matter(pairs, random):
     mixed = list(pairs)
     random.shuffle(mixed)
-    one, other = (fitted([n for n, _ in some], [s for _, s in some], groups=3, at_least=2) for some in (pairs, mixed))
+    one, other = (
+        fitted([n for n, _ in some], [s for _, s in some], groups=3, at_least=2)
+        for some in (pairs, mixed)
+    )
     assert one == other
 
 
 def test_a_worked_number():
-    """Two illnesses that part at 40: one cut loses nothing, as conditional entropy says (Fayyad and Irani 1993)."""
+    """Two illnesses that part at 40: one cut loses nothing, as conditional entropy says (Fayyad and
+    Irani 1993).
+    """
     ages = [21, 25, 33, 38, 41, 47, 55, 62]
     illness = ["flu"] * 4 + ["gout"] * 4
     hierarchy = fitted(ages, illness, groups=8, at_least=2)
@@ -104,7 +120,14 @@ def test_a_worked_number():
 def test_labels_and_nodes():
     hierarchy = grouped("s", cuts=[[20, 40.5], [20]])
     paths = keeps_the_contract(hierarchy, ["7", "20", "40.5", "[20, 40.5)", "<20", "*"])
-    assert [row[1] for row in paths.rows] == ["<20", "[20, 40.5)", ">=40.5", "[20, 40.5)", "<20", "*"]
+    assert [row[1] for row in paths.rows] == [
+        "<20",
+        "[20, 40.5)",
+        ">=40.5",
+        "[20, 40.5)",
+        "<20",
+        "*",
+    ]
     with pytest.raises(SchemaError, match="2 of 3 distinct values are neither numbers"):
         hierarchy.paths(["7", "[20, 30)", "old"], [1] * 3)
 
@@ -126,22 +149,38 @@ def test_it_says_that_it_is_made_from_the_data():
 
 def test_no_epsilon_is_certified_with_it():
     frame = pl.DataFrame({"x": [1, 2, 3, 4] * 5, "sex": ["f", "m"] * 10})
-    data = sf.read(frame).with_roles(quasi=["x", "sex"]).with_hierarchies(x=sf.intervals(2), sex=sf.suppress())
+    data = (
+        sf.read(frame)
+        .with_roles(quasi=["x", "sex"])
+        .with_hierarchies(x=sf.intervals(2), sex=sf.suppress())
+    )
     step = sf.SafeAnonymize(1.0, delta=1e-5)
-    for described, holds in ((data, True), (data.with_hierarchies(x=grouped("sex", at_least=2)), False)):
-        judged = certified(Recipe(described.schema, (sf.KAnonymity(1),), (step,)), ["x", "sex"], described.schema)
+    for described, holds in (
+        (data, True),
+        (data.with_hierarchies(x=grouped("sex", at_least=2)), False),
+    ):
+        judged = certified(
+            Recipe(described.schema, (sf.KAnonymity(1),), (step,)), ["x", "sex"], described.schema
+        )
         assert judged.holds is holds
-        assert any("hierarchy of x is fitted to the records" in reason for reason in judged.reasons) is not holds
+        assert (
+            any("hierarchy of x is fitted to the records" in reason for reason in judged.reasons)
+            is not holds
+        )
 
 
 def test_what_cannot_be_fitted():
-    with pytest.raises(SchemaError, match="column 'x': grouped: 1 of 2 distinct values are no numbers"):
+    with pytest.raises(
+        SchemaError, match="column 'x': grouped: 1 of 2 distinct values are no numbers"
+    ):
         fitted(["1", "old"], ["a", "b"])
     with pytest.raises(SchemaError, match="not all values of the sensitive column are numbers"):
         fitted([1, 2], ["a", "b"], measure="variance")
     with pytest.raises(SchemaError, match="more than 1,000"):
         fitted(list(range(1100)), [f"v{i}" for i in range(1100)])
-    table = sf.read(pl.DataFrame({"x": [1, 2], "s": ["a", "b"]})).with_roles(quasi="x", sensitive="s")
+    table = sf.read(pl.DataFrame({"x": [1, 2], "s": ["a", "b"]})).with_roles(
+        quasi="x", sensitive="s"
+    )
     with pytest.raises(SchemaError, match="no column 'z'"):
         table.with_hierarchies(x=grouped("z"))
     with pytest.raises(SchemaError, match="cannot learn from the column itself"):
@@ -168,7 +207,11 @@ def test_a_release_by_groups_is_checked_by_anyone(tmp_path):
     rng = np.random.default_rng(3)
     x = rng.integers(0, 60, 300)
     table = pl.DataFrame(
-        {"x": x, "sex": rng.choice(["f", "m"], 300), "s": np.where(x < 20, "a", np.where(x < 45, "b", "c"))}
+        {
+            "x": x,
+            "sex": rng.choice(["f", "m"], 300),
+            "s": np.where(x < 20, "a", np.where(x < 45, "b", "c")),
+        }
     )
     release = release_of(table)
     release.write(tmp_path / "out")
@@ -182,7 +225,11 @@ def test_a_table_that_an_engine_holds_has_the_same_cuts(tmp_path):
     table.write_parquet(tmp_path / "t.parquet")
     spec = grouped("s", groups=3, at_least=5)
     cuts = [
-        sf.read(source, **options).with_roles(quasi="x", sensitive="s").with_hierarchies(x=spec).schema["x"].hierarchy
+        sf.read(source, **options)
+        .with_roles(quasi="x", sensitive="s")
+        .with_hierarchies(x=spec)
+        .schema["x"]
+        .hierarchy
         for source, options in ((table, {}), (tmp_path / "t.parquet", {"engine": "polars"}))
     ]
     assert cuts[0].cuts == ((17,),)

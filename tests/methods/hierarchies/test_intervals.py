@@ -57,7 +57,9 @@ def test_an_interval_of_one_whole_number_is_called_by_it():
     assert rows(intervals(1, 5), "23") == [("23", "20-24")]
 
 
-@pytest.mark.parametrize(("value", "label"), [("0.3", "[0.3, 0.4)"), ("0.7", "[0.7, 0.8)"), ("-0.1", "[-0.1, 0)")])
+@pytest.mark.parametrize(
+    ("value", "label"), [("0.3", "[0.3, 0.4)"), ("0.7", "[0.7, 0.8)"), ("-0.1", "[-0.1, 0)")]
+)
 def test_decimal_limits_are_exact(value, label):
     # in binary floating point 0.3 // 0.1 is 2
     assert rows(intervals(0.1), value) == [(label,)]
@@ -155,7 +157,22 @@ def test_no_values_at_all():
 
 @pytest.mark.parametrize(
     "value",
-    ["old", "", "nan", "inf", "1_000", "3,5", "1.000,5", "21-25", "20-22", "24-20", "[5, 5)", "<30", ">=3", "٣"],
+    [
+        "old",
+        "",
+        "nan",
+        "inf",
+        "1_000",
+        "3,5",
+        "1.000,5",
+        "21-25",
+        "20-22",
+        "24-20",
+        "[5, 5)",
+        "<30",
+        ">=3",
+        "٣",
+    ],
 )
 def test_what_is_no_number_and_no_interval_of_a_level_is_counted(value):
     with pytest.raises(SchemaError, match="1 of 2 distinct values are neither numbers"):
@@ -225,7 +242,9 @@ def test_contract(hierarchy, values):
 
 @given(hierarchies, st.lists(numbers, min_size=2, max_size=8, unique=True))
 def test_agrees_with_the_definition(hierarchy, values):
-    """Two numbers share a label exactly when the same interval holds both; the loss is its clipped width."""
+    """Two numbers share a label exactly when the same interval holds both; the loss is its clipped
+    width.
+    """
     paths = hierarchy.paths(values, [1] * len(values))
     exact = [Fraction(v) for v in values]
     low, high = min(exact), max(exact)
@@ -233,7 +252,9 @@ def test_agrees_with_the_definition(hierarchy, values):
     for level, width in enumerate(hierarchy.widths, 1):
         spans = []
         for number in exact:
-            start = hierarchy.origin + floor((number - hierarchy.origin) / Fraction(width)) * Fraction(width)
+            start = hierarchy.origin + floor(
+                (number - hierarchy.origin) / Fraction(width)
+            ) * Fraction(width)
             span = (start, start + Fraction(width))
             if hierarchy.open_below is not None and number < hierarchy.open_below:
                 span = (low, Fraction(hierarchy.open_below))

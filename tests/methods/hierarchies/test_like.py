@@ -68,10 +68,16 @@ def test_rules_for_codes(examples, value, row):
 @pytest.mark.parametrize(
     ("examples", "why"),
     [
-        (["7575 → 75"], "the first 2 of 4 characters or the last 2 of 4 characters; give an example"),
+        (
+            ["7575 → 75"],
+            "the first 2 of 4 characters or the last 2 of 4 characters; give an example",
+        ),
         (["05/05/2024 → 2024-05"], "%d/%m/%Y or %m/%d/%Y"),
         (["62.01 → 62.0 → 62 → J"], "or that of classification: {of: nace}"),
-        (["75001 → 75 → FR", "10115 → 10 → DE"], "level 2: the label is neither the beginning nor the end"),
+        (
+            ["75001 → 75 → FR", "10115 → 10 → DE"],
+            "level 2: the label is neither the beginning nor the end",
+        ),
         (["75001 → Paris → FR"], "example 1, level 1"),
         (["1234 → 12 → 34"], "is not part of the level below it"),
         (["1234 → 12", "5678 → 567"], "is cut differently in two examples"),
@@ -124,7 +130,9 @@ def refused(examples) -> bool:
     st.booleans(),
 )
 def test_a_rule_that_wrote_examples_is_found_again(values, lengths, left):
-    """Oracle: slices of text. Where the examples do not decide, it is refused; what is understood is what was meant."""
+    """Oracle: slices of text. Where the examples do not decide, it is refused; what is understood
+    is what was meant.
+    """
     lengths = sorted(lengths, reverse=True)
 
     def path(v):

@@ -16,11 +16,15 @@ from tests.methods.hierarchies.contract import (
 
 
 def test_zip_codes_from_the_right():
-    assert mask_right(5).paths(["53711"], [1]).rows == (("53711", "5371*", "537**", "53***", "5****", "*"),)
+    assert mask_right(5).paths(["53711"], [1]).rows == (
+        ("53711", "5371*", "537**", "53***", "5****", "*"),
+    )
 
 
 def test_zip_codes_from_the_left():
-    assert mask_left(5).paths(["53711"], [1]).rows == (("53711", "*3711", "**711", "***11", "****1", "*"),)
+    assert mask_left(5).paths(["53711"], [1]).rows == (
+        ("53711", "*3711", "**711", "***11", "****1", "*"),
+    )
 
 
 def test_another_character():
@@ -61,12 +65,16 @@ def test_masks_with_nothing_finer_are_leaves():
 
 
 def test_longer_values_are_counted_and_the_fix_is_named():
-    with pytest.raises(SchemaError, match=r"mask_right\(3\): 2 of 3 distinct values .* use mask_right\(9\)") as caught:
+    with pytest.raises(
+        SchemaError, match=r"mask_right\(3\): 2 of 3 distinct values .* use mask_right\(9\)"
+    ) as caught:
         mask_right(3).paths(["123456789", "1234", "123"], [1] * 3)
     assert "1234" not in str(caught.value)
 
 
-@pytest.mark.parametrize("wrong", [{"length": 0}, {"length": 3, "char": ""}, {"length": 3, "char": "**"}])
+@pytest.mark.parametrize(
+    "wrong", [{"length": 0}, {"length": 3, "char": ""}, {"length": 3, "char": "**"}]
+)
 def test_wrong_parameters_are_refused(wrong):
     with pytest.raises(ParameterError):
         MaskRight(**wrong)
@@ -81,8 +89,12 @@ def test_codes_read_as_numbers_are_filled_up():
         ("36**", "36**", "36**", "03***", "0****", "*"),
         ("*",) * 6,
     )
-    assert mask_left(5, pad="0").paths(["3601"], [1]).rows == (("3601", "*3601", "**601", "***01", "****1", "*"),)
-    assert mask_left(5, pad="0").paths(["*3601"], [1]).rows == (("*3601", "*3601", "**601", "***01", "****1", "*"),)
+    assert mask_left(5, pad="0").paths(["3601"], [1]).rows == (
+        ("3601", "*3601", "**601", "***01", "****1", "*"),
+    )
+    assert mask_left(5, pad="0").paths(["*3601"], [1]).rows == (
+        ("*3601", "*3601", "**601", "***01", "****1", "*"),
+    )
 
 
 @given(st.lists(st.integers(0, 99999), min_size=1, max_size=10, unique=True))
@@ -101,7 +113,9 @@ def test_numbers_that_may_have_lost_their_zeros_are_refused():
         sf.assess(table.with_hierarchies(zip=mask_right(5)))
     assert "3601" not in str(refused.value) and "'zip'" in str(refused.value)
     with pytest.raises(SchemaError, match="leading zeros may be lost"):
-        sf.anonymize(table.with_hierarchies(zip=mask_right(5)), [sf.KAnonymity(2)], [sf.GlobalRecoding()])
+        sf.anonymize(
+            table.with_hierarchies(zip=mask_right(5)), [sf.KAnonymity(2)], [sf.GlobalRecoding()]
+        )
     assert sf.assess(table.with_hierarchies(zip=mask_right(5, pad="0"))).records == 2
     text = sf.read(pl.DataFrame({"zip": ["3601", "53711"]})).with_roles(quasi="zip")
     assert sf.assess(text.with_hierarchies(zip=mask_right(5))).records == 2
@@ -121,7 +135,9 @@ def test_contract(values, length, side, char):
 
 @given(words, st.integers(5, 7))
 def test_agrees_with_the_definition(values, length):
-    """Below the top, two values meet on level j when they are equally long and agree on all but j characters."""
+    """Below the top, two values meet on level j when they are equally long and agree on all but j
+    characters.
+    """
     right = mask_right(length).paths(values, [1] * len(values)).rows
     left = mask_left(length).paths(values, [1] * len(values)).rows
     for level in range(length):

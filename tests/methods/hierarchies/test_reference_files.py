@@ -73,9 +73,13 @@ def test_no_file_is_forgotten(reference_data):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("label", ["fars_int k=5 s=0.05 loss", "fars_int k=5 s=0.0 loss", "fars_int k=5 s=0.02 loss"])
+@pytest.mark.parametrize(
+    "label", ["fars_int k=5 s=0.05 loss", "fars_int k=5 s=0.0 loss", "fars_int k=5 s=0.02 loss"]
+)
 def test_loss_is_that_of_arx(reference_data, label):
-    """Mean loss per column of the node ARX chose, suppressed rows counting 1; one line of iage is there twice."""
+    """Mean loss per column of the node ARX chose, suppressed rows counting 1; one line of iage is
+    there twice.
+    """
     results = json.loads((reference_data / "reference" / "arx_fars.json").read_text())["results"]
     (expected,) = [r for r in results if r["label"] == label]
     folder = reference_data / "fars_int"
@@ -84,7 +88,11 @@ def test_loss_is_that_of_arx(reference_data, label):
     columns = []
     for name in expected["qis"]:
         counts = Counter(record[name] for record in records)
-        ladder = bind(read_hierarchy(folder / f"fars_int_hierarchy_{name}.csv"), list(counts), list(counts.values()))
+        ladder = bind(
+            read_hierarchy(folder / f"fars_int_hierarchy_{name}.csv"),
+            list(counts),
+            list(counts.values()),
+        )
         level = expected["levels"][name]
         nodes = dict(zip(ladder.labels[0], ladder.climb(0, level).tolist(), strict=True))
         columns.append(([nodes[record[name]] for record in records], ladder.loss[level]))
@@ -92,6 +100,8 @@ def test_loss_is_that_of_arx(reference_data, label):
     sizes = Counter(keys)
     gone = sum(size for size in sizes.values() if size < 5)
     assert gone == expected["suppressed"]
-    for (_, loss), position, wanted in zip(columns, range(len(columns)), expected["cell_loss"], strict=True):
+    for (_, loss), position, wanted in zip(
+        columns, range(len(columns)), expected["cell_loss"], strict=True
+    ):
         kept = sum(float(loss[key[position]]) * size for key, size in sizes.items() if size >= 5)
         assert (kept + gone) / len(records) == pytest.approx(wanted, abs=1e-12)

@@ -4,7 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.methods.hierarchies import suppress
-from tests.methods.hierarchies.contract import keeps_the_contract, loses_nothing_at_first_and_all_at_the_top
+from tests.methods.hierarchies.contract import (
+    keeps_the_contract,
+    loses_nothing_at_first_and_all_at_the_top,
+)
 
 
 def test_a_value_or_the_top():

@@ -26,7 +26,12 @@ def test_a_label_may_come_back_on_a_higher_level():
     # as in real files: the leaf "unknown" is in another branch than the group "unknown"
     paths = keeps_the_contract(
         TableHierarchy(
-            [("unknown", "Asia", "*"), ("Peru", "America", "*"), ("n.a.", "unknown", "*"), ("n.s.", "unknown", "*")]
+            [
+                ("unknown", "Asia", "*"),
+                ("Peru", "America", "*"),
+                ("n.a.", "unknown", "*"),
+                ("n.s.", "unknown", "*"),
+            ]
         ),
         ["unknown", "n.a.", "Peru"],
     )
@@ -42,14 +47,26 @@ def test_a_repeated_row_counts_again_above_level_0():
 
 
 def test_other_adopts_what_is_not_listed():
-    paths = keeps_the_contract(TableHierarchy([("a", "b", "c", "*")], other="rest"), ["a", "x", "rest"])
+    paths = keeps_the_contract(
+        TableHierarchy([("a", "b", "c", "*")], other="rest"), ["a", "x", "rest"]
+    )
     assert paths.rows[1:] == (("x", "rest", "rest", "*"), ("rest", "rest", "rest", "*"))
 
 
 def test_other_may_be_a_leaf_or_a_group_of_any_level():
     rows = [("a", "b", "c", "*"), ("d", "e", "f", "*")]
-    assert keeps_the_contract(TableHierarchy(rows, other="f"), ["x", "a"]).rows[0] == ("x", "f", "f", "*")
-    assert keeps_the_contract(TableHierarchy(rows, other="d"), ["x", "a"]).rows[0] == ("x", "e", "f", "*")
+    assert keeps_the_contract(TableHierarchy(rows, other="f"), ["x", "a"]).rows[0] == (
+        "x",
+        "f",
+        "f",
+        "*",
+    )
+    assert keeps_the_contract(TableHierarchy(rows, other="d"), ["x", "a"]).rows[0] == (
+        "x",
+        "e",
+        "f",
+        "*",
+    )
 
 
 def test_uncovered_values_are_counted():
@@ -64,8 +81,14 @@ def test_uncovered_values_are_counted():
         ([("a",)], "one level only"),
         ([("a", "*"), ("b", "c", "*")], "row 2: has 3 levels where row 1 has 2"),
         ([("a", "b", "*"), ("c", "b", "+")], "row 1 and row 2: the same label of level 1"),
-        ([("a", "x", "*"), ("b", "y", "*"), ("a", "y", "*")], "row 1 and row 3: the same label of level 0"),
-        ([("a", "x"), ("b", "y"), ("c", "x")], "one single value, it has 2, the first two on row 1 and row 2"),
+        (
+            [("a", "x", "*"), ("b", "y", "*"), ("a", "y", "*")],
+            "row 1 and row 3: the same label of level 0",
+        ),
+        (
+            [("a", "x"), ("b", "y"), ("c", "x")],
+            "one single value, it has 2, the first two on row 1 and row 2",
+        ),
     ],
 )
 def test_wrong_tables_are_refused_with_their_rows(rows, said):
@@ -87,7 +110,9 @@ def test_other_cannot_be_the_top():
 
 @st.composite
 def leaf_tables(draw):
-    """Rows in which label i of a level stands under label i // 2 of the next; labels may be shared by levels."""
+    """Rows in which label i of a level stands under label i // 2 of the next; labels may be shared
+    by levels.
+    """
     shared = draw(st.booleans())
     count, depth = draw(st.integers(1, 12)), draw(st.integers(1, 4))
     name = (lambda level, i: str(i)) if shared else (lambda level, i: f"{level}.{i}")

@@ -33,7 +33,8 @@ def test_leaves_count_whether_they_occur_or_not():
 
 def test_shallow_leaves_stay_until_the_level_of_their_parent():
     paths = keeps_the_contract(
-        tree({"*": {"north": {"coast": ["Kiel"]}, "south": ["Ulm"], "abroad": None}}), ["Kiel", "Ulm", "abroad"]
+        tree({"*": {"north": {"coast": ["Kiel"]}, "south": ["Ulm"], "abroad": None}}),
+        ["Kiel", "Ulm", "abroad"],
     )
     assert paths.rows == (
         ("Kiel", "coast", "north", "*"),
@@ -45,7 +46,10 @@ def test_shallow_leaves_stay_until_the_level_of_their_parent():
 def test_lists_may_hold_branches():
     mixed = tree({"*": ["abroad", {"south": ["Ulm", "Lindau"]}]})
     assert mixed == tree({"*": ["abroad", {"south": ("Ulm", "Lindau")}]})
-    assert mixed.paths(["Ulm", "abroad"], [1, 1]).rows == (("Ulm", "south", "*"), ("abroad", "abroad", "*"))
+    assert mixed.paths(["Ulm", "abroad"], [1, 1]).rows == (
+        ("Ulm", "south", "*"),
+        ("abroad", "abroad", "*"),
+    )
 
 
 def test_whole_numbers_need_no_quotes():
@@ -75,7 +79,9 @@ def test_a_leaf_may_have_the_name_of_its_group():
 
 
 def test_uncovered_values_are_counted_with_what_to_do():
-    with pytest.raises(SchemaError, match=r"tree: 2 of 3 distinct values are not covered; add .* other=") as caught:
+    with pytest.raises(
+        SchemaError, match=r"tree: 2 of 3 distinct values are not covered; add .* other="
+    ) as caught:
         tree(ILLNESS).paths(["HIV", "gout", "plague"], [1] * 3)
     assert "gout" not in str(caught.value)
 
@@ -98,7 +104,10 @@ def test_other_alone_is_a_leaf():
 
 
 def test_other_with_nothing_between():
-    assert tree({"*": ["a", "b"]}, other="rest").paths(["c", "rest"], [1, 1]).rows == (("c", "*"), ("rest", "*"))
+    assert tree({"*": ["a", "b"]}, other="rest").paths(["c", "rest"], [1, 1]).rows == (
+        ("c", "*"),
+        ("rest", "*"),
+    )
 
 
 def test_the_mapping_is_copied():

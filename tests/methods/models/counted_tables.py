@@ -1,4 +1,6 @@
-"""Tables given by how often each sensitive value occurs in each class, and what the models say about them."""
+"""Tables given by how often each sensitive value occurs in each class, and what the models say
+about them.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +64,9 @@ def table_of(classes):
 
 @st.composite
 def counted_classes(draw, *, most_classes=5, most_values=5, most=6):
-    """Classes by values; every class has a record, every value occurs, there are two values or more."""
+    """Classes by values; every class has a record, every value occurs, there are two values or
+    more.
+    """
     width = draw(st.integers(2, most_values))
     row = st.lists(st.integers(0, most), min_size=width, max_size=width).filter(any)
     classes = draw(st.lists(row, min_size=1, max_size=most_classes))
@@ -93,5 +97,9 @@ def many_models(values):
         *(TCloseness("secret", t=t, distance="multiplicative") for t in (1.5, 2, 4)),
         *(DeltaDisclosure("secret", delta=d) for d in (0.41, 0.7, 1.5)),
         *(DeltaDisclosure("secret", delta=d, absent="skip") for d in (0.41, 0.7)),
-        *(BetaLikeness("secret", beta=b, kind=kind) for b in (0.5, 1, 3) for kind in ("basic", "enhanced")),
+        *(
+            BetaLikeness("secret", beta=b, kind=kind)
+            for b in (0.5, 1, 3)
+            for kind in ("basic", "enhanced")
+        ),
     ]

@@ -36,7 +36,9 @@ def test_only_protected_values_count():
     # Wong et al. 2006 protect HIV alone: flu may be as common as it likes
     classes, values = [[1, 9], [2, 2]], ("HIV", "flu")
     described = {"kind": "nominal", "hierarchy": None}
-    assert verdict_of(classes, AlphaKAnonymity("secret", alpha=0.5, k=4, values=("HIV",)), values, **described)
+    assert verdict_of(
+        classes, AlphaKAnonymity("secret", alpha=0.5, k=4, values=("HIV",)), values, **described
+    )
     assert not verdict_of(classes, AlphaKAnonymity("secret", alpha=0.5, k=4), values, **described)
 
 
@@ -48,7 +50,12 @@ def test_a_protected_value_that_does_not_occur_is_refused_not_ignored():
 
 @pytest.mark.parametrize(
     "given",
-    [{"alpha": 0, "k": 2}, {"alpha": 1.1, "k": 2}, {"alpha": 0.5, "k": 0}, {"alpha": 0.5, "k": 2, "values": ()}],
+    [
+        {"alpha": 0, "k": 2},
+        {"alpha": 1.1, "k": 2},
+        {"alpha": 0.5, "k": 0},
+        {"alpha": 0.5, "k": 2, "values": ()},
+    ],
 )
 def test_parameters_out_of_range_are_refused(given):
     with pytest.raises(ParameterError):

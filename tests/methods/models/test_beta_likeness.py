@@ -20,7 +20,9 @@ KINDS = st.sampled_from(["basic", "enhanced"])
 def test_gains_are_those_of_the_definition(classes, beta, kind):
     verdict = verdict_of(classes, BetaLikeness("secret", beta=beta, kind=kind))
     enhanced = kind == "enhanced"
-    expected = [oracle.like(counts, table_of(classes), beta, enhanced=enhanced) for counts in classes]
+    expected = [
+        oracle.like(counts, table_of(classes), beta, enhanced=enhanced) for counts in classes
+    ]
     assert verdict.failing.tolist() == [i for i, holds in enumerate(expected) if not holds]
 
 
@@ -29,15 +31,20 @@ def test_the_smallest_beta_that_holds_holds_and_no_smaller_one(classes, kind):
     attained = verdict_of(classes, BetaLikeness("secret", beta=1, kind=kind)).attained
     if 1e-3 < attained < math.inf:
         assert verdict_of(classes, BetaLikeness("secret", beta=attained, kind=kind)).holds
-        assert not verdict_of(classes, BetaLikeness("secret", beta=attained - 1e-6, kind=kind)).holds
+        assert not verdict_of(
+            classes, BetaLikeness("secret", beta=attained - 1e-6, kind=kind)
+        ).holds
     if attained == math.inf:
         assert not verdict_of(classes, BetaLikeness("secret", beta=1e6, kind=kind)).holds
 
 
 def test_faggiolis_blocks():
-    # the largest ratio q/p is that of the multiplicative distance where it is a gain: 50/140 over 65/740 = 4.0659
+    # the largest ratio q/p is that of the multiplicative distance where it is a gain: 50/140 over
+    # 65/740 = 4.0659
     model = BetaLikeness("income", beta=1)
-    assert model.judge(gather(examples.faggioli_blocks(), [model])).per_class[2] == pytest.approx(3.0659, abs=5e-5)
+    assert model.judge(gather(examples.faggioli_blocks(), [model])).per_class[2] == pytest.approx(
+        3.0659, abs=5e-5
+    )
 
 
 def test_both_limits_of_the_enhanced_kind_hold():

@@ -13,7 +13,13 @@ from sfumato.core.schema import Schema
 from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.hierarchies import suppress
-from sfumato.methods.models import KAnonymity, KConcealment, KKAnonymity, KOneAnonymity, OneKAnonymity
+from sfumato.methods.models import (
+    KAnonymity,
+    KConcealment,
+    KKAnonymity,
+    KOneAnonymity,
+    OneKAnonymity,
+)
 from tests.oracle import match_counts, released_label, row_covers
 from tests.random_tables import tables
 
@@ -52,7 +58,11 @@ def test_counts_of_the_consistency_graph(drawn, k):
     assert one.records == sum(n < k for n in left)
     assert other.records == sum(n < k for n in right)
     assert both.records == sum(a < k or b < k for a, b in zip(left, right, strict=True))
-    assert [v.holds for v in (one, other, both)] == [min(left) >= k, min(right) >= k, min(left + right) >= k]
+    assert [v.holds for v in (one, other, both)] == [
+        min(left) >= k,
+        min(right) >= k,
+        min(left + right) >= k,
+    ]
 
 
 @given(locally_recoded(), st.integers(1, 3))
@@ -71,7 +81,9 @@ def test_repeated_records_are_interchangeable(drawn, times, k):
     table, released = drawn
     rows, cells = table.rows[:2] * times + table.rows[2:], released[:2] * times + released[2:]
     many = type(table)(rows, table.paths)
-    assert judged(KConcealment(k), many, cells).attained == min(match_counts(rows, cells, table.paths))
+    assert judged(KConcealment(k), many, cells).attained == min(
+        match_counts(rows, cells, table.paths)
+    )
 
 
 @given(locally_recoded())
@@ -86,7 +98,9 @@ def test_k_anonymity_implies_all_and_concealment_is_between(drawn):
 
 
 def sets(*cells):
-    return Table(pl.DataFrame({"place": list(cells)}, schema={"place": pl.String})).with_roles(quasi=["place"])
+    return Table(pl.DataFrame({"place": list(cells)}, schema={"place": pl.String})).with_roles(
+        quasi=["place"]
+    )
 
 
 def test_g16_ring_of_four():
@@ -96,7 +110,9 @@ def test_g16_ring_of_four():
 
 
 def test_g16_released_side_alone_is_weak():
-    """Originals 1, 2, 3 released as {1,2,3}, {2,3}, {2,3}: (2,1) holds, but original 1 has one neighbour only."""
+    """Originals 1, 2, 3 released as {1,2,3}, {2,3}, {2,3}: (2,1) holds, but original 1 has one
+    neighbour only.
+    """
     models = [notion(2) for notion in NOTIONS]
     evidence = gather(sets("1,2,3", "2,3", "2,3"), models, original=sets("1", "2", "3"))
     one, other, both, concealed = (model.judge(evidence) for model in models)
@@ -165,7 +181,9 @@ def test_original_without_the_columns():
 def test_persons_with_several_rows_are_refused():
     frame = pl.DataFrame({"place": ["1", "1", "2"], "who": ["a", "a", "b"]})
     twice = Table(frame).with_roles(quasi=["place"], unit="who")
-    once = Table(frame.with_columns(who=pl.Series(["a", "b", "c"]))).with_roles(quasi=["place"], unit="who")
+    once = Table(frame.with_columns(who=pl.Series(["a", "b", "c"]))).with_roles(
+        quasi=["place"], unit="who"
+    )
     with pytest.raises(SchemaError, match="1 of them repeat a person"):
         KConcealment(1).judge(gather(twice, [KConcealment(1)], original=twice))
     assert KConcealment(1).judge(gather(once, [KConcealment(1)], original=once))

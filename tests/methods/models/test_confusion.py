@@ -14,13 +14,21 @@ from sfumato.methods.models import KAnonymity, KConfusion
 
 
 def table(rows):
-    return Table(pl.DataFrame({"zip": list(range(rows))}, schema={"zip": pl.Int64})).with_roles(quasi=["zip"])
+    return Table(pl.DataFrame({"zip": list(range(rows))}, schema={"zip": pl.Int64})).with_roles(
+        quasi=["zip"]
+    )
 
 
 @st.composite
 def posteriors(draw):
     rows, columns = draw(st.integers(1, 5)), draw(st.integers(1, 6))
-    raw = draw(st.lists(st.lists(st.integers(0, 4), min_size=columns, max_size=columns), min_size=rows, max_size=rows))
+    raw = draw(
+        st.lists(
+            st.lists(st.integers(0, 4), min_size=columns, max_size=columns),
+            min_size=rows,
+            max_size=rows,
+        )
+    )
     found = np.array(raw, dtype=float)
     found[found.sum(axis=1) == 0, 0] = 1
     return found / found.sum(axis=1, keepdims=True)
@@ -49,7 +57,9 @@ def test_the_worst_attack_counts():
 
 
 def test_k_anonymous_classes_as_an_attack():
-    """An intruder who sees classes of 2 and 3 guesses evenly among their members: (2, 1/3)-confusion, not (3, 1/3)."""
+    """An intruder who sees classes of 2 and 3 guesses evenly among their members: (2,
+    1/3)-confusion, not (3, 1/3).
+    """
     inside = np.zeros((5, 5))
     inside[:2, :2], inside[2:, 2:] = 1 / 2, 1 / 3
     evidence = gather(table(5), [KConfusion(2)], posteriors=[inside])

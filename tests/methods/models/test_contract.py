@@ -1,4 +1,6 @@
-"""What every model of the registry keeps, whoever wrote it: a new one is tested here without a line about it."""
+"""What every model of the registry keeps, whoever wrote it: a new one is tested here without a line
+about it.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ SCHEMA = Schema(
 
 
 def fitted(model, schema):
-    """The model about the columns of a table: its first sensitive one, its first quasi-identifier."""
+    """The model about the columns of a table: its first sensitive one, its first
+    quasi-identifier.
+    """
     changes = {}
     if getattr(model, "sensitive", None) == COLUMN:
         changes["sensitive"] = schema.columns(Role.SENSITIVE)[0]
@@ -51,21 +55,29 @@ def fitted(model, schema):
     return dataclasses.replace(model, **changes) if changes else model
 
 
-# estimates of population uniqueness solve equations: a few of its many variants do for random tables
-FITTED = [fitted(m, SCHEMA) for m in EVERY if m.name != "population_uniqueness" or m.share == m.fraction == 0.5]
+# estimates of population uniqueness solve equations: a few of its many variants do for random
+# tables
+FITTED = [
+    fitted(m, SCHEMA)
+    for m in EVERY
+    if m.name != "population_uniqueness" or m.share == m.fraction == 0.5
+]
 
 
 def judged_all(dataset, models):
-    """The evidence and, per model, the verdict, or None where it refuses the table by a named error.
+    """The evidence and, per model, the verdict, or None where it refuses the table by a named
+    error.
 
-    All that can be asked for is there: the table is its own original and population, and one attack knows nothing.
+    All that can be asked for is there: the table is its own original and population, and one attack
+    knows nothing.
     """
     rows = max(1, len(dataset))
     blind = np.full((len(dataset), rows), 1 / rows)
     fitting = [model for model in models if answer(model.needs, dataset.schema) is not None]
     evidence = gather(dataset, fitting, original=dataset, population=dataset, posteriors=[blind])
     return evidence, [
-        answer(model.judge, evidence) if any(model is one for one in fitting) else None for model in models
+        answer(model.judge, evidence) if any(model is one for one in fitting) else None
+        for model in models
     ]
 
 
@@ -89,7 +101,10 @@ def refusal(model, dataset, evidence):
 @st.composite
 def random_datasets(draw):
     row = st.tuples(
-        st.sampled_from("xy"), st.sampled_from(["u", "v", None]), st.sampled_from(VALUES), st.integers(1, 3)
+        st.sampled_from("xy"),
+        st.sampled_from(["u", "v", None]),
+        st.sampled_from(VALUES),
+        st.integers(1, 3),
     )
     rows = draw(st.lists(row, min_size=1, max_size=14))
     types = dict(zip(SCHEMA.attributes, (pl.String, pl.String, pl.String, pl.Int64), strict=True))
@@ -117,9 +132,13 @@ def test_describes_itself(cls):
     assert cls.name in implied_by(cls.name)
     for model in variants(cls):
         assert (
-            isinstance(model.monotone, bool) and isinstance(model.shrinking, bool) and model.scope in ("class", "table")
+            isinstance(model.monotone, bool)
+            and isinstance(model.shrinking, bool)
+            and model.scope in ("class", "table")
         )
-        assert not (model.shrinking and not model.monotone), "what never suppresses more is never broken by merging"
+        assert not (model.shrinking and not model.monotone), (
+            "what never suppresses more is never broken by merging"
+        )
 
 
 @EACH
@@ -128,7 +147,9 @@ def test_a_promise_tells_its_degree(cls):
     numbers = [name for name in required_fields(cls) if is_number(cls, name)]
     by_number = {}
     for model in variants(cls):
-        by_number.setdefault(tuple(getattr(model, n) for n in numbers if n != "fraction"), set()).add(model.promise)
+        by_number.setdefault(
+            tuple(getattr(model, n) for n in numbers if n != "fraction"), set()
+        ).add(model.promise)
     assert all(not (one & other) for one, other in itertools.combinations(by_number.values(), 2))
 
 
@@ -168,8 +189,14 @@ def words_of(dataset):
     """Values that are words: numbers and yes or no would be found in any sentence."""
     found = set()
     for name in dataset.columns:
-        found |= {str(v) for v in dataset.column(name).unique().drop_nulls() if re.fullmatch(r"[^\d\s]{4,}", str(v))}
-    return found - set(dataset.columns) - {"diverse"}  # a sex of the hospital table, and a word of our own
+        found |= {
+            str(v)
+            for v in dataset.column(name).unique().drop_nulls()
+            if re.fullmatch(r"[^\d\s]{4,}", str(v))
+        }
+    return (
+        found - set(dataset.columns) - {"diverse"}
+    )  # a sex of the hospital table, and a word of our own
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -185,17 +212,23 @@ def test_verdicts_on_bundled_tables(name):
             json.dumps(verdict.to_dict(), allow_nan=False)
     silent = set(MODELS) - {verdict.model for verdict in verdicts if verdict is not None}
     for model in (model for model in models if model.name in silent):
-        assert any(repr(column) in refusal(model, dataset, evidence) for column in dataset.columns), (
-            "what is in the way"
-        )
+        assert any(
+            repr(column) in refusal(model, dataset, evidence) for column in dataset.columns
+        ), "what is in the way"
     assert not silent or name != "salaries", "a table that every model can judge"
 
 
 def check_verdict(model, evidence, verdict):
-    assert isinstance(verdict, Verdict) and verdict.model == model.name and verdict.promise == model.promise
+    assert (
+        isinstance(verdict, Verdict)
+        and verdict.model == model.name
+        and verdict.promise == model.promise
+    )
     assert verdict.sentence and not verdict.sentence.endswith(".")
     assert bool(verdict) == verdict.holds == (not len(verdict.failing))
-    assert len(verdict.failing_sizes) == len(verdict.failing) and (verdict.records > 0) == bool(len(verdict.failing))
+    assert len(verdict.failing_sizes) == len(verdict.failing) and (verdict.records > 0) == bool(
+        len(verdict.failing)
+    )
     assert 0 <= verdict.records <= evidence.classes.total
     if model.scope == "class":
         assert len(verdict.per_class) == len(evidence.classes)
@@ -221,7 +254,9 @@ def test_reached_by_a_search_or_not_by_a_clear_error():
             continue
         needs = model.needs(dataset.schema)
         if needs.pairs or needs.posteriors:
-            with pytest.raises(ParameterError, match="cannot be reached by recoding and suppressing"):
+            with pytest.raises(
+                ParameterError, match="cannot be reached by recoding and suppressing"
+            ):
                 model.failing(evidence)
         else:
             failing = model.failing(evidence)
@@ -231,12 +266,20 @@ def test_reached_by_a_search_or_not_by_a_clear_error():
 
 @EACH
 def test_an_empty_table_keeps_every_promise(cls):
-    empty = Table(pl.DataFrame(schema={"a": pl.String, "b": pl.String, COLUMN: pl.String, "w": pl.Int64}), SCHEMA)
+    empty = Table(
+        pl.DataFrame(schema={"a": pl.String, "b": pl.String, COLUMN: pl.String, "w": pl.Int64}),
+        SCHEMA,
+    )
     models = [fitted(model, SCHEMA) for model in variants(cls)]
     verdicts = [verdict for verdict in judged_all(empty, models)[1] if verdict is not None]
     assert verdicts
     for verdict in verdicts:
-        assert verdict.holds and verdict.attained is None and "empty" in verdict.sentence and verdict.records == 0
+        assert (
+            verdict.holds
+            and verdict.attained is None
+            and "empty" in verdict.sentence
+            and verdict.records == 0
+        )
 
 
 @pytest.mark.slow
@@ -263,7 +306,10 @@ def test_implication_is_reflexive():
 @given(random_datasets())
 def test_implication_is_sound(dataset):
     verdicts = judged_all(dataset, FITTED)[1]
-    holds = {id(m): None if verdict is None else verdict.holds for m, verdict in zip(FITTED, verdicts, strict=True)}
+    holds = {
+        id(m): None if verdict is None else verdict.holds
+        for m, verdict in zip(FITTED, verdicts, strict=True)
+    }
     for one, other in IMPLIED:
         if holds[id(one)] and holds[id(other)] is not None:
             assert holds[id(other)], f"{one.promise} does not imply {other.promise}"
@@ -280,11 +326,15 @@ def test_the_weakest_is_implied_by_all_others(cls):
         "rules": [COLUMN],
     }
     given = {
-        f.name: words[f.name] for f in dataclasses.fields(cls) if f.name in words and f.name in required_fields(cls)
+        f.name: words[f.name]
+        for f in dataclasses.fields(cls)
+        if f.name in words and f.name in required_fields(cls)
     }
     given |= {"scale": 2.0} if "mechanism" in given else {}
     least, open_fields = weakest(cls, given)
     assert open_fields
     rest = [f.name for f in dataclasses.fields(cls) if f.name not in open_fields]
-    same = [m for m in variants(cls) if all(getattr(m, name) == getattr(least, name) for name in rest)]
+    same = [
+        m for m in variants(cls) if all(getattr(m, name) == getattr(least, name) for name in rest)
+    ]
     assert same and all(model.implies(least) for model in same)

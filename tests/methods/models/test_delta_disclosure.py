@@ -17,10 +17,16 @@ from tests.methods.models.counted_tables import counted_classes, evidence_of, ta
 
 @given(classes=counted_classes(), delta=st.sampled_from([0.1, 0.5, 1, 2]), skip=st.booleans())
 def test_changes_are_those_of_the_definition(classes, delta, skip):
-    verdict = verdict_of(classes, DeltaDisclosure("secret", delta=delta, absent="skip" if skip else "fail"))
-    expected = [oracle.disclosure(counts, table_of(classes), skip_absent=skip) for counts in classes]
+    verdict = verdict_of(
+        classes, DeltaDisclosure("secret", delta=delta, absent="skip" if skip else "fail")
+    )
+    expected = [
+        oracle.disclosure(counts, table_of(classes), skip_absent=skip) for counts in classes
+    ]
     assert verdict.per_class.tolist() == pytest.approx(expected, abs=1e-12)
-    assert verdict.failing.tolist() == [i for i, change in enumerate(expected) if change >= delta - 1e-9]
+    assert verdict.failing.tolist() == [
+        i for i, change in enumerate(expected) if change >= delta - 1e-9
+    ]
     assert verdict.attained == pytest.approx(max(expected), abs=1e-12)
 
 
@@ -39,8 +45,12 @@ def test_a_value_a_class_lacks_fails_it():
 
 
 def test_merging_breaks_the_variant_that_skips():
-    # (2, 8), (0, 30), (28, 82) of p = (.2, .8): 0, .223, .241; the first two together (2, 38): 1.386
-    data, model = examples.disclosure_counterexample(), DeltaDisclosure("test", delta=0.25, absent="skip")
+    # (2, 8), (0, 30), (28, 82) of p = (.2, .8): 0, .223, .241; the first two together (2, 38):
+    # 1.386
+    data, model = (
+        examples.disclosure_counterexample(),
+        DeltaDisclosure("test", delta=0.25, absent="skip"),
+    )
     verdict = model.judge(gather(data, [model]))
     assert sorted(verdict.per_class.tolist()) == pytest.approx([0, 0.2231, 0.2412], abs=5e-5)
     assert verdict.holds
@@ -61,7 +71,9 @@ def test_base_two_is_another_delta():
     # ARX takes logarithms to base 2: its d is δ/ln 2 with absent values skipped
     classes = [[3, 1], [1, 3], [4, 4]]
     attained = verdict_of(classes, DeltaDisclosure("secret", delta=1, absent="skip")).attained
-    assert attained / math.log(2) == pytest.approx(max(abs(math.log2(0.25 / 0.5)), abs(math.log2(0.75 / 0.5))))
+    assert attained / math.log(2) == pytest.approx(
+        max(abs(math.log2(0.25 / 0.5)), abs(math.log2(0.75 / 0.5)))
+    )
 
 
 @pytest.mark.parametrize("delta", [0, -1, math.inf, math.nan])

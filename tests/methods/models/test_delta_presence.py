@@ -41,26 +41,34 @@ def test_chances_of_presence(drawn, low, high):
     assert verdict.per_class[rows].tolist() == pytest.approx(expected)
     assert evidence.absent == absent
     assert verdict.attained == pytest.approx(max(expected))
-    holds = max(expected) <= high + 1e-9 and min([*expected, 0] if absent else expected) >= low - 1e-9
+    holds = (
+        max(expected) <= high + 1e-9 and min([*expected, 0] if absent else expected) >= low - 1e-9
+    )
     assert verdict.holds == holds
     if low == 0:  # without a least chance a class fails by itself
         assert verdict.records == sum(chance > high + 1e-9 for chance in expected)
 
 
 def ages(*values, hierarchy=True):
-    table = Table(pl.DataFrame({"age": list(values)}, schema={"age": pl.String})).with_roles(quasi=["age"])
+    table = Table(pl.DataFrame({"age": list(values)}, schema={"age": pl.String})).with_roles(
+        quasi=["age"]
+    )
     return table.with_hierarchies(age=intervals(10)) if hierarchy else table
 
 
 def test_worked_numbers():
-    """Three of four people in their twenties and one of two in their thirties: between 1/2 and 3/4."""
+    """Three of four people in their twenties and one of two in their thirties: between 1/2 and
+    3/4.
+    """
     release = ages("20-29", "20-29", "20-29", "30-39")
     register = ages("20", "21", "25", "29", "30", "31")
     evidence = gather(release, [DeltaPresence(0, 1)], population=register)
     assert DeltaPresence(0.5, 0.75).judge(evidence)
     assert DeltaPresence(0, 0.7).judge(evidence).failing_sizes.tolist() == [3]
     # somebody of forty is known to be absent: with a least chance nothing helps
-    wider = gather(release, [DeltaPresence(0, 1)], population=ages("20", "21", "25", "29", "30", "31", "40"))
+    wider = gather(
+        release, [DeltaPresence(0, 1)], population=ages("20", "21", "25", "29", "30", "31", "40")
+    )
     assert DeltaPresence(0, 0.75).judge(wider)
     verdict = DeltaPresence(0.5, 0.75).judge(wider)
     assert (verdict.holds, verdict.records) == (False, 4)
@@ -76,9 +84,13 @@ def test_population_that_lacks_the_table():
 
 
 def test_persons_are_counted_once():
-    table = Table(pl.DataFrame({"zip": [1, 1, 1, 2], "id": ["a", "a", "a", "b"]})).with_roles(quasi=["zip"], unit="id")
+    table = Table(pl.DataFrame({"zip": [1, 1, 1, 2], "id": ["a", "a", "a", "b"]})).with_roles(
+        quasi=["zip"], unit="id"
+    )
     register = Table(pl.DataFrame({"zip": [1, 1, 2, 2], "id": ["a", "c", "b", "d"]}))
-    verdict = DeltaPresence(0, 0.5).judge(gather(table, [DeltaPresence(0, 0.5)], population=register))
+    verdict = DeltaPresence(0, 0.5).judge(
+        gather(table, [DeltaPresence(0, 0.5)], population=register)
+    )
     assert verdict.per_class.tolist() == [0.5, 0.5]
     assert verdict.holds
 
@@ -119,6 +131,8 @@ def test_bad_tables():
 
 
 def test_empty_table():
-    verdict = DeltaPresence(0.5, 1).judge(gather(ages(), [DeltaPresence(0.5, 1)], population=ages("20")))
+    verdict = DeltaPresence(0.5, 1).judge(
+        gather(ages(), [DeltaPresence(0.5, 1)], population=ages("20"))
+    )
     assert verdict.holds
     assert verdict.attained is None

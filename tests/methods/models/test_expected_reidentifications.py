@@ -28,12 +28,18 @@ def test_is_the_number_of_classes(table, limit):
 
 @given(tables(), st.data())
 def test_weights_estimate_the_population(table, data):
-    weights = data.draw(st.lists(st.integers(1, 20), min_size=len(table.rows), max_size=len(table.rows)))
-    dataset = Table(table.frame().with_columns(pl.Series("w", weights)), table.dataset().schema).with_roles(weight="w")
+    weights = data.draw(
+        st.lists(st.integers(1, 20), min_size=len(table.rows), max_size=len(table.rows))
+    )
+    dataset = Table(
+        table.frame().with_columns(pl.Series("w", weights)), table.dataset().schema
+    ).with_roles(weight="w")
     sizes, sums = class_sizes(table.rows), {}
     for row, weight in zip(table.rows, weights, strict=True):
         sums[row] = sums.get(row, 0) + weight
-    expected = sum(sizes[row] * mean_of_one_over_population(sizes[row], sums[row], terms=3000) for row in sizes)
+    expected = sum(
+        sizes[row] * mean_of_one_over_population(sizes[row], sums[row], terms=3000) for row in sizes
+    )
     model = ExpectedReidentifications(1, weights=True)
     assert model.judge(gather(dataset, [model])).attained == pytest.approx(expected, rel=1e-5)
 
@@ -60,6 +66,8 @@ def test_implications_and_bad_input():
         gather(examples.torra(), [ExpectedReidentifications(2, weights=True)])
     with pytest.raises(SchemaError, match="judged without survey weights"):
         ExpectedReidentifications(2, weights=True).judge(gather(examples.torra(), []))
-    wrong = Table(pl.DataFrame({"zip": [1, 2], "w": [None, 1.0]})).with_roles(quasi=["zip"], weight="w")
+    wrong = Table(pl.DataFrame({"zip": [1, 2], "w": [None, 1.0]})).with_roles(
+        quasi=["zip"], weight="w"
+    )
     with pytest.raises(SchemaError, match="'w' has 1 missing"):
         gather(wrong, [ExpectedReidentifications(2, weights=True)])

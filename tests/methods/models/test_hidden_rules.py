@@ -30,7 +30,9 @@ rows = st.lists(st.tuples(cells, cells, cells), min_size=1, max_size=12)
 
 
 def table(content):
-    frame = pl.DataFrame(content, schema={"a": pl.String, "b": pl.String, "c": pl.String}, orient="row")
+    frame = pl.DataFrame(
+        content, schema={"a": pl.String, "b": pl.String, "c": pl.String}, orient="row"
+    )
     return Table(frame.with_columns(id=pl.int_range(pl.len())), SCHEMA)
 
 
@@ -43,14 +45,18 @@ def items_of(row):
     return {(name, value) for name, value in zip("abc", row, strict=True) if value is not None}
 
 
-@given(rows, st.integers(1, 4), st.sampled_from(["0.25", "0.5", "0.7", "1.0"]), st.sampled_from("xy"))
+@given(
+    rows, st.integers(1, 4), st.sampled_from(["0.25", "0.5", "0.7", "1.0"]), st.sampled_from("xy")
+)
 def test_as_the_definition_says(content, least, confidence, value):
     transactions = [items_of(row) for row in content]
     model = sf.HiddenRules([f"a={value}, b=x -> c=y"], least, float(confidence))
     verdict, evidence = judged(table(content), model)
     left, right = (("a", value), ("b", "x")), (("c", "y"),)
     assert verdict.holds != oracle.found(transactions, left, right, least, Fraction(confidence))
-    kept = table(content).take(pl.Series(~model.failing(evidence)).to_numpy()[classes(content)].nonzero()[0])
+    kept = table(content).take(
+        pl.Series(~model.failing(evidence)).to_numpy()[classes(content)].nonzero()[0]
+    )
     if len(kept):
         assert judged(kept, model)[0].holds, "what is left keeps the promise"
 
@@ -82,7 +88,9 @@ def test_without_an_arrow_the_set_is_meant(content, least):
 
 
 def test_worked_number():
-    """b → c of abc, abc, abc, ab, a, ac has support 3 and confidence 3/4 (section 4.8 of our notes on the literature)."""
+    """b → c of abc, abc, abc, ab, a, ac has support 3 and confidence 3/4 (section 4.8 of our notes
+    on the literature).
+    """
     content = [("y", "x", "y")] * 3 + [("y", "x", None), ("y", None, None), ("y", None, "y")]
     for confidence, holds in ((0.75, False), (0.76, True)):
         verdict, _ = judged(table(content), sf.HiddenRules("b=x -> c=y", 3, confidence))
@@ -103,7 +111,18 @@ def test_structured_rules_and_numbers():
 
 @pytest.mark.parametrize(
     "rules",
-    [[], "", "a ->", "-> c", "a -> b -> c", "a=lungs, a=y -> c", "a= -> c", [{"then": {"c": 1}}], [{"if": ["a"]}], [7]],
+    [
+        [],
+        "",
+        "a ->",
+        "-> c",
+        "a -> b -> c",
+        "a=lungs, a=y -> c",
+        "a= -> c",
+        [{"then": {"c": 1}}],
+        [{"if": ["a"]}],
+        [7],
+    ],
 )
 def test_rules_that_cannot_be_read(rules):
     with pytest.raises(ParameterError) as caught:

@@ -42,8 +42,12 @@ def test_verdict_against_the_definition(table, k):
 def test_coarser_tables_never_have_smaller_classes_nor_lose_more_records(data, table, k):
     model = KAnonymity(k)
     classes = gather(table.dataset(), [model]).classes
-    node = {n: data.draw(st.integers(0, d - 1)) for n, d in zip(table.names, table.depths, strict=True)}
-    fine, coarse = (model.judge(ClassEvidence(c, table.schema())) for c in (classes, classes.roll_up(node)))
+    node = {
+        n: data.draw(st.integers(0, d - 1)) for n, d in zip(table.names, table.depths, strict=True)
+    }
+    fine, coarse = (
+        model.judge(ClassEvidence(c, table.schema())) for c in (classes, classes.roll_up(node))
+    )
     assert model.monotone
     assert model.shrinking
     assert coarse.attained >= fine.attained
@@ -53,7 +57,8 @@ def test_coarser_tables_never_have_smaller_classes_nor_lose_more_records(data, t
 
 @pytest.mark.parametrize(
     ("table", "attained"),
-    # worked tables: Torra 2020 (2-anonymous), LeFevre et al. 2006 (original unique, both releases 2-anonymous)
+    # worked tables: Torra 2020 (2-anonymous), LeFevre et al. 2006 (original unique, both releases
+    # 2-anonymous)
     [
         (examples.torra(), 2),
         (examples.torra(original=True), 1),
@@ -76,7 +81,10 @@ def test_sentences():
         == "✓ 1-anonymity: everyone shares the quasi-identifiers with at least 0 other records"
     )
     verdict = judged(pair.dataset(), 2)
-    assert verdict.sentence == "1 of 3 records (33.3 %) stand in a class of fewer than 2 records; the smallest has 1"
+    assert (
+        verdict.sentence
+        == "1 of 3 records (33.3 %) stand in a class of fewer than 2 records; the smallest has 1"
+    )
     assert repr(verdict).startswith("✗ 2-anonymity: ")
     assert judged(pair.dataset([]), 5).sentence == "the table is empty, there is nobody to protect"
     assert judged(pair.dataset([]), 5).holds

@@ -68,9 +68,11 @@ def test_a_population_at_higher_levels_matches_what_it_can(drawn):
     fine = Table(table.frame(people))
     model = KMap(1)
     by_level, by_value = (
-        model.judge(gather(table.dataset(released), [model], population=p)).per_class for p in (coarse, fine)
+        model.judge(gather(table.dataset(released), [model], population=p)).per_class
+        for p in (coarse, fine)
     )
-    # labels of one level stand for disjoint sets of values, so generalising the register to it changes nothing
+    # labels of one level stand for disjoint sets of values, so generalising the register to it
+    # changes nothing
     assert by_level.tolist() == by_value.tolist()
 
 
@@ -95,7 +97,11 @@ def test_weights_are_summed():
     assert (verdict.holds, verdict.records, verdict.attained) == (False, 2, 5)
 
 
-@given(st.integers(1, 12), st.sampled_from([0.05, 0.1, 0.3, 0.9, 1.0]), st.sampled_from([0.5, 0.9, 0.95, 0.99]))
+@given(
+    st.integers(1, 12),
+    st.sampled_from([0.05, 0.1, 0.3, 0.9, 1.0]),
+    st.sampled_from([0.5, 0.9, 0.95, 0.99]),
+)
 def test_least_population_refutes_a_smaller_one(size, fraction, confidence):
     found = int(least_population(np.array([size]), fraction, confidence)[0])
     expected = surely_in_population(size, fraction, confidence) if fraction < 1 else size
@@ -112,20 +118,32 @@ def test_k_anonymity_is_enough_for_an_estimated_population(table, fraction):
 
 
 def test_values_and_missing_rules():
-    table = Table(pl.DataFrame({"age": [None, "20-29"]})).with_roles(quasi=["age"]).with_hierarchies(age=intervals(10))
+    table = (
+        Table(pl.DataFrame({"age": [None, "20-29"]}))
+        .with_roles(quasi=["age"])
+        .with_hierarchies(age=intervals(10))
+    )
     register = people(age=[None, 21, 29, 35])
     assert KMap(1).judge(gather(table, [KMap(1)], population=register)).per_class.tolist() == [2, 1]
-    wild = table.with_missing(age="wildcard")  # the missing cell fits all, the missing person both cells
+    wild = table.with_missing(
+        age="wildcard"
+    )  # the missing cell fits all, the missing person both cells
     assert KMap(1).judge(gather(wild, [KMap(1)], population=register)).per_class.tolist() == [3, 4]
 
 
 def test_mixed_levels_and_sets():
-    """Local recoding: one column holds values, inner nodes and sets at once; a person may fit several classes."""
+    """Local recoding: one column holds values, inner nodes and sets at once; a person may fit
+    several classes.
+    """
     table = (
-        Table(pl.DataFrame({"n": ["1", "1,2", "{2, 3}", "*"]})).with_roles(quasi=["n"]).with_hierarchies(n=suppress())
+        Table(pl.DataFrame({"n": ["1", "1,2", "{2, 3}", "*"]}))
+        .with_roles(quasi=["n"])
+        .with_hierarchies(n=suppress())
     )
     evidence = gather(table, [KMap(1)], population=people(n=[1, 1, 2, 3]))
-    labels = dict(zip(evidence.classes.ladders[0].labels[0], evidence.classes.population, strict=True))
+    labels = dict(
+        zip(evidence.classes.ladders[0].labels[0], evidence.classes.population, strict=True)
+    )
     assert labels == {"1": 2, "1,2": 3, "{2, 3}": 2, "*": 4}
     assert evidence.absent == 0
 
@@ -147,7 +165,10 @@ def test_implications():
         ({"k": 2, "fraction": 0.5, "confidence": 1}, "less than 1"),
         ({"k": 2, "confidence": 0.9}, "give fraction too"),
         ({"k": 2, "weights": True, "fraction": 0.5}, "one of population, weights and fraction"),
-        ({"k": 2, "weights": True, "population": "voters.csv"}, "one of population, weights and fraction"),
+        (
+            {"k": 2, "weights": True, "population": "voters.csv"},
+            "one of population, weights and fraction",
+        ),
     ],
 )
 def test_parameters_out_of_range(arguments, message):
@@ -156,7 +177,9 @@ def test_parameters_out_of_range(arguments, message):
 
 
 def test_bad_tables():
-    table = Table(pl.DataFrame({"zip": [1, 2], "w": [1.0, -2.0]})).with_roles(quasi=["zip"], weight="w")
+    table = Table(pl.DataFrame({"zip": [1, 2], "w": [1.0, -2.0]})).with_roles(
+        quasi=["zip"], weight="w"
+    )
     with pytest.raises(SchemaError, match="no column 'zip'"):
         gather(table, [KMap(2)], population=people(town=[1, 2]))
     with pytest.raises(SchemaError, match="population="):
@@ -174,7 +197,9 @@ def test_bad_tables():
 
 
 def test_population_must_have_one_row_a_person():
-    table = Table(pl.DataFrame({"zip": [1, 1], "id": ["a", "b"]})).with_roles(quasi=["zip"], unit="id")
+    table = Table(pl.DataFrame({"zip": [1, 1], "id": ["a", "b"]})).with_roles(
+        quasi=["zip"], unit="id"
+    )
     register = people(zip=[1, 1], id=["a", "a"])
     with pytest.raises(SchemaError, match="one row a person") as raised:
         gather(table, [KMap(1)], population=register)
@@ -191,7 +216,9 @@ def test_empty_table():
 
 def test_one_population_a_run():
     assert (
-        population_path([KAnonymity(2), KMap(2, population="a.csv"), DeltaPresence(0, 1, population="a.csv")])
+        population_path(
+            [KAnonymity(2), KMap(2, population="a.csv"), DeltaPresence(0, 1, population="a.csv")]
+        )
         == "a.csv"
     )
     assert population_path([KMap(2)]) is None

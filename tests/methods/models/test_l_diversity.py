@@ -43,7 +43,10 @@ def test_recursive_is_that_of_the_definition(classes, l, c):  # noqa: E741
     verdict = verdict_of(classes, LDiversity("secret", l=l, kind="recursive", c=c))
     expected = [oracle.recursively_diverse(counts, c, l) for counts in classes]
     assert verdict.failing.tolist() == [i for i, holds in enumerate(expected) if not holds]
-    ranks = [max(n for n in range(1, 7) if oracle.recursively_diverse(counts, c, n)) for counts in classes]
+    ranks = [
+        max(n for n in range(1, 7) if oracle.recursively_diverse(counts, c, n))
+        for counts in classes
+    ]
     assert verdict.attained == min(ranks)
 
 
@@ -81,7 +84,8 @@ def test_a_bound_of_c_is_rounded_up():
 @pytest.mark.parametrize(
     ("kind", "values"),
     [
-        # Faggioli's q-blocks recomputed (the slides round on the way: 1.25, .66, 1.46, .88, 1.41 nats)
+        # Faggioli's q-blocks recomputed (the slides round on the way: 1.25, .66, 1.46, .88, 1.41
+        # nats)
         ("distinct", [4, 5, 5, 3, 5]),
         ("entropy", [3.5045, 1.9014, 4.3498, 2.4295, 4.0974]),
         ("recursive", [0.5556, 5.5, 0.5556, 1.4, 0.6154]),
@@ -89,16 +93,21 @@ def test_a_bound_of_c_is_rounded_up():
 )
 def test_faggiolis_blocks(kind, values):
     model = LDiversity("income", l=2, kind=kind, c=1 if kind == "recursive" else None)
-    assert judged(examples.faggioli_blocks(), model).per_class.tolist() == pytest.approx(values, abs=5e-5)
+    assert judged(examples.faggioli_blocks(), model).per_class.tolist() == pytest.approx(
+        values, abs=5e-5
+    )
 
 
 def test_entropies_of_faggiolis_blocks_in_nats():
     values = judged(examples.faggioli_blocks(), LDiversity("income", l=1, kind="entropy")).per_class
-    assert [math.log(v) for v in values] == pytest.approx([1.2540, 0.6426, 1.4701, 0.8877, 1.4104], abs=5e-5)
+    assert [math.log(v) for v in values] == pytest.approx(
+        [1.2540, 0.6426, 1.4701, 0.8877, 1.4104], abs=5e-5
+    )
 
 
 def test_recursive_is_strict():
-    # S2's second block (110, 5, 5, 5, 5): c = 5.5 is just too small for l = 2; l = 3 needs c above 110/15 = 7.33
+    # S2's second block (110, 5, 5, 5, 5): c = 5.5 is just too small for l = 2; l = 3 needs c above
+    # 110/15 = 7.33
     blocks = examples.faggioli_blocks()
     for l, limit in ((2, 110 / 20), (3, 110 / 15)):  # noqa: E741
         assert not judged(blocks, LDiversity("income", l=l, kind="recursive", c=limit))
@@ -116,7 +125,8 @@ def test_as_many_of_two_values_need_c_above_one():
 
 
 def test_three_equally_frequent_values_are_entropy_3_diverse():
-    # Faggioli's 3/3/3 salaries: the entropy is log 3 exactly, so ">" would be wrong and truncation gives 2
+    # Faggioli's 3/3/3 salaries: the entropy is log 3 exactly, so ">" would be wrong and truncation
+    # gives 2
     verdict = judged(examples.ancona(), LDiversity("salary", l=3, kind="entropy"))
     assert verdict.holds
     assert verdict.attained == pytest.approx(3, abs=1e-12)
@@ -127,7 +137,9 @@ def test_entropy_and_recursive_are_incomparable():
     # (8, 1, 1): 8 < 5·2 but H = .639 < log 2; (4, 4, 1, 1): exp(H) = 3.30 but 4 < 2 is false
     data = examples.diversity_counterexamples()
     entropy = judged(data, LDiversity("illness", l=2, kind="entropy"))
-    assert [math.log(v) for v in entropy.per_class] == pytest.approx([0.6390, math.log(3.2988)], abs=5e-5)
+    assert [math.log(v) for v in entropy.per_class] == pytest.approx(
+        [0.6390, math.log(3.2988)], abs=5e-5
+    )
     assert entropy.failing.tolist() == [0]
     assert judged(data, LDiversity("illness", l=2, kind="recursive", c=5)).failing.tolist() == []
     assert judged(data, LDiversity("illness", l=3, kind="entropy")).failing.tolist() == [0]
@@ -141,10 +153,14 @@ def test_one_diversity_always_holds():
 
 def test_sentences_count_records_and_name_no_value():
     verdict = verdict_of([[3, 0], [2, 2]], LDiversity("secret", l=2))
-    assert verdict.sentence == (
-        "3 of 7 records (42.9 %) stand in a class with fewer than 2 values of secret; the least diverse has 1"
+    assert (
+        verdict.sentence
+        == "3 of 7 records (42.9 %) stand in a class with fewer than 2 values of secret; the least"
+        " diverse has 1"
     )
-    assert "2 different values of secret" in verdict_of([[2, 2]], LDiversity("secret", l=2)).sentence
+    assert (
+        "2 different values of secret" in verdict_of([[2, 2]], LDiversity("secret", l=2)).sentence
+    )
 
 
 @pytest.mark.parametrize("kind", ["distinct", "entropy", "recursive"])
@@ -152,7 +168,9 @@ def test_more_values_than_the_column_has_cannot_be_shown(kind):
     model = LDiversity("secret", l=3, kind=kind, c=2 if kind == "recursive" else None)
     found = verdict_of([[3, 1]], model)
     assert not found.holds
-    assert found.sentence.endswith("column 'secret' has only 2 different values, so no recoding can keep this")
+    assert found.sentence.endswith(
+        "column 'secret' has only 2 different values, so no recoding can keep this"
+    )
 
 
 @pytest.mark.parametrize(

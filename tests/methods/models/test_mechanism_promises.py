@@ -1,4 +1,6 @@
-"""A promise about a mechanism holds only of a run in which a step applied it; a recipe that does nothing keeps no promise at all."""
+"""A promise about a mechanism holds only of a run in which a step applied it; a recipe that does
+nothing keeps no promise at all.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ NOTHING = sf.Round(["spare"], base=1)
 
 
 def people(rows=90):
-    """Three ages with illnesses of their own: without the mechanism whoever knows the age knows the illness."""
+    """Three ages with illnesses of their own: without the mechanism whoever knows the age knows the
+    illness.
+    """
     frame = pl.DataFrame(
         {
             "age": [20 + i % 3 for i in range(rows)],
@@ -38,7 +42,11 @@ def people(rows=90):
             "spare": [i % 7 for i in range(rows)],
         }
     )
-    return sf.read(frame).with_roles(quasi="age", sensitive="ill", plain="spare").with_hierarchies(age=sf.suppress())
+    return (
+        sf.read(frame)
+        .with_roles(quasi="age", sensitive="ill", plain="spare")
+        .with_hierarchies(age=sf.suppress())
+    )
 
 
 def refused(steps, meet=CLOSE):
@@ -48,7 +56,9 @@ def refused(steps, meet=CLOSE):
 
 def test_the_mechanism_applied_last_keeps_the_promise():
     release = sf.anonymize(people(), [sf.KAnonymity(2), CLOSE], [NOTHING, RANDOM], seed=3)
-    assert release.verdicts[1].holds and release.verdicts[1].attained == pytest.approx(0.4 / (1 / 3))
+    assert release.verdicts[1].holds and release.verdicts[1].attained == pytest.approx(
+        0.4 / (1 / 3)
+    )
     sf.anonymize(
         people(), [sf.KAnonymity(2), CLOSE], [RANDOM, NOTHING], seed=3
     )  # what touches neither column nor class may follow
@@ -86,21 +96,28 @@ POOL = {
     "noise beside": (sf.AddNoise(["spare"], 0.5), ""),
     "classes": (sf.GlobalRecoding(budget=0.0, levels={"age": (1, 1)}), "classes"),
     "fewer records": (sf.Sample(0.5), "records"),
-    "relabelled": (sf.Recode(["ill"], mapping={"flu": "cold", "cold": "flu"}, unmapped="keep"), "ill"),
+    "relabelled": (
+        sf.Recode(["ill"], mapping={"flu": "cold", "cold": "flu"}, unmapped="keep"),
+        "ill",
+    ),
     "swapped": (sf.SwapData(["ill"], rate=0.9), "ill"),
 }
 
 
 @pytest.mark.parametrize("number", range(25))
 def test_random_recipes_keep_it_exactly_when_the_mechanism_comes_last(number):
-    """Written from the specification alone: one step on the column, that mechanism, and neither classes nor records change after it."""
+    """Written from the specification alone: one step on the column, that mechanism, and neither
+    classes nor records change after it.
+    """
     stream = np.random.default_rng(number)
     names = stream.choice(list(POOL), size=int(stream.integers(1, 5))).tolist()
     touched = [POOL[name][1] for name in names]
     keeps = touched.count("ill") == 1 and "mechanism" in names
     if keeps:
         place = names.index("mechanism")
-        later = set(touched[place + 1 :]) - ({"classes"} & set(touched[:place]))  # all are one class already
+        later = set(touched[place + 1 :]) - (
+            {"classes"} & set(touched[:place])
+        )  # all are one class already
         keeps = not later & {"classes", "records"}
     steps = [POOL[name][0] for name in names]
     recipe = sf.Recipe(people().schema, (CLOSE,), tuple(steps))
@@ -110,7 +127,9 @@ def test_random_recipes_keep_it_exactly_when_the_mechanism_comes_last(number):
 
 
 def test_the_other_matrix_protects_less():
-    weak, strong = (local_epsilon(np.array([list(row.values()) for row in m.values()])) for m in (OTHER, MATRIX))
+    weak, strong = (
+        local_epsilon(np.array([list(row.values()) for row in m.values()])) for m in (OTHER, MATRIX)
+    )
     assert weak > 4.5 and strong < 0.3
 
 
@@ -129,7 +148,11 @@ def test_noise_that_no_step_adds_is_not_promised():
 
 def test_no_table_shows_a_mechanism():
     for verdict in (*sf.judge(people(), [CLOSE]), *sf.assess(people(), [CLOSE]).verdicts):
-        assert not verdict.holds and verdict.attained is None and verdict.sentence.startswith("unknown:")
+        assert (
+            not verdict.holds
+            and verdict.attained is None
+            and verdict.sentence.startswith("unknown:")
+        )
     release = sf.anonymize(people(), [CLOSE], [RANDOM], seed=3)
     (checked,) = sf.check(release.data, release.recipe)
     assert not checked.holds and checked.sentence.startswith("unknown:")
@@ -154,7 +177,11 @@ def edited(folder: Path, change) -> None:
 
 def status(folder: Path, **options):
     found = sf.verify(folder / "share", **options)
-    return [claim for claim in found.claims if claim.promise and claim.name.startswith("stochastic t closeness")][-1]
+    return [
+        claim
+        for claim in found.claims
+        if claim.promise and claim.name.startswith("stochastic t closeness")
+    ][-1]
 
 
 def test_verify_from_the_certificate_and_from_the_original(tmp_path):
@@ -178,7 +205,9 @@ def _untold(certificate):
 
 def _later(certificate):
     certificate["recipe"]["steps"].append({"pram": {"columns": ["ill"], "retain": 0.9}})
-    certificate["plan"].append({"step": "pram", "masked": {"ill": "released at random by known probabilities"}})
+    certificate["plan"].append(
+        {"step": "pram", "masked": {"ill": "released at random by known probabilities"}}
+    )
 
 
 @pytest.mark.parametrize("change", [_gone, _untold, _later])
@@ -198,7 +227,12 @@ STRICT = {
     "t_closeness": {"sensitive": "ill", "t": 0.2},
     "delta_disclosure": {"sensitive": "ill", "delta": 0.5},
     "beta_likeness": {"sensitive": "ill", "beta": 0.5},
-    "stochastic_t_closeness": {"sensitive": "ill", "t": 100, "mechanism": "matrix", "matrix": MATRIX},
+    "stochastic_t_closeness": {
+        "sensitive": "ill",
+        "t": 100,
+        "mechanism": "matrix",
+        "matrix": MATRIX,
+    },
     "k_map": {"k": 2},
     "delta_presence": {"low": 0, "high": 0.5},
     "k_on_subsets": {"k": 2, "size": 1},
@@ -221,7 +255,9 @@ STRICT = {
 def test_a_recipe_that_does_nothing_keeps_no_promise(name):
     """Everybody has an age and an illness of few; nobody is hidden, and no model may say so."""
     assert name in STRICT, f"say in STRICT what of {name} a table of unprotected people breaks"
-    frame = pl.DataFrame({"age": range(20, 50), "ill": [ILLS[i % 3] for i in range(30)], "spare": [0] * 30})
+    frame = pl.DataFrame(
+        {"age": range(20, 50), "ill": [ILLS[i % 3] for i in range(30)], "spare": [0] * 30}
+    )
     table = sf.read(frame).with_roles(quasi="age", sensitive="ill", plain="spare")
     model = registry.build("models", {name: STRICT[name]})
     with pytest.raises(SfumatoError):
@@ -234,7 +270,11 @@ def test_a_recipe_that_does_nothing_keeps_no_promise(name):
 
 def test_promises_about_mechanisms_are_those_that_say_so():
     """A new one declares ``released_by``; the test above then covers it."""
-    kinds = {name for name, cls in registry.family("models").items() if cls.released_by is not Model.released_by}
+    kinds = {
+        name
+        for name, cls in registry.family("models").items()
+        if cls.released_by is not Model.released_by
+    }
     assert kinds == {"stochastic_t_closeness"}
 
 
@@ -242,4 +282,6 @@ def test_matrices_are_compared_by_what_they_do():
     swapped = {b: {a: MATRIX[b][a] for a in reversed(ILLS)} for b in reversed(ILLS)}
     assert Mechanism.of_matrix(swapped) == Mechanism.of_matrix(MATRIX) != Mechanism.of_matrix(OTHER)
     sure = {a: {a: 1.0} for a in ILLS}
-    assert Mechanism.of_matrix(sure) == Mechanism.of_matrix({a: {b: float(a == b) for b in ILLS} for a in ILLS})
+    assert Mechanism.of_matrix(sure) == Mechanism.of_matrix(
+        {a: {b: float(a == b) for b in ILLS} for a in ILLS}
+    )

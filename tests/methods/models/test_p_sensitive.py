@@ -16,7 +16,11 @@ from tests.methods.models.counted_tables import counted_classes, evidence_of, ve
 @given(classes=counted_classes(), p=st.integers(1, 2), k=st.integers(1, 8))
 def test_large_classes_with_enough_values(classes, p, k):
     verdict = verdict_of(classes, PSensitive("secret", p=p, k=k))
-    failing = [i for i, counts in enumerate(classes) if sum(counts) < k or oracle.distinct_values(counts) < p]
+    failing = [
+        i
+        for i, counts in enumerate(classes)
+        if sum(counts) < k or oracle.distinct_values(counts) < p
+    ]
     assert verdict.failing.tolist() == failing
     assert verdict.attained == min(oracle.distinct_values(counts) for counts in classes)
 
@@ -49,7 +53,9 @@ def test_a_group_needs_k_records_too():
 @given(classes=counted_classes(most=3), p=st.integers(1, 3), k=st.integers(1, 4))
 def test_no_grouping_has_more_groups(classes, p, k):
     if all(sum(counts) >= k and oracle.distinct_values(counts) >= p for counts in classes):
-        assert len(classes) <= max_groups([sum(column) for column in zip(*classes, strict=True)], p, k)
+        assert len(classes) <= max_groups(
+            [sum(column) for column in zip(*classes, strict=True)], p, k
+        )
 
 
 @given(size=st.integers(1, 6), other=st.integers(0, 6))
@@ -75,7 +81,9 @@ def test_sentence_gives_the_planning_hint():
 def test_more_values_than_the_column_has_cannot_be_shown():
     found = verdict_of([[3, 1]], PSensitive("secret", p=3, k=2))
     assert not found.holds
-    assert found.sentence.endswith("column 'secret' has only 2 different values, so no recoding can keep this")
+    assert found.sentence.endswith(
+        "column 'secret' has only 2 different values, so no recoding can keep this"
+    )
 
 
 @pytest.mark.parametrize("given", [{"p": 0, "k": 2}, {"p": 2, "k": 0}, {"p": 1.5, "k": 2}])

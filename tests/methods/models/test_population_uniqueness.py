@@ -19,7 +19,9 @@ from tests.random_tables import tables
 def test_zayatz_threshold(table, fraction, share):
     sizes = list(class_sizes(table.rows).values())
     people = round(len(table.rows) / fraction)
-    expected = min(zayatz_uniques(sizes, people), sizes.count(1) / fraction) / people if 1 in sizes else 0
+    expected = (
+        min(zayatz_uniques(sizes, people), sizes.count(1) / fraction) / people if 1 in sizes else 0
+    )
     model = PopulationUniqueness(share, fraction=fraction, estimator="zayatz")
     evidence = gather(table.dataset(), [model])
     verdict = model.judge(evidence)
@@ -27,17 +29,25 @@ def test_zayatz_threshold(table, fraction, share):
     assert verdict.holds == (expected <= share + 1e-9)
     _, rows = count_rows(table.dataset())
     unique = [class_sizes(table.rows)[row] == 1 for row in table.rows]
-    assert model.failing(evidence)[rows].tolist() == ([False] * len(unique) if verdict.holds else unique)
-    kept = model.judge(gather(table.dataset([r for r, u in zip(table.rows, unique, strict=True) if not u]), [model]))
+    assert model.failing(evidence)[rows].tolist() == (
+        [False] * len(unique) if verdict.holds else unique
+    )
+    kept = model.judge(
+        gather(
+            table.dataset([r for r, u in zip(table.rows, unique, strict=True) if not u]), [model]
+        )
+    )
     assert kept.holds  # nobody unique is left
 
 
 @given(tables(), st.data())
 def test_persons_are_counted_once(table, data):
-    persons = data.draw(st.lists(st.sampled_from("abcd"), min_size=len(table.rows), max_size=len(table.rows)))
-    dataset = Table(table.frame().with_columns(pl.Series("who", persons)), table.dataset().schema).with_roles(
-        unit="who"
+    persons = data.draw(
+        st.lists(st.sampled_from("abcd"), min_size=len(table.rows), max_size=len(table.rows))
     )
+    dataset = Table(
+        table.frame().with_columns(pl.Series("who", persons)), table.dataset().schema
+    ).with_roles(unit="who")
     model = PopulationUniqueness(0.1, fraction=0.2, estimator="zayatz")
     sizes = list(class_persons(table.rows, persons).values())
     assert model.judge(gather(dataset, [model])).attained == pytest.approx(
@@ -49,11 +59,16 @@ def test_is_not_monotone():
     """Merging classes may raise an estimate: a search must not prune by it."""
     assert not PopulationUniqueness(0.1, fraction=0.1).monotone
     finer, coarser = [1, 1, 1, 1, 2, 2, 2, 2, 2, 2], [1, 1, 1, 1, 12]
-    assert population_uniques(coarser, 0.5, "zayatz").share > population_uniques(finer, 0.5, "zayatz").share
+    assert (
+        population_uniques(coarser, 0.5, "zayatz").share
+        > population_uniques(finer, 0.5, "zayatz").share
+    )
 
 
 def test_sentence_names_the_estimator():
-    table = Table(pl.DataFrame({"zip": [*range(30), *[99] * 10, *[98, 98]]})).with_roles(quasi=["zip"])
+    table = Table(pl.DataFrame({"zip": [*range(30), *[99] * 10, *[98, 98]]})).with_roles(
+        quasi=["zip"]
+    )
     verdict = PopulationUniqueness(0.01, fraction=0.3).judge(gather(table, []))
     assert not verdict.holds
     assert "of 140 people" in verdict.sentence
@@ -67,7 +82,11 @@ def test_implications_and_bad_input():
     assert PopulationUniqueness(0.05, fraction=0.1).implies(model)
     assert not PopulationUniqueness(0.05, fraction=0.2).implies(model)
     assert not PopulationUniqueness(0.05, fraction=0.1, estimator="snb").implies(model)
-    for wrong in ({"share": -0.1, "fraction": 0.5}, {"share": 0.1, "fraction": 0}, {"share": 0.1, "fraction": 1.2}):
+    for wrong in (
+        {"share": -0.1, "fraction": 0.5},
+        {"share": 0.1, "fraction": 0},
+        {"share": 0.1, "fraction": 1.2},
+    ):
         with pytest.raises(ParameterError):
             PopulationUniqueness(**wrong)
     with pytest.raises(ParameterError):

@@ -1,4 +1,6 @@
-"""Every promise that a search can reach: monotone where it says so, and the optimum of the whole lattice."""
+"""Every promise that a search can reach: monotone where it says so, and the optimum of the whole
+lattice.
+"""
 
 from __future__ import annotations
 
@@ -84,18 +86,27 @@ def at_node(table, dataset, node):
 def test_coarser_never_breaks_a_monotone_promise(model, case, data):
     table, dataset, people = case
     if model in REACHABLE and data.draw(st.booleans()):
-        persons = data.draw(st.lists(st.sampled_from("abcdef"), min_size=len(dataset), max_size=len(dataset)))
+        persons = data.draw(
+            st.lists(st.sampled_from("abcdef"), min_size=len(dataset), max_size=len(dataset))
+        )
         dataset = dataset.with_columns({"who": pl.Series(persons)}).with_roles(unit="who")
     fine = tuple(data.draw(st.integers(0, depth - 1)) for depth in table.depths)
-    coarse = tuple(data.draw(st.integers(low, depth - 1)) for low, depth in zip(fine, table.depths, strict=True))
+    coarse = tuple(
+        data.draw(st.integers(low, depth - 1))
+        for low, depth in zip(fine, table.depths, strict=True)
+    )
     before, after = (
-        model.judge(gather(at_node(table, dataset, node), [model], original=dataset, population=people))
+        model.judge(
+            gather(at_node(table, dataset, node), [model], original=dataset, population=people)
+        )
         for node in (fine, coarse)
     )
     assert after.holds or not before.holds
     if not isinstance(model, DeltaPresence) or model.low == 0:
         worse = (
-            before.attained - after.attained if "k" in model.__dataclass_fields__ else after.attained - before.attained
+            before.attained - after.attained
+            if "k" in model.__dataclass_fields__
+            else after.attained - before.attained
         )
         assert worse <= 1e-9
 
@@ -125,7 +136,9 @@ def test_what_a_coarser_node_suppresses_every_finer_one_does(model, case, data):
                 ladder.labels[level][code]
                 for ladder, level, code in zip(lattice.base.ladders, node, codes, strict=True)
             )
-            for codes, bad in zip(zip(*(classes.codes(c) for c in lattice.columns), strict=True), failing, strict=True)
+            for codes, bad in zip(
+                zip(*(classes.codes(c) for c in lattice.columns), strict=True), failing, strict=True
+            )
             if bad
         }
         return [row in gone for row in released]
@@ -135,7 +148,11 @@ def test_what_a_coarser_node_suppresses_every_finer_one_does(model, case, data):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("model", REACHABLE, ids=naming)
-@given(case=cases(), budget=st.sampled_from([0, 0.2, 0.5]), more=st.sampled_from([(), (KAnonymity(2),)]))
+@given(
+    case=cases(),
+    budget=st.sampled_from([0, 0.2, 0.5]),
+    more=st.sampled_from([(), (KAnonymity(2),)]),
+)
 @settings(max_examples=20)
 def test_search_finds_the_optimum_and_the_release_keeps_the_promise(model, case, budget, more):
     _, dataset, people = case
@@ -167,7 +184,9 @@ def test_other_models_do_not_see_the_population(case):
     alone = step.lattice(dataset, Goal((KAnonymity(2),)))
     for node in all_nodes(alone.low, alone.high):
         levels = dict(zip(alone.columns, node, strict=True))
-        one, other = (lattice.judge(lattice.base.roll_up(levels)) for lattice in (with_people, alone))
+        one, other = (
+            lattice.judge(lattice.base.roll_up(levels)) for lattice in (with_people, alone)
+        )
         assert (one.score, one.feasible, one.tally.suppressed, one.tally.classes) == pytest.approx(
             (other.score, other.feasible, other.tally.suppressed, other.tally.classes)
         )
@@ -193,7 +212,9 @@ def test_repeating_a_person_changes_nothing(model, case, data):
     """Where the schema names persons, rows of a person already in the class are no crowd."""
     _, dataset, people = case
     n = len(dataset)
-    named = dataset.with_columns({"who": pl.Series([f"p{i}" for i in range(n)])}).with_roles(unit="who")
+    named = dataset.with_columns({"who": pl.Series([f"p{i}" for i in range(n)])}).with_roles(
+        unit="who"
+    )
     again = data.draw(st.lists(st.integers(0, n - 1), min_size=1, max_size=6))
     repeated = named.take(np.array([*range(n), *again]))
     once, twice = (model.judge(gather(d, [model], population=people)) for d in (named, repeated))

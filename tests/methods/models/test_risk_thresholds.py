@@ -79,26 +79,36 @@ def test_wildcards(table):
     f = compatible_rows(table.rows, [True] * len(table.paths))
     evidence = gather(dataset, [])
     assert MaximumRisk(0.5).judge(evidence).attained == 1 / min(f)
-    assert AverageRisk(0.5).judge(evidence).attained == pytest.approx(sum(1 / n for n in f) / len(f))
-    assert RecordsAtRisk(0.5, share=0).judge(evidence).attained == pytest.approx(f.count(1) / len(f))
+    assert AverageRisk(0.5).judge(evidence).attained == pytest.approx(
+        sum(1 / n for n in f) / len(f)
+    )
+    assert RecordsAtRisk(0.5, share=0).judge(evidence).attained == pytest.approx(
+        f.count(1) / len(f)
+    )
 
 
 @given(tables(), st.data())
 def test_persons_are_counted_once(table, data):
-    persons = data.draw(st.lists(st.sampled_from("abcd"), min_size=len(table.rows), max_size=len(table.rows)))
-    dataset = Table(table.frame().with_columns(pl.Series("who", persons)), table.dataset().schema).with_roles(
-        unit="who"
+    persons = data.draw(
+        st.lists(st.sampled_from("abcd"), min_size=len(table.rows), max_size=len(table.rows))
     )
+    dataset = Table(
+        table.frame().with_columns(pl.Series("who", persons)), table.dataset().schema
+    ).with_roles(unit="who")
     persons_of = class_persons(table.rows, persons)
     evidence = gather(dataset, [])
     risks = [1 / persons_of[row] for row in table.rows]
     assert MaximumRisk(0.5).judge(evidence).attained == max(risks)
     assert AverageRisk(0.5).judge(evidence).attained == pytest.approx(sum(risks) / len(risks))
-    assert RecordsAtRisk(0.5, share=0).judge(evidence).attained == pytest.approx(risks.count(1) / len(risks))
+    assert RecordsAtRisk(0.5, share=0).judge(evidence).attained == pytest.approx(
+        risks.count(1) / len(risks)
+    )
 
 
 def test_a_mean_over_persons_of_classes_would_not_be_monotone():
-    """Two classes of the same three persons and one of a fourth: merging must not raise the average."""
+    """Two classes of the same three persons and one of a fourth: merging must not raise the
+    average.
+    """
     frame = pl.DataFrame({"key": [*"aaabbbc"], "who": [*"1231234"]})
     fine = Table(frame).with_roles(quasi=["key"], unit="who")
     coarse = fine.with_columns({"key": pl.Series([*"aaaaaac"])})
@@ -108,7 +118,9 @@ def test_a_mean_over_persons_of_classes_would_not_be_monotone():
 
 
 def test_torra():
-    """G01: classes of 2 and 3 of five records: highest risk 1/2, average 2/5, two at risk above 0.4."""
+    """G01: classes of 2 and 3 of five records: highest risk 1/2, average 2/5, two at risk above
+    0.4.
+    """
     evidence = gather(examples.torra(), [])
     assert MaximumRisk(0.5).judge(evidence).holds
     assert AverageRisk(0.5).judge(evidence).attained == 0.4
@@ -190,7 +202,9 @@ def test_a_sum_of_records_is_hit_as_closely_as_classes_allow(sizes, fewest):
     evidence = risky(sizes)
     gone = model.failing(evidence)
     assert evidence.classes.records[gone].sum() == fewest
-    assert fewest == fewest_dropped(sizes, lambda rest: sum(n for n in rest if n < 5) <= (0.1 + 1e-9) * sum(rest))
+    assert fewest == fewest_dropped(
+        sizes, lambda rest: sum(n for n in rest if n < 5) <= (0.1 + 1e-9) * sum(rest)
+    )
 
 
 def test_three_unique_records_of_twenty_lose_two_and_not_three():
@@ -205,11 +219,15 @@ ADULT = [(AverageRisk(0.05), 0.1047), (RecordsAtRisk(0.5, share=0.01), 0.1038)]
 
 @pytest.mark.parametrize(("model", "score"), ADULT, ids=lambda v: getattr(v, "name", ""))
 def test_the_optimum_of_adult_is_that_of_arx(reference_data, model, score):
-    """With a budget of 5 %; which of equally small classes go is not told, and moves the fifth digit."""
+    """With a budget of 5 %; which of equally small classes go is not told, and moves the fifth
+    digit.
+    """
     step = GlobalRecoding(budget=0.05, objective="loss_geometric")
     columns = tuple(
         c
-        for c in pl.read_csv(reference_data / "adult" / "adult.csv", separator=";", n_rows=1).columns
+        for c in pl.read_csv(
+            reference_data / "adult" / "adult.csv", separator=";", n_rows=1
+        ).columns
         if c != "occupation"
     )
     plan = step.plan(adult(reference_data, "adult", columns), Goal((model,)))

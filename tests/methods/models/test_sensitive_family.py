@@ -1,4 +1,6 @@
-"""What all models about a sensitive column have in common: order, merging, bounds, recipes, bad input."""
+"""What all models about a sensitive column have in common: order, merging, bounds, recipes, bad
+input.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,10 @@ ONE_OF_EACH = [
     LDiversity("secret", l=2, kind="recursive", c=3),
     PSensitive("secret", p=2, k=3),
     AlphaKAnonymity("secret", alpha=0.6, k=2),
-    *(TCloseness("secret", t=0.25, distance=d) for d in ("equal", "ordered", "numeric", "hierarchical")),
+    *(
+        TCloseness("secret", t=0.25, distance=d)
+        for d in ("equal", "ordered", "numeric", "hierarchical")
+    ),
     TCloseness("secret", t=2.5, distance="multiplicative"),
     TCloseness("secret", t=0.25, reference="released"),
     DeltaDisclosure("secret", delta=0.7),
@@ -69,12 +74,18 @@ def test_the_implications_of_the_literature_are_known():
         (LDiversity("secret", l=3), KAnonymity(3)),
         (LDiversity("secret", l=2.5, kind="entropy"), LDiversity("secret", l=3)),
         (LDiversity("secret", l=3, kind="recursive", c=2), LDiversity("secret", l=3)),
-        (LDiversity("secret", l=3, kind="recursive", c=2), LDiversity("secret", l=2, kind="recursive", c=4)),
+        (
+            LDiversity("secret", l=3, kind="recursive", c=2),
+            LDiversity("secret", l=2, kind="recursive", c=4),
+        ),
         (PSensitive("secret", p=2, k=4), LDiversity("secret", l=2)),
         (PSensitive("secret", p=2, k=4), KAnonymity(4)),
         (LDiversity("secret", l=3), PSensitive("secret", p=3, k=3)),
         (AlphaKAnonymity("secret", alpha=0.3, k=4), LDiversity("secret", l=4)),
-        (AlphaKAnonymity("secret", alpha=0.3, k=4), AlphaKAnonymity("secret", alpha=0.3, k=4, values=("1",))),
+        (
+            AlphaKAnonymity("secret", alpha=0.3, k=4),
+            AlphaKAnonymity("secret", alpha=0.3, k=4, values=("1",)),
+        ),
         (TCloseness("secret", t=0.1), TCloseness("secret", t=0.2)),
         (factor, DeltaDisclosure("secret", delta=math.log(2) + 1e-6)),
         (factor, BetaLikeness("secret", beta=1)),
@@ -85,10 +96,19 @@ def test_the_implications_of_the_literature_are_known():
     no = [
         (LDiversity("secret", l=3), KAnonymity(4)),
         (LDiversity("secret", l=3), LDiversity("other", l=3)),
-        (LDiversity("secret", l=2, kind="entropy"), LDiversity("secret", l=2, kind="recursive", c=9)),
-        (LDiversity("secret", l=2, kind="recursive", c=1), LDiversity("secret", l=2, kind="entropy")),
+        (
+            LDiversity("secret", l=2, kind="entropy"),
+            LDiversity("secret", l=2, kind="recursive", c=9),
+        ),
+        (
+            LDiversity("secret", l=2, kind="recursive", c=1),
+            LDiversity("secret", l=2, kind="entropy"),
+        ),
         (AlphaKAnonymity("secret", alpha=0.3, k=4, values=("1",)), LDiversity("secret", l=2)),
-        (AlphaKAnonymity("secret", alpha=0.3, k=4, values=("1",)), AlphaKAnonymity("secret", alpha=0.3, k=4)),
+        (
+            AlphaKAnonymity("secret", alpha=0.3, k=4, values=("1",)),
+            AlphaKAnonymity("secret", alpha=0.3, k=4),
+        ),
         (factor, DeltaDisclosure("secret", delta=math.log(2))),  # δ is strict, t is not
         (factor, BetaLikeness("secret", beta=1, kind="enhanced")),
         (TCloseness("secret", t=0.1), LDiversity("secret", l=2)),
@@ -142,13 +162,20 @@ def lost(model, evidence):
         (LDiversity("secret", l=2, kind="recursive", c=2), [[1, 1], [2, 0], [3, 3]], 2, 4),
         (LDiversity("secret", l=2, kind="entropy"), [[10, 10], [3, 0], [8, 9]], 20, 40),
         (BetaLikeness("secret", beta=0.5), [[0, 2], [6, 3], [11, 2]], 2, 11),
-        (TCloseness("secret", t=2, distance="multiplicative"), [[1, 1, 2], [0, 0, 2], [5, 5, 0]], 12, 16),
+        (
+            TCloseness("secret", t=2, distance="multiplicative"),
+            [[1, 1, 2], [0, 0, 2], [5, 5, 0]],
+            12,
+            16,
+        ),
         (DeltaDisclosure("secret", delta=0.7), [[1, 1, 2], [0, 0, 2], [5, 5, 0]], 12, 16),
         (AlphaKAnonymity("secret", alpha=0.5, k=1), [[1, 1], [2, 0], [3, 3]], 2, 4),
     ],
     ids=lambda value: getattr(value, "promise", None),
 )
-def test_merging_classes_may_suppress_more_where_models_do_not_shrink(model, classes, before, after):
+def test_merging_classes_may_suppress_more_where_models_do_not_shrink(
+    model, classes, before, after
+):
     assert not model.shrinking
     assert lost(model, evidence_of(classes, model)) == before
     assert lost(model, evidence_of(oracle.merged(classes, [0, 0, 1]), model)) == after
@@ -159,13 +186,17 @@ def test_merging_classes_may_suppress_more_where_models_do_not_shrink(model, cla
 @settings(max_examples=100)
 def test_forced_records_are_lost_by_every_finer_table(data, classes):
     groups = data.draw(mergings(classes))
-    models = [model for model in many_models(len(classes[0])) if type(model).forced is not Model.forced]
+    models = [
+        model for model in many_models(len(classes[0])) if type(model).forced is not Model.forced
+    ]
     fine = gather(counted_dataset(classes), models)
     coarse = gather(counted_dataset(oracle.merged(classes, groups)), models)
     order = sorted(set(groups))
     for model in models:
         gone = np.where(model.failing(fine), fine.classes.records, 0)
-        lost_below = [sum(n for n, g in zip(gone, groups, strict=True) if g == group) for group in order]
+        lost_below = [
+            sum(n for n, g in zip(gone, groups, strict=True) if g == group) for group in order
+        ]
         forced = model.forced(coarse)
         assert (forced <= lost_below).all(), model.promise
         if model.monotone and model.scope == "class":
@@ -173,7 +204,8 @@ def test_forced_records_are_lost_by_every_finer_table(data, classes):
 
 
 def test_forced_records_say_more_than_that_something_fails():
-    # by hand: of (8, 2) with p = (.5, .5) and t = .1, f ≥ (.3 − .1)/(.5 − .1) = 1/2 must go: then 3 and 2 are left
+    # by hand: of (8, 2) with p = (.5, .5) and t = .1, f ≥ (.3 − .1)/(.5 − .1) = 1/2 must go: then 3
+    # and 2 are left
     classes = [[8, 2], [2, 8]]
     assert forced(TCloseness("secret", t=0.1), classes) == [5, 5]
     # α = .5: 8 − s ≤ .5 (10 − s), so 6 must go
@@ -252,13 +284,17 @@ def test_a_constant_column_keeps_no_promise(model):
     assert "nan" not in str(found.to_dict())
 
 
-@pytest.mark.parametrize("step", [GlobalRecoding(budget=0.2), LocalRecoding(), Mondrian(), KMember()])
+@pytest.mark.parametrize(
+    "step", [GlobalRecoding(budget=0.2), LocalRecoding(), Mondrian(), KMember()]
+)
 @pytest.mark.parametrize("model", ONE_OF_EACH, ids=NAMES)
 def test_nothing_satisfies_a_promise_about_a_constant_column(model, step):
     if isinstance(model, LDiversity) and model.kind == "entropy":
         model = LDiversity("secret", l=2, kind="entropy")
     with pytest.raises(Unsatisfiable, match="'secret' is constant"):
-        step.plan(counted_dataset([[3], [4]]).with_hierarchies(block=SuppressedValue()), Goal((model,)))
+        step.plan(
+            counted_dataset([[3], [4]]).with_hierarchies(block=SuppressedValue()), Goal((model,))
+        )
 
 
 def test_all_problems_are_told_at_once():
@@ -269,20 +305,33 @@ def test_all_problems_are_told_at_once():
 
 
 @pytest.mark.parametrize(
-    "model", [m for m in ONE_OF_EACH if getattr(m, "distance", "equal") not in ("ordered", "numeric", "hierarchical")]
+    "model",
+    [
+        m
+        for m in ONE_OF_EACH
+        if getattr(m, "distance", "equal") not in ("ordered", "numeric", "hierarchical")
+    ],
 )
 def test_missing_is_a_value_of_its_own(model):
-    named = verdict_of([[3, 1, 2], [2, 2, 2]], model, ("a", "b", "c"), hierarchy=None, kind="nominal")
-    missing = verdict_of([[3, 1, 2], [2, 2, 2]], model, ("a", "b", None), hierarchy=None, kind="nominal")
+    named = verdict_of(
+        [[3, 1, 2], [2, 2, 2]], model, ("a", "b", "c"), hierarchy=None, kind="nominal"
+    )
+    missing = verdict_of(
+        [[3, 1, 2], [2, 2, 2]], model, ("a", "b", None), hierarchy=None, kind="nominal"
+    )
     assert missing.per_class.tolist() == named.per_class.tolist()
 
 
-# ------------------------------------------------------------------------------------- several columns taken together
+# ------------------------------------------------------------------- several columns taken together
 
 
 def two_secrets():
     frame = pl.DataFrame(
-        {"block": ["a"] * 4 + ["b"] * 4, "x": ["1", "1", "2", "2"] * 2, "y": ["1", "2", "1", "2", "1", "1", "2", "2"]}
+        {
+            "block": ["a"] * 4 + ["b"] * 4,
+            "x": ["1", "1", "2", "2"] * 2,
+            "y": ["1", "2", "1", "2", "1", "1", "2", "2"],
+        }
     )
     schema = Schema.from_roles({"quasi": "block", "sensitive": ["x", "y"]})
     return Table(frame, schema)
@@ -297,7 +346,10 @@ def test_combinations_of_columns_are_values():
 
 
 def test_separate_and_joint_treatment_differ():
-    data, models = two_secrets(), [TCloseness("x", t=0), TCloseness("y", t=0), TCloseness(("x", "y"), t=0.1)]
+    data, models = (
+        two_secrets(),
+        [TCloseness("x", t=0), TCloseness("y", t=0), TCloseness(("x", "y"), t=0.1)],
+    )
     evidence = gather(data, models)
     assert [model.judge(evidence).attained for model in models] == [0, 0, 0.25]
 
@@ -309,16 +361,22 @@ def test_a_combination_needs_two_columns_and_a_distance_that_knows_it():
         TCloseness(("x", "y"), t=0.1, distance="ordered")
     with pytest.raises(ParameterError, match="combination"):
         AlphaKAnonymity(("x", "y"), alpha=0.5, k=2, values=("1",))
-    assert build("models", {"l_diversity": {"sensitive": ["x", "y"], "l": 2}}) == LDiversity(("x", "y"), l=2)
+    assert build("models", {"l_diversity": {"sensitive": ["x", "y"], "l": 2}}) == LDiversity(
+        ("x", "y"), l=2
+    )
 
 
-# --------------------------------------------------------------------------------------------- persons with many rows
+# --------------------------------------------------------------------------- persons with many rows
 
 
 def persons_table():
     """One person with three illnesses in class a; three persons in class b."""
     frame = pl.DataFrame(
-        {"block": ["a"] * 3 + ["b"] * 3, "who": ["p"] * 3 + ["q", "r", "s"], "secret": ["1", "2", "4", "1", "2", "4"]}
+        {
+            "block": ["a"] * 3 + ["b"] * 3,
+            "who": ["p"] * 3 + ["q", "r", "s"],
+            "secret": ["1", "2", "4", "1", "2", "4"],
+        }
     )
     return Table(frame, Schema.from_roles({"quasi": "block", "unit": "who", "sensitive": "secret"}))
 
@@ -347,7 +405,11 @@ def test_crowds_count_persons():
 
 @given(classes=counted_classes())
 def test_reference_is_the_original_when_given(classes):
-    models = [TCloseness("secret", t=0.2), BetaLikeness("secret", beta=1), DeltaDisclosure("secret", delta=1)]
+    models = [
+        TCloseness("secret", t=0.2),
+        BetaLikeness("secret", beta=1),
+        DeltaDisclosure("secret", delta=1),
+    ]
     original, released = counted_dataset(classes), counted_dataset(classes[:1])
     evidence = gather(released, models, original=original)
     whole = gather(original, models)

@@ -25,8 +25,16 @@ scales = st.sampled_from([0.3, 1.0, 4.0])
 def classes_of(values, kind="numeric"):
     """One class a list of sensitive values."""
     rows = [(str(i), value) for i, group in enumerate(values) for value in group]
-    dtype = pl.String if kind != "numeric" else pl.Float64 if any(isinstance(v, float) for _, v in rows) else pl.Int64
-    frame = pl.DataFrame({"key": [k for k, _ in rows], "pay": pl.Series([v for _, v in rows], dtype=dtype)})
+    dtype = (
+        pl.String
+        if kind != "numeric"
+        else pl.Float64
+        if any(isinstance(v, float) for _, v in rows)
+        else pl.Int64
+    )
+    frame = pl.DataFrame(
+        {"key": [k for k, _ in rows], "pay": pl.Series([v for _, v in rows], dtype=dtype)}
+    )
     return Table(frame).with_roles(quasi=["key"], sensitive=["pay"]).with_kinds(pay=kind)
 
 
@@ -38,7 +46,10 @@ def test_laplace_supremum_is_exact(values, scale):
     everyone = [v for group in values for v in group]
     at = sorted({*everyone, *np.linspace(-30, 40, 141).tolist()})
     for group, found in zip(values, verdict.per_class, strict=True):
-        scanned = max(multiplicative(laplace_density(group, scale, x), laplace_density(everyone, scale, x)) for x in at)
+        scanned = max(
+            multiplicative(laplace_density(group, scale, x), laplace_density(everyone, scale, x))
+            for x in at
+        )
         assert found == pytest.approx(scanned, rel=1e-9)
 
 
@@ -52,18 +63,25 @@ def test_discrete_laplace_over_the_lattice(values, scale):
         a = math.exp(-1 / scale)
         return sum((1 - a) / (1 + a) * a ** abs(z - c) for c in members) / len(members)
 
-    expected = [max(multiplicative(chance(group, z), chance(everyone, z)) for z in range(-20, 30)) for group in values]
+    expected = [
+        max(multiplicative(chance(group, z), chance(everyone, z)) for z in range(-20, 30))
+        for group in values
+    ]
     assert verdict.per_class.tolist() == pytest.approx(expected, rel=1e-9)
 
 
 @given(groups, scales)
 def test_differential_privacy_bounds_it(values, scale):
-    """Corrected Proposition 1 (G09): Laplace noise is ε-private with ε = range/scale for each record."""
+    """Corrected Proposition 1 (G09): Laplace noise is ε-private with ε = range/scale for each
+    record.
+    """
     everyone = [v for group in values for v in group]
     model = StochasticTCloseness("pay", t=9, mechanism="laplace", scale=scale)
     attained = model.judge(gather(classes_of(values), [model])).attained
     epsilon = (max(everyone) - min(everyone)) / scale
-    assert attained <= implied_t(epsilon, len(everyone), min(len(group) for group in values)) * (1 + 1e-9)
+    assert attained <= implied_t(epsilon, len(everyone), min(len(group) for group in values)) * (
+        1 + 1e-9
+    )
 
 
 letters = st.lists(st.lists(st.sampled_from("abc"), min_size=1, max_size=4), min_size=1, max_size=4)
@@ -85,9 +103,13 @@ def test_matrix_mixtures(values, matrix):
     table = randomised(everyone, matrix)
     outcomes = sorted({after for row in matrix.values() for after in row})
     dataset = classes_of(values, kind="ordinal")
-    dataset = dataset.with_schema(dataset.schema.replace("pay", order=tuple(string.ascii_lowercase)))
+    dataset = dataset.with_schema(
+        dataset.schema.replace("pay", order=tuple(string.ascii_lowercase))
+    )
     for distance in ("multiplicative", "equal", "ordered"):
-        model = StochasticTCloseness("pay", t=1, mechanism="matrix", matrix=matrix, distance=distance)
+        model = StochasticTCloseness(
+            "pay", t=1, mechanism="matrix", matrix=matrix, distance=distance
+        )
         verdict = model.judge(gather(dataset, [model]))
         for group, found in zip(values, verdict.per_class, strict=True):
             mixed = randomised(group, matrix)
@@ -95,7 +117,10 @@ def test_matrix_mixtures(values, matrix):
             expected = {
                 "multiplicative": max(multiplicative(mixed[o], table[o]) for o in outcomes),
                 "equal": sum(map(abs, gaps)) / 2,
-                "ordered": sum(abs(sum(gaps[: i + 1])) for i in range(len(gaps) - 1)) / max(1, len(gaps) - 1),
+                "ordered": (
+                    sum(abs(sum(gaps[: i + 1])) for i in range(len(gaps) - 1))
+                    / max(1, len(gaps) - 1)
+                ),
             }
             assert found == pytest.approx(expected[distance], rel=1e-9, abs=1e-12)
 
@@ -108,10 +133,14 @@ def test_identity_is_ordinary_t_closeness(values):
     identity = {value: {value: 1.0} for value in "abc"}
     dataset = classes_of(values, kind="nominal")
     for distance, t in (("multiplicative", 1), ("equal", 0)):
-        masked = StochasticTCloseness("pay", t=t, mechanism="matrix", matrix=identity, distance=distance)
+        masked = StochasticTCloseness(
+            "pay", t=t, mechanism="matrix", matrix=identity, distance=distance
+        )
         plain = TCloseness("pay", t=t, distance=distance)
         evidence = gather(dataset, [masked, plain])
-        assert masked.judge(evidence).per_class.tolist() == pytest.approx(plain.judge(evidence).per_class.tolist())
+        assert masked.judge(evidence).per_class.tolist() == pytest.approx(
+            plain.judge(evidence).per_class.tolist()
+        )
 
 
 @given(groups, scales)
@@ -126,7 +155,9 @@ def test_noise_never_separates(values, scale):
 
 
 def test_salaries():
-    """Laplace noise of scale 5 on 3, ..., 11 thousand: 2.0474 for the class {3, 4, 5}, by a scan of 200 001 points."""
+    """Laplace noise of scale 5 on 3, ..., 11 thousand: 2.0474 for the class {3, 4, 5}, by a scan of
+    200 001 points.
+    """
     model = StochasticTCloseness("salary", t=2, mechanism="laplace", scale=5)
     verdict = model.judge(gather(examples.salaries(grouping="similar"), [model]))
     assert sorted(verdict.per_class.tolist()) == pytest.approx([1.3721943, 1.5393526, 2.0474119])
@@ -134,12 +165,16 @@ def test_salaries():
 
 
 def test_randomised_response_by_hand():
-    """Keep with 3/4: a class of two yes and no others in a table of 2 yes, 2 no shows yes with 3/4 against 1/2."""
+    """Keep with 3/4: a class of two yes and no others in a table of 2 yes, 2 no shows yes with 3/4
+    against 1/2.
+    """
     matrix = {"yes": {"yes": 0.75, "no": 0.25}, "no": {"yes": 0.25, "no": 0.75}}
     dataset = classes_of([["yes", "yes"], ["no", "no"]], kind="nominal")
     model = StochasticTCloseness("pay", t=2, mechanism="matrix", matrix=matrix)
     assert model.judge(gather(dataset, [model])).attained == pytest.approx(2)  # no: 1/2 against 1/4
-    closer = StochasticTCloseness("pay", t=0.25, mechanism="matrix", matrix=matrix, distance="equal")
+    closer = StochasticTCloseness(
+        "pay", t=0.25, mechanism="matrix", matrix=matrix, distance="equal"
+    )
     assert closer.judge(gather(dataset, [closer])).attained == pytest.approx(0.25)
     # it is ln 3-private: corrected Proposition 1 is attained with classes of half the table
     assert implied_t(math.log(3), 4, 2) == pytest.approx(2)
@@ -148,7 +183,9 @@ def test_randomised_response_by_hand():
 def test_the_true_values_are_judged_not_what_came_out():
     """After masking, the realised column may look perfect or hopeless: neither says anything."""
     original = classes_of([[1, 1, 1], [9, 9, 9]])
-    shown = original.with_columns({"pay": pl.Series([1, 9, 5, 5, 9, 1])}).take(np.array([5, 4, 3, 2, 1, 0]))
+    shown = original.with_columns({"pay": pl.Series([1, 9, 5, 5, 9, 1])}).take(
+        np.array([5, 4, 3, 2, 1, 0])
+    )
     model = StochasticTCloseness("pay", t=2, mechanism="laplace", scale=4)
     true = model.judge(gather(original, [model])).attained
     assert model.judge(gather(shown, [model], original=original)).attained == pytest.approx(true)
@@ -167,7 +204,9 @@ def test_missing_values():
     with_gap = classes_of([["yes", None], ["no", None]], kind="nominal")
     matrix = {"yes": {"yes": 0.5, "no": 0.5}, "no": {"yes": 0.5, "no": 0.5}}
     model = StochasticTCloseness("pay", t=1, mechanism="matrix", matrix=matrix)
-    assert model.judge(gather(with_gap, [model])).attained == 1  # missing stays missing, as often in each class
+    assert (
+        model.judge(gather(with_gap, [model])).attained == 1
+    )  # missing stays missing, as often in each class
     noisy = StochasticTCloseness("pay", t=1, mechanism="laplace", scale=1)
     with pytest.raises(SchemaError, match="missing value"):
         noisy.judge(gather(classes_of([[1, None], [2]]), [noisy]))
@@ -214,13 +253,21 @@ def test_implications():
         {"mechanism": "matrix", "scale": None, "matrix": {"a": {"a": 0.9}}},
         {"mechanism": "matrix", "scale": None, "matrix": {"a": {"a": 1.5, "b": -0.5}}},
         {"mechanism": "matrix", "matrix": {"a": {"a": 1}}},
-        {"mechanism": "matrix", "scale": None, "matrix": {"a": {"a": 1}}, "distance": "equal", "t": 1.5},
+        {
+            "mechanism": "matrix",
+            "scale": None,
+            "matrix": {"a": {"a": 1}},
+            "distance": "equal",
+            "t": 1.5,
+        },
         {"mechanism": "gauss"},
     ],
 )
 def test_parameters_out_of_range(arguments):
     with pytest.raises(ParameterError):
-        StochasticTCloseness(**{"sensitive": "pay", "t": 2, "mechanism": "laplace", "scale": 1, **arguments})
+        StochasticTCloseness(
+            **{"sensitive": "pay", "t": 2, "mechanism": "laplace", "scale": 1, **arguments}
+        )
 
 
 def test_bad_tables():

@@ -33,7 +33,9 @@ def test_subsets_are_their_definition(table, k, data):
 def test_named_combinations(table, data):
     known = st.lists(st.integers(0, len(table.paths) - 1), min_size=1, max_size=3)
     chosen = data.draw(st.lists(known, min_size=1, max_size=3))
-    model = KOnCombinations(2, combinations=[[table.names[c] for c in columns] for columns in chosen])
+    model = KOnCombinations(
+        2, combinations=[[table.names[c] for c in columns] for columns in chosen]
+    )
     verdict = model.judge(gather(table.dataset(), [model]))
     _, rows = count_rows(table.dataset())
     assert verdict.per_class[rows].tolist() == smallest_group(table.rows, chosen)
@@ -42,7 +44,10 @@ def test_named_combinations(table, data):
 @given(tables())
 def test_all_columns_are_k_anonymity(table):
     evidence = gather(table.dataset(), [])
-    assert KOnSubsets(2, size=len(table.paths)).judge(evidence).attained == KAnonymity(2).judge(evidence).attained
+    assert (
+        KOnSubsets(2, size=len(table.paths)).judge(evidence).attained
+        == KAnonymity(2).judge(evidence).attained
+    )
 
 
 @given(tables(), st.data())
@@ -52,7 +57,9 @@ def test_wildcards_count_compatible_records(table, data):
     expected = [len(table.rows)] * len(table.rows)
     for columns in combinations(range(len(table.paths)), size):
         part = [tuple(row[c] for c in columns) for row in table.rows]
-        expected = [min(pair) for pair in zip(expected, compatible_rows(part, [True] * size), strict=True)]
+        expected = [
+            min(pair) for pair in zip(expected, compatible_rows(part, [True] * size), strict=True)
+        ]
     model = KOnSubsets(1, size=size)
     verdict = model.judge(gather(dataset, [model]))
     _, rows = count_rows(dataset)
@@ -62,18 +69,30 @@ def test_wildcards_count_compatible_records(table, data):
 
 @given(tables(), st.data())
 def test_persons_are_counted_once(table, data):
-    persons = data.draw(st.lists(st.sampled_from("abcd"), min_size=len(table.rows), max_size=len(table.rows)))
+    persons = data.draw(
+        st.lists(st.sampled_from("abcd"), min_size=len(table.rows), max_size=len(table.rows))
+    )
     frame = table.frame().with_columns(pl.Series("who", persons))
     dataset = Table(frame, table.dataset().schema).with_roles(unit="who")
     size = data.draw(st.integers(1, len(table.paths)))
     least = len(persons)
     for columns in combinations(range(len(table.paths)), size):
-        least = min(least, *class_persons([tuple(row[c] for c in columns) for row in table.rows], persons).values())
-    assert KOnSubsets(2, size=size).judge(gather(dataset, [KOnSubsets(2, size=size)])).attained == least
+        least = min(
+            least,
+            *class_persons(
+                [tuple(row[c] for c in columns) for row in table.rows], persons
+            ).values(),
+        )
+    assert (
+        KOnSubsets(2, size=size).judge(gather(dataset, [KOnSubsets(2, size=size)])).attained
+        == least
+    )
 
 
 def test_special_uniques():
-    """G31: records 5 and 8 are unique by one column, record 9 by three; every record but two is unique by four or three."""
+    """G31: records 5 and 8 are unique by one column, record 9 by three; every record but two is
+    unique by four or three.
+    """
     evidence = gather(examples.special_uniques(), [])
     one = KOnSubsets(2, size=1).judge(evidence)
     assert (one.attained, one.records) == (1, 2)
@@ -108,7 +127,9 @@ def test_implications():
     assert KOnCombinations(3, combinations=[["a", "b", "c"]]).implies(
         KOnCombinations(2, combinations=[["b"], ["a", "c"]])
     )
-    assert not KOnCombinations(3, combinations=[["a"], ["b"]]).implies(KOnCombinations(3, combinations=[["a", "b"]]))
+    assert not KOnCombinations(3, combinations=[["a"], ["b"]]).implies(
+        KOnCombinations(3, combinations=[["a", "b"]])
+    )
     assert not KOnSubsets(3, size=2).implies(KAnonymity(2))
 
 

@@ -1,4 +1,6 @@
-"""t-closeness to the original, from the released records alone: bounds hold whatever was suppressed, and ``verify`` uses them."""
+"""t-closeness to the original, from the released records alone: bounds hold whatever was
+suppressed, and ``verify`` uses them.
+"""
 
 from __future__ import annotations
 
@@ -19,16 +21,25 @@ def shares(values, axis):
 
 
 def naive(distance, rows, table, above):
-    """The distance of one class from a table, by the definitions; ``above`` maps a value to its group."""
+    """The distance of one class from a table, by the definitions; ``above`` maps a value to its
+    group.
+    """
     axis = sorted(set(table) | set(rows))
     q, p = shares(rows, axis), shares(table, axis)
     if distance == "equal":
         return sum(abs(a - b) for a, b in zip(q, p, strict=True)) / 2
     if distance == "hierarchical":
         groups = sorted(set(above.values()))
-        top = sum(abs(sum(a - b for x, a, b in zip(axis, q, p, strict=True) if above[x] == g)) for g in groups)
+        top = sum(
+            abs(sum(a - b for x, a, b in zip(axis, q, p, strict=True) if above[x] == g))
+            for g in groups
+        )
         return (sum(abs(a - b) for a, b in zip(q, p, strict=True)) + top) / 4
-    gaps = [1.0] * (len(axis) - 1) if distance == "ordered" else [b - a for a, b in itertools.pairwise(axis)]
+    gaps = (
+        [1.0] * (len(axis) - 1)
+        if distance == "ordered"
+        else [b - a for a, b in itertools.pairwise(axis)]
+    )
     running, total = 0.0, 0.0
     for gap, a, b in zip(gaps, q, p, strict=False):
         running += a - b
@@ -45,7 +56,10 @@ def described(values, classes, distance):
     table = pl.DataFrame({"home": [str(c) for c in classes], "amount": values})
     if distance == "hierarchical":
         table = table.with_columns(pl.col("amount").cast(pl.String))
-        tree = {str(group): [str(v) for v, above in ABOVE.items() if above == group] for group in set(ABOVE.values())}
+        tree = {
+            str(group): [str(v) for v, above in ABOVE.items() if above == group]
+            for group in set(ABOVE.values())
+        }
         return (
             sf.read(table)
             .with_roles(quasi=["home"], sensitive=["amount"])
@@ -100,7 +114,10 @@ def hospital():
 def written(place, t, **options):
     people = hospital()
     release = sf.anonymize(
-        people, [sf.KAnonymity(5), sf.TCloseness("ill", t=t, **options)], [sf.GlobalRecoding(budget=0.05)], seed=1
+        people,
+        [sf.KAnonymity(5), sf.TCloseness("ill", t=t, **options)],
+        [sf.GlobalRecoding(budget=0.05)],
+        seed=1,
     )
     return people, release.write(place / "out")
 
@@ -123,10 +140,14 @@ def test_verify_needs_no_original_where_the_slack_suffices(tmp_path):
 
 def test_a_promise_within_the_slack_stays_open(tmp_path):
     people, folder = written(tmp_path, 0.3)
-    attained = json.loads((folder / "share" / "certificate.json").read_text())["verdicts"][1]["attained"]
+    attained = json.loads((folder / "share" / "certificate.json").read_text())["verdicts"][1][
+        "attained"
+    ]
     people, folder = written(tmp_path / "tight", attained + 0.001)
     alone = sf.verify(folder / "share")
-    assert alone.result == "not all verified" and alone.headline.endswith("1 of 2 promises needs the original")
+    assert alone.result == "not all verified" and alone.headline.endswith(
+        "1 of 2 promises needs the original"
+    )
     assert sf.verify(folder / "share", original=people, owner=folder / "owner").result == "verified"
 
 
@@ -139,7 +160,9 @@ def test_an_attained_value_beyond_the_slack_is_false(tmp_path, value):
         verdict["attained"] = value
 
     found = edited(folder, change)
-    assert found.result == "false" and any("attained" in c.detail for c in found.claims if c.status == "fails")
+    assert found.result == "false" and any(
+        "attained" in c.detail for c in found.claims if c.status == "fails"
+    )
 
 
 def test_a_promise_that_was_put_in_does_not_verify(tmp_path):

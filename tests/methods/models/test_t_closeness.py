@@ -39,7 +39,11 @@ def ground(distance, values):
         paths = {path[0]: path for path in TREE.rows}
         return oracle.tree_ground([paths[value] for value in VALUES[:values]])
     positions = {"ordered": list(range(values)), "numeric": POSITIONS[:values]}
-    return oracle.equal_ground(values) if distance == "equal" else oracle.numeric_ground(positions[distance])
+    return (
+        oracle.equal_ground(values)
+        if distance == "equal"
+        else oracle.numeric_ground(positions[distance])
+    )
 
 
 @pytest.mark.slow
@@ -62,25 +66,39 @@ def test_multiplicative_is_the_largest_ratio(classes):
 
 @pytest.mark.parametrize("distance", ["ordered", "numeric"])
 def test_many_values_in_a_class_are_sorted(distance):
-    # more than the 24 values up to which a class is sorted by insertion, in an order that merging leaves unsorted
+    # more than the 24 values up to which a class is sorted by insertion, in an order that merging
+    # leaves unsorted
     rng = np.random.default_rng(5)
     values = rng.permutation(np.unique(rng.integers(0, 5000, 80)))
-    frame = pl.DataFrame({"block": [f"{i % 2}" for i in range(400)], "secret": rng.choice(values, 400)})
-    schema = Schema({"block": Attribute((Role.QUASI,)), "secret": Attribute((Role.SENSITIVE,), kind=Kind.NUMERIC)})
+    frame = pl.DataFrame(
+        {"block": [f"{i % 2}" for i in range(400)], "secret": rng.choice(values, 400)}
+    )
+    schema = Schema(
+        {
+            "block": Attribute((Role.QUASI,)),
+            "secret": Attribute((Role.SENSITIVE,), kind=Kind.NUMERIC),
+        }
+    )
     model = TCloseness("secret", t=0.5, distance=distance)
     found = model.judge(gather(Table(frame, schema), [model]))
     positions = sorted(set(frame["secret"].to_list()))
     line = positions if distance == "numeric" else range(len(positions))
     for block, got in zip("01", found.per_class, strict=True):
         inside = frame.filter(pl.col("block") == block)["secret"].to_list()
-        assert got == pytest.approx(area_between(inside, frame["secret"].to_list(), positions, list(line)))
+        assert got == pytest.approx(
+            area_between(inside, frame["secret"].to_list(), positions, list(line))
+        )
 
 
 def area_between(inside, everyone, positions, line):
     """∫|F − G| over the range, from the empirical distribution functions themselves."""
     gaps = zip(positions, line, line[1:], strict=False)
     area = sum(
-        abs(sum(v <= x for v in inside) / len(inside) - sum(v <= x for v in everyone) / len(everyone)) * (b - a)
+        abs(
+            sum(v <= x for v in inside) / len(inside)
+            - sum(v <= x for v in everyone) / len(everyone)
+        )
+        * (b - a)
         for x, a, b in gaps
     )
     return area / (line[-1] - line[0])
@@ -92,10 +110,12 @@ def test_the_smallest_t_that_holds_holds_and_no_smaller_one(classes, distance):
     assert 0 <= attained <= 1
     assert verdict_of(classes, TCloseness("secret", t=min(1, attained), distance=distance)).holds
     if attained > 1e-3:
-        assert not verdict_of(classes, TCloseness("secret", t=attained - 1e-6, distance=distance)).holds
+        assert not verdict_of(
+            classes, TCloseness("secret", t=attained - 1e-6, distance=distance)
+        ).holds
 
 
-# ------------------------------------------------------------------------------------------------ worked numbers
+# ----------------------------------------------------------------------------------- worked numbers
 
 
 def distances_in(dataset, model):
@@ -126,15 +146,23 @@ def test_faggiolis_blocks(distance, expected):
 )
 def test_salaries_of_the_paper(grouping, expected):
     data = examples.salaries(grouping=grouping)
-    assert distances_in(data, TCloseness("salary", t=0.5, distance="ordered")) == pytest.approx(expected)
+    assert distances_in(data, TCloseness("salary", t=0.5, distance="ordered")) == pytest.approx(
+        expected
+    )
     assert distances_in(data, TCloseness("salary", t=0.5)) == pytest.approx([2 / 3] * 3)
 
 
 def test_diseases_of_the_paper():
-    # Li et al. 2007, table 5; with real frequencies 7/27, 8/27, 5/27 (confirmed by linear programming)
-    data, model = examples.diseases(grouping="spread"), TCloseness("disease", t=0.3, distance="hierarchical")
+    # Li et al. 2007, table 5; with real frequencies 7/27, 8/27, 5/27 (confirmed by linear
+    # programming)
+    data, model = (
+        examples.diseases(grouping="spread"),
+        TCloseness("disease", t=0.3, distance="hierarchical"),
+    )
     evidence = gather(data, [model])
-    assert sorted(model.judge(evidence).per_class.tolist()) == pytest.approx([5 / 27, 7 / 27, 8 / 27])
+    assert sorted(model.judge(evidence).per_class.tolist()) == pytest.approx(
+        [5 / 27, 7 / 27, 8 / 27]
+    )
     assert model.judge(evidence).holds
     # the 0.278 = 5/18 the paper prints takes the six diseases to be equally frequent
     once_each = np.ones_like(evidence.reference["disease"])
@@ -142,7 +170,7 @@ def test_diseases_of_the_paper():
     assert any(value == pytest.approx(5 / 18) for value in printed.per_class)
 
 
-# --------------------------------------------------------------------------------- what the values are, and how far
+# ----------------------------------------------------------------- what the values are, and how far
 
 
 def test_ordinal_columns_follow_their_order_not_the_alphabet():
@@ -155,44 +183,58 @@ def test_ordinal_columns_follow_their_order_not_the_alphabet():
 
 def test_numbers_are_ordered_as_numbers_not_as_text():
     found = verdict_of(
-        [[1, 0, 0], [0, 1, 0], [0, 0, 1]], TCloseness("secret", t=0.5, distance="ordered"), ("9", "10", "100")
+        [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
+        TCloseness("secret", t=0.5, distance="ordered"),
+        ("9", "10", "100"),
     )
     assert found.per_class.tolist() == pytest.approx([0.5, 1 / 3, 0.5])
 
 
 def test_dates_are_ordered():
-    frame = pl.DataFrame({"block": ["a", "b", "c"], "day": ["2024-01-09", "2024-01-10", "2024-02-01"]})
-    schema = Schema({"block": Attribute((Role.QUASI,)), "day": Attribute((Role.SENSITIVE,), kind=Kind.DATE)})
+    frame = pl.DataFrame(
+        {"block": ["a", "b", "c"], "day": ["2024-01-09", "2024-01-10", "2024-02-01"]}
+    )
+    schema = Schema(
+        {"block": Attribute((Role.QUASI,)), "day": Attribute((Role.SENSITIVE,), kind=Kind.DATE)}
+    )
     model = TCloseness("day", t=0.5, distance="ordered")
     for table in (frame, frame.with_columns(pl.col("day").str.to_date())):
-        assert model.judge(gather(Table(table, schema), [model])).per_class.tolist() == pytest.approx([0.5, 1 / 3, 0.5])
+        assert model.judge(
+            gather(Table(table, schema), [model])
+        ).per_class.tolist() == pytest.approx([0.5, 1 / 3, 0.5])
 
 
 def test_the_true_scale_knows_how_far_values_are_apart():
     # 1, 2 and 10: class (1) is at (1·2/3 + 8·1/3)/9 on the scale, at (2/3 + 1/3)/2 in the order
     classes, values = [[1, 0, 0], [0, 1, 0], [0, 0, 1]], ("1", "2", "10")
-    assert verdict_of(classes, TCloseness("secret", t=0.5, distance="numeric"), values).per_class[0] == pytest.approx(
-        10 / 27
-    )
-    assert verdict_of(classes, TCloseness("secret", t=0.5, distance="ordered"), values).per_class[0] == pytest.approx(
-        0.5
-    )
+    assert verdict_of(classes, TCloseness("secret", t=0.5, distance="numeric"), values).per_class[
+        0
+    ] == pytest.approx(10 / 27)
+    assert verdict_of(classes, TCloseness("secret", t=0.5, distance="ordered"), values).per_class[
+        0
+    ] == pytest.approx(0.5)
 
 
 def test_a_missing_value_is_far_from_every_node():
     # under the tree: missing and 1 meet only at the top
-    found = verdict_of([[2, 0], [0, 2]], TCloseness("secret", t=0.5, distance="hierarchical"), ("1", None))
+    found = verdict_of(
+        [[2, 0], [0, 2]], TCloseness("secret", t=0.5, distance="hierarchical"), ("1", None)
+    )
     assert found.per_class.tolist() == pytest.approx([0.5, 0.5])
 
 
 def test_siblings_are_nearer_than_strangers():
-    near = verdict_of([[2, 0], [0, 2]], TCloseness("secret", t=0.5, distance="hierarchical"), ("1", "2"))
-    far = verdict_of([[2, 0], [0, 2]], TCloseness("secret", t=0.5, distance="hierarchical"), ("1", "4"))
+    near = verdict_of(
+        [[2, 0], [0, 2]], TCloseness("secret", t=0.5, distance="hierarchical"), ("1", "2")
+    )
+    far = verdict_of(
+        [[2, 0], [0, 2]], TCloseness("secret", t=0.5, distance="hierarchical"), ("1", "4")
+    )
     assert near.attained == pytest.approx(0.25)
     assert far.attained == pytest.approx(0.5)
 
 
-# ------------------------------------------------------------------------------------------------------ references
+# --------------------------------------------------------------------------------------- references
 
 
 def released_and_original():
@@ -217,7 +259,9 @@ def test_the_released_reference_needs_no_original():
     for distance in ("equal", "ordered", "numeric", "hierarchical"):
         model = TCloseness("secret", t=0.3, distance=distance, reference="released")
         assert not model.needs(released.schema).reference
-        alone, informed = (model.judge(gather(released, [model], original=o)) for o in (None, original))
+        alone, informed = (
+            model.judge(gather(released, [model], original=o)) for o in (None, original)
+        )
         assert alone.per_class.tolist() == pytest.approx(informed.per_class.tolist())
 
 
@@ -239,7 +283,8 @@ def test_scope_follows_the_reference():
 
 
 def test_suppression_is_repeated_until_what_is_left_resembles_itself():
-    # every class is farther than .12 from all, (16, 11)/27; without the last two, the others are within .06 of (12, 3)/15
+    # every class is farther than .12 from all, (16, 11)/27; without the last two, the others are
+    # within .06 of (12, 3)/15
     data = counted_dataset([[6, 1], [6, 2], [4, 0], [0, 8]])
     model = TCloseness("secret", t=0.12, reference="released")
     assert model.judge(gather(data, [model])).failing.tolist() == [0, 1, 2, 3]
@@ -256,7 +301,7 @@ def test_a_class_infinitely_far_from_what_is_released_goes_first():
     assert plan.suppressed == 4
 
 
-# ------------------------------------------------------------------------------------------------------- bad input
+# ---------------------------------------------------------------------------------------- bad input
 
 
 @pytest.mark.parametrize(
@@ -297,7 +342,12 @@ def test_columns_that_do_not_fit_are_refused_before_counting(distance, described
         ("ordered", ("1", None), {}, "'secret' has 3 missing value"),
         ("numeric", ("1", "many"), {}, "1 of its values are no numbers"),
         ("numeric", ("1", "inf"), {}, "1 of its values are no numbers"),
-        ("ordered", ("a", "b"), {"kind": "ordinal", "order": ("a",)}, "1 values that its order does not list"),
+        (
+            "ordered",
+            ("a", "b"),
+            {"kind": "ordinal", "order": ("a",)},
+            "1 values that its order does not list",
+        ),
         ("ordered", ("2024-01-01", "soon"), {"kind": "date"}, "1 of its values are not written"),
         ("hierarchical", ("1", "3"), {}, "1 of 2 distinct values are not covered"),
     ],
@@ -316,17 +366,27 @@ def test_nan_in_a_numeric_column_is_named_before_the_search():
     frame = pl.DataFrame({"block": ["a", "a", "b", "b"], "pay": [1.0, float("nan"), 2.0, 3.0]})
     top = TableHierarchy([("a", "*"), ("b", "*")])
     schema = Schema(
-        {"block": Attribute((Role.QUASI,), hierarchy=top), "pay": Attribute((Role.SENSITIVE,), kind=Kind.NUMERIC)}
+        {
+            "block": Attribute((Role.QUASI,), hierarchy=top),
+            "pay": Attribute((Role.SENSITIVE,), kind=Kind.NUMERIC),
+        }
     )
     with pytest.raises(SchemaError, match="column 'pay' has 1 missing value"):
-        GlobalRecoding().plan(Table(frame, schema), Goal(models=(TCloseness("pay", t=0.3, distance="numeric"),)))
+        GlobalRecoding().plan(
+            Table(frame, schema), Goal(models=(TCloseness("pay", t=0.3, distance="numeric"),))
+        )
 
 
 @pytest.mark.parametrize("distance", ["equal", "ordered", "numeric", "multiplicative"])
 def test_of_a_constant_column_every_record_is_forced_out_without_a_warning(distance):
-    """Its value is known by it already: no class holds, however coarse, and infinite distances are not divided."""
+    """Its value is known by it already: no class holds, however coarse, and infinite distances are
+    not divided.
+    """
     frame = pl.DataFrame({"a": ["x", "x", "x", "y", "y", "z"], "s": [5.0] * 6})
-    attributes = {"a": Attribute((Role.QUASI,)), "s": Attribute((Role.SENSITIVE,), kind=Kind.NUMERIC)}
+    attributes = {
+        "a": Attribute((Role.QUASI,)),
+        "s": Attribute((Role.SENSITIVE,), kind=Kind.NUMERIC),
+    }
     table = Table(frame, Schema(attributes))
     model = TCloseness("s", t=1.5 if distance == "multiplicative" else 0.2, distance=distance)
     with warnings.catch_warnings():

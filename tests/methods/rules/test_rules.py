@@ -23,10 +23,14 @@ from sfumato.methods.formulas.rules import (
 )
 from tests.oracles import rules as oracle
 
-# a small table of the literature on hiding: abc, abc, abc, ab, a, ac; b → c has support 1/2 and confidence 3/4
+# a small table of the literature on hiding: abc, abc, abc, ab, a, ac; b → c has support 1/2 and
+# confidence 3/4
 SMALL = [{0, 1, 2}] * 3 + [{0, 1}, {0}, {0, 2}]
 B_TO_C = Association((1,), (2,))
-EIGHT = [{"abcd".index(letter) for letter in word} for word in ("abc", "abc", "abd", "abcd", "ac", "bd", "bcd", "acd")]
+EIGHT = [
+    {"abcd".index(letter) for letter in word}
+    for word in ("abc", "abc", "abd", "abcd", "ac", "bd", "bcd", "acd")
+]
 
 
 def sets_of(transactions):
@@ -42,7 +46,9 @@ confidences = st.sampled_from([Fraction(1, 3), Fraction(1, 2), Fraction(7, 10), 
 def test_mining_is_what_all_subsets_say(transactions, least, confidence, largest):
     made = Transactions.of(transactions, 4)
     assert frequent_itemsets(made, least, largest) == oracle.itemsets(transactions, least, largest)
-    assert mine(made, Thresholds(least, confidence), largest) == oracle.rules(transactions, least, confidence, largest)
+    assert mine(made, Thresholds(least, confidence), largest) == oracle.rules(
+        transactions, least, confidence, largest
+    )
 
 
 def test_nine_rules():
@@ -82,12 +88,16 @@ def test_what_the_plain_ways_do():
 def test_itemsets_are_hidden_and_none_is_lost(words, deletions):
     sensitive = [Association(tuple("abcd".index(letter) for letter in word)) for word in words]
     hidden = hide_exactly(Transactions.of(EIGHT), sensitive, Thresholds.of(3, 0.7))
-    assert hidden.gone.sum() == deletions and hidden.proof == Proof(deletions, deletions, hidden.proof.weight)
+    assert hidden.gone.sum() == deletions and hidden.proof == Proof(
+        deletions, deletions, hidden.proof.weight
+    )
 
 
 def test_where_something_must_be_lost():
     """Hiding ab in {ab, ab} at support 2 costs one of {a} and {b}."""
-    hidden = hide_exactly(Transactions.of([{0, 1}] * 2), [Association((0, 1))], Thresholds.of(2, 0.5))
+    hidden = hide_exactly(
+        Transactions.of([{0, 1}] * 2), [Association((0, 1))], Thresholds.of(2, 0.5)
+    )
     assert hidden.gone.sum() == 1 and hidden.proof.optimal
     assert hidden.proof.cost == hidden.proof.weight + 1
 
@@ -107,7 +117,9 @@ def test_exact_is_the_best_of_all_ways(transactions, sensitive, least, confidenc
     before, thresholds = Transactions.of(transactions, 4), Thresholds(least, confidence)
     hidden = hide(before, sensitive, thresholds, "exact")
     found = side_effects(before, hidden.transactions, sensitive, thresholds)
-    best = oracle.best_for_rules(transactions, [tuple(rule) for rule in sensitive], least, confidence, 3)
+    best = oracle.best_for_rules(
+        transactions, [tuple(rule) for rule in sensitive], least, confidence, 3
+    )
     assert (len(found.lost) + len(found.ghosts), found.changed) == best
     assert hidden.proof.optimal
 
@@ -117,13 +129,23 @@ def test_exact_is_the_best_of_all_ways(transactions, sensitive, least, confidenc
 def test_exact_is_the_best_for_itemsets(transactions, itemset, least):
     sensitive = tuple(sorted(itemset))
     assume(sum(len(set(one) & itemset) for one in transactions) <= 9)
-    hidden = hide_exactly(Transactions.of(transactions, 4), [Association(sensitive)], Thresholds(least, Fraction(1, 2)))
+    hidden = hide_exactly(
+        Transactions.of(transactions, 4),
+        [Association(sensitive)],
+        Thresholds(least, Fraction(1, 2)),
+    )
     lost, gone = oracle.best_for_itemsets(transactions, [sensitive], least, 3)
     assert (hidden.proof.cost // hidden.proof.weight, hidden.gone.sum()) == (lost, gone)
 
 
 @settings(max_examples=50)
-@given(baskets, sensitive_rules(), st.integers(1, 3), confidences, st.sampled_from(["dsr", "2a", "isl"]))
+@given(
+    baskets,
+    sensitive_rules(),
+    st.integers(1, 3),
+    confidences,
+    st.sampled_from(["dsr", "2a", "isl"]),
+)
 def test_plain_ways_hide_or_say_so(transactions, sensitive, least, confidence, method):
     before, thresholds = Transactions.of(transactions, 4), Thresholds(least, confidence)
     hidden = hide(before, sensitive, thresholds, method)
@@ -133,7 +155,9 @@ def test_plain_ways_hide_or_say_so(transactions, sensitive, least, confidence, m
     if method == "isl":
         assert all(old <= new for old, new in zip(map(set, transactions), after, strict=True))
     else:
-        assert not still and all(new <= old for old, new in zip(map(set, transactions), after, strict=True))
+        assert not still and all(
+            new <= old for old, new in zip(map(set, transactions), after, strict=True)
+        )
         assert hidden.gone.sum() == sum(map(len, map(set, transactions))) - sum(map(len, after))
 
 
@@ -143,14 +167,18 @@ def test_dsr_takes_out_as_many_as_the_formula_says(transactions, least, confiden
     rule = Association((0,), (1,))
     assume(is_found(before, rule, thresholds))
     both, left = before.support((0, 1)), before.support((0,))
-    needed = min(both - least + 1, both - -(-confidence.numerator * left // confidence.denominator) + 1)
+    needed = min(
+        both - least + 1, both - -(-confidence.numerator * left // confidence.denominator) + 1
+    )
     assert hide(before, [rule], thresholds, "dsr").gone.sum() == needed
 
 
 def test_a_search_that_is_stopped_is_not_called_optimal():
     """One node does not prove it: then the bound is told, and the rules are hidden all the same."""
     draw = np.random.default_rng(4)
-    before = Transactions.of([set(np.flatnonzero(draw.random(9) < 0.6).tolist()) for _ in range(60)], 9)
+    before = Transactions.of(
+        [set(np.flatnonzero(draw.random(9) < 0.6).tolist()) for _ in range(60)], 9
+    )
     rules = [Association((0,), (1,)), Association((2, 3), (4,)), Association((5,), (0, 2))]
     thresholds = Thresholds.of(12, 0.4)
     hidden = hide_exactly(before, rules, thresholds, effort=1)

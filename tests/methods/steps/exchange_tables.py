@@ -1,4 +1,6 @@
-"""Tables for steps that exchange values, in several kinds of frames, and how two releases are compared."""
+"""Tables for steps that exchange values, in several kinds of frames, and how two releases are
+compared.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,10 @@ def people(rows: int = 120, *, seed: int = 1) -> Table:
             "weight": rng.integers(1, 4, rows).astype(float),
         }
     )
-    gaps = (pl.when(pl.int_range(rows) % 13 != 4).then(c).alias(c) for c in ("income", "illness", "grade"))
+    gaps = (
+        pl.when(pl.int_range(rows) % 13 != 4).then(c).alias(c)
+        for c in ("income", "illness", "grade")
+    )
     return Table(frame.with_columns(gaps), SCHEMA)
 
 

@@ -30,7 +30,9 @@ SCHEMA = Schema(
 
 
 def people(rows: int = 60, *, seed: int = 1, gaps: bool = True) -> Table:
-    """Persons with two rows each in three regions; some values missing, some rows equal but for their person."""
+    """Persons with two rows each in three regions; some values missing, some rows equal but for
+    their person.
+    """
     rng = np.random.default_rng(seed)
     persons = (rows + 1) // 2
     of = np.arange(rows) // 2
@@ -50,14 +52,16 @@ def people(rows: int = 60, *, seed: int = 1, gaps: bool = True) -> Table:
             "rent": np.round(income * 0.3 + rng.normal(0, 50, rows), 2),
             "seen": seen,
             "left": [
-                day + datetime.timedelta(days=int(d)) for day, d in zip(seen, rng.integers(0, 20, rows), strict=True)
+                day + datetime.timedelta(days=int(d))
+                for day, d in zip(seen, rng.integers(0, 20, rows), strict=True)
             ],
             "weight": rng.integers(1, 4, rows).astype(float),
         }
     )
     if gaps:
         frame = frame.with_columns(
-            pl.when(pl.int_range(rows) % 11 != 3).then(c).alias(c) for c in ("income", "rent", "sex", "seen")
+            pl.when(pl.int_range(rows) % 11 != 3).then(c).alias(c)
+            for c in ("income", "rent", "sex", "seen")
         )
     return Table(frame, SCHEMA)
 

@@ -1,4 +1,6 @@
-"""Random small tables with columns of every form, and what a local recoding made of them, read back naively."""
+"""Random small tables with columns of every form, and what a local recoding made of them, read back
+naively.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ FORMS = ("whole", "real", "order", "tree", "set")
 
 @dataclasses.dataclass(frozen=True)
 class MixedTable:
-    """Columns of cells (None: missing) with their attributes, and a sensitive column beside them."""
+    """Columns of cells (None: missing) with their attributes, and a sensitive column beside
+    them.
+    """
 
     columns: dict[str, list]
     attributes: dict[str, Attribute]
@@ -35,7 +39,12 @@ class MixedTable:
 
     @property
     def rows(self):
-        return list(zip(*([None if v is None else label(v) for v in c] for c in self.columns.values()), strict=True))
+        return list(
+            zip(
+                *([None if v is None else label(v) for v in c] for c in self.columns.values()),
+                strict=True,
+            )
+        )
 
     def dataset(self, order=None):
         order = range(len(self.secrets)) if order is None else order
@@ -50,11 +59,19 @@ class MixedTable:
 
     def dtype(self, name):
         whole = all(isinstance(v, int) for v in self.columns[name] if v is not None)
-        return pl.String if self.attributes[name].kind is not Kind.NUMERIC else pl.Int64 if whole else pl.Float64
+        return (
+            pl.String
+            if self.attributes[name].kind is not Kind.NUMERIC
+            else pl.Int64
+            if whole
+            else pl.Float64
+        )
 
     @property
     def dimensions(self):
-        return [self.dimension(name, [row[a] for row in self.rows]) for a, name in enumerate(self.names)]
+        return [
+            self.dimension(name, [row[a] for row in self.rows]) for a, name in enumerate(self.names)
+        ]
 
     def dimension(self, name, values):
         """The column as the oracle takes it."""
@@ -64,11 +81,19 @@ class MixedTable:
             places = [place for place, _, _ in cells.values()]
             return "line", cells, max(places) - min(places) if places else 0.0
         if attribute.order is not None:
-            return "line", {v: float(attribute.order.index(v)) for v in present}, len(attribute.order) - 1.0
+            return (
+                "line",
+                {v: float(attribute.order.index(v)) for v in present},
+                len(attribute.order) - 1.0,
+            )
         if name in self.paths:
             paths = self.paths[name]
             depth = len(next(iter(paths.values())))
-            return "tree", paths, [Counter(path[level] for path in paths.values()) for level in range(depth)]
+            return (
+                "tree",
+                paths,
+                [Counter(path[level] for path in paths.values()) for level in range(depth)],
+            )
         return "set", present, None
 
 
@@ -86,21 +111,29 @@ def mixed_tables(draw, *, most_columns=3, most_rows=16, fewest_rows=1, forms=FOR
         attributes[name] = attribute
         missing = st.none() if draw(st.integers(0, 3)) == 0 else st.nothing()
         columns[name] = draw(st.lists(st.one_of(cell, missing), min_size=n, max_size=n))
-    return MixedTable(columns, attributes, paths, draw(st.lists(st.sampled_from("abc"), min_size=n, max_size=n)))
+    return MixedTable(
+        columns, attributes, paths, draw(st.lists(st.sampled_from("abc"), min_size=n, max_size=n))
+    )
 
 
 @st.composite
 def column(draw, form):
     quasi = (Role.QUASI,)
     if form == "whole":
-        return st.integers(0, draw(st.sampled_from([3, 10, 60]))), Attribute(quasi, kind=Kind.NUMERIC)
+        return st.integers(0, draw(st.sampled_from([3, 10, 60]))), Attribute(
+            quasi, kind=Kind.NUMERIC
+        )
     if form == "real":
         return st.sampled_from([-2.5, -1.0, 0.0, 0.25, 3.5]), Attribute(quasi, kind=Kind.NUMERIC)
     if form == "order":
         return st.sampled_from(GRADES), Attribute(quasi, kind=Kind.ORDINAL, order=GRADES)
     if form == "set":
         return st.sampled_from(["p", "q", "r", "s"]), Attribute(quasi)
-    known = draw(hierarchies(most_leaves=6, most_levels=4).filter(lambda paths: len(next(iter(paths.values()))) > 1))
+    known = draw(
+        hierarchies(most_leaves=6, most_levels=4).filter(
+            lambda paths: len(next(iter(paths.values()))) > 1
+        )
+    )
     return st.sampled_from(sorted(known)), known
 
 
@@ -118,7 +151,9 @@ def partition(dataset, plan):
 
 
 def covers(cell, value, dimension):
-    """Whether a released label covers an original value, read as the documentation of the cells says."""
+    """Whether a released label covers an original value, read as the documentation of the cells
+    says.
+    """
     if cell == value or cell == oracle.TOP:
         return True
     if cell is None or value is None:
@@ -149,17 +184,24 @@ def naive_score(table, regions, gone):
 
 
 def check_release(table, plan, released):
-    """What every local recoding owes: cells cover the values, the score is the loss, equal regions have equal cells."""
+    """What every local recoding owes: cells cover the values, the score is the loss, equal regions
+    have equal cells.
+    """
     dataset = table.dataset()
     regions, gone = partition(dataset, plan)
     assert sum(map(len, regions)) + len(gone) == len(table.secrets)
     kept = sorted(set(range(len(table.secrets))) - gone)
-    cells = [[None if v is None else label(v) for v in released.column(name).to_list()] for name in table.names]
+    cells = [
+        [None if v is None else label(v) for v in released.column(name).to_list()]
+        for name in table.names
+    ]
     rows = dict(zip(kept, zip(*cells, strict=True), strict=True))
     for members in regions:
         assert len({rows[i] for i in members}) == 1
         for i in members:
-            for cell, value, dimension in zip(rows[i], table.rows[i], table.dimensions, strict=True):
+            for cell, value, dimension in zip(
+                rows[i], table.rows[i], table.dimensions, strict=True
+            ):
                 assert covers(cell, value, dimension), (cell, value)
     assert abs(plan.score - naive_score(table, regions, gone)) < 1e-9
     return regions, gone

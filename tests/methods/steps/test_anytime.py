@@ -65,7 +65,9 @@ def test_bounds_are_bounds(drawn, share):
             for one in nodes:
                 coarse = lattice.at((*one.node[:depth], *lattice.high[depth:]))
                 least = bounds.of_prefix(coarse, depth)
-                below = [j.score for j in nodes if j.feasible and j.node[:depth] == one.node[:depth]]
+                below = [
+                    j.score for j in nodes if j.feasible and j.node[:depth] == one.node[:depth]
+                ]
                 assert not below or (least is not None and least <= min(below) + 1e-9)
         list(bounds.refine(share))
 
@@ -85,12 +87,18 @@ def test_bounds_of_columns_add_up():
 
 
 def many_columns(columns=15, rows=400, seed=11):
-    """A lattice of 5^columns nodes: values in pairs, fours, eights, correlated in every other column."""
+    """A lattice of 5^columns nodes: values in pairs, fours, eights, correlated in every other
+    column.
+    """
     draws, names = np.random.default_rng(seed), [f"v{i:02}" for i in range(16)]
     paths = {v: (v, f"2.{i // 2}", f"4.{i // 4}", f"8.{i // 8}", "*") for i, v in enumerate(names)}
     shared = draws.integers(0, 16, rows)
-    values = [(draws.integers(0, 16, rows) // (1 + a % 3) + shared * (a % 2)) % 16 for a in range(columns)]
-    return RandomTable([tuple(names[v] for v in row) for row in np.stack(values, axis=1)], [paths] * columns)
+    values = [
+        (draws.integers(0, 16, rows) // (1 + a % 3) + shared * (a % 2)) % 16 for a in range(columns)
+    ]
+    return RandomTable(
+        [tuple(names[v] for v in row) for row in np.stack(values, axis=1)], [paths] * columns
+    )
 
 
 @pytest.mark.slow
@@ -101,7 +109,9 @@ def test_anytime_takes_lattices_that_nothing_can_decide():
     found = anytime(lattice, effort=3000)
     assert found.looked_at == 3000
     assert 0 < found.notes["lower_bound"] < found.best.score < 1
-    released = oracle.generalised(table.rows, table.paths, table.depths, turned(lattice, table, found.best.node))
+    released = oracle.generalised(
+        table.rows, table.paths, table.depths, turned(lattice, table, found.best.node)
+    )
     assert sum(oracle.suppressed_rows(released, 5)) == found.best.tally.suppressed <= 20
     more = anytime(lattice, effort=9000)
     assert more.best.score <= found.best.score + 1e-9
@@ -112,7 +122,9 @@ def test_anytime_takes_lattices_that_nothing_can_decide():
 def test_the_effort_reached_when_time_ran_out_gives_the_same_again(monkeypatch):
     lattice = lattice_of(many_columns(), [KAnonymity(5)], budget=0.05)
     clock = iter(range(10**9))
-    monkeypatch.setattr("sfumato.methods.steps.recoding.anytime.time.monotonic", lambda: next(clock))  # a second a look
+    monkeypatch.setattr(
+        "sfumato.methods.steps.recoding.anytime.time.monotonic", lambda: next(clock)
+    )  # a second a look
     timed = anytime(lattice, seconds=700)
     monkeypatch.undo()
     assert timed.notes["stopped_by"] == "seconds"
@@ -126,7 +138,9 @@ def test_a_step_that_time_stopped_is_locked_with_the_effort_it_reached(monkeypat
     data, goal = many_columns(rows=100).dataset(), Goal(models=(KAnonymity(5),))
     step = GlobalRecoding(algorithm="anytime", seconds=50)
     clock = iter(range(10**9))
-    monkeypatch.setattr("sfumato.methods.steps.recoding.anytime.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr(
+        "sfumato.methods.steps.recoding.anytime.time.monotonic", lambda: next(clock)
+    )
     plan = step.plan(data, goal)
     monkeypatch.undo()
     again = step.locked(plan)
@@ -143,7 +157,12 @@ def test_a_search_that_stops_before_it_found_anything_says_so():
     goal = Goal(models=(SmallCrowds(2), KAnonymity(2)))
     with pytest.raises(Unsatisfiable, match="was found before the effort ran out"):
         GlobalRecoding(budget=0.0, algorithm="anytime", effort=1).plan(table.dataset(), goal)
-    assert GlobalRecoding(budget=0.0, algorithm="anytime", effort=500).plan(table.dataset(), goal).score > 0
+    assert (
+        GlobalRecoding(budget=0.0, algorithm="anytime", effort=500)
+        .plan(table.dataset(), goal)
+        .score
+        > 0
+    )
 
 
 def test_hunt_and_proof_share_what_they_find():

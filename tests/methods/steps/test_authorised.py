@@ -23,7 +23,9 @@ def test_others_are_left_out_and_counted():
 
 
 def test_the_column_is_claimed_and_dropped_at_the_end():
-    release = sf.anonymize(table(), [sf.KAnonymity(2)], [sf.Authorised("consent", ["yes"]), sf.GlobalRecoding()])
+    release = sf.anonymize(
+        table(), [sf.KAnonymity(2)], [sf.Authorised("consent", ["yes"]), sf.GlobalRecoding()]
+    )
     assert release.data.columns == ["age"] and release.suppressed == 2
 
 
@@ -42,4 +44,6 @@ def test_refusals(step, error):
 
 def test_an_empty_table():
     with pytest.raises(ReleaseRefused, match="none of 0 rows"):
-        sf.Authorised("consent", ["yes"]).plan(table().take(pl.Series([], dtype=pl.Int64).to_numpy()), Goal())
+        sf.Authorised("consent", ["yes"]).plan(
+            table().take(pl.Series([], dtype=pl.Int64).to_numpy()), Goal()
+        )

@@ -43,14 +43,18 @@ def table(n=120, seed=0, *, gaps=False):
         }
     )
     if gaps:
-        frame = frame.with_columns(pl.when(pl.int_range(n) % 7 != 3).then(c).alias(c) for c in ("salary", "age"))
+        frame = frame.with_columns(
+            pl.when(pl.int_range(n) % 7 != 3).then(c).alias(c) for c in ("salary", "age")
+        )
     roles = Table(frame).with_roles(quasi=["age", "zip"], sensitive=["salary", "grade", "illness"])
     schema = roles.schema.replace("grade", kind="ordinal", order=("low", "mid", "high"))
     return roles.with_schema(schema)
 
 
 def judged(step, dataset, names):
-    """The plan, and the largest distance of a released class from the released table, counted naively."""
+    """The plan, and the largest distance of a released class from the released table, counted
+    naively.
+    """
     plan = step.plan(dataset, Goal())
     made = step.apply(dataset, plan).to_polars()
     whole = made.group_by(names).len().sort(names)
@@ -79,12 +83,16 @@ CASES = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize(("n", "k", "t"), [(120, 10, 2.0), (97, 7, 2.5), (101, 6, 1.5), (61, 4, 3.7)])
+@pytest.mark.parametrize(
+    ("n", "k", "t"), [(120, 10, 2.0), (97, 7, 2.5), (101, 6, 1.5), (61, 4, 3.7)]
+)
 def test_classes_of_the_release_are_close(name, n, k, t):
     columns, options = CASES[name]
     plan, worst, smallest = judged(sf.Bucketize(columns, t=t, k=k, **options), table(n), columns)
     assert smallest >= k
-    assert worst <= plan.public["distance"] + 1e-9 <= t + 2e-9  # buckets that look alike only make it smaller
+    assert (
+        worst <= plan.public["distance"] + 1e-9 <= t + 2e-9
+    )  # buckets that look alike only make it smaller
     assert plan.public["implied_epsilon"]["conditional"]
 
 
@@ -100,7 +108,12 @@ def test_columns_with_buckets_of_their_own_are_each_close(n, k, t):
     assert plan.public["classes"] > 1
 
 
-@given(st.integers(4, 60), st.integers(2, 8), st.sampled_from([1.1, 1.5, 2.0, 2.5, 4.0]), st.integers(0, 5))
+@given(
+    st.integers(4, 60),
+    st.integers(2, 8),
+    st.sampled_from([1.1, 1.5, 2.0, 2.5, 4.0]),
+    st.integers(0, 5),
+)
 def test_any_size_and_factor(n, k, t, seed):
     step = sf.Bucketize(["salary"], t=t, k=k, release="number")
     if k > n:
@@ -113,17 +126,21 @@ def test_any_size_and_factor(n, k, t, seed):
 
 
 def test_g11_paper_examples_are_reached():
-    """Everyone with the same confidential values lives together: classes are as far from the table as they may."""
+    """Everyone with the same confidential values lives together: classes are as far from the table
+    as they may.
+    """
     places = ["north"] * 6 + ["south"] * 6 + ["west"] * 6
-    people = Table(pl.DataFrame({"zip": places, "age": [1] * 18, "salary": [*range(18)]})).with_roles(
-        quasi=["age", "zip"], sensitive=["salary"]
-    )
+    people = Table(
+        pl.DataFrame({"zip": places, "age": [1] * 18, "salary": [*range(18)]})
+    ).with_roles(quasi=["age", "zip"], sensitive=["salary"])
     plan, worst, _ = judged(sf.Bucketize(["salary"], t=2, k=6), people, ["salary"])
     assert plan.public["distance"] == pytest.approx(2)
     assert worst <= 2 + 1e-9  # all three classes may release the same places
     assert plan.public["classes"] == 3
     twelve = people.take(np.array([*range(4), *range(6, 10), *range(12, 16)]))
-    assert sf.Bucketize(["salary"], t=2, k=4).plan(twelve, Goal()).public["distance"] == pytest.approx(1.5)
+    assert sf.Bucketize(["salary"], t=2, k=4).plan(twelve, Goal()).public[
+        "distance"
+    ] == pytest.approx(1.5)
 
 
 def test_buckets_have_equal_sizes_and_follow_the_order():
@@ -131,7 +148,9 @@ def test_buckets_have_equal_sizes_and_follow_the_order():
     made = table(100).to_polars().with_columns(plan.columns["salary"].alias("bucket"))
     sizes = made.group_by("bucket").len().sort("bucket")["len"].to_list()
     assert sizes == [34, 33, 33]
-    ends = made.group_by("bucket").agg(pl.col("salary").min().alias("low"), pl.col("salary").max().alias("high"))
+    ends = made.group_by("bucket").agg(
+        pl.col("salary").min().alias("low"), pl.col("salary").max().alias("high")
+    )
     low, high = ends.sort("bucket")["low"].to_list(), ends.sort("bucket")["high"].to_list()
     assert all(a <= b for a, b in zip(high, low[1:], strict=False))
 
@@ -139,7 +158,10 @@ def test_buckets_have_equal_sizes_and_follow_the_order():
 def test_a_release_keeps_what_t_closeness_promises():
     promise = sf.TCloseness("salary", t=2, distance="multiplicative", reference="released")
     release = sf.anonymize(
-        table().drop(["grade", "illness"]), [sf.KAnonymity(10), promise], [sf.Bucketize(["salary"], t=2, k=10)], seed=1
+        table().drop(["grade", "illness"]),
+        [sf.KAnonymity(10), promise],
+        [sf.Bucketize(["salary"], t=2, k=10)],
+        seed=1,
     )
     assert all(verdict.holds for verdict in release.verdicts)
     assert all(verdict.holds for verdict in sf.check(release.released, release.recipe))
@@ -149,7 +171,10 @@ def test_a_release_keeps_what_t_closeness_promises():
 def test_neither_frame_nor_order_of_rows_matters(name):
     columns, options = CASES[name]
     step = sf.Bucketize(columns, t=2, k=8, **options)
-    found = {kind: multiset(step.apply(t, step.plan(t, Goal()))) for kind, t in in_all_frames(table(60)).items()}
+    found = {
+        kind: multiset(step.apply(t, step.plan(t, Goal())))
+        for kind, t in in_all_frames(table(60)).items()
+    }
     assert all(rows == found["polars"] for rows in found.values())
 
 
@@ -159,12 +184,16 @@ def test_flow_is_never_worse_than_greedy_and_both_solvers_agree():
     points, buckets = rng.normal(size=(90, 2)), rng.permutation(np.repeat([0, 1, 2], 30))
     limits = Limits.of([10] * 9, [30] * 3, 2)
     groups, _ = greedy(points, buckets, limits)
-    better, notes = improved(points, buckets, groups, limits, rounds=5, near=9, progress=lambda *_: None)
+    better, notes = improved(
+        points, buckets, groups, limits, rounds=5, near=9, progress=lambda *_: None
+    )
     assert error_of(points, better) < error_of(points, groups)
     assert np.bincount(better).tolist() == [10] * 9
     records, classes = np.repeat(np.arange(90), 9), np.tile(np.arange(9), 90)
     costs = rng.random(810)
-    one, other = (solve(records, classes, costs, buckets, limits) for solve in (by_network, by_linear_program))
+    one, other = (
+        solve(records, classes, costs, buckets, limits) for solve in (by_network, by_linear_program)
+    )
     total = [costs.reshape(90, 9)[np.arange(90), found].sum() for found in (one, other)]
     assert total[0] == pytest.approx(total[1], abs=1e-3)
     assert notes["solver"] == "ortools"
@@ -211,7 +240,12 @@ def test_halving_makes_parts_of_at_least_k_that_are_close():
     assert np.bincount(groups).min() >= 8
     assert groups.max() >= 7
     for one in buckets:
-        assert distance_of([np.bincount(one[groups == g], minlength=3) for g in range(groups.max() + 1)]) <= 2 + 1e-9
+        assert (
+            distance_of(
+                [np.bincount(one[groups == g], minlength=3) for g in range(groups.max() + 1)]
+            )
+            <= 2 + 1e-9
+        )
 
 
 def test_missing_values_stand_in_the_last_bucket():
@@ -226,9 +260,9 @@ def test_missing_values_stand_in_the_last_bucket():
 
 
 def test_a_column_with_one_value_and_classes_of_equal_people():
-    people = Table(pl.DataFrame({"age": [3] * 10, "zip": ["A"] * 10, "salary": [5] * 10})).with_roles(
-        quasi=["age", "zip"], sensitive=["salary"]
-    )
+    people = Table(
+        pl.DataFrame({"age": [3] * 10, "zip": ["A"] * 10, "salary": [5] * 10})
+    ).with_roles(quasi=["age", "zip"], sensitive=["salary"])
     plan, worst, _ = judged(sf.Bucketize(["salary"], t=2, k=5), people, ["salary"])
     assert worst == 1.0
     assert set(plan.columns["salary"].to_list()) == {"5"}
@@ -280,7 +314,10 @@ def test_numbers_too_large_to_compute_with():
     people = Table(pl.DataFrame({"age": [1e300, -1e300, 0, 1], "salary": [1, 2, 3, 4]})).with_roles(
         quasi="age", sensitive="salary"
     )
-    for step in (sf.Bucketize(["salary"], t=2, k=2), sf.TClosenessMicroaggregate("salary", t=0.2, k=2)):
+    for step in (
+        sf.Bucketize(["salary"], t=2, k=2),
+        sf.TClosenessMicroaggregate("salary", t=0.2, k=2),
+    ):
         with pytest.raises(SchemaError, match="too large or too small"):
             step.plan(people, Goal())
 

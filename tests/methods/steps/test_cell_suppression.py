@@ -1,4 +1,6 @@
-"""Cell suppression: valid by comparing every pair of records, no cheaper than trying everything, and never out of order."""
+"""Cell suppression: valid by comparing every pair of records, no cheaper than trying everything,
+and never out of order.
+"""
 
 from __future__ import annotations
 
@@ -33,11 +35,17 @@ BLANK = object()
 
 
 def dataset_of(rows, *, wild=()):
-    """Rows of text as a table of quasi-identifiers ``c0, c1, …`` and their number as a plain column."""
+    """Rows of text as a table of quasi-identifiers ``c0, c1, …`` and their number as a plain
+    column.
+    """
     width = len(rows[0])
-    frame = pl.DataFrame({f"c{a}": pl.Series([row[a] for row in rows], dtype=pl.String) for a in range(width)})
+    frame = pl.DataFrame(
+        {f"c{a}": pl.Series([row[a] for row in rows], dtype=pl.String) for a in range(width)}
+    )
     attributes = {
-        name: Attribute((Role.QUASI,), missing=Missing.WILDCARD if name in wild else Missing.CATEGORY)
+        name: Attribute(
+            (Role.QUASI,), missing=Missing.WILDCARD if name in wild else Missing.CATEGORY
+        )
         for name in frame.columns
     }
     frame = frame.with_columns(number=pl.Series(range(len(rows))))
@@ -45,18 +53,29 @@ def dataset_of(rows, *, wild=()):
 
 
 def released_rows(dataset, step, models):
-    """Plan and apply; the rows released, and the same with ``BLANK`` where a cell was suppressed."""
+    """Plan and apply; the rows released, and the same with ``BLANK`` where a cell was
+    suppressed.
+    """
     plan = step.plan(dataset, Goal(models=tuple(models)))
     made = step.apply(dataset, plan)
     names = dataset.schema.quasi
     before = dataset.to_polars().select(names).rows()
     after = made.to_polars().select(names).rows()
-    assert made.column("number").to_list() == dataset.column("number").to_list(), "no row goes, none moves"
+    assert made.column("number").to_list() == dataset.column("number").to_list(), (
+        "no row goes, none moves"
+    )
     marked = [
-        tuple(BLANK if new is None and old is not None else new for old, new in zip(one, other, strict=True))
+        tuple(
+            BLANK if new is None and old is not None else new
+            for old, new in zip(one, other, strict=True)
+        )
         for one, other in zip(before, after, strict=True)
     ]
-    shown = [(old, new) for one, other in zip(before, marked, strict=True) for old, new in zip(one, other, strict=True)]
+    shown = [
+        (old, new)
+        for one, other in zip(before, marked, strict=True)
+        for old, new in zip(one, other, strict=True)
+    ]
     assert all(new is BLANK or new == old for old, new in shown), "what is shown is true"
     suppressed = {name: sum(row[a] is BLANK for row in marked) for a, name in enumerate(names)}
     assert {n: c for n, c in suppressed.items() if c} == plan.suppressed_cells
@@ -65,11 +84,15 @@ def released_rows(dataset, step, models):
 
 
 def crowds(marked, columns, wild):
-    """Records compatible with each, when only suppressed cells and those of columns declared so match everything."""
+    """Records compatible with each, when only suppressed cells and those of columns declared so
+    match everything.
+    """
 
     def agree(one, other):
         return all(
-            one[a] == other[a] or BLANK in (one[a], other[a]) or (a in wild and None in (one[a], other[a]))
+            one[a] == other[a]
+            or BLANK in (one[a], other[a])
+            or (a in wild and None in (one[a], other[a]))
             for a in columns
         )
 
@@ -82,7 +105,9 @@ def blank_columns(marked):
 
 
 def fewest(rows, k, prices, wild=()):
-    """The least price of any suppression under which every record has k compatible ones: by trying all of them."""
+    """The least price of any suppression under which every record has k compatible ones: by trying
+    all of them.
+    """
     width, best = len(rows[0]), None
     sets = [s for size in range(width + 1) for s in itertools.combinations(range(width), size)]
     for chosen in itertools.product(sets, repeat=len(rows)):
@@ -104,10 +129,12 @@ def fewest(rows, k, prices, wild=()):
 def small_rows(draw, *, most_columns=4, most_rows=14, most_values=3, missing=True):
     width = draw(st.integers(1, most_columns))
     values = [f"v{i}" for i in range(most_values)] + ([None] if missing else [])
-    return draw(st.lists(st.tuples(*[st.sampled_from(values)] * width), min_size=1, max_size=most_rows))
+    return draw(
+        st.lists(st.tuples(*[st.sampled_from(values)] * width), min_size=1, max_size=most_rows)
+    )
 
 
-# -------------------------------------------------------------------------------------------------------- the promise
+# -------------------------------------------------------------------------------------- the promise
 
 
 @pytest.mark.slow
@@ -118,7 +145,8 @@ def test_every_record_has_k_compatible_ones(data, rows):
     dataset = dataset_of(rows, wild={f"c{a}" for a in wild})
     _, made, marked = released_rows(dataset, Suppress("cell"), [KAnonymity(k)])
     assert min(crowds(marked, range(len(rows[0])), wild)) >= k
-    # what is judged at the end: the released file, in which all missing values of a column with suppressed cells match
+    # what is judged at the end: the released file, in which all missing values of a column with
+    # suppressed cells match
     rule = [made.schema[name].missing is Missing.WILDCARD for name in dataset.schema.quasi]
     released = made.to_polars().select(dataset.schema.quasi).rows()
     found = oracle.compatible_rows(released, rule)
@@ -150,17 +178,30 @@ def rounds_of(dataset, models):
 
 @given(data=st.data(), rows=small_rows(most_columns=4, most_rows=24))
 def test_one_round_is_enough(data, rows):
-    # the frequencies kept up to date while cells are hidden and shown again are right: counting anew finds nobody rare
+    # the frequencies kept up to date while cells are hidden and shown again are right: counting
+    # anew finds nobody rare
     wild = data.draw(st.sets(st.integers(0, len(rows[0]) - 1)))
-    rows = [tuple("v0" if v is None and a not in wild else v for a, v in enumerate(row)) for row in rows]
-    models = [KAnonymity(data.draw(st.integers(1, min(5, len(rows))))), KOnSubsets(min(6, len(rows)), size=1)]
+    rows = [
+        tuple("v0" if v is None and a not in wild else v for a, v in enumerate(row)) for row in rows
+    ]
+    models = [
+        KAnonymity(data.draw(st.integers(1, min(5, len(rows))))),
+        KOnSubsets(min(6, len(rows)), size=1),
+    ]
     rounds = rounds_of(dataset_of(rows, wild={f"c{a}" for a in wild}), models)
     assert len(rounds) == len(set(rounds))
 
 
 def test_wildcards_that_were_there_before_are_not_forgotten_when_cells_are_shown_again():
-    # found by random search: looking only at records that are equal in what is shown takes help away from someone
-    rows = [("v1", "v3", "v2"), ("v3", "v0", "v0"), (None, "v0", "v3"), ("v3", None, "v0"), ("v0", None, "v1")]
+    # found by random search: looking only at records that are equal in what is shown takes help
+    # away from someone
+    rows = [
+        ("v1", "v3", "v2"),
+        ("v3", "v0", "v0"),
+        (None, "v0", "v3"),
+        ("v3", None, "v0"),
+        ("v0", None, "v1"),
+    ]
     assert len(rounds_of(dataset_of(rows, wild={"c0", "c1", "c2"}), [KAnonymity(2)])) == 1
 
 
@@ -200,7 +241,7 @@ def test_different_k_on_different_subsets_are_all_kept():
     assert [v.attained >= v.required for v in made.verdicts] == [True] * 3
 
 
-# -------------------------------------------------------------------------------------------------------- few cells
+# ---------------------------------------------------------------------------------------- few cells
 
 
 @pytest.mark.slow
@@ -239,22 +280,35 @@ def test_exact_is_valid_and_never_dearer_than_greedy(data, rows):
     assert min(crowds(marked, range(len(rows[0])), wild)) >= k
     assert min(min(crowds(marked, [a], wild)) for a in range(len(rows[0]))) >= min(len(rows), k + 1)
     assert exact.effort()["suppressed_cells"] <= greedy.effort()["suppressed_cells"]
-    assert exact.effort()["suppressed_cells"] <= k * len(rows[0]), "k records with nothing left would do"
+    assert exact.effort()["suppressed_cells"] <= k * len(rows[0]), (
+        "k records with nothing left would do"
+    )
 
 
 def test_one_hidden_cell_makes_missing_ones_match_too():
-    """Nobody can tell a suppressed cell from one that was missing before, as the released file is judged."""
+    """Nobody can tell a suppressed cell from one that was missing before, as the released file is
+    judged.
+    """
     step = Suppress("cell", method="exact")
-    plan, made, _ = released_rows(dataset_of([(None,), ("a",), ("c",), (None,)]), step, [KAnonymity(3)])
+    plan, made, _ = released_rows(
+        dataset_of([(None,), ("a",), ("c",), (None,)]), step, [KAnonymity(3)]
+    )
     assert plan.suppressed_cells == {"c0": 1}
-    assert (plan.effort()["price"], plan.effort()["lower_bound"], plan.effort()["gap"]) == (1.0, 1.0, 0.0)
+    assert (plan.effort()["price"], plan.effort()["lower_bound"], plan.effort()["gap"]) == (
+        1.0,
+        1.0,
+        0.0,
+    )
     assert sf.judge(made, [KAnonymity(3)])[0].attained == 4
 
 
 def test_one_suppressed_cell_of_the_literature():
-    # A. Gerl, lecture chapter on privacy risks, Passau 2021/22: seven people, the first unique; f before 1, 3, 3, 3, 3,
-    # 3, 3, with the education of the first suppressed 4, 3, 3, 3, 4, 4, 4, with the gender 4, 4, 4, 4, 3, 3, 3
-    people = examples.regions().with_missing(gender="category", region="category", education="category")
+    # A. Gerl, lecture chapter on privacy risks, Passau 2021/22: seven people, the first unique; f
+    # before 1, 3, 3, 3, 3, 3, 3, with the education of the first suppressed 4, 3, 3, 3, 4, 4, 4,
+    # with the gender 4, 4, 4, 4, 3, 3, 3
+    people = examples.regions().with_missing(
+        gender="category", region="category", education="category"
+    )
     for step, expected in (
         (Suppress("cell"), [4, 3, 3, 3, 4, 4, 4]),
         (Suppress("cell", importance={"education": 2}), [4, 4, 4, 4, 3, 3, 3]),
@@ -269,7 +323,9 @@ def test_one_suppressed_cell_of_the_literature():
         assert oracle.compatible_rows(rows, [n == hidden for n in made.schema.quasi]) == expected
         assert sf.judge(made, [KAnonymity(3)])[0].holds
         as_category = made.with_missing(**dict.fromkeys(made.schema.quasi, "category"))
-        assert sf.judge(as_category, [KAnonymity(3)])[0].attained == 1, "as a category the first one stays unique"
+        assert sf.judge(as_category, [KAnonymity(3)])[0].attained == 1, (
+            "as a category the first one stays unique"
+        )
 
 
 KEYS = ["Key1", "Key2", "Key3", "Key4"]
@@ -277,7 +333,9 @@ K5 = ["urbrur", "roof", "walls", "water", "electcon"]
 
 
 def survey_table(reference_data, name, keys):
-    frame = pl.read_csv(reference_data / "survey" / f"{name}.csv", infer_schema_length=None).select(keys)
+    frame = pl.read_csv(reference_data / "survey" / f"{name}.csv", infer_schema_length=None).select(
+        keys
+    )
     return Table(frame, Schema({c: Attribute((Role.QUASI,)) for c in keys}))
 
 
@@ -315,7 +373,8 @@ def test_fewer_cells_than_sdcmicro(reference_data, case):
 
 
 def test_a_common_record_helps_a_whole_class():
-    # four alike, ten alike, one column apart: hiding the cell of one of the ten makes five of the four and keeps ten
+    # four alike, ten alike, one column apart: hiding the cell of one of the ten makes five of the
+    # four and keeps ten
     rows = [("a", "x")] * 4 + [("b", "x")] * 10
     plan, _, marked = released_rows(dataset_of(rows), Suppress("cell"), [KAnonymity(5)])
     assert plan.suppressed_cells == {"c0": 1}
@@ -323,7 +382,8 @@ def test_a_common_record_helps_a_whole_class():
 
 
 def test_a_few_wildcards_serve_everyone_around():
-    # thirty values of one column, all unique, the rest equal: k - 1 suppressed cells make k of everyone
+    # thirty values of one column, all unique, the rest equal: k - 1 suppressed cells make k of
+    # everyone
     rows = [(f"v{i}", "x", "y") for i in range(30)]
     for k in (2, 3, 7):
         plan, _, _ = released_rows(dataset_of(rows), Suppress("cell"), [KAnonymity(k)])
@@ -334,7 +394,11 @@ def test_precious_columns_are_spared_where_others_do():
     dataset = examples.large(600, columns=5)
     cheap = Suppress("cell").plan(dataset, Goal(models=(KAnonymity(3),))).suppressed_cells
     first = max(cheap, key=cheap.get)
-    spared = Suppress("cell", importance={first: 50.0}).plan(dataset, Goal(models=(KAnonymity(3),))).suppressed_cells
+    spared = (
+        Suppress("cell", importance={first: 50.0})
+        .plan(dataset, Goal(models=(KAnonymity(3),)))
+        .suppressed_cells
+    )
     assert spared[first] < cheap[first]
 
     def price(cells):
@@ -351,9 +415,11 @@ def test_among_equal_columns_the_one_with_most_values_goes_first():
 
 
 def test_what_is_told_of_records_whose_true_values_are_known():
-    # (a, x) hides c0 and is confused with three, but the true (a, x) fits nobody else; the common record that hides a
-    # cell for the class of two stays among its own
-    lone, _, _ = released_rows(dataset_of([("a", "x")] + [("b", "x")] * 3), Suppress("cell"), [KAnonymity(2)])
+    # (a, x) hides c0 and is confused with three, but the true (a, x) fits nobody else; the common
+    # record that hides a cell for the class of two stays among its own
+    lone, _, _ = released_rows(
+        dataset_of([("a", "x")] + [("b", "x")] * 3), Suppress("cell"), [KAnonymity(2)]
+    )
     assert lone.effort()["of_these_rare_to_who_knows_the_true_values"] == 1
     rows = [("a", "x")] * 2 + [("b", "x")] * 9
     helped, _, _ = released_rows(dataset_of(rows), Suppress("cell"), [KAnonymity(3)])
@@ -361,13 +427,15 @@ def test_what_is_told_of_records_whose_true_values_are_known():
     assert helped.effort()["of_these_rare_to_who_knows_the_true_values"] == 0
 
 
-# ---------------------------------------------------------------------------------------------------------- the edges
+# ---------------------------------------------------------------------------------------- the edges
 
 
 def test_nothing_is_suppressed_without_need():
     for rows, k in (([("a", "b")] * 5, 5), ([("a",), ("b",)], 1), ([("a", None)] * 3, 3)):
         for method in ("greedy", "exact"):
-            plan, made, _ = released_rows(dataset_of(rows), Suppress("cell", method=method), [KAnonymity(k)])
+            plan, made, _ = released_rows(
+                dataset_of(rows), Suppress("cell", method=method), [KAnonymity(k)]
+            )
             assert plan.suppressed_cells == {}
             assert plan.score == 0
             assert made.schema["c0"].missing is Missing.CATEGORY
@@ -376,13 +444,17 @@ def test_nothing_is_suppressed_without_need():
 def test_k_beyond_the_table():
     for method in ("greedy", "exact"):
         with pytest.raises(Unsatisfiable, match="compatible with 4 records: the table has 3"):
-            Suppress("cell", method=method).plan(dataset_of([("a",), ("b",), ("c",)]), Goal(models=(KAnonymity(4),)))
+            Suppress("cell", method=method).plan(
+                dataset_of([("a",), ("b",), ("c",)]), Goal(models=(KAnonymity(4),))
+            )
 
 
 def test_k_as_large_as_the_table():
     rows = [(f"a{i}", f"b{i}") for i in range(6)]
     for method in ("greedy", "exact"):
-        _, _, marked = released_rows(dataset_of(rows), Suppress("cell", method=method), [KAnonymity(6)])
+        _, _, marked = released_rows(
+            dataset_of(rows), Suppress("cell", method=method), [KAnonymity(6)]
+        )
         assert min(crowds(marked, [0, 1], ())) == 6
 
 
@@ -390,17 +462,31 @@ def test_all_rows_unique_in_every_column():
     rows = [tuple(f"{i}.{a}" for a in range(3)) for i in range(25)]
     plan, _, marked = released_rows(dataset_of(rows), Suppress("cell"), [KAnonymity(3)])
     assert min(crowds(marked, range(3), ())) >= 3
-    assert plan.suppressed_cells == {"c0": 2, "c1": 2, "c2": 2}, "only two records with nothing left can help"
+    assert plan.suppressed_cells == {
+        "c0": 2,
+        "c1": 2,
+        "c2": 2,
+    }, "only two records with nothing left can help"
 
 
 def test_records_that_all_lack_a_value_can_only_help_each_other():
-    # a missing value that is a category has nothing to hide: to become alike, each hides what the other lacks
-    for rows in ([("a", None), (None, "b")], [("a", None, "x"), (None, "b", "x"), ("c", None, None)]):
+    # a missing value that is a category has nothing to hide: to become alike, each hides what the
+    # other lacks
+    for rows in (
+        [("a", None), (None, "b")],
+        [("a", None, "x"), (None, "b", "x"), ("c", None, None)],
+    ):
         for method in ("greedy", "exact"):
-            _, _, marked = released_rows(dataset_of(rows), Suppress("cell", method=method), [KAnonymity(len(rows))])
+            _, _, marked = released_rows(
+                dataset_of(rows), Suppress("cell", method=method), [KAnonymity(len(rows))]
+            )
             wild = blank_columns(marked) if method == "exact" else ()
             assert min(crowds(marked, range(len(rows[0])), wild)) == len(rows)
-            assert all(new is None for old, new in zip(sum(rows, ()), sum(marked, ()), strict=True) if old is None)
+            assert all(
+                new is None
+                for old, new in zip(sum(rows, ()), sum(marked, ()), strict=True)
+                if old is None
+            )
 
 
 def test_an_empty_table():
@@ -416,7 +502,11 @@ def test_an_empty_table():
 def test_keys_of_more_than_one_word(data):
     # eleven columns of a hundred values each take seven bits a column: more than 64
     width, common = 11, [(f"{i}",) * 11 for i in range(100)] * 3
-    odd = data.draw(st.lists(st.tuples(*[st.sampled_from(["0", "1", "2", "99"])] * width), min_size=1, max_size=6))
+    odd = data.draw(
+        st.lists(
+            st.tuples(*[st.sampled_from(["0", "1", "2", "99"])] * width), min_size=1, max_size=6
+        )
+    )
     _, _, marked = released_rows(dataset_of(common + odd), Suppress("cell"), [KAnonymity(3)])
     assert min(crowds(marked, range(width), ())) >= 3
 
@@ -439,7 +529,9 @@ def test_sets_of_columns_are_tried_by_price():
     tried = list(cheapest_sets(prices))
     assert sorted(hidden for _, hidden in tried) == list(range(1, 16))
     assert [price for price, _ in tried] == sorted(price for price, _ in tried)
-    assert all(price == sum(p for bit, p in prices.items() if hidden & bit) for price, hidden in tried)
+    assert all(
+        price == sum(p for bit, p in prices.items() if hidden & bit) for price, hidden in tried
+    )
 
 
 @given(data=st.data(), rows=small_rows(most_rows=20))
@@ -455,10 +547,16 @@ def test_the_order_of_rows_does_not_matter(data, rows):
 
 
 def test_values_keep_their_types_in_every_kind_of_frame():
-    numbers = pl.DataFrame({"age": [30, 31, 40, 40], "sex": ["f", "f", "m", "m"], "x": [0.0, 0.0, -0.0, float("nan")]})
+    numbers = pl.DataFrame(
+        {"age": [30, 31, 40, 40], "sex": ["f", "f", "m", "m"], "x": [0.0, 0.0, -0.0, float("nan")]}
+    )
     schema = Schema({n: Attribute((Role.QUASI,)) for n in numbers.columns})
     made = {}
-    for kind, frame in {"polars": numbers, "pandas": numbers.to_pandas(), "arrow": numbers.to_arrow()}.items():
+    for kind, frame in {
+        "polars": numbers,
+        "pandas": numbers.to_pandas(),
+        "arrow": numbers.to_arrow(),
+    }.items():
         dataset = Table(frame, schema)
         step = Suppress("cell")
         released = step.apply(dataset, step.plan(dataset, Goal(models=(KAnonymity(2),))))
@@ -467,18 +565,29 @@ def test_values_keep_their_types_in_every_kind_of_frame():
         made[kind] = released.to_polars().cast({"age": pl.Float64}).fill_nan(None).rows()
     assert made["polars"] == made["pandas"] == made["arrow"]
     typed = Table(numbers, schema)
-    released = Suppress("cell").apply(typed, Suppress("cell").plan(typed, Goal(models=(KAnonymity(2),)))).to_polars()
+    released = (
+        Suppress("cell")
+        .apply(typed, Suppress("cell").plan(typed, Goal(models=(KAnonymity(2),))))
+        .to_polars()
+    )
     assert released.schema == numbers.schema
     assert released["age"].null_count() + released["x"].null_count() > 0
     assert not released["x"].drop_nulls().is_nan().any(), "NaN would tell what was missing before"
-    assert not np.signbit(released["x"].drop_nulls().to_numpy()).any(), "minus zero would tell rows apart"
+    assert not np.signbit(released["x"].drop_nulls().to_numpy()).any(), (
+        "minus zero would tell rows apart"
+    )
 
 
-# -------------------------------------------------------------------------------------------------------- what is refused
+# ---------------------------------------------------------------------------------- what is refused
 
 
 @pytest.mark.parametrize(
-    "model", [m for m in MODELS.values() if m.name not in ("k_anonymity", "k_on_subsets", "k_on_combinations")]
+    "model",
+    [
+        m
+        for m in MODELS.values()
+        if m.name not in ("k_anonymity", "k_on_subsets", "k_on_combinations")
+    ],
 )
 def test_other_promises_are_refused(model):
     class Promise(Model):
@@ -502,7 +611,10 @@ def test_persons_are_refused():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"importance": {"c9": 1.0}}, "importance: 'c9' is no column with role quasi. Did you mean 'c"),
+        (
+            {"importance": {"c9": 1.0}},
+            "importance: 'c9' is no column with role quasi. Did you mean 'c",
+        ),
         ({"importance": {"number": 1.0}}, "importance: 'number' is no column"),
         ({"importance": {"c0": 0.0}}, "importance must be finite and greater than zero"),
         ({"importance": {"c0": float("inf")}}, "importance must be finite"),
@@ -512,12 +624,16 @@ def test_persons_are_refused():
 )
 def test_wrong_parameters(options, message):
     with pytest.raises((ParameterError, SchemaError), match=message):
-        Suppress("cell", **options).plan(dataset_of([("a", "b"), ("a", "c")]), Goal(models=(KAnonymity(2),)))
+        Suppress("cell", **options).plan(
+            dataset_of([("a", "b"), ("a", "c")]), Goal(models=(KAnonymity(2),))
+        )
 
 
 def test_budget_of_records():
     rows = [("a", "x")] + [("b", "x")] * 3
-    with pytest.raises(Unsatisfiable, match="1 of 4 records would have suppressed cells; the budget allows 0"):
+    with pytest.raises(
+        Unsatisfiable, match="1 of 4 records would have suppressed cells; the budget allows 0"
+    ):
         Suppress("cell", budget=0.2).plan(dataset_of(rows), Goal(models=(KAnonymity(2),)))
     plan = Suppress("cell", budget=0.25).plan(dataset_of(rows), Goal(models=(KAnonymity(2),)))
     assert plan.effort()["records_with_suppressed_cells"] == 1
@@ -540,7 +656,9 @@ def test_exact_keeps_the_budget_where_the_fewest_cells_would_not(rows, k, share,
         assert sum(plan.suppressed_cells.values()) == cells == plan.effort()["lower_bound"]
         assert plan.effort()["records_with_suppressed_cells"] == 1
     with pytest.raises(Unsatisfiable, match="the budget allows 0"):
-        Suppress("cell", budget=0.1, method="exact").plan(dataset_of(rows), Goal(models=(KAnonymity(k),)))
+        Suppress("cell", budget=0.1, method="exact").plan(
+            dataset_of(rows), Goal(models=(KAnonymity(k),))
+        )
 
 
 def test_tables_too_large_for_the_exact_method():
@@ -558,14 +676,16 @@ def test_tables_too_large_for_the_exact_method():
 
 def test_effort_that_does_not_suffice_leaves_a_gap_and_says_so():
     rows = [tuple(f"{(7 * i * (a + 3) + i * i) % 5}" for a in range(6)) for i in range(30)]
-    plan, _, marked = released_rows(dataset_of(rows), Suppress("cell", method="exact", effort=1), [KAnonymity(3)])
+    plan, _, marked = released_rows(
+        dataset_of(rows), Suppress("cell", method="exact", effort=1), [KAnonymity(3)]
+    )
     assert min(crowds(marked, range(6), ())) >= 3
     told = plan.effort()
     assert 0 <= told["gap"] <= 1
     assert told["lower_bound"] <= told["price"] == sum(plan.suppressed_cells.values())
 
 
-# ------------------------------------------------------------------------------------------------------ whole releases
+# ----------------------------------------------------------------------------------- whole releases
 
 
 @pytest.mark.parametrize("method", ["greedy", "exact"])
@@ -579,7 +699,9 @@ def test_a_release_is_judged_by_wildcards_wherever_it_is_judged(tmp_path, method
     actions = {c.name: c.action for c in release.columns}
     assert all(f"{n} suppressed cell" in actions[c] for c, n in cells.items())
     release.write(tmp_path / "out")
-    assert sf.verify(tmp_path / "out" / "share", original=people, owner=tmp_path / "out" / "owner").holds
+    assert sf.verify(
+        tmp_path / "out" / "share", original=people, owner=tmp_path / "out" / "owner"
+    ).holds
     table = sf.read(tmp_path / "out" / "share" / "data.csv")
     assert sf.check(table, release.recipe)[0].holds
     for name, count in cells.items():

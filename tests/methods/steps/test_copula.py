@@ -1,4 +1,6 @@
-"""Numbers drawn by a Gaussian copula: the correlations it should have, marginals smoothed or kept, and what it refuses."""
+"""Numbers drawn by a Gaussian copula: the correlations it should have, marginals smoothed or kept,
+and what it refuses.
+"""
 
 from __future__ import annotations
 
@@ -26,22 +28,33 @@ def table_of(rows: int = 2000, seed: int = 1, *, gaps: bool = True) -> Table:
             "rent": np.round(two * 100 + 500, 1),
             "children": np.clip(np.round(1.5 + two), 0, 5).astype(np.int64),
             "school": np.array(["low", "middle", "high"])[np.digitize(one, [-0.5, 0.8])],
-            "born": [datetime.date(1980, 1, 1) + datetime.timedelta(days=int(900 * z)) for z in two],
+            "born": [
+                datetime.date(1980, 1, 1) + datetime.timedelta(days=int(900 * z)) for z in two
+            ],
         }
     )
     if gaps:
-        frame = frame.with_columns(pl.when(pl.int_range(rows) % 10 != 3).then(pl.col("rent")).alias("rent"))
+        frame = frame.with_columns(
+            pl.when(pl.int_range(rows) % 10 != 3).then(pl.col("rent")).alias("rent")
+        )
     kinds = dict.fromkeys(["income", "rent", "children"], Attribute((Role.PLAIN,), Kind.NUMERIC))
     school = Attribute((Role.PLAIN,), Kind.ORDINAL, order=("low", "middle", "high"))
-    return Table(frame, sf.Schema({**kinds, "school": school, "born": Attribute((Role.PLAIN,), Kind.DATE)}))
+    return Table(
+        frame, sf.Schema({**kinds, "school": school, "born": Attribute((Role.PLAIN,), Kind.DATE)})
+    )
 
 
 def test_rank_correlations_become_those_of_normal_numbers():
-    # 2 sin(π ρ/6): ρ = .5 → .517638. ρ = (.9, .9, .62) is not positive definite after that (smallest eigenvalue −.00414); mended
-    # it is (.905042, .905042, .638203): the worked numbers of the design.
-    assert latent_correlations(np.array([[1, 0.5], [0.5, 1]]))[0, 1] == pytest.approx(0.517638, abs=5e-7)
+    # 2 sin(π ρ/6): ρ = .5 → .517638. ρ = (.9, .9, .62) is not positive definite after that
+    # (smallest eigenvalue −.00414); mended it is (.905042, .905042, .638203): the worked numbers of
+    # the design.
+    assert latent_correlations(np.array([[1, 0.5], [0.5, 1]]))[0, 1] == pytest.approx(
+        0.517638, abs=5e-7
+    )
     given = np.array([[1, 0.9, 0.9], [0.9, 1, 0.62], [0.9, 0.62, 1]])
-    assert np.linalg.eigvalsh(2 * np.sin(np.pi / 6 * given)).min() == pytest.approx(-0.00414, abs=5e-6)
+    assert np.linalg.eigvalsh(2 * np.sin(np.pi / 6 * given)).min() == pytest.approx(
+        -0.00414, abs=5e-6
+    )
     mended = latent_correlations(given)
     assert mended[np.triu_indices(3, 1)] == pytest.approx([0.905042, 0.905042, 0.638203], abs=5e-7)
     assert np.linalg.eigvalsh(mended).min() > 0 and np.diag(mended).tolist() == [1, 1, 1]
@@ -65,7 +78,8 @@ def test_by_default_marginals_are_smoothed_and_near():
     assert plan.describe()["synthesis"]["marginals"].startswith("smoothed")
     for name in ("income", "rent", "children"):
         real, drawn = (t.column(name).drop_nulls().to_numpy() for t in (table, made))
-        # both samples from one distribution would lie that far apart with probability 10⁻⁶; smoothing adds a little
+        # both samples from one distribution would lie that far apart with probability 10⁻⁶;
+        # smoothing adds a little
         assert stats.ks_2samp(real, drawn).statistic < 0.075
         assert drawn.min() >= real.min() and drawn.max() <= real.max()
     assert (~made.column("income").is_in(table.column("income").to_list())).mean() > 0.9
@@ -84,18 +98,26 @@ def test_rank_correlations_are_kept(marginals):
             .select(
                 pl.corr(
                     pl.col(one).rank(),
-                    pl.col(two).cast(pl.Float64, strict=False).rank() if two != "born" else pl.col(two).rank(),
+                    (
+                        pl.col(two).cast(pl.Float64, strict=False).rank()
+                        if two != "born"
+                        else pl.col(two).rank()
+                    ),
                 )
             )
             .item()
             for t in (table, made)
         )
-        assert after == pytest.approx(before, abs=0.07)  # 5 standard errors, and ties that the sine map does not know
+        assert after == pytest.approx(
+            before, abs=0.07
+        )  # 5 standard errors, and ties that the sine map does not know
 
 
 def test_neither_frame_nor_order_matters():
     step = sf.Synthesize("copula", holdout=0.1)
-    found = {kind: multiset(run(step, table)[1]) for kind, table in in_all_frames(table_of(200)).items()}
+    found = {
+        kind: multiset(run(step, table)[1]) for kind, table in in_all_frames(table_of(200)).items()
+    }
     for kind, rows in found.items():
         assert rows == found["polars"], kind
 
@@ -110,10 +132,14 @@ def test_other_numbers_of_records_interpolate_between_values():
 
 
 def test_columns_without_an_order_and_households_are_refused():
-    words = Table(pl.DataFrame({"x": ["a", "b"] * 50, "y": range(100)})).with_roles(plain=["x", "y"])
+    words = Table(pl.DataFrame({"x": ["a", "b"] * 50, "y": range(100)})).with_roles(
+        plain=["x", "y"]
+    )
     with pytest.raises(SchemaError, match="x have no order: take method: trees"):
         run(sf.Synthesize("copula"), words)
-    homes = pl.DataFrame({"home": [i // 2 for i in range(100)], "y": range(100), "z": [i * i for i in range(100)]})
+    homes = pl.DataFrame(
+        {"home": [i // 2 for i in range(100)], "y": range(100), "z": [i * i for i in range(100)]}
+    )
     grouped = Table(homes).with_roles(plain=["y", "z"], unit=["home"])
     with pytest.raises(SchemaError, match="take method: trees for households"):
         run(sf.Synthesize("copula"), grouped)

@@ -1,4 +1,6 @@
-"""The bound from what a crowd costs: never above the optimum, whatever the models, the objective and the budget."""
+"""The bound from what a crowd costs: never above the optimum, whatever the models, the objective
+and the budget.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ MODELS = {
 
 def best_of_all(lattice):
     """The least score of a feasible node, all of them looked at."""
-    return min((j.score for j in map(lattice.judge, every_table(lattice)) if j.feasible), default=math.inf)
+    return min(
+        (j.score for j in map(lattice.judge, every_table(lattice)) if j.feasible), default=math.inf
+    )
 
 
 @given(
@@ -78,7 +82,9 @@ def test_the_price_of_a_group_is_that_of_its_cheapest_crowds(table, k, objective
         return
     prices = CrowdPrices(lattice, k, *_terms(lattice))
     list(prices.choose())
-    assert len(set(prices.groups.reshape(-1).tolist())) == prices.groups.size  # no class is in two groups
+    assert (
+        len(set(prices.groups.reshape(-1).tolist())) == prices.groups.size
+    )  # no class is in two groups
     for at, group in enumerate(prices.groups.tolist()):
         price = cheapest_crowds(lattice, prices, group, k)
         assert prices.least[at] <= price + 1e-9
@@ -92,13 +98,17 @@ def test_the_price_of_a_group_is_that_of_its_cheapest_crowds(table, k, objective
 
 
 def cheapest_crowds(lattice, prices, group, k):
-    """The least sum of terms of a node that leaves each class of a group k records: all nodes are tried."""
+    """The least sum of terms of a node that leaves each class of a group k records: all nodes are
+    tried.
+    """
     terms, _, _ = _terms(lattice)
     spans = [range(low, high + 1) for low, high in zip(lattice.low, lattice.high, strict=True)]
     codes, ladders = prices.codes, lattice.base.ladders
     sums = [math.inf]
     for node in itertools.product(*spans):
-        shown = np.column_stack([ladders[a].climb(lattice.low[a], node[a])[codes[:, a]] for a in range(len(node))])
+        shown = np.column_stack(
+            [ladders[a].climb(lattice.low[a], node[a])[codes[:, a]] for a in range(len(node))]
+        )
         crowds = [prices.records[(shown == shown[chosen]).all(axis=1)].sum() for chosen in group]
         if min(crowds) >= k:
             sums.append(sum(terms[a][level] for a, level in enumerate(node)))
@@ -129,7 +139,9 @@ def blocks_only(lattice, effort):
 
 
 def without_crowds(lattice):
-    """The same lattice under a promise that asks for the same and does not say that it is about crowds."""
+    """The same lattice under a promise that asks for the same and does not say that it is about
+    crowds.
+    """
     return dataclasses.replace(lattice, models=(Unnamed(5),))
 
 
@@ -149,7 +161,8 @@ def test_the_optimum_of_a_small_lattice_is_decided_with_the_bound_at_work():
     assert found.best.node == optimum.node
 
 
-# The same against the definitions: persons of several rows, a sensitive column, missing values, weights and level bounds.
+# The same against the definitions: persons of several rows, a sensitive column, missing values,
+# weights and level bounds.
 
 SUMS = [o.name for o in OBJECTIVES if o.separable]
 CLOSE = 0.3137
@@ -158,7 +171,9 @@ CLOSE = 0.3137
 
 @dataclasses.dataclass(frozen=True)
 class Promised:
-    """A random table with persons and a sensitive column, what is promised of it, and what a recipe says of its columns."""
+    """A random table with persons and a sensitive column, what is promised of it, and what a recipe
+    says of its columns.
+    """
 
     table: RandomTable
     persons: list[int] | None
@@ -213,7 +228,15 @@ class Promised:
         for node in oracle.all_nodes(*zip(*self.bounds, strict=True)):
             gone = self.gone(node)
             if sum(gone) <= allowed and not all(gone):
-                parts = (table.rows, table.paths, table.leaves, table.depths, node, gone, self.weights)
+                parts = (
+                    table.rows,
+                    table.paths,
+                    table.leaves,
+                    table.depths,
+                    node,
+                    gone,
+                    self.weights,
+                )
                 found[node] = oracle.node_scores(*parts)[self.objective]
         return found
 
@@ -234,7 +257,9 @@ def promises(draw):
     bounds = []
     for depth in table.depths:
         low = draw(st.sampled_from([0, 0, 0, depth - 1]))
-        bounds.append((low, draw(st.integers(low, depth - 1))) if draw(st.booleans()) else (low, depth - 1))
+        bounds.append(
+            (low, draw(st.integers(low, depth - 1))) if draw(st.booleans()) else (low, depth - 1)
+        )
     weights = st.sampled_from([0.0, 0.1, 1.0, 1.0, 3.0])
     return Promised(
         table,
@@ -251,16 +276,23 @@ def promises(draw):
 
 
 @given(promised=promises(), above=st.sampled_from([0.0, 0.01, 0.3]), share=st.integers(1, 300))
-def test_the_bound_holds_beside_other_promises_for_persons_weights_and_level_bounds(promised, above, share):
+def test_the_bound_holds_beside_other_promises_for_persons_weights_and_level_bounds(
+    promised, above, share
+):
     lattice, scores = promised.lattice(), promised.scores()
     optimum, bound = min(scores.values(), default=math.inf), CrowdBound(lattice)
-    for _ in itertools.islice(bound.prove(lambda: min(optimum, 1.0) + above), 400 if bound.usable else 0):
+    for _ in itertools.islice(
+        bound.prove(lambda: min(optimum, 1.0) + above), 400 if bound.usable else 0
+    ):
         assert bound.lower <= optimum + 1e-8
     found = anytime(lattice, effort=share)
     assert found.notes.get("lower_bound", -math.inf) <= optimum + 1e-8
     exact = choose("optimal")(lattice, silent).best
     assert (exact is None) == (not scores)
     if exact is not None:
-        node = tuple(dict(zip(lattice.columns, exact.node, strict=True))[name] for name in promised.table.names)
+        node = tuple(
+            dict(zip(lattice.columns, exact.node, strict=True))[name]
+            for name in promised.table.names
+        )
         assert exact.score == pytest.approx(optimum, abs=1e-9)
         assert scores[node] == pytest.approx(optimum, abs=1e-9)

@@ -27,7 +27,9 @@ from sfumato.methods.steps.taxonomy.cut import (
     topmost,
 )
 
-TREE = sf.tree({"*": {"virus": ["flu", "HIV"], "injury": ["cut", "burn"], "age": {"old": ["gout"]}}})
+TREE = sf.tree(
+    {"*": {"virus": ["flu", "HIV"], "injury": ["cut", "burn"], "age": {"old": ["gout"]}}}
+)
 SCHEMA = Schema(
     {
         "sick": Attribute((Role.QUASI,), hierarchy=TREE),
@@ -65,7 +67,9 @@ def test_a_hierarchy_is_a_tree_of_ranges():
     assert sick.form == "tree"
     assert topmost(sick) == (0,)
     assert bottommost(sick) == (0, 1, 2, 3, 4, 5)
-    found = {frozenset(sick.labels[low:high]): len(starts) + 1 for low, high, starts in nodes_of(sick)}
+    found = {
+        frozenset(sick.labels[low:high]): len(starts) + 1 for low, high, starts in nodes_of(sick)
+    }
     # age and old hold nothing but gout: they are the same range and no node of their own
     assert found == {
         frozenset(["flu", "HIV", "cut", "burn", "gout", None]): 4,
@@ -101,8 +105,19 @@ def released(cuts, gone=None, **options):
 
 def test_columns_are_released_as_cut_and_the_others_as_they_are():
     plan, after = released({"stage": (0, 2), "year": (0, 2)}, trees=False)
-    assert after.column("stage").to_list() == [s if s == "high" else "low..mid" for s in ROWS["stage"]]
-    assert after.column("year").to_list() == ["0-4", "0-4", "5-29", "5-29", "5-29", "5-29", "5-29", "0-4"]
+    assert after.column("stage").to_list() == [
+        s if s == "high" else "low..mid" for s in ROWS["stage"]
+    ]
+    assert after.column("year").to_list() == [
+        "0-4",
+        "0-4",
+        "5-29",
+        "5-29",
+        "5-29",
+        "5-29",
+        "5-29",
+        "0-4",
+    ]
     for name in ("sick", "town", "pays"):
         assert after.column(name).to_list() == ROWS[name]
     assert after.schema["stage"].order == ("low..mid", "high")
@@ -172,7 +187,12 @@ def test_there_must_be_rows_and_a_promise():
 def test_a_class_label_must_be_one(label, told):
     rows = 300
     frame = pl.DataFrame(
-        {"town": ["A"] * rows, "pays": ["y", "n"] * 150, "same": ["x"] * rows, "many": [str(i) for i in range(rows)]}
+        {
+            "town": ["A"] * rows,
+            "pays": ["y", "n"] * 150,
+            "same": ["x"] * rows,
+            "many": [str(i) for i in range(rows)],
+        }
     )
     schema = Schema(
         {

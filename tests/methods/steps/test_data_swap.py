@@ -24,14 +24,18 @@ NAMES = ["w", "x", "y", "z"]
 
 
 def table_of(records):
-    return plain(**{n: pl.Series([r[i] for r in records], dtype=pl.String) for i, n in enumerate(NAMES)})
+    return plain(
+        **{n: pl.Series([r[i] for r in records], dtype=pl.String) for i, n in enumerate(NAMES)}
+    )
 
 
 @given(rows, st.sampled_from([(), ("x",), ("x", "y")]), st.floats(0, 1), st.integers(0, 50))
 def test_all_tables_with_what_is_kept_stay(records, keep, rate, seed):
     plan, made = run(sf.SwapData(["w"], keep=keep, rate=rate), table_of(records), seed)
     after = made.to_polars().rows()
-    assert oracle.tables_up_to(after, NAMES, keep, "w") == oracle.tables_up_to(records, NAMES, keep, "w")
+    assert oracle.tables_up_to(after, NAMES, keep, "w") == oracle.tables_up_to(
+        records, NAMES, keep, "w"
+    )
     assert [r[0] is None for r in after] == [r[0] is None for r in records]
     assert [r[1:] for r in after] == [r[1:] for r in records]
     assert all(one.exactly and one.off_by == 0 for one in plan.preserved)
@@ -47,7 +51,9 @@ def test_columns_together_keep_their_joint_table(records, together):
         assert [r[:2] for r in after if None in r[:2]] == [r[:2] for r in records if None in r[:2]]
         assert len(complete) == sum(None not in r[:2] for r in after)
     for place in (0, 1):
-        assert Counter((r[place], r[2]) for r in after) == Counter((r[place], r[2]) for r in records)
+        assert Counter((r[place], r[2]) for r in after) == Counter(
+            (r[place], r[2]) for r in records
+        )
 
 
 def test_a_table_of_higher_order_does_change():
@@ -63,7 +69,8 @@ def test_the_rate_is_right_on_average(rate):
     table = plain(w=np.arange(n), x=np.arange(n) // 3)  # every record differs, in cells of three
     plan, _ = run(sf.SwapData(["w"], keep=["x"], rate=rate), table)
     possible = min(rate, 2 / 3)  # one of three finds no partner
-    # each of n/3 cells has one pair or none: a standard deviation of at most 1 for the records of a cell
+    # each of n/3 cells has one pair or none: a standard deviation of at most 1 for the records of a
+    # cell
     assert abs(plan.owner["changed"]["w"] - possible * n) <= 5 * math.sqrt(n / 3)
     if rate == 1:
         assert plan.owner["changed"]["w"] == 2 * n / 3
@@ -71,7 +78,9 @@ def test_the_rate_is_right_on_average(rate):
 
 def test_households_exchange_what_belongs_to_them():
     schema = Schema({"h": Attribute((Role.UNIT,), unit="household"), "rent": PLAIN, "town": PLAIN})
-    frame = pl.DataFrame({"h": np.repeat(np.arange(60), 2), "rent": np.repeat(np.arange(60), 2), "town": [1] * 120})
+    frame = pl.DataFrame(
+        {"h": np.repeat(np.arange(60), 2), "rent": np.repeat(np.arange(60), 2), "town": [1] * 120}
+    )
     plan, made = run(sf.SwapData(["rent"], keep=["town"], rate=1), Table(frame, schema))
     assert made.to_polars().group_by("h").agg(pl.col("rent").n_unique())["rent"].max() == 1
     assert (made.column("rent") != frame["rent"]).all()

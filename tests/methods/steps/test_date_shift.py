@@ -17,8 +17,16 @@ from sfumato.errors import SchemaError
 from tests.methods.steps.masking_contract import people, run
 
 days = st.dates(datetime.date(1990, 1, 1), datetime.date(2030, 1, 1))
-visits = st.lists(st.tuples(st.sampled_from("pqr"), days, days | st.none()), min_size=1, max_size=12)
-SCHEMA = Schema({"who": Attribute((Role.UNIT,)), "came": Attribute((Role.PLAIN,)), "went": Attribute((Role.PLAIN,))})
+visits = st.lists(
+    st.tuples(st.sampled_from("pqr"), days, days | st.none()), min_size=1, max_size=12
+)
+SCHEMA = Schema(
+    {
+        "who": Attribute((Role.UNIT,)),
+        "came": Attribute((Role.PLAIN,)),
+        "went": Attribute((Role.PLAIN,)),
+    }
+)
 
 
 def table(rows):
@@ -59,7 +67,9 @@ def test_bounds_hold_or_the_table_is_refused(rows):
         low, high = max(-500, (first - min(dates)).days), min(500, (last - max(dates)).days)
         stuck += not set(range(low, high + 1)) - {0}
     if stuck:
-        with pytest.raises(SchemaError, match=rf"{stuck} unit\(s\) cannot be moved within the bounds"):
+        with pytest.raises(
+            SchemaError, match=rf"{stuck} unit\(s\) cannot be moved within the bounds"
+        ):
             run(step, table(rows))
         return
     _, made = run(step, table(rows))
@@ -83,7 +93,9 @@ def test_times_zones_and_text_keep_what_is_not_the_date():
     assert out.schema == frame.schema
     shift = (out["a"][0] - moment).days
     day = (moment + datetime.timedelta(days=shift)).date().isoformat()
-    assert out["b"][0].replace(tzinfo=None) == out["a"][0] == moment + datetime.timedelta(days=shift)
+    assert (
+        out["b"][0].replace(tzinfo=None) == out["a"][0] == moment + datetime.timedelta(days=shift)
+    )
     assert out.row(0)[2:] == (day, f"{day}T23:30:15+02:00", f"{day} 23:30")
 
 
@@ -99,7 +111,10 @@ def test_units_rows_and_missing_units():
 
 def test_few_shifts_are_warned_of():
     assert "only 6 possible shifts" in run(sf.ShiftDates(["seen"], 3), people())[0].warnings[0]
-    assert "only 2 possible" in run(sf.ShiftDates(["seen"], 13, keep_weekday=True), people())[0].warnings[0]
+    assert (
+        "only 2 possible"
+        in run(sf.ShiftDates(["seen"], 13, keep_weekday=True), people())[0].warnings[0]
+    )
     assert run(sf.ShiftDates(["seen"], 30), people())[0].warnings == ()
 
 
@@ -112,7 +127,9 @@ def test_bad_columns():
         run(sf.ShiftDates(["x"], 30), Table(pl.DataFrame({"x": [20240101]})))
     with pytest.raises(SchemaError, match="no column with role unit"):
         run(sf.ShiftDates(["x"], 30, unit="household"), Table(pl.DataFrame({"x": ["2024-01-01"]})))
-    made = run(sf.ShiftDates(["x"], 30), Table(pl.DataFrame({"x": [None, None]}, schema={"x": pl.Date})))[1]
+    made = run(
+        sf.ShiftDates(["x"], 30), Table(pl.DataFrame({"x": [None, None]}, schema={"x": pl.Date}))
+    )[1]
     assert made.column("x").null_count() == 2
 
 

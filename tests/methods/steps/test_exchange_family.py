@@ -21,17 +21,23 @@ STEPS = {
     "p_distribution": sf.RankSwap(["income"], p=0.1, variant="p_distribution"),
     "p_buckets": sf.RankSwap(["income", "size"], p=0.1, variant="p_buckets", within=[]),
     "grouped": sf.RankSwap(["income"], p=0.2, top=0.1, extremes="group"),
-    "controlled": sf.RankSwap(["income", "age"], p=0.5, keep_correlation=0.8, keep_mean=1.5, subsets=["sex"]),
+    "controlled": sf.RankSwap(
+        ["income", "age"], p=0.5, keep_correlation=0.8, keep_mean=1.5, subsets=["sex"]
+    ),
     "data": sf.SwapData(["illness", "grade"], keep=["sex"], rate=0.6),
     "apart": sf.SwapData(["illness", "land"], rate=0.6, together=False),
     "similar": sf.SwapSimilar(["illness"], by="income", k=4, reach=300),
-    "households": sf.SwapHouseholds(["land", "town"], risk=["sex", "age"], similar=[["size"], []], k=2, rate=0.4),
+    "households": sf.SwapHouseholds(
+        ["land", "town"], risk=["sex", "age"], similar=[["size"], []], k=2, rate=0.4
+    ),
     "across": sf.SwapAcross(["income", "illness"], match=["age", "sex"], rate=0.8),
     "shuffle": sf.ShuffleValues(["income", "grade"], predictors=["age", "size"]),
     "two-stage": sf.Pram(["illness", "area"], retain=0.6, alpha=0.9),
     "direct": sf.Pram(["illness", "sex"], invariant="direct", theta=0.7, jointly=True),
     "matrix": sf.Pram(
-        ["sex"], matrix={"sex": {"f": {"f": 0.7, "m": 0.3}, "m": {"m": 0.9, "f": 0.1}}}, invariant="none"
+        ["sex"],
+        matrix={"sex": {"f": {"f": 0.7, "m": 0.3}, "m": {"m": 0.9, "f": 0.1}}},
+        invariant="none",
     ),
 }
 every_step = pytest.mark.parametrize("step", STEPS.values(), ids=list(STEPS))
@@ -78,7 +84,9 @@ def test_only_named_columns_change_and_all_of_them_are_told(step, table, second)
         if name not in named:
             assert made.column(name).equals(table.column(name))
         else:
-            assert (made.column(name).is_null() == table.column(name).is_null()).all(), "missing stays missing"
+            assert (made.column(name).is_null() == table.column(name).is_null()).all(), (
+                "missing stays missing"
+            )
 
 
 @every_step
@@ -125,7 +133,8 @@ def test_one_row_and_only_missing_values(step, table, second):
     one = table.take(range(1))
     assert len(run(step, one, population=second)[1]) == 1
     blank = {
-        name: pl.Series(name, [None] * len(table), dtype=table.column(name).dtype) for name in ("income", "illness")
+        name: pl.Series(name, [None] * len(table), dtype=table.column(name).dtype)
+        for name in ("income", "illness")
     }
     made = run(step, table.with_columns(blank), population=second)[1]
     assert made.column("income").null_count() == len(table)

@@ -1,4 +1,6 @@
-"""Models of noisy counts as mbi fits them, in a process of their own: `make test-services` has the libraries."""
+"""Models of noisy counts as mbi fits them, in a process of their own: `make test-services` has the
+libraries.
+"""
 
 from __future__ import annotations
 
@@ -82,7 +84,9 @@ def people(rows=1500):
 @pytest.mark.parametrize("method", ["mst", "aim"])
 def test_pairs_survive(method):
     table = people()
-    plan = sf.SynthesizePrivately(epsilon=20.0, delta=1e-6, bins=4, method=method).plan(table, Goal(seed=Seed(1)))
+    plan = sf.SynthesizePrivately(epsilon=20.0, delta=1e-6, bins=4, method=method).plan(
+        table, Goal(seed=Seed(1))
+    )
     counted = [t.group_by("town", "work").len() for t in (table.to_polars(), plan.table)]
     both = counted[0].join(counted[1], on=["town", "work"], how="full").fill_null(0)
     assert (both["len"].cast(pl.Int64) - both["len_right"].cast(pl.Int64)).abs().sum() < 0.08 * 1500
@@ -106,10 +110,15 @@ def command(*arguments):
 def test_from_a_file_to_a_verified_release(tmp_path):
     people().to_polars().write_csv(tmp_path / "people.csv")
     (tmp_path / "recipe.yaml").write_text(RECIPE)
-    made = command("run", tmp_path / "people.csv", "-r", tmp_path / "recipe.yaml", "-o", tmp_path / "out")
+    made = command(
+        "run", tmp_path / "people.csv", "-r", tmp_path / "recipe.yaml", "-o", tmp_path / "out"
+    )
     subprocess.run(made, check=True, capture_output=True)
     told = json.loads((tmp_path / "out" / "share" / "certificate.json").read_text())
-    assert (told["differential_privacy"]["epsilon"], told["differential_privacy"]["certified"]) == (2.0, True)
+    assert (told["differential_privacy"]["epsilon"], told["differential_privacy"]["certified"]) == (
+        2.0,
+        True,
+    )
     verified = subprocess.run(
         command("verify", tmp_path / "out" / "share"), capture_output=True, text=True, check=False
     )
@@ -120,7 +129,9 @@ def test_from_a_file_to_a_verified_release(tmp_path):
 def test_ctrl_c_ends_the_process_that_fits(tmp_path):
     people().to_polars().write_csv(tmp_path / "people.csv")
     (tmp_path / "recipe.yaml").write_text(RECIPE)
-    made = command("run", tmp_path / "people.csv", "-r", tmp_path / "recipe.yaml", "-o", tmp_path / "out")
+    made = command(
+        "run", tmp_path / "people.csv", "-r", tmp_path / "recipe.yaml", "-o", tmp_path / "out"
+    )
     running = subprocess.Popen(made, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     for _ in range(2400):
         if children := children_of(running.pid):
@@ -139,5 +150,7 @@ def test_ctrl_c_ends_the_process_that_fits(tmp_path):
 
 
 def children_of(pid):
-    found = subprocess.run(["pgrep", "-P", str(pid), "-f", "worker.py"], capture_output=True, text=True, check=False)
+    found = subprocess.run(
+        ["pgrep", "-P", str(pid), "-f", "worker.py"], capture_output=True, text=True, check=False
+    )
     return [int(child) for child in found.stdout.split()]

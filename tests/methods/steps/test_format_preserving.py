@@ -10,7 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.methods.steps.pseudonyms.format_preserving import SMALL, alphabet_of, format_preserving, shuffled
+from sfumato.methods.steps.pseudonyms.format_preserving import (
+    SMALL,
+    alphabet_of,
+    format_preserving,
+    shuffled,
+)
 from tests.oracles.pseudonyms import permuted
 
 KEY = b"0123456789abcdef"
@@ -30,7 +35,18 @@ def test_is_what_the_definition_says(values):
 
 
 @pytest.mark.parametrize(
-    "value", ["7", "ab", "Zz9", "123456789", "4" * 28, "q" * 20, "q" * 21, "q" * 22, "Ann-Marie O'Neill " * 20]
+    "value",
+    [
+        "7",
+        "ab",
+        "Zz9",
+        "123456789",
+        "4" * 28,
+        "q" * 20,
+        "q" * 21,
+        "q" * 22,
+        "Ann-Marie O'Neill " * 20,
+    ],
 )
 def test_small_middle_and_long_values_follow_the_definition(value):
     assert format_preserving([value], KEY, "") == [permuted(KEY, "", value)]
@@ -48,11 +64,14 @@ def test_a_value_has_one_pseudonym_whatever_stands_beside_it(values, random):
     alone = [format_preserving([value], KEY, "")[0] for value in values]
     mixed = values.copy()
     random.shuffle(mixed)
-    assert dict(zip(mixed, format_preserving(mixed, KEY, ""), strict=True)) == dict(zip(values, alone, strict=True))
+    assert dict(zip(mixed, format_preserving(mixed, KEY, ""), strict=True)) == dict(
+        zip(values, alone, strict=True)
+    )
 
 
 @pytest.mark.parametrize(
-    ("alphabet", "length"), [("0123456789", 1), ("0123456789", 3), ("abcdefghijklmnopqrstuvwxyz", 2)]
+    ("alphabet", "length"),
+    [("0123456789", 1), ("0123456789", 3), ("abcdefghijklmnopqrstuvwxyz", 2)],
 )
 def test_all_values_of_a_small_form_are_permuted(alphabet, length):
     every = ["".join(t) for t in itertools.product(alphabet, repeat=length)]
@@ -70,7 +89,9 @@ def test_all_values_of_a_form_above_the_small_ones_are_permuted():
 
 
 def test_digits_are_spread_evenly():
-    """Chi-square of each digit over 20,000 numbers in a row: 9 degrees of freedom, above 50 once in 10 million."""
+    """Chi-square of each digit over 20,000 numbers in a row: 9 degrees of freedom, above 50 once in
+    10 million.
+    """
     made = format_preserving([f"{number:09d}" for number in range(20_000)], KEY, "")
     digits = np.array([[int(c) for c in value] for value in made])
     for place in range(9):
@@ -81,9 +102,17 @@ def test_digits_are_spread_evenly():
 def test_another_key_or_domain_or_form_gives_another_permutation():
     values = [f"{number:06d}" for number in range(200)]
     made = format_preserving(values, KEY, "")
-    assert sum(a == b for a, b in zip(made, format_preserving(values, KEY, "other"), strict=True)) < 5
-    assert sum(a == b for a, b in zip(made, format_preserving(values, b"f" + KEY, ""), strict=True)) < 5
-    dashed = [value.replace("-", "") for value in format_preserving([f"{v[:3]}-{v[3:]}" for v in values], KEY, "")]
+    assert (
+        sum(a == b for a, b in zip(made, format_preserving(values, KEY, "other"), strict=True)) < 5
+    )
+    assert (
+        sum(a == b for a, b in zip(made, format_preserving(values, b"f" + KEY, ""), strict=True))
+        < 5
+    )
+    dashed = [
+        value.replace("-", "")
+        for value in format_preserving([f"{v[:3]}-{v[3:]}" for v in values], KEY, "")
+    ]
     assert sum(a == b for a, b in zip(made, dashed, strict=True)) < 5
 
 

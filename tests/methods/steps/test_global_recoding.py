@@ -1,4 +1,6 @@
-"""Global recoding end to end: what is released keeps its promise, and is the original seen from higher up."""
+"""Global recoding end to end: what is released keeps its promise, and is the original seen from
+higher up.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,11 @@ def test_releases_keep_their_promise_and_stay_true(data, table):
     rows = release.released.to_polars().rows()
     assert min(oracle.class_sizes(rows).values()) >= k
     assert sf.judge(release.released, [KAnonymity(k)])[0].holds
-    assert release.suppressed == len(table.rows) - len(rows) <= math.floor(budget * len(table.rows) + 1e-9)
+    assert (
+        release.suppressed
+        == len(table.rows) - len(rows)
+        <= math.floor(budget * len(table.rows) + 1e-9)
+    )
     levels = release.plans[0][1].levels
     node = [levels[name] for name in table.names]
     assert len(set(release.released.origin.tolist())) == len(rows)
@@ -86,7 +92,7 @@ def test_column_order_decides_nothing(table, chance):
     assert other.released.to_polars().select(table.names).equals(one.released.to_polars())
 
 
-# ----------------------------------------------------------------------------------------------------- kinds of frames
+# ---------------------------------------------------------------------------------- kinds of frames
 
 SEX = ["f", "m", "f", "m", None, "f", "m", "f"]
 AGE = [31, 34, 36, 38, 52, 55, 57, None]
@@ -104,13 +110,17 @@ SCHEMA = Schema(
 
 
 def pandas_table(**kinds):
-    return pd.DataFrame({name: pd.Series(values, dtype=kinds.get(name)) for name, values in TABLE.items()})
+    return pd.DataFrame(
+        {name: pd.Series(values, dtype=kinds.get(name)) for name, values in TABLE.items()}
+    )
 
 
 FRAMES = {
     "polars": lambda: pl.DataFrame(TABLE),
     "arrow": lambda: pa.table(TABLE),
-    "arrow, several chunks": lambda: pa.concat_tables([pa.table(TABLE).slice(0, 3), pa.table(TABLE).slice(3)]),
+    "arrow, several chunks": lambda: pa.concat_tables(
+        [pa.table(TABLE).slice(0, 3), pa.table(TABLE).slice(3)]
+    ),
     "pandas": pandas_table,
     "pandas objects": lambda: pandas_table(sex=object, age=object, born=object),
     "pandas nullable": lambda: pandas_table(sex="string", age="Int64", paid="Float64"),
@@ -128,14 +138,19 @@ def test_every_kind_of_frame_gives_the_same_release_in_its_own_kind(kind):
     assert found.plans[0][1].levels == expected.plans[0][1].levels
     assert found.released.origin.tolist() == expected.released.origin.tolist()
     for column in TABLE:
-        one, other = expected.released.column(column).to_list(), found.released.column(column).to_list()
+        one, other = (
+            expected.released.column(column).to_list(),
+            found.released.column(column).to_list(),
+        )
         assert other == one
     if isinstance(frame, pd.DataFrame):
         assert found.data.index.equals(pd.RangeIndex(len(found.data)))
 
 
 def test_rows_are_shuffled_by_the_seed_and_only_if_wanted():
-    table = RandomTable([(f"v{i % 4}",) for i in range(40)], [{f"v{i}": (f"v{i}", "*") for i in range(4)}])
+    table = RandomTable(
+        [(f"v{i % 4}",) for i in range(40)], [{f"v{i}": (f"v{i}", "*") for i in range(4)}]
+    )
     one, other = (release_of(table.dataset(), 2, seed=s).released.origin.tolist() for s in (1, 2))
     assert sorted(one) == sorted(other) == list(range(40))
     assert one != other
@@ -145,12 +160,20 @@ def test_rows_are_shuffled_by_the_seed_and_only_if_wanted():
     assert kept.released.origin is None or kept.released.origin.tolist() == list(range(40))
 
 
-# --------------------------------------------------------------------------------------------------- kinds of hierarchy
+# ------------------------------------------------------------------------------- kinds of hierarchy
 
 CELLS = {
     "intervals": (["1", "2", "7", "12", "13", "29"], sf.intervals(5, 10), Kind.NUMERIC),
-    "open intervals": (["1", "2", "7", "12", "13", "29"], sf.intervals(5, 10, open_above=10), Kind.NUMERIC),
-    "real intervals": (["0.5", "-2.25", "7", "12.125", "1e1", "29"], sf.intervals(0.5, 5), Kind.NUMERIC),
+    "open intervals": (
+        ["1", "2", "7", "12", "13", "29"],
+        sf.intervals(5, 10, open_above=10),
+        Kind.NUMERIC,
+    ),
+    "real intervals": (
+        ["0.5", "-2.25", "7", "12.125", "1e1", "29"],
+        sf.intervals(0.5, 5),
+        Kind.NUMERIC,
+    ),
     "dates": (
         ["2024-01-01", "2024-01-31", "2024-05-01", "2023-12-31", "1999-01-01", "2024-02-29"],
         sf.dates(),
@@ -180,7 +203,12 @@ def test_what_was_released_can_be_judged_and_released_again(kind, data):
     cells = data.draw(st.lists(st.sampled_from([*values, None]), min_size=6, max_size=20))
     other = data.draw(st.lists(st.sampled_from("mf"), min_size=len(cells), max_size=len(cells)))
     frame = pl.DataFrame({"c": pl.Series(cells, dtype=pl.String), "s": other})
-    schema = Schema({"c": Attribute((Role.QUASI,), kind=what, hierarchy=hierarchy), "s": Attribute((Role.QUASI,))})
+    schema = Schema(
+        {
+            "c": Attribute((Role.QUASI,), kind=what, hierarchy=hierarchy),
+            "s": Attribute((Role.QUASI,)),
+        }
+    )
     try:
         release = release_of(Table(frame, schema), 3, budget=0.4)
     except Unsatisfiable:
@@ -192,13 +220,16 @@ def test_what_was_released_can_be_judged_and_released_again(kind, data):
     assert all(level == 0 for level in again.plans[0][1].levels.values())
 
 
-# --------------------------------------------------------------------------------------------------- what gives away
+# ---------------------------------------------------------------------------------- what gives away
 
 
 def test_values_that_count_as_equal_look_equal_in_the_release():
-    # NaN and null count as missing, -0.0 and 0.0 as zero: five in a class, told apart by a reader of the file if kept
+    # NaN and null count as missing, -0.0 and 0.0 as zero: five in a class, told apart by a reader
+    # of the file if kept
     numbers = [0.0] * 4 + [-0.0] + [None] * 4 + [float("nan")]
-    table = Table(pl.DataFrame({"n": numbers}), Schema({"n": Attribute((Role.QUASI,), kind=Kind.NUMERIC)}))
+    table = Table(
+        pl.DataFrame({"n": numbers}), Schema({"n": Attribute((Role.QUASI,), kind=Kind.NUMERIC)})
+    )
     released = release_of(table, 5, budget=0.0).released.column("n")
     assert released.is_nan().sum() == 0
     assert released.null_count() == 5
@@ -258,20 +289,24 @@ def test_kinds_after_recoding():
         if name not in levels or levels[name] == 0:
             assert schema[name].kind is column.kind
         else:
-            assert schema[name].kind is (Kind.NOMINAL if column.kind is Kind.NOMINAL else Kind.ORDINAL)
+            assert schema[name].kind is (
+                Kind.NOMINAL if column.kind is Kind.NOMINAL else Kind.ORDINAL
+            )
 
 
 def test_persons_are_what_is_counted():
     # ten records of one person are no crowd
     frame = pl.DataFrame({"zip": ["a"] * 10 + ["b", "b"], "who": ["1"] * 10 + ["2", "3"]})
-    schema = Schema({"zip": Attribute((Role.QUASI,), hierarchy=sf.suppress()), "who": Attribute((Role.UNIT,))})
+    schema = Schema(
+        {"zip": Attribute((Role.QUASI,), hierarchy=sf.suppress()), "who": Attribute((Role.UNIT,))}
+    )
     plan = GlobalRecoding(budget=0.0).plan(Table(frame, schema), Goal(models=(KAnonymity(2),)))
     assert plan.levels == {"zip": 1}
     with pytest.raises(Unsatisfiable):
         GlobalRecoding(budget=0.0).plan(Table(frame, schema), Goal(models=(KAnonymity(4),)))
 
 
-# -------------------------------------------------------------------------------------------------------- wrong usage
+# -------------------------------------------------------------------------------------- wrong usage
 
 
 @pytest.mark.parametrize(
@@ -307,11 +342,16 @@ def test_no_suppression_means_none_whatever_the_budget():
     assert release.released.to_polars().rows() == [("*",)] * 3
 
 
-@pytest.mark.parametrize(("share", "rows", "allowed"), [(0.29, 100, 29), (0.07, 100, 7), (0.1, 9, 0), (1 / 3, 3, 1)])
+@pytest.mark.parametrize(
+    ("share", "rows", "allowed"), [(0.29, 100, 29), (0.07, 100, 7), (0.1, 9, 0), (1 / 3, 3, 1)]
+)
 def test_the_budget_is_a_whole_number_of_records(share, rows, allowed):
     paths = {"a": ("a",), "b": ("b",)}
     table = RandomTable([("a",)] * rows, [paths])
-    assert GlobalRecoding(budget=share).lattice(table.dataset(), Goal(models=(KAnonymity(1),))).budget == allowed
+    assert (
+        GlobalRecoding(budget=share).lattice(table.dataset(), Goal(models=(KAnonymity(1),))).budget
+        == allowed
+    )
 
 
 def test_a_single_class_and_a_single_row():

@@ -28,7 +28,12 @@ SCHEMA = Schema(
 )
 cells = st.sampled_from(["x", "y", None])
 rows = st.lists(st.tuples(cells, cells, cells, st.integers(0, 2)), min_size=1, max_size=14)
-RULES = {"one": ["a=x -> c=y"], "all values": ["a -> c"], "two": ["a=x, b -> c=x", "n=1 -> a"], "sets": ["a=x, c=y"]}
+RULES = {
+    "one": ["a=x -> c=y"],
+    "all values": ["a -> c"],
+    "two": ["a=x, b -> c=x", "n=1 -> a"],
+    "sets": ["a=x, c=y"],
+}
 
 
 def table(content):
@@ -41,7 +46,9 @@ def done(step, dataset):
     return plan, step.apply(dataset, plan)
 
 
-@given(rows, st.sampled_from(sorted(RULES)), st.sampled_from(["dsr", "2a", "exact"]), st.integers(1, 3))
+@given(
+    rows, st.sampled_from(sorted(RULES)), st.sampled_from(["dsr", "2a", "exact"]), st.integers(1, 3)
+)
 def test_rules_are_hidden_and_values_stay_true(content, rules, method, least):
     dataset = table(content)
     plan, made = done(sf.HideRules(RULES[rules], least, 0.5, method=method), dataset)
@@ -52,7 +59,11 @@ def test_rules_are_hidden_and_values_stay_true(content, rules, method, least):
         for old, new in zip(dataset.column(name), made.column(name), strict=True):
             assert new is None or new == old
             gone += new is None and old is not None
-    assert sum(plan.public["suppressed_cells"].values()) == gone == plan.owner["side_effects"]["changed_items"]
+    assert (
+        sum(plan.public["suppressed_cells"].values())
+        == gone
+        == plan.owner["side_effects"]["changed_items"]
+    )
 
 
 @given(rows, st.sampled_from(sorted(RULES)))
@@ -60,7 +71,9 @@ def test_exact_never_has_more_side_effects(content, rules):
     dataset = table(content)
     told = {}
     for method in ("dsr", "2a", "exact"):
-        effects = done(sf.HideRules(RULES[rules], 2, 0.5, method=method), dataset)[0].owner["side_effects"]
+        effects = done(sf.HideRules(RULES[rules], 2, 0.5, method=method), dataset)[0].owner[
+            "side_effects"
+        ]
         told[method] = effects["lost"] + effects["ghosts"], effects["changed_items"]
     if rules != "sets":  # there the exact way counts itemsets that are lost, not rules
         assert told["exact"] <= min(told.values())
@@ -88,7 +101,11 @@ def test_quasi_identifiers_with_gaps_count_as_wildcards():
     step = sf.HideRules("c=y -> a=x", 2, 0.5)
     _, made = done(step, dataset)
     assert made.column("a").null_count() == 3
-    assert made.schema["a"].missing == "wildcard" == step.released_schema(SCHEMA, dataset.columns)["a"].missing
+    assert (
+        made.schema["a"].missing
+        == "wildcard"
+        == step.released_schema(SCHEMA, dataset.columns)["a"].missing
+    )
     assert made.schema["c"].missing == "category"
 
 
@@ -96,13 +113,20 @@ def test_a_release_whose_rules_stay_with_the_owner(tmp_path):
     homes = sf.examples.survey(rows=150, seed=5)
     rules = ["sex=female -> health=good"]
     release = sf.anonymize(
-        homes, [sf.KAnonymity(1), sf.HiddenRules(rules, 5, 0.25)], [sf.HideRules(rules, 5, 0.25, method="exact", among=["sex", "region"])], seed=1
-    )  # fmt: skip
+        homes,
+        [sf.KAnonymity(1), sf.HiddenRules(rules, 5, 0.25)],
+        [sf.HideRules(rules, 5, 0.25, method="exact", among=["sex", "region"])],
+        seed=1,
+    )
     assert all(release.verdicts)
     release.write(tmp_path / "out")
     certificate = (tmp_path / "out" / "share" / "certificate.json").read_text()
-    assert "health=good" not in certificate and json.loads(certificate)["plan"][0]["suppressed_cells"]
-    assert sf.verify(tmp_path / "out" / "share").headline.endswith("1 of 2 promises needs the original")
+    assert (
+        "health=good" not in certificate and json.loads(certificate)["plan"][0]["suppressed_cells"]
+    )
+    assert sf.verify(tmp_path / "out" / "share").headline.endswith(
+        "1 of 2 promises needs the original"
+    )
     shown = sf.check(homes, release.recipe)
     assert not shown[1].holds and "1 of 1 can be found" in shown[1].sentence
 

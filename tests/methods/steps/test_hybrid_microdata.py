@@ -21,19 +21,32 @@ Z = np.array([[0.0, 1], [1, 0], [2, 5], [4, 2]])
 
 
 def regular(values, draws):
-    """Y = x̄ + (Z − z̄) K⁻ᵀ Lᵀ with S = LLᵀ, T = KKᵀ: the regular case of Domingo-Ferrer & González-Nicolás 2010."""
+    """Y = x̄ + (Z − z̄) K⁻ᵀ Lᵀ with S = LLᵀ, T = KKᵀ: the regular case of Domingo-Ferrer &
+    González-Nicolás 2010.
+    """
     lower, other = np.linalg.cholesky(np.cov(values.T)), np.linalg.cholesky(np.cov(draws.T))
     return values.mean(axis=0) + (draws - draws.mean(axis=0)) @ np.linalg.inv(other).T @ lower.T
 
 
 def test_worked_example():
-    """By Cholesky, computed by hand from the formula; orthonormal draws are the same draws in other clothes."""
-    golden = [[0.788912, 10.359578], [2.338105, 11.224025], [3.887298, 16.730595], [6.985685, 17.685803]]
+    """By Cholesky, computed by hand from the formula; orthonormal draws are the same draws in other
+    clothes.
+    """
+    golden = [
+        [0.788912, 10.359578],
+        [2.338105, 11.224025],
+        [3.887298, 16.730595],
+        [6.985685, 17.685803],
+    ]
     assert regular(X, Z) == pytest.approx(np.array(golden), abs=1e-6)
     lower = np.linalg.cholesky(np.cov(X.T))
-    assert X.mean(axis=0) + np.sqrt(3) * orthonormal(Z) @ lower.T == pytest.approx(np.array(golden), abs=1e-6)
+    assert X.mean(axis=0) + np.sqrt(3) * orthonormal(Z) @ lower.T == pytest.approx(
+        np.array(golden), abs=1e-6
+    )
     made = redrawn(X, Z)
-    assert np.cov(made.T) == pytest.approx(np.array([[7, 9], [9, 14]])) and made.mean(axis=0).tolist() == [3.5, 14.0]
+    assert np.cov(made.T) == pytest.approx(np.array([[7, 9], [9, 14]])) and made.mean(
+        axis=0
+    ).tolist() == [3.5, 14.0]
     assert not np.allclose(made, X)
 
 
@@ -108,14 +121,18 @@ def test_rows_in_another_order_get_the_same_values():
 
 def test_rounding_and_cutting_off_end_exactness_and_are_told():
     data = table()
-    rounded = sf.HybridMicrodata(["whole", "huge"], k=6, keep_integers=True).plan(data, Goal(seed=Seed(1)))
+    rounded = sf.HybridMicrodata(["whole", "huge"], k=6, keep_integers=True).plan(
+        data, Goal(seed=Seed(1))
+    )
     assert rounded.columns["whole"].dtype == pl.Int64 and not rounded.preserved[0].exactly
     assert 0 < rounded.preserved[0].off_by < 0.1
     known = dataclasses.replace(
         data, schema=sf.Schema({"whole": sf.Attribute(("quasi",), kind="numeric", bounds=(10, 80))})
     )
     cut = sf.HybridMicrodata(["whole"], k=6, clip=True).plan(known, Goal(seed=Seed(1)))
-    assert cut.columns["whole"].is_between(10, 80).all() and any("cut off" in note for note in cut.warnings)
+    assert cut.columns["whole"].is_between(10, 80).all() and any(
+        "cut off" in note for note in cut.warnings
+    )
     with pytest.raises(SchemaError, match="bounds"):
         sf.HybridMicrodata(["whole"], k=6, clip=True).plan(data, Goal(seed=Seed(1)))
 
@@ -131,10 +148,16 @@ def test_small_groups_are_refused_or_warned_of():
 
 def test_missing_values_and_words():
     data = table()
-    gaps = sf.Table(data.to_polars().with_columns(pl.when(pl.int_range(120) > 3).then("huge").alias("huge")))
+    gaps = sf.Table(
+        data.to_polars().with_columns(pl.when(pl.int_range(120) > 3).then("huge").alias("huge"))
+    )
     with pytest.raises(SchemaError, match="lack a value"):
         sf.HybridMicrodata(["huge", "whole"], k=6).plan(gaps, Goal(seed=Seed(1)))
-    plan = sf.HybridMicrodata(["huge", "whole"], k=6, missing="leave").plan(gaps, Goal(seed=Seed(1)))
-    assert plan.columns["huge"].null_count() == 4 and any("left as they are" in warning for warning in plan.warnings)
+    plan = sf.HybridMicrodata(["huge", "whole"], k=6, missing="leave").plan(
+        gaps, Goal(seed=Seed(1))
+    )
+    assert plan.columns["huge"].null_count() == 4 and any(
+        "left as they are" in warning for warning in plan.warnings
+    )
     with pytest.raises(SchemaError, match="columns of numbers"):
         sf.HybridMicrodata(["town"], k=6).plan(data, Goal(seed=Seed(1)))

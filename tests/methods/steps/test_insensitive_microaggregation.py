@@ -19,7 +19,12 @@ from sfumato.core.step import Goal
 from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.formulas.exact_draws import Draws
-from sfumato.methods.steps.microaggregation.insensitive import STEPS, Scale, group_starts, noisy_means
+from sfumato.methods.steps.microaggregation.insensitive import (
+    STEPS,
+    Scale,
+    group_starts,
+    noisy_means,
+)
 from tests.oracles.closeness_and_privacy import epsilon_from_below, means_of_ranked
 
 NO_NOISE = Fraction(1, 10**6)
@@ -41,7 +46,12 @@ def test_means_of_neighbours(values, k):
         assert means(values, k).tolist() == pytest.approx(means_of_ranked(values, k))
 
 
-@given(st.lists(st.integers(0, 50), min_size=2, max_size=14), st.integers(2, 5), st.integers(0, 50), st.data())
+@given(
+    st.lists(st.integers(0, 50), min_size=2, max_size=14),
+    st.integers(2, 5),
+    st.integers(0, 50),
+    st.data(),
+)
 def test_g39_one_record_moves_all_means_together_by_range_over_k(values, k, new, data):
     """Section on individual ranking, Sánchez et al. 2016: what groups lose and gain telescopes."""
     if k > len(values):
@@ -60,7 +70,9 @@ def test_g39_the_bound_is_reached(k):
 
 @pytest.mark.parametrize(("n", "k"), [(4, 2), (5, 2), (6, 3)])
 def test_whole_records_change_one_record_of_each_group_at_most(n, k):
-    """All tables of few values: sorted records, one replaced; every group sum moves by the range at most."""
+    """All tables of few values: sorted records, one replaced; every group sum moves by the range at
+    most.
+    """
     starts = group_starts(n, k)
     for values in itertools.combinations_with_replacement(range(3), n):
         for new in range(3):
@@ -75,7 +87,9 @@ def released(step, dataset, **goal):
 
 
 def test_noise_has_the_scale_that_is_told():
-    """Two groups far from the bounds; Kolmogorov's test against the Laplace distribution, wrong with probability 1e-6."""
+    """Two groups far from the bounds; Kolmogorov's test against the Laplace distribution, wrong
+    with probability 1e-6.
+    """
     step = sf.InsensitiveMicroaggregate(["x"], k=100, epsilon=1, bounds={"x": (0, 1000)})
     drawn = []
     for _ in range(250):
@@ -92,7 +106,9 @@ def test_total_order_has_noise_for_all_groups_and_keeps_records_together():
     rng = np.random.default_rng(0)
     people = table(rng.uniform(0, 10, 9), y=rng.uniform(0, 1, 9))
     plan, made = released(step, people)
-    assert plan.public["noise_scale"] == pytest.approx({"x": 3 * 10 * 2 / (3 * 2), "y": 3 * 1 * 2 / (3 * 2)})
+    assert plan.public["noise_scale"] == pytest.approx(
+        {"x": 3 * 10 * 2 / (3 * 2), "y": 3 * 1 * 2 / (3 * 2)}
+    )
     assert made.to_polars().n_unique() <= 3
     with pytest.raises(SchemaError, match="whole records"):
         step.plan(table([1.0] * 6, y=[0.5] * 6, z=[1] * 6), Goal())
@@ -105,7 +121,9 @@ def test_values_do_not_stay_in_their_rows_unless_that_is_asked_for():
     found = made.column("x").to_list()
     assert sorted(found) == pytest.approx([v // 2 * 2 + 0.5 for v in values], abs=0.01)
     assert found != sorted(found)
-    linked = sf.InsensitiveMicroaggregate(["x"], k=2, epsilon=1e6, bounds={"x": (0, 40)}, linked=True)
+    linked = sf.InsensitiveMicroaggregate(
+        ["x"], k=2, epsilon=1e6, bounds={"x": (0, 40)}, linked=True
+    )
     plan, made = released(linked, table(values))
     assert made.column("x").to_list() == pytest.approx([v // 2 * 2 + 0.5 for v in values], abs=0.01)
     assert plan.public["epsilon"] is None
@@ -115,7 +133,9 @@ def test_values_do_not_stay_in_their_rows_unless_that_is_asked_for():
 
 @pytest.mark.slow
 def test_audit_an_estimate_of_epsilon_from_below_never_exceeds_the_claim():
-    """Neighbouring tables at opposite bounds, 800 runs each; wrong with probability 1e-4 were ε exactly as claimed."""
+    """Neighbouring tables at opposite bounds, 800 runs each; wrong with probability 1e-4 were ε
+    exactly as claimed.
+    """
     claim = 1.0
     step = sf.InsensitiveMicroaggregate(["x"], k=2, epsilon=claim, bounds={"x": (0, 1)})
     tables = [(table([0.0, 0.0]), table([0.0, 1.0])), (table([0.0] * 4), table([0.0] * 3 + [1.0]))]
@@ -130,10 +150,15 @@ def test_audit_an_estimate_of_epsilon_from_below_never_exceeds_the_claim():
 
 
 def test_audit_of_the_noise_itself():
-    """Sums one step apart, 60 000 draws: every threshold stays below the claim, and the largest comes close to it."""
+    """Sums one step apart, 60 000 draws: every threshold stays below the claim, and the largest
+    comes close to it.
+    """
     claim = 0.5
     noise = Draws().laplace(Fraction(STEPS) / Fraction(claim), 60_000)
-    hits = {limit: (int((noise + STEPS > limit).sum()), int((noise > limit).sum())) for limit in (0, STEPS, 2 * STEPS)}
+    hits = {
+        limit: (int((noise + STEPS > limit).sum()), int((noise > limit).sum()))
+        for limit in (0, STEPS, 2 * STEPS)
+    }
     found = [epsilon_from_below(a, b, len(noise)) for a, b in hits.values()]
     assert 0.8 * claim < max(found) <= claim
 
@@ -142,19 +167,31 @@ def test_epsilon_is_certified_only_without_a_seed():
     step = sf.InsensitiveMicroaggregate(["x"], k=2, epsilon=0.5, bounds={"x": (0, 9)})
     people = table([1.0, 5, 3, 8])
     plan, _ = released(step, people, seed=Seed.fresh())
-    assert (plan.public["epsilon"], plan.public["delta"], plan.public["certified"]) == (0.5, 0.0, True)
+    assert (plan.public["epsilon"], plan.public["delta"], plan.public["certified"]) == (
+        0.5,
+        0.0,
+        True,
+    )
     assert plan.public["neighbours"].startswith("replace")
     rehearsed, made = released(step, people, seed=Seed(3))
     assert rehearsed.public["epsilon"] is None
     assert rehearsed.public["not_certified_because"] == "rehearsal: no ε is certified"
-    assert made.column("x").to_list() == released(step, people, seed=Seed(3))[1].column("x").to_list()
+    assert (
+        made.column("x").to_list() == released(step, people, seed=Seed(3))[1].column("x").to_list()
+    )
     assert not step.replayable
     later = step.plan(people, Goal(seed=Seed.fresh(), place=1))
     assert any("the step by itself" in words for words in later.public["assumptions"])
 
 
 def test_values_outside_the_bounds_count_as_the_bounds():
-    assert Scale(0, 10).steps(np.array([-5.0, 0, 5, 10, 99])).tolist() == [0, 0, STEPS // 2, STEPS, STEPS]
+    assert Scale(0, 10).steps(np.array([-5.0, 0, 5, 10, 99])).tolist() == [
+        0,
+        0,
+        STEPS // 2,
+        STEPS,
+        STEPS,
+    ]
     assert Scale(0, 10).values(np.array([-1.0, STEPS / 2, 2 * STEPS])).tolist() == [0, 5, 10]
 
 
@@ -166,19 +203,35 @@ def test_bounds_may_come_from_the_schema():
 
 
 def test_is_the_same_once_written_down():
-    step = sf.InsensitiveMicroaggregate(["x"], k=3, epsilon=0.7, bounds={"x": (0, 5)}, method="total_order")
-    text = recipes.dump(Recipe(table([1.0]).with_roles(plain="x").schema, (sf.KAnonymity(2),), (step,)))
+    step = sf.InsensitiveMicroaggregate(
+        ["x"], k=3, epsilon=0.7, bounds={"x": (0, 5)}, method="total_order"
+    )
+    text = recipes.dump(
+        Recipe(table([1.0]).with_roles(plain="x").schema, (sf.KAnonymity(2),), (step,))
+    )
     assert recipes.parse(text).steps == (step,)
 
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"k": 1}, {"epsilon": 0}, {"epsilon": -1}, {"epsilon": math.nan}, {"epsilon": math.inf}, {"bounds": {"x": (5, 5)}},
-     {"bounds": {"x": (5, 1)}}, {"bounds": {"x": (0, math.inf)}}, {"bounds": {"y": (0, 1)}}, {"columns": []}],
-)  # fmt: skip
+    [
+        {"k": 1},
+        {"epsilon": 0},
+        {"epsilon": -1},
+        {"epsilon": math.nan},
+        {"epsilon": math.inf},
+        {"bounds": {"x": (5, 5)}},
+        {"bounds": {"x": (5, 1)}},
+        {"bounds": {"x": (0, math.inf)}},
+        {"bounds": {"y": (0, 1)}},
+        {"columns": []},
+    ],
+)
 def test_wrong_parameters(wrong):
     with pytest.raises(ParameterError):
-        sf.InsensitiveMicroaggregate(**{"columns": ["x"], "k": 3, "epsilon": 1, "bounds": {"x": (0, 1)}, **wrong})
+        sf.InsensitiveMicroaggregate(
+            **{"columns": ["x"], "k": 3, "epsilon": 1, "bounds": {"x": (0, 1)}, **wrong}
+        )
 
 
 def test_missing_values_count_as_the_middle_of_the_bounds():
@@ -195,11 +248,16 @@ def test_wrong_tables():
         (table([0.5, 0.5]), "more than the 2"),
         (table(["a", "b", "c"]), "must hold numbers"),
         (Table(pl.DataFrame({"y": [1, 2, 3]})), "has no column 'x'"),
-        (table([0.1] * 3, person=["p", "p", "q"]).with_roles(unit="person", plain="x"), "one row a person"),
+        (
+            table([0.1] * 3, person=["p", "p", "q"]).with_roles(unit="person", plain="x"),
+            "one row a person",
+        ),
     ):
         with pytest.raises(SchemaError, match=words):
             step.plan(dataset, Goal())
     with pytest.raises(SchemaError, match="without looking at the data"):
         sf.InsensitiveMicroaggregate(["x"], k=2, epsilon=1).plan(table([0.1, 0.2]), Goal())
     with pytest.raises(ParameterError, match="range of whole numbers"):
-        sf.InsensitiveMicroaggregate(["x"], k=2, epsilon=1e-12, bounds={"x": (0, 1)}).plan(table([0.1, 0.2]), Goal())
+        sf.InsensitiveMicroaggregate(["x"], k=2, epsilon=1e-12, bounds={"x": (0, 1)}).plan(
+            table([0.1, 0.2]), Goal()
+        )

@@ -45,12 +45,13 @@ def sizes(dataset, plan):
     return sorted(map(len, partition(dataset, plan)[0]))
 
 
-# ------------------------------------------------------------------------------------------------------ worked numbers
+# ----------------------------------------------------------------------------------- worked numbers
 
 
 @pytest.mark.slow
 def test_patients_form_the_clusters_of_the_slide():
-    # the three pairs that lie closest together, as Mondrian finds them with ZIP first: mean loss 0.20370 (golden 9-A)
+    # the three pairs that lie closest together, as Mondrian finds them with ZIP first: mean loss
+    # 0.20370 (golden 9-A)
     people = examples.patients()
     plan = plan_k_member(people, Goal((KAnonymity(2),)), grid={"age": 1})
     assert partition(people, plan)[0] == {frozenset({0, 2}), frozenset({1, 4}), frozenset({3, 5})}
@@ -78,7 +79,7 @@ def test_too_few_others_join_a_crowd():
     assert sizes(people, plan) == [5]
 
 
-# -------------------------------------------------------------------------------------------------------------- oracle
+# ------------------------------------------------------------------------------------------- oracle
 
 
 @pytest.mark.slow
@@ -89,15 +90,20 @@ def test_too_few_others_join_a_crowd():
 )
 @settings(max_examples=150)
 def test_clusters_are_those_of_the_naive_algorithm(table, k, start):
-    # with the whole table as pool; joining what is left over to sets is only estimated, so there are none here
+    # with the whole table as pool; joining what is left over to sets is only estimated, so there
+    # are none here
     if len(table.secrets) < k:
         return
     people = table.dataset()
     classes, ids = count_rows(people)
     points = [table.rows[ids.tolist().index(i)] for i in range(len(classes))]
-    expected = oracle.k_member(points, classes.records.tolist(), table.dimensions, k, start == "farthest")
+    expected = oracle.k_member(
+        points, classes.records.tolist(), table.dimensions, k, start == "farthest"
+    )
     plan = plan_k_member(people, Goal((KAnonymity(k),)), start=start, **EVERYTHING)
-    rows_of = [frozenset(r for r, i in enumerate(ids.tolist()) if i in members) for members in expected]
+    rows_of = [
+        frozenset(r for r, i in enumerate(ids.tolist()) if i in members) for members in expected
+    ]
     assert partition(people, plan)[0] == set(rows_of)
 
 
@@ -117,7 +123,7 @@ def test_clusters_are_valid_and_score_what_they_lose(table, k, pool):
         assert all(i in rows for i in range(len(table.rows)) if table.rows[i] in kinds)
 
 
-# --------------------------------------------------------------------------------------------------------- properties
+# --------------------------------------------------------------------------------------- properties
 
 
 @given(data=st.data(), table=mixed_tables(most_rows=16))
@@ -167,8 +173,12 @@ def test_other_models_hold_of_the_output(model, table):
     try:
         plan = step.plan(people, Goal(meet))
     except Unsatisfiable:
-        alone = numbers([(1,)] * len(people)).to_polars().with_columns(secret=pl.Series(table.secrets))
-        alone = Table(alone, Schema({"c0": Attribute(QUASI), "secret": Attribute((Role.SENSITIVE,))}))
+        alone = (
+            numbers([(1,)] * len(people)).to_polars().with_columns(secret=pl.Series(table.secrets))
+        )
+        alone = Table(
+            alone, Schema({"c0": Attribute(QUASI), "secret": Attribute((Role.SENSITIVE,))})
+        )
         assert not all(judge_all(gather(alone, meet), meet))
         return
     released = step.apply(people, plan)
@@ -178,13 +188,15 @@ def test_other_models_hold_of_the_output(model, table):
 
 def test_persons_are_counted_not_rows():
     frame = pl.DataFrame({"age": [1, 1, 2, 2, 8, 9], "who": ["a", "a", "a", "b", "c", "d"]})
-    people = Table(frame, Schema({"age": Attribute(QUASI, kind=Kind.NUMERIC), "who": Attribute((Role.UNIT,))}))
+    people = Table(
+        frame, Schema({"age": Attribute(QUASI, kind=Kind.NUMERIC), "who": Attribute((Role.UNIT,))})
+    )
     plan = plan_k_member(people, Goal((KAnonymity(2),)))
     for rows in partition(people, plan)[0]:
         assert len({frame["who"][i] for i in rows}) >= 2
 
 
-# ---------------------------------------------------------------------------------------------------- missing and edges
+# -------------------------------------------------------------------------------- missing and edges
 
 
 def test_missing_values_stay_together():
@@ -234,7 +246,9 @@ def test_an_empty_table_has_no_clusters():
 )
 def test_promises_without_a_k_are_kept_too(model):
     people = numbers([(i,) for i in range(12)])
-    people = people.with_columns({"illness": pl.Series(["flu", "gout", "flu"] * 4)}).with_roles(sensitive="illness")
+    people = people.with_columns({"illness": pl.Series(["flu", "gout", "flu"] * 4)}).with_roles(
+        sensitive="illness"
+    )
     step = KMember()
     plan = step.plan(people, Goal((model,)))
     assert model.judge(gather(step.apply(people, plan), [model]))
@@ -256,6 +270,10 @@ def test_a_release_holds():
     people = examples.hospital(400)
     accept = {"diagnosis": {"implies": "occupation", "because": "croup is a disease of children"}}
     release = sf.anonymize(
-        people, meet=[KAnonymity(4), LDiversity("diagnosis", l=2)], steps=[KMember()], seed=1, accept=accept
+        people,
+        meet=[KAnonymity(4), LDiversity("diagnosis", l=2)],
+        steps=[KMember()],
+        seed=1,
+        accept=accept,
     )
     assert all(release.verdicts)

@@ -41,12 +41,18 @@ def numbers(rows, labels):
 def small_tables(draw, *, columns=3, most=4, rows=16):
     width = draw(st.integers(1, columns))
     found = draw(st.lists(st.tuples(*[st.integers(0, most)] * width), min_size=2, max_size=rows))
-    labels = ["y", "n", *draw(st.lists(st.sampled_from("yn"), min_size=len(found) - 2, max_size=len(found) - 2))]
+    labels = [
+        "y",
+        "n",
+        *draw(st.lists(st.sampled_from("yn"), min_size=len(found) - 2, max_size=len(found) - 2)),
+    ]
     return found, labels
 
 
 def paid(rows, labels, objective, fails):
-    """Cost and suppressed rows of a released table, straight from Bayardo & Agrawal 2005 and Iyengar 2002."""
+    """Cost and suppressed rows of a released table, straight from Bayardo & Agrawal 2005 and
+    Iyengar 2002.
+    """
     members = {}
     for row, label in zip(rows, labels, strict=True):
         members.setdefault(row, []).append(label)
@@ -64,7 +70,12 @@ def every_cut(rows):
         values = sorted({row[a] for row in rows})
         borders = range(1, len(values))
         subsets = itertools.chain(*(itertools.combinations(borders, n) for n in range(len(values))))
-        ways.append([{v: sum(i >= cut for cut in chosen) for i, v in enumerate(values)} for chosen in subsets])
+        ways.append(
+            [
+                {v: sum(i >= cut for cut in chosen) for i, v in enumerate(values)}
+                for chosen in subsets
+            ]
+        )
     for way in itertools.product(*ways):
         yield [tuple(where[v] for v, where in zip(row, way, strict=True)) for row in rows]
 
@@ -93,7 +104,9 @@ PROMISES = {
 def test_the_optimum_is_that_of_trying_every_set(objective, promise, drawn, k, budget):
     rows, labels = drawn
     models, fails = PROMISES[promise](k)
-    step = KOptimize(objective, "class" if objective == "classification" else None, budget=budget, effort=100_000)
+    step = KOptimize(
+        objective, "class" if objective == "classification" else None, budget=budget, effort=100_000
+    )
     data, expected = numbers(rows, labels), least(rows, labels, objective, fails, budget)
     if expected is None:
         with pytest.raises(Unsatisfiable):
@@ -103,17 +116,26 @@ def test_the_optimum_is_that_of_trying_every_set(objective, promise, drawn, k, b
     after = step.apply(data, plan).to_polars()
     names = [name for name in after.columns if name != "class"]
     kept = list(zip(after.select(names).rows(), after["class"], strict=True))
-    cost, gone = paid([row for row, _ in kept], [label for _, label in kept], objective, lambda inside: False)
+    cost, gone = paid(
+        [row for row, _ in kept], [label for _, label in kept], objective, lambda inside: False
+    )
     extra = (len(rows) - len(kept)) * (len(rows) if objective == "discernibility" else 1)
     assert gone == 0
     assert cost + extra == pytest.approx(expected)
     assert plan.notes["cost"] == plan.notes["lower_bound"] == pytest.approx(expected)
     assert plan.notes["proved_optimal"]
     assert plan.suppressed == len(rows) - len(kept)
-    assert all(model_verdict.holds for model_verdict in sf.judge(step.apply(data, plan), models[:1]))
+    assert all(
+        model_verdict.holds for model_verdict in sf.judge(step.apply(data, plan), models[:1])
+    )
 
 
-@given(drawn=small_tables(), k=st.integers(1, 4), effort=st.integers(1, 60), objective=st.sampled_from(OBJECTIVES))
+@given(
+    drawn=small_tables(),
+    k=st.integers(1, 4),
+    effort=st.integers(1, 60),
+    objective=st.sampled_from(OBJECTIVES),
+)
 def test_a_search_that_is_stopped_never_claims_too_much(drawn, k, effort, objective):
     rows, labels = drawn
     models, fails = PROMISES["crowds"](k)
@@ -135,9 +157,15 @@ def test_bounds_hold_for_every_set_between(data, drawn, k):
     field = Ground(numbers(rows, labels), Goal(models=models), "a step", label="class", trees=False)
     points, _ = points_of_all(field, 6)
     costs = CutCosts(field, points, objective, budget)
-    everything = frozenset(data.draw(st.lists(st.sampled_from(points), max_size=5))) if points else frozenset()
+    everything = (
+        frozenset(data.draw(st.lists(st.sampled_from(points), max_size=5)))
+        if points
+        else frozenset()
+    )
     head = (
-        frozenset(data.draw(st.lists(st.sampled_from(sorted(everything)), max_size=3))) if everything else frozenset()
+        frozenset(data.draw(st.lists(st.sampled_from(sorted(everything)), max_size=3)))
+        if everything
+        else frozenset()
     )
     bound, _ = costs.bound(head, everything)
     rest = sorted(everything - head)
@@ -146,7 +174,7 @@ def test_bounds_hold_for_every_set_between(data, drawn, k):
             assert bound <= costs.cost(head | set(more)) + 1e-9
 
 
-# ------------------------------------------------------------------------------------------------- worked by hand
+# ----------------------------------------------------------------------------------- worked by hand
 
 
 def test_two_ranges_of_numbers():
@@ -156,7 +184,8 @@ def test_two_ranges_of_numbers():
     plan = step.plan(data, Goal(models=(KAnonymity(2),)))
     assert plan.notes["cost"] == 12
     assert step.apply(data, plan).column("c0").to_list() == [1, 1, 2, 2, 9, 9]
-    # k = 3: 1-2 and 9 suppressed costs 16 + 2 * 6 = 28, all together 36, {1,1} suppressed and 2-9 the same 28
+    # k = 3: 1-2 and 9 suppressed costs 16 + 2 * 6 = 28, all together 36, {1,1} suppressed and 2-9
+    # the same 28
     plan = step.plan(data, Goal(models=(KAnonymity(3),)))
     assert plan.notes["cost"] == 28
     assert plan.suppressed == 2
@@ -190,7 +219,9 @@ def test_trees_orders_and_sets_are_cut_too():
     release = sf.anonymize(Table(frame, schema), [KAnonymity(6)], [KOptimize()], seed=5)
     assert release.holds
     assert release.suppressed == 0
-    assert release.released.column("sick").n_unique() * release.released.column("town").n_unique() > 1
+    assert (
+        release.released.column("sick").n_unique() * release.released.column("town").n_unique() > 1
+    )
     assert release.plans[0][1].notes["cost"] == 72  # two classes of six
     assert all(sf.check(release.released, release.recipe))  # though the tree does not know {A, B}
 
@@ -212,7 +243,7 @@ def test_points_are_thinned_out_evenly():
     assert plan.notes["proved_optimal"]
 
 
-# ------------------------------------------------------------------------------------------------------- bad input
+# ---------------------------------------------------------------------------------------- bad input
 
 
 @pytest.mark.parametrize(
@@ -246,7 +277,9 @@ def test_single_values_and_unique_rows():
     same = KOptimize().plan(numbers([(7,)] * 4, list("ynyn")), Goal(models=(KAnonymity(2),)))
     assert same.notes["cost"] == 16
     assert same.score == 0.0
-    unique = KOptimize().plan(numbers([(i,) for i in range(9)], list("ynynynyny")), Goal(models=(KAnonymity(3),)))
+    unique = KOptimize().plan(
+        numbers([(i,) for i in range(9)], list("ynynynyny")), Goal(models=(KAnonymity(3),))
+    )
     assert unique.notes["cost"] == 27
     assert unique.labels["c0"] == ("0-2", "3-5", "6-8")
 

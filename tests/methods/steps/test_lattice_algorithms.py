@@ -34,7 +34,13 @@ from sfumato.methods.steps.recoding.classical import (
     samarati,
 )
 from sfumato.methods.steps.recoding.global_recoding import GlobalRecoding
-from sfumato.methods.steps.recoding.predictive_tagging import FEASIBLE, INFEASIBLE, UNKNOWN, History, Tags
+from sfumato.methods.steps.recoding.predictive_tagging import (
+    FEASIBLE,
+    INFEASIBLE,
+    UNKNOWN,
+    History,
+    Tags,
+)
 from tests import oracle
 from tests.methods.steps.test_optimal_search import MINIMAL_NODES, SmallCrowds, faggioli, in_order
 from tests.random_tables import RandomTable, tables
@@ -54,7 +60,9 @@ def lattice_of(table, models, *, budget=0.0, objective="loss", levels=None):
 
 
 def crowds(table, k):
-    """What the definitions say of every node under k-anonymity: suppressed rows, by node in the order of the table."""
+    """What the definitions say of every node under k-anonymity: suppressed rows, by node in the
+    order of the table.
+    """
     found = {}
     for node in oracle.all_nodes([0] * len(table.depths), [d - 1 for d in table.depths]):
         released = oracle.generalised(table.rows, table.paths, table.depths, node)
@@ -78,12 +86,14 @@ def lattices(draw, *, most_rows=25, objectives=None):
     """A random table of at most 200 nodes with its lattice under k-anonymity."""
     table = draw(tables(most_columns=4, most_rows=most_rows, most_leaves=5, most_levels=3))
     k, budget = draw(st.integers(1, 5)), draw(BUDGETS)
-    lattice = lattice_of(table, [KAnonymity(k)], budget=budget, objective=draw(st.sampled_from(objectives or NAMES)))
+    lattice = lattice_of(
+        table, [KAnonymity(k)], budget=budget, objective=draw(st.sampled_from(objectives or NAMES))
+    )
     assert lattice.size <= 200
     return table, k, budget, lattice
 
 
-# ------------------------------------------------------------------------------------------------ complete algorithms
+# ------------------------------------------------------------------------------ complete algorithms
 
 
 @given(drawn=lattices())
@@ -98,7 +108,9 @@ def test_mingen_looks_at_every_node_and_agrees_with_the_optimal_search(drawn):
 def test_incognito_finds_all_admissible_nodes(drawn):
     table, k, budget, lattice = drawn
     tags = Tags(lattice)
-    assert {turned(lattice, table, node) for node in all_admissible(tags)} == admissible(table, k, budget)
+    assert {turned(lattice, table, node) for node in all_admissible(tags)} == admissible(
+        table, k, budget
+    )
     assert tags.looked_at <= lattice.size
     found, expected = incognito(lattice), mingen(lattice)
     assert (found.best and found.best.node) == (expected.best and expected.best.node)
@@ -138,7 +150,9 @@ def test_minimal_generalizations_of_the_literature(k, most):
     lattice = step.lattice(faggioli(), Goal(models=(KAnonymity(k),)))
     tags = Tags(lattice)
     of = type("Named", (), {"lattice": lattice})
-    assert {in_order(of, j.node): j.tally.suppressed for j in all_minimal(tags)} == MINIMAL_NODES[k, most]
+    assert {in_order(of, j.node): j.tally.suppressed for j in all_minimal(tags)} == MINIMAL_NODES[
+        k, most
+    ]
     assert tags.looked_at < lattice.size
     all_admissible(tags)
     assert {in_order(of, node) for node in tags.minimal()} == set(MINIMAL_NODES[k, most])
@@ -147,11 +161,16 @@ def test_minimal_generalizations_of_the_literature(k, most):
 @pytest.mark.parametrize("algorithm", ["optimal", "samarati", "mingen", "incognito", "ola"])
 @pytest.mark.parametrize(("k", "most"), list(MINIMAL_NODES))
 def test_all_minimal_nodes_are_listed(k, most, algorithm):
-    step = GlobalRecoding(budget=(most + 0.5) / 9, algorithm=algorithm, objective="minimum_absolute_distance")
+    step = GlobalRecoding(
+        budget=(most + 0.5) / 9, algorithm=algorithm, objective="minimum_absolute_distance"
+    )
     people, goal = faggioli(), Goal(models=(KAnonymity(k),))
     told = step.plan(people, goal).effort()
     of = type("Named", (), {"lattice": step.lattice(people, goal)})
-    listed = {in_order(of, tuple(one["levels"].values())): one["suppressed_records"] for one in told["k_minimal"]}
+    listed = {
+        in_order(of, tuple(one["levels"].values())): one["suppressed_records"]
+        for one in told["k_minimal"]
+    }
     assert listed == MINIMAL_NODES[k, most] and told["k_minimal_nodes"] == len(listed)
     assert all(one["score"] == sum(one["levels"].values()) for one in told["k_minimal"])
 
@@ -172,12 +191,19 @@ def test_ola_finds_the_best_minimal_node(drawn):
 @pytest.mark.slow
 @pytest.mark.parametrize("objective", NAMES)
 @given(data=st.data(), table=tables(most_columns=4, most_rows=20))
-def test_complete_algorithms_agree_where_the_objective_never_falls_on_the_way_up(objective, data, table):
+def test_complete_algorithms_agree_where_the_objective_never_falls_on_the_way_up(
+    objective, data, table
+):
     # `height` ignores suppression; the others rise with the levels as long as nothing is suppressed
     budget = data.draw(BUDGETS) if objective == "height" else 0.0
-    lattice = lattice_of(table, [KAnonymity(data.draw(st.integers(1, 4)))], budget=budget, objective=objective)
-    nodes = {name: (found.best and found.best.node) for name in ("optimal", "mingen", "ola", "incognito")
-             for found in [choose(name)(lattice, silent)]}  # fmt: skip
+    lattice = lattice_of(
+        table, [KAnonymity(data.draw(st.integers(1, 4)))], budget=budget, objective=objective
+    )
+    nodes = {
+        name: found.best and found.best.node
+        for name in ("optimal", "mingen", "ola", "incognito")
+        for found in [choose(name)(lattice, silent)]
+    }
     assert len(set(nodes.values())) == 1, nodes
 
 
@@ -195,17 +221,20 @@ def test_bounds_on_levels_hold_in_every_algorithm(data, table):
         assert (found.best is None) == (optimum.best is None)
         if found.best is not None:
             assert all(
-                bounds[c][0] <= level <= bounds[c][1] for c, level in zip(lattice.columns, found.best.node, strict=True)
+                bounds[c][0] <= level <= bounds[c][1]
+                for c, level in zip(lattice.columns, found.best.node, strict=True)
             )
             assert name in ("samarati", "datafly") or found.best.node == optimum.best.node
 
 
-# ------------------------------------------------------------------------------------- models that forbid conclusions
+# ------------------------------------------------------------------- models that forbid conclusions
 
 
 def secret(table, data):
     """A table with a sensitive column, which is not constant."""
-    rest = data.draw(st.lists(st.sampled_from("xyz"), min_size=len(table.rows) - 2, max_size=len(table.rows) - 2))
+    rest = data.draw(
+        st.lists(st.sampled_from("xyz"), min_size=len(table.rows) - 2, max_size=len(table.rows) - 2)
+    )
     values = ["x", "y", *rest]
     schema = Schema({**table.schema().attributes, "s": Attribute((Role.SENSITIVE,))})
     return Table(table.frame().with_columns(s=pl.Series(values, dtype=pl.String)), schema)
@@ -213,9 +242,16 @@ def secret(table, data):
 
 @given(data=st.data(), table=tables(most_rows=20, fewest_rows=2), budget=BUDGETS)
 def test_nothing_is_concluded_that_a_model_does_not_allow(data, table, budget):
-    # entropy diversity suppresses more at some coarser nodes, and large crowds break the made-up promise
+    # entropy diversity suppresses more at some coarser nodes, and large crowds break the made-up
+    # promise
     models = data.draw(
-        st.sampled_from([(LDiversity("s", l=2, kind="entropy"),), (SmallCrowds(3),), (SmallCrowds(4), KAnonymity(2))])
+        st.sampled_from(
+            [
+                (LDiversity("s", l=2, kind="entropy"),),
+                (SmallCrowds(3),),
+                (SmallCrowds(4), KAnonymity(2)),
+            ]
+        )
     )
     step = GlobalRecoding(budget=budget, objective=data.draw(st.sampled_from(NAMES)))
     lattice = step.lattice(secret(table, data), Goal(models=models))
@@ -234,7 +270,11 @@ def test_nothing_is_concluded_that_a_model_does_not_allow(data, table, budget):
 
 @given(data=st.data(), table=tables(most_rows=20, fewest_rows=2), budget=BUDGETS)
 def test_every_tag_is_true(data, table, budget):
-    models = data.draw(st.sampled_from([(KAnonymity(2),), (LDiversity("s", l=2, kind="entropy"),), (SmallCrowds(3),)]))
+    models = data.draw(
+        st.sampled_from(
+            [(KAnonymity(2),), (LDiversity("s", l=2, kind="entropy"),), (SmallCrowds(3),)]
+        )
+    )
     lattice = GlobalRecoding(budget=budget).lattice(secret(table, data), Goal(models=models))
     truth = {j.node: j.feasible for j in map(lattice.judge, every_table(lattice))}
     tags = Tags(lattice)
@@ -247,9 +287,12 @@ def test_every_tag_is_true(data, table, budget):
 
 
 def test_tags_know_of_a_chain_what_one_look_tells():
-    # one column of five values that pair up level by level: the look at level 1 decides what is above
+    # one column of five values that pair up level by level: the look at level 1 decides what is
+    # above
     paths = {v: (v, v[0], "*") for v in ("a1", "a2", "b1", "b2")}
-    lattice = lattice_of(RandomTable([("a1",), ("a2",), ("b1",), ("b2",)], [paths]), [KAnonymity(2)])
+    lattice = lattice_of(
+        RandomTable([("a1",), ("a2",), ("b1",), ("b2",)], [paths]), [KAnonymity(2)]
+    )
     tags = Tags(lattice)
     assert tags.judge((1,)).feasible
     assert tags.marks.tolist() == [UNKNOWN, FEASIBLE, FEASIBLE]
@@ -276,11 +319,12 @@ def test_a_full_history_forgets_the_oldest_table_and_never_the_finest(monkeypatc
         assert lattice.judge(history.table(node)) == lattice.judge(lattice.at(node))
 
 
-# ------------------------------------------------------------------------------------------------------------ Datafly
+# ------------------------------------------------------------------------------------------ Datafly
 
 
 def test_datafly_generalises_the_column_with_most_values_first():
-    # worked by hand: c0 has three values and climbs to '*', then c1 has two, more than the one that is left of c0
+    # worked by hand: c0 has three values and climbs to '*', then c1 has two, more than the one that
+    # is left of c0
     three = {v: (v, "*") for v in "abc"}
     two = {v: (v, "*") for v in "xy"}
     table = RandomTable([("a", "x"), ("b", "x"), ("c", "x"), ("a", "y")], [three, two])
@@ -301,10 +345,16 @@ def test_datafly_is_valid_and_reaches_whatever_can_be_reached(drawn):
 
 
 def unsafe_by_definition(table, k, node, widest=3):
-    """Per column, the combinations of values of up to three columns, or of all, that fewer than k rows have."""
+    """Per column, the combinations of values of up to three columns, or of all, that fewer than k
+    rows have.
+    """
     released = oracle.generalised(table.rows, table.paths, table.depths, node)
     columns = range(len(table.names))
-    sets = {s for size in (*range(1, widest + 1), len(node)) for s in itertools.combinations(columns, size)}
+    sets = {
+        s
+        for size in (*range(1, widest + 1), len(node))
+        for s in itertools.combinations(columns, size)
+    }
     found = [0] * len(node)
     for chosen in sets:
         counts = Counter(tuple(row[a] for a in chosen) for row in released)
@@ -317,12 +367,16 @@ def unsafe_by_definition(table, k, node, widest=3):
 def test_argus_recodes_the_worst_column_until_the_rest_may_be_suppressed(drawn):
     """The same climb by definition; ends where the budget allows, or at the top."""
     table, k, _, lattice = drawn
-    if any(depth == 1 for depth in table.depths):  # left out of a combination, such a column still tells values apart
+    if any(
+        depth == 1 for depth in table.depths
+    ):  # left out of a combination, such a column still tells values apart
         return
     order = [table.names.index(name) for name in lattice.columns]
     node = [0] * len(table.names)
     while True:
-        gone = oracle.suppressed_rows(oracle.generalised(table.rows, table.paths, table.depths, node), k)
+        gone = oracle.suppressed_rows(
+            oracle.generalised(table.rows, table.paths, table.depths, node), k
+        )
         able = [a for a in order if node[a] < table.depths[a] - 1]
         if (sum(gone) <= lattice.budget and sum(gone) < len(table.rows)) or not able:
             break
@@ -343,6 +397,10 @@ def test_argus_then_suppresses_cells():
     people = sf.examples.hospital(300)
     step = GlobalRecoding(budget=0.3, algorithm="argus", suppress="cell")
     release = sf.anonymize(people, [KAnonymity(3)], [step], seed=1)
-    assert release.holds and len(release.released) == 300 and release.plans[0][1].describe()["algorithm"] == "argus"
+    assert (
+        release.holds
+        and len(release.released) == 300
+        and release.plans[0][1].describe()["algorithm"] == "argus"
+    )
     with pytest.raises(ParameterError, match="unsafe combinations"):
         GlobalRecoding(algorithm="argus", objective="height")

@@ -52,7 +52,12 @@ def test_every_algorithm_is_a_way_of_global_recoding_and_tells_its_name(algorith
         {"algorithm": "anytime", "objective": "minimum_suppression"},
         {"algorithm": "datafly", "objective": "precision"},
         {"algorithm": "datafly", "weights": {"c0": 2}},
-        *({"algorithm": name, limit: 5} for name in ALGORITHMS if name != "anytime" for limit in ("effort", "seconds")),
+        *(
+            {"algorithm": name, limit: 5}
+            for name in ALGORITHMS
+            if name != "anytime"
+            for limit in ("effort", "seconds")
+        ),
         {"effort": 5},
     ],
     ids=str,
@@ -63,7 +68,10 @@ def test_limits_and_parameters_that_do_not_apply_are_refused(options):
 
 
 def test_a_recipe_that_gives_a_limit_to_the_wrong_algorithm_is_refused():
-    text = "columns: {age: quasi}\nmeet: [{k_anonymity: 2}]\nsteps: [{global_recoding: {algorithm: ola, seconds: 5}}]"
+    text = (
+        "columns: {age: quasi}\nmeet: [{k_anonymity: 2}]\nsteps: [{global_recoding: {algorithm:"
+        " ola, seconds: 5}}]"
+    )
     with pytest.raises(RecipeError, match="seconds belongs to the algorithm anytime"):
         recipes.parse(text)
 
@@ -84,7 +92,9 @@ def test_a_hierarchy_of_one_level(algorithm):
     assert plan(table, 2, algorithm=algorithm, budget=0.0).levels == {"c0": 0, "c1": 1}
     alone = RandomTable([("a",), ("a",), ("b",)], [FLAT])
     assert plan(alone, 2, algorithm=algorithm, budget=0.5).suppressed == 1
-    with pytest.raises(Unsatisfiable, match=r"would suppress 1 of 3 records; the budget allows 0.*generalised: c0"):
+    with pytest.raises(
+        Unsatisfiable, match=r"would suppress 1 of 3 records; the budget allows 0.*generalised: c0"
+    ):
         plan(alone, 2, algorithm=algorithm, budget=0.0)
 
 

@@ -1,4 +1,6 @@
-"""Local recoding keeps the promises, tells the truth, and never loses more than the global optimum."""
+"""Local recoding keeps the promises, tells the truth, and never loses more than the global
+optimum.
+"""
 
 from __future__ import annotations
 
@@ -52,8 +54,12 @@ def cases(draw):
 
 def dataset_of(table, illness, order=None):
     order = range(len(table.rows)) if order is None else order
-    frame = table.frame([table.rows[i] for i in order]).with_columns(illness=pl.Series([illness[i] for i in order]))
-    return Table(frame, Schema({**table.schema().attributes, "illness": Attribute((Role.SENSITIVE,))}))
+    frame = table.frame([table.rows[i] for i in order]).with_columns(
+        illness=pl.Series([illness[i] for i in order])
+    )
+    return Table(
+        frame, Schema({**table.schema().attributes, "illness": Attribute((Role.SENSITIVE,))})
+    )
 
 
 def released(step, dataset, models):
@@ -62,11 +68,17 @@ def released(step, dataset, models):
 
 
 def rows_of(dataset, names=None):
-    return list(zip(*(dataset.column(name).to_list() for name in names or dataset.columns), strict=True))
+    return list(
+        zip(*(dataset.column(name).to_list() for name in names or dataset.columns), strict=True)
+    )
 
 
 @pytest.mark.slow
-@given(cases(), st.sampled_from(["none", "cell", "attribute", "tuple"]), st.sampled_from([0.0, 0.2, 0.5]))
+@given(
+    cases(),
+    st.sampled_from(["none", "cell", "attribute", "tuple"]),
+    st.sampled_from([0.0, 0.2, 0.5]),
+)
 def test_promises_hold_on_what_is_released(case, suppress, budget):
     table, illness, models = case
     dataset = dataset_of(table, illness)
@@ -101,7 +113,11 @@ def test_released_cells_lie_above_the_original_values(case):
     table, illness, models = case
     numbers = pl.Series([str(i) for i in range(len(illness))])
     frame = table.frame().with_columns(illness=pl.Series(illness), row=numbers)
-    attributes = {**table.schema().attributes, "illness": Attribute((Role.SENSITIVE,)), "row": Attribute((Role.PLAIN,))}
+    attributes = {
+        **table.schema().attributes,
+        "illness": Attribute((Role.SENSITIVE,)),
+        "row": Attribute((Role.PLAIN,)),
+    }
     try:
         plan, out = released(LocalRecoding(), Table(frame, Schema(attributes)), models)
     except Unsatisfiable:
@@ -117,7 +133,9 @@ def test_released_cells_lie_above_the_original_values(case):
                 lost += cell is not None
                 continue
             assert cell in paths[value]
-            below = [leaves[level][cell] for level, label in enumerate(paths[value]) if label == cell]
+            below = [
+                leaves[level][cell] for level, label in enumerate(paths[value]) if label == cell
+            ]
             lost += (below[0] - 1) / (len(paths) - 1) if len(paths) > 1 else 0.0
     if all(len(paths) > 1 for paths in table.paths):
         assert plan.score == pytest.approx(lost / (len(frame) * len(table.names)))
@@ -135,7 +153,10 @@ def test_row_order_does_not_matter(case, random):
         return
     other = released(LocalRecoding(), dataset_of(table, illness, order), models)
     assert one[0].score == other[0].score
-    names = [*table.names, *(["illness"] if len(models) > 1 and models[1].name != "average_risk" else [])]
+    names = [
+        *table.names,
+        *(["illness"] if len(models) > 1 and models[1].name != "average_risk" else []),
+    ]
     rows = [collections.Counter(rows_of(out, names)) for _, out in (one, other)]
     assert rows[0] == rows[1]
 
@@ -146,7 +167,9 @@ def test_survey_weights_count(case, data):
     table, illness, more = case
     n = len(table.rows)
     weights = data.draw(st.lists(st.integers(1, 4), min_size=n, max_size=n))
-    dataset = dataset_of(table, illness).with_columns({"w": pl.Series(weights)}).with_roles(weight="w")
+    dataset = (
+        dataset_of(table, illness).with_columns({"w": pl.Series(weights)}).with_roles(weight="w")
+    )
     models = data.draw(st.sampled_from([(KMap(4, weights=True),), (KMap(4, weights=True), *more)]))
     try:
         _, out = released(LocalRecoding(), dataset, models)
@@ -157,7 +180,11 @@ def test_survey_weights_count(case, data):
 
 def test_three_records_of_a_survey():
     frame = pl.DataFrame({"x": ["a", "b", "c"], "w": [1, 2, 3]})
-    schema = {"x": Attribute((Role.QUASI,), hierarchy=TableHierarchy([("a", "*"), ("b", "*"), ("c", "*")]))}
+    schema = {
+        "x": Attribute(
+            (Role.QUASI,), hierarchy=TableHierarchy([("a", "*"), ("b", "*"), ("c", "*")])
+        )
+    }
     dataset = Table(frame, Schema({**schema, "w": Attribute((Role.WEIGHT,))}))
     _, out = released(LocalRecoding(), dataset, (KMap(4, weights=True),))
     assert out.column("x").to_list() == ["*"] * 3
@@ -168,12 +195,18 @@ SEX = TableHierarchy([("m", "*"), ("f", "*")])
 
 
 def people(ages, sexes):
-    attributes = {name: Attribute((Role.QUASI,), hierarchy=tree) for name, tree in (("age", AGES), ("sex", SEX))}
-    return Table(pl.DataFrame({"age": [str(a) for a in ages], "sex": list(sexes)}), Schema(attributes))
+    attributes = {
+        name: Attribute((Role.QUASI,), hierarchy=tree)
+        for name, tree in (("age", AGES), ("sex", SEX))
+    }
+    return Table(
+        pl.DataFrame({"age": [str(a) for a in ages], "sex": list(sexes)}), Schema(attributes)
+    )
 
 
 def test_a_rare_record_borrows_company_from_a_large_class():
-    # Four men of 30 are two more than 2-anonymity needs: one of them keeps the man of 31 company in 30-39.
+    # Four men of 30 are two more than 2-anonymity needs: one of them keeps the man of 31 company in
+    # 30-39.
     dataset = people([30] * 4 + [31], "mmmmm")
     plan, out = released(LocalRecoding(), dataset, (KAnonymity(2),))
     assert sorted(out.column("age").to_list()) == ["30", "30", "30", "30-39", "30-39"]
@@ -184,7 +217,10 @@ def test_all_unique_records():
     dataset = people(range(20, 60), "mf" * 20)
     plan, out = released(LocalRecoding(), dataset, (KAnonymity(2),))
     assert all(judge_all(gather(out, (KAnonymity(2),)), (KAnonymity(2),)))
-    assert plan.score < GlobalRecoding(budget=0).plan(dataset, Goal(models=(KAnonymity(2),))).score + 1e-12
+    assert (
+        plan.score
+        < GlobalRecoding(budget=0).plan(dataset, Goal(models=(KAnonymity(2),))).score + 1e-12
+    )
 
 
 def test_a_single_value_everywhere_is_released_as_it_is():
@@ -196,7 +232,9 @@ def test_a_single_value_everywhere_is_released_as_it_is():
 @pytest.mark.parametrize("suppress", ["none", "tuple", "attribute", "cell"])
 def test_more_company_than_there_are_records(suppress):
     with pytest.raises(Unsatisfiable, match="6-anonymity"):
-        LocalRecoding(suppress=suppress).plan(people([30] * 5, "mmmmm"), Goal(models=(KAnonymity(6),)))
+        LocalRecoding(suppress=suppress).plan(
+            people([30] * 5, "mmmmm"), Goal(models=(KAnonymity(6),))
+        )
 
 
 def test_without_hierarchies_only_suppression_helps():
@@ -222,12 +260,15 @@ def test_nothing_suppressed_tells_all_records():  # CG_
 
 def test_cells_suppressed_equals_nothing_suppressed_where_hierarchies_have_tops():  # CG_CS
     dataset = people([30, 30, 31, 45, 46, 59], "mmmffm")
-    one, other = (released(LocalRecoding(suppress=s), dataset, (KAnonymity(2),))[1] for s in ("cell", "none"))
+    one, other = (
+        released(LocalRecoding(suppress=s), dataset, (KAnonymity(2),))[1] for s in ("cell", "none")
+    )
     assert sorted(rows_of(one)) == sorted(rows_of(other))
 
 
 def test_attributes_dropped_first():  # CG_AS
-    # Ages are all different: a table of whole columns keeps sex alone, so every cell of age is told as little as that.
+    # Ages are all different: a table of whole columns keeps sex alone, so every cell of age is told
+    # as little as that.
     dataset = people(range(20, 40), "mf" * 10)
     _, out = released(LocalRecoding(suppress="attribute"), dataset, (KAnonymity(5),))
     assert set(out.column("age").to_list()) == {"*"}
@@ -266,7 +307,9 @@ def test_persons_count_not_rows():
         "age": Attribute((Role.QUASI,), hierarchy=AGES),
         "who": Attribute((Role.UNIT,), unit="person"),
     }
-    frame = pl.DataFrame({"age": ["30", "30", "30", "31", "32", "33"], "who": ["a", "a", "a", "b", "c", "d"]})
+    frame = pl.DataFrame(
+        {"age": ["30", "30", "30", "31", "32", "33"], "who": ["a", "a", "a", "b", "c", "d"]}
+    )
     dataset = Table(frame, Schema(attributes))
     _, out = released(LocalRecoding(), dataset, (KAnonymity(2),))
     assert all(judge_all(gather(out, (KAnonymity(2),)), (KAnonymity(2),)))
@@ -308,19 +351,35 @@ def test_a_lattice_too_large_to_try_is_thinned_out():
     names = [f"c{a}" for a in range(12)]  # 4¹² nodes
     tree = TableHierarchy([(str(i), f"{i // 2}x", f"{i // 4}y", "*") for i in range(8)])
     frame = pl.DataFrame(
-        {name: [str((i * i * (a + 3) + a * i // 3) % 8) for i in range(60)] for a, name in enumerate(names)}
+        {
+            name: [str((i * i * (a + 3) + a * i // 3) % 8) for i in range(60)]
+            for a, name in enumerate(names)
+        }
     )
-    dataset = Table(frame, Schema({name: Attribute((Role.QUASI,), hierarchy=tree) for name in names}))
+    dataset = Table(
+        frame, Schema({name: Attribute((Role.QUASI,), hierarchy=tree) for name in names})
+    )
     plan, out = released(LocalRecoding(), dataset, (KAnonymity(3),))
     assert plan.score < plan.notes["global_score"]
     assert all(judge_all(gather(out, (KAnonymity(3),)), (KAnonymity(3),)))
 
 
-# Losses of ARX 3.9.2's local transformation after 100 rounds: mean over records and quasi-identifiers of
-# (leaves covered − 1)/(leaves − 1), suppressed 1, leaves counted in the hierarchy file.
+# Losses of ARX 3.9.2's local transformation after 100 rounds: mean over records and
+# quasi-identifiers of (leaves covered − 1)/(leaves − 1), suppressed 1, leaves counted in the
+# hierarchy file.
 ARX_LOSSES = [
-    ("adult", "age education marital-status native-country race salary-class sex workclass", (), 0.0329),
-    ("adult", "sex age race marital-status education native-country workclass occupation salary-class", (), 0.0591),
+    (
+        "adult",
+        "age education marital-status native-country race salary-class sex workclass",
+        (),
+        0.0329,
+    ),
+    (
+        "adult",
+        "sex age race marital-status education native-country workclass occupation salary-class",
+        (),
+        0.0591,
+    ),
     ("fars_int", "iage ideathday ideathmon ihispanic iinjury irace isex", (), 0.0211),
     (
         "adult",
@@ -343,10 +402,13 @@ def test_loss_is_below_that_of_arx(reference_data, name, quasi, models, arx):
     folder = reference_data / name
     names = quasi.split()
     attributes = {
-        c: Attribute((Role.QUASI,), hierarchy=read_hierarchy(folder / f"{name}_hierarchy_{c}.csv")) for c in names
+        c: Attribute((Role.QUASI,), hierarchy=read_hierarchy(folder / f"{name}_hierarchy_{c}.csv"))
+        for c in names
     }
     attributes |= {m.sensitive: Attribute((Role.SENSITIVE,)) for m in models}
-    frame = pl.read_csv(folder / f"{name}.csv", separator=";", infer_schema=False).select(list(attributes))
+    frame = pl.read_csv(folder / f"{name}.csv", separator=";", infer_schema=False).select(
+        list(attributes)
+    )
     dataset = Table(frame, Schema(attributes))
     models = (KAnonymity(5), *models)
     plan, out = released(LocalRecoding(), dataset, models)
@@ -358,8 +420,12 @@ def test_loss_is_below_that_of_arx(reference_data, name, quasi, models, arx):
 @pytest.mark.parametrize("method", ["respecialise", "mondrian", "k_member"])
 def test_the_score_weighs_columns_as_the_search_does(method):
     table = TableHierarchy([(str(i), f"{i // 2}x", "*") for i in range(6)])
-    frame = pl.DataFrame({"a": [str(i % 6) for i in range(12)], "b": [str(i * 5 // 12) for i in range(12)]})
-    dataset = Table(frame, Schema({n: Attribute((Role.QUASI,), hierarchy=table) for n in ("a", "b")}))
+    frame = pl.DataFrame(
+        {"a": [str(i % 6) for i in range(12)], "b": [str(i * 5 // 12) for i in range(12)]}
+    )
+    dataset = Table(
+        frame, Schema({n: Attribute((Role.QUASI,), hierarchy=table) for n in ("a", "b")})
+    )
     step = LocalRecoding(method=method, weights={"a": 9.0})
     plan = step.plan(dataset, Goal(models=(KAnonymity(2),)))
     mean = {n: (plan.amounts @ loss[plan.regions]) / 12 for n, loss in plan.losses.items()}
@@ -369,10 +435,16 @@ def test_the_score_weighs_columns_as_the_search_does(method):
 
 def test_with_weights_the_score_is_never_above_that_of_the_global_optimum():
     table = TableHierarchy([(str(i), f"{i // 2}x", "*") for i in range(6)])
-    frame = pl.DataFrame({"a": [str(i % 6) for i in range(12)], "b": [str(i * 5 // 12) for i in range(12)]})
-    dataset = Table(frame, Schema({n: Attribute((Role.QUASI,), hierarchy=table) for n in ("a", "b")}))
+    frame = pl.DataFrame(
+        {"a": [str(i % 6) for i in range(12)], "b": [str(i * 5 // 12) for i in range(12)]}
+    )
+    dataset = Table(
+        frame, Schema({n: Attribute((Role.QUASI,), hierarchy=table) for n in ("a", "b")})
+    )
     for weights in ({"a": 20.0}, {"b": 20.0}):
         goal = Goal(models=(KAnonymity(3),))
         plan = LocalRecoding(weights=weights).plan(dataset, goal)
-        assert plan.notes["global_score"] == pytest.approx(GlobalRecoding(weights=weights).plan(dataset, goal).score)
+        assert plan.notes["global_score"] == pytest.approx(
+            GlobalRecoding(weights=weights).plan(dataset, goal).score
+        )
         assert plan.score <= plan.notes["global_score"] + 1e-12

@@ -32,13 +32,29 @@ STEPS = {
     "dates by week": sf.ShiftDates(["seen", "left"], 70, keep_weekday=True, earliest="2023-01-01"),
     **{
         method: sf.AddNoise(["income", "age", "rent"], 0.3, method=method)
-        for method in ("uncorrelated", "correlated", "kim", "sullivan", "multiplicative", "outliers")
+        for method in (
+            "uncorrelated",
+            "correlated",
+            "kim",
+            "sullivan",
+            "multiplicative",
+            "outliers",
+        )
     },
-    "sullivan on categories": sf.AddNoise(["school", "sex", "income"], 0.3, method="sullivan", within=["region"]),
-    "all kept": sf.AddNoise(
-        ["income", "age"], 0.2, method="kim", keep_integers=True, keep_zeros=True, keep_sums=True, lower=0, upper=99999
+    "sullivan on categories": sf.AddNoise(
+        ["school", "sex", "income"], 0.3, method="sullivan", within=["region"]
     ),
-}  # fmt: skip
+    "all kept": sf.AddNoise(
+        ["income", "age"],
+        0.2,
+        method="kim",
+        keep_integers=True,
+        keep_zeros=True,
+        keep_sums=True,
+        lower=0,
+        upper=99999,
+    ),
+}
 CHANGED = {name: tuple(getattr(step, "columns", ())) for name, step in STEPS.items()}
 LARGE = people(400)
 
@@ -46,7 +62,10 @@ LARGE = people(400)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", STEPS)
 def test_the_release_depends_neither_on_the_frame_nor_on_the_order_of_rows(name):
-    found = {kind: multiset(run(STEPS[name], table)[1]) for kind, table in in_all_frames(people()).items()}
+    found = {
+        kind: multiset(run(STEPS[name], table)[1])
+        for kind, table in in_all_frames(people()).items()
+    }
     for kind, rows in found.items():
         assert rows == found["polars"], kind
 
@@ -91,9 +110,15 @@ def test_a_plan_tells_no_data_values(name):
     def leaves(value):
         if isinstance(value, dict):
             return [leaf for part in value.values() for leaf in leaves(part)]
-        return [leaf for part in value for leaf in leaves(part)] if isinstance(value, list | tuple) else [value]
+        return (
+            [leaf for part in value for leaf in leaves(part)]
+            if isinstance(value, list | tuple)
+            else [value]
+        )
 
-    assert not numbers & {leaf for leaf in leaves([plan.describe(), plan.effort()]) if isinstance(leaf, float)}
+    assert not numbers & {
+        leaf for leaf in leaves([plan.describe(), plan.effort()]) if isinstance(leaf, float)
+    }
     assert all("p0" not in str(leaf) for leaf in leaves([plan.describe(), plan.effort()]))
 
 
@@ -108,7 +133,8 @@ def test_tables_without_rows_and_columns_that_are_not_there(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["sample", "random rounding", "dates", "correlated", "sullivan", "multiplicative", "outliers"]
+    "name",
+    ["sample", "random rounding", "dates", "correlated", "sullivan", "multiplicative", "outliers"],
 )
 def test_seeds_and_places_in_the_recipe_draw_differently(name):
     first = multiset(run(STEPS[name], LARGE, seed=1)[1])
@@ -119,41 +145,64 @@ def test_seeds_and_places_in_the_recipe_draw_differently(name):
 
 def test_noise_twice_in_a_recipe_is_drawn_twice():
     table = Table(
-        pl.DataFrame({"x": [float(i) for i in range(200)]}), sf.Schema({"x": sf.Attribute(("quasi",), "numeric")})
+        pl.DataFrame({"x": [float(i) for i in range(200)]}),
+        sf.Schema({"x": sf.Attribute(("quasi",), "numeric")}),
     )
     step = sf.AddNoise(["x"], 1.0)
     release = sf.anonymize(table, [sf.KAnonymity(1)], [step, step], seed=3, shuffle=False)
     first = release.plans[0][1].columns["x"] - table.column("x")
     second = release.plans[1][1].columns["x"] - release.plans[0][1].columns["x"]
-    assert abs(float(pl.select(pl.corr(first, second)).item())) < 5 / 200**0.5  # 5 sigma: fails once in 10⁶ by chance
+    assert (
+        abs(float(pl.select(pl.corr(first, second)).item())) < 5 / 200**0.5
+    )  # 5 sigma: fails once in 10⁶ by chance
 
 
 @pytest.mark.parametrize(
     ("step", "arguments"),
     [
-        ("sample", {"fraction": 0}), ("sample", {"fraction": 1.5}), ("sample", {"size": 0}),
-        ("sample", {"fraction": 0.5, "size": 3}), ("sample", {"fraction": 0.5, "within": ["region"]}),
-        ("sample", {"fraction": 0.5, "allocation": "equal"}), ("sample", {"fraction": "half"}),
-        ("add_noise", {"columns": ["x"], "alpha": 0}), ("add_noise", {"columns": ["x"], "alpha": -1}),
-        ("add_noise", {"columns": [], "alpha": 1}), ("add_noise", {"columns": ["x", "x"], "alpha": 1}),
-        ("add_noise", {"columns": ["x"], "alpha": float("nan")}), ("add_noise", {"columns": ["x"], "alpha": 1, "quantile": 0.9}),
+        ("sample", {"fraction": 0}),
+        ("sample", {"fraction": 1.5}),
+        ("sample", {"size": 0}),
+        ("sample", {"fraction": 0.5, "size": 3}),
+        ("sample", {"fraction": 0.5, "within": ["region"]}),
+        ("sample", {"fraction": 0.5, "allocation": "equal"}),
+        ("sample", {"fraction": "half"}),
+        ("add_noise", {"columns": ["x"], "alpha": 0}),
+        ("add_noise", {"columns": ["x"], "alpha": -1}),
+        ("add_noise", {"columns": [], "alpha": 1}),
+        ("add_noise", {"columns": ["x", "x"], "alpha": 1}),
+        ("add_noise", {"columns": ["x"], "alpha": float("nan")}),
+        ("add_noise", {"columns": ["x"], "alpha": 1, "quantile": 0.9}),
         ("add_noise", {"columns": ["x"], "alpha": 1, "method": "sullivan", "redraw": 0.9}),
         ("add_noise", {"columns": ["x"], "alpha": 1, "method": "outliers", "quantile": 1}),
-        ("add_noise", {"columns": ["x"], "alpha": 1, "lower": 3, "upper": 3}), ("add_noise", {"columns": "x", "alpha": True}),
-        ("round", {"columns": ["x"], "base": 0}), ("round", {"columns": ["x"], "base": float("inf")}),
-        ("shift_dates", {"columns": ["x"], "days": 0}), ("shift_dates", {"columns": ["x"], "days": 6, "keep_weekday": True}),
-        ("shift_dates", {"columns": ["x"], "days": 9, "earliest": "2024-01-02", "latest": "2024-01-01"}),
-        ("recode", {"columns": ["x"]}), ("recode", {"columns": ["x"], "breaks": [2, 1]}), ("recode", {"columns": ["x"], "breaks": []}),
-        ("recode", {"columns": ["x"], "mapping": {}}), ("recode", {"columns": ["x"], "mapping": {"a": None}}),
+        ("add_noise", {"columns": ["x"], "alpha": 1, "lower": 3, "upper": 3}),
+        ("add_noise", {"columns": "x", "alpha": True}),
+        ("round", {"columns": ["x"], "base": 0}),
+        ("round", {"columns": ["x"], "base": float("inf")}),
+        ("shift_dates", {"columns": ["x"], "days": 0}),
+        ("shift_dates", {"columns": ["x"], "days": 6, "keep_weekday": True}),
+        (
+            "shift_dates",
+            {"columns": ["x"], "days": 9, "earliest": "2024-01-02", "latest": "2024-01-01"},
+        ),
+        ("recode", {"columns": ["x"]}),
+        ("recode", {"columns": ["x"], "breaks": [2, 1]}),
+        ("recode", {"columns": ["x"], "breaks": []}),
+        ("recode", {"columns": ["x"], "mapping": {}}),
+        ("recode", {"columns": ["x"], "mapping": {"a": None}}),
         ("recode", {"columns": ["x"], "mapping": {"a": "b"}, "breaks": [1]}),
         ("recode", {"columns": ["x"], "breaks": [1], "unmapped": "keep"}),
         ("recode", {"columns": ["x"], "mapping": {"a": "b"}, "other": "rest"}),
-        ("top_bottom_coding", {"columns": ["x"]}), ("top_bottom_coding", {"columns": ["x"], "top": 1, "top_quantile": 0.5}),
+        ("top_bottom_coding", {"columns": ["x"]}),
+        ("top_bottom_coding", {"columns": ["x"], "top": 1, "top_quantile": 0.5}),
         ("top_bottom_coding", {"columns": ["x"], "top_quantile": 1.0}),
         ("top_bottom_coding", {"columns": ["x"], "top": 1, "top_label": "much"}),
-        ("top_bottom_coding", {"columns": ["x"], "top": 1, "replacement": "label", "bottom_label": "little"}),
+        (
+            "top_bottom_coding",
+            {"columns": ["x"], "top": 1, "replacement": "label", "bottom_label": "little"},
+        ),
     ],
-)  # fmt: skip
+)
 def test_wrong_parameters_are_refused(step, arguments):
     with pytest.raises((ParameterError, sf.errors.RecipeError)):
         registry.build("steps", {step: arguments})
@@ -161,8 +210,15 @@ def test_wrong_parameters_are_refused(step, arguments):
 
 def test_k_anonymity_of_other_columns_is_reached_beside_noise():
     patients = sf.examples.hospital(rows=500)
-    numbers = [n for n, a in patients.schema.attributes.items() if a.kind == "numeric" and "quasi" not in a.roles]
+    numbers = [
+        n
+        for n, a in patients.schema.attributes.items()
+        if a.kind == "numeric" and "quasi" not in a.roles
+    ]
     steps = [sf.AddNoise(numbers[:1], 0.5, method="kim"), sf.GlobalRecoding(budget=0.1)]
     release = sf.anonymize(patients, [sf.KAnonymity(5)], steps, seed=1)
     assert all(v.holds for v in release.verdicts)
-    assert release.data[numbers[0]].to_list() != patients.take(release.released.origin).column(numbers[0]).to_list()
+    assert (
+        release.data[numbers[0]].to_list()
+        != patients.take(release.released.origin).column(numbers[0]).to_list()
+    )

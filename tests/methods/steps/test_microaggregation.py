@@ -1,4 +1,6 @@
-"""Microaggregation: worked numbers, the definitions, what every method owes, mixed data, bad input."""
+"""Microaggregation: worked numbers, the definitions, what every method owes, mixed data, bad
+input.
+"""
 
 from __future__ import annotations
 
@@ -32,12 +34,34 @@ from tests.methods.steps.masking_contract import in_all_frames, multiset, people
 from tests.oracles import microaggregation as oracle
 
 SIX = [2.0, 12, 16, 25, 29, 45]
-OPTIONS = {"single_axis": {"axis": "a"}, "generalized_k_ward": {"mixability": 0.5}, "best": {"effort": 20_000}}
+OPTIONS = {
+    "single_axis": {"axis": "a"},
+    "generalized_k_ward": {"mixability": 0.5},
+    "best": {"effort": 20_000},
+}
 METHODS = (
-    "single_axis", "z_score_sum", "principal_component", "projected_optimal", "mdav", "v_mdav", "partitioned", "k_ward",
-    "generalized_k_ward", "genetic", "refined", "best",
-)  # fmt: skip
-AT_MOST = {"single_axis", "z_score_sum", "principal_component", "projected_optimal", "mdav", "partitioned", "k_ward"}
+    "single_axis",
+    "z_score_sum",
+    "principal_component",
+    "projected_optimal",
+    "mdav",
+    "v_mdav",
+    "partitioned",
+    "k_ward",
+    "generalized_k_ward",
+    "genetic",
+    "refined",
+    "best",
+)
+AT_MOST = {
+    "single_axis",
+    "z_score_sum",
+    "principal_component",
+    "projected_optimal",
+    "mdav",
+    "partitioned",
+    "k_ward",
+}
 GOAL = Goal(seed=Seed(5))
 
 
@@ -57,23 +81,32 @@ def partition(groups):
 
 points = st.integers(4, 24).flatmap(
     lambda n: st.lists(
-        st.lists(st.floats(-100, 100).map(lambda v: round(v, 6)), min_size=2, max_size=2), min_size=n, max_size=n
+        st.lists(st.floats(-100, 100).map(lambda v: round(v, 6)), min_size=2, max_size=2),
+        min_size=n,
+        max_size=n,
     )
 )
 
 
-# ------------------------------------------------------------------------------------------------------ worked numbers
+# ----------------------------------------------------------------------------------- worked numbers
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "k", "released", "share"),
     [
-        # {2,12},{16,25},{29,45}: SSE 218.5 of SST 1121.5; {2,12,16},{25,29,45}: SSE 328 (golden G38)
-        *((m, 2, [7, 7, 20.5, 20.5, 37, 37], 0.194828) for m in ("optimal", "mdav", "k_ward", "best")),
-        *((m, 3, [10, 10, 10, 33, 33, 33], 0.292465) for m in ("optimal", "k_ward", "refined", "genetic")),
+        # {2,12},{16,25},{29,45}: SSE 218.5 of SST 1121.5; {2,12,16},{25,29,45}: SSE 328 (golden
+        # G38)
+        *(
+            (m, 2, [7, 7, 20.5, 20.5, 37, 37], 0.194828)
+            for m in ("optimal", "mdav", "k_ward", "best")
+        ),
+        *(
+            (m, 3, [10, 10, 10, 33, 33, 33], 0.292465)
+            for m in ("optimal", "k_ward", "refined", "genetic")
+        ),
     ],
-)  # fmt: skip
+)
 def test_the_six_numbers_of_the_literature(method, k, released, share):
     plan = step(method, k, ["x"]).plan(table(x=SIX), GOAL)
     assert plan.columns["x"].to_list() == pytest.approx(released)
@@ -90,7 +123,8 @@ def test_the_optimum_has_groups_of_different_size():
 
 
 def test_total_is_error_plus_what_lies_between_the_groups():
-    # SSA + SST: 112 + 1009.5 = 1121.5 (golden G45) after the four cheapest unions of Ward: (12,16), (25,29), then 96
+    # SSA + SST: 112 + 1009.5 = 1121.5 (golden G45) after the four cheapest unions of Ward: (12,16),
+    # (25,29), then 96
     groups = np.array([0, 1, 1, 1, 1, 2])
     x = np.array(SIX)[:, None]
     means = np.array([x[groups == g].mean() for g in groups])
@@ -110,17 +144,25 @@ def test_sorting_takes_the_rest_into_the_last_group():
     assert by_sum.columns["a"].to_list() == [1.5, 1.5, 3.5, 3.5]
 
 
-# --------------------------------------------------------------------------------------------------- the definitions
+# ---------------------------------------------------------------------------------- the definitions
 
 
 @given(st.integers(0, 2**32), st.integers(2, 5), st.integers(0, 30), st.integers(1, 4))
 def test_mdav_is_the_textbooks(seed, k, more, columns):
-    # drawn from a density: records at exactly the same distance, between which rounding decides, do not occur
+    # drawn from a density: records at exactly the same distance, between which rounding decides, do
+    # not occur
     x = np.random.default_rng(seed).normal(size=(k + more, columns))
     assert partition(mdav_of(x, k)) == {frozenset(g) for g in oracle.mdav(x.tolist(), k)}
 
 
-SHAPES = ("scattered", "small whole numbers", "rounded", "evenly spaced", "of very different size", "two heaps")
+SHAPES = (
+    "scattered",
+    "small whole numbers",
+    "rounded",
+    "evenly spaced",
+    "of very different size",
+    "two heaps",
+)
 
 
 def points_of(shape, seed, records, columns):
@@ -139,8 +181,16 @@ def points_of(shape, seed, records, columns):
     return (found - found.mean(axis=0)) / np.maximum(found.std(axis=0), 1e-9)
 
 
-@given(st.sampled_from(SHAPES), st.integers(0, 2**32), st.integers(1, 6), st.integers(0, 300), st.integers(1, 4))
-def test_mdav_in_a_tree_of_boxes_makes_the_same_groups_as_a_look_at_all_records(shape, seed, k, more, columns):
+@given(
+    st.sampled_from(SHAPES),
+    st.integers(0, 2**32),
+    st.integers(1, 6),
+    st.integers(0, 300),
+    st.integers(1, 4),
+)
+def test_mdav_in_a_tree_of_boxes_makes_the_same_groups_as_a_look_at_all_records(
+    shape, seed, k, more, columns
+):
     points = points_of(shape, seed, k + more, columns)
     plain, tree = np.empty(len(points), dtype=np.int64), np.empty(len(points), dtype=np.int64)
     made = kernels.microaggregation.mdav(np.array(points.T, order="C"), k, plain)
@@ -180,7 +230,11 @@ def test_optimal_is_the_best_of_all_partitions(values, k):
     plan = step("optimal", k, ["x"], standardize=False).plan(table(x=values), GOAL)
     total = float(np.var(values)) * len(values)
     rows = [[float(v)] for v in values]
-    wanted = oracle.least_error(rows, k) if len(values) <= 8 else oracle.least_error_of_runs(sorted(rows), k)
+    wanted = (
+        oracle.least_error(rows, k)
+        if len(values) <= 8
+        else oracle.least_error_of_runs(sorted(rows), k)
+    )
     assert plan.owner["sse_over_sst"] * total == pytest.approx(wanted, abs=1e-7)
 
 
@@ -189,7 +243,9 @@ def test_best_finds_the_best_of_all_partitions_of_eight_records(seed):
     x = np.random.default_rng(seed).normal(size=(8, 2))
     plan = step("best", 2 + seed % 2, standardize=False).plan(table(a=x[:, 0], b=x[:, 1]), GOAL)
     total = float(x.var(axis=0).sum()) * 8
-    assert plan.owner["sse_over_sst"] * total == pytest.approx(oracle.least_error(x.tolist(), 2 + seed % 2))
+    assert plan.owner["sse_over_sst"] * total == pytest.approx(
+        oracle.least_error(x.tolist(), 2 + seed % 2)
+    )
 
 
 def test_projected_optimal_is_the_best_of_all_runs():
@@ -198,10 +254,12 @@ def test_projected_optimal_is_the_best_of_all_runs():
     axis = np.linalg.svd(x - x.mean(axis=0))[2][0]
     ordered = x[np.argsort(x @ axis)].tolist()
     total = float(x.var(axis=0).sum()) * 9
-    assert plan.owner["sse_over_sst"] * total == pytest.approx(oracle.least_error_of_runs(ordered, 2))
+    assert plan.owner["sse_over_sst"] * total == pytest.approx(
+        oracle.least_error_of_runs(ordered, 2)
+    )
 
 
-# ------------------------------------------------------------------------------------------- what every method owes
+# --------------------------------------------------------------------------- what every method owes
 
 
 @pytest.mark.slow
@@ -214,7 +272,11 @@ def test_groups_are_large_enough_and_means_stay(method, rows, k):
     assert method not in AT_MOST or plan.owner["largest_group"] <= 2 * k - 1
     for name, old in (("a", a), ("b", b)):
         assert math.isclose(plan.columns[name].mean(), old.mean(), rel_tol=1e-9, abs_tol=1e-9)
-    assert plan.preserved[0].what == "means" and plan.preserved[0].exactly and plan.preserved[0].off_by < 1e-9
+    assert (
+        plan.preserved[0].what == "means"
+        and plan.preserved[0].exactly
+        and plan.preserved[0].off_by < 1e-9
+    )
     assert 0 <= plan.owner["sse_over_sst"] <= 1 + 1e-9
     together = plan.columns["a"].to_frame().with_columns(plan.columns["b"]).group_by("a", "b").len()
     assert together["len"].min() >= k
@@ -230,7 +292,9 @@ def test_refinements_are_never_worse_than_where_they_start(seed):
     }
     assert share["genetic"] < share["mdav"]
     assert share["best"] <= share["refined"] < share["mdav"]
-    more = step("best", 4, ["a", "b", "c"], effort=400_000).plan(people_, GOAL).owner["sse_over_sst"]
+    more = (
+        step("best", 4, ["a", "b", "c"], effort=400_000).plan(people_, GOAL).owner["sse_over_sst"]
+    )
     assert more <= share["best"]
 
 
@@ -238,8 +302,17 @@ def test_refinements_are_never_worse_than_where_they_start(seed):
 def test_the_release_depends_neither_on_the_frame_nor_on_the_order_of_rows(method):
     options = {"single_axis": {"axis": "rent"}}.get(method, {})
     mixed_columns = () if method in ("z_score_sum", "individual_ranking") else ("sex",)
-    made = step(method, 3, ["income", "age", "rent", "school", "seen", *mixed_columns], missing="leave", **options)
-    found = {kind: multiset(made.apply(t, made.plan(t, GOAL))) for kind, t in in_all_frames(people(90)).items()}
+    made = step(
+        method,
+        3,
+        ["income", "age", "rent", "school", "seen", *mixed_columns],
+        missing="leave",
+        **options,
+    )
+    found = {
+        kind: multiset(made.apply(t, made.plan(t, GOAL)))
+        for kind, t in in_all_frames(people(90)).items()
+    }
     for kind, rows in found.items():
         assert rows == found["polars"], kind
 
@@ -263,7 +336,9 @@ def test_a_busy_machine_finds_the_same_groups(monkeypatch):
     timed = Microaggregate(["a", "b", "c"], 3, method="best", seconds=0.1)
     quiet = timed.plan(sample, GOAL)
     late = itertools.count(step=1000.0)  # every look at a clock costs a quarter of an hour
-    monkeypatch.setattr(local_search, "time", types.SimpleNamespace(process_time=lambda: next(late)))
+    monkeypatch.setattr(
+        local_search, "time", types.SimpleNamespace(process_time=lambda: next(late))
+    )
     busy = timed.plan(sample, GOAL)
     assert busy.owner["effort"] == quiet.owner["effort"]
     assert all(quiet.columns[n].equals(busy.columns[n]) for n in "abc")
@@ -280,21 +355,28 @@ def test_crossing_takes_the_better_of_every_part_and_is_never_worse_than_either(
         groups = np.zeros(size, dtype=np.int64)
         for b in np.unique(block):
             rows = rng.permutation(np.flatnonzero(block == b))
-            groups[rows] = 1000 * b + np.minimum(np.arange(len(rows)) // k, max(0, len(rows) // k - 1))
+            groups[rows] = 1000 * b + np.minimum(
+                np.arange(len(rows)) // k, max(0, len(rows) // k - 1)
+            )
         return groups
 
     one, two = grouping(), grouping()
     found = local_search.crossed(points, one, two)
 
     def error(groups):
-        return sum(((points[groups == g] - points[groups == g].mean(axis=0)) ** 2).sum() for g in set(groups.tolist()))
+        return sum(
+            ((points[groups == g] - points[groups == g].mean(axis=0)) ** 2).sum()
+            for g in set(groups.tolist())
+        )
 
     def parts(groups):
         return {frozenset(np.flatnonzero(groups == g).tolist()) for g in set(groups.tolist())}
 
     assert parts(found) <= parts(one) | parts(two), "no group is new"
     assert error(found) <= min(error(one), error(two)) + 1e-9
-    mixed = [min(_error_within(points, way, block == b) for way in (one, two)) for b in np.unique(block)]
+    mixed = [
+        min(_error_within(points, way, block == b) for way in (one, two)) for b in np.unique(block)
+    ]
     assert error(found) <= sum(mixed) + 1e-9, "blocks can be chosen independently"
 
 
@@ -310,7 +392,8 @@ def test_progress_grows_to_the_end():
     told = []
     x = np.random.default_rng(3).normal(size=(100, 2))
     step("best", 3).plan(
-        table(a=x[:, 0], b=x[:, 1]), Goal(seed=Seed(1), progress=lambda share, words="": told.append(share))
+        table(a=x[:, 0], b=x[:, 1]),
+        Goal(seed=Seed(1), progress=lambda share, words="": told.append(share)),
     )
     assert told == sorted(told) or told[0] == 1.0
     assert told[-1] == 1.0
@@ -324,11 +407,13 @@ def test_blocks_cover_all_records_once_and_lose_little():
     assert sum(len(b) % 3 > 0 for b in blocks) <= 1
     sample = Table(pl.DataFrame(x, schema=["a", "b", "c"]))
     plain = step("mdav", 3, ["a", "b", "c"]).plan(sample, GOAL).owner["sse_over_sst"]
-    cut = step("partitioned", 3, ["a", "b", "c"], block=500).plan(sample, GOAL).owner["sse_over_sst"]
+    cut = (
+        step("partitioned", 3, ["a", "b", "c"], block=500).plan(sample, GOAL).owner["sse_over_sst"]
+    )
     assert cut < 1.3 * plain
 
 
-# ------------------------------------------------------------------------------------------------------ strata, weights
+# ---------------------------------------------------------------------------------- strata, weights
 
 
 def test_groups_stay_within_strata_and_keep_their_means():
@@ -351,17 +436,24 @@ def test_strata_by_role_are_taken_when_nothing_is_said():
 
 def test_survey_weights_enter_the_mean():
     frame = pl.DataFrame({"a": [0.0, 3, 100, 104], "w": [2, 1, 0, 0]})
-    schema = Schema({"a": Attribute((Role.PLAIN,), Kind.NUMERIC), "w": Attribute((Role.WEIGHT,), Kind.NUMERIC)})
+    schema = Schema(
+        {"a": Attribute((Role.PLAIN,), Kind.NUMERIC), "w": Attribute((Role.WEIGHT,), Kind.NUMERIC)}
+    )
     plan = Microaggregate(["a"], 2).plan(Table(frame, schema), GOAL)
     assert plan.columns["a"].to_list() == [1, 1, 102, 102]
     assert plan.preserved[0].what == "weighted means"
     assert plan.preserved[0].off_by < 1e-12
 
 
-# --------------------------------------------------------------------------------------------------------- mixed data
+# --------------------------------------------------------------------------------------- mixed data
 
 DISEASES = TableHierarchy(
-    [("flu", "lung", "*"), ("cold", "lung", "*"), ("ulcer", "stomach", "*"), ("gastritis", "stomach", "*")]
+    [
+        ("flu", "lung", "*"),
+        ("cold", "lung", "*"),
+        ("ulcer", "stomach", "*"),
+        ("gastritis", "stomach", "*"),
+    ]
 )
 MIXED = Schema(
     {
@@ -383,7 +475,10 @@ def mixed(rows=40, seed=1):
             "school": [("low", "middle", "high")[i] for i in rng.integers(0, 3, rows)],
             "illness": [("flu", "cold", "ulcer", "gastritis")[i] for i in rng.integers(0, 4, rows)],
             "sex": [("f", "m")[i] for i in rng.integers(0, 2, rows)],
-            "seen": [datetime.date(2024, 1, 1) + datetime.timedelta(days=int(d)) for d in rng.integers(0, 300, rows)],
+            "seen": [
+                datetime.date(2024, 1, 1) + datetime.timedelta(days=int(d))
+                for d in rng.integers(0, 300, rows)
+            ],
             "pay": rng.normal(size=rows),
         }
     )
@@ -398,12 +493,19 @@ def test_centres_of_every_kind():
             "school": ["low", "high", "high", "low", "low", "middle"],
             "illness": ["flu", "cold", "flu", "ulcer", "flu", "flu"],
             "sex": ["f", "f", "m", "m", "m", "f"],
-            "seen": [day(2024, 1, 1), day(2024, 1, 2), day(2024, 1, 4), *[day(2024, 12, d) for d in (1, 2, 3)]],
+            "seen": [
+                day(2024, 1, 1),
+                day(2024, 1, 2),
+                day(2024, 1, 4),
+                *[day(2024, 12, d) for d in (1, 2, 3)],
+            ],
             "pay": [0.0] * 6,
         }
     )
     people_ = Table(frame, MIXED)
-    made = Microaggregate(["age", "school", "illness", "sex", "seen"], 3).plan(people_, GOAL).columns
+    made = (
+        Microaggregate(["age", "school", "illness", "sex", "seen"], 3).plan(people_, GOAL).columns
+    )
     assert made["age"].to_list() == [22] * 3 + [81] * 3
     assert made["school"].to_list() == ["high"] * 3 + ["low"] * 3
     assert made["illness"].to_list() == ["lung"] * 3 + ["*"] * 3
@@ -424,9 +526,13 @@ def test_values_under_one_node_are_nearer_than_others():
     assert plan.owner["sse_over_sst"] == pytest.approx(0.5 / 1.25)
 
 
-@pytest.mark.parametrize("method", ["mdav", "best", "v_mdav", "k_ward", "principal_component", "genetic"])
+@pytest.mark.parametrize(
+    "method", ["mdav", "best", "v_mdav", "k_ward", "principal_component", "genetic"]
+)
 def test_all_quasi_identifiers_together_give_k_anonymity(method):
-    release = sf.anonymize(mixed(), [sf.KAnonymity(4)], [step(method, 4, list(MIXED.quasi))], seed=1)
+    release = sf.anonymize(
+        mixed(), [sf.KAnonymity(4)], [step(method, 4, list(MIXED.quasi))], seed=1
+    )
     assert release.holds
     assert not release.plans[0][1].warnings
     assert all(v.holds for v in sf.check(release.released, release.recipe))
@@ -438,7 +544,9 @@ def test_numbers_alone_give_k_anonymity_and_the_release_can_be_written_and_verif
     release = sf.anonymize(numbers, [sf.KAnonymity(5)], [Microaggregate(["a", "b"], 5)], seed=1)
     assert release.verdicts[0].attained >= 5
     release.write(tmp_path / "out")
-    found = sf.verify(tmp_path / "out" / "share", original=numbers, owner=tmp_path / "out" / "owner")
+    found = sf.verify(
+        tmp_path / "out" / "share", original=numbers, owner=tmp_path / "out" / "owner"
+    )
     assert not any(claim.status == "fails" for claim in found.claims), found
 
 
@@ -454,24 +562,33 @@ def test_some_quasi_identifiers_do_not_and_the_plan_warns():
 
 def test_strata_that_are_quasi_identifiers_are_shared_by_whole_groups():
     frame = pl.DataFrame({"a": [1.0, 2, 3, 4], "s": ["x", "x", "y", "y"]})
-    roles = {"a": Attribute((Role.QUASI,), Kind.NUMERIC), "s": Attribute((Role.QUASI, Role.STRATUM))}
-    release = sf.anonymize(Table(frame, Schema(roles)), [sf.KAnonymity(2)], [Microaggregate(["a"], 2)], seed=1)
+    roles = {
+        "a": Attribute((Role.QUASI,), Kind.NUMERIC),
+        "s": Attribute((Role.QUASI, Role.STRATUM)),
+    }
+    release = sf.anonymize(
+        Table(frame, Schema(roles)), [sf.KAnonymity(2)], [Microaggregate(["a"], 2)], seed=1
+    )
     assert release.holds and not release.plans[0][1].warnings
 
 
 def test_times_of_day_are_averaged_to_the_microsecond():
     noon = datetime.datetime(2024, 1, 1, 12)
-    plan = Microaggregate(["t"], 2).plan(table(t=[noon, noon + datetime.timedelta(seconds=1)]), GOAL)
+    plan = Microaggregate(["t"], 2).plan(
+        table(t=[noon, noon + datetime.timedelta(seconds=1)]), GOAL
+    )
     assert plan.columns["t"].to_list() == [noon + datetime.timedelta(seconds=0.5)] * 2
 
 
 def test_individual_ranking_averages_each_column_by_itself():
-    plan = Microaggregate(["a", "b"], 2, method="individual_ranking").plan(table(a=[1, 2, 8, 9], b=[1, 9, 2, 8]), GOAL)
+    plan = Microaggregate(["a", "b"], 2, method="individual_ranking").plan(
+        table(a=[1, 2, 8, 9], b=[1, 9, 2, 8]), GOAL
+    )
     assert plan.columns["a"].to_list() == [1.5, 1.5, 8.5, 8.5]
     assert plan.columns["b"].to_list() == [1.5, 8.5, 1.5, 8.5]
 
 
-# ------------------------------------------------------------------------------------------------ recipes and bad input
+# ---------------------------------------------------------------------------- recipes and bad input
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -491,15 +608,23 @@ def test_a_plan_is_plain_data_without_values():
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"k": 1}, "k should be"), ({"columns": []}, "columns"), ({"columns": ["a", "a"]}, "twice"),
-        ({"method": "single_axis"}, "needs axis"), ({"method": "generalized_k_ward"}, "needs mixability"),
-        ({"axis": "a"}, "axis is for single_axis"), ({"gamma": 1.0}, "gamma is for v_mdav"), ({"seconds": 1}, "seconds is for best"),
-        ({"effort": 5, "method": "refined"}, "effort is for best"), ({"block": 500}, "block is for partitioned"),
-        ({"method": "optimal", "columns": ["a", "b"]}, "one column"), ({"within": ["a"]}, "cannot both"),
-        ({"method": "best", "seconds": 0}, "seconds"), ({"method": "v_mdav", "gamma": float("nan")}, "gamma"),
+        ({"k": 1}, "k should be"),
+        ({"columns": []}, "columns"),
+        ({"columns": ["a", "a"]}, "twice"),
+        ({"method": "single_axis"}, "needs axis"),
+        ({"method": "generalized_k_ward"}, "needs mixability"),
+        ({"axis": "a"}, "axis is for single_axis"),
+        ({"gamma": 1.0}, "gamma is for v_mdav"),
+        ({"seconds": 1}, "seconds is for best"),
+        ({"effort": 5, "method": "refined"}, "effort is for best"),
+        ({"block": 500}, "block is for partitioned"),
+        ({"method": "optimal", "columns": ["a", "b"]}, "one column"),
+        ({"within": ["a"]}, "cannot both"),
+        ({"method": "best", "seconds": 0}, "seconds"),
+        ({"method": "v_mdav", "gamma": float("nan")}, "gamma"),
         ({"method": "kmeans"}, "method"),
     ],
-)  # fmt: skip
+)
 def test_wrong_parameters_are_refused(options, told):
     with pytest.raises(ParameterError, match=told):
         Microaggregate(**{"columns": ["a"], "k": 3, **options})
@@ -508,14 +633,18 @@ def test_wrong_parameters_are_refused(options, told):
 @pytest.mark.parametrize(
     ("columns", "options", "told"),
     [
-        ({"a": []}, {}, "no rows"), ({"b": [1, 2]}, {}, "no column 'a'"), ({"a": [1]}, {}, "k = 2 needs as many"),
-        ({"a": [1, 2], "s": ["x", "y"]}, {"within": ["s"]}, "2 of 2 strata"), ({"a": [1, 2, None]}, {}, "1 record.s. lack a value in a"),
+        ({"a": []}, {}, "no rows"),
+        ({"b": [1, 2]}, {}, "no column 'a'"),
+        ({"a": [1]}, {}, "k = 2 needs as many"),
+        ({"a": [1, 2], "s": ["x", "y"]}, {"within": ["s"]}, "2 of 2 strata"),
+        ({"a": [1, 2, None]}, {}, "1 record.s. lack a value in a"),
         ({"a": [None, None]}, {"missing": "leave"}, "every record lacks"),
-        ({"a": ["p", "q"]}, {"method": "z_score_sum"}, "cannot"), ({"a": [1.0, float("inf")]}, {}, "infinite"),
+        ({"a": ["p", "q"]}, {"method": "z_score_sum"}, "cannot"),
+        ({"a": [1.0, float("inf")]}, {}, "infinite"),
         ({"a": [1, 2], "s": ["x", "y"]}, {"method": "single_axis", "axis": "s"}, "can be ordered"),
         ({"a": [1, 2, 3, None]}, {"missing": "pattern"}, "1 of 2 strata"),
     ],
-)  # fmt: skip
+)
 def test_tables_that_do_not_fit_are_refused(columns, options, told):
     with pytest.raises(SchemaError, match=told):
         Microaggregate(["a"], 2, **options).plan(table(**columns), GOAL)

@@ -1,4 +1,6 @@
-"""Mondrian cuts as the naive recursion does, keeps every promise, and releases cells that cover what they hide."""
+"""Mondrian cuts as the naive recursion does, keeps every promise, and releases cells that cover
+what they hide.
+"""
 
 from __future__ import annotations
 
@@ -46,23 +48,29 @@ def numbers(rows, names=None, kind=Kind.NUMERIC):
     """A table of numbers, all of them quasi-identifiers."""
     names = names or [f"c{a}" for a in range(len(rows[0]))]
     return Table(
-        pl.DataFrame(rows, schema=names, orient="row"), Schema({n: Attribute(QUASI, kind=kind) for n in names})
+        pl.DataFrame(rows, schema=names, orient="row"),
+        Schema({n: Attribute(QUASI, kind=kind) for n in names}),
     )
 
 
 def released_rows(dataset, plan, step=None):
     released = (step or Mondrian()).apply(dataset, plan)
-    return released, [tuple(row) for row in released.to_polars().select(dataset.schema.quasi).rows()]
+    return released, [
+        tuple(row) for row in released.to_polars().select(dataset.schema.quasi).rows()
+    ]
 
 
-# ------------------------------------------------------------------------------------------------------ worked numbers
+# ----------------------------------------------------------------------------------- worked numbers
 
 
 @pytest.mark.parametrize("kind", ["numeric", "nominal"])
 def test_patients_are_cut_as_on_the_slide(kind):
-    # G22: root split ZIP 53710-53711 | 53712 (4/2), then age 26 | 27. A nominal ZIP is cut along its hierarchy.
+    # G22: root split ZIP 53710-53711 | 53712 (4/2), then age 26 | 27. A nominal ZIP is cut along
+    # its hierarchy.
     people = examples.patients().with_kinds(zip=kind)
-    step = Mondrian(order=("zip", "age", "sex"), grid={"age": 1, **({"zip": 1} if kind == "numeric" else {})})
+    step = Mondrian(
+        order=("zip", "age", "sex"), grid={"age": 1, **({"zip": 1} if kind == "numeric" else {})}
+    )
     plan = step.plan(people, Goal((KAnonymity(2),)))
     _, rows = released_rows(people, plan)
     low_zip = "53710-53711" if kind == "numeric" else "[53710-53711]"
@@ -81,7 +89,8 @@ def test_patients_are_cut_as_on_the_slide(kind):
 
 
 def test_patients_with_age_first_are_cut_elsewhere():
-    # ALGORITHMS G22: all normalised ranges tie at the root, so with age first the cut is age 26 | 27 (3/3)
+    # ALGORITHMS G22: all normalised ranges tie at the root, so with age first the cut is age 26 |
+    # 27 (3/3)
     people = examples.patients()
     plan = plan_mondrian(people, Goal((KAnonymity(2),)), order=("age",), grid={"age": 1})
     assert partition(people, plan)[0] == {frozenset({0, 1, 2}), frozenset({3, 4, 5})}
@@ -92,7 +101,8 @@ def test_patients_with_age_first_are_cut_elsewhere():
 
 
 def test_both_cuts_at_the_median_are_tried():
-    # ALGORITHMS 7.4: values 1 × 3, 2 × 6, k = 2: the plain median cut {<= 2} | {} finds none and leaves 9 > 8 records
+    # ALGORITHMS 7.4: values 1 × 3, 2 × 6, k = 2: the plain median cut {<= 2} | {} finds none and
+    # leaves 9 > 8 records
     people = numbers([(1,)] * 3 + [(2,)] * 6)
     plan = plan_mondrian(people, Goal((KAnonymity(2),)))
     assert sorted(map(len, partition(people, plan)[0])) == [3, 6]
@@ -105,7 +115,9 @@ def test_cells_are_written_by_kind():
             "age": [20, 21, 40, 41],
             "gain": [-1.5, 2.0, 7.0, 7.5],
             "grade": ["low", "mid", "high", "top"],
-            "day": pl.Series(["2024-01-05", "2024-02-01", "2024-03-01", "2024-03-09"]).str.to_date(),
+            "day": (
+                pl.Series(["2024-01-05", "2024-02-01", "2024-03-01", "2024-03-09"]).str.to_date()
+            ),
             "team": ["A", "B", "C", "C"],
         }
     )
@@ -115,13 +127,15 @@ def test_cells_are_written_by_kind():
     plan = plan_mondrian(people, Goal((KAnonymity(2),)))
     released, rows = released_rows(people, plan)
     # tenths of the interquartile ranges: 19.5/10, 6/10 and 48.5 days/10
-    assert rows[0] == rows[1] == ("20-21", "[-2, 3)", "low..mid", "2024-01-01..2024-02-04", "{A, B}")
+    assert (
+        rows[0] == rows[1] == ("20-21", "[-2, 3)", "low..mid", "2024-01-01..2024-02-04", "{A, B}")
+    )
     assert rows[2] == rows[3] == ("40-41", "[7, 8)", "high..top", "2024-02-26..2024-03-10", "C")
     assert released.schema["age"].kind is Kind.ORDINAL
     assert plan.losses["team"].tolist() == [0.5, 0.0] or plan.losses["team"].tolist() == [0.0, 0.5]
 
 
-# ------------------------------------------------------------------------------------------------------------- oracle
+# ------------------------------------------------------------------------------------------- oracle
 
 
 @pytest.mark.slow
@@ -130,7 +144,9 @@ def test_cells_are_written_by_kind():
 def test_strict_partition_is_that_of_the_naive_recursion(table, k):
     if len(table.secrets) < k:
         return
-    expected = oracle.mondrian(table.rows, table.dimensions, [1.0] * len(table.names), k, lambda part: True)
+    expected = oracle.mondrian(
+        table.rows, table.dimensions, [1.0] * len(table.names), k, lambda part: True
+    )
     plan = plan_mondrian(table.dataset(), Goal((KAnonymity(k),)))
     assert partition(table.dataset(), plan)[0] == {frozenset(part) for part in expected}
 
@@ -145,7 +161,11 @@ def test_weights_and_order_decide_where_to_cut(data, table, k):
     columns = [table.names.index(name) for name in order]
     rows = [tuple(row[a] for a in columns) for row in table.rows]
     expected = oracle.mondrian(
-        rows, [table.dimensions[a] for a in columns], [weights[n] for n in order], k, lambda part: True
+        rows,
+        [table.dimensions[a] for a in columns],
+        [weights[n] for n in order],
+        k,
+        lambda part: True,
     )
     plan = plan_mondrian(table.dataset(), Goal((KAnonymity(k),)), weights=weights, order=order)
     assert partition(table.dataset(), plan)[0] == {frozenset(part) for part in expected}
@@ -160,7 +180,12 @@ def test_strict_partition_under_a_model_is_that_of_the_naive_recursion(table, k,
     if len(set(table.secrets)) < least or len(table.secrets) < k:
         return
     expected = oracle.mondrian(
-        table.rows, table.dimensions, [1.0] * len(table.names), k, diverse, children=mondrian_cuts.CHILDREN
+        table.rows,
+        table.dimensions,
+        [1.0] * len(table.names),
+        k,
+        diverse,
+        children=mondrian_cuts.CHILDREN,
     )
     plan = plan_mondrian(table.dataset(), Goal((KAnonymity(k), LDiversity("secret", l=least))))
     assert partition(table.dataset(), plan)[0] == {frozenset(part) for part in expected}
@@ -174,17 +199,22 @@ def test_few_points_in_a_wide_range_are_cut_alike():
     places = [{row[a]: float(row[a]) for row in labels} for a in range(3)]
     cells = [oracle.cells_of_numbers(known) for known in places]
     dimensions = [
-        ("line", cell, max(known.values()) - min(known.values())) for cell, known in zip(cells, places, strict=True)
+        ("line", cell, max(known.values()) - min(known.values()))
+        for cell, known in zip(cells, places, strict=True)
     ]
     expected = oracle.mondrian(labels, dimensions, [1.0] * 3, 3, lambda part: True)
     plan = plan_mondrian(people, Goal((KAnonymity(3),)))
     assert partition(people, plan)[0] == {frozenset(part) for part in expected}
 
 
-# --------------------------------------------------------------------------------------------------------- properties
+# --------------------------------------------------------------------------------------- properties
 
 
-@given(table=mixed_tables(most_rows=30), k=st.integers(1, 4), mode=st.sampled_from(["strict", "relaxed"]))
+@given(
+    table=mixed_tables(most_rows=30),
+    k=st.integers(1, 4),
+    mode=st.sampled_from(["strict", "relaxed"]),
+)
 def test_regions_stay_within_their_bounds(table, k, mode):
     n, d = len(table.secrets), len(table.names)
     if n < k:
@@ -192,7 +222,10 @@ def test_regions_stay_within_their_bounds(table, k, mode):
     plan = plan_mondrian(table.dataset(), Goal((KAnonymity(k),)), mode=mode)
     regions, _ = partition(table.dataset(), plan)
     cells = [
-        [v if v is None or d[0] != "line" or not isinstance(d[1][v], tuple) else d[1][v][1:] for v in column]
+        [
+            v if v is None or d[0] != "line" or not isinstance(d[1][v], tuple) else d[1][v][1:]
+            for v in column
+        ]
         for d, column in zip(table.dimensions, zip(*table.rows, strict=True), strict=True)
     ]
     most_equal = max(Counter(zip(*cells, strict=True)).values())
@@ -200,7 +233,10 @@ def test_regions_stay_within_their_bounds(table, k, mode):
         assert len(rows) >= k
         if mode == "strict":
             assert len(rows) <= 2 * d * (k - 1) + most_equal
-            assert all(len({j for j in range(n) if table.rows[j] == table.rows[i]} - rows) == 0 for i in rows)
+            assert all(
+                len({j for j in range(n) if table.rows[j] == table.rows[i]} - rows) == 0
+                for i in rows
+            )
         elif len({table.rows[i] for i in rows}) > 1:
             assert len(rows) <= 2 * k - 1
 
@@ -224,13 +260,17 @@ def test_released_cells_cover_their_values_and_lose_what_the_plan_says(table, k,
         assert plan.score <= plan_mondrian(people, Goal((KAnonymity(k),)), mode=mode).score + 1e-12
 
 
-@given(data=st.data(), table=mixed_tables(most_rows=20), mode=st.sampled_from(["strict", "relaxed"]))
+@given(
+    data=st.data(), table=mixed_tables(most_rows=20), mode=st.sampled_from(["strict", "relaxed"])
+)
 def test_the_order_of_rows_does_not_matter(data, table, mode):
     order = data.draw(st.permutations(range(len(table.secrets))))
     goal = Goal((KAnonymity(2),))
     if len(order) < 2:
         return
-    plans = [plan_mondrian(people, goal, mode=mode) for people in (table.dataset(), table.dataset(order))]
+    plans = [
+        plan_mondrian(people, goal, mode=mode) for people in (table.dataset(), table.dataset(order))
+    ]
     rows = [
         Counter(released_rows(p, plan)[1])
         for p, plan in zip((table.dataset(), table.dataset(order)), plans, strict=True)
@@ -250,11 +290,14 @@ def test_blocks_for_two_threads_change_nothing(monkeypatch, mode):
 
 def test_relaxed_loses_no_more_than_strict():
     people = examples.hospital(1000)
-    scores = [plan_mondrian(people, Goal((KAnonymity(7),)), mode=mode).score for mode in ("strict", "relaxed")]
+    scores = [
+        plan_mondrian(people, Goal((KAnonymity(7),)), mode=mode).score
+        for mode in ("strict", "relaxed")
+    ]
     assert scores[1] <= scores[0]
 
 
-# -------------------------------------------------------------------------------------------------------------- models
+# ------------------------------------------------------------------------------------------- models
 
 MODELS = [
     LDiversity("secret", l=2, kind="entropy"),
@@ -283,14 +326,20 @@ def test_every_model_holds_of_the_output(model, mode, table, budget):
     try:
         plan = step.plan(people, Goal((KAnonymity(2), model)))
     except Unsatisfiable:
-        alone = numbers([(1,)] * len(people)).to_polars().with_columns(secret=pl.Series(table.secrets))
-        alone = Table(alone, Schema({"c0": Attribute(QUASI), "secret": Attribute((Role.SENSITIVE,))}))
+        alone = (
+            numbers([(1,)] * len(people)).to_polars().with_columns(secret=pl.Series(table.secrets))
+        )
+        alone = Table(
+            alone, Schema({"c0": Attribute(QUASI), "secret": Attribute((Role.SENSITIVE,))})
+        )
         assert not all(judge_all(gather(alone, [KAnonymity(2), model]), [KAnonymity(2), model]))
         return
     released = step.apply(people, plan)
     _, gone = check_release(table, plan, released)
     assert len(gone) <= budget * len(people) + 1e-9
-    verdicts = judge_all(gather(released, [KAnonymity(2), model], original=people), [KAnonymity(2), model])
+    verdicts = judge_all(
+        gather(released, [KAnonymity(2), model], original=people), [KAnonymity(2), model]
+    )
     assert all(verdicts), verdicts
 
 
@@ -329,7 +378,8 @@ def test_presence_is_judged_with_the_population_of_the_box():
     plan = plan_mondrian(people, Goal((DeltaPresence(low=0.0, high=0.5),), population=crowd))
     assert len(partition(people, plan)[0]) == 4
     plan = plan_mondrian(people, Goal((DeltaPresence(low=0.0, high=0.45),), population=crowd))
-    # 8-9 holds two of four people, which is too much; 1 one of three and 2-9 three of seven, which is not
+    # 8-9 holds two of four people, which is too much; 1 one of three and 2-9 three of seven, which
+    # is not
     assert partition(people, plan)[0] == {frozenset({0}), frozenset({1, 2, 3})}
 
 
@@ -345,7 +395,9 @@ def test_persons_are_counted_not_rows():
 def test_models_of_the_whole_table_are_reached_with_persons_too():
     frame = numbers([(i // 2,) for i in range(24)]).to_polars()
     frame = frame.with_columns(who=pl.Series([f"p{i % 8}" for i in range(24)]))
-    people = Table(frame, Schema({"c0": Attribute(QUASI, kind=Kind.NUMERIC), "who": Attribute((Role.UNIT,))}))
+    people = Table(
+        frame, Schema({"c0": Attribute(QUASI, kind=Kind.NUMERIC), "who": Attribute((Role.UNIT,))})
+    )
     model = AverageRisk(0.15)
     step = Mondrian()
     released = step.apply(people, step.plan(people, Goal((model,))))
@@ -364,7 +416,7 @@ def test_a_model_that_needs_the_finished_release_is_refused():
         plan_mondrian(numbers([(1,), (2,)]), Goal((KConfusion(2),)))
 
 
-# ------------------------------------------------------------------------------------------------ nominal hierarchies
+# ------------------------------------------------------------------------------ nominal hierarchies
 
 
 def test_a_tree_is_cut_at_its_branches():
@@ -386,7 +438,7 @@ def test_cells_that_are_nodes_already_stay_covered():
     assert released_rows(people, plan)[1] == [("north",), ("north",), ("south",), ("south",)]
 
 
-# ---------------------------------------------------------------------------------------------------- missing and edges
+# -------------------------------------------------------------------------------- missing and edges
 
 
 def test_missing_values_are_a_category_at_the_end_of_the_order():
@@ -475,7 +527,7 @@ def test_outliers_stay_where_the_promise_needs_them():
     assert plan.suppressed == 0
 
 
-# ---------------------------------------------------------------------------------------------------------- bad input
+# ---------------------------------------------------------------------------------------- bad input
 
 
 def test_unknown_columns_are_named():
@@ -488,9 +540,13 @@ def test_unknown_columns_are_named():
 
 def test_values_that_are_no_numbers_are_counted_not_shown():
     people = (
-        sf.read(pl.DataFrame({"age": ["30", "Smith", "Jones"]})).with_roles(quasi=["age"]).with_kinds(age="numeric")
+        sf.read(pl.DataFrame({"age": ["30", "Smith", "Jones"]}))
+        .with_roles(quasi=["age"])
+        .with_kinds(age="numeric")
     )
-    with pytest.raises(SchemaError, match="'age' is of kind numeric, but 2 of its values") as refused:
+    with pytest.raises(
+        SchemaError, match="'age' is of kind numeric, but 2 of its values"
+    ) as refused:
         plan_mondrian(people, Goal((KAnonymity(2),)))
     assert "Smith" not in str(refused.value)
 
@@ -506,7 +562,7 @@ def test_wrong_parameters_are_refused(wrong):
         Mondrian(**wrong)
 
 
-# ------------------------------------------------------------------------------------------------------- whole release
+# ------------------------------------------------------------------------------------ whole release
 
 
 def test_a_release_holds():
@@ -517,31 +573,50 @@ def test_a_release_holds():
         meet=[KAnonymity(4), LDiversity(sensitive, l=2)],
         steps=[Mondrian(budget=0.02)],
         seed=1,
-        accept={"diagnosis": {"implies": "occupation", "because": "croup is a disease of children"}},
+        accept={
+            "diagnosis": {"implies": "occupation", "because": "croup is a disease of children"}
+        },
     )
     assert all(release.verdicts)
 
 
 def test_adult_loses_less_than_the_basic_scripts(reference_data):
-    # peer_times.md: Adult with eight columns, k = 10. Children-only cuts of the usual scripts lose 0.1709 here.
+    # peer_times.md: Adult with eight columns, k = 10. Children-only cuts of the usual scripts lose
+    # 0.1709 here.
     from sfumato.methods.hierarchies import HierarchyFile
 
-    names = ("sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation")
+    names = (
+        "sex",
+        "age",
+        "race",
+        "marital-status",
+        "education",
+        "native-country",
+        "workclass",
+        "occupation",
+    )
     people = sf.read(reference_data / "adult" / "adult.csv")
     people = people.with_roles(quasi=names, plain=[c for c in people.columns if c not in names])
-    files = {c: HierarchyFile(str(reference_data / "adult" / f"adult_hierarchy_{c}.csv")) for c in names}
+    files = {
+        c: HierarchyFile(str(reference_data / "adult" / f"adult_hierarchy_{c}.csv")) for c in names
+    }
     plan = plan_mondrian(people.with_hierarchies(**files), Goal((KAnonymity(10),)))
-    # Ages are cut at the limits of level 1 of their hierarchy: cuts anywhere would lose 0.1009191 in 2,111 regions.
+    # Ages are cut at the limits of level 1 of their hierarchy: cuts anywhere would lose 0.1009191
+    # in 2,111 regions.
     assert math.isclose(plan.score, 0.1037404, abs_tol=1e-6)
     assert plan.notes["regions"] == 2162
 
 
-# ------------------------------------------------------------------------------------------------- single-dimensional
+# ------------------------------------------------------------------------------- single-dimensional
 
 
 def test_the_single_dimensional_release_of_the_literature():
-    # LeFevre, DeWitt & Ramakrishnan 2006, figure 3: ages stay together, zip codes are cut once; classes of 4 and 2
-    people, step = examples.patients(), Mondrian("single", order=("zip", "age", "sex"), grid={"age": 1})
+    # LeFevre, DeWitt & Ramakrishnan 2006, figure 3: ages stay together, zip codes are cut once;
+    # classes of 4 and 2
+    people, step = (
+        examples.patients(),
+        Mondrian("single", order=("zip", "age", "sex"), grid={"age": 1}),
+    )
     _, rows = released_rows(people, step.plan(people, Goal((KAnonymity(2),))), step)
     assert Counter(rows) == {("25-28", "M", "[53710-53711]"): 4, ("25-28", "F", "53712"): 2}
     with pytest.raises(ParameterError, match="suppresses nothing"):
@@ -551,18 +626,26 @@ def test_the_single_dimensional_release_of_the_literature():
 
 
 def single_by_definition(rows, k):
-    """Ranges of every column, cut at medians by the naive recursion over the whole table; the widest share first."""
+    """Ranges of every column, cut at medians by the naive recursion over the whole table; the
+    widest share first.
+    """
     columns = [sorted({row[a] for row in rows}) for a in range(len(rows[0]))]
     ranges = [[(min(values), max(values))] for values in columns]
 
     def sizes(cut):
-        return Counter(tuple(next(r for r in cut[a] if r[0] <= x <= r[1]) for a, x in enumerate(row)) for row in rows)
+        return Counter(
+            tuple(next(r for r in cut[a] if r[0] <= x <= r[1]) for a, x in enumerate(row))
+            for row in rows
+        )
 
     while True:
         width = [values[-1] - values[0] for values in columns]
         waiting = [
-            (-round((high - low) / width[a], 12), a, low, high) for a in range(len(columns)) for low, high in ranges[a] if high > low
-        ]  # fmt: skip
+            (-round((high - low) / width[a], 12), a, low, high)
+            for a in range(len(columns))
+            for low, high in ranges[a]
+            if high > low
+        ]
         for _, a, low, high in sorted(waiting):
             inside = sorted(row[a] for row in rows if low <= row[a] <= high)
             median = inside[(len(inside) + 1) // 2 - 1]
@@ -571,7 +654,11 @@ def single_by_definition(rows, k):
                 right = inside[len(left) :]
                 if found is None and left and right:
                     parts = [(min(left), max(left)), (min(right), max(right))]
-                    cut = [*ranges[:a], sorted([r for r in ranges[a] if r != (low, high)] + parts), *ranges[a + 1 :]]
+                    cut = [
+                        *ranges[:a],
+                        sorted([r for r in ranges[a] if r != (low, high)] + parts),
+                        *ranges[a + 1 :],
+                    ]
                     found = cut if min(sizes(cut).values()) >= k else None
             if found is not None:
                 ranges = found
@@ -581,7 +668,9 @@ def single_by_definition(rows, k):
 
 
 @given(
-    rows=st.integers(1, 3).flatmap(lambda d: st.lists(st.tuples(*[st.integers(0, 9)] * d), min_size=6, max_size=30)),
+    rows=st.integers(1, 3).flatmap(
+        lambda d: st.lists(st.tuples(*[st.integers(0, 9)] * d), min_size=6, max_size=30)
+    ),
     k=st.integers(1, 4),
 )
 def test_single_cuts_as_the_naive_recursion_does(rows, k):
@@ -592,7 +681,10 @@ def test_single_cuts_as_the_naive_recursion_does(rows, k):
     assert found[0] >= k and found == sorted(single_by_definition(rows, k).values())
     for a in range(len(rows[0])):  # one set of ranges for all records
         told = {}
-        assert all(told.setdefault(row[a], new[a]) == new[a] for row, new in zip(rows, released, strict=True))
+        assert all(
+            told.setdefault(row[a], new[a]) == new[a]
+            for row, new in zip(rows, released, strict=True)
+        )
 
 
 @given(data=st.data(), table=mixed_tables())

@@ -13,10 +13,14 @@ from sfumato.core.schema import Kind
 
 def released(hour: int, *, text: bool = False, grid: str | None = "day"):
     times = pl.Series("when", [datetime.datetime(2020, 1, day + 1, hour) for day in range(28)])
-    frame = pl.DataFrame({"when": times.dt.strftime("%Y-%m-%d %H:%M:%S") if text else times, "x": range(28)})
+    frame = pl.DataFrame(
+        {"when": times.dt.strftime("%Y-%m-%d %H:%M:%S") if text else times, "x": range(28)}
+    )
     people = sf.read(frame).with_roles(quasi=["when"], plain=["x"])
     people = people.with_schema(people.schema.replace("when", kind=Kind.DATE))
-    return sf.anonymize(people, [sf.KAnonymity(7)], [sf.Mondrian(grid={"when": grid} if grid else {})], seed=1)
+    return sf.anonymize(
+        people, [sf.KAnonymity(7)], [sf.Mondrian(grid={"when": grid} if grid else {})], seed=1
+    )
 
 
 @pytest.mark.parametrize("text", [False, True])
@@ -33,7 +37,10 @@ def test_a_range_of_times_loses_what_it_leaves_open(hour):
 
 
 def test_times_of_the_day_stay_where_they_say_something():
-    assert "2020-01-01 09:00:00..2020-01-07 09:59:59" in released(9, grid="hour").released.column("when").to_list()
+    assert (
+        "2020-01-01 09:00:00..2020-01-07 09:59:59"
+        in released(9, grid="hour").released.column("when").to_list()
+    )
 
 
 def test_without_a_declared_step_a_range_of_weeks_is_released():

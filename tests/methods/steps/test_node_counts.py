@@ -1,4 +1,6 @@
-"""Nodes counted from the classes directly: the same search as with towers, and what trying every node finds."""
+"""Nodes counted from the classes directly: the same search as with towers, and what trying every
+node finds.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,12 @@ NAMES = [objective.name for objective in OBJECTIVES if not objective.labelled]
 
 
 def directly(cells):
-    """All tables are counted directly, a part of their cells first; beyond so many cells they are sorted."""
-    return mock.patch.multiple(node_counts, MANY_CLASSES=1, MOST_CELLS=cells, CELLS_IN_CACHE=0, FEWEST_GROUPS=2)
+    """All tables are counted directly, a part of their cells first; beyond so many cells they are
+    sorted.
+    """
+    return mock.patch.multiple(
+        node_counts, MANY_CLASSES=1, MOST_CELLS=cells, CELLS_IN_CACHE=0, FEWEST_GROUPS=2
+    )
 
 
 @given(
@@ -69,7 +75,9 @@ def test_search_takes_the_same_way_as_with_towers(table, k, budget, objective):
     cells=st.sampled_from([0, 1 << 24]),
 )
 def test_tallies_are_those_of_a_tower(data, table, k, objective, cells):
-    lattice = lattice_of(table, k, objective, 1.0)  # within the budget every level is tallied to its end
+    lattice = lattice_of(
+        table, k, objective, 1.0
+    )  # within the budget every level is tallied to its end
     prices = Prices.of_lattice(lattice)
     depth = data.draw(st.integers(0, len(lattice.columns) - 1))
     prefixes = st.tuples(*(st.integers(lattice.low[a], lattice.high[a]) for a in range(depth)))
@@ -89,13 +97,19 @@ def test_many_classes_are_counted_directly(monkeypatch):
 
     rows = 4_000
     rng = np.random.default_rng(7)
-    frame = pl.DataFrame({"age": rng.integers(18, 90, rows), "income": rng.integers(0, 50_000, rows)})
+    frame = pl.DataFrame(
+        {"age": rng.integers(18, 90, rows), "income": rng.integers(0, 50_000, rows)}
+    )
     dataset = Table(frame).with_roles(quasi=["age", "income"])
-    dataset = dataset.with_hierarchies(age=sf.intervals(5, 10, 20), income=sf.intervals(1_000, 10_000))
+    dataset = dataset.with_hierarchies(
+        age=sf.intervals(5, 10, 20), income=sf.intervals(1_000, 10_000)
+    )
     step, goal = GlobalRecoding(budget=0.05), Goal(models=(KAnonymity(5),))
     by_towers = step.plan(dataset, goal)
     monkeypatch.setattr(node_counts, "MANY_CLASSES", 1_000)
-    monkeypatch.setattr("sfumato.methods.steps.recoding.optimal.Peaks", None)  # nobody may ask for towers
+    monkeypatch.setattr(
+        "sfumato.methods.steps.recoding.optimal.Peaks", None
+    )  # nobody may ask for towers
     counted = step.plan(dataset, goal)
     assert counted.levels == by_towers.levels
     assert counted.score == pytest.approx(by_towers.score, abs=1e-12)
@@ -107,16 +121,30 @@ def test_many_classes_are_counted_directly(monkeypatch):
 def test_a_part_of_the_cells_never_shows_more_than_is_lost(share, slots):
     rng = np.random.default_rng(share * slots)
     for _ in range(50):
-        rows, size, groups, k = 2_000, int(rng.integers(2, 300)), int(rng.integers(1, 40)), int(rng.integers(2, 9))
+        rows, size, groups, k = (
+            2_000,
+            int(rng.integers(2, 300)),
+            int(rng.integers(1, 40)),
+            int(rng.integers(2, 9)),
+        )
         codes = rng.integers(0, size, rows).astype(np.uint16)
-        ids, records = rng.integers(0, groups, rows).astype(np.uint32), rng.integers(1, 3, rows).astype(np.int32)
+        ids, records = (
+            rng.integers(0, groups, rows).astype(np.uint32),
+            rng.integers(1, 3, rows).astype(np.int32),
+        )
         cells = np.bincount(ids.astype(np.int64) * size + codes, weights=records)
         climb = np.arange(size, dtype=np.uint32)
         drawn = kernels.node_counts.draw_rows(ids, codes, climb, size, share)
-        inside = np.isin(ids.astype(np.int64) * size + codes, (ids.astype(np.int64) * size + codes)[drawn])
-        assert np.array_equal(np.flatnonzero(inside), drawn)  # of a cell all classes are drawn or none
+        inside = np.isin(
+            ids.astype(np.int64) * size + codes, (ids.astype(np.int64) * size + codes)[drawn]
+        )
+        assert np.array_equal(
+            np.flatnonzero(inside), drawn
+        )  # of a cell all classes are drawn or none
         room = np.zeros(slots, dtype=np.int32)
-        lost = kernels.node_counts.count_lost(ids[drawn], codes[drawn], records[drawn], climb, size, k, room)
+        lost = kernels.node_counts.count_lost(
+            ids[drawn], codes[drawn], records[drawn], climb, size, k, room
+        )
         assert 0 <= lost <= cells[cells < k].sum()
 
 

@@ -1,7 +1,7 @@
 """Noise: the moments each method keeps, and what may be kept besides.
 
-Tolerances are five standard errors of the quantity unless said otherwise: each such test fails by chance about once in a
-million seeds, and the seeds are fixed.
+Tolerances are five standard errors of the quantity unless said otherwise: each such test fails by
+chance about once in a million seeds, and the seeds are fixed.
 """
 
 from __future__ import annotations
@@ -41,15 +41,19 @@ def arrays(table, made, columns=("a", "b")):
 
 
 def noisy(table, method, alpha=0.5, **options):
-    plan, made = run(sf.AddNoise(list(options.pop("columns", ("a", "b"))), alpha, method=method, **options), table)
+    plan, made = run(
+        sf.AddNoise(list(options.pop("columns", ("a", "b"))), alpha, method=method, **options),
+        table,
+    )
     return plan, made
 
 
 @pytest.mark.parametrize(
     ("method", "variance", "covariance", "correlation"),
     [
-        # Brand 2002; simulated before with n = 20,000 and α = 0.5: covariance ratios 1.504–1.511 for correlated noise with the
-        # correlation unchanged, 1.002–1.007 for Kim's, and a correlation ratio of 0.675 for uncorrelated noise (theory 2/3).
+        # Brand 2002; simulated before with n = 20,000 and α = 0.5: covariance ratios 1.504–1.511
+        # for correlated noise with the correlation unchanged, 1.002–1.007 for Kim's, and a
+        # correlation ratio of 0.675 for uncorrelated noise (theory 2/3).
         ("uncorrelated", 1.5, 1.0, 2 / 3),
         ("correlated", 1.5, 1.5, 1.0),
         ("kim", 1.0, 1.0, 1.0),
@@ -69,7 +73,9 @@ def test_moments_are_what_theory_says(method, variance, covariance, correlation)
 
 
 @given(
-    values=st.lists(st.floats(-1e4, 1e4), min_size=3, max_size=12).filter(lambda v: max(v) - min(v) > 1),
+    values=st.lists(st.floats(-1e4, 1e4), min_size=3, max_size=12).filter(
+        lambda v: max(v) - min(v) > 1
+    ),
     alpha=st.floats(0.01, 4),
 )
 def test_kim_is_the_formula(values, alpha):
@@ -80,7 +86,9 @@ def test_kim_is_the_formula(values, alpha):
         np.arange(len(values))
     )[:, 0]
     noise = normals[:, 0] * np.sqrt(alpha * np.var(block.values, ddof=1))
-    assert made == pytest.approx(oracle.kim(block.values[:, 0].tolist(), noise.tolist(), alpha), rel=1e-6, abs=1e-6)
+    assert made == pytest.approx(
+        oracle.kim(block.values[:, 0].tolist(), noise.tolist(), alpha), rel=1e-6, abs=1e-6
+    )
     assert made.mean() == pytest.approx(np.mean(values), rel=1e-9, abs=1e-7)
 
 
@@ -88,9 +96,11 @@ def test_kim_keeps_weighted_means_of_every_stratum_exactly():
     table = people(300)
     plan, made = run(sf.AddNoise(["income", "rent"], 2.0, method="kim"), table)
     both = pl.concat([t.to_polars().with_columns(t=pl.lit(i)) for i, t in enumerate((table, made))])
-    weighted = both.filter(pl.col("income").is_not_null()).group_by("region", "t").agg(
-        (pl.col("income") * pl.col("weight")).sum() / pl.col("weight").sum()
-    )  # fmt: skip
+    weighted = (
+        both.filter(pl.col("income").is_not_null())
+        .group_by("region", "t")
+        .agg((pl.col("income") * pl.col("weight")).sum() / pl.col("weight").sum())
+    )
     for _, region in weighted.group_by("region"):
         assert region["income"].max() == pytest.approx(region["income"].min(), rel=1e-12)
     assert plan.preserved[0].exactly and plan.preserved[0].off_by < 1e-12
@@ -108,7 +118,8 @@ def test_the_factor_of_multiplicative_noise_has_mean_1_and_variance_alpha():
     _, made = noisy(table, "multiplicative", 0.2, columns=["a"])
     factors = made.column("a").to_numpy() / table.column("a").to_numpy()
     assert factors.mean() == pytest.approx(1, abs=5 * (0.2 / ROWS) ** 0.5)
-    # fourth moments of the log-normal with α = 0.2: the variance of a squared deviation is below 0.25
+    # fourth moments of the log-normal with α = 0.2: the variance of a squared deviation is below
+    # 0.25
     assert factors.var() == pytest.approx(0.2, abs=5 * (0.25 / ROWS) ** 0.5)
 
 
@@ -128,13 +139,23 @@ def test_sullivan_keeps_distributions_of_skewed_and_discrete_columns():
     frame = pl.DataFrame(
         {
             "pay": np.where(rng.random(rows) < 0.3, 0.0, np.exp(skill + rng.normal(0, 0.5, rows))),
-            "grade": [("c", "b", "a")[i] for i in np.digitize(skill + rng.normal(0, 0.7, rows), [-0.5, 0.8])],
+            "grade": [
+                ("c", "b", "a")[i]
+                for i in np.digitize(skill + rng.normal(0, 0.7, rows), [-0.5, 0.8])
+            ],
             "sex": [("f", "m")[i] for i in rng.integers(0, 2, rows)],
         }
     )
-    schema = Schema({"pay": Attribute((Role.PLAIN,), Kind.NUMERIC), "sex": Attribute((Role.PLAIN,)),
-                     "grade": Attribute((Role.PLAIN,), Kind.ORDINAL, order=("c", "b", "a"))})  # fmt: skip
-    plan, made = run(sf.AddNoise(["pay", "grade", "sex"], 0.5, method="sullivan"), Table(frame, schema))
+    schema = Schema(
+        {
+            "pay": Attribute((Role.PLAIN,), Kind.NUMERIC),
+            "sex": Attribute((Role.PLAIN,)),
+            "grade": Attribute((Role.PLAIN,), Kind.ORDINAL, order=("c", "b", "a")),
+        }
+    )
+    plan, made = run(
+        sf.AddNoise(["pay", "grade", "sex"], 0.5, method="sullivan"), Table(frame, schema)
+    )
     # a share of ½ or less has a standard error of at most √(1/4/4000) = 0.0079
     for name in ("grade", "sex"):
         old, new = (dict(t.group_by(name).len().iter_rows()) for t in (frame, made.to_polars()))
@@ -169,7 +190,9 @@ def test_a_column_with_one_value_a_person_gets_one_draw_a_person():
 
 
 @given(
-    values=st.lists(st.integers(-20, 50), min_size=3, max_size=30).filter(lambda v: len(set(v)) > 1),
+    values=st.lists(st.integers(-20, 50), min_size=3, max_size=30).filter(
+        lambda v: len(set(v)) > 1
+    ),
     options=st.fixed_dictionaries(
         {"keep_integers": st.booleans(), "keep_zeros": st.booleans(), "keep_sums": st.booleans()},
     ),
@@ -178,7 +201,9 @@ def test_a_column_with_one_value_a_person_gets_one_draw_a_person():
 )
 def test_what_must_be_kept_is_kept(values, options, bounded, method):
     bounds = {"lower": -20, "upper": 50} if bounded else {}
-    _, made = noisy(Table(pl.DataFrame({"a": values})), method, 1.0, columns=["a"], **options, **bounds)
+    _, made = noisy(
+        Table(pl.DataFrame({"a": values})), method, 1.0, columns=["a"], **options, **bounds
+    )
     new = made.column("a")
     if options["keep_integers"]:
         assert new.dtype == pl.Int64
@@ -188,7 +213,9 @@ def test_what_must_be_kept_is_kept(values, options, bounded, method):
         assert new.min() >= -20 - 1e-9 and new.max() <= 50 + 1e-9
     free = sum(v != 0 for v in values) if options["keep_zeros"] else len(values)
     if options["keep_sums"] and free > 1:
-        assert float(new.sum()) == pytest.approx(sum(values), abs=1e-6 * (1 + sum(map(abs, values))))
+        assert float(new.sum()) == pytest.approx(
+            sum(values), abs=1e-6 * (1 + sum(map(abs, values)))
+        )
 
 
 def test_a_sum_never_gives_a_single_value_away():
@@ -203,7 +230,9 @@ def test_sums_of_weighted_columns_are_weighted():
     _, made = run(sf.AddNoise(["income"], 0.5, keep_sums=True), table)
     for t in (table, made):
         frame = t.to_polars()
-        sums = frame.group_by("region", maintain_order=True).agg((pl.col("income") * pl.col("weight")).sum())
+        sums = frame.group_by("region", maintain_order=True).agg(
+            (pl.col("income") * pl.col("weight")).sum()
+        )
         if t is table:
             before = sums["income"].to_list()
     assert sums["income"].to_list() == pytest.approx(before, rel=1e-12)
@@ -226,7 +255,9 @@ def test_constant_columns_stay_and_are_told():
 
 
 def test_a_column_that_is_constant_in_a_stratum_is_told():
-    frame = pl.DataFrame({"s": ["x"] * 10 + ["y"] * 10, "a": [1.0] * 10 + [float(i) for i in range(10)]})
+    frame = pl.DataFrame(
+        {"s": ["x"] * 10 + ["y"] * 10, "a": [1.0] * 10 + [float(i) for i in range(10)]}
+    )
     plan, made = noisy(Table(frame), "correlated", columns=["a"], within=["s"])
     assert made.column("a").to_list()[:10] == [1.0] * 10
     assert any("does not vary in 1 strata: 10 values" in words for words in plan.warnings)
@@ -251,7 +282,9 @@ def test_roots_of_singular_matrices(seed, size):
     rng = np.random.default_rng(seed)
     part = rng.normal(size=(size, max(1, size - rng.integers(0, 3))))
     full = part @ part.T
-    assert root_of(full) @ root_of(full).T == pytest.approx(full, abs=1e-6 * max(1, np.abs(full).max()))
+    assert root_of(full) @ root_of(full).T == pytest.approx(
+        full, abs=1e-6 * max(1, np.abs(full).max())
+    )
     broken = rng.uniform(-1, 1, (size, size))
     broken = (broken + broken.T) / 2
     np.fill_diagonal(broken, 1)
@@ -263,7 +296,10 @@ def test_roots_of_singular_matrices(seed, size):
 def test_small_strata_are_put_together():
     sizes = {("a",): 5, ("b",): 2, ("c",): 1, (None,): 6}
     assert large_enough(sizes, 3) == ({("a",): 0, ("b",): 2, ("c",): 2, (None,): 1}, 2)
-    assert large_enough({("a",): 5, ("b",): 2}, 3) == ({("a",): 0, ("b",): 0}, 1)  # two rows are too few alone
+    assert large_enough({("a",): 5, ("b",): 2}, 3) == (
+        {("a",): 0, ("b",): 0},
+        1,
+    )  # two rows are too few alone
     assert large_enough({("a",): 2}, 3) == ({("a",): 0}, 1)
 
 
@@ -275,14 +311,21 @@ def test_bad_columns():
     frame = pl.DataFrame({"a": [1.0, 2], "b": [1.0, 2], "w": [0, 0]})
     with pytest.raises(SchemaError, match="sum to 0"):
         noisy(Table(frame).with_roles(weight="w", plain=["a", "b"]), "kim")
-    schema = Schema({"a": Attribute((Role.PLAIN,), Kind.ORDINAL, order=("x",)), "b": Attribute((Role.PLAIN,))})
+    schema = Schema(
+        {"a": Attribute((Role.PLAIN,), Kind.ORDINAL, order=("x",)), "b": Attribute((Role.PLAIN,))}
+    )
     with pytest.raises(SchemaError, match="its order does not list"):
         noisy(Table(pl.DataFrame({"a": ["x", "y"], "b": [1, 2]}), schema), "sullivan")
 
 
-@pytest.mark.parametrize("method", ["uncorrelated", "correlated", "kim", "sullivan", "multiplicative", "outliers"])
+@pytest.mark.parametrize(
+    "method", ["uncorrelated", "correlated", "kim", "sullivan", "multiplicative", "outliers"]
+)
 def test_columns_without_any_value_stay_so(method):
-    frame = pl.DataFrame({"a": [None, None, None, None], "b": [1, 2, 3, None]}, schema={"a": pl.Float64, "b": pl.Int64})
+    frame = pl.DataFrame(
+        {"a": [None, None, None, None], "b": [1, 2, 3, None]},
+        schema={"a": pl.Float64, "b": pl.Int64},
+    )
     _, made = noisy(Table(frame), method)
     assert made.column("a").null_count() == 4 and made.column("b").null_count() == 1
 
@@ -293,7 +336,9 @@ def test_numbers_that_cannot_be_computed_with():
             noisy(Table(pl.DataFrame({"a": [1 * size, 2 * size, 4 * size]})), "kim", columns=["a"])
     large = Table(pl.DataFrame({"a": [-(2**62), 0, 2**62]}))
     made = noisy(large, "correlated", 100.0, columns=["a"], keep_integers=True)[1].column("a")
-    assert made.dtype == pl.Float64 and made.abs().max() > 2**63  # no whole number of 64 bits holds it
+    assert (
+        made.dtype == pl.Float64 and made.abs().max() > 2**63
+    )  # no whole number of 64 bits holds it
 
 
 def test_known_weaknesses_are_warned_of():
@@ -314,7 +359,9 @@ THOUSANDTHS = st.integers(-(10**9), 10**9).map(lambda x: x / 1000)
 
 @given(
     st.lists(
-        st.tuples(st.one_of(st.none(), THOUSANDTHS), THOUSANDTHS, st.integers(0, 5), st.sampled_from("ab")),
+        st.tuples(
+            st.one_of(st.none(), THOUSANDTHS), THOUSANDTHS, st.integers(0, 5), st.sampled_from("ab")
+        ),
         min_size=4,
         max_size=40,
     ),
@@ -323,9 +370,13 @@ THOUSANDTHS = st.integers(-(10**9), 10**9).map(lambda x: x / 1000)
 def test_covariances_of_pieces_are_those_of_the_table(rows, piece):
     """Exact sums over pieces give what plain sums over the strata give, but for rounding."""
     names = ["x", "y"]
-    frame = pl.DataFrame(rows, schema={"x": pl.Float64, "y": pl.Float64, "w": pl.Int64, "s": pl.String}, orient="row")
+    frame = pl.DataFrame(
+        rows, schema={"x": pl.Float64, "y": pl.Float64, "w": pl.Int64, "s": pl.String}, orient="row"
+    )
     table = Table(frame.with_columns(pl.col("w") + 1)).with_roles(weight="w", plain=["x", "y", "s"])
-    pieces = [table.take(np.arange(a, min(a + piece, len(table)))) for a in range(0, len(table), piece)]
+    pieces = [
+        table.take(np.arange(a, min(a + piece, len(table)))) for a in range(0, len(table), piece)
+    ]
     step, goal, facts = sf.AddNoise(names, 0.1, within=["s"]), Goal(seed=Seed(1)), None
     while (learner := step.learner(goal, facts)) is not None:
         facts = learnt_by(learner, pieces)

@@ -26,7 +26,12 @@ from tests.random_tables import RandomTable, tables
 
 NAMES = [o.name for o in OBJECTIVES if not o.labelled]
 MINIMAL = {o.name for o in OBJECTIVES if o.minimal}
-PREFERENCES = ("minimum_absolute_distance", "minimum_relative_distance", "maximum_distribution", "minimum_suppression")
+PREFERENCES = (
+    "minimum_absolute_distance",
+    "minimum_relative_distance",
+    "maximum_distribution",
+    "minimum_suppression",
+)
 
 
 def every_node(table, k, *, low=None, high=None, weights=None):
@@ -38,32 +43,54 @@ def every_node(table, k, *, low=None, high=None, weights=None):
         released = oracle.generalised(table.rows, table.paths, table.depths, node)
         gone = oracle.suppressed_rows(released, k)
         scores = oracle.node_scores(
-            table.rows, table.paths, table.leaves, table.depths, node, gone, weights or [1.0] * len(table.names)
+            table.rows,
+            table.paths,
+            table.leaves,
+            table.depths,
+            node,
+            gone,
+            weights or [1.0] * len(table.names),
         )
         found[node] = (scores, sum(gone))
     return found
 
 
 def best_node(nodes, objective, order):
-    """The node that the documented rule chooses; ``order`` is the order in which ties compare columns."""
+    """The node that the documented rule chooses; ``order`` is the order in which ties compare
+    columns.
+    """
     if objective in MINIMAL:
         minimal = oracle.minimal_nodes(nodes)
         return min(
             minimal,
-            key=lambda n: (nodes[n][0][objective], *(nodes[n][0][p] for p in PREFERENCES), [n[a] for a in order]),
+            key=lambda n: (
+                nodes[n][0][objective],
+                *(nodes[n][0][p] for p in PREFERENCES),
+                [n[a] for a in order],
+            ),
         )
     least = min(scores[objective] for scores, _ in nodes.values())
-    near = [n for n, (scores, _) in nodes.items() if scores[objective] <= least + 1e-10 * max(1, abs(least))]
+    near = [
+        n
+        for n, (scores, _) in nodes.items()
+        if scores[objective] <= least + 1e-10 * max(1, abs(least))
+    ]
     return min(near, key=lambda n: (sum(n), [n[a] for a in order]))
 
 
 def compare(table, k, objective, budget, *, levels=None, weights=None):
-    """Search a table and compare with trying everything; returns the plan, or None where nothing is feasible."""
+    """Search a table and compare with trying everything; returns the plan, or None where nothing is
+    feasible.
+    """
     levels = levels or {}
     names = table.names
     low = [levels.get(n, (0, 0))[0] for n in names]
-    high = [min(levels.get(n, (0, d - 1))[1], d - 1) for n, d in zip(names, table.depths, strict=True)]
-    nodes = every_node(table, k, low=low, high=high, weights=[(weights or {}).get(n, 1.0) for n in names])
+    high = [
+        min(levels.get(n, (0, d - 1))[1], d - 1) for n, d in zip(names, table.depths, strict=True)
+    ]
+    nodes = every_node(
+        table, k, low=low, high=high, weights=[(weights or {}).get(n, 1.0) for n in names]
+    )
     allowed = math.floor(budget * len(table.rows) + 1e-9)
     feasible = {n: v for n, v in nodes.items() if v[1] <= allowed and v[1] < len(table.rows)}
     step = GlobalRecoding(budget=budget, objective=objective, levels=levels, weights=weights or {})
@@ -93,7 +120,12 @@ def test_search_equals_trying_every_node(objective, table, k, budget):
     compare(table, k, objective, budget)
 
 
-@given(data=st.data(), table=tables(most_rows=20), k=st.integers(1, 5), budget=st.sampled_from([0.0, 0.1, 0.5, 1.0]))
+@given(
+    data=st.data(),
+    table=tables(most_rows=20),
+    k=st.integers(1, 5),
+    budget=st.sampled_from([0.0, 0.1, 0.5, 1.0]),
+)
 def test_search_respects_level_bounds_and_weights(data, table, k, budget):
     bounds = {}
     for name, depth in zip(table.names, table.depths, strict=True):
@@ -104,15 +136,20 @@ def test_search_respects_level_bounds_and_weights(data, table, k, budget):
     objective = data.draw(st.sampled_from(NAMES))
     plan = compare(table, k, objective, budget, levels=bounds, weights=weights)
     if plan is not None:
-        assert all(bounds[name][0] <= level <= bounds[name][1] for name, level in plan.levels.items())
+        assert all(
+            bounds[name][0] <= level <= bounds[name][1] for name, level in plan.levels.items()
+        )
 
 
 def test_bounds_hold_where_rare_values_are_rewarded():
-    # Entropy gives kept cells of rare values a cost below zero, so "suppressed records cost 1 each" is no lower bound
-    # for a column that is not decided yet. Suppressing the eight rows of the frequent y0 beats generalising d.
+    # Entropy gives kept cells of rare values a cost below zero, so "suppressed records cost 1 each"
+    # is no lower bound for a column that is not decided yet. Suppressing the eight rows of the
+    # frequent y0 beats generalising d.
     d = {f"d{i}": (f"d{i}", "*") for i in range(9)}
     y = {f"y{i}": (f"y{i}", "*") for i in range(9)}
-    rows = [(f"d{i}", "y0") for i in range(1, 9)] + [("d0", f"y{j}") for j in range(1, 9) for _ in range(2)]
+    rows = [(f"d{i}", "y0") for i in range(1, 9)] + [
+        ("d0", f"y{j}") for j in range(1, 9) for _ in range(2)
+    ]
     plan = compare(RandomTable(rows, [d, y]), 2, "entropy", 0.5)
     assert plan.levels == {"c0": 0, "c1": 0}
     assert plan.suppressed == 8
@@ -121,10 +158,15 @@ def test_bounds_hold_where_rare_values_are_rewarded():
 @given(data=st.data())
 @settings(max_examples=20)
 def test_search_equals_trying_every_node_of_larger_lattices(data):
-    table = data.draw(tables(most_columns=4, most_rows=40, most_leaves=6, most_levels=4, fewest_rows=20))
+    table = data.draw(
+        tables(most_columns=4, most_rows=40, most_leaves=6, most_levels=4, fewest_rows=20)
+    )
     assert math.prod(table.depths) <= 300
     compare(
-        table, data.draw(st.integers(2, 6)), data.draw(st.sampled_from(NAMES)), data.draw(st.sampled_from([0, 0.2]))
+        table,
+        data.draw(st.integers(2, 6)),
+        data.draw(st.sampled_from(NAMES)),
+        data.draw(st.sampled_from([0, 0.2])),
     )
 
 
@@ -157,7 +199,9 @@ def test_search_prunes_nothing_by_a_model_that_merging_breaks(data, table, budge
         sizes = oracle.class_sizes(released)
         gone = [not models[1].k <= sizes[row] <= models[0].most for row in released]
         weights = [1.0] * len(node)
-        scores = oracle.node_scores(table.rows, table.paths, table.leaves, table.depths, node, gone, weights)
+        scores = oracle.node_scores(
+            table.rows, table.paths, table.leaves, table.depths, node, gone, weights
+        )
         if sum(gone) <= math.floor(budget * len(gone) + 1e-9) and not all(gone):
             feasible[node] = (scores, sum(gone))
     step = GlobalRecoding(budget=budget, objective=objective)
@@ -172,7 +216,8 @@ def test_search_prunes_nothing_by_a_model_that_merging_breaks(data, table, budge
 
 @pytest.mark.parametrize("objective", [o for o in NAMES if o not in MINIMAL])
 def test_equal_scores_go_to_fewer_levels_then_to_the_smaller_tuple(objective):
-    # Two columns that are copies of each other: (1, 0) and (0, 1) cannot be told apart by any score.
+    # Two columns that are copies of each other: (1, 0) and (0, 1) cannot be told apart by any
+    # score.
     path = {"a": ("a", "*"), "b": ("b", "*")}
     rows = [("a", "a"), ("a", "b"), ("b", "a"), ("b", "b")]
     assert compare(RandomTable(rows, [path, path]), 2, objective, 0.0).levels == {"c0": 0, "c1": 1}
@@ -205,11 +250,18 @@ def test_progress_tells_the_share_of_the_lattice_and_ends_at_all_of_it():
     assert said[-1] == 1.0
 
 
-# Samarati's k-minimal generalizations of the nine-row table, as worked out in G. Faggioli, *k-anonymity, l-diversity,
-# t-closeness*, slides, University of Padua; recomputed. Levels of (race, birth, sex, zip, marital) -> rows suppressed.
+# Samarati's k-minimal generalizations of the nine-row table, as worked out in G. Faggioli,
+# *k-anonymity, l-diversity, t-closeness*, slides, University of Padua; recomputed. Levels of (race,
+# birth, sex, zip, marital) -> rows suppressed.
 MINIMAL_NODES = {
     (2, 0): {(0, 3, 1, 2, 2): 0, (1, 2, 0, 1, 2): 0, (1, 2, 0, 2, 1): 0},
-    (2, 1): {(0, 2, 0, 2, 2): 1, (1, 2, 0, 1, 2): 0, (1, 2, 0, 2, 1): 0, (1, 3, 1, 1, 1): 1, (1, 3, 1, 2, 0): 1},
+    (2, 1): {
+        (0, 2, 0, 2, 2): 1,
+        (1, 2, 0, 1, 2): 0,
+        (1, 2, 0, 2, 1): 0,
+        (1, 3, 1, 1, 1): 1,
+        (1, 3, 1, 2, 0): 1,
+    },
     (2, 2): {
         (0, 2, 0, 2, 1): 2,
         (0, 3, 1, 1, 2): 2,
@@ -261,9 +313,14 @@ def test_minimal_generalizations_of_the_literature(k, most, objective):
 
 
 def test_preferences_among_minimal_generalizations_of_the_literature():
-    # For k=2 without suppression absolute distances are 8, 6, 6 and relative ones 4, 3.1667, 3.1667; with
-    # two rows suppressed the least absolute distance is 5, the least relative one 2.1667 at (0,2,0,2,1).
-    exact = {in_order(s, j.node): j for s in [faggioli_search(2, 0, "minimum_absolute_distance")] for j in s.feasible}
+    # For k=2 without suppression absolute distances are 8, 6, 6 and relative ones 4, 3.1667,
+    # 3.1667; with two rows suppressed the least absolute distance is 5, the least relative one
+    # 2.1667 at (0,2,0,2,1).
+    exact = {
+        in_order(s, j.node): j
+        for s in [faggioli_search(2, 0, "minimum_absolute_distance")]
+        for j in s.feasible
+    }
     assert [exact[n].score for n in sorted(MINIMAL_NODES[2, 0])] == [8, 6, 6]
     relative = faggioli_search(2, 0, "minimum_relative_distance")
     scores = {in_order(relative, j.node): j.score for j in relative.feasible}
@@ -277,7 +334,8 @@ def test_preferences_among_minimal_generalizations_of_the_literature():
 
 @pytest.mark.parametrize(
     ("node", "discernibility", "precision"),
-    # G. Faggioli's two tables: C_DM 29 and Prec .36667 without suppression; C_DM 35 and Prec .33704 with two rows gone
+    # G. Faggioli's two tables: C_DM 29 and Prec .36667 without suppression; C_DM 35 and Prec .33704
+    # with two rows gone
     [((1, 2, 0, 2, 1), 29, 0.36667), ((1, 1, 0, 2, 1), 35, 0.33704)],
 )
 def test_scores_of_the_literature(node, discernibility, precision):
@@ -285,7 +343,9 @@ def test_scores_of_the_literature(node, discernibility, precision):
     for objective, expected in (("discernibility", discernibility), ("precision", 1 - precision)):
         step = GlobalRecoding(budget=0.3, objective=objective)
         lattice = step.lattice(faggioli(), Goal(models=(KAnonymity(2),)))
-        assert lattice.judge(lattice.base.roll_up(levels)).score == pytest.approx(expected, abs=6e-6)
+        assert lattice.judge(lattice.base.roll_up(levels)).score == pytest.approx(
+            expected, abs=6e-6
+        )
 
 
 @pytest.mark.slow
@@ -301,7 +361,10 @@ def test_a_thousand_columns_that_cannot_climb_are_no_choices():
 
 
 def test_nothing_feasible_names_the_nearest_miss_and_what_cannot_be_generalised():
-    table = RandomTable([("a", "x"), ("b", "x"), ("c", "y")], [{v: (v,) for v in "abc"}, {v: (v, "*") for v in "xy"}])
+    table = RandomTable(
+        [("a", "x"), ("b", "x"), ("c", "y")],
+        [{v: (v,) for v in "abc"}, {v: (v, "*") for v in "xy"}],
+    )
     with pytest.raises(
         Unsatisfiable, match=r"would suppress 3 of 3 records; the budget allows 0.*generalised: c0"
     ) as no:
@@ -317,31 +380,59 @@ def test_a_budget_of_everything_never_releases_an_empty_table():
         GlobalRecoding(budget=1.0).plan(table.dataset(), Goal(models=(KAnonymity(2),)))
 
 
-@given(data=st.data(), table=tables(most_rows=20), k=st.integers(1, 4), budget=st.sampled_from([0.0, 0.2, 1.0]))
+@given(
+    data=st.data(),
+    table=tables(most_rows=20),
+    k=st.integers(1, 4),
+    budget=st.sampled_from([0.0, 0.2, 1.0]),
+)
 def test_the_best_node_for_classifying_is_found(data, table, k, budget):
-    """Every node by brute force: what it suppresses, and whose label is not that of most in its class."""
-    labels = data.draw(st.lists(st.sampled_from(["p", "q", None]), min_size=len(table.rows), max_size=len(table.rows)))
+    """Every node by brute force: what it suppresses, and whose label is not that of most in its
+    class.
+    """
+    labels = data.draw(
+        st.lists(
+            st.sampled_from(["p", "q", None]), min_size=len(table.rows), max_size=len(table.rows)
+        )
+    )
     frame = table.frame().with_columns(pl.Series("label", labels, dtype=pl.String))
-    people = Table(frame, Schema({**table.schema().attributes, "label": Attribute((Role.SENSITIVE,))}))
+    people = Table(
+        frame, Schema({**table.schema().attributes, "label": Attribute((Role.SENSITIVE,))})
+    )
     step = GlobalRecoding(budget=budget, objective="classification", label="label")
-    goal, allowed, wrong = Goal(models=(KAnonymity(k),)), math.floor(budget * len(table.rows) + 1e-9), {}
+    goal, allowed, wrong = (
+        Goal(models=(KAnonymity(k),)),
+        math.floor(budget * len(table.rows) + 1e-9),
+        {},
+    )
     for node in oracle.all_nodes([0] * len(table.names), [d - 1 for d in table.depths]):
-        gone = oracle.suppressed_rows(oracle.generalised(table.rows, table.paths, table.depths, node), k)
+        gone = oracle.suppressed_rows(
+            oracle.generalised(table.rows, table.paths, table.depths, node), k
+        )
         if sum(gone) <= allowed and sum(gone) < len(table.rows):
-            wrong[node] = oracle.misclassified(table.rows, table.paths, table.depths, node, gone, labels)
+            wrong[node] = oracle.misclassified(
+                table.rows, table.paths, table.depths, node, gone, labels
+            )
     if not wrong:
         with pytest.raises(Unsatisfiable):
             step.plan(people, goal)
         return
     plan = step.plan(people, goal)
     assert plan.score == pytest.approx(min(wrong.values()), abs=1e-12)
-    assert plan.score == pytest.approx(wrong[tuple(plan.levels[name] for name in table.names)], abs=1e-12)
+    assert plan.score == pytest.approx(
+        wrong[tuple(plan.levels[name] for name in table.names)], abs=1e-12
+    )
 
 
 @pytest.mark.parametrize(
     ("objective", "metric", "part"),
-    [("ncp", "ncp", "value"), ("ambiguity", "ambiguity", "value"), ("kl_divergence", "kl_divergence", "raw"), ("classification", {"classification": {"label": "diagnosis"}}, "raw")],
-)  # fmt: skip
+    [
+        ("ncp", "ncp", "value"),
+        ("ambiguity", "ambiguity", "value"),
+        ("kl_divergence", "kl_divergence", "raw"),
+        ("classification", {"classification": {"label": "diagnosis"}}, "raw"),
+    ],
+)
 def test_what_is_searched_is_what_is_measured(objective, metric, part):
     label = "diagnosis" if objective == "classification" else None
     step = GlobalRecoding(budget=0.1, objective=objective, label=label)

@@ -17,9 +17,14 @@ POLICIES = ("a", "b", "c")
 def table(zips, policies=None):
     columns = {"zip": zips, **({"policy": policies} if policies is not None else {})}
     frame = pl.DataFrame(
-        columns, schema_overrides={"zip": pl.String, "policy": pl.String} if policies else {"zip": pl.String}
+        columns,
+        schema_overrides=(
+            {"zip": pl.String, "policy": pl.String} if policies else {"zip": pl.String}
+        ),
     )
-    dataset = sf.read(frame).with_roles(quasi="zip", **({"direct": "policy"} if policies is not None else {}))
+    dataset = sf.read(frame).with_roles(
+        quasi="zip", **({"direct": "policy"} if policies is not None else {})
+    )
     return dataset.with_hierarchies(zip=sf.mask_right(3))
 
 
@@ -29,7 +34,9 @@ def raised(step, dataset):
 
 @given(
     st.lists(
-        st.tuples(st.none() | st.text("0123456789", min_size=3, max_size=3), st.sampled_from(POLICIES)),
+        st.tuples(
+            st.none() | st.text("0123456789", min_size=3, max_size=3), st.sampled_from(POLICIES)
+        ),
         min_size=1,
         max_size=12,
     ),
@@ -38,7 +45,9 @@ def raised(step, dataset):
 )
 def test_row_by_row_by_the_definition(rows, own, least):
     dataset = table([z for z, _ in rows], [p for _, p in rows])
-    step = sf.PersonalLevels(levels={"zip": least}, own={p: {"zip": level} for p, level in own.items()}, by="policy")
+    step = sf.PersonalLevels(
+        levels={"zip": least}, own={p: {"zip": level} for p, level in own.items()}, by="policy"
+    )
 
     def wanted(value, level):
         if level == 3:
@@ -77,7 +86,10 @@ def test_columns_of_any_role_can_be_raised():
     [
         (sf.PersonalLevels({"zip": 4}), "its hierarchy ends at level 3"),
         (sf.PersonalLevels({"zap": 1}), "has no column 'zap'"),
-        (sf.PersonalLevels(own={"a": {"zip": 1}}, by="policy"), "1 of 2 rows have no policy that is listed"),
+        (
+            sf.PersonalLevels(own={"a": {"zip": 1}}, by="policy"),
+            "1 of 2 rows have no policy that is listed",
+        ),
     ],
 )
 def test_what_does_not_fit_is_refused_without_values(step, told):
@@ -87,7 +99,8 @@ def test_what_does_not_fit_is_refused_without_values(step, told):
 
 
 @pytest.mark.parametrize(
-    "fields", [{"own": {"a": {}}}, {"by": "policy"}, {"levels": {"zip": -1}}, {"levels": {"zip": True}}]
+    "fields",
+    [{"own": {"a": {}}}, {"by": "policy"}, {"levels": {"zip": -1}}, {"levels": {"zip": True}}],
 )
 def test_parameters(fields):
     with pytest.raises(ParameterError):
@@ -118,6 +131,10 @@ def test_frames_of_other_kinds():
     import pandas as pd
 
     frame = pd.DataFrame({"zip": ["123", None], "policy": ["a", "a"]})
-    dataset = sf.read(frame).with_roles(quasi="zip", direct="policy").with_hierarchies(zip=sf.mask_right(3))
+    dataset = (
+        sf.read(frame)
+        .with_roles(quasi="zip", direct="policy")
+        .with_hierarchies(zip=sf.mask_right(3))
+    )
     step = sf.PersonalLevels(own={"a": {"zip": 1}}, by="policy")
     assert raised(step, dataset) == ["12*", None]

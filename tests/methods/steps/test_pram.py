@@ -1,4 +1,6 @@
-"""PRAM: transition rates, invariance, strata, units, joint columns, and matrices that are refused."""
+"""PRAM: transition rates, invariance, strata, units, joint columns, and matrices that are
+refused.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ def letters(n=20_000):
 
 def rates(before, after, labels):
     """Observed transition rates and how many there were of each label."""
-    table = np.array([[sum((before == i) & (after == j)) for j in labels] for i in labels], dtype=float)
+    table = np.array(
+        [[sum((before == i) & (after == j)) for j in labels] for i in labels], dtype=float
+    )
     return table / table.sum(axis=1, keepdims=True), table.sum(axis=1)
 
 
@@ -59,7 +63,8 @@ def test_values_change_at_the_rates_of_the_matrix(step):
     if step.invariant != "none":
         shares = np.array([0.5, 0.3, 0.2])
         assert shares @ used.matrix == pytest.approx(shares, abs=1e-12)
-        # the share of a value is a mean of n independent draws: its standard error is at most 1 / (2 √n)
+        # the share of a value is a mean of n independent draws: its standard error is at most 1 /
+        # (2 √n)
         assert kept(plan, "frequencies").off_by <= 1.5 * SIGMAS / (2 * math.sqrt(len(table)))
 
 
@@ -73,7 +78,8 @@ def test_worked_matrix_is_the_one_in_use():
 
 def test_alpha_damps_the_two_stage_matrix():
     whole, damped = (
-        sf.Pram(["x"], matrix={"x": MATRIX}, alpha=a).transitions(letters(100))[0].matrix for a in (1, 0.3)
+        sf.Pram(["x"], matrix={"x": MATRIX}, alpha=a).transitions(letters(100))[0].matrix
+        for a in (1, 0.3)
     )
     assert damped == pytest.approx(0.3 * whole + 0.7 * np.eye(3))
 
@@ -84,16 +90,22 @@ def test_frequencies_are_estimated_back_without_bias():
     made = [run(step, table, seed)[1].column("x") for seed in range(20)]
     counts = np.array([[(column == label).sum() for label in "abc"] for column in made])
     estimates = np.array([estimate_frequencies(one, used.matrix) for one in counts])
-    # Var(t') ≤ n/4 for each count; the inverse of a matrix with retain 1/2 and three values stretches by 4 at most
+    # Var(t') ≤ n/4 for each count; the inverse of a matrix with retain 1/2 and three values
+    # stretches by 4 at most
     error = 4 * math.sqrt(3 * len(table) / 4) / math.sqrt(len(estimates))
-    assert np.abs(estimates.mean(axis=0) - len(table) * np.array([0.5, 0.3, 0.2])).max() <= SIGMAS * error
-    assert np.abs(counts.mean(axis=0) - len(table) * np.array([0.5, 0.3, 0.2])).max() > SIGMAS * error, (
-        "no bias at all?"
+    assert (
+        np.abs(estimates.mean(axis=0) - len(table) * np.array([0.5, 0.3, 0.2])).max()
+        <= SIGMAS * error
     )
+    assert (
+        np.abs(counts.mean(axis=0) - len(table) * np.array([0.5, 0.3, 0.2])).max() > SIGMAS * error
+    ), "no bias at all?"
 
 
 def test_strata_have_matrices_of_their_own_and_only_values_that_occur():
-    table = plain(x=["a", "b"] * 200 + ["c", "d", "d"] * 200, area=["n"] * 400 + ["s"] * 600, i=range(1000))
+    table = plain(
+        x=["a", "b"] * 200 + ["c", "d", "d"] * 200, area=["n"] * 400 + ["s"] * 600, i=range(1000)
+    )
     step = sf.Pram(["x"], retain=0.3, within=["area"])
     north, south = step.transitions(table)
     assert (north.labels, south.labels) == ((("a",), ("b",)), (("c",), ("d",)))
@@ -109,7 +121,11 @@ def test_the_stratum_itself_can_be_randomised():
 
 
 def test_survey_weights_decide_which_shares_are_kept():
-    table = letters(1000).to_polars().with_columns(w=pl.when(pl.col("x") == "c").then(6.0).otherwise(1.0))
+    table = (
+        letters(1000)
+        .to_polars()
+        .with_columns(w=pl.when(pl.col("x") == "c").then(6.0).otherwise(1.0))
+    )
     weighted = Table(table, Schema({"x": PLAIN, "i": PLAIN, "w": Attribute((Role.WEIGHT,))}))
     (used,) = sf.Pram(["x"], matrix={"x": MATRIX}).transitions(weighted)
     shares = np.array([500, 300, 1200]) / 2000
@@ -122,12 +138,18 @@ def test_survey_weights_decide_which_shares_are_kept():
 def test_persons_get_one_answer():
     table = Table(
         pl.DataFrame(
-            {"who": np.repeat(np.arange(500), 3), "x": np.repeat(["a", "b"] * 250, 3), "y": ["u", "v", "w"] * 500}
+            {
+                "who": np.repeat(np.arange(500), 3),
+                "x": np.repeat(["a", "b"] * 250, 3),
+                "y": ["u", "v", "w"] * 500,
+            }
         ),
         Schema({"who": Attribute((Role.UNIT,)), "x": PLAIN, "y": PLAIN}),
     )
     plan, made = run(sf.Pram(["x", "y"], retain=0.5, invariant="none"), table)
-    per_person = made.to_polars().group_by("who").agg(pl.col("x").n_unique(), pl.col("y").n_unique())
+    per_person = (
+        made.to_polars().group_by("who").agg(pl.col("x").n_unique(), pl.col("y").n_unique())
+    )
     assert per_person["x"].max() == 1
     assert per_person["y"].max() > 1
     changed = (made.column("x") != table.column("x")).to_numpy().reshape(-1, 3)
@@ -136,12 +158,18 @@ def test_persons_get_one_answer():
 
 
 def test_jointly_only_combinations_that_occur_are_released():
-    table = plain(sex=["f", "f", "m", "m"] * 250, job=["nurse", "miner", "miner", "judge"] * 250, i=range(1000))
+    table = plain(
+        sex=["f", "f", "m", "m"] * 250,
+        job=["nurse", "miner", "miner", "judge"] * 250,
+        i=range(1000),
+    )
     plan, made = run(sf.Pram(["sex", "job"], retain=0.4, jointly=True), table)
     pairs = set(made.to_polars().select("sex", "job").rows())
     assert pairs == {("f", "nurse"), ("f", "miner"), ("m", "miner"), ("m", "judge")}
     assert list(plan.public["local_epsilon"]) == ["sex × job"]
-    apart = set(run(sf.Pram(["sex", "job"], retain=0.4), table)[1].to_polars().select("sex", "job").rows())
+    apart = set(
+        run(sf.Pram(["sex", "job"], retain=0.4), table)[1].to_polars().select("sex", "job").rows()
+    )
     assert len(apart) == 6
 
 
@@ -176,11 +204,15 @@ def test_every_type_of_category_comes_back_as_it_was(values):
 
 
 def test_a_matrix_may_lead_to_values_that_do_not_occur_yet():
-    step = sf.Pram(["x"], matrix={"x": {1: {1: 0.5, 2: 0.5}, 2: {1: 0.5, 2: 0.5}}}, invariant="none")
+    step = sf.Pram(
+        ["x"], matrix={"x": {1: {1: 0.5, 2: 0.5}, 2: {1: 0.5, 2: 0.5}}}, invariant="none"
+    )
     made = run(step, plain(x=[1] * 60))[1].column("x")
     assert set(made) == {1, 2}
     assert made.dtype == pl.Int64
-    with pytest.raises(ParameterError, match="1 label\\(s\\) in the matrix of 'x' are no values of its type"):
+    with pytest.raises(
+        ParameterError, match="1 label\\(s\\) in the matrix of 'x' are no values of its type"
+    ):
         run(sf.Pram(["x"], matrix={"x": {1: {1: 1}, "one": {"one": 1}}}), plain(x=[1] * 60))
 
 
@@ -195,7 +227,10 @@ def test_what_protects_nothing_is_said():
 
 
 def test_only_missing_values_and_no_rows():
-    for table in (plain(x=pl.Series([None] * 5, dtype=pl.String)), plain(x=pl.Series([], dtype=pl.String))):
+    for table in (
+        plain(x=pl.Series([None] * 5, dtype=pl.String)),
+        plain(x=pl.Series([], dtype=pl.String)),
+    ):
         plan, made = run(sf.Pram(["x"], retain=0.5), table)
         assert made.column("x").equals(table.column("x"))
         assert kept(plan, "frequencies").off_by == 0
@@ -219,7 +254,10 @@ def test_only_missing_values_and_no_rows():
             "rows of a transition matrix add up to 1; 1 of 2",
         ),
         ({"matrix": {"x": {"a": {"a": 1.5, "b": -0.5}, "b": {"b": 1}}}}, "negative"),
-        ({"matrix": {"x": {"a": {"a": 0.5, "b": 0.5}}}}, "leads to 1 value\\(s\\) that have no row"),
+        (
+            {"matrix": {"x": {"a": {"a": 0.5, "b": 0.5}}}},
+            "leads to 1 value\\(s\\) that have no row",
+        ),
         ({"matrix": {"x": {}}}, "one row for each value"),
         ({"matrix": {"x": {"a": {"a": "often"}}}}, "matrix should map each column"),
         ({"retain": 0.5, "within": ["x"]}, "cannot be in columns and in within"),
@@ -243,14 +281,24 @@ def test_too_many_values_for_a_matrix():
 
 
 @pytest.mark.slow
-@given(st.lists(st.sampled_from(["a", "b", "c", None]), min_size=1, max_size=30), st.floats(0, 1), st.booleans())
+@given(
+    st.lists(st.sampled_from(["a", "b", "c", None]), min_size=1, max_size=30),
+    st.floats(0, 1),
+    st.booleans(),
+)
 def test_any_column_of_categories(values, strength, direct):
     table = plain(x=pl.Series(values, dtype=pl.String))
-    step = sf.Pram(["x"], invariant="direct", theta=max(strength, 0.01)) if direct else sf.Pram(["x"], retain=strength)
+    step = (
+        sf.Pram(["x"], invariant="direct", theta=max(strength, 0.01))
+        if direct
+        else sf.Pram(["x"], retain=strength)
+    )
     _, made = run(step, table)
     after = made.column("x").to_list()
     assert [v is None for v in after] == [v is None for v in values]
     assert set(after) <= set(values)
     for used in step.transitions(table):
-        shares = np.array([values.count(label) for (label,) in used.labels]) / sum(v is not None for v in values)
+        shares = np.array([values.count(label) for (label,) in used.labels]) / sum(
+            v is not None for v in values
+        )
         assert shares @ used.matrix == pytest.approx(shares, abs=1e-9)

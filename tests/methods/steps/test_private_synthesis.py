@@ -1,4 +1,6 @@
-"""Tables drawn from noisy counts: what is spent, what is looked at, and what an audit finds. Models are fitted naively here."""
+"""Tables drawn from noisy counts: what is spent, what is looked at, and what an audit finds. Models
+are fitted naively here.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,13 @@ from sfumato.methods.steps.synthesis.noisy_counts import (
     on_simplex,
 )
 from tests.oracles.private_queries import clopper_pearson
-from tests.oracles.private_synthesis import WholeTable, cell_of_number, nearest_counts, smallest_delta, spanning_tree
+from tests.oracles.private_synthesis import (
+    WholeTable,
+    cell_of_number,
+    nearest_counts,
+    smallest_delta,
+    spanning_tree,
+)
 
 PLENTY = Fraction(10**9)
 """So much ρ that noise is 0 and the best is chosen."""
@@ -46,7 +54,9 @@ PLENTY = Fraction(10**9)
 def naive(monkeypatch):
     """Models fitted without mbi."""
     monkeypatch.setattr("sfumato.methods.steps.synthesis.private_synthesis.ModelWorker", WholeTable)
-    monkeypatch.setattr("sfumato.methods.steps.synthesis.private_synthesis.require_fitting", lambda: None)
+    monkeypatch.setattr(
+        "sfumato.methods.steps.synthesis.private_synthesis.require_fitting", lambda: None
+    )
 
 
 def people(rows=400, *, seed=1, **more):
@@ -94,10 +104,14 @@ def step(**options):
     [(1, 1e-6, 0.02435597), (1, 1e-9, 0.01497306), (10, 1e-9, 1.0907857), (0.5, 1e-6, 0.00664152)],
 )
 def test_rho_of_epsilon_and_delta(epsilon, delta, rho):
-    """The largest ρ by the conversion of Canonne, Kamath and Steinke 2020, found by another way; a looser one is smaller."""
+    """The largest ρ by the conversion of Canonne, Kamath and Steinke 2020, found by another way; a
+    looser one is smaller.
+    """
     assert rho_of_budget(epsilon, delta) == pytest.approx(rho, rel=1e-6)
     assert float(step(epsilon=epsilon, delta=delta).rho) == pytest.approx(rho, rel=1e-6)
-    assert smallest_delta(float(step(epsilon=epsilon, delta=delta).rho), epsilon) == pytest.approx(delta, rel=1e-6)
+    assert smallest_delta(float(step(epsilon=epsilon, delta=delta).rho), epsilon) == pytest.approx(
+        delta, rel=1e-6
+    )
     loose = (math.sqrt(math.log(1 / delta) + epsilon) - math.sqrt(math.log(1 / delta))) ** 2
     assert loose < rho
     assert epsilon_of_rho(0.1, 1e-6) == pytest.approx(2.141939, rel=1e-6)
@@ -124,8 +138,14 @@ def test_both_methods_spend_all_they_have_and_no_more(naive):
     for method, looks in (("mst", 3 + 2 + 2), ("aim", 3)):
         plan = step(method=method).plan(people(), Goal())
         spent = [look["rho"] for look in plan.owner["spent"]]
-        assert math.fsum(spent) == pytest.approx(plan.public["rho"], rel=1e-12) and len(spent) >= looks
-        assert (plan.public["epsilon"], plan.public["delta"], plan.public["certified"]) == (1.0, 1e-6, True)
+        assert (
+            math.fsum(spent) == pytest.approx(plan.public["rho"], rel=1e-12) and len(spent) >= looks
+        )
+        assert (plan.public["epsilon"], plan.public["delta"], plan.public["certified"]) == (
+            1.0,
+            1e-6,
+            True,
+        )
     table = private({"a": [0, 1]}, rho=Fraction(1, 10))
     table.measure(("a",), Fraction(1, 10))
     with pytest.raises(BudgetExceeded):
@@ -133,15 +153,21 @@ def test_both_methods_spend_all_they_have_and_no_more(naive):
 
 
 def test_the_exponential_mechanism_chooses_as_its_formula_says():
-    """4000 choices among three scores; every count within 5 standard deviations: wrong with probability below 2e-6."""
+    """4000 choices among three scores; every count within 5 standard deviations: wrong with
+    probability below 2e-6.
+    """
     scores, sensitivity, rho = np.array([0, 30, 50]), 10, Fraction(1, 2)
     weights = np.exp(scores * math.sqrt(8 * rho) / (2 * sensitivity))
     shares = weights / weights.sum()
     secure, rehearsed = Draws(), Draws(np.random.default_rng(3))
     for draws in (secure, rehearsed):
-        found = np.bincount([draws.best(scores, sensitivity, rho) for _ in range(4000)], minlength=3)
+        found = np.bincount(
+            [draws.best(scores, sensitivity, rho) for _ in range(4000)], minlength=3
+        )
         assert (np.abs(found - 4000 * shares) <= 5 * np.sqrt(4000 * shares * (1 - shares))).all()
-    assert exponential(sensitivity, rho).scale == pytest.approx(2 * sensitivity / math.sqrt(8 * rho))
+    assert exponential(sensitivity, rho).scale == pytest.approx(
+        2 * sensitivity / math.sqrt(8 * rho)
+    )
 
 
 def test_noise_has_the_variance_that_is_told():
@@ -166,7 +192,10 @@ def test_one_row_moves_one_count_and_a_score_by_its_weight(rows, more, expected,
     sizes = {"a": 3, "b": 4}
     tables = []
     for people in (rows, [*rows, more]):
-        codes = {name: np.array([row[i] for row in people], dtype=np.int64) for i, name in enumerate("ab")}
+        codes = {
+            name: np.array([row[i] for row in people], dtype=np.int64)
+            for i, name in enumerate("ab")
+        }
         tables.append(PrivateTable(codes, sizes, rho=PLENTY, rows=1, draws=Draws()))
     for clique in (("a",), ("b",), ("a", "b")):
         assert np.abs(tables[0]._counted(clique) - tables[1]._counted(clique)).sum() == 1
@@ -183,19 +212,30 @@ def test_a_person_has_so_many_rows_and_noise_for_them():
         assert (counts[:9].sum(), counts[9:].tolist()) == (3, [True, True, False])
     assert private({"a": [0]}, rows=3).sigma(Fraction(1, 2)) == 3.0
     account = made.account(table.schema)
-    assert account.unit == "one person (at most 3 rows of each count)" and account.effect is Effect.ACCOUNTED
+    assert (
+        account.unit == "one person (at most 3 rows of each count)"
+        and account.effect is Effect.ACCOUNTED
+    )
     assert account.replaced[0] == pytest.approx(epsilon_of_rho(4 * float(made.rho), 1e-6))
 
 
 def transcripts(rows, runs, rho):
-    """What MST learns of a table, many times: a noisy cell, all that tells of cells 1, and the first pair it chooses."""
+    """What MST learns of a table, many times: a noisy cell, all that tells of cells 1, and the
+    first pair it chooses.
+    """
     found = []
     for _ in range(runs):
         codes = {name: np.array(column) for name, column in rows.items()}
         table = PrivateTable(codes, {"a": 2, "b": 2, "c": 2}, rho=rho, rows=1, draws=Draws())
         chosen = mst.choose_and_measure(table)
         all_together = sum(one.counts[-1] / one.sigma**2 for one in chosen.measured)
-        found.append((chosen.measured[2].counts[-1], all_together, float(chosen.measured[3].clique == ("a", "b"))))
+        found.append(
+            (
+                chosen.measured[2].counts[-1],
+                all_together,
+                float(chosen.measured[3].clique == ("a", "b")),
+            )
+        )
     return np.array(found)
 
 
@@ -205,8 +245,12 @@ def proved(one, other, delta, error):
     for column, sign in itertools.product(range(one.shape[1]), (1, -1)):
         for more, less in ((one, other), (other, one)):
             x, y = sign * more[:, column], sign * less[:, column]
-            limits = np.unique(np.quantile(np.concatenate([x[:half], y[:half]]), np.linspace(0, 1, 30)))
-            shares = [(np.mean(x[:half] >= t) + 0.02) / (np.mean(y[:half] >= t) + 0.02) for t in limits]
+            limits = np.unique(
+                np.quantile(np.concatenate([x[:half], y[:half]]), np.linspace(0, 1, 30))
+            )
+            shares = [
+                (np.mean(x[:half] >= t) + 0.02) / (np.mean(y[:half] >= t) + 0.02) for t in limits
+            ]
             t = limits[int(np.argmax(shares))]
             low = clopper_pearson(int(np.sum(x[half:] >= t)), len(x) - half, error / 24)[0] - delta
             high = clopper_pearson(int(np.sum(y[half:] >= t)), len(y) - half, error / 24)[1]
@@ -216,9 +260,11 @@ def proved(one, other, delta, error):
 
 @pytest.mark.slow
 def test_audit_of_the_whole_synthesiser(monkeypatch):
-    """All that MST looks at, on tables that differ by one extreme row; wrong with probability 1e-6 were the claim exact.
+    """All that MST looks at, on tables that differ by one extreme row; wrong with probability 1e-6
+    were the claim exact.
 
-    Models and drawn rows are functions of what is compared here, so they tell no more. Who spends two hundred times as much is found out.
+    Models and drawn rows are functions of what is compared here, so they tell no more. Who spends
+    two hundred times as much is found out.
     """
     for mechanism in ("gaussian", "exponential"):  # made once, drawn from often
         made = getattr(exact_draws, mechanism)
@@ -229,7 +275,9 @@ def test_audit_of_the_whole_synthesiser(monkeypatch):
     rho = Fraction(rho_of_budget(claim, delta))
     assert proved(transcripts(few, 400, rho), transcripts(more, 400, rho), delta, 1e-6) <= claim
     broken = 200 * rho
-    assert proved(transcripts(few, 400, broken), transcripts(more, 400, broken), delta, 1e-6) > claim
+    assert (
+        proved(transcripts(few, 400, broken), transcripts(more, 400, broken), delta, 1e-6) > claim
+    )
 
 
 # What is public.
@@ -249,11 +297,23 @@ def test_numbers_fall_into_runs_of_the_grid(value, bins, decimals, high):
 
 
 def test_what_is_not_declared_raises_no_error_and_is_released_as_missing(naive):
-    odd = pl.DataFrame({"town": ["a", None, "zed"] * 200, "work": ["p"] * 600, "age": [1e9, float("nan"), -7.0] * 200})
+    odd = pl.DataFrame(
+        {
+            "town": ["a", None, "zed"] * 200,
+            "work": ["p"] * 600,
+            "age": [1e9, float("nan"), -7.0] * 200,
+        }
+    )
     made = step(epsilon=50.0)
     released = made.apply(described(odd), made.plan(described(odd), Goal())).to_polars()
-    assert abs(released["town"].null_count() - 400) < 30 and abs((released["town"] == "a").sum() - 200) < 30
-    assert abs(released["age"].null_count() - 200) < 30 and abs((released["age"] >= 30).sum() - 200) < 30
+    assert (
+        abs(released["town"].null_count() - 400) < 30
+        and abs((released["town"] == "a").sum() - 200) < 30
+    )
+    assert (
+        abs(released["age"].null_count() - 200) < 30
+        and abs((released["age"] >= 30).sum() - 200) < 30
+    )
     told = step(epsilon=50.0, other={"town": "c", "age": 20})
     released = told.apply(described(odd), told.plan(described(odd), Goal())).to_polars()
     assert abs((released["town"] == "c").sum() - 400) < 30
@@ -261,7 +321,9 @@ def test_what_is_not_declared_raises_no_error_and_is_released_as_missing(naive):
 
 
 def test_types_follow_from_what_is_declared(naive):
-    frame = pl.DataFrame({"code": [1, 2, 1, 2] * 50, "yes": [True, False] * 100, "size": [0.25, 0.75] * 100})
+    frame = pl.DataFrame(
+        {"code": [1, 2, 1, 2] * 50, "yes": [True, False] * 100, "size": [0.25, 0.75] * 100}
+    )
     schema = sf.Schema(
         {
             "code": sf.Attribute(("quasi",), domain=("1", "2", "3")),
@@ -273,15 +335,19 @@ def test_types_follow_from_what_is_declared(naive):
     table = sf.Table(frame, schema)
     plan = made.plan(table, Goal())
     released = made.apply(table, plan)
-    assert [str(released.dtype(n)) for n in released.columns] == ["String", "String", "Float64"], (
-        "words are text, whatever one record made of the column"
-    )
+    assert [str(released.dtype(n)) for n in released.columns] == [
+        "String",
+        "String",
+        "Float64",
+    ], "words are text, whatever one record made of the column"
     assert len(released) == 50 and (released.origin == -1).all()
     assert all(round(v, 2) == v for v in released.column("size").drop_nulls())
 
 
 def test_hierarchies_that_list_their_leaves_can_be_the_domain():
-    schema = sf.Schema({"town": sf.Attribute(("quasi",), hierarchy=sf.tree({"*": {"x": ["a", "b"], "y": ["c"]}}))})
+    schema = sf.Schema(
+        {"town": sf.Attribute(("quasi",), hierarchy=sf.tree({"*": {"x": ["a", "b"], "y": ["c"]}}))}
+    )
     public = Public({}, 4, {}, {}, ["town"])
     assert cells_of(schema, ["town"], public, "s")["town"].domain == ("a", "b", "c")
     with pytest.raises(SchemaError, match="leaves"):
@@ -333,7 +399,10 @@ def test_without_noise_the_tree_is_the_largest_spanning_tree(rows):
 
 
 def test_noisy_total_is_the_mean_with_least_variance():
-    singles = [Measured(("a",), np.array([10.0, 20.0]), 1.0), Measured(("b",), np.array([9.0] * 4), 1.0)]
+    singles = [
+        Measured(("a",), np.array([10.0, 20.0]), 1.0),
+        Measured(("b",), np.array([9.0] * 4), 1.0),
+    ]
     assert noisy_total(singles) == pytest.approx((30 / 2 + 36 / 4) / (1 / 2 + 1 / 4))
     assert noisy_total([Measured(("a",), np.array([-5.0]), 1.0)]) == 1.0
 
@@ -345,7 +414,12 @@ def test_aim_measures_what_the_model_gets_most_wrong():
     table = PrivateTable(codes, dict.fromkeys("abc", 3), rho=Fraction(1), rows=1, draws=Draws())
     fitter = WholeTable(table.sizes)
     found = aim.choose_and_measure(
-        table, fitter, workload=aim.workload_of("abc", 2), rounds=6, model_mb=8, progress=lambda *_: None
+        table,
+        fitter,
+        workload=aim.workload_of("abc", 2),
+        rounds=6,
+        model_mb=8,
+        progress=lambda *_: None,
     )
     assert found.measured[3].clique == ("a", "c") and found.rounds == len(found.measured) - 3
     expected = np.bincount(codes["a"] * 3 + codes["c"], minlength=9)
@@ -358,12 +432,15 @@ def test_aim_measures_what_the_model_gets_most_wrong():
 
 @pytest.mark.parametrize("method", ["mst", "aim"])
 def test_drawn_tables_have_the_pairs_of_the_original(method, naive):
-    """At ε = 20 noise is small: the cells of town × work are off by what drawing 3000 rows does, below .1 but for 1e-6."""
+    """At ε = 20 noise is small: the cells of town × work are off by what drawing 3000 rows does,
+    below .1 but for 1e-6.
+    """
     table = people(3000)
     made = step(epsilon=20.0, method=method)
     plan = made.plan(table, Goal())
     pairs = [
-        t.group_by("town", "work").len().with_columns(pl.col("len") / len(t)) for t in (table.to_polars(), plan.table)
+        t.group_by("town", "work").len().with_columns(pl.col("len") / len(t))
+        for t in (table.to_polars(), plan.table)
     ]
     both = pairs[0].join(pairs[1], on=["town", "work"], how="full").fill_null(0)
     assert (both["len"] - both["len_right"]).abs().sum() < 0.1
@@ -420,12 +497,22 @@ REFUSED = {
         SchemaError,
         "bounds",
     ),
-    "no domain": (described(PLAIN.to_polars(), town=sf.Attribute(("quasi",))), {}, SchemaError, "domain"),
+    "no domain": (
+        described(PLAIN.to_polars(), town=sf.Attribute(("quasi",))),
+        {},
+        SchemaError,
+        "domain",
+    ),
     "other": (PLAIN, {"other": {"town": "zed"}}, ParameterError, "must be a value of its domain"),
     "other number": (PLAIN, {"other": {"age": 70}}, ParameterError, "within its bounds"),
     "bins of words": (PLAIN, {"bins": {"town": 3}}, ParameterError, "for columns of numbers"),
     "unknown column": (PLAIN, {"decimals": {"agee": 2}}, SchemaError, "agee"),
-    "persons": (described(PLAIN.to_polars().with_columns(who=pl.lit("x"))), {}, SchemaError, "rows_per_person"),
+    "persons": (
+        described(PLAIN.to_polars().with_columns(who=pl.lit("x"))),
+        {},
+        SchemaError,
+        "rows_per_person",
+    ),
     "no persons": (PLAIN, {"rows_per_person": 2}, SchemaError, "role unit"),
     "few rounds": (PLAIN, {"method": "aim", "rounds": 3}, ParameterError, "one more is needed"),
     "workload": (PLAIN, {"method": "aim", "workload": [["town", "zip"]]}, SchemaError, "zip"),
@@ -444,7 +531,14 @@ def test_what_is_refused_before_anything_is_spent(table, options, error, said, n
 
 @pytest.mark.parametrize(
     "options",
-    [{"workload": 2}, {"rounds": 9}, {"bins": 0}, {"epsilon": 0}, {"delta": 0}, {"method": "aim", "workload": 0}],
+    [
+        {"workload": 2},
+        {"rounds": 9},
+        {"bins": 0},
+        {"epsilon": 0},
+        {"delta": 0},
+        {"method": "aim", "workload": 0},
+    ],
 )
 def test_parameters_that_mean_nothing(options):
     with pytest.raises(ParameterError):
@@ -452,7 +546,9 @@ def test_parameters_that_mean_nothing(options):
 
 
 def test_several_columns_without_a_domain_are_told_at_once():
-    bare = described(PLAIN.to_polars(), town=sf.Attribute(("quasi",)), work=sf.Attribute(("quasi",)))
+    bare = described(
+        PLAIN.to_polars(), town=sf.Attribute(("quasi",)), work=sf.Attribute(("quasi",))
+    )
     with pytest.raises(SchemaError) as caught:
         step().plan(bare, Goal())
     assert len(caught.value.problems) == 2 and "'a'" not in str(caught.value)
@@ -472,12 +568,15 @@ def test_a_table_and_answers_share_a_ledger(naive, tmp_path):
         step(ledger=str(file), epsilon=1.7).plan(table, Goal())
     with pytest.raises(ParameterError, match="rehearsal"):
         made.plan(table, Goal(seed=Seed(3)))
-    exactly = Ledger.start(tmp_path / "one.jsonl", Terms("people", sf.dp.Budget(1.0, delta=1e-6), Relation()))
+    exactly = Ledger.start(
+        tmp_path / "one.jsonl", Terms("people", sf.dp.Budget(1.0, delta=1e-6), Relation())
+    )
     step(ledger=str(exactly.path)).plan(table, Goal())  # a budget is enough for itself
     with pytest.raises(BudgetExceeded):
         step(ledger=str(exactly.path), epsilon=0.01).plan(table, Goal())
     changed = Ledger.start(
-        tmp_path / "two.jsonl", Terms("people", sf.dp.Budget(1.0), Relation(neighbours="change_one"))
+        tmp_path / "two.jsonl",
+        Terms("people", sf.dp.Budget(1.0), Relation(neighbours="change_one")),
     )
     with pytest.raises(ParameterError, match="being replaced"):
         step(ledger=str(changed.path)).plan(table, Goal())
@@ -488,7 +587,9 @@ def test_missing_extras_are_named_before_anything_is_spent(monkeypatch):
     monkeypatch.setattr(model_fits.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match=r"sfumato\[synthetic\]"):
         step().plan(people(), Goal())
-    monkeypatch.setattr("sfumato.methods.steps.synthesis.private_synthesis.require_fitting", lambda: None)
+    monkeypatch.setattr(
+        "sfumato.methods.steps.synthesis.private_synthesis.require_fitting", lambda: None
+    )
 
     def lost(name):
         raise ImportError(name)
@@ -500,20 +601,37 @@ def test_missing_extras_are_named_before_anything_is_spent(monkeypatch):
 
 def test_recipes_come_back():
     recipe = sf.Recipe(
-        people().schema, (sf.KAnonymity(1),), (step(other={"town": "a"}, workload=[["town", "age"]], method="aim"),)
+        people().schema,
+        (sf.KAnonymity(1),),
+        (step(other={"town": "a"}, workload=[["town", "age"]], method="aim"),),
     )
     assert recipes.parse(recipes.dump(recipe)) == recipe
 
 
 # The process that fits.
 
-READY = "import sys; sys.path.insert(0, {folder!r}); import worker; out, ask = sys.stdout.buffer, sys.stdin.buffer\n"
+READY = (
+    "import sys; sys.path.insert(0, {folder!r}); import worker; out, ask = sys.stdout.buffer,"
+    " sys.stdin.buffer\n"
+)
 DYING = {
-    "late": ("worker.receive(ask); import time; time.sleep(60)", {"seconds": 0.5}, "more than the 0.5 seconds"),
+    "late": (
+        "worker.receive(ask); import time; time.sleep(60)",
+        {"seconds": 0.5},
+        "more than the 0.5 seconds",
+    ),
     "killed": ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", {}, "ran out of memory"),
     "gone": ("raise SystemExit(7)", {}, "exit code 7"),
-    "memory": ("worker.receive(ask); worker.send(out, {'failed': 'X', 'memory': True})", {}, "ran out of memory"),
-    "error": ("worker.receive(ask); worker.send(out, {'failed': 'TypeError', 'memory': False})", {}, "TypeError"),
+    "memory": (
+        "worker.receive(ask); worker.send(out, {'failed': 'X', 'memory': True})",
+        {},
+        "ran out of memory",
+    ),
+    "error": (
+        "worker.receive(ask); worker.send(out, {'failed': 'TypeError', 'memory': False})",
+        {},
+        "TypeError",
+    ),
 }
 
 
@@ -530,7 +648,10 @@ def test_a_process_that_dies_is_an_error_with_a_name(script, options, said, tmp_
 def test_the_process_ends_whatever_ends_the_block(tmp_path, monkeypatch):
     folder = model_fits.worker.__file__.rpartition("worker.py")[0]
     file = tmp_path / "waiting.py"
-    file.write_text(READY.format(folder=folder) + "worker.receive(ask); worker.send(out, {'ready': True}); ask.read()")
+    file.write_text(
+        READY.format(folder=folder)
+        + "worker.receive(ask); worker.send(out, {'ready': True}); ask.read()"
+    )
     monkeypatch.setattr(model_fits.worker, "__file__", str(file))
     made = model_fits.ModelWorker({"a": 2})
 
@@ -542,7 +663,9 @@ def test_the_process_ends_whatever_ends_the_block(tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         interrupted()
     assert made._process.poll() is not None
-    file.write_text(READY.format(folder=folder) + "worker.receive(ask); worker.send(out, {'missing': 'mbi'})")
+    file.write_text(
+        READY.format(folder=folder) + "worker.receive(ask); worker.send(out, {'missing': 'mbi'})"
+    )
     with pytest.raises(MissingExtra, match="synthetic"), model_fits.ModelWorker({"a": 2}):
         pass
 
@@ -553,7 +676,9 @@ def test_messages_come_through_as_they_were_sent(tmp_path):
         file.seek(0)
         header, arrays = worker.receive(file)
         assert (
-            header == {"do": "fit", "x": [1, 2]} and arrays[0].tolist() == [0, 1, 2] and arrays[1].tolist() == [[1, 2]]
+            header == {"do": "fit", "x": [1, 2]}
+            and arrays[0].tolist() == [0, 1, 2]
+            and arrays[1].tolist() == [[1, 2]]
         )
         with pytest.raises(EOFError):
             worker.receive(file)

@@ -18,7 +18,14 @@ from sfumato.core.randomness import Seed
 from sfumato.core.schema import Kind, Role, Schema
 from sfumato.core.step import Goal
 from sfumato.core.table import Table
-from sfumato.errors import MissingExtra, OutputError, ParameterError, RecipeError, SchemaError, UnreadableInput
+from sfumato.errors import (
+    MissingExtra,
+    OutputError,
+    ParameterError,
+    RecipeError,
+    SchemaError,
+    UnreadableInput,
+)
 from sfumato.methods.steps.pseudonyms.pseudonyms import Pseudonymize
 from sfumato.methods.steps.pseudonyms.vault import read_vault
 from tests.oracles.pseudonyms import keyed_code, permuted
@@ -46,7 +53,9 @@ def _key():
 
 
 def table(names, **more) -> Table:
-    frame = pl.DataFrame({"name": pl.Series(names, dtype=None if names and names != [None] else pl.String), **more})
+    frame = pl.DataFrame(
+        {"name": pl.Series(names, dtype=None if names and names != [None] else pl.String), **more}
+    )
     return Table(frame).with_roles(direct="name", plain=list(more))
 
 
@@ -54,7 +63,7 @@ def pseudonyms(step: Pseudonymize, dataset: Table, goal: Goal = GOAL) -> list:
     return step.apply(dataset, step.plan(dataset, goal)).column("name").to_list()
 
 
-# ------------------------------------------------------------------------------------------------------ what always holds
+# -------------------------------------------------------------------------------- what always holds
 
 
 @EVERY
@@ -78,7 +87,11 @@ def test_row_order_does_not_matter(options, names, random):
 @EVERY
 def test_every_kind_of_frame_gives_the_same(options):
     frame = pl.DataFrame({"name": ["Ann", None, "Bo", "Ann"], "n": [1, 2, 3, 4]})
-    frames = (frame, pd.DataFrame({"name": ["Ann", None, "Bo", "Ann"], "n": [1, 2, 3, 4]}), pa.table(frame.to_dict()))
+    frames = (
+        frame,
+        pd.DataFrame({"name": ["Ann", None, "Bo", "Ann"], "n": [1, 2, 3, 4]}),
+        pa.table(frame.to_dict()),
+    )
     step = Pseudonymize("name", **options)
     found = [pseudonyms(step, Table(one).with_roles(direct="name", plain="n")) for one in frames]
     assert found[0] == found[1] == found[2]
@@ -97,10 +110,16 @@ def test_a_direct_identifier_becomes_plain(options):
 def test_empty_and_all_missing_tables(options):
     step = Pseudonymize("name", **options)
     assert (
-        pseudonyms(step, Table(pl.DataFrame({"name": pl.Series([], dtype=pl.String)})).with_roles(direct="name")) == []
+        pseudonyms(
+            step,
+            Table(pl.DataFrame({"name": pl.Series([], dtype=pl.String)})).with_roles(direct="name"),
+        )
+        == []
     )
     for dtype in (pl.String, pl.Null, pl.Float64):
-        people = Table(pl.DataFrame({"name": pl.Series([None, None], dtype=dtype)})).with_roles(direct="name")
+        people = Table(pl.DataFrame({"name": pl.Series([None, None], dtype=dtype)})).with_roles(
+            direct="name"
+        )
         assert pseudonyms(step, people) == [None, None]
 
 
@@ -122,21 +141,28 @@ def test_plans_tell_neither_names_nor_keys(options):
     assert any("1 pseudonym(s) of column 'name' occur in several rows" in w for w in plan.warnings)
 
 
-# ------------------------------------------------------------------------------------------------------------ each method
+# -------------------------------------------------------------------------------------- each method
 
 
-@given(st.lists(st.text(max_size=6), min_size=1, max_size=6, unique=True), st.sampled_from(["", "study", "ü"]))
+@given(
+    st.lists(st.text(max_size=6), min_size=1, max_size=6, unique=True),
+    st.sampled_from(["", "study", "ü"]),
+)
 def test_keyed_is_what_the_definition_says(names, domain):
     names = [n.encode("utf-8", "ignore").decode() for n in names]
     made = pseudonyms(Pseudonymize("name", key=ENV, domain=domain), table(names))
     quoted = [n.replace("\x1f", "\x1f\x1f") for n in names]
     assert made == [keyed_code(KEY.encode(), domain, name) for name in quoted]
-    short = pseudonyms(Pseudonymize("name", key=ENV, domain=domain, encoding="hex", length=11), table(names))
+    short = pseudonyms(
+        Pseudonymize("name", key=ENV, domain=domain, encoding="hex", length=11), table(names)
+    )
     assert short == [keyed_code(KEY.encode(), domain, name, 11, encoding="hex") for name in quoted]
 
 
 def test_keyed_against_a_number_computed_elsewhere():
-    """printf '=Ann' | openssl dgst -sha256 -mac HMAC -macopt hexkey:$(printf 'sfumato pseudonym\\0' | openssl dgst … KEY)."""
+    """printf '=Ann' | openssl dgst -sha256 -mac HMAC -macopt hexkey:$(printf 'sfumato
+    pseudonym\\0' | openssl dgst … KEY).
+    """
     made = pseudonyms(Pseudonymize("name", key=ENV, encoding="hex", length=64), table(["Ann"]))
     assert made == ["859d2009e4ca7495e74d354eb628e4536853552fb98a25fae2ab5fdd65779c6e"]
 
@@ -149,7 +175,10 @@ def test_keyed_links_columns_tables_and_types_and_nothing_else():
     assert pseudonyms(step, table(["Bo"], referrer=["x"])) == [made.column("name")[1]]
     other = Pseudonymize("name", key=ENV, domain="another study")
     assert not set(pseudonyms(other, one)) & set(made.column("name"))
-    numbers = [pseudonyms(Pseudonymize("name", key=ENV), table(n)) for n in ([7, 8], ["7", "8"], [7.0, 8.0])]
+    numbers = [
+        pseudonyms(Pseudonymize("name", key=ENV), table(n))
+        for n in ([7, 8], ["7", "8"], [7.0, 8.0])
+    ]
     assert numbers[0] == numbers[1] == numbers[2]
 
 
@@ -183,7 +212,9 @@ def test_drawn_codes_follow_the_seed_and_the_place(method):
 
 
 def test_counter_counts_from_one():
-    assert sorted(pseudonyms(Pseudonymize("name", method="counter"), table(["c", "a", "b", "a"]))) in (
+    assert sorted(
+        pseudonyms(Pseudonymize("name", method="counter"), table(["c", "a", "b", "a"]))
+    ) in (
         [1, 1, 2, 3],
         [1, 2, 2, 3],
         [1, 2, 3, 3],
@@ -192,7 +223,8 @@ def test_counter_counts_from_one():
 
 def test_forms_are_kept():
     made = pseudonyms(
-        Pseudonymize("name", method="format_preserving", key=ENV, domain="d"), table(["123-45-6789", "Ann"])
+        Pseudonymize("name", method="format_preserving", key=ENV, domain="d"),
+        table(["123-45-6789", "Ann"]),
     )
     assert made == [permuted(KEY.encode(), "d", "123-45-6789"), permuted(KEY.encode(), "d", "Ann")]
 
@@ -221,14 +253,23 @@ class TestFake:
         pytest.importorskip("faker")
 
     def test_follows_key_domain_and_value(self):
-        people, step = table(["Ann", "Bo", None, "Ann"]), Pseudonymize("name", method="fake", key=ENV)
+        people, step = (
+            table(["Ann", "Bo", None, "Ann"]),
+            Pseudonymize("name", method="fake", key=ENV),
+        )
         made = pseudonyms(step, people)
         assert made[0] == made[3] != made[1] and made[2] is None
         assert pseudonyms(step, table(["Bo", "Zoe"]))[0] == made[1]
-        assert pseudonyms(Pseudonymize("name", method="fake", key=ENV, domain="x"), people)[:2] != made[:2]
+        assert (
+            pseudonyms(Pseudonymize("name", method="fake", key=ENV, domain="x"), people)[:2]
+            != made[:2]
+        )
 
     def test_kinds_and_locales(self):
-        mail = pseudonyms(Pseudonymize("name", method="fake", key=ENV, kind="email", locale="de_DE"), table(["Ann"]))[0]
+        mail = pseudonyms(
+            Pseudonymize("name", method="fake", key=ENV, kind="email", locale="de_DE"),
+            table(["Ann"]),
+        )[0]
         assert mail.partition("@")[2].startswith("example.")
         with pytest.raises(ParameterError, match="locale is not known"):
             Pseudonymize("name", method="fake", key=ENV, locale="xx_YY").plan(table(["Ann"]), GOAL)
@@ -239,7 +280,9 @@ class TestFake:
         plan = Pseudonymize("name", method="fake", key=ENV, kind="first_name").plan(people, GOAL)
         assert any("share a fake" in w for w in plan.warnings)
         assert not plan.preserved[0].exactly and 0 < plan.preserved[0].off_by < 1
-        apart = Pseudonymize("name", method="fake", key=ENV, kind="first_name", vault=str(tmp_path / "v"))
+        apart = Pseudonymize(
+            "name", method="fake", key=ENV, kind="first_name", vault=str(tmp_path / "v")
+        )
         assert len(set(pseudonyms(apart, people))) == 300
         with pytest.raises(ParameterError, match="not enough fakes"):
             apart.plan(table([str(n) for n in range(3000)]), GOAL)
@@ -257,12 +300,16 @@ class TestFake:
             Pseudonymize("name", method="fake", key=ENV).plan(table(["Ann"]), GOAL)
 
 
-# --------------------------------------------------------------------------------------------------------------- together
+# ----------------------------------------------------------------------------------------- together
 
 
 def test_several_columns_make_one_identity():
     frame = pl.DataFrame(
-        {"name": ["Ann", "Ann", "Bo", None, "Ann", None], "born": ["1", "2", "1", "1", "1", None], "n": [1] * 6}
+        {
+            "name": ["Ann", "Ann", "Bo", None, "Ann", None],
+            "born": ["1", "2", "1", "1", "1", None],
+            "n": [1] * 6,
+        }
     )
     people = Table(frame).with_roles(direct=["name", "born"], plain="n")
     step = Pseudonymize(["name", "born"], key=ENV, together=True)
@@ -280,12 +327,17 @@ def test_parts_cannot_be_shifted():
     assert len(set(pseudonyms(Pseudonymize(["name", "b"], key=ENV, together=True), people))) == 2
 
 
-# ------------------------------------------------------------------------------------------------------------------ vault
+# -------------------------------------------------------------------------------------------- vault
 
 
 @pytest.mark.parametrize(
     "options",
-    [{"method": "random_table"}, {"method": "counter"}, {"method": "keyed"}, {"method": "format_preserving"}],
+    [
+        {"method": "random_table"},
+        {"method": "counter"},
+        {"method": "keyed"},
+        {"method": "format_preserving"},
+    ],
     ids=lambda o: o["method"],
 )
 class TestVault:
@@ -304,11 +356,18 @@ class TestVault:
         assert len(read_vault(tmp_path / "v", KEY.encode()).codes("d", options["method"])) == 3
 
     def test_running_again_gives_the_same(self, options, tmp_path):
-        step, people = Pseudonymize("name", key=ENV, vault=str(tmp_path / "v"), **options), table(["Ann", "Bo", "Cy"])
+        step, people = (
+            Pseudonymize("name", key=ENV, vault=str(tmp_path / "v"), **options),
+            table(["Ann", "Bo", "Cy"]),
+        )
         first = step.plan(people, GOAL)
-        assert step.plan(people, GOAL).columns["name"].equals(first.columns["name"]), "before anything is stored"
+        assert step.plan(people, GOAL).columns["name"].equals(first.columns["name"]), (
+            "before anything is stored"
+        )
         first.after_writing()
-        assert step.plan(people, GOAL).columns["name"].equals(first.columns["name"]), "and afterwards"
+        assert step.plan(people, GOAL).columns["name"].equals(first.columns["name"]), (
+            "and afterwards"
+        )
 
     def test_the_lock_finds_the_vault_from_anywhere(self, options, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
@@ -329,7 +388,10 @@ def test_domains_are_apart_in_a_vault(tmp_path):
 
 def test_two_runs_at_once_do_not_give_one_person_two_pseudonyms(tmp_path):
     step = Pseudonymize("name", method="random_table", key=ENV, vault=str(tmp_path / "v"))
-    first, second = step.plan(table(["Ann"]), GOAL), step.plan(table(["Ann"]), Goal(seed=Seed(9 << 100)))
+    first, second = (
+        step.plan(table(["Ann"]), GOAL),
+        step.plan(table(["Ann"]), Goal(seed=Seed(9 << 100))),
+    )
     first.after_writing()
     with pytest.raises(OutputError, match="nothing was stored"):
         second.after_writing()
@@ -344,12 +406,16 @@ def test_another_key_does_not_open_the_vault(tmp_path, monkeypatch):
 
 
 def test_a_domain_does_not_change_its_method(tmp_path):
-    Pseudonymize("name", key=ENV, vault=str(tmp_path / "v")).plan(table(["Ann"]), GOAL).after_writing()
+    Pseudonymize("name", key=ENV, vault=str(tmp_path / "v")).plan(
+        table(["Ann"]), GOAL
+    ).after_writing()
     with pytest.raises(ParameterError, match="made by keyed"):
-        Pseudonymize("name", method="counter", key=ENV, vault=str(tmp_path / "v")).plan(table(["Ann"]), GOAL)
+        Pseudonymize("name", method="counter", key=ENV, vault=str(tmp_path / "v")).plan(
+            table(["Ann"]), GOAL
+        )
 
 
-# -------------------------------------------------------------------------------------------------------------- bad input
+# ---------------------------------------------------------------------------------------- bad input
 
 
 @pytest.mark.parametrize(
@@ -370,7 +436,10 @@ def test_a_domain_does_not_change_its_method(tmp_path):
         ({"key": ENV, "kind": "name"}, "kind and locale are for fake"),
         ({"key": ENV, "algorithm": "md5"}, "algorithm is for unkeyed_hash"),
         ({"key": ENV, "together": True}, "two columns or more"),
-        ({"columns": ["a", "b"], "method": "format_preserving", "key": ENV, "together": True}, "cannot take several"),
+        (
+            {"columns": ["a", "b"], "method": "format_preserving", "key": ENV, "together": True},
+            "cannot take several",
+        ),
         ({"key": ENV, "length": 3}, "length should be greater than or equal to 4"),
         ({"key": ENV, "length": 52}, "length is at most 51 in base32"),
         ({"key": ENV, "method": "rot13"}, "method should be"),
@@ -406,7 +475,9 @@ def test_columns_that_cannot_be_pseudonymized():
     with pytest.raises(SchemaError, match=r"has no column 'nmae'\. Did you mean 'name'"):
         Pseudonymize("nmae", key=ENV).plan(table(["Ann"]), GOAL)
     with pytest.raises(SchemaError, match="lists or objects"):
-        Pseudonymize("name", key=ENV).plan(Table(pl.DataFrame({"name": [[1]]})).with_roles(direct="name"), GOAL)
+        Pseudonymize("name", key=ENV).plan(
+            Table(pl.DataFrame({"name": [[1]]})).with_roles(direct="name"), GOAL
+        )
 
 
 def test_a_quasi_identifier_stays_one():

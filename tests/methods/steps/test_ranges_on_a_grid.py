@@ -1,4 +1,6 @@
-"""Ranges of numbers and dates end on a grid: no limit in a written file is the value of a person, unless the grid has it."""
+"""Ranges of numbers and dates end on a grid: no limit in a written file is the value of a person,
+unless the grid has it.
+"""
 
 from __future__ import annotations
 
@@ -24,11 +26,15 @@ from sfumato.methods.hierarchies import TableHierarchy
 from sfumato.methods.steps.local.grid import DecimalStep, default_step
 from tests import oracle
 
-NUMBERS = re.compile(r"\[(?P<low>[^,]+), (?P<high>[^\])]+)(?P<end>[\])])|(?P<first>\d+)-(?P<last>\d+)")
+NUMBERS = re.compile(
+    r"\[(?P<low>[^,]+), (?P<high>[^\])]+)(?P<end>[\])])|(?P<first>\d+)-(?P<last>\d+)"
+)
 
 
 def random_table(draws):
-    """A few columns of numbers and days, some with gaps, and the grids and hierarchies that are said of some of them."""
+    """A few columns of numbers and days, some with gaps, and the grids and hierarchies that are
+    said of some of them.
+    """
     rows, columns, grid, hierarchies = draws.randint(12, 80), {}, {}, {}
     for place in range(draws.randint(1, 3)):
         kind = draws.choice(["age", "wage", "place", "change", "day"])
@@ -38,16 +44,24 @@ def random_table(draws):
             "wage": lambda: round(draws.expovariate(1 / 2000), 2),
             "place": lambda: round(draws.uniform(-118.5, -118), 7),
             "change": lambda: draws.randint(-300, 300),
-            "day": lambda: datetime.date(1990, 1, 1) + datetime.timedelta(days=draws.randint(0, 9000)),
+            "day": lambda: (
+                datetime.date(1990, 1, 1) + datetime.timedelta(days=draws.randint(0, 9000))
+            ),
         }[kind]
         columns[name] = [None if draws.random() < 0.03 else draw() for _ in range(rows)]
         choice = draws.random()
         if choice < 0.3:
-            grid[name] = draws.choice(["month", "year", "week"]) if kind == "day" else draws.choice([5, 0.25, 7])
+            grid[name] = (
+                draws.choice(["month", "year", "week"])
+                if kind == "day"
+                else draws.choice([5, 0.25, 7])
+            )
         elif choice < 0.6 and kind in ("age", "place", "day"):
-            hierarchies[name] = {"age": sf.intervals(5, 10, 20), "place": sf.intervals(0.05, 0.1), "day": sf.dates()}[
-                kind
-            ]
+            hierarchies[name] = {
+                "age": sf.intervals(5, 10, 20),
+                "place": sf.intervals(0.05, 0.1),
+                "day": sf.dates(),
+            }[kind]
     return columns, grid, hierarchies
 
 
@@ -74,7 +88,14 @@ def is_limit_of_days(text, period, *, last):
     day = datetime.date.fromisoformat(text) + datetime.timedelta(days=int(last))
     if period == "week":
         return day.weekday() == 0
-    whole_months = {"month": 1, "level 1 of the hierarchy": 1, "quarter": 3, "year": 12, "5 years": 60, "decade": 120}
+    whole_months = {
+        "month": 1,
+        "level 1 of the hierarchy": 1,
+        "quarter": 3,
+        "year": 12,
+        "5 years": 60,
+        "decade": 120,
+    }
     return day.day == 1 and (day.year * 12 + day.month - 1) % whole_months[period] == 0
 
 
@@ -99,13 +120,20 @@ def test_limits_in_a_written_file_are_those_of_the_grid(seed, tmp_path):
         labels = {row[name] for row in rows} - own - {"", "*"}
         if name.startswith("day"):
             for first, _, last in (label.partition("..") for label in labels if ".." in label):
-                assert is_limit_of_days(first, stated[name]["step"], last=False), (first, stated[name])
+                assert is_limit_of_days(first, stated[name]["step"], last=False), (
+                    first,
+                    stated[name],
+                )
                 assert is_limit_of_days(last, stated[name]["step"], last=True), (last, stated[name])
             continue
         if labels:
             level_1 = {"age": "5", "place": "0.05"}.get(name[:-1], "0")
-            width = Fraction(level_1 if stated[name]["source"] == "hierarchy" else stated[name]["step"])
-            assert all((end / width).denominator == 1 for label in labels for end in limits_of(label)), labels
+            width = Fraction(
+                level_1 if stated[name]["source"] == "hierarchy" else stated[name]["step"]
+            )
+            assert all(
+                (end / width).denominator == 1 for label in labels for end in limits_of(label)
+            ), labels
         if isinstance(step, sf.KOptimize) or getattr(step, "mode", "") == "single":
             ends = sorted(limits_of(label) for label in labels)
             assert all(one[1] <= other[0] for one, other in itertools.pairwise(ends)), ends
@@ -118,10 +146,12 @@ def test_longitudes_are_not_printed_as_limits():
     release = sf.anonymize(people, [sf.KAnonymity(5)], [sf.Mondrian()], seed=1)
     text = " ".join(release.released.column("longitude").unique().to_list())
     assert not any(str(place) in text for place in places)
-    assert release.plans[0][1].describe()["grid"] == {"longitude": {"step": "0.01", "source": "default"}}
+    assert release.plans[0][1].describe()["grid"] == {
+        "longitude": {"step": "0.01", "source": "default"}
+    }
 
 
-# ------------------------------------------------------------------------------------------------------ default steps
+# ------------------------------------------------------------------------------------ default steps
 
 
 @pytest.mark.parametrize("seed", range(200))
@@ -144,7 +174,7 @@ def test_multiples_of_a_step_are_written_plainly():
     assert DecimalStep.of(0.25).times(-3) == "-0.75" and DecimalStep.of(5000).times(3) == "15000"
 
 
-# ---------------------------------------------------------------------------------------- hierarchies, declared steps
+# ---------------------------------------------------------------------- hierarchies, declared steps
 
 
 def released(values, step, hierarchy=None, kind=None, k=2):
@@ -166,13 +196,20 @@ def test_unions_of_level_1_are_written_as_the_hierarchy_writes_them():
 
 
 def test_dates_follow_the_months_of_their_hierarchy():
-    days = [datetime.date(2024, 1, 5), datetime.date(2024, 1, 20), datetime.date(2024, 3, 3), datetime.date(2024, 5, 9)]
+    days = [
+        datetime.date(2024, 1, 5),
+        datetime.date(2024, 1, 20),
+        datetime.date(2024, 3, 3),
+        datetime.date(2024, 5, 9),
+    ]
     labels, _ = released(days, sf.Mondrian(), sf.dates())
     assert labels == ["2024-01", "2024-01", "2024-03-01..2024-05-31", "2024-03-01..2024-05-31"]
 
 
 def test_a_hierarchy_without_intervals_is_climbed():
-    table = TableHierarchy([["1", "low", "*"], ["2", "low", "*"], ["3", "high", "*"], ["9", "high", "*"]])
+    table = TableHierarchy(
+        [["1", "low", "*"], ["2", "low", "*"], ["3", "high", "*"], ["9", "high", "*"]]
+    )
     labels, plan = released([1, 2, 3, 9], sf.Mondrian(), table, kind=Kind.NUMERIC)
     assert labels == ["low", "low", "high", "high"] and "grid" not in plan.describe()
 
@@ -200,7 +237,9 @@ def test_steps_that_are_none_are_refused(step, wrong):
     ],
 )
 def test_grids_that_do_not_fit_the_table_are_refused(grid, words):
-    people = sf.read(pl.DataFrame({"x": [1, 2, 3, 4], "s": list("abab")})).with_roles(quasi=["x", "s"])
+    people = sf.read(pl.DataFrame({"x": [1, 2, 3, 4], "s": list("abab")})).with_roles(
+        quasi=["x", "s"]
+    )
     with pytest.raises(SchemaError, match=words):
         sf.Mondrian(grid=grid).plan(people, Goal((sf.KAnonymity(2),)))
 
@@ -210,7 +249,12 @@ def test_a_certificate_that_tells_of_another_grid_is_not_verified(tmp_path):
     told = {"grid": {"x": {"step": "5", "source": "recipe"}}, "suppressed_records": 0}
     people = sf.read(pl.DataFrame({"x": [1, 2, 3, 14]})).with_roles(quasi=["x"])
     assert step.contradicted(told, people.schema, 4) is None
-    for grid in ({"x": {"step": "10", "source": "recipe"}}, {"x": {"step": "5", "source": "default"}}, {"x": 5}, []):
+    for grid in (
+        {"x": {"step": "10", "source": "recipe"}},
+        {"x": {"step": "5", "source": "default"}},
+        {"x": 5},
+        [],
+    ):
         assert "other grids" in step.contradicted({**told, "grid": grid}, people.schema, 4)
     plain = dataclasses.replace(step, grid={})
     assert "other grids" in plain.contradicted(told, people.schema, 4)

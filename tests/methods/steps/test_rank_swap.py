@@ -1,4 +1,6 @@
-"""Rank swapping: values kept, ranks within limits, variants without limits, and what narrows a swap."""
+"""Rank swapping: values kept, ranks within limits, variants without limits, and what narrows a
+swap.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ def correlated(n=2000, seed=0):
 
 @given(numbers, st.floats(0, 1), st.sampled_from(VARIANTS), st.integers(0, 99))
 def test_values_are_kept_and_missing_ones_stay(values, p, variant, seed):
-    table = plain(x=pl.Series(values, dtype=pl.Int64), i=pl.Series(range(len(values)), dtype=pl.Int64))
+    table = plain(
+        x=pl.Series(values, dtype=pl.Int64), i=pl.Series(range(len(values)), dtype=pl.Int64)
+    )
     plan, made = run(sf.RankSwap(["x"], p=p, variant=variant), table, seed)
     after = made.column("x").to_list()
     assert [v is None for v in after] == [v is None for v in values]
@@ -47,15 +51,23 @@ def test_values_are_kept_and_missing_ones_stay(values, p, variant, seed):
 
 @given(numbers, st.floats(0, 1), st.integers(0, 99))
 def test_no_rank_moves_farther_than_allowed(values, p, seed):
-    table = plain(x=pl.Series(values, dtype=pl.Int64), i=pl.Series(range(len(values)), dtype=pl.Int64))
+    table = plain(
+        x=pl.Series(values, dtype=pl.Int64), i=pl.Series(range(len(values)), dtype=pl.Int64)
+    )
     _, made = run(sf.RankSwap(["x"], p=p), table, seed)
     known = [v for v in values if v is not None]
     limit = math.floor(p * len(known) + 1e-9)
-    moved = [oracle.rank_shift(known, a, b) for a, b in zip(values, made.column("x"), strict=True) if a is not None]
+    moved = [
+        oracle.rank_shift(known, a, b)
+        for a, b in zip(values, made.column("x"), strict=True)
+        if a is not None
+    ]
     assert max(moved, default=0) <= limit
 
 
-@given(st.lists(st.integers(0, 2), min_size=1, max_size=60), st.floats(0, 1), st.sampled_from(VARIANTS))
+@given(
+    st.lists(st.integers(0, 2), min_size=1, max_size=60), st.floats(0, 1), st.sampled_from(VARIANTS)
+)
 def test_exchanging_twice_restores(strata, p, variant):
     stream = Seed(3).stream("test")
     scores, groups = stream.random(len(strata)), np.array(strata)
@@ -69,7 +81,9 @@ def test_exchanging_twice_restores(strata, p, variant):
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_nearly_all_records_take_part(variant):
     n = 5000
-    plan, _ = run(sf.RankSwap(["x"], p=0.02, variant=variant), plain(x=np.random.default_rng(1).random(n)))
+    plan, _ = run(
+        sf.RankSwap(["x"], p=0.02, variant=variant), plain(x=np.random.default_rng(1).random(n))
+    )
     assert plan.owner["exchanged"]["x"] >= 0.97 * n
 
 
@@ -81,7 +95,9 @@ def test_interval_draws_evenly_among_the_next():
     first = [window_partners(starts, limits, row)[0] for row in uniforms]
     counts = np.bincount(first, minlength=11)
     assert counts[0] == 0
-    assert np.abs(counts[1:] - n / 10).max() <= 5 * math.sqrt(n * 0.09)  # 5 sigma: 6e-7 for each of ten
+    assert np.abs(counts[1:] - n / 10).max() <= 5 * math.sqrt(
+        n * 0.09
+    )  # 5 sigma: 6e-7 for each of ten
 
 
 def test_buckets_are_half_as_likely_each_time():
@@ -99,14 +115,18 @@ def test_distances_of_p_distribution_are_folded_normal():
     # with m = 400 among 3,000 ranks the first goes |N(200, 200)| ahead
     starts, limits = np.array([0, 3000]), np.array([400])
     rng = np.random.default_rng(4)
-    first = np.array([spread_partners(starts, limits, rng.standard_normal(3000))[0] for _ in range(2000)])
-    # mean of |N(1, 1)| is √(2/π) e^(−1/2) + 1 − 2 Φ(−1) = 1.16663; its variance is 2 − 1.16663² = 0.63898
+    first = np.array(
+        [spread_partners(starts, limits, rng.standard_normal(3000))[0] for _ in range(2000)]
+    )
+    # mean of |N(1, 1)| is √(2/π) e^(−1/2) + 1 − 2 Φ(−1) = 1.16663; its variance is 2 − 1.16663² =
+    # 0.63898
     assert abs(first.mean() / 200 - 1.16663) <= 5 * math.sqrt(0.63898 / 2000) + 0.5 / 200
     assert first.max() > 400
 
 
 def test_the_known_interval_breaks_and_the_variants_do_not():
-    # Nin, Herranz & Torra 2008: the true record always lies where all columns allow it; not so for the variants
+    # Nin, Herranz & Torra 2008: the true record always lies where all columns allow it; not so for
+    # the variants
     rng = np.random.default_rng(5)
     n, m = 200, 20
     table = plain(**{f"v{j}": rng.normal(size=n) for j in range(4)})
@@ -123,7 +143,8 @@ def test_the_known_interval_breaks_and_the_variants_do_not():
 
 
 def test_among_equal_values_chance_decides_who_exchanges():
-    # 0 and 1 are exchanged at their border only; who of the equal ones stands there must not depend on other columns
+    # 0 and 1 are exchanged at their border only; who of the equal ones stands there must not depend
+    # on other columns
     n = 4000
     table = plain(a=range(n), x=[0] * (n // 2) + [1] * (n // 2))
     made = run(sf.RankSwap(["x"], p=0.05), table)[1]
@@ -175,15 +196,21 @@ def test_extremes_stay_or_are_grouped():
     ],
 )
 def test_grouped_extremes_as_sdcmicro(reference_data, file, name, count, columns):
-    # sdcMicro 5.8.1, rankSwap with its 5 % at either end: the spread of what is released, whatever the draws. Where 5 % is
-    # a whole number of records it groups one fewer.
+    # sdcMicro 5.8.1, rankSwap with its 5 % at either end: the spread of what is released, whatever
+    # the draws. Where 5 % is a whole number of records it groups one fewer.
     entries = json.loads((reference_data / "reference" / "sdcmicro.json").read_text())["entries"]
-    expected = next(e for e in entries if e["id"] == f"rankSwap.{name}.default_R0.95")["value"]["sd_ratio"]
+    expected = next(e for e in entries if e["id"] == f"rankSwap.{name}.default_R0.95")["value"][
+        "sd_ratio"
+    ]
     frame = pl.read_csv(reference_data / file)
     table = plain(**{c: frame[c].cast(pl.Float64) for c in columns or frame.columns})
     share = 0.05 if count is None else count / len(table)
-    made = run(sf.RankSwap(table.columns, p=0.1, bottom=share, top=share, extremes="group"), table)[1]
-    assert [made.column(c).std() / table.column(c).std() for c in table.columns] == pytest.approx(expected, rel=1e-12)
+    made = run(sf.RankSwap(table.columns, p=0.1, bottom=share, top=share, extremes="group"), table)[
+        1
+    ]
+    assert [made.column(c).std() / table.column(c).std() for c in table.columns] == pytest.approx(
+        expected, rel=1e-12
+    )
     assert [made.column(c).mean() for c in table.columns] == pytest.approx(
         [table.column(c).mean() for c in table.columns]
     )
@@ -198,7 +225,10 @@ def test_grouped_ordinal_values_become_the_median():
 
 def test_correlation_is_kept_as_far_as_asked():
     table = correlated()
-    free, tight = sf.RankSwap(["x", "y"], p=0.5), sf.RankSwap(["x", "y"], p=0.5, keep_correlation=0.95)
+    free, tight = (
+        sf.RankSwap(["x", "y"], p=0.5),
+        sf.RankSwap(["x", "y"], p=0.5, keep_correlation=0.95),
+    )
     before = np.corrcoef(table.column("x"), table.column("y"))[0, 1]
     plan, made = run(free, table)
     assert np.corrcoef(made.column("x"), made.column("y"))[0, 1] < 0.8 * before
@@ -233,7 +263,11 @@ def test_means_of_subsets_are_kept_as_far_as_asked():
 def test_persons_exchange_values_that_belong_to_them():
     schema = Schema({"who": Attribute((Role.UNIT,)), "age": PLAIN, "cost": PLAIN})
     frame = pl.DataFrame(
-        {"who": np.repeat(np.arange(50), 3), "age": np.repeat(np.arange(50), 3), "cost": np.arange(150)}
+        {
+            "who": np.repeat(np.arange(50), 3),
+            "age": np.repeat(np.arange(50), 3),
+            "cost": np.arange(150),
+        }
     )
     plan, made = run(sf.RankSwap(["age", "cost"], p=0.2), Table(frame, schema))
     assert made.to_polars().group_by("who").agg(pl.col("age").n_unique())["age"].max() == 1
@@ -245,7 +279,11 @@ def test_persons_exchange_values_that_belong_to_them():
 
 def test_dates_and_times_of_any_kind():
     days = [datetime.date(2024, 1, 1) + datetime.timedelta(days=i) for i in range(40)]
-    table = plain(day=days, at=[datetime.datetime(2024, 1, 1, i % 24, i) for i in range(40)], yes=[True, False] * 20)
+    table = plain(
+        day=days,
+        at=[datetime.datetime(2024, 1, 1, i % 24, i) for i in range(40)],
+        yes=[True, False] * 20,
+    )
     made = run(sf.RankSwap(["day", "at", "yes"], p=0.3), table)[1]
     for name in table.columns:
         assert made.column(name).dtype == table.column(name).dtype
@@ -256,7 +294,11 @@ def test_weighted_mean_is_measured():
     schema = Schema({"x": PLAIN, "w": Attribute((Role.WEIGHT,))})
     table = Table(pl.DataFrame({"x": np.arange(100.0), "w": np.arange(100.0)}), schema)
     plan, made = run(sf.RankSwap(["x"], p=0.5), table)
-    weights, old, new = (table.column("w").to_numpy(), table.column("x").to_numpy(), made.column("x").to_numpy())
+    weights, old, new = (
+        table.column("w").to_numpy(),
+        table.column("x").to_numpy(),
+        made.column("x").to_numpy(),
+    )
     shift = abs(np.average(new, weights=weights) - np.average(old, weights=weights)) / old.std()
     assert kept(plan, "weighted mean").off_by == pytest.approx(shift)
 
@@ -311,7 +353,10 @@ def test_columns_that_cannot_be_ranked():
         run(sf.RankSwap(["x"], p=0.1), Table(pl.DataFrame({"x": ["a", "b", "secret"]}), schema))
     assert "secret" not in str(refused.value)
     with pytest.raises(SchemaError, match="persons, households and weights"):
-        run(sf.RankSwap(["x"], p=0.1), Table(pl.DataFrame({"x": [1, 2]}), Schema({"x": Attribute((Role.WEIGHT,))})))
+        run(
+            sf.RankSwap(["x"], p=0.1),
+            Table(pl.DataFrame({"x": [1, 2]}), Schema({"x": Attribute((Role.WEIGHT,))})),
+        )
 
 
 def test_what_ranks_kept_is_told_as_a_correlation_and_a_largest_move():
@@ -322,6 +367,6 @@ def test_what_ranks_kept_is_told_as_a_correlation_and_a_largest_move():
     spearman, furthest = float(np.corrcoef(old, new)[0, 1]), np.abs(old - new).max() / 200
     assert told.off_by == pytest.approx(1 - spearman)
     assert (
-        f"Spearman correlation of old and new ranks {spearman:.2f}, largest move of one record {percent(furthest)}"
-        in str(told)
+        f"Spearman correlation of old and new ranks {spearman:.2f}, largest move of one record"
+        f" {percent(furthest)}" in str(told)
     )

@@ -1,4 +1,6 @@
-"""Lattices too large to decide: the search ends by itself, says so, and says how far off it can be."""
+"""Lattices too large to decide: the search ends by itself, says so, and says how far off it can
+be.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +22,22 @@ from sfumato.methods.steps import GlobalRecoding, LocalRecoding
 from sfumato.methods.steps.recoding import search_choice
 from tests.random_tables import tables
 
-BITS = TableHierarchy([tuple(f"{i:05b}"[: 5 - level] + "*" * level for level in range(6)) for i in range(32)])
+BITS = TableHierarchy(
+    [tuple(f"{i:05b}"[: 5 - level] + "*" * level for level in range(6)) for i in range(32)]
+)
 
 
 def wide(columns, rows=40):
     """So many columns with five levels above their values."""
     draw = np.random.default_rng(1)
-    frame = pl.DataFrame({f"c{a:02}": [f"{v:05b}" for v in draw.integers(0, 32, rows)] for a in range(columns)})
-    return Table(frame).with_roles(quasi=frame.columns).with_hierarchies(**dict.fromkeys(frame.columns, BITS))
+    frame = pl.DataFrame(
+        {f"c{a:02}": [f"{v:05b}" for v in draw.integers(0, 32, rows)] for a in range(columns)}
+    )
+    return (
+        Table(frame)
+        .with_roles(quasi=frame.columns)
+        .with_hierarchies(**dict.fromkeys(frame.columns, BITS))
+    )
 
 
 @pytest.fixture
@@ -54,14 +64,22 @@ def test_thirty_columns_of_five_levels_end_by_themselves(short, step):
     if step.suppress != "attribute":  # dropping columns may leave a lattice within reach
         assert "too many to decide" in told[1][1] and len(told) > 50
         (warning,) = plan.warnings
-        assert "2.21e+23 nodes" in warning and "the gap is" in warning and "of 300 looked at" in warning
+        assert (
+            "2.21e+23 nodes" in warning
+            and "the gap is" in warning
+            and "of 300 looked at" in warning
+        )
         assert plan.describe()["warning"] == warning
 
 
 def test_the_gap_is_between_a_proved_bound_and_what_was_found(short):
     plan = GlobalRecoding().plan(wide(30), Goal((KAnonymity(3),)))
     effort = plan.effort()
-    assert (effort["algorithm"], effort["nodes_looked_at"], effort["stopped_by"]) == ("anytime", 300, "effort")
+    assert (effort["algorithm"], effort["nodes_looked_at"], effort["stopped_by"]) == (
+        "anytime",
+        300,
+        "effort",
+    )
     assert effort["gap"] == pytest.approx(plan.score - effort["lower_bound"])
     assert 0 < effort["lower_bound"] < plan.score
 
@@ -69,7 +87,8 @@ def test_the_gap_is_between_a_proved_bound_and_what_was_found(short):
 def test_the_same_table_gives_the_same_plan_in_any_order(short):
     table = wide(30)
     one, other = (
-        GlobalRecoding().plan(rows, Goal((KAnonymity(3),))) for rows in (table, table.take(np.arange(len(table))[::-1]))
+        GlobalRecoding().plan(rows, Goal((KAnonymity(3),)))
+        for rows in (table, table.take(np.arange(len(table))[::-1]))
     )
     assert (one.levels, one.score, one.warnings) == (other.levels, other.score, other.warnings)
 
@@ -110,8 +129,12 @@ def test_objectives_that_need_minimal_nodes_are_decided(monkeypatch):
 
 
 def test_the_warning_stands_wherever_the_release_is_told(short, tmp_path):
-    table = wide(30).with_columns({"ill": pl.Series(["flu", "gout"] * 20)}).with_roles(sensitive="ill")
-    release = sf.anonymize(table, [KAnonymity(3), LDiversity("ill", l=2)], [GlobalRecoding()], seed=1)
+    table = (
+        wide(30).with_columns({"ill": pl.Series(["flu", "gout"] * 20)}).with_roles(sensitive="ill")
+    )
+    release = sf.anonymize(
+        table, [KAnonymity(3), LDiversity("ill", l=2)], [GlobalRecoding()], seed=1
+    )
     (warning,) = release.warnings
     assert "too many to decide" in warning and warning in str(release)
     folder = release.write(tmp_path / "out")

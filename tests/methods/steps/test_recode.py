@@ -30,7 +30,9 @@ def test_ranges_are_where_the_oracle_puts_numbers(values, breaks):
 
 
 def test_ranges_are_read_by_the_hierarchy_of_intervals():
-    attribute = Attribute((Role.QUASI,), Kind.NUMERIC, hierarchy=sf.intervals(10, 20, open_below=20, open_above=80))
+    attribute = Attribute(
+        (Role.QUASI,), Kind.NUMERIC, hierarchy=sf.intervals(10, 20, open_below=20, open_above=80)
+    )
     table = Table(pl.DataFrame({"x": [15, 20, 45, 99]}), Schema({"x": attribute}))
     plan, made = run(sf.Recode(["x"], breaks=[20, 40, 60, 80]), table)
     assert made.column("x").to_list() == ["<20", "[20, 40)", "[40, 60)", ">=80"]
@@ -67,8 +69,13 @@ def test_numbers_stay_numbers_where_they_can():
     codes = recoded([1, 2, 3, None], mapping={1: 1, 2: 1, 3: 9})[1].column("x")
     assert codes.dtype == pl.Int64 and codes.to_list() == [1, 1, 9, None]
     assert recoded([1.0, 2.5], mapping={1: 3, 2.5: 3.5})[1].column("x").to_list() == [3.0, 3.5]
-    assert recoded([True, False], mapping={"true": "yes", "false": "no"})[1].column("x").to_list() == ["yes", "no"]
-    assert recoded([1, 2], mapping={1: "one", 2: "many"})[1].column("x").to_list() == ["one", "many"]
+    assert recoded([True, False], mapping={"true": "yes", "false": "no"})[1].column(
+        "x"
+    ).to_list() == ["yes", "no"]
+    assert recoded([1, 2], mapping={1: "one", 2: "many"})[1].column("x").to_list() == [
+        "one",
+        "many",
+    ]
 
 
 def test_renaming_alone_is_warned_of():
@@ -90,11 +97,18 @@ def test_order_is_kept_where_neighbours_were_joined():
 def test_the_mapping_is_marked_as_secret_and_survives_yaml():
     assert sf.Recode.secret == ("mapping",)
     step = sf.Recode(["x"], mapping={1: "one", 2.0: "two"})
-    assert registry.write(step) == {"recode": {"columns": ["x"], "mapping": {"1": "one", "2": "two"}}}
+    assert registry.write(step) == {
+        "recode": {"columns": ["x"], "mapping": {"1": "one", "2": "two"}}
+    }
 
 
 def test_bad_columns():
     with pytest.raises(SchemaError, match="must hold numbers"):
         recoded(["a"], breaks=[1])
-    assert recoded([None, None], mapping={"a": "b"}, unmapped="keep")[1].column("x").null_count() == 2
-    assert recoded(pl.Series([None, None], dtype=pl.Int64), breaks=[1])[1].column("x").null_count() == 2
+    assert (
+        recoded([None, None], mapping={"a": "b"}, unmapped="keep")[1].column("x").null_count() == 2
+    )
+    assert (
+        recoded(pl.Series([None, None], dtype=pl.Int64), breaks=[1])[1].column("x").null_count()
+        == 2
+    )

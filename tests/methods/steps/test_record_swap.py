@@ -1,4 +1,6 @@
-"""Targeted record swapping: who must change places does, households stay whole, areas keep their profiles."""
+"""Targeted record swapping: who must change places does, households stay whole, areas keep their
+profiles.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ SCHEMA = Schema(
 
 
 def census(sizes, towns, traits, tenures):
-    """Households by the size, town and tenure of each and the trait of every member; two towns a land."""
+    """Households by the size, town and tenure of each and the trait of every member; two towns a
+    land.
+    """
     of = np.repeat(np.arange(len(sizes)), sizes)
     town = np.array(towns)[of]
     return Table(
@@ -59,7 +63,12 @@ def censuses(draw):
 def large(homes=3000, seed=1):
     rng = np.random.default_rng(seed)
     sizes = rng.integers(1, 4, homes)
-    return census(sizes, rng.integers(0, 6, homes), rng.integers(0, 60, sizes.sum()), rng.integers(0, 2, homes))
+    return census(
+        sizes,
+        rng.integers(0, 6, homes),
+        rng.integers(0, 60, sizes.sum()),
+        rng.integers(0, 2, homes),
+    )
 
 
 def areas_and_profiles(dataset):
@@ -69,7 +78,9 @@ def areas_and_profiles(dataset):
 
 @given(censuses(), st.integers(1, 4), st.floats(0, 1), st.integers(0, 20))
 def test_households_stay_whole_and_areas_keep_their_profiles(table, k, rate, seed):
-    step = sf.SwapHouseholds(["land", "town"], risk=["trait"], similar=[["size"]], k=k, rate=rate, carry=["grid"])
+    step = sf.SwapHouseholds(
+        ["land", "town"], risk=["trait"], similar=[["size"]], k=k, rate=rate, carry=["grid"]
+    )
     plan, made = run(step, table, seed)
     homes = made.to_polars().group_by("h").agg(pl.all().n_unique())
     assert homes.select(pl.max_horizontal(pl.col("land", "town", "grid").max())).item() == 1
@@ -84,15 +95,22 @@ def test_households_stay_whole_and_areas_keep_their_profiles(table, k, rate, see
     new = {row[0]: row[1:] for row in made.to_polars().select("h", "town", "grid").rows()}
     moved = {h for h in old if old[h][1] != new[h][1]}
     at_home = {place: h for h, place in old.items()}
-    assert all(new[at_home[new[h]]] == old[h] for h in moved), "places are exchanged, so doing it twice restores them"
+    assert all(new[at_home[new[h]]] == old[h] for h in moved), (
+        "places are exchanged, so doing it twice restores them"
+    )
     assert all(old[h][0] != new[h][0] for h in moved), "a donor lives elsewhere"
     assert len(moved) == plan.owner["exchanged"]
 
 
 @given(censuses(), st.integers(1, 4))
 def test_who_must_change_places_is_found(table, k):
-    homes = Homes.of(table, households_of(table, ["land"], "test"), ["land", "town"], ["trait"], [["size"]])
-    rows = [(h, (a, b), t) for h, a, b, t in table.to_polars().select("h", "land", "town", "trait").rows()]
+    homes = Homes.of(
+        table, households_of(table, ["land"], "test"), ["land", "town"], ["trait"], [["size"]]
+    )
+    rows = [
+        (h, (a, b), t)
+        for h, a, b, t in table.to_polars().select("h", "land", "town", "trait").rows()
+    ]
     expected = oracle.levels_at_risk(rows, k)
     names = table.column("h").to_numpy()[homes.carriers.rows]
     found = dict(zip(names.tolist(), homes.needs(k).tolist(), strict=True))
@@ -103,7 +121,10 @@ def test_all_at_risk_change_places_where_donors_abound():
     table = large()
     step = sf.SwapHouseholds(["land", "town"], risk=["trait"], similar=[["size"]], k=12, rate=0)
     plan, made = run(step, table)
-    rows = [(h, (a, b), t) for h, a, b, t in table.to_polars().select("h", "land", "town", "trait").rows()]
+    rows = [
+        (h, (a, b), t)
+        for h, a, b, t in table.to_polars().select("h", "land", "town", "trait").rows()
+    ]
     risky = oracle.levels_at_risk(rows, 12)
     assert 20 < len(risky) == plan.owner["at_risk"]
     old, new = (dict(t.to_polars().select("h", "town").rows()) for t in (table, made))
@@ -118,15 +139,18 @@ def test_all_at_risk_change_places_where_donors_abound():
 @pytest.mark.parametrize("rate", [0.05, 0.3])
 def test_the_rate_is_reached(rate):
     table = large()
-    plan, _ = run(sf.SwapHouseholds(["land", "town"], risk=["trait"], similar=[["size"]], k=1, rate=rate), table)
+    plan, _ = run(
+        sf.SwapHouseholds(["land", "town"], risk=["trait"], similar=[["size"]], k=1, rate=rate),
+        table,
+    )
     # six quotas are rounded at random, each by less than one exchange of two households
     assert abs(plan.owner["exchanged"] - rate * 3000) <= 12
     assert plan.owner["exchanges_short_of_rate"] == 0
 
 
 def test_donors_are_drawn_in_proportion_to_risk():
-    # one seeker in town 0; in town 2 a household with a unique trait (risk 1) and one that shares its trait with two
-    # others of its own (risk 1/3): the first is chosen three times as often
+    # one seeker in town 0; in town 2 a household with a unique trait (risk 1) and one that shares
+    # its trait with two others of its own (risk 1/3): the first is chosen three times as often
     sizes, towns = [1, 1, 3], [0, 2, 2]
     table = census(sizes, towns, [0, 1, 2, 2, 2], [0, 0, 0])
     homes = Homes.of(table, households_of(table, [], "test"), ["town"], ["trait"], [()])
@@ -142,9 +166,15 @@ def test_donors_are_drawn_in_proportion_to_risk():
 
 def test_less_similar_donors_are_the_second_choice():
     table = census([1, 1, 1], [0, 2, 2], [0, 1, 1], [0, 0, 1])
-    step = sf.SwapHouseholds(["town"], risk=["trait"], similar=[["size", "tenure"], ["size"]], k=2, rate=0)
+    step = sf.SwapHouseholds(
+        ["town"], risk=["trait"], similar=[["size", "tenure"], ["size"]], k=2, rate=0
+    )
     plan, made = run(step, table)
-    assert made.column("town").to_list() == ["t2", "t0", "t2"], "the donor with the same tenure is taken"
+    assert made.column("town").to_list() == [
+        "t2",
+        "t0",
+        "t2",
+    ], "the donor with the same tenure is taken"
     assert kept(plan, "households per area").columns == ("town", "size", "tenure")
     other = census([1, 1, 1], [0, 2, 2], [0, 1, 1], [0, 1, 1])
     plan, made = run(step, other)
@@ -155,7 +185,10 @@ def test_less_similar_donors_are_the_second_choice():
 
 def test_households_without_a_donor_are_counted():
     table = census([2, 1, 1], [0, 2, 2], [0, 0, 1, 1], [0, 0, 0])
-    plan, made = run(sf.SwapHouseholds(["land", "town"], risk=["trait"], similar=[["size"]], k=3, rate=0.9), table)
+    plan, made = run(
+        sf.SwapHouseholds(["land", "town"], risk=["trait"], similar=[["size"]], k=3, rate=0.9),
+        table,
+    )
     assert plan.owner["without_donor"]["land"] == 3
     assert "3 household(s) at risk in 'land' found no donor" in plan.warnings[0]
     assert "lacking to the rate" in plan.warnings[1]
@@ -166,14 +199,18 @@ def test_households_that_lack_an_area_stay():
     table = large(200)
     gone = table.column("h") < 20
     table = table.with_columns({"town": table.column("town").set(gone, None)})
-    plan, made = run(sf.SwapHouseholds(["land", "town"], risk=["trait"], similar=[["size"]], k=1, rate=1), table)
+    plan, made = run(
+        sf.SwapHouseholds(["land", "town"], risk=["trait"], similar=[["size"]], k=1, rate=1), table
+    )
     assert (made.column("town").is_null() == table.column("town").is_null()).all()
     assert made.column("land").filter(gone).equals(table.column("land").filter(gone))
     assert "20 household(s) lack an area" in plan.warnings[-1]
 
 
 def test_rate_and_k_are_not_told():
-    plan, _ = run(sf.SwapHouseholds(["town"], risk=["trait"], similar=[["size"]], k=7, rate=0.1), large(200))
+    plan, _ = run(
+        sf.SwapHouseholds(["town"], risk=["trait"], similar=[["size"]], k=7, rate=0.1), large(200)
+    )
     assert set(sf.SwapHouseholds.secret) == {"k", "rate"}
     assert plan.public == {}
 

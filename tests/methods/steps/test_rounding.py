@@ -44,15 +44,20 @@ def test_controlled_rounding_is_unbiased():
     fractions = np.array([[0.2, 0.8, 0.4], [0.6, 0.6, 0.0], [0.4, 0.2, 0.8], [0.4, 0.4, 0.2]])
     draws, stream = 4000, np.random.default_rng(4)
     mean = sum(controlled_ups(fractions, stream) for _ in range(draws)) / draws
-    # a cell is a Bernoulli variable: its standard error is at most 0.5/√4000; twelve cells at five of them
+    # a cell is a Bernoulli variable: its standard error is at most 0.5/√4000; twelve cells at five
+    # of them
     assert np.abs(mean - fractions).max() < 5 * 0.5 / draws**0.5
 
 
 def test_random_rounding_is_unbiased():
     rows = 20_000
-    made = run(sf.Round(["c0"], 5, method="random"), Table(pl.DataFrame({"c0": [7] * rows})))[1].column("c0")
+    made = run(sf.Round(["c0"], 5, method="random"), Table(pl.DataFrame({"c0": [7] * rows})))[
+        1
+    ].column("c0")
     assert set(made.to_list()) == {5, 10}
-    assert made.mean() == pytest.approx(7, abs=5 * 5 * (0.4 * 0.6 / rows) ** 0.5)  # five standard errors
+    assert made.mean() == pytest.approx(
+        7, abs=5 * 5 * (0.4 * 0.6 / rows) ** 0.5
+    )  # five standard errors
 
 
 @given(
@@ -66,14 +71,19 @@ def test_deterministic_rounding_moves_by_half_a_base_at_most_and_keeps_order(val
 
 
 def test_halves_go_up_and_bases_below_one_are_exact():
-    assert run(sf.Round(["c0"], 10), frame([[5], [15], [-5], [-15], [14]]))[1].column("c0").to_list() == [
+    assert run(sf.Round(["c0"], 10), frame([[5], [15], [-5], [-15], [14]]))[1].column(
+        "c0"
+    ).to_list() == [
         10,
         20,
         0,
         -10,
         10,
     ]
-    assert run(sf.Round(["c0"], 0.1), frame([[0.31], [0.72]]))[1].column("c0").to_list() == [0.3, 0.7]
+    assert run(sf.Round(["c0"], 0.1), frame([[0.31], [0.72]]))[1].column("c0").to_list() == [
+        0.3,
+        0.7,
+    ]
 
 
 def test_multiples_are_left_alone():
@@ -87,7 +97,8 @@ def test_strata_keep_their_own_totals():
     table = people(300, gaps=False)
     _, made = run(sf.Round(["income"], 100, method="controlled"), table)
     sums = [
-        t.to_polars().group_by("region").agg(pl.col("income").sum()).sort("region")["income"] for t in (table, made)
+        t.to_polars().group_by("region").agg(pl.col("income").sum()).sort("region")["income"]
+        for t in (table, made)
     ]
     assert all(round(n) in oracle.neighbours(o, 100) for o, n in zip(*sums, strict=True))
 

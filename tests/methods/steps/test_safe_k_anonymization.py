@@ -21,7 +21,11 @@ from tests.oracles.closeness_and_privacy import clopper_pearson, epsilon_from_be
 def table(n=2000, seed=0):
     rng = np.random.default_rng(seed)
     frame = pl.DataFrame({"age": rng.integers(0, 90, n), "sex": rng.choice(["f", "m"], n)})
-    return Table(frame).with_roles(quasi="age", sensitive="sex").with_hierarchies(age=sf.intervals(10, 30))
+    return (
+        Table(frame)
+        .with_roles(quasi="age", sensitive="sex")
+        .with_hierarchies(age=sf.intervals(10, 30))
+    )
 
 
 def copies(count, others=0):
@@ -44,12 +48,19 @@ def test_classes_over_all_columns_are_large_and_the_facts_are_told():
     assert plan.public["beta"] == pytest.approx(1 - math.exp(-1))
     assert plan.public["neighbours"].startswith("add_remove")
     known = plan.public["where_the_number_of_records_is_public"]
-    assert (known["epsilon"], known["delta"]) == (2.0, pytest.approx((1 + math.e) * plan.public["delta"]))
-    assert not {"rows", "records", "suppressed_records"} & plan.describe().keys()  # their number stays secret
+    assert (known["epsilon"], known["delta"]) == (
+        2.0,
+        pytest.approx((1 + math.e) * plan.public["delta"]),
+    )
+    assert (
+        not {"rows", "records", "suppressed_records"} & plan.describe().keys()
+    )  # their number stays secret
 
 
 def test_sampled_share():
-    """Two levels above everything: one class a sex; the share is within limits that are wrong with probability 1e-6."""
+    """Two levels above everything: one class a sex; the share is within limits that are wrong with
+    probability 1e-6.
+    """
     _, made = run(sf.SafeAnonymize(0.5, k=2, levels={"age": 3}), table(5000))
     low, high = clopper_pearson(len(made), 5000, 1 - 1e-6)
     assert low <= 1 - math.exp(-0.5) <= high
@@ -64,7 +75,9 @@ def test_small_classes_go():
 
 @pytest.mark.slow
 def test_audit_an_estimate_of_epsilon_from_below_never_exceeds_the_claim():
-    """One record more or less, 700 runs each, every event 'at least j are released'; wrong with probability 1e-4 each."""
+    """One record more or less, 700 runs each, every event 'at least j are released'; wrong with
+    probability 1e-4 each.
+    """
     step = sf.SafeAnonymize(1.0, k=5)
     delta = step.reached
     runs = [[len(run(step, copies(size))[1]) for _ in range(700)] for size in (9, 10)]
@@ -91,13 +104,18 @@ def test_the_order_of_rows_tells_nothing():
 
 def test_rehearsals_repeat_and_certify_nothing():
     step = sf.SafeAnonymize(1.0, k=5, levels={"age": 2})
-    found = {kind: multiset(run(step, t, seed=Seed(3))[1]) for kind, t in in_all_frames(table(300)).items()}
+    found = {
+        kind: multiset(run(step, t, seed=Seed(3))[1])
+        for kind, t in in_all_frames(table(300)).items()
+    }
     assert all(rows == found["polars"] for rows in found.values())
     plan, _ = run(step, table(300), seed=Seed(3))
     assert plan.public["epsilon"] is None
     assert plan.public["not_certified_because"] == "rehearsal: no ε is certified"
     fresh = Seed.fresh()
-    assert multiset(run(step, table(300), seed=fresh)[1]) != multiset(run(step, table(300), seed=fresh)[1])
+    assert multiset(run(step, table(300), seed=fresh)[1]) != multiset(
+        run(step, table(300), seed=fresh)[1]
+    )
     assert not step.replayable
 
 

@@ -21,9 +21,17 @@ from tests.oracles import masking as oracle
 
 
 def numbered(rows=40, strata=("a", "b", "b", "c")):
-    frame = pl.DataFrame({"number": np.arange(rows), "stratum": [strata[i % len(strata)] for i in range(rows)]})
+    frame = pl.DataFrame(
+        {"number": np.arange(rows), "stratum": [strata[i % len(strata)] for i in range(rows)]}
+    )
     return Table(
-        frame, Schema({"number": Attribute((Role.QUASI,), Kind.NUMERIC), "stratum": Attribute((Role.STRATUM,))})
+        frame,
+        Schema(
+            {
+                "number": Attribute((Role.QUASI,), Kind.NUMERIC),
+                "stratum": Attribute((Role.STRATUM,)),
+            }
+        ),
     )
 
 
@@ -51,22 +59,30 @@ def test_every_row_is_drawn_with_the_chance_its_weight_tells(step):
         assert len(plan.rows) == step.size
     assert (chances > 0).sum() > 35
     seen = chances > 0
-    # binomial: five standard errors for each of 40 rows, so a chance below 3·10⁻⁵ that one of them is off
-    assert (np.abs(counts / draws - chances) < 5 * np.sqrt(chances * (1 - chances) / draws) + 1e-9)[seen].all()
+    # binomial: five standard errors for each of 40 rows, so a chance below 3·10⁻⁵ that one of them
+    # is off
+    assert (np.abs(counts / draws - chances) < 5 * np.sqrt(chances * (1 - chances) / draws) + 1e-9)[
+        seen
+    ].all()
 
 
-@given(sizes=st.lists(st.integers(1, 6), min_size=1, max_size=4), data=st.data(), equal=st.booleans())
+@given(
+    sizes=st.lists(st.integers(1, 6), min_size=1, max_size=4), data=st.data(), equal=st.booleans()
+)
 def test_allocation_is_one_of_those_possible_and_near_its_share(sizes, data, equal):
     total = data.draw(st.integers(len(sizes), sum(sizes)))
     found = allocated(total, np.array(sizes), equal=equal).tolist()
     possible = oracle.allocations(total, sizes)
     assert tuple(found) in possible
-    if (
-        not equal
-    ):  # nothing possible is nearer to proportional in the worst stratum by more than the one unit of rounding
+    # nothing possible is nearer to proportional in the worst stratum by more than the one unit of
+    # rounding
+    if not equal:
         ideal = [total * size / sum(sizes) for size in sizes]
         worst = max(abs(f - i) for f, i in zip(found, ideal, strict=True))
-        assert worst <= min(max(abs(w - i) for w, i in zip(way, ideal, strict=True)) for way in possible) + 1
+        assert (
+            worst
+            <= min(max(abs(w - i) for w, i in zip(way, ideal, strict=True)) for way in possible) + 1
+        )
 
 
 def test_stratified_samples_take_their_share_of_every_stratum():
@@ -99,7 +115,9 @@ def test_persons_and_households_are_kept_whole():
 def test_weights_are_multiplied_or_added():
     table = people(120)
     _, made = run(sf.Sample(0.25), table)
-    assert (made.column("weight") / table.take(made.origin).column("weight")).to_list() == [4.0] * len(made)
+    assert (made.column("weight") / table.take(made.origin).column("weight")).to_list() == [
+        4.0
+    ] * len(made)
     plan, made = run(sf.Sample(size=8, weight="grossing"), numbered())
     assert made.column("grossing").to_list() == [5.0] * 8
     assert made.schema["grossing"].roles == (Role.WEIGHT,)
@@ -153,4 +171,6 @@ def test_rows_with_the_smallest_words_of_their_stratum_are_drawn():
     for stratum in range(3):
         rows = np.arange(stratum, 90, 3)
         smallest = rows[np.argsort(words[rows])[:6]].tolist()
-        assert sorted(made.to_polars().filter(pl.col("s") == f"s{stratum}")["x"]) == sorted(smallest)
+        assert sorted(made.to_polars().filter(pl.col("s") == f"s{stratum}")["x"]) == sorted(
+            smallest
+        )

@@ -1,4 +1,6 @@
-"""Data shuffling: values kept exactly, rank correlations nearly, and nothing left of a record's own value."""
+"""Data shuffling: values kept exactly, rank correlations nearly, and nothing left of a record's own
+value.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,13 @@ import sfumato as sf
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.methods.steps.swapping.shuffle import average_ranks, normal_scores, positive, rank_correlations, root
+from sfumato.methods.steps.swapping.shuffle import (
+    average_ranks,
+    normal_scores,
+    positive,
+    rank_correlations,
+    root,
+)
 from tests.methods.steps.exchange_tables import PLAIN, kept, plain, run
 from tests.oracles import exchange as oracle
 
@@ -23,7 +31,13 @@ from tests.oracles import exchange as oracle
 def correlated(n=4000, seed=0):
     rng = np.random.default_rng(seed)
     s, t, u, v = rng.normal(size=(4, n))
-    return plain(s=s, t=t, x=np.exp(s + 0.5 * u), y=-0.7 * s + 0.5 * t + 0.4 * u + 0.3 * v, g=rng.integers(0, 2, n))
+    return plain(
+        s=s,
+        t=t,
+        x=np.exp(s + 0.5 * u),
+        y=-0.7 * s + 0.5 * t + 0.4 * u + 0.3 * v,
+        g=rng.integers(0, 2, n),
+    )
 
 
 def spearman(table, a, b):
@@ -40,7 +54,8 @@ def test_values_exactly_and_rank_correlations_nearly():
     for pair in ("xs", "xt", "ys", "yt", "xy"):
         rho = spearman(table, *pair)
         changes.append(abs(spearman(made, *pair) - rho))
-        # a rank correlation of n records has a standard error of about 1.1 (1 − ρ²) / √n; 5 of them: 6e-7
+        # a rank correlation of n records has a standard error of about 1.1 (1 − ρ²) / √n; 5
+        # of them: 6e-7
         assert changes[-1] <= 5 * 1.1 * (1 - rho**2) / math.sqrt(len(table))
     assert kept(plan, "rank correlations").off_by == pytest.approx(max(changes), abs=1e-9)
     assert made.column("s").equals(table.column("s"))
@@ -50,7 +65,9 @@ def test_given_the_predictors_the_result_does_not_depend_on_the_own_value():
     # partial rank correlation of released and original x given s is zero but for sampling error
     table = correlated(8000)
     made = run(sf.ShuffleValues(["x"], predictors=["s"]), table)[1]
-    s, old, new = (stats.rankdata(c) for c in (table.column("s"), table.column("x"), made.column("x")))
+    s, old, new = (
+        stats.rankdata(c) for c in (table.column("s"), table.column("x"), made.column("x"))
+    )
     z = [stats.norm.ppf((r - 0.5) / len(r)) for r in (s, old, new)]
     rest = [v - np.polyval(np.polyfit(z[0], v, 1), z[0]) for v in z[1:]]
     assert abs(np.corrcoef(*rest)[0, 1]) <= 5 / math.sqrt(8000)
@@ -58,19 +75,27 @@ def test_given_the_predictors_the_result_does_not_depend_on_the_own_value():
 
 @given(
     st.lists(
-        st.tuples(st.sampled_from([1, 2, 3, None]), st.sampled_from([1.0, 5.0, None]), st.sampled_from("ab")),
+        st.tuples(
+            st.sampled_from([1, 2, 3, None]),
+            st.sampled_from([1.0, 5.0, None]),
+            st.sampled_from("ab"),
+        ),
         max_size=20,
     )
 )
 def test_any_table_keeps_its_values(records):
     types = {"x": pl.Int64, "s": pl.Float64, "g": pl.String}
-    table = plain(**{n: pl.Series([r[i] for r in records], dtype=d) for i, (n, d) in enumerate(types.items())})
+    table = plain(
+        **{n: pl.Series([r[i] for r in records], dtype=d) for i, (n, d) in enumerate(types.items())}
+    )
     plan, made = run(sf.ShuffleValues(["x"], predictors=["s"], within=["g"]), table)
     after = made.column("x").to_list()
     assert [v is None for v in after] == [r[0] is None for r in records]
     for group in "ab":
         old = sorted(r[0] for r in records if r[0] is not None and r[2] == group)
-        assert old == sorted(v for v, r in zip(after, records, strict=True) if v is not None and r[2] == group)
+        assert old == sorted(
+            v for v, r in zip(after, records, strict=True) if v is not None and r[2] == group
+        )
     assert kept(plan, "frequencies").exactly
 
 
@@ -86,7 +111,9 @@ def test_normal_scores_and_rank_correlations():
     found = rank_correlations([average_ranks(a), average_ranks(b), np.full(200, 100.5)])
     assert found[0, 1] == pytest.approx(stats.spearmanr(a, b).statistic)
     assert found[2].tolist() == [0, 0, 1]
-    assert normal_scores(average_ranks(a)) == pytest.approx(stats.norm.ppf((stats.rankdata(a) - 0.5) / 200))
+    assert normal_scores(average_ranks(a)) == pytest.approx(
+        stats.norm.ppf((stats.rankdata(a) - 0.5) / 200)
+    )
 
 
 def test_matrices_that_are_not_positive_are_mended():
@@ -117,7 +144,11 @@ def test_ordinal_columns_constant_columns_and_persons():
     rng = np.random.default_rng(4)
     grade = np.repeat(rng.choice(["low", "mid", "high"], 80), 2)
     frame = pl.DataFrame(
-        {"who": np.repeat(np.arange(80), 2), "grade": grade, "age": np.repeat(rng.integers(0, 9, 80), 2)}
+        {
+            "who": np.repeat(np.arange(80), 2),
+            "grade": grade,
+            "age": np.repeat(rng.integers(0, 9, 80), 2),
+        }
     )
     table = Table(frame.with_columns(one=1), schema)
     made = run(sf.ShuffleValues(["grade", "one"], predictors=["age"]), table)[1]
@@ -128,7 +159,8 @@ def test_ordinal_columns_constant_columns_and_persons():
 
 def test_small_strata_are_told():
     plan, _ = run(
-        sf.ShuffleValues(["x"], predictors=["s"], within=["g"]), plain(x=range(9), s=range(9), g=[1] * 7 + [2, 2])
+        sf.ShuffleValues(["x"], predictors=["s"], within=["g"]),
+        plain(x=range(9), s=range(9), g=[1] * 7 + [2, 2]),
     )
     assert "2 record(s) are in strata too small" in plan.warnings[0]
 

@@ -23,28 +23,44 @@ from tests.oracles import exchange as oracle
 def test_golden_incomes_and_illness(seed):
     # worked numbers G41 (S4): 100, 10000, 120 with n, n, y become y, n, n
     made = run(
-        sf.SwapSimilar(["illness"], by="income"), plain(income=[100, 10000, 120], illness=["n", "n", "y"]), seed
+        sf.SwapSimilar(["illness"], by="income"),
+        plain(income=[100, 10000, 120], illness=["n", "n", "y"]),
+        seed,
     )[1]
     assert made.column("illness").to_list() == ["y", "n", "n"]
 
 
 @given(
-    st.lists(st.tuples(st.integers(0, 10**6), st.booleans()), min_size=0, max_size=12, unique_by=lambda t: t[0]),
+    st.lists(
+        st.tuples(st.integers(0, 10**6), st.booleans()),
+        min_size=0,
+        max_size=12,
+        unique_by=lambda t: t[0],
+    ),
     st.sampled_from([math.inf, 10**5, 0.0]),
 )
 def test_pairs_are_those_of_the_naive_search(records, reach):
     records.sort()
-    values = [math.sqrt(v) + 1e-3 * i for i, (v, _) in enumerate(records)]  # distances that all differ
+    values = [
+        math.sqrt(v) + 1e-3 * i for i, (v, _) in enumerate(records)
+    ]  # distances that all differ
     wanted = [w for _, w in records]
-    found = closest_pairs(np.array([0, len(values)]), np.array(values, float), np.array(wanted, bool), float(reach))
+    found = closest_pairs(
+        np.array([0, len(values)]), np.array(values, float), np.array(wanted, bool), float(reach)
+    )
     pairs = {(i, int(j)) for i, j in enumerate(found) if i < j}
     assert pairs == oracle.closest_pairs(values, wanted, reach)
 
 
-@given(st.lists(st.tuples(st.sampled_from([1, 2, 9, None]), st.sampled_from(["a", "b", None])), max_size=20))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([1, 2, 9, None]), st.sampled_from(["a", "b", None])), max_size=20
+    )
+)
 def test_values_are_kept_and_missing_ones_stay(records):
     table = plain(
-        by=pl.Series([r[0] for r in records], dtype=pl.Int64), x=pl.Series([r[1] for r in records], dtype=pl.String)
+        by=pl.Series([r[0] for r in records], dtype=pl.Int64),
+        x=pl.Series([r[1] for r in records], dtype=pl.String),
     )
     plan, made = run(sf.SwapSimilar(["x"], by="by"), table)
     after = made.column("x").to_list()
@@ -56,8 +72,12 @@ def test_values_are_kept_and_missing_ones_stay(records):
 
 
 def test_only_records_at_risk_and_their_partners_change():
-    schema = Schema({"sex": Attribute((Role.QUASI,)), "age": Attribute((Role.PLAIN,), Kind.NUMERIC), "x": PLAIN})
-    frame = pl.DataFrame({"sex": ["f"] * 6 + ["m"], "age": [10, 20, 30, 40, 50, 60, 41], "x": range(7)})
+    schema = Schema(
+        {"sex": Attribute((Role.QUASI,)), "age": Attribute((Role.PLAIN,), Kind.NUMERIC), "x": PLAIN}
+    )
+    frame = pl.DataFrame(
+        {"sex": ["f"] * 6 + ["m"], "age": [10, 20, 30, 40, 50, 60, 41], "x": range(7)}
+    )
     plan, made = run(sf.SwapSimilar(["x"], by="age", k=2), Table(frame, schema))
     assert made.column("x").to_list() == [0, 1, 2, 6, 4, 5, 3]
     assert plan.owner == {"changed": 2, "at_risk": 1, "alone": 0}

@@ -28,8 +28,9 @@ from tests.random_tables import RandomTable, tables
 
 STEPS = (TopDownSpecialization, BottomUpGeneralization)
 
-# ------------------------------------------------------------------------------------- the papers, word for word
-# A node is the set of values below it. A cut of a column is a set of nodes, in the order of the hierarchy's leaves.
+# ------------------------------------------------------------------------ the papers, word for word
+# A node is the set of values below it. A cut of a column is a set of nodes, in the order of the
+# hierarchy's leaves.
 
 
 def bits(labels):
@@ -64,7 +65,10 @@ def information_gain(node, parts, column, labels):
 
 
 def released(rows, cuts):
-    return [tuple(next(node for node in cut if v in node) for v, cut in zip(row, cuts, strict=True)) for row in rows]
+    return [
+        tuple(next(node for node in cut if v in node) for v, cut in zip(row, cuts, strict=True))
+        for row in rows
+    ]
 
 
 def smallest(rows, cuts):
@@ -72,14 +76,19 @@ def smallest(rows, cuts):
 
 
 def replaced(cuts, a, old, new):
-    return [[*(n for n in cut if n not in old), *new] if b == a else cut for b, cut in enumerate(cuts)]
+    return [
+        [*(n for n in cut if n not in old), *new] if b == a else cut for b, cut in enumerate(cuts)
+    ]
 
 
 def top_down(table, labels, k):
     """The cuts of Fung, Wang & Yu; None where even the top does not hold."""
     columns = [[row[a] for row in table.rows] for a in range(len(table.paths))]
     orders = [in_order(p, set(c)) for p, c in zip(table.paths, columns, strict=True)]
-    cuts = [[tuple(o)] if d > 1 else [(v,) for v in o] for o, d in zip(orders, table.depths, strict=True)]
+    cuts = [
+        [tuple(o)] if d > 1 else [(v,) for v in o]
+        for o, d in zip(orders, table.depths, strict=True)
+    ]
     if smallest(table.rows, cuts) < k:
         return None
     while True:
@@ -88,7 +97,9 @@ def top_down(table, labels, k):
         for a, cut in enumerate(cuts):
             for node in cut:
                 parts = children(node, table.paths[a], table.depths[a])
-                inside = {label for value, label in zip(columns[a], labels, strict=True) if value in node}
+                inside = {
+                    label for value, label in zip(columns[a], labels, strict=True) if value in node
+                }
                 if not parts or len(inside) < 2:
                     continue
                 after = smallest(table.rows, replaced(cuts, a, [node], parts))
@@ -103,7 +114,11 @@ def top_down(table, labels, k):
 
 def all_nodes(node, paths, depth):
     parts = children(node, paths, depth)
-    return [(node, parts), *itertools.chain(*(all_nodes(part, paths, depth) for part in parts))] if parts else []
+    return (
+        [(node, parts), *itertools.chain(*(all_nodes(part, paths, depth) for part in parts))]
+        if parts
+        else []
+    )
 
 
 def bottom_up(table, labels, k):
@@ -121,7 +136,9 @@ def bottom_up(table, labels, k):
                     loss = information_gain(node, parts, columns[a], labels)
                     more = smallest(table.rows, replaced(cuts, a, parts, [node])) - now
                     place = (a, orders[a].index(node[0]), orders[a].index(node[-1]))
-                    options.append((more == 0, round(loss / more if more else loss, 12), place, node, parts))
+                    options.append(
+                        (more == 0, round(loss / more if more else loss, 12), place, node, parts)
+                    )
         if not options:
             return None
         *_, (a, *_), node, parts = min(options, key=lambda option: option[:3])
@@ -129,7 +146,7 @@ def bottom_up(table, labels, k):
     return cuts
 
 
-# ---------------------------------------------------------------------------------------------- against the papers
+# ------------------------------------------------------------------------------- against the papers
 
 
 def labelled(table, labels):
@@ -140,7 +157,9 @@ def labelled(table, labels):
 @st.composite
 def labelled_tables(draw, **options):
     table = draw(tables(fewest_rows=2, most_leaves=5, **options))
-    rest = draw(st.lists(st.sampled_from("ynm"), min_size=len(table.rows) - 2, max_size=len(table.rows) - 2))
+    rest = draw(
+        st.lists(st.sampled_from("ynm"), min_size=len(table.rows) - 2, max_size=len(table.rows) - 2)
+    )
     return table, ["y", "n", *rest]
 
 
@@ -151,7 +170,9 @@ def partition(rows):
     return {frozenset(members) for members in groups.values()}
 
 
-@pytest.mark.parametrize(("step", "paper"), [(TopDownSpecialization, top_down), (BottomUpGeneralization, bottom_up)])
+@pytest.mark.parametrize(
+    ("step", "paper"), [(TopDownSpecialization, top_down), (BottomUpGeneralization, bottom_up)]
+)
 @given(drawn=labelled_tables(most_rows=18), k=st.integers(1, 4))
 def test_steps_follow_the_paper_to_the_end(step, paper, drawn, k):
     table, labels = drawn
@@ -170,10 +191,14 @@ def test_steps_follow_the_paper_to_the_end(step, paper, drawn, k):
         assert {frozenset(g) for g in groups.values()} == {frozenset(node) for node in expected[a]}
     after = step("class").apply(data, plan)
     assert sf.judge(after, goal.models)[0].holds
-    assert partition(after.to_polars().select(table.names).rows()) == partition(released(table.rows, expected))
+    assert partition(after.to_polars().select(table.names).rows()) == partition(
+        released(table.rows, expected)
+    )
     for row, out in zip(table.rows, after.to_polars().select(table.names).rows(), strict=True):
         for value, cell, path, depth in zip(row, out, table.paths, table.depths, strict=True):
-            assert cell in {oracle.released_label(value, path, level, depth) for level in range(depth)}
+            assert cell in {
+                oracle.released_label(value, path, level, depth) for level in range(depth)
+            }
 
 
 @pytest.mark.slow
@@ -183,7 +208,8 @@ def test_each_round_refines_or_coarsens_one_column_and_nothing_more_can_be_speci
     data = labelled(table, labels)
     field = Ground(data, Goal(models=(KAnonymity(k),)), "a step", label="class")
     search = Specialising(
-        field, [(0,) if axis.form == "tree" else tuple(range(len(axis.labels))) for axis in field.axes]
+        field,
+        [(0,) if axis.form == "tree" else tuple(range(len(axis.labels))) for axis in field.axes],
     )
     if field.holds(search.cuts):
         before = search.cuts
@@ -210,7 +236,9 @@ def test_each_round_refines_or_coarsens_one_column_and_nothing_more_can_be_speci
 def test_any_promise_can_be_asked_for(step, drawn, data):
     table, labels = drawn
     models = data.draw(
-        st.sampled_from([(LDiversity("class", l=2),), (KAnonymity(2), LDiversity("class", l=2, kind="entropy"))])
+        st.sampled_from(
+            [(LDiversity("class", l=2),), (KAnonymity(2), LDiversity("class", l=2, kind="entropy"))]
+        )
     )
     people = labelled(table, labels)
     people = people.with_schema(people.schema.replace("class", roles=(Role.SENSITIVE,)))
@@ -222,9 +250,10 @@ def test_any_promise_can_be_asked_for(step, drawn, data):
     assert release.suppressed == 0
 
 
-# ------------------------------------------------------------------------------------------------- worked numbers
+# ----------------------------------------------------------------------------------- worked numbers
 
-# The 34 people of Fung, Wang & Yu 2005, table 1: education, sex, weekly hours of work, people with class Y and N.
+# The 34 people of Fung, Wang & Yu 2005, table 1: education, sex, weekly hours of work, people with
+# class Y and N.
 FUNG = [
     ("9th", "M", 30, 0, 3),
     ("10th", "M", 32, 0, 4),
@@ -252,7 +281,9 @@ def fung():
     frame = pl.DataFrame(rows, schema=["education", "sex", "hours", "class"], orient="row")
     schema = Schema(
         {
-            "education": Attribute((Role.QUASI,), hierarchy=TableHierarchy(list(EDUCATION.values()))),
+            "education": Attribute(
+                (Role.QUASI,), hierarchy=TableHierarchy(list(EDUCATION.values()))
+            ),
             "sex": Attribute((Role.QUASI,), hierarchy=sf.suppress()),
             "hours": Attribute((Role.QUASI,), kind=Kind.NUMERIC),
             "class": Attribute((Role.PLAIN,)),
@@ -262,7 +293,8 @@ def fung():
 
 
 def test_scores_of_the_literature():
-    # InfoGain(ANY_Edu) = 0.9597 - (16/34 * 0.8960 + 18/34 * 0.5033) = 0.2716, AnonyLoss 34 - 16, Score 0.2716/19 = 0.0143
+    # InfoGain(ANY_Edu) = 0.9597 - (16/34 * 0.8960 + 18/34 * 0.5033) = 0.2716, AnonyLoss 34 - 16,
+    # Score 0.2716/19 = 0.0143
     field = Ground(fung(), Goal(models=(KAnonymity(4),)), "a step", label="class")
     search = Specialising(field, [(0,), (0,), (0,)])
     education = next(c for c in search.candidates if field.axes[c.a].column == "education")
@@ -276,7 +308,8 @@ def test_scores_of_the_literature():
 
 
 def test_the_example_of_the_literature_is_released_with_ranges_and_nodes():
-    # nothing is left to specialise: Masters and Doctorate, 9th and 10th, 30 and 32 hours hold fewer than four apart
+    # nothing is left to specialise: Masters and Doctorate, 9th and 10th, 30 and 32 hours hold fewer
+    # than four apart
     release = sf.anonymize(fung(), [KAnonymity(4)], [TopDownSpecialization("class")], seed=1)
     assert Counter(release.released.to_polars().select("education", "sex", "hours").rows()) == {
         ("Junior Sec.", "M", "30-32"): 7,
@@ -293,7 +326,9 @@ def test_the_example_of_the_literature_is_released_with_ranges_and_nodes():
 
 def test_numbers_without_a_hierarchy_are_split_where_that_tells_most():
     rows = {"age": [1, 2, 3, 4, 5, 6, None], "class": ["n", "n", "n", "y", "y", "y", "y"]}
-    schema = Schema({"age": Attribute((Role.QUASI,), kind=Kind.NUMERIC), "class": Attribute((Role.PLAIN,))})
+    schema = Schema(
+        {"age": Attribute((Role.QUASI,), kind=Kind.NUMERIC), "class": Attribute((Role.PLAIN,))}
+    )
     step = TopDownSpecialization("class")
     data = Table(pl.DataFrame(rows), schema)
     goal = Goal(models=(KAnonymity(3),))
@@ -313,7 +348,7 @@ def test_information_is_counted_in_bits():
     assert best_split(np.array([[0, 0], [1, 0], [1, 0], [1, 3], [2, 3]]), 0, 4) in (1, 2)
 
 
-# ------------------------------------------------------------------------------------------------------- bad input
+# ---------------------------------------------------------------------------------------- bad input
 
 
 @pytest.mark.parametrize("step", STEPS)

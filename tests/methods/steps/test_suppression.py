@@ -1,4 +1,6 @@
-"""Leaving out records or columns, and every cell of the grid of generalization and suppression by its name."""
+"""Leaving out records or columns, and every cell of the grid of generalization and suppression by
+its name.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,7 @@ def numbered(table):
     return Table(frame, Schema({**table.schema().attributes, "number": Attribute((Role.PLAIN,))}))
 
 
-# ------------------------------------------------------------------------------------------------------------- records
+# ------------------------------------------------------------------------------------------ records
 
 
 @given(table=tables(most_rows=20), k=st.integers(1, 4))
@@ -51,7 +53,9 @@ def test_tuples_of_small_classes_go_and_no_others(table, k):
     made = step.apply(dataset, plan)
     assert plan.suppressed == sum(gone)
     assert made.column("number").to_list() == [i for i, lost in enumerate(gone) if not lost]
-    assert made.to_polars().drop("number").rows() == [r for r, lost in zip(table.rows, gone, strict=True) if not lost]
+    assert made.to_polars().drop("number").rows() == [
+        r for r, lost in zip(table.rows, gone, strict=True) if not lost
+    ]
     assert plan.score == pytest.approx(sum(gone) / len(gone))
 
 
@@ -59,7 +63,9 @@ def test_tuples_of_small_classes_go_and_no_others(table, k):
 def test_tuples_go_until_nothing_fails(table, k, size):
     size = min(size, len(table.names))
     kept = list(table.rows)
-    while True:  # every record that is rare on some columns goes at once, which may make others rare
+    while (
+        True
+    ):  # every record that is rare on some columns goes at once, which may make others rare
         groups = [
             [sum(all(one[a] == other[a] for a in c) for other in kept) for one in kept]
             for c in itertools.combinations(range(len(table.names)), size)
@@ -80,9 +86,15 @@ def test_tuples_go_until_nothing_fails(table, k, size):
 
 def test_tuples_under_a_model_of_sensitive_values():
     # Machanavajjhala-style homogeneous class: the three with one illness go, though they are three
-    frame = pl.DataFrame({"zip": ["1"] * 3 + ["2"] * 3, "illness": ["flu"] * 3 + ["flu", "cold", "gout"]})
-    people = Table(frame, Schema({"zip": Attribute((Role.QUASI,)), "illness": Attribute((Role.SENSITIVE,))}))
-    release = sf.anonymize(people, [KAnonymity(2), LDiversity("illness", l=2)], [Suppress("tuple")], seed=1)
+    frame = pl.DataFrame(
+        {"zip": ["1"] * 3 + ["2"] * 3, "illness": ["flu"] * 3 + ["flu", "cold", "gout"]}
+    )
+    people = Table(
+        frame, Schema({"zip": Attribute((Role.QUASI,)), "illness": Attribute((Role.SENSITIVE,))})
+    )
+    release = sf.anonymize(
+        people, [KAnonymity(2), LDiversity("illness", l=2)], [Suppress("tuple")], seed=1
+    )
     assert release.suppressed == 3
     assert release.released.column("zip").to_list() == ["2"] * 3
 
@@ -106,10 +118,12 @@ def test_nothing_goes_where_nothing_fails():
     dataset = Table(frame, Schema({"a": Attribute((Role.QUASI,))}))
     for what in ("tuple", "attribute", "cell"):
         step = Suppress(what)
-        assert step.apply(dataset, step.plan(dataset, goal(KAnonymity(4)))).to_polars().equals(frame)
+        assert (
+            step.apply(dataset, step.plan(dataset, goal(KAnonymity(4)))).to_polars().equals(frame)
+        )
 
 
-# ------------------------------------------------------------------------------------------------------------- columns
+# ------------------------------------------------------------------------------------------ columns
 
 
 @given(data=st.data(), table=tables(most_columns=4, most_rows=16))
@@ -123,7 +137,10 @@ def test_dropped_columns_are_the_least_important_that_will_do(data, table):
             kept = [tuple(v for a, v in enumerate(row) if a not in gone) for row in table.rows]
             if min(oracle.class_sizes(kept).values()) >= k:
                 fitting.append(sum(importance[table.names[a]] for a in gone))
-    step, dataset = Suppress("attribute", importance=importance, budget=most / len(table.names)), numbered(table)
+    step, dataset = (
+        Suppress("attribute", importance=importance, budget=most / len(table.names)),
+        numbered(table),
+    )
     if not fitting:
         with pytest.raises(Unsatisfiable, match=f"no set of at most {most} dropped columns"):
             step.plan(dataset, goal(KAnonymity(k)))
@@ -138,21 +155,34 @@ def test_dropped_columns_are_the_least_important_that_will_do(data, table):
 
 
 def test_among_equal_columns_those_with_many_values_are_dropped():
-    rows = {"sex": ["f", "m"] * 6, "age": [str(i) for i in range(12)], "zip": [str(i // 2) for i in range(12)]}
+    rows = {
+        "sex": ["f", "m"] * 6,
+        "age": [str(i) for i in range(12)],
+        "zip": [str(i // 2) for i in range(12)],
+    }
     dataset = Table(pl.DataFrame(rows), Schema({n: Attribute((Role.QUASI,)) for n in rows}))
     assert Suppress("attribute").plan(dataset, goal(KAnonymity(2))).dropped == ("age", "zip")
-    assert Suppress("attribute", importance={"sex": 0.1}).plan(dataset, goal(KAnonymity(2))).dropped == ("sex", "age")
+    assert Suppress("attribute", importance={"sex": 0.1}).plan(
+        dataset, goal(KAnonymity(2))
+    ).dropped == ("sex", "age")
 
 
 def test_columns_that_a_promise_speaks_of_are_not_dropped():
     frame = pl.DataFrame({"a": list("xxyyzz"), "b": list("pqpqpq"), "c": list("112233")})
     dataset = Table(frame, Schema({n: Attribute((Role.QUASI,)) for n in frame.columns}))
     cheap = {"a": 0.1, "c": 0.1}
-    assert Suppress("attribute", importance=cheap).plan(dataset, goal(KAnonymity(2))).dropped == ("a", "c")
+    assert Suppress("attribute", importance=cheap).plan(dataset, goal(KAnonymity(2))).dropped == (
+        "a",
+        "c",
+    )
     named = KOnCombinations(2, combinations=[["a", "c"]])
-    assert Suppress("attribute", importance=cheap).plan(dataset, goal(KAnonymity(2), named)).dropped == ("b",)
+    assert Suppress("attribute", importance=cheap).plan(
+        dataset, goal(KAnonymity(2), named)
+    ).dropped == ("b",)
     pairs = KOnSubsets(2, size=2)
-    assert Suppress("attribute", importance=cheap).plan(dataset, goal(KAnonymity(2), pairs)).dropped == ("b",)
+    assert Suppress("attribute", importance=cheap).plan(
+        dataset, goal(KAnonymity(2), pairs)
+    ).dropped == ("b",)
 
 
 def test_no_column_left_is_no_release():
@@ -162,9 +192,15 @@ def test_no_column_left_is_no_release():
 
 
 def test_many_columns():
-    # sixteen columns, two of them tell everyone apart together with any other: exact within a moment
+    # sixteen columns, two of them tell everyone apart together with any other: exact within a
+    # moment
     width = 16
-    frame = pl.DataFrame({f"c{a:02d}": [str(i % 2 if a < 14 else i // 2 + a) for i in range(40)] for a in range(width)})
+    frame = pl.DataFrame(
+        {
+            f"c{a:02d}": [str(i % 2 if a < 14 else i // 2 + a) for i in range(40)]
+            for a in range(width)
+        }
+    )
     dataset = Table(frame, Schema({n: Attribute((Role.QUASI,)) for n in frame.columns}))
     assert Suppress("attribute").plan(dataset, goal(KAnonymity(5))).dropped == ("c14", "c15")
 
@@ -177,11 +213,13 @@ def test_a_release_without_some_columns(tmp_path):
     assert not set(gone) & set(release.released.columns)
     assert {c.name: c.action for c in release.columns}[gone[0]] == "dropped: suppressed as a whole"
     release.write(tmp_path / "out")
-    assert sf.verify(tmp_path / "out" / "share", original=people, owner=tmp_path / "out" / "owner").holds
+    assert sf.verify(
+        tmp_path / "out" / "share", original=people, owner=tmp_path / "out" / "owner"
+    ).holds
     assert sf.check(sf.read(tmp_path / "out" / "share" / "data.csv"), release.recipe)[0].holds
 
 
-# ---------------------------------------------------------------------------------- recoding, then cells, or whole columns
+# ----------------------------------------------------------- recoding, then cells, or whole columns
 
 
 @given(data=st.data(), table=tables(most_columns=3, most_rows=16), k=st.integers(1, 3))
@@ -214,12 +252,16 @@ def test_recoding_and_cells_keep_the_promise(data, table, k):
 
 def test_both_plans_are_told():
     people = examples.hospital(rows=400)
-    release = sf.anonymize(people, [KAnonymity(4)], [GlobalRecoding(suppress="cell", budget=0.2)], seed=1)
+    release = sf.anonymize(
+        people, [KAnonymity(4)], [GlobalRecoding(suppress="cell", budget=0.2)], seed=1
+    )
     plan = release.plans[0][1]
     told = plan.describe()
     assert told["kind"] == "column recoding, then cell suppression"
     assert {c: place["level"] for c, place in told["levels"].items()} == plan.levels
-    assert told["suppressed_cells"] == told["cells"]["suppressed_cells"] == plan.cells.suppressed_cells
+    assert (
+        told["suppressed_cells"] == told["cells"]["suppressed_cells"] == plan.cells.suppressed_cells
+    )
     assert sum(told["suppressed_cells"].values()) > 0
     assert told["suppressed_records"] == release.suppressed == 0
     assert plan.effort()["cells"]["suppressed_cells"] == sum(told["suppressed_cells"].values())
@@ -229,7 +271,11 @@ def test_both_plans_are_told():
 def test_weights_of_columns_price_their_cells():
     people = examples.regions()
     levels = dict.fromkeys(people.schema.quasi, 0)
-    for weights, hidden in (({}, "education"), ({"education": 2.0}, "gender"), ({"gender": 0.0}, "gender")):
+    for weights, hidden in (
+        ({}, "education"),
+        ({"education": 2.0}, "gender"),
+        ({"gender": 0.0}, "gender"),
+    ):
         step = GlobalRecoding(suppress="cell", budget=1.0, levels=levels, weights=weights)
         assert step.plan(people, goal(KAnonymity(3))).cells.suppressed_cells == {hidden: 1}
 
@@ -243,24 +289,34 @@ def test_whole_columns_have_no_level_between():
     assert set(plan.tops.values()) == {1}
     assert plan.suppressed == 0
     for name, level in plan.levels.items():
-        assert made.column(name).n_unique() == 1 if level else made.column(name).equals(people.column(name))
+        assert (
+            made.column(name).n_unique() == 1
+            if level
+            else made.column(name).equals(people.column(name))
+        )
 
 
 def test_level_bounds_of_whole_columns():
     people = examples.hospital(rows=300)
     with pytest.raises(ParameterError, match="level bounds of age allow neither"):
-        GlobalRecoding(suppress="attribute", levels={"age": (1, 2)}).plan(people, goal(KAnonymity(2)))
-    kept = GlobalRecoding(suppress="attribute", levels={"sex": 0, "age": (1, 9)}).plan(people, goal(KAnonymity(2)))
+        GlobalRecoding(suppress="attribute", levels={"age": (1, 2)}).plan(
+            people, goal(KAnonymity(2))
+        )
+    kept = GlobalRecoding(suppress="attribute", levels={"sex": 0, "age": (1, 9)}).plan(
+        people, goal(KAnonymity(2))
+    )
     assert (kept.levels["sex"], kept.levels["age"]) == (0, 1)
 
 
 @pytest.mark.parametrize("model", [LDiversity("diagnosis", l=2)])
 def test_cells_after_recoding_refuse_other_promises_before_searching(model):
     with pytest.raises(ParameterError, match="cell suppression reaches k-anonymity"):
-        GlobalRecoding(suppress="cell").plan(examples.hospital(rows=100), goal(KAnonymity(2), model))
+        GlobalRecoding(suppress="cell").plan(
+            examples.hospital(rows=100), goal(KAnonymity(2), model)
+        )
 
 
-# ----------------------------------------------------------------------------------------------------------- the grid
+# ----------------------------------------------------------------------------------------- the grid
 
 GRID = {
     ("generalize columns", "tuple"): GlobalRecoding(suppress="tuple", budget=0.3),
@@ -289,15 +345,18 @@ def test_every_cell_of_the_grid_keeps_the_promise(cell):
 
 
 def test_neither_generalised_nor_suppressed_is_checked_only():
-    # the last cell of the grid: the identity, which releases what keeps the promise by itself and refuses the rest
+    # the last cell of the grid: the identity, which releases what keeps the promise by itself and
+    # refuses the rest
     people = examples.special_uniques()
     untouched = GlobalRecoding(suppress="none", levels=dict.fromkeys(people.schema.quasi, 0))
-    assert sf.anonymize(people, [KAnonymity(1)], [untouched], seed=1).released.to_polars().height == 10
+    assert (
+        sf.anonymize(people, [KAnonymity(1)], [untouched], seed=1).released.to_polars().height == 10
+    )
     with pytest.raises(Unsatisfiable):
         sf.anonymize(people, [KAnonymity(2)], [untouched], seed=1)
 
 
-# ---------------------------------------------------------------------------------------------------------- parameters
+# --------------------------------------------------------------------------------------- parameters
 
 
 @pytest.mark.parametrize(
@@ -345,35 +404,48 @@ def test_a_table_without_quasi_identifiers(what):
 )
 def test_recipes_name_them(step):
     assert registry.build("steps", registry.write(step)) == step
-    text = "sfumato: 1\ncolumns: {age: quasi}\nmeet: [{k_anonymity: 2}]\nsteps: [{suppression: cell}]"
+    text = (
+        "sfumato: 1\ncolumns: {age: quasi}\nmeet: [{k_anonymity: 2}]\nsteps: [{suppression: cell}]"
+    )
     assert recipes.parse(text).steps == (Suppress("cell"),)
     with pytest.raises(RecipeError, match="suppression"):
         recipes.parse(text.replace("cell}", "{wha: cell}}"))
 
 
-# ------------------------------------------------------------------------------------- missing values that match everything
+# ------------------------------------------------------------- missing values that match everything
 
 
 def with_wildcards(cells):
     """A column whose missing values match everything: three records hide each other as they are."""
     attribute = Attribute((Role.QUASI,), missing=Missing.WILDCARD)
-    return Table(pl.DataFrame({"home": pl.Series(cells, dtype=pl.String)}), Schema({"home": attribute}))
+    return Table(
+        pl.DataFrame({"home": pl.Series(cells, dtype=pl.String)}), Schema({"home": attribute})
+    )
 
 
-@pytest.mark.parametrize("step", [GlobalRecoding(budget=0), Suppress("tuple", budget=0), sf.LocalRecoding()])
+@pytest.mark.parametrize(
+    "step", [GlobalRecoding(budget=0), Suppress("tuple", budget=0), sf.LocalRecoding()]
+)
 def test_a_refusal_says_where_missing_values_were_not_counted_as_they_are_judged(step):
     table = with_wildcards(["x", "x", None])
     assert all(verdict.holds for verdict in sf.judge(table, [KAnonymity(3)]))
-    with pytest.raises(Unsatisfiable, match="Missing values of home were counted as a category of their own"):
+    with pytest.raises(
+        Unsatisfiable, match="Missing values of home were counted as a category of their own"
+    ):
         step.plan(table, goal(KAnonymity(3)))
     with pytest.raises(Unsatisfiable) as refused:
         step.plan(with_wildcards(["x", "y", "z"]), goal(KAnonymity(3)))
     assert "category of their own" not in str(refused.value)
-    assert sf.anonymize(table, [KAnonymity(3)], [Suppress("cell")]).data["home"].to_list().count("x") == 2
+    assert (
+        sf.anonymize(table, [KAnonymity(3)], [Suppress("cell")]).data["home"].to_list().count("x")
+        == 2
+    )
 
 
 def test_alternatives_say_where_missing_values_were_not_counted_as_they_are_judged():
-    release = sf.anonymize(with_wildcards(["x", "x", "x", None, None, None]), [KAnonymity(3)], [GlobalRecoding()])
+    release = sf.anonymize(
+        with_wildcards(["x", "x", "x", None, None, None]), [KAnonymity(3)], [GlobalRecoding()]
+    )
     assert "Missing values of home are a category of their own here" in str(release.alternatives())
     plain = sf.anonymize(with_wildcards(["x", "x", "x"]), [KAnonymity(3)], [GlobalRecoding()])
     assert "Missing values" not in str(plain.alternatives())

@@ -23,14 +23,20 @@ def table(n=80, seed=0):
     rng = np.random.default_rng(seed)
     age = rng.integers(18, 90, n)
     frame = pl.DataFrame(
-        {"age": age, "zip": rng.choice(["A", "B"], n), "salary": (age * 20 + rng.normal(0, 300, n)).round(-1)}
+        {
+            "age": age,
+            "zip": rng.choice(["A", "B"], n),
+            "salary": (age * 20 + rng.normal(0, 300, n)).round(-1),
+        }
     )
     return Table(frame).with_roles(quasi=["age", "zip"], sensitive=["salary"])
 
 
 @given(st.lists(st.integers(0, 12), min_size=2, max_size=20), st.data())
 def test_distances_are_areas_between_distribution_functions(places, data):
-    groups = np.array(data.draw(st.lists(st.integers(0, 2), min_size=len(places), max_size=len(places))))
+    groups = np.array(
+        data.draw(st.lists(st.integers(0, 2), min_size=len(places), max_size=len(places)))
+    )
     groups = np.unique(groups, return_inverse=True)[1]
     found = RecordLine.of(np.array(places, dtype=float)).distances(groups)
     for group in range(groups.max() + 1):
@@ -57,16 +63,24 @@ def test_t_closeness_first_makes_classes_of_the_needed_size(n, t, size):
     """G12: k* records, one of each part; where k* divides n nothing is left to merge."""
     rng = np.random.default_rng(1)
     groups, notes = close_classes(
-        rng.normal(size=(n, 2)), RecordLine.of(np.arange(n, dtype=float)), k=2, t=t, method="t_closeness_first"
+        rng.normal(size=(n, 2)),
+        RecordLine.of(np.arange(n, dtype=float)),
+        k=2,
+        t=t,
+        method="t_closeness_first",
     )
     assert notes == {"class_size": size, "merged": 0}
     assert set(np.bincount(groups).tolist()) == {size}
 
 
 def test_classes_that_exceed_the_bound_are_merged():
-    """G12: n = 1080, t = 0.01 asks for 49 records, which do not divide n: whatever exceeds t is joined with its neighbour."""
+    """G12: n = 1080, t = 0.01 asks for 49 records, which do not divide n: whatever exceeds t is
+    joined with its neighbour.
+    """
     points, places = np.random.default_rng(2).normal(size=(1080, 2)), np.arange(1080.0)
-    groups, notes = close_classes(points, RecordLine.of(places), k=2, t=0.01, method="t_closeness_first")
+    groups, notes = close_classes(
+        points, RecordLine.of(places), k=2, t=0.01, method="t_closeness_first"
+    )
     assert notes["class_size"] == 49
     assert RecordLine.of(places).distances(groups).max() <= 0.01 + 1e-9
 
@@ -82,13 +96,19 @@ def test_swapping_finds_closer_groups_than_merging_alone():
 
 def test_merging_ends_with_the_table():
     points, places = np.arange(6.0)[:, None], np.array([0.0, 0, 0, 9, 9, 9])
-    assert merged(points, RecordLine.of(places), np.array([0, 0, 0, 1, 1, 1]), 0.01).tolist() == [0] * 6
+    assert (
+        merged(points, RecordLine.of(places), np.array([0, 0, 0, 1, 1, 1]), 0.01).tolist()
+        == [0] * 6
+    )
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_neither_frame_nor_order_of_rows_matters(method):
     step = sf.TClosenessMicroaggregate("salary", t=0.15, k=4, method=method)
-    found = {kind: multiset(step.apply(t, step.plan(t, Goal()))) for kind, t in in_all_frames(table(50)).items()}
+    found = {
+        kind: multiset(step.apply(t, step.plan(t, Goal())))
+        for kind, t in in_all_frames(table(50)).items()
+    }
     assert all(rows == found["polars"] for rows in found.values())
 
 
@@ -100,12 +120,19 @@ def test_a_release_keeps_what_the_model_promises(method, distance, of):
     step = sf.TClosenessMicroaggregate("salary", t=0.15, k=4, method=method, distance=distance)
     release = sf.anonymize(table(), [sf.KAnonymity(4), promise], [step], seed=1)
     assert all(verdict.holds for verdict in release.verdicts)
-    assert release.released.column("salary").sort().to_list() == table().column("salary").sort().to_list()
-    assert all(verdict.holds for verdict in sf.check(release.released, release.recipe, original=table()))
+    assert (
+        release.released.column("salary").sort().to_list()
+        == table().column("salary").sort().to_list()
+    )
+    assert all(
+        verdict.holds for verdict in sf.check(release.released, release.recipe, original=table())
+    )
 
 
 def test_one_group_is_warned_about():
-    plan = sf.TClosenessMicroaggregate("salary", t=0.001, k=2, method="merge").plan(table(20), Goal())
+    plan = sf.TClosenessMicroaggregate("salary", t=0.001, k=2, method="merge").plan(
+        table(20), Goal()
+    )
     assert plan.public["groups"] == 1
     assert any("one group" in words for words in plan.warnings)
 
@@ -129,12 +156,18 @@ def test_wrong_parameters_and_tables():
         sf.TClosenessMicroaggregate("zip", t=0.1, k=5, quasi=["age"]).plan(table(20), Goal())
     with pytest.raises(SchemaError, match="role quasi"):
         step.plan(table(20).with_roles(plain=["age", "zip"]), Goal())
-    gaps = Table(pl.DataFrame({"age": [1, 2], "salary": [None, 3]})).with_roles(quasi="age", sensitive="salary")
+    gaps = Table(pl.DataFrame({"age": [1, 2], "salary": [None, 3]})).with_roles(
+        quasi="age", sensitive="salary"
+    )
     with pytest.raises(SchemaError, match="salary lack values"):
         sf.TClosenessMicroaggregate("salary", t=0.1, k=2).plan(gaps, Goal())
 
 
 def test_a_constant_column_is_close_whatever_the_groups():
-    people = Table(pl.DataFrame({"age": [*range(9)], "salary": [4] * 9})).with_roles(quasi="age", sensitive="salary")
-    plan = sf.TClosenessMicroaggregate("salary", t=0.01, k=3, method="merge", distance="numeric").plan(people, Goal())
+    people = Table(pl.DataFrame({"age": [*range(9)], "salary": [4] * 9})).with_roles(
+        quasi="age", sensitive="salary"
+    )
+    plan = sf.TClosenessMicroaggregate(
+        "salary", t=0.01, k=3, method="merge", distance="numeric"
+    ).plan(people, Goal())
     assert (plan.public["groups"], plan.public["distance"]) == (3, 0.0)

@@ -20,7 +20,10 @@ numbers = st.lists(st.integers(-20, 20), min_size=2, max_size=20).filter(lambda 
 
 def table(values, weights=None):
     frame = pl.DataFrame({"x": values} | ({} if weights is None else {"w": weights}))
-    attributes = {"x": Attribute((Role.PLAIN,), Kind.NUMERIC), "w": Attribute((Role.WEIGHT,), Kind.NUMERIC)}
+    attributes = {
+        "x": Attribute((Role.PLAIN,), Kind.NUMERIC),
+        "w": Attribute((Role.WEIGHT,), Kind.NUMERIC),
+    }
     return Table(frame, Schema({n: attributes[n] for n in frame.columns}))
 
 
@@ -29,11 +32,13 @@ def coded(values, weights=None, **options):
 
 
 def test_the_students_of_the_lecture():
-    # A. Gerl, Privacy risks and anonymisation techniques, Passau 2021/22: ages above 20 become 21+, the two upper
-    # educations become one (the caption says "≥ 20", the table codes those above 20)
+    # A. Gerl, Privacy risks and anonymisation techniques, Passau 2021/22: ages above 20 become 21+,
+    # the two upper educations become one (the caption says "≥ 20", the table codes those above 20)
     steps = [
         sf.TopBottomCoding(["age"], top=21, replacement="label"),
-        sf.TopBottomCoding(["education"], top="tertiary", replacement="label", top_label="tertiary and above"),
+        sf.TopBottomCoding(
+            ["education"], top="tertiary", replacement="label", top_label="tertiary and above"
+        ),
     ]
     made = sf.examples.students()
     for step in steps:
@@ -70,7 +75,14 @@ def test_thresholds_draw_values_in_and_keep_the_rest(values, low, high):
 
 
 def test_medians_and_labels():
-    assert coded([1, 2, 3, 10, 20, 90], top=10, replacement="median")[1].column("x").to_list() == [1, 2, 3, 20, 20, 20]
+    assert coded([1, 2, 3, 10, 20, 90], top=10, replacement="median")[1].column("x").to_list() == [
+        1,
+        2,
+        3,
+        20,
+        20,
+        20,
+    ]
     made = coded([1.5, 2, None, 10], top=10, bottom=1.5, replacement="label")[1]
     assert made.column("x").to_list() == ["<=1.5", "2", None, "10+"]
     made = coded([1, 2, 3], top=3, replacement="label", top_label="many")[1]
@@ -87,7 +99,9 @@ def test_ordinal_columns_are_coded_by_their_order():
     step = sf.TopBottomCoding(["school"], top="middle", replacement="label")
     made = run(step, people())[1]
     assert made.schema["school"].order == ("low", "middle", "high", "middle+")
-    assert step.released_schema(people().schema, people().columns)["school"] == made.schema["school"]
+    assert (
+        step.released_schema(people().schema, people().columns)["school"] == made.schema["school"]
+    )
     nobody = people().to_polars().filter(pl.col("school") != "middle")
     made = run(sf.TopBottomCoding(["school"], top="middle"), Table(nobody, people().schema))[1]
     assert set(made.column("school").to_list()) == {"low", "middle"}
@@ -98,19 +112,29 @@ def test_ordinal_columns_are_coded_by_their_order():
 
 
 def test_small_tails_are_warned_of_by_persons():
-    assert any("the mean of 2 in a tail" in w for w in coded([1, 2, 3, 8, 9], top=8, replacement="mean")[0].warnings)
+    assert any(
+        "the mean of 2 in a tail" in w
+        for w in coded([1, 2, 3, 8, 9], top=8, replacement="mean")[0].warnings
+    )
     assert coded([1, 2, 3, 8, 9], top=8, replacement="mean", least=2)[0].warnings == ()
     assert coded([1, 2, 3, 8, 9], top=8)[0].warnings == ()
     frame = pl.DataFrame({"p": ["a", "a", "a", "b"], "x": [9, 9, 9, 1]})
-    one = Table(frame, Schema({"p": Attribute((Role.UNIT,)), "x": Attribute((Role.PLAIN,), Kind.NUMERIC)}))
+    one = Table(
+        frame, Schema({"p": Attribute((Role.UNIT,)), "x": Attribute((Role.PLAIN,), Kind.NUMERIC)})
+    )
     assert any(
-        "the mean of 1 in" in w for w in run(sf.TopBottomCoding(["x"], top=9, replacement="mean"), one)[0].warnings
+        "the mean of 1 in" in w
+        for w in run(sf.TopBottomCoding(["x"], top=9, replacement="mean"), one)[0].warnings
     )
 
 
 def test_nothing_coded_is_warned_of_and_nothing_left_is_refused():
     plan, made = coded([1, 2, 3], top=50)
-    assert made.column("x").to_list() == [1, 2, 3] and "nothing was coded" in plan.warnings[0] and not plan.actions
+    assert (
+        made.column("x").to_list() == [1, 2, 3]
+        and "nothing was coded" in plan.warnings[0]
+        and not plan.actions
+    )
     for options in ({"top": 1}, {"bottom": 3}, {"top": 2, "bottom": 2}, {"top_quantile": 0.2}):
         with pytest.raises(ParameterError, match="would stay as it is"):
             coded([1, 2, 3], **options)

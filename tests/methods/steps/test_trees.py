@@ -1,4 +1,6 @@
-"""Trees on bins: the same splits as the textbook, records where they belong, and an order of records that does not matter."""
+"""Trees on bins: the same splits as the textbook, records where they belong, and an order of
+records that does not matter.
+"""
 
 from __future__ import annotations
 
@@ -26,14 +28,18 @@ def small_tables(draw):
 def test_splits_for_classes_are_those_of_the_textbook(table):
     bins, target, min_leaf = table
     tree = trees.grow(bins, target, classes=4, min_leaf=min_leaf)
-    assert tree.canonical() == grown(bins.tolist(), target.tolist(), numbers=False, min_leaf=min_leaf)
+    assert tree.canonical() == grown(
+        bins.tolist(), target.tolist(), numbers=False, min_leaf=min_leaf
+    )
 
 
 @given(small_tables())
 def test_splits_for_numbers_are_those_of_the_textbook(table):
     bins, target, min_leaf = table
     tree = trees.grow(bins, target, classes=None, min_leaf=min_leaf)
-    assert tree.canonical() == grown(bins.tolist(), target.tolist(), numbers=True, min_leaf=min_leaf)
+    assert tree.canonical() == grown(
+        bins.tolist(), target.tolist(), numbers=True, min_leaf=min_leaf
+    )
 
 
 @given(small_tables(), st.booleans())
@@ -49,7 +55,11 @@ def test_records_lie_in_the_leaf_they_are_sent_to(table, numbers):
         left, right = tree.left[node], tree.right[node]
         assert left == node + 1  # preorder
         assert tree.parent[left] == tree.parent[right] == node
-        assert (tree.lo[node], tree.hi[left], tree.hi[node]) == (tree.lo[left], tree.lo[right], tree.hi[right])
+        assert (tree.lo[node], tree.hi[left], tree.hi[node]) == (
+            tree.lo[left],
+            tree.lo[right],
+            tree.hi[right],
+        )
 
 
 @given(small_tables(), st.randoms(use_true_random=False))
@@ -64,7 +74,8 @@ def test_the_order_of_records_does_not_matter_for_splits(table, random):
 
 
 def test_counting_and_walking_give_the_same_tree():
-    # nodes with as many records as bins × classes are counted, smaller ones walked: with 256 bins all are walked
+    # nodes with as many records as bins × classes are counted, smaller ones walked: with 256 bins
+    # all are walked
     rng = np.random.default_rng(3)
     few = rng.integers(0, 3, (4, 2000)).astype(np.uint8)
     target = (few[0] + (rng.random(2000) < 0.3) * few[1]) % 3
@@ -98,8 +109,12 @@ def test_with_two_classes_the_order_of_levels_has_the_best_way_to_part_them(reco
     tree = trees.grow(order[levels][None, :], target, classes=2, min_leaf=1, depth=1)
     parts = [target[tree.records(leaf)].tolist() for leaf in tree.leaves.tolist()]
     present = sorted(set(levels.tolist()))
-    groups = itertools.chain.from_iterable(itertools.combinations(present, size) for size in range(1, len(present)))
-    best = min((_parted(levels, target, set(group)) for group in groups), default=gini(target.tolist()))
+    groups = itertools.chain.from_iterable(
+        itertools.combinations(present, size) for size in range(1, len(present))
+    )
+    best = min(
+        (_parted(levels, target, set(group)) for group in groups), default=gini(target.tolist())
+    )
     assert sum(gini(part) for part in parts) == min(best, gini(target.tolist()))
 
 
@@ -123,7 +138,9 @@ def test_many_levels_share_bins_with_their_neighbours():
 
 
 @given(
-    st.lists(st.one_of(st.integers(-50, 50).map(float), st.just(float("nan"))), min_size=1, max_size=60),
+    st.lists(
+        st.one_of(st.integers(-50, 50).map(float), st.just(float("nan"))), min_size=1, max_size=60
+    ),
     st.integers(2, 9),
 )
 def test_bins_keep_the_order_and_cut_between_values_that_occur(numbers, most):
@@ -142,7 +159,12 @@ def test_bins_keep_the_order_and_cut_between_values_that_occur(numbers, most):
 
 
 def test_a_tree_of_nothing_and_one_of_the_wrong_shape():
-    assert trees.grow(np.zeros((0, 3), np.uint8), np.array([1, 2, 3]), classes=4, min_leaf=1).canonical() == "."
+    assert (
+        trees.grow(
+            np.zeros((0, 3), np.uint8), np.array([1, 2, 3]), classes=4, min_leaf=1
+        ).canonical()
+        == "."
+    )
     with pytest.raises(InternalError):
         trees.grow(np.zeros((1, 2), np.uint8), np.array([1, 2, 3]), classes=4, min_leaf=1)
     with pytest.raises(InternalError):

@@ -22,7 +22,13 @@ from sfumato.methods.models.k_anonymity import KAnonymity
 from sfumato.methods.steps.recoding import whole_lattice as whole_lattice_module
 from sfumato.methods.steps.recoding.global_recoding import GlobalRecoding
 from sfumato.methods.steps.recoding.optimal import Search
-from sfumato.methods.steps.recoding.whole_lattice import effort, neighbourhood, smallest_class, survey, whole_lattice
+from sfumato.methods.steps.recoding.whole_lattice import (
+    effort,
+    neighbourhood,
+    smallest_class,
+    survey,
+    whole_lattice,
+)
 from tests import oracle
 from tests.random_tables import RandomTable, tables
 
@@ -93,7 +99,9 @@ def test_the_walk_equals_judging_node_by_node(objective, data, table, k):
         bounds[name] = (low, data.draw(st.integers(low, depth + 1)))
     weights = {name: data.draw(st.sampled_from([0.25, 1.0, 3.0])) for name in table.names}
     budget = data.draw(st.sampled_from([0.0, 0.3, 1.0]))
-    lattice = lattice_of(table, (KAnonymity(k),), objective=objective, levels=bounds, weights=weights, budget=budget)
+    lattice = lattice_of(
+        table, (KAnonymity(k),), objective=objective, levels=bounds, weights=weights, budget=budget
+    )
     assert smallest_class(lattice) == (k if lattice.objective.own is None else None)
     assert_equals_judging(lattice, whole_lattice(lattice))
 
@@ -152,15 +160,25 @@ def test_measures_are_those_of_the_papers(table, k):
             node[column] = int(found.levels[i][position])
         released = oracle.generalised(table.rows, table.paths, table.depths, node)
         gone = oracle.suppressed_rows(released, k)
-        kept = oracle.class_sizes([row for row, lost in zip(released, gone, strict=True) if not lost])
+        kept = oracle.class_sizes(
+            [row for row, lost in zip(released, gone, strict=True) if not lost]
+        )
         n = sum(kept.values())
         scores = oracle.node_scores(
-            table.rows, table.paths, table.leaves, table.depths, node, gone, [1.0] * len(table.names)
+            table.rows,
+            table.paths,
+            table.leaves,
+            table.depths,
+            node,
+            gone,
+            [1.0] * len(table.names),
         )
         assert found.precision[i] == pytest.approx(1 - scores["precision"])
         assert found.class_size[i] == pytest.approx(scores["class_size"])
         assert found.discernibility[i] == pytest.approx(scores["discernibility"])
-        assert found.marketer_risk[i] == pytest.approx(sum(size * (1 / size) for size in kept.values()) / n if n else 0)
+        assert found.marketer_risk[i] == pytest.approx(
+            sum(size * (1 / size) for size in kept.values()) / n if n else 0
+        )
         assert found.prosecutor_risk[i] == pytest.approx(1 / min(kept.values()) if n else 0)
 
 
@@ -182,26 +200,44 @@ def test_the_best_node_is_the_one_a_search_chooses(objective, table, k, share):
 
 
 @given(
-    table=tables(most_columns=4, most_rows=25, fewest_rows=4), k=st.integers(1, 4), share=st.sampled_from([0.0, 0.2, 1])
+    table=tables(most_columns=4, most_rows=25, fewest_rows=4),
+    k=st.integers(1, 4),
+    share=st.sampled_from([0.0, 0.2, 1]),
 )
 def test_nothing_beats_the_front_and_the_front_beats_the_rest(table, k, share):
     found = whole_lattice(lattice_of(table, (KAnonymity(k),), budget=share))
-    points = list(zip(found.score.round(12), found.marketer_risk, found.prosecutor_risk, found.suppressed, strict=True))
+    points = list(
+        zip(
+            found.score.round(12),
+            found.marketer_risk,
+            found.prosecutor_risk,
+            found.suppressed,
+            strict=True,
+        )
+    )
     released = [i for i in range(len(found)) if found.classes[i]]
 
     def beats(one, other):
-        return points[one] != points[other] and all(a <= b for a, b in zip(points[one], points[other], strict=True))
+        return points[one] != points[other] and all(
+            a <= b for a, b in zip(points[one], points[other], strict=True)
+        )
 
     unbeaten = [i for i in released if not any(beats(j, i) for j in released)]
     front = found.front().tolist()
     assert set(front) <= set(unbeaten)
     assert {points[i] for i in front} == {points[i] for i in unbeaten}
-    assert len(front) == len({points[i] for i in front}), "of nodes alike in everything one is enough"
+    assert len(front) == len({points[i] for i in front}), (
+        "of nodes alike in everything one is enough"
+    )
     scores = found.score[found.front()]
     assert (np.diff(scores) >= 0).all()
 
 
-@given(table=tables(most_rows=20, fewest_rows=4), k=st.integers(1, 3), share=st.sampled_from([0.0, 0.2, 1]))
+@given(
+    table=tables(most_rows=20, fewest_rows=4),
+    k=st.integers(1, 3),
+    share=st.sampled_from([0.0, 0.2, 1]),
+)
 def test_the_trade_off_falls_in_risk_as_it_rises_in_score(table, k, share):
     found = whole_lattice(lattice_of(table, (KAnonymity(k),), budget=share))
     for risk in ("marketer_risk", "prosecutor_risk"):
@@ -210,19 +246,27 @@ def test_the_trade_off_falls_in_risk_as_it_rises_in_score(table, k, share):
         assert (np.diff(getattr(found, risk)[nodes]) < 0).all()
         assert (np.diff(found.score[nodes]) > 0).all()
         if len(nodes):
-            assert found.score[nodes[0]] == pytest.approx(found.score[found.feasible() & (found.classes > 0)].min())
+            assert found.score[nodes[0]] == pytest.approx(
+                found.score[found.feasible() & (found.classes > 0)].min()
+            )
 
 
 def test_persons_are_counted_and_not_rows():
     path = {"a": ("a", "*"), "b": ("b", "*")}
     schema = Schema(
-        {"c": Attribute((Role.QUASI,), hierarchy=TableHierarchy(list(path.values()))), "who": Attribute((Role.UNIT,))}
+        {
+            "c": Attribute((Role.QUASI,), hierarchy=TableHierarchy(list(path.values()))),
+            "who": Attribute((Role.UNIT,)),
+        }
     )
-    people = Table(pl.DataFrame({"c": ["a", "a", "a", "b", "b"], "who": ["1", "1", "2", "3", "4"]}), schema)
+    people = Table(
+        pl.DataFrame({"c": ["a", "a", "a", "b", "b"], "who": ["1", "1", "2", "3", "4"]}), schema
+    )
     lattice = GlobalRecoding(budget=1.0).lattice(people, Goal(models=(KAnonymity(2),)))
     assert smallest_class(lattice) is None, "the loop counts records"
     found = whole_lattice(lattice)
-    # level 0: persons 1, 2 in class a (3 records), 3, 4 in class b; each record's risk is 1 over 2 persons
+    # level 0: persons 1, 2 in class a (3 records), 3, 4 in class b; each record's risk is 1 over 2
+    # persons
     assert found.suppressed.tolist() == [0, 0]
     assert found.prosecutor_risk.tolist() == [0.5, 0.25]
     assert found.marketer_risk.tolist() == [0.5, 0.25]
@@ -232,15 +276,20 @@ def test_keys_of_many_bits_are_judged_in_python():
     path = {f"v{i}": (f"v{i}", "*") for i in range(64)}
     fixed = {f"v{i}": (f"v{i}",) for i in range(64)}
     rows = [tuple(f"v{i % 63}" for _ in range(13)) for i in range(64)]
-    # thirteen columns of six bits: without the one that is walked last there are still more than a word has
-    lattice = lattice_of(RandomTable(rows, [path, path, *[fixed] * 11]), (KAnonymity(2),), budget=1.0)
+    # thirteen columns of six bits: without the one that is walked last there are still more than a
+    # word has
+    lattice = lattice_of(
+        RandomTable(rows, [path, path, *[fixed] * 11]), (KAnonymity(2),), budget=1.0
+    )
     assert smallest_class(lattice) is None and lattice.size == 4
     assert_equals_judging(lattice, whole_lattice(lattice))
 
 
 @pytest.mark.parametrize("rows", [[("a",)] * 5, [("a",), ("b",)], [("a",)]])
 def test_one_column(rows):
-    lattice = lattice_of(RandomTable(rows, [{"a": ("a", "*"), "b": ("b", "*")}]), (KAnonymity(2),), budget=1.0)
+    lattice = lattice_of(
+        RandomTable(rows, [{"a": ("a", "*"), "b": ("b", "*")}]), (KAnonymity(2),), budget=1.0
+    )
     assert_equals_judging(lattice, whole_lattice(lattice))
 
 
@@ -248,12 +297,16 @@ def test_a_table_without_rows_has_no_risk():
     lattice = lattice_of(RandomTable([], [{"a": ("a", "*")}]), (KAnonymity(2),))
     found = whole_lattice(lattice)
     assert_equals_judging(lattice, found)
-    assert not found.marketer_risk.any() and not found.prosecutor_risk.any() and not len(found.front())
+    assert (
+        not found.marketer_risk.any() and not found.prosecutor_risk.any() and not len(found.front())
+    )
 
 
 def test_where_everything_is_suppressed_nothing_is_risked():
     lattice = lattice_of(
-        RandomTable([("a",), ("b",)], [{"a": ("a", "*"), "b": ("b", "*")}]), (KAnonymity(3),), budget=1
+        RandomTable([("a",), ("b",)], [{"a": ("a", "*"), "b": ("b", "*")}]),
+        (KAnonymity(3),),
+        budget=1,
     )
     found = whole_lattice(lattice)
     assert found.suppressed.tolist() == [2, 2] and found.prosecutor_risk.tolist() == [0, 0]
@@ -263,11 +316,16 @@ def test_where_everything_is_suppressed_nothing_is_risked():
 @given(data=st.data(), table=tables(most_columns=4, most_rows=15))
 def test_the_neighbourhood_is_a_part_of_the_whole(data, table):
     lattice = lattice_of(table, (KAnonymity(2),), budget=0.5)
-    node = tuple(data.draw(st.integers(low, high)) for low, high in zip(lattice.low, lattice.high, strict=True))
+    node = tuple(
+        data.draw(st.integers(low, high))
+        for low, high in zip(lattice.low, lattice.high, strict=True)
+    )
     whole, near = whole_lattice(lattice), neighbourhood(lattice, node)
     assert not near.whole
     distances = np.abs(whole.levels - np.array(node)).sum(axis=1)
-    assert sorted(map(tuple, near.levels.tolist())) == sorted(map(tuple, whole.levels[distances <= 1].tolist()))
+    assert sorted(map(tuple, near.levels.tolist())) == sorted(
+        map(tuple, whole.levels[distances <= 1].tolist())
+    )
     for i, levels in enumerate(near.levels.tolist()):
         at = whole.position(dict(zip(lattice.columns, levels, strict=True)))
         assert (near.suppressed[i], near.classes[i]) == (whole.suppressed[at], whole.classes[at])
@@ -288,7 +346,8 @@ def test_a_walk_whose_tables_do_not_shrink_is_given_up():
     rng = np.random.default_rng(5)
     columns = {name: rng.integers(0, 1 << 20, 400).astype(str) for name in "abc"}
     levels = {
-        name: TableHierarchy([(v, v[:3], v[:1], "*") for v in sorted(set(values))]) for name, values in columns.items()
+        name: TableHierarchy([(v, v[:3], v[:1], "*") for v in sorted(set(values))])
+        for name, values in columns.items()
     }
     schema = Schema({name: Attribute((Role.QUASI,), hierarchy=levels[name]) for name in columns})
     dataset = Table(pl.DataFrame(columns), schema=schema)
@@ -325,14 +384,21 @@ def test_adult_as_a_search_sees_it(reference_data):
     folder = reference_data / "adult"
     people = sf.read(folder / "adult.csv").with_roles(quasi=ADULT)
     files = {name: sf.hierarchy_file(str(folder / f"adult_hierarchy_{name}.csv")) for name in ADULT}
-    lattice = GlobalRecoding(budget=0.05).lattice(people.with_hierarchies(**files), Goal(models=(KAnonymity(5),)))
+    lattice = GlobalRecoding(budget=0.05).lattice(
+        people.with_hierarchies(**files), Goal(models=(KAnonymity(5),))
+    )
     found = whole_lattice(lattice)
     assert len(found) == 12_960
     best = Search(lattice).run().best
     at = found.best()
-    assert tuple(found.levels[at]) == best.node and found.score[at] == pytest.approx(best.score, abs=1e-12)
+    assert tuple(found.levels[at]) == best.node and found.score[at] == pytest.approx(
+        best.score, abs=1e-12
+    )
     some = np.random.default_rng(5).choice(len(found), 25, replace=False)
     for i in some.tolist():
         judged = lattice.judge(lattice.at(tuple(found.levels[i].tolist())))
-        assert (found.suppressed[i], found.classes[i]) == (judged.tally.suppressed, judged.tally.classes)
+        assert (found.suppressed[i], found.classes[i]) == (
+            judged.tally.suppressed,
+            judged.tally.classes,
+        )
         assert found.score[i] == pytest.approx(judged.score, abs=1e-12)

@@ -11,13 +11,16 @@ from tests import oracle
 
 
 def recoded(table, node, k):
-    """A random table recoded to a node, the rows of classes below k suppressed: the pair, and which rows are gone."""
+    """A random table recoded to a node, the rows of classes below k suppressed: the pair, and which
+    rows are gone.
+    """
     original = table.dataset()
     labels = oracle.generalised(table.rows, table.paths, table.depths, node)
     gone = oracle.suppressed_rows(labels, k)
     kept = np.flatnonzero(~np.array(gone, dtype=bool))
     columns = {
-        name: pl.Series(name, [labels[i][a] for i in kept], dtype=pl.String) for a, name in enumerate(table.names)
+        name: pl.Series(name, [labels[i][a] for i in kept], dtype=pl.String)
+        for a, name in enumerate(table.names)
     }
     return TablePair.of(original, original.take(kept).with_columns(columns)), gone
 
@@ -42,4 +45,6 @@ def itself(dataset):
 def patients(release):
     """LeFevre's patients with the ZIP as a number, as the worked numbers take it."""
     tables = (sf.examples.patients(), sf.examples.patients(release=release))
-    return TablePair.of(*(t.with_kinds(zip="numeric").with_hierarchies(age=None, zip=None) for t in tables))
+    return TablePair.of(
+        *(t.with_kinds(zip="numeric").with_hierarchies(age=None, zip=None) for t in tables)
+    )

@@ -31,7 +31,8 @@ def test_tables_against_counting(drawn, random):
     shuffled = [b for _, b in drawn]
     random.shuffle(shuffled)
     pair = pair_of(
-        {"a": [a for a, _ in drawn], "b": [b for _, b in drawn]}, {"a": [a for a, _ in drawn], "b": shuffled}
+        {"a": [a for a, _ in drawn], "b": [b for _, b in drawn]},
+        {"a": [a for a, _ in drawn], "b": shuffled},
     )
     cells = [(a, b) for a in "xyz" for b in "mn"]
     now = list(zip((a for a, _ in drawn), shuffled, strict=True))
@@ -87,7 +88,9 @@ contract:
 def test_a_contract_is_reported_and_refuses_only_where_asked():
     people = examples.illnesses()
     release = sf.run(people, recipes.parse(TEXT % ""))
-    assert [bool(kept) for kept in release.contract] == [kept.value <= kept.limit for kept in release.contract]
+    assert [bool(kept) for kept in release.contract] == [
+        kept.value <= kept.limit for kept in release.contract
+    ]
     assert not release.contract[0] and release.holds
     with pytest.raises(ReleaseRefused, match=r"table of sex at most 0\.05"):
         sf.run(people, recipes.parse(TEXT % ", refuse: true"))

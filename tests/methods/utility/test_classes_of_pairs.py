@@ -1,4 +1,6 @@
-"""Classes of some columns found from those of all quasi-identifiers are those of the rows, in the order they appear."""
+"""Classes of some columns found from those of all quasi-identifiers are those of the rows, in the
+order they appear.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from sfumato.core.pair import TablePair
 from sfumato.core.table import Table
 from sfumato.methods.utility.cell_averages import classes_of
 
-ROWS = st.tuples(st.sampled_from(["a", "b", None]), st.integers(0, 3), st.sampled_from("xy"), st.booleans())
+ROWS = st.tuples(
+    st.sampled_from(["a", "b", None]), st.integers(0, 3), st.sampled_from("xy"), st.booleans()
+)
 
 
 def plainly(frame, names):
@@ -29,9 +33,13 @@ def plainly(frame, names):
 @pytest.mark.parametrize("counted", [False, True])
 @given(rows=st.lists(ROWS, min_size=1, max_size=25), seed=st.integers(0, 9))
 def test_classes_are_those_of_the_rows(counted, rows, seed):
-    frame = pl.DataFrame(rows, schema={"a": pl.String, "b": pl.Int64, "c": pl.String, "d": pl.Boolean}, orient="row")
+    frame = pl.DataFrame(
+        rows, schema={"a": pl.String, "b": pl.Int64, "c": pl.String, "d": pl.Boolean}, orient="row"
+    )
     original = Table(frame).with_roles(quasi=["a", "b", "c"], plain=["d"])
-    released = original.take(np.random.default_rng(seed).permutation(len(rows))[: len(rows) // 2 + 1]).drop(["c"])
+    released = original.take(
+        np.random.default_rng(seed).permutation(len(rows))[: len(rows) // 2 + 1]
+    ).drop(["c"])
     if counted:
         count_classes(original), count_classes(released)
     pair = TablePair.of(original, released)
@@ -40,4 +48,6 @@ def test_classes_are_those_of_the_rows(counted, rows, seed):
             for side, table in (("original", original), ("released", released)):
                 found = classes_of(pair, names, side)
                 expected = plainly(table.to_polars(), [n for n in names if n in table.columns])
-                assert [found.ids.tolist(), found.first.tolist(), found.sizes.tolist()] == list(expected)
+                assert [found.ids.tolist(), found.first.tolist(), found.sizes.tolist()] == list(
+                    expected
+                )

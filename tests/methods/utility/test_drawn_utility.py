@@ -1,4 +1,6 @@
-"""What drawn rows are worth: tables of columns, propensity beside the right null, learning from them, and what does not apply."""
+"""What drawn rows are worth: tables of columns, propensity beside the right null, learning from
+them, and what does not apply.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,11 @@ def naive_error(before, after, ways):
     errors = []
     for chosen in itertools.combinations(names, min(ways, len(names))):
         one, other = (Counter(table.select(chosen).rows()) for table in (before, after))
-        errors.append(sum(abs(one[c] / len(before) - other[c] / len(after)) for c in one.keys() | other.keys()))
+        errors.append(
+            sum(
+                abs(one[c] / len(before) - other[c] / len(after)) for c in one.keys() | other.keys()
+            )
+        )
     return sum(errors) / len(errors)
 
 
@@ -54,7 +60,8 @@ def test_the_error_of_tables_is_that_of_the_definition(rows, data, ways):
 
 
 def test_the_error_of_tables_of_a_worked_example():
-    # shares 1/4 each in the four cells, 1/2 and 1/2 in two of them after: |1/4-1/2| twice and |1/4-0| twice
+    # shares 1/4 each in the four cells, 1/2 and 1/2 in two of them after: |1/4-1/2| twice
+    # and |1/4-0| twice
     before = pl.DataFrame({"a": ["0", "0", "1", "1"], "b": ["0", "1", "0", "1"]})
     after = pl.DataFrame({"a": ["0", "1"], "b": ["0", "1"]})
     found = MarginalError().measure(pair_of(before, after, None))
@@ -63,9 +70,13 @@ def test_the_error_of_tables_of_a_worked_example():
 
 
 def test_the_error_of_tables_is_measured_alike_on_recoded_masked_and_drawn_records():
-    table = people().with_hierarchies(age=sf.intervals(10, 20), sex=sf.suppress(), zip=sf.mask_right(4))
+    table = people().with_hierarchies(
+        age=sf.intervals(10, 20), sex=sf.suppress(), zip=sf.mask_right(4)
+    )
     recoded = sf.anonymize(table, sf.KAnonymity(3), sf.GlobalRecoding(budget=0.1), seed=1)
-    masked = sf.anonymize(table, (), sf.AddNoise(["age", "income"], alpha=0.1), limits={"linkage": 1}, seed=1)
+    masked = sf.anonymize(
+        table, (), sf.AddNoise(["age", "income"], alpha=0.1), limits={"linkage": 1}, seed=1
+    )
     drawn = sf.anonymize(table, (), DrawColumns(), limits={"copied_records": 1}, seed=1)
     for release in (recoded, masked, drawn):
         assert 0 < release.evaluate(["marginal_error"]).measure("marginal_error").value < 1
@@ -83,15 +94,18 @@ def test_the_null_of_propensity_is_that_of_draws_from_a_right_model():
     draw = np.random.default_rng(5)
     table = pl.DataFrame(draw.normal(size=(400, 3)), schema=["a", "b", "c"])
     after = pl.DataFrame(draw.normal(size=(200, 3)), schema=["a", "b", "c"])
-    test = propensity_test(pair_of(table, after, None, plain=["a", "b", "c"]), Propensity(permutations=5))
+    test = propensity_test(
+        pair_of(table, after, None, plain=["a", "b", "c"]), Propensity(permutations=5)
+    )
     assert test.parameters == 4 and test.share == pytest.approx(1 / 3)
     assert test.null_mean == pytest.approx(expected_for_synthetic_data(4, 600, 1 / 3))
     assert test.null_deviation == pytest.approx(math.sqrt(2 * 3) * (2 / 3) ** 2 * (1 / 3) / 600)
 
 
 def test_draws_from_a_fitted_model_have_the_ratio_one():
-    # normal with fitted mean and variance, k - 1 = 1: over 200 tables the mean ratio has a deviation of sqrt(2/200) = 0.1;
-    # the bounds are four of them away: an error in less than 1 of 10,000 runs
+    # normal with fitted mean and variance, k - 1 = 1: over 200 tables the mean ratio has a
+    # deviation of sqrt(2/200) = 0.1; the bounds are four of them away: an error in less than 1 of
+    # 10,000 runs
     draw, ratios = np.random.default_rng(6), []
     for _ in range(200):
         before = draw.normal(size=100)
@@ -109,7 +123,10 @@ def test_a_model_that_learned_from_drawn_rows_is_tested_on_people_set_aside():
     found = PredictiveAccuracy("illness").measure(pair)
     assert "tested on people" not in found.meaning
     without = pair_of(table.to_polars(), people(300, seed=2).to_polars(), None, **ROLES)
-    assert "whom the rows may have been drawn after" in PredictiveAccuracy("illness").measure(without).meaning
+    assert (
+        "whom the rows may have been drawn after"
+        in PredictiveAccuracy("illness").measure(without).meaning
+    )
 
 
 def test_counts_of_drawn_rows_are_taken_as_shares():
@@ -125,7 +142,14 @@ def test_every_metric_is_measured_on_drawn_rows_or_says_why_not():
     release = sf.anonymize(people(), (), DrawColumns(), limits={"copied_records": 1}, seed=3)
     found = release.evaluate()
     measured = {measure.name for measure in found.measures}
-    assert {"propensity", "marginal_error", "means", "correlations", "query_workload", "validity"} <= measured
+    assert {
+        "propensity",
+        "marginal_error",
+        "means",
+        "correlations",
+        "query_workload",
+        "validity",
+    } <= measured
     for metric in default_metrics():
         assert metric.follows_rows == (found.skipped.get(metric.name) == NOBODYS), metric.name
     assert "nobody's" in str(found) and "of 400 records released" not in str(found)
@@ -135,5 +159,7 @@ def test_a_contract_on_what_needs_originals_does_not_survive():
     from sfumato.core.recipe import Agreement
     from sfumato.methods.utility.squared_error import SquaredError
 
-    kept = Agreement(SquaredError(), at_most=1.0).judge(pair_of(people().to_polars(), people().to_polars(), None))
+    kept = Agreement(SquaredError(), at_most=1.0).judge(
+        pair_of(people().to_polars(), people().to_polars(), None)
+    )
     assert not kept.holds and "nobody's" in kept.sentence

@@ -28,7 +28,8 @@ def raw(metric, pair):
 @pytest.mark.parametrize(
     ("release", "metric", "expected"),
     [
-        # G26: the patients of LeFevre et al. 2006 released with k = 2, one recoding a column or one a region
+        # G26: the patients of LeFevre et al. 2006 released with k = 2, one recoding a column or one
+        # a region
         ("single", sf.Discernibility(), 20),
         ("multi", sf.Discernibility(), 12),
         ("single", sf.NormalisedClassSize(2), 1.5),
@@ -61,7 +62,9 @@ def test_patients(release, metric, expected):
 
 def test_most_bits_of_the_patients():
     # G26: suppressing everything loses 11.5098, 5.5098 and 8.7549 bits
-    nothing = TablePair.of(sf.examples.patients(), sf.examples.patients().take(np.zeros(0, dtype=np.int64)))
+    nothing = TablePair.of(
+        sf.examples.patients(), sf.examples.patients().take(np.zeros(0, dtype=np.int64))
+    )
     for column, bits in (("age", 11.5098), ("sex", 5.5098), ("zip", 8.7549)):
         assert raw(sf.NonUniformEntropy([column]), nothing) == pytest.approx(bits, abs=5e-5)
 
@@ -74,12 +77,15 @@ def faggioli(node, k, budget):
 
 
 def test_faggioli():
-    # G04: the node (1,2,0,2,1) of the nine people has C_DM 29, Prec 0.36667 and the heights 1, 2/3, 0, 1, 1/2
+    # G04: the node (1,2,0,2,1) of the nine people has C_DM 29, Prec 0.36667 and the heights 1, 2/3,
+    # 0, 1, 1/2
     release = faggioli((1, 2, 0, 2, 1), 2, 0)
     pair = TablePair.of(release.original, release.released)
     assert raw(sf.Discernibility(), pair) == 29
     assert raw(sf.Precision(), pair) == pytest.approx(0.36667, abs=5e-6)
-    assert list(sf.Height().measure(pair).per_column.values()) == pytest.approx([1, 2 / 3, 0, 1, 1 / 2])
+    assert list(sf.Height().measure(pair).per_column.values()) == pytest.approx(
+        [1, 2 / 3, 0, 1, 1 / 2]
+    )
     assert raw(sf.Height(), pair) == 6
 
 
@@ -94,7 +100,8 @@ def test_faggioli_with_two_suppressed():
 
 
 def test_illness_tree():
-    # G27: height 1/(3−1), LM(HIV → virus infection) = (2−1)/(5−1), LM(common cold → bacterial infection) = 0
+    # G27: height 1/(3−1), LM(HIV → virus infection) = (2−1)/(5−1), LM(common cold → bacterial
+    # infection) = 0
     people = sf.examples.illnesses()
     groups = ["Virus infection", "Virus infection", "Bacterial infection", "Fracture"]
     pair = TablePair.of(people, people.with_columns({"illness": pl.Series(groups)}))
@@ -109,17 +116,29 @@ def test_what_the_search_scores_is_what_is_measured(data, table, k):
     weights = {n: data.draw(st.sampled_from([0.5, 1.0, 2.0])) for n in table.names}
     pair, gone = recoded(table, node, k)
     scores = oracle.node_scores(
-        table.rows, table.paths, table.leaves, table.depths, node, gone, [weights[n] for n in table.names]
+        table.rows,
+        table.paths,
+        table.leaves,
+        table.depths,
+        node,
+        gone,
+        [weights[n] for n in table.names],
     )
     assert sf.Loss(weights=weights).measure(pair).value == pytest.approx(scores["loss"], abs=1e-9)
-    assert sf.NonUniformEntropy(weights=weights).measure(pair).value == pytest.approx(scores["entropy"], abs=1e-9)
+    assert sf.NonUniformEntropy(weights=weights).measure(pair).value == pytest.approx(
+        scores["entropy"], abs=1e-9
+    )
     assert raw(sf.AverageClassSize(), pair) == pytest.approx(scores["class_size"])
     assert raw(sf.Discernibility(), pair) == pytest.approx(scores["discernibility"])
     # a column of nothing but missing values does not tell its level
     kept = [row for row, lost in zip(table.rows, gone, strict=True) if not lost]
     assume(kept and all(any(row[a] is not None for row in kept) for a in range(len(table.names))))
-    assert sf.Precision(weights=weights).measure(pair).value == pytest.approx(scores["precision"], abs=1e-9)
-    assert sf.Height(weights=weights).measure(pair).value == pytest.approx(scores["height"], abs=1e-9)
+    assert sf.Precision(weights=weights).measure(pair).value == pytest.approx(
+        scores["precision"], abs=1e-9
+    )
+    assert sf.Height(weights=weights).measure(pair).value == pytest.approx(
+        scores["height"], abs=1e-9
+    )
 
 
 @given(data=st.data(), table=tables(most_rows=10, most_leaves=3), k=st.integers(1, 3))
@@ -128,9 +147,12 @@ def test_naive_definitions(data, table, k):
     pair, gone = recoded(table, node, k)
     boxes = utility_metrics.boxes(table.rows, table.paths, table.depths, [node] * len(gone), gone)
     assert raw(sf.Ambiguity(), pair) == pytest.approx(utility_metrics.ambiguity(table.rows, boxes))
-    assert raw(sf.KullbackLeibler(), pair) == pytest.approx(utility_metrics.divergence(table.rows, boxes), abs=1e-9)
+    assert raw(sf.KullbackLeibler(), pair) == pytest.approx(
+        utility_metrics.divergence(table.rows, boxes), abs=1e-9
+    )
     assert sf.NormalisedCertaintyPenalty().measure(pair).value == pytest.approx(
-        utility_metrics.certainty_penalty(table.rows, table.paths, table.depths, node, gone), abs=1e-9
+        utility_metrics.certainty_penalty(table.rows, table.paths, table.depths, node, gone),
+        abs=1e-9,
     )
 
 
@@ -145,17 +167,24 @@ def test_naive_definitions_of_local_recoding(data, table):
     ]
     original = table.dataset()
     shared = original.take(np.array(kept, dtype=np.int64)).with_columns(
-        {n: pl.Series(n, [labels[i][a] for i in kept], dtype=pl.String) for a, n in enumerate(table.names)}
+        {
+            n: pl.Series(n, [labels[i][a] for i in kept], dtype=pl.String)
+            for a, n in enumerate(table.names)
+        }
     )
     pair = TablePair.of(original, shared)
     boxes = utility_metrics.boxes(table.rows, table.paths, table.depths, nodes, gone)
     assert raw(sf.Ambiguity(), pair) == pytest.approx(utility_metrics.ambiguity(table.rows, boxes))
-    assert raw(sf.KullbackLeibler(), pair) == pytest.approx(utility_metrics.divergence(table.rows, boxes), abs=1e-9)
+    assert raw(sf.KullbackLeibler(), pair) == pytest.approx(
+        utility_metrics.divergence(table.rows, boxes), abs=1e-9
+    )
 
 
 @given(data=st.data(), table=tables(most_rows=14), k=st.integers(1, 3))
 def test_classification(data, table, k):
-    labels = data.draw(st.lists(st.sampled_from("xyz"), min_size=len(table.rows), max_size=len(table.rows)))
+    labels = data.draw(
+        st.lists(st.sampled_from("xyz"), min_size=len(table.rows), max_size=len(table.rows))
+    )
     node = tuple(data.draw(st.integers(0, d - 1)) for d in table.depths)
     pair, gone = recoded(table, node, k)
     kept = [i for i, lost in enumerate(gone) if not lost]
@@ -170,7 +199,9 @@ def test_classification(data, table, k):
     assert found.raw == pytest.approx(utility_metrics.wrongly_classified(classes, labels, gone))
 
 
-@pytest.mark.parametrize("objective", ["loss", "precision", "entropy", "class_size", "discernibility", "height"])
+@pytest.mark.parametrize(
+    "objective", ["loss", "precision", "entropy", "class_size", "discernibility", "height"]
+)
 def test_a_release_is_worth_what_its_search_found(objective):
     step = sf.GlobalRecoding(budget=0.05, objective=objective)
     release = sf.anonymize(sf.examples.hospital(), [sf.KAnonymity(3)], [step], seed=1)
@@ -188,7 +219,8 @@ def test_a_release_is_worth_what_its_search_found(objective):
 
 
 def test_overlapping_boxes_are_compared_pair_by_pair():
-    # the ring: four people, each released as itself or its neighbour; every value has density 1/4 again
+    # the ring: four people, each released as itself or its neighbour; every value has density 1/4
+    # again
     pair = TablePair.of(sf.examples.ring(), sf.examples.ring(released=True))
     assert raw(sf.KullbackLeibler(), pair) == pytest.approx(0, abs=1e-12)
     assert raw(sf.Ambiguity(), pair) == pytest.approx(2)
@@ -196,32 +228,58 @@ def test_overlapping_boxes_are_compared_pair_by_pair():
 
 @pytest.mark.parametrize(
     "metric",
-    [sf.Loss(), sf.NormalisedCertaintyPenalty(), sf.Precision(), sf.Height(), sf.Ambiguity(), sf.KullbackLeibler(),
-     sf.NonUniformEntropy(), sf.AverageClassSize(), sf.Discernibility(), sf.NormalisedClassSize(2)],
+    [
+        sf.Loss(),
+        sf.NormalisedCertaintyPenalty(),
+        sf.Precision(),
+        sf.Height(),
+        sf.Ambiguity(),
+        sf.KullbackLeibler(),
+        sf.NonUniformEntropy(),
+        sf.AverageClassSize(),
+        sf.Discernibility(),
+        sf.NormalisedClassSize(2),
+    ],
     ids=lambda m: m.name,
-)  # fmt: skip
+)
 def test_changed_values_are_not_generalised_values(metric):
     people = sf.examples.patients()
     swapped = TablePair.of(people, people.with_columns({"zip": people.column("zip").reverse()}))
     assert metric.applies(swapped) == "values were changed, not generalised, in zip"
-    with pytest.raises(sf.errors.SchemaError, match=f"{metric.name} cannot be measured: values were changed"):
+    with pytest.raises(
+        sf.errors.SchemaError, match=f"{metric.name} cannot be measured: values were changed"
+    ):
         metric.measure(swapped)
 
 
 def test_a_column_that_was_not_released_is_lost():
     people = sf.examples.patients()
     pair = TablePair.of(people, people.drop(["zip"]))
-    for metric in (sf.Loss(), sf.NormalisedCertaintyPenalty(), sf.Precision(), sf.Height(), sf.NonUniformEntropy()):
-        assert metric.measure(pair).per_column == pytest.approx({"age": 0, "sex": 0, "zip": 1}), metric.name
+    for metric in (
+        sf.Loss(),
+        sf.NormalisedCertaintyPenalty(),
+        sf.Precision(),
+        sf.Height(),
+        sf.NonUniformEntropy(),
+    ):
+        assert metric.measure(pair).per_column == pytest.approx({"age": 0, "sex": 0, "zip": 1}), (
+            metric.name
+        )
     assert raw(sf.Ambiguity(), pair) == pytest.approx(3)
     assert sf.SquaredError(["zip"]).measure(pair).value == 1
 
 
 def test_blanks_cost_as_much_as_records():
     people = sf.examples.regions()
-    blank = TablePair.of(people, people.with_columns({"gender": pl.Series([None] * 7, dtype=pl.String)}))
+    blank = TablePair.of(
+        people, people.with_columns({"gender": pl.Series([None] * 7, dtype=pl.String)})
+    )
     star = TablePair.of(people, people.with_columns({"gender": pl.Series(["*"] * 7)}))
-    for metric in (sf.Loss(["gender"]), sf.NormalisedCertaintyPenalty(["gender"]), sf.NonUniformEntropy(["gender"])):
+    for metric in (
+        sf.Loss(["gender"]),
+        sf.NormalisedCertaintyPenalty(["gender"]),
+        sf.NonUniformEntropy(["gender"]),
+    ):
         assert metric.measure(blank).value == metric.measure(star).value == 1, metric.name
     assert sf.Completeness(["gender"]).measure(star).value == 0
 
@@ -231,8 +289,12 @@ def test_levels_of_what_no_level_has():
     pair = TablePair.of(people, sf.examples.patients(release="multi"))
     cells = cells_of(pair, "age")
     assert cells.column_level is None
-    # [25-26] and [27-28] are nodes of level 1; [25-27] has its lowest common node on level 2, the top
-    found = {cells.reading.labels[label]: height for label, height in zip(cells.label, cells.height, strict=True)}
+    # [25-26] and [27-28] are nodes of level 1; [25-27] has its lowest common node on level 2, the
+    # top
+    found = {
+        cells.reading.labels[label]: height
+        for label, height in zip(cells.label, cells.height, strict=True)
+    }
     assert found == {"[25-26]": 0.5, "[27-28]": 0.5, "[25-27]": 1.0}
 
 
@@ -270,7 +332,12 @@ def test_blanks_that_were_there_and_blanks_that_hide_a_value_are_one_box_in_any_
 
 
 rows_of_counts = st.lists(
-    st.tuples(st.sampled_from(["11", "12", "21", None]), st.integers(1, 5), st.integers(1, 4), st.booleans()),
+    st.tuples(
+        st.sampled_from(["11", "12", "21", None]),
+        st.integers(1, 5),
+        st.integers(1, 4),
+        st.booleans(),
+    ),
     min_size=1,
 )
 
@@ -281,19 +348,29 @@ def test_a_pair_of_counts_is_measured_as_the_records_it_stands_for(
 ) -> None:
     """Every combination was released once for all its records: at its level, or not at all."""
     frame = pl.DataFrame(
-        drawn, schema={"zip": pl.String, "age": pl.Int64, "n": pl.Int64, "kept": pl.Boolean}, orient="row"
+        drawn,
+        schema={"zip": pl.String, "age": pl.Int64, "n": pl.Int64, "kept": pl.Boolean},
+        orient="row",
     )
     made = frame.with_columns(zip=pl.col("zip").str.slice(0, 1) + "*", age=pl.col("age") // 2 * 2)
 
     def pair(counts: bool) -> TablePair:
-        rows = np.arange(len(frame)) if counts else np.repeat(np.arange(len(frame)), frame["n"].to_numpy())
+        rows = (
+            np.arange(len(frame))
+            if counts
+            else np.repeat(np.arange(len(frame)), frame["n"].to_numpy())
+        )
         copies = frame["n"].to_numpy() if counts else None
 
         def table(of: pl.DataFrame) -> Table:
             held = Table(of[rows].select("zip", "age"), copies=copies)  # type: ignore[arg-type]
-            return held.with_roles(quasi=["zip", "age"]).with_hierarchies(zip=sf.mask_right(2), age=sf.intervals(2))
+            return held.with_roles(quasi=["zip", "age"]).with_hierarchies(
+                zip=sf.mask_right(2), age=sf.intervals(2)
+            )
 
-        return TablePair.of(table(frame), table(made).take(np.flatnonzero(frame["kept"].to_numpy()[rows])))
+        return TablePair.of(
+            table(frame), table(made).take(np.flatnonzero(frame["kept"].to_numpy()[rows]))
+        )
 
     for metric in (each for each in default_metrics() if each.counts):
         few, all_records = pair(counts=True), pair(counts=False)

@@ -29,12 +29,19 @@ def test_accuracy_learned_from_original_release_and_majority():
     same = sf.PredictiveAccuracy("rich", ["age", "sex"]).measure(itself(people))
     assert same.value == 0
     assert same.raw > 0.75
-    blind = TablePair.of(people, people.with_columns({"age": pl.Series(["*"] * 300), "sex": pl.Series(["*"] * 300)}))
+    blind = TablePair.of(
+        people, people.with_columns({"age": pl.Series(["*"] * 300), "sex": pl.Series(["*"] * 300)})
+    )
     lost = sf.PredictiveAccuracy("rich", ["age", "sex"]).measure(blind)
     assert lost.value > 0.8
     assert "by majority" in lost.meaning
-    wrong = people.with_columns({"rich": pl.Series(["no" if r == "yes" else "yes" for r in people.column("rich")])})
-    assert sf.PredictiveAccuracy("rich", ["age", "sex"]).measure(TablePair.of(people, wrong)).value == 1
+    wrong = people.with_columns(
+        {"rich": pl.Series(["no" if r == "yes" else "yes" for r in people.column("rich")])}
+    )
+    assert (
+        sf.PredictiveAccuracy("rich", ["age", "sex"]).measure(TablePair.of(people, wrong)).value
+        == 1
+    )
 
 
 def test_generalised_predictors_still_predict():
@@ -58,9 +65,13 @@ def test_what_cannot_be_learned_is_not_lost():
 def test_labels_that_are_none():
     people = workers()
     assert "more than 100 different values" in sf.PredictiveAccuracy("wage").applies(itself(people))
-    assert sf.PredictiveAccuracy("rich").measure(TablePair.of(people, people.drop(["rich"]))).value == 1
     assert (
-        sf.PredictiveAccuracy("rich", ["rich"]).applies(itself(people)) == "no released column is left to predict from"
+        sf.PredictiveAccuracy("rich").measure(TablePair.of(people, people.drop(["rich"]))).value
+        == 1
+    )
+    assert (
+        sf.PredictiveAccuracy("rich", ["rich"]).applies(itself(people))
+        == "no released column is left to predict from"
     )
     few = people.take(np.array([0]))
     assert sf.PredictiveAccuracy("rich").applies(itself(few)) == "too few records to set some aside"
@@ -72,7 +83,9 @@ def test_seeded():
         {"age": people.column("age") + pl.Series(np.random.default_rng(1).integers(-25, 25, 300))}
     )
     pair = TablePair.of(people, noisy)
-    one, same, *others = (sf.PredictiveAccuracy("rich", ["age"], seed=s).measure(pair).raw for s in (1, 1, 2, 3, 4))
+    one, same, *others = (
+        sf.PredictiveAccuracy("rich", ["age"], seed=s).measure(pair).raw for s in (1, 1, 2, 3, 4)
+    )
     assert one == same
     assert set(others) - {one}
 
@@ -83,7 +96,10 @@ def interval(x, y, level=0.95):
     slope = utility_metrics.covariance(x, y) / utility_metrics.covariance(x, x)
     start = sum(y) / n - slope * sum(x) / n
     residual = sum((b - start - slope * a) ** 2 for a, b in zip(x, y, strict=True)) / (n - 2)
-    width = t.ppf(0.5 + level / 2, n - 2) * (residual / (utility_metrics.covariance(x, x) * (n - 1))) ** 0.5
+    width = (
+        t.ppf(0.5 + level / 2, n - 2)
+        * (residual / (utility_metrics.covariance(x, x) * (n - 1))) ** 0.5
+    )
     return slope - width, slope + width
 
 
@@ -119,14 +135,17 @@ def test_overlap_of_a_logistic_regression():
     metric = sf.RegressionOverlap("rich", ["age", "sex"])
     assert metric.measure(itself(people)).raw == pytest.approx(1)
     assert metric.measure(TablePair.of(people, people.take(np.arange(0, 300, 2)))).value < 0.5
-    turned = people.with_columns({"rich": pl.Series(["no" if r == "yes" else "yes" for r in people.column("rich")])})
+    turned = people.with_columns(
+        {"rich": pl.Series(["no" if r == "yes" else "yes" for r in people.column("rich")])}
+    )
     assert metric.measure(TablePair.of(people, turned)).per_column["age"] == 1
 
 
 def test_regressions_that_make_no_sense():
     people = workers()
-    assert sf.RegressionOverlap("town", ["age"]).applies(itself(people)) == (
-        "town holds neither numbers nor exactly two values"
+    assert (
+        sf.RegressionOverlap("town", ["age"]).applies(itself(people))
+        == "town holds neither numbers nor exactly two values"
     )
     with pytest.raises(sf.errors.SchemaError, match="cannot explain itself"):
         sf.RegressionOverlap("wage", ["wage"]).measure(itself(people))
@@ -146,7 +165,8 @@ def test_features_of_generalised_categories():
     pair = TablePair.of(people, people.with_columns({"illness": groups}))
     rows = np.arange(4)
     made = features_of(pair, ["illness"], rows, rows, blanks=True)
-    # HIV (twice) is what the others are compared with; then Common cold, Pelvic fracture and the mark of a blank
+    # HIV (twice) is what the others are compared with; then Common cold, Pelvic fracture and the
+    # mark of a blank
     assert made.owners == ("illness",) * 3
     assert made.before.tolist() == [[0, 0, 0], [0, 0, 0], [1, 0, 0], [0, 1, 0]]
     assert made.after.tolist() == [[0, 0, 0], [0.25, 0.25, 1], [1, 0, 0], [0.25, 0.25, 1]]

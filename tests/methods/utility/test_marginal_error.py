@@ -27,8 +27,12 @@ class Category:
     """Text: a set written in braces, or ``*``."""
 
     def __init__(self, rng, rows):
-        self.before = [None if rng.random() < 0.1 else str(rng.choice(list("uvwxyz"))) for _ in range(rows)]
-        self.every = sorted({v for v in self.before if v is not None}) + [None] * (None in self.before)
+        self.before = [
+            None if rng.random() < 0.1 else str(rng.choice(list("uvwxyz"))) for _ in range(rows)
+        ]
+        self.every = sorted({v for v in self.before if v is not None}) + [None] * (
+            None in self.before
+        )
         known = [v for v in self.every if v is not None]
         self.after = []
         for value in self.before:
@@ -56,7 +60,9 @@ class Category:
 
 
 class FewNumbers:
-    """No more than 100 numbers, each a cell of its own; what only the release has counts as the nearest."""
+    """No more than 100 numbers, each a cell of its own; what only the release has counts as the
+    nearest.
+    """
 
     def __init__(self, rng, rows):
         self.before = [None if rng.random() < 0.1 else int(v) for v in rng.integers(0, 20, rows)]
@@ -73,7 +79,10 @@ class FewNumbers:
                 self.after.append(str(value + 0.25))
             else:
                 self.after.append(str(value))
-        self.series = [pl.Series(self.before, dtype=pl.Int64), pl.Series(self.after, dtype=pl.String)]
+        self.series = [
+            pl.Series(self.before, dtype=pl.Int64),
+            pl.Series(self.after, dtype=pl.String),
+        ]
 
     def blind(self):
         return spread(self.line)
@@ -90,7 +99,9 @@ class FewNumbers:
 
 
 class ManyNumbers:
-    """More than 100 numbers: 100 bins between the 1st and the 99th percentile, the outer ones without end."""
+    """More than 100 numbers: 100 bins between the 1st and the 99th percentile, the outer ones
+    without end.
+    """
 
     def __init__(self, rng, rows):
         self.before = [float(v) for v in rng.normal(size=rows) * 10]
@@ -102,9 +113,11 @@ class ManyNumbers:
             self.after.append(
                 "*"
                 if way == 0
-                else f"[{value - 1}, {value + rng.random() * 30}]"
-                if way == 1
-                else f"{value + rng.normal()}"
+                else (
+                    f"[{value - 1}, {value + rng.random() * 30}]"
+                    if way == 1
+                    else f"{value + rng.normal()}"
+                )
             )
         self.series = [pl.Series(self.before), pl.Series(self.after, dtype=pl.String)]
 
@@ -134,7 +147,9 @@ def table_of(columns, labels):
         parts = [column.cells(label).items() for column, label in zip(columns, row, strict=True)]
         for combination in itertools.product(*parts):
             key = tuple(cell for cell, _ in combination)
-            table[key] = table.get(key, 0.0) + math.prod(share for _, share in combination) / len(labels[0])
+            table[key] = table.get(key, 0.0) + math.prod(share for _, share in combination) / len(
+                labels[0]
+            )
     return table
 
 
@@ -149,7 +164,9 @@ def test_errors_are_those_of_cells_counted_one_by_one(seed, monkeypatch):
     rows = 130 if many else int(rng.integers(2, 30))
     kinds = [ManyNumbers, Category, FewNumbers] if many else [Category, FewNumbers, Category]
     columns = dict(zip("abc", (kind(rng, rows) for kind in kinds), strict=True))
-    numeric = {name: "numeric" for name, column in columns.items() if not isinstance(column, Category)}
+    numeric = {
+        name: "numeric" for name, column in columns.items() if not isinstance(column, Category)
+    }
     tables = [
         sf.read(pl.DataFrame({name: column.series[side] for name, column in columns.items()}))
         .with_roles(quasi=list(columns))
@@ -184,16 +201,25 @@ def test_tables_of_many_kinds_of_cells_are_those_of_few(seed, monkeypatch):
     rows = int(rng.integers(1, 60))
     before = {name: rng.integers(0, 9, rows) for name in "xyz"}
     after = {
-        name: [f"{v - 1}-{v + int(rng.integers(0, 4))}" if rng.random() < 0.6 else str(v) for v in column]
+        name: [
+            f"{v - 1}-{v + int(rng.integers(0, 4))}" if rng.random() < 0.6 else str(v)
+            for v in column
+        ]
         for name, column in before.items()
     }
-    tables = [sf.read(pl.DataFrame(side)).with_roles(quasi=["x", "y", "z"]) for side in (before, after)]
-    pair = TablePair.of(*[table.with_kinds(x="numeric", y="numeric", z="numeric") for table in tables])
+    tables = [
+        sf.read(pl.DataFrame(side)).with_roles(quasi=["x", "y", "z"]) for side in (before, after)
+    ]
+    pair = TablePair.of(
+        *[table.with_kinds(x="numeric", y="numeric", z="numeric") for table in tables]
+    )
     columns = [binned(pair, name, most=4, even=True) for name in "xyz"[: rng.integers(1, 4)]]
     expected = np.zeros(tuple(len(column.names) for column in columns))
     for row in range(rows):
         for cell in np.ndindex(expected.shape):
-            expected[cell] += math.prod(c.spread[c.released[row], b] for c, b in zip(columns, cell, strict=True))
+            expected[cell] += math.prod(
+                c.spread[c.released[row], b] for c, b in zip(columns, cell, strict=True)
+            )
     assert table_after(*columns) == pytest.approx(expected, abs=1e-9)
     monkeypatch.setattr(binning, "MOST_CELLS", int(rng.integers(0, 9)))
     assert table_after(*columns) == pytest.approx(expected, abs=1e-9)
@@ -202,8 +228,14 @@ def test_tables_of_many_kinds_of_cells_are_those_of_few(seed, monkeypatch):
 
 def test_a_column_is_read_alike_whether_or_not_another_one_was_released():
     """Two levels write ``other`` for different values: the one that the plan says counts."""
-    jobs = [job for job, count in {"a": 8, "b": 6, "c": 4, "d": 3, "e": 2, "f": 1}.items() for _ in range(count)]
-    people = sf.read(pl.DataFrame({"job": jobs, "age": range(len(jobs))})).with_roles(quasi=["job"], plain=["age"])
+    jobs = [
+        job
+        for job, count in {"a": 8, "b": 6, "c": 4, "d": 3, "e": 2, "f": 1}.items()
+        for _ in range(count)
+    ]
+    people = sf.read(pl.DataFrame({"job": jobs, "age": range(len(jobs))})).with_roles(
+        quasi=["job"], plain=["age"]
+    )
     people = people.with_hierarchies(job=sf.frequency(4, 2, 1))
     labels = pl.Series([job if job in "ab" else "other" for job in jobs])
     recoded = people.with_columns({"job": labels})

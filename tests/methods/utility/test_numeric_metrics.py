@@ -23,7 +23,9 @@ SMALL = st.lists(st.tuples(st.integers(-20, 20), st.integers(-20, 20)), min_size
 
 def test_standardised_error_of_a_swapped_column():
     # G28: V = 10, …, 100 rank-swapped; the mean, with n − 1 in the deviation, is 0.28026
-    pair = of_numbers({"v": list(range(10, 101, 10))}, {"v": [20, 10, 30, 60, 50, 40, 100, 80, 90, 70]})
+    pair = of_numbers(
+        {"v": list(range(10, 101, 10))}, {"v": [20, 10, 30, 60, 50, 40, 100, 80, 90, 70]}
+    )
     assert sf.StandardisedError().measure(pair).raw == pytest.approx(0.28026, abs=5e-6)
 
 
@@ -55,8 +57,12 @@ def test_errors(rows, noise):
     width = max(x) - min(x)
     scaled = sf.RecordSquaredError(scale="range").measure(pair)
     assert scaled.raw == pytest.approx(within / width**2 / len(x))
-    assert sf.RecordSquaredError(scale="range", root=True).measure(pair).raw == pytest.approx(math.sqrt(scaled.raw))
-    assert sf.RecordSquaredError().measure(pair).raw == pytest.approx(within / (total / (len(x) - 1)) / len(x))
+    assert sf.RecordSquaredError(scale="range", root=True).measure(pair).raw == pytest.approx(
+        math.sqrt(scaled.raw)
+    )
+    assert sf.RecordSquaredError().measure(pair).raw == pytest.approx(
+        within / (total / (len(x) - 1)) / len(x)
+    )
     assert sf.SquaredError().measure(pair).raw == pytest.approx(within / width**2 / len(x) / 2)
 
 
@@ -68,7 +74,9 @@ def test_moments(rows, noise):
     mean = sum(x) / len(x)
     assert sf.Means().measure(pair).raw == pytest.approx(abs(sum(moved) / len(x) - mean) / mean / 2)
     old, new = np.quantile(x, [0.5, 0.9]), np.quantile(moved, [0.5, 0.9])
-    assert sf.Quantiles(["x"], shares=[0.5, 0.9]).measure(pair).raw == pytest.approx(np.mean(abs(new - old) / old))
+    assert sf.Quantiles(["x"], shares=[0.5, 0.9]).measure(pair).raw == pytest.approx(
+        np.mean(abs(new - old) / old)
+    )
     cov = utility_metrics.covariance
     assume(min(abs(cov(x, x)), abs(cov(x, y)), abs(cov(y, y)), abs(cov(moved, moved))) > 1e-3)
     terms = [abs(cov(moved, moved) / cov(x, x) - 1), abs(cov(moved, y) / cov(x, y) - 1), 0]
@@ -97,7 +105,9 @@ def test_ranges_stand_for_their_middles():
     # 22 for the range, the mean 24.667 for what is suppressed
     expected = (2 + 2 + abs(30 - 74 / 3)) / 3 / (math.sqrt(2) * deviation)
     assert sf.StandardisedError().measure(pair).raw == pytest.approx(expected)
-    assert sf.Means().measure(pair).raw == pytest.approx(abs(22 - 74 / 3) / (74 / 3))  # what is suppressed is left out
+    assert sf.Means().measure(pair).raw == pytest.approx(
+        abs(22 - 74 / 3) / (74 / 3)
+    )  # what is suppressed is left out
 
 
 def test_suppressed_records_stand_at_the_mean():
@@ -110,7 +120,9 @@ def test_suppressed_records_stand_at_the_mean():
 def test_missing_values():
     pair = of_numbers({"x": [1.0, None, 3.0]}, {"x": [1.0, None, None]})
     assert sf.SumOfSquares().measure(pair).raw == pytest.approx(0.5)  # 3 at the mean 2
-    assert sf.SquaredError().measure(of_numbers({"x": [1.0, None]}, {"x": [1.0, 7.0]})).raw == pytest.approx(0.5)
+    assert sf.SquaredError().measure(
+        of_numbers({"x": [1.0, None]}, {"x": [1.0, 7.0]})
+    ).raw == pytest.approx(0.5)
     nothing = of_numbers({"x": [None, None]}, {"x": [None, None]}, plain="x")
     nothing = TablePair.of(nothing.original.with_kinds(x="numeric"), nothing.released)
     assert sf.StandardisedError().measure(nothing).value == 0
@@ -119,7 +131,12 @@ def test_missing_values():
 
 def test_constant_columns_have_nothing_to_lose():
     pair = of_numbers({"x": [2, 2], "y": [1, 3]}, {"x": [2, 2]})
-    for metric in (sf.StandardisedError(), sf.SumOfSquares(), sf.RecordSquaredError(), sf.Correlations()):
+    for metric in (
+        sf.StandardisedError(),
+        sf.SumOfSquares(),
+        sf.RecordSquaredError(),
+        sf.Correlations(),
+    ):
         assert metric.measure(pair).value == 0, metric.name
 
 
@@ -127,9 +144,12 @@ def test_distances_of_categories():
     known = ["HIV", "Hepatitis", "Common cold", "Pelvic fracture", "Hepatitis"]
     people = sf.read(pl.DataFrame({"illness": known})).with_roles(quasi="illness")
     people = people.with_hierarchies(illness=sf.examples.illness_tree())
-    changed = people.with_columns({"illness": pl.Series(["Hepatitis", "Hepatitis", "*", "Common cold", "gout"])})
+    changed = people.with_columns(
+        {"illness": pl.Series(["Hepatitis", "Hepatitis", "*", "Common cold", "gout"])}
+    )
     pair = TablePair.of(people, changed)
-    # HIV and hepatitis meet halfway up, a fracture and a cold at the top; what the tree does not know is far away
+    # HIV and hepatitis meet halfway up, a fracture and a cold at the top; what the tree does not
+    # know is far away
     assert sf.SquaredError().measure(pair).per_record.tolist() == [0.25, 0, 1, 1, 1]
     assert sf.SquaredError(categories="equal").measure(pair).per_record.tolist() == [1, 0, 1, 1, 1]
 
@@ -137,7 +157,9 @@ def test_distances_of_categories():
 def test_a_missing_category_that_stays_missing_costs_nothing():
     people = sf.read(pl.DataFrame({"illness": ["HIV", None, None]})).with_roles(quasi="illness")
     people = people.with_hierarchies(illness=sf.examples.illness_tree())
-    pair = TablePair.of(people, people.with_columns({"illness": pl.Series(["Virus infection", None, "HIV"])}))
+    pair = TablePair.of(
+        people, people.with_columns({"illness": pl.Series(["Virus infection", None, "HIV"])})
+    )
     assert sf.SquaredError().measure(pair).per_record.tolist() == [0.25, 0, 1]
 
 
@@ -156,22 +178,40 @@ def test_what_holds_no_numbers():
         with pytest.raises(sf.errors.SchemaError, match="'sex' of illnesses does not hold numbers"):
             metric(["sex"]).applies(pair)
     one = of_numbers({"x": [1, 2]}, {})
-    assert sf.Correlations().applies(one) == sf.Eigenvalues().applies(one) == "two columns of numbers are needed"
+    assert (
+        sf.Correlations().applies(one)
+        == sf.Eigenvalues().applies(one)
+        == "two columns of numbers are needed"
+    )
 
 
-@pytest.mark.parametrize(("table", "k"), [("Tarragona", 3), ("Tarragona", 5), ("Census", 3), ("Census", 5)])
+@pytest.mark.parametrize(
+    ("table", "k"), [("Tarragona", 3), ("Tarragona", 5), ("Census", 3), ("Census", 5)]
+)
 def test_sdcmicro(reference_data, table, k):
-    """Each column microaggregated by itself, as sdcMicro's ``onedims`` does; it reports sums where we report means."""
+    """Each column microaggregated by itself, as sdcMicro's ``onedims`` does; it reports sums where
+    we report means.
+    """
     entries = json.loads((reference_data / "reference" / "sdcmicro.json").read_text())["entries"]
     theirs = next(e["value"] for e in entries if e["id"] == f"onedims.{table}.k{k}")
     people = sf.read(reference_data / "microaggregation" / f"{table}.csv")
     people = people.with_roles(plain=people.columns)
-    pair = TablePair.of(people, people.with_columns({n: _by_itself(people.column(n), k) for n in people.columns}))
+    pair = TablePair.of(
+        people, people.with_columns({n: _by_itself(people.column(n), k) for n in people.columns})
+    )
     cells = len(people) * len(people.columns)
-    assert sf.StandardisedError().measure(pair).raw * cells == pytest.approx(theirs["IL1s"], rel=1e-9)
-    assert sf.SumOfSquares().measure(pair).raw * 100 == pytest.approx(theirs["SSE_SST_pct"], rel=1e-9)
+    assert sf.StandardisedError().measure(pair).raw * cells == pytest.approx(
+        theirs["IL1s"], rel=1e-9
+    )
+    assert sf.SumOfSquares().measure(pair).raw * 100 == pytest.approx(
+        theirs["SSE_SST_pct"], rel=1e-9
+    )
     eigen = sf.Eigenvalues().measure(pair).raw * len(people.columns)
-    if table == "Census":  # its columns depend on each other: sdcMicro divides by eigenvalues that are 0 up to rounding
+    if (
+        table == "Census"
+        # its columns depend on each other: sdcMicro divides by eigenvalues that are 0 up to
+        # rounding
+    ):
         assert theirs["eigen"] < -1e12
         assert 0 < eigen < 1
     else:
@@ -204,17 +244,32 @@ OF_NUMBERS = (
 
 @given(
     rows=st.lists(
-        st.tuples(*[st.one_of(st.none(), st.integers(-9, 9))] * 4, st.booleans()), min_size=3, max_size=14
-    ).filter(lambda rows: any(a is not None for a, *_ in rows) and any(b is not None for _, b, *_ in rows))
+        st.tuples(*[st.one_of(st.none(), st.integers(-9, 9))] * 4, st.booleans()),
+        min_size=3,
+        max_size=14,
+    ).filter(
+        lambda rows: (
+            any(a is not None for a, *_ in rows) and any(b is not None for _, b, *_ in rows)
+        )
+    )
 )
 def test_distinct_cells_say_what_rows_say(rows):
-    # numbers released as text are known by their codes and counted, numbers are looked at row by row
+    # numbers released as text are known by their codes and counted, numbers are looked at row by
+    # row
     kept = np.array([i for i, row in enumerate(rows) if row[4]], dtype=np.int64)
-    frame = pl.DataFrame({"a": [r[0] for r in rows], "b": [r[1] for r in rows]}, schema={"a": pl.Int64, "b": pl.Int64})
+    frame = pl.DataFrame(
+        {"a": [r[0] for r in rows], "b": [r[1] for r in rows]},
+        schema={"a": pl.Int64, "b": pl.Int64},
+    )
     original = sf.read(frame).with_roles(plain=["a", "b"]).with_kinds(a="numeric", b="numeric")
-    after = {name: pl.Series(name, [rows[i][2 + c] for i in kept], dtype=pl.Int64) for c, name in enumerate("ab")}
+    after = {
+        name: pl.Series(name, [rows[i][2 + c] for i in kept], dtype=pl.Int64)
+        for c, name in enumerate("ab")
+    }
     plain = TablePair.of(original, original.take(kept).with_columns(after))
-    text = TablePair.of(original, original.take(kept).with_columns({n: s.cast(pl.String) for n, s in after.items()}))
+    text = TablePair.of(
+        original, original.take(kept).with_columns({n: s.cast(pl.String) for n, s in after.items()})
+    )
     for metric in OF_NUMBERS:
         if metric.applies(plain) is not None:
             continue
@@ -239,7 +294,9 @@ def test_quantiles_of_values_that_are_counted(values, data):
 
 def test_numbers_whose_squares_are_infinite_raise_no_warning():
     draw = np.random.default_rng(0)
-    frame = pl.DataFrame({"x": draw.normal(size=40) * 1e160, "y": draw.random(40) * 1e300, "ill": ["a", "b"] * 20})
+    frame = pl.DataFrame(
+        {"x": draw.normal(size=40) * 1e160, "y": draw.random(40) * 1e300, "ill": ["a", "b"] * 20}
+    )
     table = sf.read(frame).with_roles(quasi=["x"], sensitive="ill", plain=["y"])
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -13,7 +13,11 @@ import sfumato as sf
 from sfumato import kernels
 from sfumato.core.pair import TablePair
 from sfumato.methods.utility.logistic_regression import Refit, fit_classes, fit_logistic, predict
-from sfumato.methods.utility.predictive import expected_between_samples, expected_for_synthetic_data, propensity_test
+from sfumato.methods.utility.predictive import (
+    expected_between_samples,
+    expected_for_synthetic_data,
+    propensity_test,
+)
 
 
 def table(columns):
@@ -27,18 +31,25 @@ def test_expectations():
 
 
 def test_independent_samples_reach_their_expectation():
-    # The pMSE of k − 1 = 3 useless predictors is about (k−1)/4n · χ²₃/3: over 200 samples the mean has a relative
-    # deviation of √(2/3)/√200 = 0.058. Five deviations: fails by chance once in 3 million. The draw is fixed anyway.
+    # The pMSE of k − 1 = 3 useless predictors is about (k−1)/4n · χ²₃/3: over 200 samples the mean
+    # has a relative deviation of √(2/3)/√200 = 0.058. Five deviations: fails by chance once in 3
+    # million. The draw is fixed anyway.
     draw = np.random.default_rng(8)
     truth = np.repeat([0.0, 1.0], 300)
-    found = [((fit_logistic(draw.normal(size=(600, 3)), truth).probabilities - 0.5) ** 2).mean() for _ in range(200)]
+    found = [
+        ((fit_logistic(draw.normal(size=(600, 3)), truth).probabilities - 0.5) ** 2).mean()
+        for _ in range(200)
+    ]
     assert np.mean(found) == pytest.approx(expected_between_samples(4, 600, 0.5), rel=0.29)
 
 
 def test_exchanging_records_of_two_independent_samples_is_the_same_null():
     draw = np.random.default_rng(9)
     before, after = draw.normal(size=(2, 300, 3))
-    pair = TablePair.of(table(dict(zip("abc", before.T, strict=True))), table(dict(zip("abc", after.T, strict=True))))
+    pair = TablePair.of(
+        table(dict(zip("abc", before.T, strict=True))),
+        table(dict(zip("abc", after.T, strict=True))),
+    )
     found = propensity_test(pair, sf.Propensity(permutations=200))
     assert found.parameters == 4
     assert found.null_mean == pytest.approx(expected_between_samples(4, 600, 0.5), rel=0.29)
@@ -54,7 +65,8 @@ def test_masked_data_have_a_smaller_null_than_samples():
     assert found.null_mean < expected_between_samples(2, 1000, 0.5) / 10
     assert abs(found.standardised) < 5
     shifted = propensity_test(
-        TablePair.of(table({"x": values}), table({"x": values + 0.2})), sf.Propensity(permutations=50)
+        TablePair.of(table({"x": values}), table({"x": values + 0.2})),
+        sf.Propensity(permutations=50),
     )
     assert shifted.standardised > 10
 
@@ -75,7 +87,9 @@ def test_what_can_always_be_told_apart():
 
 def test_parts_per_column_and_record():
     values = np.arange(40.0)
-    pair = TablePair.of(table({"x": values, "y": values % 7}), table({"x": values + 500, "y": values % 7}))
+    pair = TablePair.of(
+        table({"x": values, "y": values % 7}), table({"x": values + 500, "y": values % 7})
+    )
     found = sf.Propensity(permutations=0).measure(pair)
     assert found.per_column["y"] == pytest.approx(0, abs=1e-9)
     assert found.per_column["x"] > 0.99
@@ -101,7 +115,9 @@ def test_suppressed_records_stay_on_their_side():
 def penalised(features, ridge):
     def cost(weights, truth):
         scores = weights[0] + features @ weights[1:]
-        return (np.logaddexp(0, scores) - truth * scores).sum() + 0.5 * ridge * len(truth) * (weights[1:] ** 2).sum()
+        return (np.logaddexp(0, scores) - truth * scores).sum() + 0.5 * ridge * len(truth) * (
+            weights[1:] ** 2
+        ).sum()
 
     return cost
 
@@ -113,7 +129,9 @@ def test_fit_against_a_general_optimiser():
     fit = fit_logistic(features, truth)
     best = minimize(penalised(features, 1e-6), np.zeros(4), args=(truth,), tol=1e-12)
     assert fit.coefficients == pytest.approx(best.x, abs=1e-4)
-    assert Refit(features).probabilities(truth[:, None])[:, 0] == pytest.approx(fit.probabilities, abs=1e-3)
+    assert Refit(features).probabilities(truth[:, None])[:, 0] == pytest.approx(
+        fit.probabilities, abs=1e-3
+    )
     rows = np.concatenate([np.ones((80, 1)), features], axis=1)
     chances = 1 / (1 + np.exp(-rows @ best.x))
     curvature = sum(p * (1 - p) * np.outer(row, row) for p, row in zip(chances, rows, strict=True))
@@ -140,7 +158,9 @@ def test_several_classes():
     assert (predict(fit_classes(features, truth, 3), features) == truth).mean() > 0.95
 
 
-@pytest.mark.parametrize("wrong", [{"permutations": -1}, {"records": 1}, {"seed": -1}, {"columns": []}])
+@pytest.mark.parametrize(
+    "wrong", [{"permutations": -1}, {"records": 1}, {"seed": -1}, {"columns": []}]
+)
 def test_wrong_parameters(wrong):
     with pytest.raises(sf.errors.ParameterError, match=next(iter(wrong))):
         sf.Propensity(**wrong)
@@ -166,7 +186,9 @@ def test_products_of_a_design_are_those_of_matrices(seed, empty):
     assert squares == pytest.approx((design * weights[:, None]).T @ design, abs=1e-12)
     full = squares + np.eye(columns)
     right = draw.normal(size=(columns, models))
-    assert loops.solved(np.linalg.cholesky(full), right) == pytest.approx(np.linalg.solve(full, right), abs=1e-9)
+    assert loops.solved(np.linalg.cholesky(full), right) == pytest.approx(
+        np.linalg.solve(full, right), abs=1e-9
+    )
 
 
 def one_by_one(features, truth):
@@ -177,7 +199,10 @@ def one_by_one(features, truth):
     penalty[0] = 0.0
     coefficients = np.zeros(design.shape[1])
     for _ in range(400):
-        slope = design.T @ (truth - 1 / (1 + np.exp(-np.clip(design @ coefficients, -30, 30)))) - penalty * coefficients
+        slope = (
+            design.T @ (truth - 1 / (1 + np.exp(-np.clip(design @ coefficients, -30, 30))))
+            - penalty * coefficients
+        )
         step = np.linalg.solve(bound, slope)
         coefficients += step
         if slope @ step <= 1e-7 * len(truth):

@@ -31,7 +31,10 @@ def test_completeness_counts_blanks_stars_and_records():
 def test_uniqueness_by_a_key():
     people = table({"id": [1, 2, 3, 3], "x": [1, 1, 1, 1]})
     assert sf.Uniqueness(["id"]).measure(itself(people)).value == 0.75
-    assert sf.Uniqueness(["id"]).measure(TablePair.of(people, people.take(np.array([2, 3])))).value == 0.25
+    assert (
+        sf.Uniqueness(["id"]).measure(TablePair.of(people, people.take(np.array([2, 3])))).value
+        == 0.25
+    )
     assert sf.Uniqueness().applies(itself(people)) == "there is no column to look at; name some"
 
 
@@ -40,11 +43,14 @@ def test_timeliness():
     visits = table({"day": days})
     metric = sf.Timeliness("day", days=100, today="2025-05-10")
     assert metric.measure(itself(visits)).value == 0.5
-    blurred = visits.with_columns({"day": pl.Series(["*", "2025-02-01..2025-02-28", "2025-05-01", None])})
+    blurred = visits.with_columns(
+        {"day": pl.Series(["*", "2025-02-01..2025-02-28", "2025-05-01", None])}
+    )
     assert metric.measure(TablePair.of(visits, blurred)).value == 0.5
     assert metric.measure(TablePair.of(visits, visits.take(np.array([0])))).value == 0
-    assert sf.Timeliness("x", days=1, today="2025-01-01").applies(itself(table({"x": [1]}))) == (
-        "column 'x' does not hold dates"
+    assert (
+        sf.Timeliness("x", days=1, today="2025-01-01").applies(itself(table({"x": [1]})))
+        == "column 'x' does not hold dates"
     )
     with pytest.raises(sf.errors.ParameterError, match="a date like"):
         sf.Timeliness("day", days=1, today="yesterday")
@@ -63,18 +69,25 @@ def test_validity():
     assert sf.Validity(["sex"], rules={"sex": "[fm]"}).measure(pair).value == 0.5
     with pytest.raises(sf.errors.ParameterError, match="'sex' is no regular expression"):
         sf.Validity(rules={"sex": "["})
-    with pytest.raises(sf.errors.SchemaError, match="rule for column 'wage', which is not looked at"):
+    with pytest.raises(
+        sf.errors.SchemaError, match="rule for column 'wage', which is not looked at"
+    ):
         sf.Validity(rules={"wage": [0, 1]}).measure(pair)
 
 
 def test_accuracy():
     people = table({"x": [0.0, 10.0, 5.0, None], "y": ["a", "b", None, "a"]})
-    shared = people.with_columns({"x": pl.Series([1.0, 10.0, None, None]), "y": pl.Series(["a", "a", None, "*"])})
+    shared = people.with_columns(
+        {"x": pl.Series([1.0, 10.0, None, None]), "y": pl.Series(["a", "a", None, "*"])}
+    )
     pair = TablePair.of(people, shared)
     assert sf.Accuracy().measure(pair).per_column == {"x": 0.5, "y": 0.5}
     assert sf.Accuracy(tolerance=0.1).measure(pair).per_column == {"x": 0.75, "y": 0.5}
     assert sf.Accuracy().measure(pair).per_record.tolist() == [0.5, 0.5, 0.5, 0.5]
-    assert sf.Accuracy().measure(TablePair.of(people, people.drop(["y"]))).per_column == {"x": 1.0, "y": 0.0}
+    assert sf.Accuracy().measure(TablePair.of(people, people.drop(["y"]))).per_column == {
+        "x": 1.0,
+        "y": 0.0,
+    }
 
 
 @pytest.mark.parametrize(
@@ -90,7 +103,9 @@ def test_accuracy():
 )
 def test_rules_hold_when_they_can(rule, before, after):
     people = table({"a": [1, 2, 9], "b": [2, 2, 3]})
-    shared = people.with_columns({"a": pl.Series(["1-2", "1-3", "9"]), "b": pl.Series(["2", "2", "3"])})
+    shared = people.with_columns(
+        {"a": pl.Series(["1-2", "1-3", "9"]), "b": pl.Series(["2", "2", "3"])}
+    )
     assert sf.Consistency([rule]).measure(itself(people)).per_record.tolist() == before
     assert sf.Consistency([rule]).measure(TablePair.of(people, shared)).per_record.tolist() == after
 

@@ -20,9 +20,13 @@ from tests.random_tables import tables
 
 def asked_for(asked: Questions) -> np.ndarray:
     """Per predicate and original value whether it is asked for, 1 or 0."""
-    parts = [range(start, min(start + 64, len(asked.blind))) for start in range(0, len(asked.blind), 64)]
+    parts = [
+        range(start, min(start + 64, len(asked.blind))) for start in range(0, len(asked.blind), 64)
+    ]
     bits = [
-        asked.masks(part.start, part.stop)[None, :] >> np.arange(len(part), dtype=np.uint64)[:, None] for part in parts
+        asked.masks(part.start, part.stop)[None, :]
+        >> np.arange(len(part), dtype=np.uint64)[:, None]
+        for part in parts
     ]
     return (np.concatenate(bits) & np.uint64(1)).astype(float)
 
@@ -80,7 +84,9 @@ def test_counted_by_hand():
     worse = TablePair.of(people, people.take(np.arange(6)))
     # for f: true 6, estimate 6 + 1, error 1/6; for m: true 2, estimate 1, error 1/2
     combinations = query_workload._combinations(worse, ("sex",))
-    errors = [each for each, _ in metric._errors(worse, combinations, [20, 30], Seed(2).stream("x"))]
+    errors = [
+        each for each, _ in metric._errors(worse, combinations, [20, 30], Seed(2).stream("x"))
+    ]
     assert [len(each) for each in errors] == [20, 30]
     assert set(np.round(np.unique(np.concatenate(errors)), 9)) == {round(1 / 6, 9), 0.5}
 
@@ -98,19 +104,34 @@ def test_columns_and_dimensions():
         quasi=[f"c{i}" for i in range(15)]
     )
     assert sf.QueryWorkload(queries=40).measure(itself(many)).raw == 0
-    assert sf.QueryWorkload(people.schema.quasi[:1], dimensions=3, queries=7).measure(itself(people)).raw == 0
-    assert "7 COUNT queries" in sf.QueryWorkload(people.schema.quasi[:2], queries=7).measure(itself(people)).meaning
+    assert (
+        sf.QueryWorkload(people.schema.quasi[:1], dimensions=3, queries=7)
+        .measure(itself(people))
+        .raw
+        == 0
+    )
+    assert (
+        "7 COUNT queries"
+        in sf.QueryWorkload(people.schema.quasi[:2], queries=7).measure(itself(people)).meaning
+    )
 
 
 def test_a_column_that_was_not_released():
-    people = sf.read(pl.DataFrame({"a": list("xxxy"), "b": list("uvuv")})).with_roles(quasi=["a", "b"])
+    people = sf.read(pl.DataFrame({"a": list("xxxy"), "b": list("uvuv")})).with_roles(
+        quasi=["a", "b"]
+    )
     found = sf.QueryWorkload(queries=60, dimensions=1, selectivity=0.5, sanity=0).measure(
         TablePair.of(people, people.drop(["b"]))
     )
-    assert found.per_column == {"a": 0, "b": 0}  # u and v are equally frequent: spreading evenly is right
+    assert found.per_column == {
+        "a": 0,
+        "b": 0,
+    }  # u and v are equally frequent: spreading evenly is right
 
 
-@pytest.mark.parametrize("wrong", [{"queries": 0}, {"dimensions": 0}, {"selectivity": 0}, {"sanity": 2}, {"seed": -1}])
+@pytest.mark.parametrize(
+    "wrong", [{"queries": 0}, {"dimensions": 0}, {"selectivity": 0}, {"sanity": 2}, {"seed": -1}]
+)
 def test_wrong_parameters(wrong):
     with pytest.raises(sf.errors.ParameterError, match=next(iter(wrong))):
         sf.QueryWorkload(**wrong)
@@ -123,18 +144,24 @@ def test_true_counts_are_those_of_the_rows_one_by_one(seed, monkeypatch):
     frame = pl.DataFrame(
         {
             "age": pl.Series(
-                [None if rng.random() < 0.1 else int(v) for v in rng.integers(0, 30, rows)], dtype=pl.Int64
+                [None if rng.random() < 0.1 else int(v) for v in rng.integers(0, 30, rows)],
+                dtype=pl.Int64,
             ),
             "town": pl.Series(
-                [None if rng.random() < 0.1 else f"t{v}" for v in rng.integers(0, 9, rows)], dtype=pl.String
+                [None if rng.random() < 0.1 else f"t{v}" for v in rng.integers(0, 9, rows)],
+                dtype=pl.String,
             ),
             "day": pl.Series(rng.integers(0, 400, rows)).cast(pl.Date),
         }
     )
     people = sf.read(frame).with_roles(quasi=["age", "town", "day"])
-    released = people if rng.random() < 0.5 else people.with_columns({"town": pl.Series(["*"] * rows)})
+    released = (
+        people if rng.random() < 0.5 else people.with_columns({"town": pl.Series(["*"] * rows)})
+    )
     pair = TablePair.of(people, released)
-    names = tuple(str(name) for name in rng.permutation(["age", "town", "day"])[: rng.integers(1, 4)])
+    names = tuple(
+        str(name) for name in rng.permutation(["age", "town", "day"])[: rng.integers(1, 4)]
+    )
     if rng.random() < 0.5:
         monkeypatch.setattr(query_workload, "CHUNK", 0)  # nothing is counted in a table
     stream = Seed(seed).stream("x")
@@ -149,15 +176,23 @@ def test_true_counts_are_those_of_the_rows_one_by_one(seed, monkeypatch):
         for query in range(len(asked[0].blind)):
             codes = [pair.encoded(name)[0].codes for name in names]
             expected.append(
-                sum(all(t[query, c[row]] for t, c in zip(tables, codes, strict=True)) for row in range(rows))
+                sum(
+                    all(t[query, c[row]] for t, c in zip(tables, codes, strict=True))
+                    for row in range(rows)
+                )
             )
     assert counts.tolist() == expected
 
 
 def test_amounts_are_added_by_bit():
     rng = np.random.default_rng(1)
-    words = rng.integers(0, 1 << 64, 500, dtype=np.uint64) & rng.integers(0, 1 << 64, 500, dtype=np.uint64)
+    words = rng.integers(0, 1 << 64, 500, dtype=np.uint64) & rng.integers(
+        0, 1 << 64, 500, dtype=np.uint64
+    )
     words[:65] = [0, *(1 << bit for bit in range(64))]
     amounts = rng.integers(0, 1000, 500)
-    expected = [sum(int(a) for w, a in zip(words, amounts, strict=True) if int(w) >> bit & 1) for bit in range(64)]
+    expected = [
+        sum(int(a) for w, a in zip(words, amounts, strict=True) if int(w) >> bit & 1)
+        for bit in range(64)
+    ]
     assert kernels.queries.add_by_bit(words, amounts).tolist() == expected

@@ -1,4 +1,6 @@
-"""What every utility metric of the registry keeps: a new one is tested here without a line about it."""
+"""What every utility metric of the registry keeps: a new one is tested here without a line about
+it.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ GIVEN = {
     "rule_side_effects": {"support": 2, "confidence": 0.25},
 }
 AGREED = {"table", "count"}
-"""Parts of a utility contract: they refuse a release without records or columns instead of scoring it; test_agreed_tables.py."""
+"""Parts of a utility contract: they refuse a release without records or columns instead of scoring
+it; test_agreed_tables.py.
+"""
 EVERY = [cls(**GIVEN.get(name, {})) for name, cls in METRICS.items() if name not in AGREED]
 EACH = pytest.mark.parametrize("metric", EVERY, ids=lambda m: m.name)
 LOSSES = [m for m in EVERY if m.better == "lower"]
@@ -126,16 +130,21 @@ def test_kind_of_frame_does_not_matter(metric):
     release = released()
     pair = TablePair.of(release.original, release.released)
     original, shared = (
-        sf.Table(d.to_polars().to_pandas(), d.schema, origin=d.origin) for d in (release.original, release.released)
+        sf.Table(d.to_polars().to_pandas(), d.schema, origin=d.origin)
+        for d in (release.original, release.released)
     )
-    assert metric.measure(TablePair.of(original, shared)).value == pytest.approx(metric.measure(pair).value, abs=1e-9)
+    assert metric.measure(TablePair.of(original, shared)).value == pytest.approx(
+        metric.measure(pair).value, abs=1e-9
+    )
 
 
 @EACH
 def test_no_rows(metric):
     empty = people().take(np.zeros(0, dtype=np.int64))
     assert metric.applies(itself(empty)) == "the original table has no rows"
-    with pytest.raises(sf.errors.SchemaError, match="cannot be measured: the original table has no rows"):
+    with pytest.raises(
+        sf.errors.SchemaError, match="cannot be measured: the original table has no rows"
+    ):
         metric.measure(itself(empty))
 
 
@@ -143,7 +152,10 @@ def test_no_rows(metric):
 def test_one_row(metric):
     pair = itself(people(1))
     if metric.applies(pair) is None:
-        assert metric.measure(pair).value == (metric.better == "higher") or metric.name in ("timeliness", "consistency")
+        assert metric.measure(pair).value == (metric.better == "higher") or metric.name in (
+            "timeliness",
+            "consistency",
+        )
 
 
 @pytest.mark.parametrize(
@@ -151,7 +163,9 @@ def test_one_row(metric):
 )
 def test_unknown_columns(cls):
     metric = cls(**{**GIVEN.get(cls.name, {}), "columns": ["zipcode"]})
-    with pytest.raises(sf.errors.SchemaError, match=r"has no column 'zipcode'\. Did you mean 'zip'"):
+    with pytest.raises(
+        sf.errors.SchemaError, match=r"has no column 'zipcode'\. Did you mean 'zip'"
+    ):
         metric.measure(itself(people()))
 
 
@@ -162,18 +176,32 @@ def test_unknown_labels(name):
 
 
 DETAIL = [name for name, cls in METRICS.items() if cls.judges_detail]
-COARSER = ("loss", "ncp", "precision", "height", "non_uniform_entropy", "ambiguity", "kl_divergence", "discernibility")
+COARSER = (
+    "loss",
+    "ncp",
+    "precision",
+    "height",
+    "non_uniform_entropy",
+    "ambiguity",
+    "kl_divergence",
+    "discernibility",
+)
 
 
 @pytest.mark.slow
 @given(data=st.data(), table=tables(most_rows=12))
 def test_coarser_never_scores_less(data, table):
     node = [data.draw(st.integers(0, d - 1)) for d in table.depths]
-    higher = [data.draw(st.integers(level, d - 1)) for level, d in zip(node, table.depths, strict=True)]
+    higher = [
+        data.draw(st.integers(level, d - 1)) for level, d in zip(node, table.depths, strict=True)
+    ]
     fine, coarse = recoded(table, node, 1)[0], recoded(table, higher, 1)[0]
     known = all(any(row[a] is not None for row in table.rows) for a in range(len(table.names)))
     for name in {*COARSER, *DETAIL}:
-        if known or name not in ("precision", "height"):  # missing values alone do not tell their level
+        if known or name not in (
+            "precision",
+            "height",
+        ):  # missing values alone do not tell their level
             metric = METRICS[name]()
             assert metric.measure(fine).value <= metric.measure(coarse).value + 1e-9, name
 
@@ -191,8 +219,14 @@ def test_suppressing_more_never_scores_less(data, table):
 
 def test_all_of_a_release_that_holds_nothing_but_stars():
     table = people()
-    hidden = {name: pl.Series(["*"] * len(table)) for name in ("age", "sex", "zip", "illness", "wage", "debt", "day")}
+    hidden = {
+        name: pl.Series(["*"] * len(table))
+        for name in ("age", "sex", "zip", "illness", "wage", "debt", "day")
+    }
     pair = TablePair.of(table, table.with_columns(hidden))
     for metric in LOSSES:
-        if metric.applies(pair) is None and metric.name not in ("classification", "predictive_accuracy"):
+        if metric.applies(pair) is None and metric.name not in (
+            "classification",
+            "predictive_accuracy",
+        ):
             assert metric.measure(pair).value == pytest.approx(1), metric.name

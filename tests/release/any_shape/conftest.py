@@ -1,4 +1,6 @@
-"""The shape of letters in the place of baskets, a file of it, and a command line that runs in this process."""
+"""The shape of letters in the place of baskets, a file of it, and a command line that runs in this
+process.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,14 @@ meet:
 steps:
   - drop_rare
 """
-HELD = {"Annabel": "abc", "Bertold": "abx", "Cleopatra": "bc", "Dorothea": "ac", "Emiliano": "z", "Frederick": "ab"}
+HELD = {
+    "Annabel": "abc",
+    "Bertold": "abx",
+    "Cleopatra": "bc",
+    "Dorothea": "ac",
+    "Emiliano": "z",
+    "Frederick": "ab",
+}
 
 
 @pytest.fixture(autouse=True)

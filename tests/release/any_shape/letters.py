@@ -1,4 +1,6 @@
-"""A shape of its own for tests: every person has a set of letters, and perhaps a city of their own in a second table."""
+"""A shape of its own for tests: every person has a set of letters, and perhaps a city of their own
+in a second table.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,15 @@ class Letters(PeopleData):
         cities = None if people is None else tuple(people["city"].to_list())
         again = len(data) - sum(map(len, held.values()))
         notes = (f"{again} letters came twice",) if again else ()
-        return cls(tuple(map(frozenset, held.values())), schema, source, schemas.get("people"), cities, None, notes)
+        return cls(
+            tuple(map(frozenset, held.values())),
+            schema,
+            source,
+            schemas.get("people"),
+            cities,
+            None,
+            notes,
+        )
 
     @classmethod
     def read_own_format(cls, path):
@@ -69,8 +79,14 @@ class Letters(PeopleData):
 
     def to_tables(self):
         (unit,), (item,) = self.schema.columns(Role.UNIT), self.schema.columns(Role.ITEM)
-        rows = [(number, letter) for number, letters in enumerate(self.sets) for letter in sorted(letters)]
-        tables = {"data": pl.DataFrame(rows, schema={unit: pl.Int64, item: pl.String}, orient="row")}
+        rows = [
+            (number, letter)
+            for number, letters in enumerate(self.sets)
+            for letter in sorted(letters)
+        ]
+        tables = {
+            "data": pl.DataFrame(rows, schema={unit: pl.Int64, item: pl.String}, orient="row")
+        }
         if self.cities is not None:
             tables["people"] = pl.DataFrame({unit: range(len(self.sets)), "city": self.cities})
         return tables
@@ -116,7 +132,14 @@ class Company(Model):
         least = min(people.crowds.values(), default=0)
         rare = [letter for letter, count in people.crowds.items() if count < self.k]
         sentence = f"{len(rare)} letters are had by fewer than {self.k}"
-        return make_verdict(self, holds=not rare, attained=least, required=self.k, sentence=sentence, broken=len(rare))
+        return make_verdict(
+            self,
+            holds=not rare,
+            attained=least,
+            required=self.k,
+            sentence=sentence,
+            broken=len(rare),
+        )
 
 
 @parameters
@@ -138,7 +161,9 @@ class Kept(Model):
         people, original = evidence.data, evidence.original
         share = people.people / original.people
         told = {"attained": share, "required": self.share}
-        return make_verdict(self, holds=share >= self.share, **told, sentence=f"{share:.0%} are there")
+        return make_verdict(
+            self, holds=share >= self.share, **told, sentence=f"{share:.0%} are there"
+        )
 
 
 @parameters
@@ -159,7 +184,9 @@ class Listed(Model):
     def judge(self, evidence):
         people = evidence.data
         left = set(self.letters) & set(people.crowds)
-        return make_verdict(self, holds=not left, attained=len(left), required=0, sentence=f"{len(left)} are there")
+        return make_verdict(
+            self, holds=not left, attained=len(left), required=0, sentence=f"{len(left)} are there"
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -182,8 +209,14 @@ class DropRare(Step):
     k: int | None = Field(default=None, description="instead of that of the promise")
 
     def plan(self, people, goal):
-        k = self.k if self.k is not None else max((m.k for m in goal.models if isinstance(m, Company)), default=1)
-        return Dropped(tuple(sorted(letter for letter, count in people.crowds.items() if count < k)))
+        k = (
+            self.k
+            if self.k is not None
+            else max((m.k for m in goal.models if isinstance(m, Company)), default=1)
+        )
+        return Dropped(
+            tuple(sorted(letter for letter, count in people.crowds.items() if count < k))
+        )
 
     def apply(self, people, plan):
         left = [letters - set(plan.letters) for letters in people.sets]

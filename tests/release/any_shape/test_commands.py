@@ -1,4 +1,6 @@
-"""The commands about people who are no table: the same words, dispatched by the recipe or the certificate."""
+"""The commands about people who are no table: the same words, dispatched by the recipe or the
+certificate.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ def test_run_tells_counts_promises_attacks_and_what_is_unknown(sfumato, data, re
         "letters lost",
     ):
         assert part in shown
-    code, shown, _ = sfumato("run", data, "-r", recipe, "-o", tmp_path / "json", "--json", "--attack", "0", "-q")
+    code, shown, _ = sfumato(
+        "run", data, "-r", recipe, "-o", tmp_path / "json", "--json", "--attack", "0", "-q"
+    )
     told = json.loads(shown)
     assert code == 0 and told["counts"] == {"people": 5, "letters": 3} and told["attacks"] is None
     assert not any(name in shown for name in HELD)
@@ -61,7 +65,12 @@ def test_verify_check_and_replay(sfumato, out, data, recipe):
 
 def test_assess_says_the_risk_today(sfumato, data, recipe):
     code, shown, _ = sfumato("assess", data, "-r", recipe, "--model", "company:1")
-    assert code == 0 and "✗ company of 2" in shown and "✓ company of 1" in shown and "neighbour" in shown
+    assert (
+        code == 0
+        and "✗ company of 2" in shown
+        and "✓ company of 1" in shown
+        and "neighbour" in shown
+    )
     assert "against 6 people" in shown and "released" not in shown
     code, shown, _ = sfumato("assess", data, "-r", recipe, "--json", "--seconds", "0")
     assert code == 0 and json.loads(shown)["attacks"] is None
@@ -73,14 +82,20 @@ def test_attack_and_evaluate_add_what_they_find(sfumato, out, data, tmp_path, re
     code, shown, _ = sfumato("attack", out, "--original", data, "--attack", "alone")
     assert code == 0 and "1 attack, tried on" in shown and "against 5 people" in shown
     certificate = json.loads((out / "share" / "certificate.json").read_text())
-    assert [t["attack"] for t in certificate["attacks"]["tried"]] == ["alone"] and not certificate["attacks"]["skipped"]
-    code, shown, _ = sfumato("evaluate", out, "--original", data, "--metric", "letters_lost", "--keep")
+    assert [t["attack"] for t in certificate["attacks"]["tried"]] == ["alone"] and not certificate[
+        "attacks"
+    ]["skipped"]
+    code, shown, _ = sfumato(
+        "evaluate", out, "--original", data, "--metric", "letters_lost", "--keep"
+    )
     assert code == 0 and "5 of 6 people released" in shown
     assert sfumato("verify", out / "share", "--original", data)[0] == 0
     code, _, err = sfumato("attack", out, "--original", recipe, "--attack", "alone")
     assert code != 0 and "Traceback" not in err
     sfumato("run", data, "-r", recipe, "-o", tmp_path / "second", "-q")
-    code, shown, _ = sfumato("attack", out, "--original", data, "--others", tmp_path / "second", "--json")
+    code, shown, _ = sfumato(
+        "attack", out, "--original", data, "--others", tmp_path / "second", "--json"
+    )
     assert code == 0 and "second" in [t["attack"] for t in json.loads(shown)["tried"]]
 
 
@@ -94,11 +109,20 @@ def test_an_attack_beyond_its_limit_ends_with_1(sfumato, data, recipe, tmp_path)
 
 def test_list_and_explain_name_the_shape(sfumato, out):
     code, shown, _ = sfumato("list", "models")
-    assert code == 0 and "models, shape: baskets" in shown and "company" in shown and "k_anonymity" in shown
+    assert (
+        code == 0
+        and "models, shape: baskets" in shown
+        and "company" in shown
+        and "k_anonymity" in shown
+    )
     listed = json.loads(sfumato("list", "steps", "--json")[1])["steps"]
     assert {"drop_rare"} <= {one["name"] for one in listed if one["shape"] == "baskets"}
     code, shown, _ = sfumato("explain", "company")
-    assert code == 0 and "for data of shape baskets" in shown and "judged on: the release alone" in shown
+    assert (
+        code == 0
+        and "for data of shape baskets" in shown
+        and "judged on: the release alone" in shown
+    )
     code, shown, _ = sfumato("explain", out)
     assert code == 0 and "5 people, 3 letters are shared; 1 people were left out" in shown
 
@@ -107,7 +131,16 @@ def test_what_is_about_tables_is_refused_by_name(sfumato, data, recipe, out, tmp
     code, _, err = sfumato("compare", data, recipe)
     assert code == 2 and "about data of shape baskets" in err
     code, _, err = sfumato(
-        "run", data, "-r", recipe, "-o", tmp_path / "x", "--engine", "polars", "--into", "sqlite:///x.db"
+        "run",
+        data,
+        "-r",
+        recipe,
+        "-o",
+        tmp_path / "x",
+        "--engine",
+        "polars",
+        "--into",
+        "sqlite:///x.db",
     )
     assert code == 2 and "--engine and --into are not known for data of shape baskets" in err
     code, _, err = sfumato("run", data, "-r", recipe, "-o", "-")
@@ -118,7 +151,8 @@ def test_what_is_about_tables_is_refused_by_name(sfumato, data, recipe, out, tmp
     assert code == 2 and "--knows is not known for data of shape baskets" in err
     table = tmp_path / "table.yaml"
     table.write_text(
-        "columns: {who: quasi, letter: plain, name: direct}\nmeet: [{k_anonymity: 2}]\nsteps: [mondrian]\n"
+        "columns: {who: quasi, letter: plain, name: direct}\nmeet: [{k_anonymity: 2}]\nsteps:"
+        " [mondrian]\n"
     )
     code, _, err = sfumato("run", data, "-r", table, "-o", tmp_path / "x", "--people", data)
     assert code == 2 and "--people is not known for data of shape table" in err
@@ -144,7 +178,9 @@ def test_bad_input_is_named(sfumato, data, recipe, tmp_path):
     code, _, err = sfumato("run", data, "-r", recipe, "-o", tmp_path / "out")
     assert code == 2 and "for shape: baskets; it serves table" in err
     recipe.write_text(
-        recipe.read_text().replace("shape: baskets\n", "").replace("k_anonymity: {k: 2}", "company: {k: 2}")
+        recipe.read_text()
+        .replace("shape: baskets\n", "")
+        .replace("k_anonymity: {k: 2}", "company: {k: 2}")
     )
     code, _, err = sfumato("run", data, "-r", recipe, "-o", tmp_path / "out")
     assert code == 2 and "(say 'shape: baskets' for such data)" in err

@@ -18,7 +18,15 @@ from sfumato.errors import OutputError, ParameterError, ReleaseRefused, SchemaEr
 from sfumato.release.manifest import manifest_of, sha256_of
 from sfumato.release.signatures import digest_of
 from tests.release.any_shape.conftest import HELD
-from tests.release.any_shape.letters import Company, Drawn, DropRare, Kept, Letters, LettersLost, Listed
+from tests.release.any_shape.letters import (
+    Company,
+    Drawn,
+    DropRare,
+    Kept,
+    Letters,
+    LettersLost,
+    Listed,
+)
 
 ROLES = {"unit": "who", "item": "letter", "direct": "name"}
 
@@ -42,7 +50,9 @@ def statuses(found):
 
 
 def edit(folder, change, *, sealed=True):
-    """Change the certificate; ``sealed``: with a digest that fits, as somebody would who knows how it is made."""
+    """Change the certificate; ``sealed``: with a digest that fits, as somebody would who knows how
+    it is made.
+    """
     file = folder / "share" / "certificate.json"
     certificate = json.loads(file.read_text())
     change(certificate)
@@ -67,7 +77,11 @@ def rewritten(folder, lines):
 
 
 def test_steps_run_and_the_output_is_judged(release):
-    assert release.holds and release.released.counts() == {"people": 5, "letters": 3} and release.suppressed == 1
+    assert (
+        release.holds
+        and release.released.counts() == {"people": 5, "letters": 3}
+        and release.suppressed == 1
+    )
     assert [v.promise for v in release.verdicts] == ["company of 2"]
     assert [release.attacks_before.value("alone"), release.attacks.value("alone")] == [1.0, 0.6]
     assert [s.attack for s in release.attacks.unknown] == ["blind"]
@@ -79,7 +93,13 @@ def test_steps_run_and_the_output_is_judged(release):
 
 def test_the_order_is_shuffled_and_who_is_who_is_known(release):
     held = [frozenset(letters) - set("xz") for letters in HELD.values()]
-    assert sorted(release.released.origin) == [0, 1, 2, 3, 5] and list(release.released.origin) != [0, 1, 2, 3, 5]
+    assert sorted(release.released.origin) == [0, 1, 2, 3, 5] and list(release.released.origin) != [
+        0,
+        1,
+        2,
+        3,
+        5,
+    ]
     assert list(release.released.sets) == [held[who] for who in release.released.origin]
 
 
@@ -91,7 +111,11 @@ def test_python_and_recipe_make_the_same(data, recipe, release):
 
 def test_without_time_nothing_is_attacked(data):
     release = sf.anonymize(people(data), meet=Company(2), steps=DropRare(), seconds=0)
-    assert release.attacks_before is None and release.attacks is None and "not attacked yet" in release.headline.text
+    assert (
+        release.attacks_before is None
+        and release.attacks is None
+        and "not attacked yet" in release.headline.text
+    )
     assert release.plot() is None and "Not attacked yet" in str(release)
 
 
@@ -107,7 +131,10 @@ def test_what_does_not_hold_is_refused(data):
 def test_limits_are_measured_and_an_unknown_attack_keeps_none(data):
     made = {"meet": Company(2), "steps": DropRare(), "seconds": 0}
     release = sf.anonymize(people(data), **made, limits={"alone": 0.7, "letters_lost": 0.2})
-    assert [(kept.name, kept.holds) for kept in release.limits] == [("alone", True), ("letters_lost", True)]
+    assert [(kept.name, kept.holds) for kept in release.limits] == [
+        ("alone", True),
+        ("letters_lost", True),
+    ]
     with pytest.raises(ReleaseRefused, match=r"alone is 0\.6"):
         sf.anonymize(people(data), **made, limits={"alone": 0.5})
     with pytest.raises(ReleaseRefused, match="blind is unknown"):
@@ -123,7 +150,9 @@ def test_a_contract_reports_or_refuses(data):
     broken = sf.Agreement(LettersLost(), at_most=0.1)
     assert not sf.anonymize(people(data), **made, contract=broken).contract[0].holds
     with pytest.raises(ReleaseRefused, match=r"letters lost at most 0\.1"):
-        sf.anonymize(people(data), **made, contract=sf.Agreement(LettersLost(), at_most=0.1, refuse=True))
+        sf.anonymize(
+            people(data), **made, contract=sf.Agreement(LettersLost(), at_most=0.1, refuse=True)
+        )
     with pytest.raises(ParameterError, match="one number at_most or at_least"):
         sf.Agreement(LettersLost())
     with pytest.raises(ParameterError, match="one number at_most or at_least"):
@@ -147,15 +176,21 @@ def test_all_that_is_wrong_with_roles_is_told_at_once(data):
     assert "no column 'age'" in told and "shape: paths" in told and "column 'name'" in told
     with pytest.raises(SchemaError, match="hierarchy, kind or unit, but no role"):
         people(data, hierarchies={"lettre": sf.suppress()})
-    with pytest.raises(ParameterError, match=r"shape 'basket' is not known here\. Did you mean 'baskets'"):
+    with pytest.raises(
+        ParameterError, match=r"shape 'basket' is not known here\. Did you mean 'baskets'"
+    ):
         sf.read_data(data, "basket", ROLES)
 
 
 def test_lists_frames_and_files_of_its_own_say_the_same(data, tmp_path):
-    lists = pl.DataFrame({"who": [f"id-{name}" for name in HELD], "letter": [list(held) for held in HELD.values()]})
+    lists = pl.DataFrame(
+        {"who": [f"id-{name}" for name in HELD], "letter": [list(held) for held in HELD.values()]}
+    )
     lists.write_parquet(tmp_path / "l.parquet")
     lists.write_ndjson(tmp_path / "l.jsonl")
-    (tmp_path / "own.letters").write_text("\n".join(f"id-{name}:{held}" for name, held in HELD.items()))
+    (tmp_path / "own.letters").write_text(
+        "\n".join(f"id-{name}:{held}" for name, held in HELD.items())
+    )
     roles = {"unit": "who", "item": "letter"}
     files = [tmp_path / "l.parquet", tmp_path / "l.jsonl", tmp_path / "own.letters", lists]
     found = [sf.read_data(file, "baskets", roles) for file in files]
@@ -169,29 +204,41 @@ def test_lists_frames_and_files_of_its_own_say_the_same(data, tmp_path):
 @pytest.mark.parametrize("suffix", ["parquet", "jsonl", "letters"])
 def test_a_release_is_written_in_the_format_of_its_source(tmp_path, suffix):
     rows = [(f"id-{name}", letter) for name, held in HELD.items() for letter in held]
-    frame, file = pl.DataFrame(rows, schema=["who", "letter"], orient="row"), tmp_path / f"l.{suffix}"
+    frame, file = (
+        pl.DataFrame(rows, schema=["who", "letter"], orient="row"),
+        tmp_path / f"l.{suffix}",
+    )
     if suffix == "letters":
         file.write_text("\n".join(f"id-{name}:{held}" for name, held in HELD.items()))
     else:
         frame.write_parquet(file) if suffix == "parquet" else frame.write_ndjson(file)
     found = sf.read_data(file, "baskets", {"unit": "who", "item": "letter"})
-    folder = sf.anonymize(found, meet=Company(2), steps=DropRare(), seconds=0).write(tmp_path / "out")
+    folder = sf.anonymize(found, meet=Company(2), steps=DropRare(), seconds=0).write(
+        tmp_path / "out"
+    )
     assert (folder / "share" / f"data.{'csv' if suffix == 'letters' else suffix}").is_file()
     assert sf.verify(folder / "share", original=file, owner=folder / "owner").holds
 
 
 def test_the_peoples_own_columns_stand_in_a_file_of_their_own(tmp_path, data, recipe, sfumato):
     beside = tmp_path / "people.csv"
-    rows = [f"id-{name},{name}@example.org,{city}" for name, city in zip(HELD, "XYXYXY", strict=True)]
+    rows = [
+        f"id-{name},{name}@example.org,{city}" for name, city in zip(HELD, "XYXYXY", strict=True)
+    ]
     beside.write_text("\n".join(["who,email,city", *rows]) + "\n")
     section = "people:\n  file: people.csv\n  columns: {who: unit, email: direct, city: quasi}\n"
     recipe.write_text(recipe.read_text() + section)
     assert sfumato("run", data, "-r", recipe, "-o", tmp_path / "out", "-q")[0] == 0
     share = tmp_path / "out" / "share"
     assert pl.read_csv(share / "people.csv").columns == ["who", "city"]
-    assert "example.org" not in (share / "people.csv").read_text() + (share / "certificate.json").read_text()
+    assert (
+        "example.org"
+        not in (share / "people.csv").read_text() + (share / "certificate.json").read_text()
+    )
     assert sfumato("verify", share, "--original", data, "--people", beside)[0] == 0
-    assert sfumato("verify", share, "--original", data)[0] == 0, "the lock knows where the second file is"
+    assert sfumato("verify", share, "--original", data)[0] == 0, (
+        "the lock knows where the second file is"
+    )
     assert sfumato("check", share / "data.csv", "-r", recipe)[0] == 0
     other = tmp_path / "others.csv"
     other.write_text(beside.read_text().replace(",X", ",Z"))
@@ -200,14 +247,21 @@ def test_the_peoples_own_columns_stand_in_a_file_of_their_own(tmp_path, data, re
     recipe.write_text(recipe.read_text().replace("  file: people.csv\n", ""))
     code, _, err = sfumato("run", data, "-r", recipe, "-o", tmp_path / "more", "-q")
     assert code == 2 and "--people" in err
-    assert sfumato("run", data, "-r", recipe, "-o", tmp_path / "more", "--people", beside, "-q")[0] == 0
+    assert (
+        sfumato("run", data, "-r", recipe, "-o", tmp_path / "more", "--people", beside, "-q")[0]
+        == 0
+    )
 
 
 # Writing.
 
 
 def test_everything_is_written_and_verified(written, data):
-    assert {f.name for f in (written / "share").iterdir()} == {"data.csv", "certificate.json", "report.html"}
+    assert {f.name for f in (written / "share").iterdir()} == {
+        "data.csv",
+        "certificate.json",
+        "report.html",
+    }
     owner = {"lock.json", "alignment.parquet", "release.json", "report.html"}
     assert {f.name for f in (written / "owner").iterdir()} == owner
     found = sf.verify(written / "share")
@@ -226,13 +280,17 @@ def test_nothing_that_is_shared_names_anybody_or_tells_a_seed(written):
     for secret in (lock["seed"], lock["salt"], lock["input_sha256"]):
         assert secret not in shared
     certificate = json.loads((written / "share" / "certificate.json").read_text())
-    assert certificate["counts"] == {"people": 5, "letters": 3} and certificate["shape"] == "baskets"
+    assert (
+        certificate["counts"] == {"people": 5, "letters": 3} and certificate["shape"] == "baskets"
+    )
     assert "before" not in certificate and certificate["suppressed_people"] == 1
     assert [step["step"] for step in certificate["plan"]] == ["drop_rare"]
 
 
 def test_values_that_a_promise_lists_stay_with_the_owner(data, tmp_path):
-    release = sf.anonymize(people(data), meet=[Company(2), Listed(("x", "z"))], steps=DropRare(), seconds=0)
+    release = sf.anonymize(
+        people(data), meet=[Company(2), Listed(("x", "z"))], steps=DropRare(), seconds=0
+    )
     folder = release.write(tmp_path / "out")
     told = json.loads((folder / "share" / "certificate.json").read_text())["recipe"]["meet"][1]
     assert told == {"listed": {"letters": "kept by the owner"}}
@@ -245,7 +303,9 @@ def test_pages_show_attacks_curves_and_unknowns(written, release, tmp_path):
     for page in (public, owner):
         assert "company of 2" in page
         assert (
-            "unknown is not a pass" in page and "letters known" in page and "http" not in page.replace("http-equiv", "")
+            "unknown is not a pass" in page
+            and "letters known" in page
+            and "http" not in page.replace("http-equiv", "")
         )
     assert "How much an intruder must know" in public and "Risk, before and after" in owner
     assert "dashed and light" in owner and "dashed and light" not in public
@@ -278,7 +338,9 @@ def test_a_release_that_breaks_a_promise_cannot_be_written(data, tmp_path):
     from sfumato.release.make import make_release
 
     found = people(data)
-    recipe = sf.Recipe(found.source.schemas["data"], (Company(5),), (DropRare(2),), shape=found.shape)
+    recipe = sf.Recipe(
+        found.source.schemas["data"], (Company(5),), (DropRare(2),), shape=found.shape
+    )
     release = make_release(found, recipe, Context(Seed(5), refuse=False))
     with pytest.raises(ReleaseRefused, match="not to be written"):
         release.write(tmp_path / "out")
@@ -300,7 +362,11 @@ def test_what_is_judged_otherwise_on_the_file_is_not_released(release, tmp_path,
 
     def strict(self, evidence):
         return make_verdict(
-            self, holds=evidence.data.source.name != "data.csv", attained=1, required=2, sentence="on the file"
+            self,
+            holds=evidence.data.source.name != "data.csv",
+            attained=1,
+            required=2,
+            sentence="on the file",
         )
 
     monkeypatch.setattr(Company, "judge", strict)
@@ -349,7 +415,11 @@ def test_killed_while_writing_the_old_release_stands(written, data, recipe, requ
     assert {file: file.read_bytes() for file in written.rglob("*") if file.is_file()} == before
     assert sf.verify(written / "share").holds
     sf.run(data, recipe, seconds=0).write(written, force=True)
-    assert {file.name for file in written.parent.iterdir()} == {"out", "letters.csv", "letters.yaml"}
+    assert {file.name for file in written.parent.iterdir()} == {
+        "out",
+        "letters.csv",
+        "letters.yaml",
+    }
 
 
 # Verifying.
@@ -392,7 +462,10 @@ def test_an_edited_file_with_digests_mended_breaks_what_it_breaks(written, data)
     lines = (written / "share" / "data.csv").read_text().splitlines()
     rewritten(written, [*lines[:-1], lines[-1][:-1] + "q"])
     found = statuses(sf.verify(written / "share"))
-    assert found["data file unedited"] == "holds" and found["company of 2"] == found["counts"] == "fails"
+    assert (
+        found["data file unedited"] == "holds"
+        and found["company of 2"] == found["counts"] == "fails"
+    )
 
 
 def test_another_order_is_no_replay(written, data):
@@ -406,7 +479,9 @@ def test_another_original_is_noticed(written, data, tmp_path):
     other = tmp_path / "other.csv"
     other.write_text(data.read_text().replace("Emiliano,id-Emiliano,z", "Emiliano,id-Emiliano,a"))
     found = statuses(sf.verify(written / "share", original=other, owner=written / "owner"))
-    assert found["input is the committed one"] == found["people are the recoded original"] == "fails"
+    assert (
+        found["input is the committed one"] == found["people are the recoded original"] == "fails"
+    )
 
 
 def test_limits_are_measured_again_and_lies_about_them_caught(data, tmp_path):
@@ -414,13 +489,25 @@ def test_limits_are_measured_again_and_lies_about_them_caught(data, tmp_path):
     folder = sf.anonymize(people(data), **made).write(tmp_path / "out")
     owner = folder / "owner"
     assert statuses(sf.verify(folder / "share"))["alone"] == "needs original"
-    assert statuses(sf.verify(folder / "share", original=data, owner=owner))["alone, against the original"] == "holds"
+    assert (
+        statuses(sf.verify(folder / "share", original=data, owner=owner))[
+            "alone, against the original"
+        ]
+        == "holds"
+    )
     edit(folder, lambda c: c["limits"][0].update(value=0.1))
-    assert statuses(sf.verify(folder / "share", original=data, owner=owner))["alone, against the original"] == "fails"
+    assert (
+        statuses(sf.verify(folder / "share", original=data, owner=owner))[
+            "alone, against the original"
+        ]
+        == "fails"
+    )
 
 
 def test_a_promise_about_the_original_needs_it(data, tmp_path):
-    folder = sf.anonymize(people(data), meet=Kept(0.5), steps=DropRare(2), seconds=0).write(tmp_path / "out")
+    folder = sf.anonymize(people(data), meet=Kept(0.5), steps=DropRare(2), seconds=0).write(
+        tmp_path / "out"
+    )
     found = sf.verify(folder / "share")
     assert not found.holds and statuses(found)["50% kept"] == "needs original"
     assert sf.verify(folder / "share", original=data, owner=folder / "owner").holds
@@ -434,7 +521,13 @@ def test_certificates_that_are_none_are_refused(written):
     edit(written, lambda c: (c.update(shape="baskets"), c.pop("counts")))
     with pytest.raises(UnreadableInput, match="lacks counts"):
         sf.verify(written / "share")
-    edit(written, lambda c: (c.update(counts={"people": 5, "letters": 3}), c["data"].update(file="../../letters.csv")))
+    edit(
+        written,
+        lambda c: (
+            c.update(counts={"people": 5, "letters": 3}),
+            c["data"].update(file="../../letters.csv"),
+        ),
+    )
     with pytest.raises(UnreadableInput, match="data file of its own folder"):
         sf.verify(written / "share")
     certificate.unlink()
@@ -446,22 +539,38 @@ def test_certificates_that_are_none_are_refused(written):
 
 
 def test_an_epsilon_is_certified_and_nothing_else_is_told_of_the_original(data, tmp_path):
-    release = sf.anonymize(people(data, text=True), meet=Company(2), steps=[Drawn(epsilon=1.0), DropRare()])
+    release = sf.anonymize(
+        people(data, text=True), meet=Company(2), steps=[Drawn(epsilon=1.0), DropRare()]
+    )
     folder = release.write(tmp_path / "out")
     certificate = json.loads((folder / "share" / "certificate.json").read_text())
-    assert certificate["differential_privacy"]["certified"] and certificate["differential_privacy"]["epsilon"] == 1.0
-    assert "attacks" not in certificate and "utility" not in certificate and certificate["suppressed_people"] is None
+    assert (
+        certificate["differential_privacy"]["certified"]
+        and certificate["differential_privacy"]["epsilon"] == 1.0
+    )
+    assert (
+        "attacks" not in certificate
+        and "utility" not in certificate
+        and certificate["suppressed_people"] is None
+    )
     assert "attacks" in json.loads((folder / "owner" / "release.json").read_text())
     assert "ε = 1" in (folder / "share" / "report.html").read_text()
     found = statuses(sf.verify(folder / "share", original=data, owner=folder / "owner"))
-    assert found["people are the recoded original"] == "needs original" and found["suppressed people"] == "holds"
+    assert (
+        found["people are the recoded original"] == "needs original"
+        and found["suppressed people"] == "holds"
+    )
 
 
 def test_a_limit_or_a_look_before_breaks_a_certified_epsilon(data):
     made = {"meet": Company(2), "seconds": 0}
-    release = sf.anonymize(people(data, text=True), **made, steps=[Drawn(epsilon=1.0), DropRare()], limits={"alone": 1})
+    release = sf.anonymize(
+        people(data, text=True), **made, steps=[Drawn(epsilon=1.0), DropRare()], limits={"alone": 1}
+    )
     assert any("limit on alone compares" in warning for warning in release.warnings)
-    release = sf.anonymize(people(data, text=True), **made, steps=[DropRare(), Drawn(epsilon=1.0), DropRare()])
+    release = sf.anonymize(
+        people(data, text=True), **made, steps=[DropRare(), Drawn(epsilon=1.0), DropRare()]
+    )
     assert any("drop_rare looks at data" in warning for warning in release.warnings)
 
 
@@ -474,10 +583,15 @@ def test_verbs_take_people_of_a_shape(data, recipe, release):
     assert [v.holds for v in sf.judge(found, ["company:2", Company(1)])] == [False, True]
     assessed = sf.assess(found, Company(2))
     assert assessed.attacks.value("alone") == 1.0 and not assessed.verdicts[0]
-    assert re.search(r"people +6\nletters +5", str(assessed)) and "company of 2" in assessed._repr_html_()
+    assert (
+        re.search(r"people +6\nletters +5", str(assessed))
+        and "company of 2" in assessed._repr_html_()
+    )
     assert assessed.to_dict()["counts"] == {"people": 6, "letters": 5}
     assert sf.attack(found, release.released, only="alone").value("alone") == 0.6
-    assert sf.evaluate(found, release.released).measure("letters_lost").value == pytest.approx(2 / 13)
+    assert sf.evaluate(found, release.released).measure("letters_lost").value == pytest.approx(
+        2 / 13
+    )
     assert sf.evaluate(release, metrics="letters_lost").counted == "people"
     assert sf.run(found, recipe, seconds=0).holds
 
@@ -488,11 +602,18 @@ def test_what_serves_another_shape_is_refused_by_name(data, release):
         sf.read(found)
     with pytest.raises(ParameterError, match="this takes one table only"):
         sf.compare(found, {})
-    with pytest.raises(ParameterError, match="'k_anonymity' is not a known model for shape: baskets; it serves table"):
+    with pytest.raises(
+        ParameterError,
+        match="'k_anonymity' is not a known model for shape: baskets; it serves table",
+    ):
         sf.judge(found, "k_anonymity:2")
-    with pytest.raises(ParameterError, match="no attack 'singling_out' for data of shape baskets; it serves table"):
+    with pytest.raises(
+        ParameterError, match="no attack 'singling_out' for data of shape baskets; it serves table"
+    ):
         sf.attack(found, release.released, only="singling_out")
-    with pytest.raises(ParameterError, match="no metric 'loss' for data of shape baskets; it serves table"):
+    with pytest.raises(
+        ParameterError, match="no metric 'loss' for data of shape baskets; it serves table"
+    ):
         sf.evaluate(found, release.released, "loss")
 
 
@@ -516,7 +637,11 @@ TOLD = (UnreadableInput, ParameterError, SchemaError)
 def _places(document, so_far=()):
     """Every place in a document, by the keys that lead there."""
     inside = (
-        document.items() if isinstance(document, dict) else enumerate(document) if isinstance(document, list) else ()
+        document.items()
+        if isinstance(document, dict)
+        else enumerate(document)
+        if isinstance(document, list)
+        else ()
     )
     for key, value in inside:
         yield (*so_far, key)

@@ -25,7 +25,18 @@ from sfumato.release.attack_run import attack_release
 from sfumato.release.intruders import intruder_from
 
 # ten people and what they bought; an item that somebody lacks is no fact about them
-BOUGHT = ["a1 b1 b2", "a2 b1", "a2 b1 b2", "a1 a2 b2", "a1 b1 c1", "a3 b1 c1", "a2 c2", "a1 b2 c1", "a2 b1 c2", "a3 b1"]
+BOUGHT = [
+    "a1 b1 b2",
+    "a2 b1",
+    "a2 b1 b2",
+    "a1 a2 b2",
+    "a1 b1 c1",
+    "a3 b1 c1",
+    "a2 c2",
+    "a1 b2 c1",
+    "a2 b1 c2",
+    "a3 b1",
+]
 
 
 def scene_of(frame, released=None, knows=None):
@@ -38,11 +49,15 @@ def scene_of(frame, released=None, knows=None):
 
 def bought():
     items = sorted({item for words in BOUGHT for item in words.split()})
-    return pl.DataFrame({item: ["yes" if item in words.split() else None for words in BOUGHT] for item in items})
+    return pl.DataFrame(
+        {item: ["yes" if item in words.split() else None for words in BOUGHT] for item in items}
+    )
 
 
 def test_worked_example_rarest_first():
-    """Section 16.1 of our notes: work 10, 13.1, 14.6, candidates 3.1, 2.2, 1.4, unique 0, 1 and 7 of ten people."""
+    """Section 16.1 of our notes: work 10, 13.1, 14.6, candidates 3.1, 2.2, 1.4, unique 0, 1 and 7
+    of ten people.
+    """
     told = sf.AttackCost().attack(scene_of(bought())).details["cost"]["rarest"][:3]
     assert [round(one["work"], 4) for one in told] == [10, 13.1, 14.6]
     assert [round(one["candidates"], 4) for one in told] == [3.1, 2.2, 1.4]
@@ -50,7 +65,9 @@ def test_worked_example_rarest_first():
 
 
 def test_worked_example_in_any_order():
-    """The same people: work 10, 14.5667, 16, candidates 4.5667, 2.1333, 1.4, unique shares 0, 2/15, 7/10."""
+    """The same people: work 10, 14.5667, 16, candidates 4.5667, 2.1333, 1.4, unique shares 0, 2/15,
+    7/10.
+    """
     finding = sf.AttackCost(order="random").attack(scene_of(bought()))
     told = finding.details["cost"]["random"][:3]
     assert [round(one["work"], 4) for one in told] == [10, 14.5667, 16]
@@ -76,7 +93,9 @@ def test_as_counted_one_by_one(rows):
     frame = pl.DataFrame(rows, schema=["a", "b", "c"], orient="row")
     found = sf.AttackCost().attack(scene_of(frame))
     orders = list(itertools.permutations(range(3)))
-    every = np.array([[naive(rows, person, order) for order in orders] for person in rows], dtype=float)
+    every = np.array(
+        [[naive(rows, person, order) for order in orders] for person in rows], dtype=float
+    )
     told = found.details["cost"]["random"]
     assert [one["candidates"] for one in told] == pytest.approx(every.mean(axis=(0, 1)).tolist())
     assert [one["unique"] for one in told] == pytest.approx((every == 1).mean(axis=(0, 1)).tolist())
@@ -84,16 +103,24 @@ def test_as_counted_one_by_one(rows):
     assert [one["work"] for one in told] == pytest.approx(work.tolist())
     assert found.value == pytest.approx(np.mean([rows.count(one) == 1 for one in rows]))
     rarest = found.details["cost"]["rarest"]
-    assert rarest[0]["work"] == len(rows) and rarest[-1]["candidates"] == pytest.approx(told[-1]["candidates"])
+    assert rarest[0]["work"] == len(rows) and rarest[-1]["candidates"] == pytest.approx(
+        told[-1]["candidates"]
+    )
     steps = [one["candidates"] for one in rarest]
-    assert steps == sorted(steps, reverse=True), "a sound intruder never has more candidates than before"
+    assert steps == sorted(steps, reverse=True), (
+        "a sound intruder never has more candidates than before"
+    )
 
 
 def test_masked_values_make_an_intruder_unsound():
     frame = pl.DataFrame({"age": list(range(20, 60)), "town": ["Ulm", "Kiel"] * 20})
     moved = frame.with_columns((pl.col("age") + 1).alias("age"))
     finding = sf.AttackCost().attack(scene_of(frame, moved))
-    assert finding.value == 0 and finding.details["sound"] == 0 and finding.details["work_per_found"] is None
+    assert (
+        finding.value == 0
+        and finding.details["sound"] == 0
+        and finding.details["work_per_found"] is None
+    )
     assert "in vain" in finding.sentence
 
 
@@ -127,8 +154,17 @@ def graph(*released):
 
 def test_matches_are_fewer_than_neighbours():
     told = ladder(graph({1, 2}, {1, 2}, {1, 2, 3, 4}, {2, 3, 4}))
-    assert graph({1, 2}, {1, 2}, {1, 2, 3, 4}, {2, 3, 4}).neighbours_of_originals().tolist() == [3, 4, 2, 2]
-    assert told["neighbours"]["fewest"] == 2 and told["matches"] == {"fewest": 2, "mean": 2.0, "work": 11}
+    assert graph({1, 2}, {1, 2}, {1, 2, 3, 4}, {2, 3, 4}).neighbours_of_originals().tolist() == [
+        3,
+        4,
+        2,
+        2,
+    ]
+    assert told["neighbours"]["fewest"] == 2 and told["matches"] == {
+        "fewest": 2,
+        "mean": 2.0,
+        "work": 11,
+    }
     assert told["posterior"]["largest"] == 0.5 and told["posterior"]["people"] == 4
 
 
@@ -151,10 +187,14 @@ def test_two_matches_do_not_make_a_half():
 def test_matchings_are_counted(rows):
     joined = np.array(rows, dtype=bool)
     size = len(joined)
-    every = [p for p in itertools.permutations(range(size)) if all(joined[i, p[i]] for i in range(size))]
+    every = [
+        p for p in itertools.permutations(range(size)) if all(joined[i, p[i]] for i in range(size))
+    ]
     count, inside = matchings_with(joined)
     assert count == len(every)
-    assert inside.tolist() == [[sum(p[i] == j for p in every) for j in range(size)] for i in range(size)]
+    assert inside.tolist() == [
+        [sum(p[i] == j for p in every) for j in range(size)] for i in range(size)
+    ]
 
 
 def test_twenty_are_counted_and_more_refused():
@@ -168,6 +208,9 @@ def test_the_ladder_of_a_release():
     release = sf.anonymize(people, [sf.KAnonymity(4)], [sf.GlobalRecoding(budget=0.1)], seed=1)
     report = release.attack(only=["attack_cost"])
     told = {t.intruder: t.finding.details["ladder"] for t in report.tried}
-    assert told["prosecutor"]["neighbours"]["fewest"] >= 4 and told["prosecutor"]["posterior"]["largest"] <= 0.25
+    assert (
+        told["prosecutor"]["neighbours"]["fewest"] >= 4
+        and told["prosecutor"]["posterior"]["largest"] <= 0.25
+    )
     assert "all quasi-identifiers" in told["neighbour"]
     assert report.value("attack_cost") == 0

@@ -1,4 +1,6 @@
-"""Attacks with parameters: in Python, in limits, in certificates and scripts, and told apart wherever they are shown."""
+"""Attacks with parameters: in Python, in limits, in certificates and scripts, and told apart
+wherever they are shown.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,9 @@ def table() -> sf.Table:
 
 @pytest.fixture(scope="module")
 def release(table):
-    return sf.anonymize(table, [sf.KAnonymity(1)], [sf.AddNoise(columns=("age", "income"), alpha=0.2)], seed=1)
+    return sf.anonymize(
+        table, [sf.KAnonymity(1)], [sf.AddNoise(columns=("age", "income"), alpha=0.2)], seed=1
+    )
 
 
 def test_every_attack_is_a_public_class():
@@ -55,11 +59,18 @@ def test_every_attack_is_a_public_class():
 
 
 @pytest.mark.parametrize(
-    "asked", [sf.IntervalDisclosure(kind="deviation"), DEVIATION, {"interval-disclosure": {"kind": "deviation"}}]
+    "asked",
+    [
+        sf.IntervalDisclosure(kind="deviation"),
+        DEVIATION,
+        {"interval-disclosure": {"kind": "deviation"}},
+    ],
 )
 def test_an_attack_with_parameters_is_tried_with_them(release, asked):
     usual = release.attack(only=["interval_disclosure"], seconds=5)
-    other = release.attack(only=asked if isinstance(asked, sf.IntervalDisclosure) else [asked], seconds=5)
+    other = release.attack(
+        only=asked if isinstance(asked, sf.IntervalDisclosure) else [asked], seconds=5
+    )
     assert usual.value("interval_disclosure") != other.value("interval_disclosure")
     (tried,) = other.tried
     assert tried.finding.label == "interval_disclosure: {kind: deviation}"
@@ -68,23 +79,31 @@ def test_an_attack_with_parameters_is_tried_with_them(release, asked):
 
 
 def test_findings_with_other_parameters_are_told_apart(release):
-    both = release.attack(only=["interval_disclosure", sf.IntervalDisclosure(kind="deviation")], seconds=5)
+    both = release.attack(
+        only=["interval_disclosure", sf.IntervalDisclosure(kind="deviation")], seconds=5
+    )
     assert list(both.values()) == ["interval_disclosure", "interval_disclosure: {kind: deviation}"]
     assert both.value("interval_disclosure") == both.tried[0].finding.value
     assert both.value(sf.IntervalDisclosure(kind="deviation")) == both.tried[1].finding.value
     assert both.to_frame()["attack"].to_list() == list(both.values())
     assert "interval disclosure (kind: deviation)" in both._repr_html_()
-    assert [attack_words(one) for one in both.to_dict()["tried"]][1] == "interval disclosure (kind: deviation)"
+    assert [attack_words(one) for one in both.to_dict()["tried"]][
+        1
+    ] == "interval disclosure (kind: deviation)"
 
 
 def test_the_learned_linkage_can_be_asked_for_with_another_aggregator(release):
-    report = sf.attack(release.original, release.released, only=[sf.LearnedLinkage("owa")], seconds=5)
+    report = sf.attack(
+        release.original, release.released, only=[sf.LearnedLinkage("owa")], seconds=5
+    )
     done = [t.finding.label for t in report.tried] + [s.label for s in report.skipped]
     assert done == ["worst_case_linkage: {aggregator: owa}"]
 
 
 def test_a_parameter_that_is_the_default_is_the_usual_attack(release):
-    report = release.attack(only=["interval_disclosure", {"interval_disclosure": {"kind": "rank"}}], seconds=5)
+    report = release.attack(
+        only=["interval_disclosure", {"interval_disclosure": {"kind": "rank"}}], seconds=5
+    )
     assert list(report.values()) == ["interval_disclosure"]
 
 
@@ -124,11 +143,16 @@ def with_limits(text: str) -> sf.Recipe:
 
 
 def test_a_limit_with_parameters_is_judged_with_them(table, release):
-    found = release.attack(only=[DEVIATION], seconds=5, seed=release.seed).value("interval_disclosure")
+    found = release.attack(only=[DEVIATION], seconds=5, seed=release.seed).value(
+        "interval_disclosure"
+    )
     recipe = with_limits(f"{{interval_disclosure: {{kind: deviation, at_most: {found + 0.001}}}}}")
     made = sf.run(table, recipe, seed=1)
     (kept,) = made.limits
-    assert kept.value == pytest.approx(found) and kept.label == "interval_disclosure: {kind: deviation}"
+    assert (
+        kept.value == pytest.approx(found)
+        and kept.label == "interval_disclosure: {kind: deviation}"
+    )
     assert kept.to_dict()["parameters"] == {"kind": "deviation"}
     assert kept.sentence.startswith("interval disclosure (kind: deviation) is")
     strict = with_limits(f"{{interval_disclosure: {{kind: deviation, at_most: {found - 0.001}}}}}")
@@ -137,7 +161,9 @@ def test_a_limit_with_parameters_is_judged_with_them(table, release):
 
 
 def test_one_attack_may_have_several_limits(table):
-    recipe = with_limits("{interval_disclosure: [0.99, {kind: deviation, at_most: 0.98}], prosecutor_risk: 1}")
+    recipe = with_limits(
+        "{interval_disclosure: [0.99, {kind: deviation, at_most: 0.98}], prosecutor_risk: 1}"
+    )
     made = sf.run(table, recipe, seed=1)
     assert [kept.label for kept in made.limits] == [
         "interval_disclosure",
@@ -153,7 +179,9 @@ def test_python_takes_the_objects_themselves(table):
     limits = {sf.IntervalDisclosure(kind="deviation"): 0.99, "interval-disclosure": 0.98}
     noise = sf.AddNoise(columns=("age", "income"), alpha=0.2)
     made = sf.anonymize(table, [sf.KAnonymity(1)], [noise], limits=limits, seed=1)
-    assert made.recipe.limits == {"interval_disclosure": [{"kind": "deviation", "at_most": 0.99}, 0.98]}
+    assert made.recipe.limits == {
+        "interval_disclosure": [{"kind": "deviation", "at_most": 0.99}, 0.98]
+    }
     assert recipes.parse(recipes.dump(made.recipe)).limits == made.recipe.limits
 
 
@@ -182,7 +210,9 @@ def test_a_limit_that_makes_no_sense_is_refused_with_the_recipe(limits, says):
 
 def test_limits_of_shaped_people_take_parameters(tmp_path):
     items = ["a1", "a2", "b1", "b2"]
-    carts = pl.DataFrame({"who": [i // 3 for i in range(60)], "item": [items[i % 4] for i in range(60)]})
+    carts = pl.DataFrame(
+        {"who": [i // 3 for i in range(60)], "item": [items[i % 4] for i in range(60)]}
+    )
     carts.write_csv(tmp_path / "carts.csv")
     text = """
 sfumato: 1
@@ -194,12 +224,17 @@ limits: {known_items: [1, {m: 1, at_most: 1}]}
 """
     (tmp_path / "r.yaml").write_text(text)
     recipe = recipes.load_any(tmp_path / "r.yaml")
-    assert [limit.label for limit in limits_of(recipe.limits)] == ["known_items", "known_items: {m: 1}"]
+    assert [limit.label for limit in limits_of(recipe.limits)] == [
+        "known_items",
+        "known_items: {m: 1}",
+    ]
     assert recipes.to_dict(recipe)["limits"] == {"known_items": [1, {"m": 1, "at_most": 1}]}
     made = sf.run(tmp_path / "carts.csv", recipe, seed=1)
     assert [kept.label for kept in made.limits] == ["known_items", "known_items: {m: 1}"]
     assert made.limits[0].value >= made.limits[1].value
-    tried = {t.finding.label: t.limit for t in made.attacks.tried if t.finding.attack == "known_items"}
+    tried = {
+        t.finding.label: t.limit for t in made.attacks.tried if t.finding.attack == "known_items"
+    }
     assert tried == {"known_items": 1, "known_items: {m: 1}": 1}
     made.write(tmp_path / "out")
     claims = sf.verify(tmp_path / "out" / "share").claims
@@ -210,19 +245,29 @@ limits: {known_items: [1, {m: 1, at_most: 1}]}
 def test_a_certificate_says_which_parameters_were_used_and_verify_takes_them(table, tmp_path):
     table.frame.write_csv(tmp_path / "t.csv")
     recipe = with_limits(
-        "{interval_disclosure: {kind: deviation, at_most: 0.99}, records_at_risk: {threshold: 0.3, at_most: 1}}"
+        "{interval_disclosure: {kind: deviation, at_most: 0.99}, records_at_risk: {threshold: 0.3,"
+        " at_most: 1}}"
     )
     original = sf.read(tmp_path / "t.csv", recipe=recipe)
     made = sf.run(original, recipe, seed=1)
     made.write(tmp_path / "out")
     certificate = json.loads((tmp_path / "out/share/certificate.json").read_text())
-    assert [said["parameters"] for said in certificate["limits"]] == [{"kind": "deviation"}, {"threshold": 0.3}]
+    assert [said["parameters"] for said in certificate["limits"]] == [
+        {"kind": "deviation"},
+        {"threshold": 0.3},
+    ]
     names = {
         claim.name: claim
-        for claim in sf.verify(tmp_path / "out" / "share", original=original, owner=tmp_path / "out" / "owner").claims
+        for claim in sf.verify(
+            tmp_path / "out" / "share", original=original, owner=tmp_path / "out" / "owner"
+        ).claims
     }
     assert not [claim for claim in names.values() if claim.status == "fails"]
-    again = [claim for name, claim in names.items() if name.startswith("interval_disclosure: {kind: deviation}")]
+    again = [
+        claim
+        for name, claim in names.items()
+        if name.startswith("interval_disclosure: {kind: deviation}")
+    ]
     assert [claim.status for claim in again if "original" in claim.name] == ["holds"]
     assert names["records_at_risk: {threshold: 0.3}"].status == "holds"
 
@@ -230,8 +275,12 @@ def test_a_certificate_says_which_parameters_were_used_and_verify_takes_them(tab
 FORGED = {
     "the parameters of a verdict": lambda c: c["limits"][0]["parameters"].update(kind="rank"),
     "parameters that are left out": lambda c: c["limits"][0].pop("parameters"),
-    "the parameters of the recipe": lambda c: c["recipe"]["limits"]["interval_disclosure"].update(kind="rank"),
-    "a bound of the recipe": lambda c: c["recipe"]["limits"]["interval_disclosure"].update(at_most=0.2),
+    "the parameters of the recipe": (
+        lambda c: c["recipe"]["limits"]["interval_disclosure"].update(kind="rank")
+    ),
+    "a bound of the recipe": (
+        lambda c: c["recipe"]["limits"]["interval_disclosure"].update(at_most=0.2)
+    ),
     "a limit that is none": lambda c: c["recipe"]["limits"].update(interval_disclosure="x"),
 }
 
@@ -250,9 +299,13 @@ def test_a_certificate_with_other_parameters_fails(table, tmp_path, forged):
         "shape": "table",
     }
     shared = SharedFolder(tmp_path, certificate)
-    assert [claim.status for claim in limits_kept(certificate, shared, Original(shared))] == ["needs original"]
+    assert [claim.status for claim in limits_kept(certificate, shared, Original(shared))] == [
+        "needs original"
+    ]
     FORGED[forged](certificate)
-    assert [claim.status for claim in limits_kept(certificate, shared, Original(shared))] == ["fails"]
+    assert [claim.status for claim in limits_kept(certificate, shared, Original(shared))] == [
+        "fails"
+    ]
 
 
 # The forms of limits, at random.
@@ -272,9 +325,12 @@ def test_random_limits_survive_every_form():
         several = limits_of(plain)
         assert written_limits(several) == plain == read_yaml(json.dumps(plain), "limits")
         wanted = [
-            (key if not isinstance(key, str) else registry.attacks()[key](), bound) for key, bound in limits.items()
+            (key if not isinstance(key, str) else registry.attacks()[key](), bound)
+            for key, bound in limits.items()
         ]
-        assert sorted(map(str, wanted)) == sorted(str((registry.measured(one), one.bound)) for one in several)
+        assert sorted(map(str, wanted)) == sorted(
+            str((registry.measured(one), one.bound)) for one in several
+        )
         for one in several:
             spec = read_yaml(label_of(one.name, one.parameters), "--attack")
             assert registry.asked_attack(spec) == registry.measured(one)
@@ -332,11 +388,16 @@ def test_limits_with_parameters_survive_editing_in_the_workbench():
     pytest.importorskip("nicegui")
     from sfumato.interfaces.web.pages.promises import PromiseStage
 
-    page = FakePage(with_limits("{linkage: 0.2, interval_disclosure: [0.5, {kind: deviation, at_most: 0.3}]}"))
+    page = FakePage(
+        with_limits("{linkage: 0.2, interval_disclosure: [0.5, {kind: deviation, at_most: 0.3}]}")
+    )
     stage = PromiseStage(page)
     place, limit = 2, limits_of(stage.recipe.limits)[2]
     stage.bound(place, limit, "0.4")
-    assert stage.recipe.limits["interval_disclosure"] == [0.5, {"kind": "deviation", "at_most": 0.4}]
+    assert stage.recipe.limits["interval_disclosure"] == [
+        0.5,
+        {"kind": "deviation", "at_most": 0.4},
+    ]
     stage.bound(0, limits_of(stage.recipe.limits)[0], "0.1")
     assert stage.recipe.limits["linkage"] == 0.1
     stage.limit(3, Limit("suda", 0.2, {"most": 2}, "at_most"))

@@ -1,4 +1,6 @@
-"""The named intruders: who tries what, within which time, and what is asked of those who bring a file."""
+"""The named intruders: who tries what, within which time, and what is asked of those who bring a
+file.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,11 @@ def release(people):
 def towns(n: int = 40) -> Table:
     """Everyone is unique by age; released as it is, everyone is found."""
     frame = pl.DataFrame(
-        {"id": [f"p{i}" for i in range(n)], "age": list(range(20, 20 + n)), "town": ["Ulm", "Kiel"] * (n // 2)}
+        {
+            "id": [f"p{i}" for i in range(n)],
+            "age": list(range(20, 20 + n)),
+            "town": ["Ulm", "Kiel"] * (n // 2),
+        }
     )
     return Table(frame).with_roles(direct="id", quasi=["age", "town"])
 
@@ -60,13 +66,17 @@ def test_every_attack_that_a_profile_names_exists():
 def test_all_named_intruders_try_and_nothing_is_lost_on_the_way(release):
     report = release.attack(seconds=8, sample=60)
     asked = [(profile.name, name) for profile in BATTERY for name in profile.attacks]
-    done = [(t.intruder, t.finding.attack) for t in report.tried] + [(s.intruder, s.attack) for s in report.skipped]
+    done = [(t.intruder, t.finding.attack) for t in report.tried] + [
+        (s.intruder, s.attack) for s in report.skipped
+    ]
     assert sorted(done) == sorted(asked) and report.looked_for == 60
     assert {t.intruder for t in report.tried} == {profile.name for profile in BATTERY}
     for tried in report.tried:
         assert 0 <= tried.finding.value <= 1 and tried.finding.attack in report.values()
     json.dumps(report.to_dict(), allow_nan=False)
-    assert len(report.to_frame()) == len(report.tried) + len(report.unknown) and "does not apply" in str(report)
+    assert len(report.to_frame()) == len(report.tried) + len(
+        report.unknown
+    ) and "does not apply" in str(report)
 
 
 @pytest.mark.slow
@@ -85,11 +95,17 @@ def test_shuffling_the_rows_changes_nothing():
 
 def test_where_every_cell_is_suppressed_nobody_is_found_more_often_than_by_chance():
     people = towns()
-    blank = people.drop(["id"]).to_polars().with_columns(pl.lit(TOP).alias("age"), pl.lit(TOP).alias("town"))
+    blank = (
+        people.drop(["id"])
+        .to_polars()
+        .with_columns(pl.lit(TOP).alias("age"), pl.lit(TOP).alias("town"))
+    )
     pair = TablePair.of(people, Table(blank).with_roles(quasi=["age", "town"]))
     report = battery.attack_release(pair, models=[sf.KAnonymity(40)], seconds=20)
     assert report.value("linkage") == pytest.approx(1 / 40) and report.value("suda") == 0.0
-    assert all(t.finding.beyond_guessing < 0.05 for t in report.tried if "linkage" in t.finding.attack)
+    assert all(
+        t.finding.beyond_guessing < 0.05 for t in report.tried if "linkage" in t.finding.attack
+    )
 
 
 def test_the_time_budget_is_shared_and_kept(release, monkeypatch):
@@ -121,7 +137,9 @@ def test_other_nonsense_is_refused(release, people):
     with pytest.raises(ParameterError, match="Did you mean 'linkage'"):
         release.attack(only=["linkege"])
     with pytest.raises(SchemaError, match="empty"):
-        battery.attack_release(TablePair(people, people.take(np.zeros(0, dtype=int)), np.zeros(0, dtype=np.int64)))
+        battery.attack_release(
+            TablePair(people, people.take(np.zeros(0, dtype=int)), np.zeros(0, dtype=np.int64))
+        )
     with pytest.raises(ParameterError, match="was not tried"):
         release.attack(only=["homogeneity"]).value("linkage")
 
@@ -144,7 +162,9 @@ def test_an_attack_that_fails_does_not_hide_the_others_but_our_bugs_show(release
 
     monkeypatch.setattr(homogeneity, "attack", fails)
     report = release.attack(only=["homogeneity", "suda"])
-    assert [s.reason for s in report.skipped] == ["it cannot be done here"] and len(report.tried) == 1
+    assert [s.reason for s in report.skipped] == ["it cannot be done here"] and len(
+        report.tried
+    ) == 1
 
     def breaks(self, scene):
         raise InternalError("a bug")
@@ -169,7 +189,9 @@ def test_a_sample_of_people_is_looked_for_always_the_same():
     pair = identity(towns())
     some = intruder_from(pair, ["age"], sample=5, seed=Seed(3))
     again = intruder_from(pair, ["age"], sample=5, seed=Seed(3))
-    assert len(some.file) == 5 and some.truth.tolist() == again.truth.tolist() == sorted(set(some.truth.tolist()))
+    assert len(some.file) == 5 and some.truth.tolist() == again.truth.tolist() == sorted(
+        set(some.truth.tolist())
+    )
     assert some.file.column("age").to_list() == [20 + row for row in some.truth]
 
 
@@ -182,7 +204,9 @@ def file_of(**columns) -> Table:
 
 def test_the_score_is_kept_by_a_column_that_identifies_people():
     pair = identity(towns())
-    who = intruder_with(pair, file_of(id=["p3", "nobody", "p1"], age=[23, 30, 99], height=[1, 2, 3]), None, by="id")
+    who = intruder_with(
+        pair, file_of(id=["p3", "nobody", "p1"], age=[23, 30, 99], height=[1, 2, 3]), None, by="id"
+    )
     assert who.truth.tolist() == [3, NOT_IN_FILE, 1] and who.knows == ("age",)
 
 
@@ -201,7 +225,9 @@ def test_numbers_agree_however_they_are_stored():
 
 
 def test_a_column_may_be_called_row_or_len():
-    people = Table(pl.DataFrame({"row": [1, 2, 3], "len": ["a", "b", "b"]})).with_roles(quasi=["row", "len"])
+    people = Table(pl.DataFrame({"row": [1, 2, 3], "len": ["a", "b", "b"]})).with_roles(
+        quasi=["row", "len"]
+    )
     assert intruder_with(identity(people), people, None).truth.tolist() == [0, 1, 2]
 
 
@@ -227,7 +253,14 @@ def test_columns_under_other_names():
         (file_of(age=[20]), None, "id", "no column 'id'"),
         (file_of(age=[20], number=[1]), None, "number", "no column 'number'"),
     ],
-    ids=["nothing in common", "only the key", "empty", "unknown column", "no key", "key not in the original"],
+    ids=[
+        "nothing in common",
+        "only the key",
+        "empty",
+        "unknown column",
+        "no key",
+        "key not in the original",
+    ],
 )
 def test_files_that_cannot_be_used_are_refused(file, knows, by, error):
     with pytest.raises(SchemaError, match=error):
@@ -236,10 +269,14 @@ def test_files_that_cannot_be_used_are_refused(file, knows, by, error):
 
 def test_strangers_are_not_victims():
     pair = identity(towns())
-    who = intruder_with(pair, file_of(id=["p3", "x", "y", "z"], age=[23, 24, 25, 26]), None, by="id")
+    who = intruder_with(
+        pair, file_of(id=["p3", "x", "y", "z"], age=[23, 24, 25, 26]), None, by="id"
+    )
     report = battery.attack_release(pair, intruder=who, seconds=20)
     assert {t.intruder for t in report.tried} == {"your intruder"} and report.looked_for == 4
-    victims = report.tried[[t.finding.attack for t in report.tried].index("linkage")].finding.victims
+    victims = report.tried[
+        [t.finding.attack for t in report.tried].index("linkage")
+    ].finding.victims
     assert set(victims.tolist()) <= {3}
 
 
@@ -254,11 +291,15 @@ def test_a_file_of_strangers_links_nobody():
 
 
 def limited(people, limits, *steps):
-    return sf.anonymize(people, [sf.KAnonymity(2)], steps or [sf.GlobalRecoding(budget=0.05)], limits=limits)
+    return sf.anonymize(
+        people, [sf.KAnonymity(2)], steps or [sf.GlobalRecoding(budget=0.05)], limits=limits
+    )
 
 
 def test_a_limit_refuses_what_an_intruder_can_link(people):
-    with pytest.raises(ReleaseRefused, match=r"linkage is 0\.\d+; the recipe allows at most 0\.0001"):
+    with pytest.raises(
+        ReleaseRefused, match=r"linkage is 0\.\d+; the recipe allows at most 0\.0001"
+    ):
         limited(people, {"linkage": 0.0001})
 
 
@@ -274,7 +315,9 @@ def test_limits_know_the_promises_that_attacks_exploit(people):
 
 
 def test_a_limit_on_what_cannot_be_tried_is_not_taken_for_kept(people):
-    with pytest.raises(ParameterError, match="minimality does not apply to this release: no l-diversity"):
+    with pytest.raises(
+        ParameterError, match="minimality does not apply to this release: no l-diversity"
+    ):
         limited(people, {"minimality": 0.1})
 
 
@@ -290,16 +333,24 @@ def test_no_value_of_a_person_is_in_the_report(people, release):
         {"age": [30], "town": ["Ulm"], "secret": ["x"]},
         {"age": [30] * 5, "town": ["Ulm"] * 5, "secret": ["x"] * 5},
         {"age": [None] * 4, "town": [None] * 4, "secret": [None] * 4},
-        {"age": [1.0, None, float("nan"), 2.0], "town": ["Ulm", None, "", "*"], "secret": ["x", "x", None, "y"]},
+        {
+            "age": [1.0, None, float("nan"), 2.0],
+            "town": ["Ulm", None, "", "*"],
+            "secret": ["x", "x", None, "y"],
+        },
     ],
     ids=["one row", "constant", "all missing", "odd values"],
 )
 @pytest.mark.parametrize("kind", ["nominal", "numeric"])
 def test_poor_tables_are_attacked_without_a_stumble(columns, kind):
     types = {"age": pl.Float64, "town": pl.String, "secret": pl.String}
-    table = Table(pl.DataFrame(columns, schema=types)).with_roles(quasi=["age", "town"], sensitive="secret")
+    table = Table(pl.DataFrame(columns, schema=types)).with_roles(
+        quasi=["age", "town"], sensitive="secret"
+    )
     table = table.with_schema(table.schema.replace("age", kind=kind))
     pair = TablePair.of(table, table)
-    report = battery.attack_release(pair, models=[sf.KAnonymity(2), sf.LDiversity("secret", l=2)], seconds=10)
+    report = battery.attack_release(
+        pair, models=[sf.KAnonymity(2), sf.LDiversity("secret", l=2)], seconds=10
+    )
     assert report.tried and all(0 <= t.finding.value <= 1 for t in report.tried)
     json.dumps(report.to_dict(), allow_nan=False)

@@ -1,4 +1,6 @@
-"""What a row of the battery may claim: nothing where nothing follows, no time where nothing applies, and on how many it was tried."""
+"""What a row of the battery may claim: nothing where nothing follows, no time where nothing
+applies, and on how many it was tried.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +67,9 @@ def test_a_control_that_always_succeeds_makes_linkability_unknown():
     assert not report.tried and [s.attack for s in report.unknown] == ["linkability"]
     assert "any rate between 0 % and 100 %" in report.unknown[0].reason
     assert "100 % without their own record" in report.unknown[0].reason
-    limited = battery.attack_release(TablePair.of(people, blank), only=["linkability"], limits={"linkability": 0.5})
+    limited = battery.attack_release(
+        TablePair.of(people, blank), only=["linkability"], limits={"linkability": 0.5}
+    )
     assert limited.refused and "? linkability" in str(limited)
 
 
@@ -76,8 +80,14 @@ def test_only_an_interval_of_everything_is_undefined():
 
 
 def test_a_certain_finding_comes_before_an_undefined_one_and_that_before_any_other():
-    sure, blind, weak = (Finding("x", v, "", i) for v, i in ((0.3, (0.1, 0.5)), (0.0, (0.0, 1.0)), (0.4, (0.0, 0.9))))
-    assert worst_of([weak, blind, sure]) is sure and worst_of([weak, blind]) is blind and worst_of([weak]) is weak
+    sure, blind, weak = (
+        Finding("x", v, "", i) for v, i in ((0.3, (0.1, 0.5)), (0.0, (0.0, 1.0)), (0.4, (0.0, 0.9)))
+    )
+    assert (
+        worst_of([weak, blind, sure]) is sure
+        and worst_of([weak, blind]) is blind
+        and worst_of([weak]) is weak
+    )
 
 
 # --- what guessing gives ---
@@ -107,7 +117,10 @@ def test_skewness_beyond_chance_counts_and_chance_agrees_with_shuffling():
     found = Skewness().attack(secrets(ill, classes, "nominal"))
     assert found.value == pytest.approx(0.05) and found.baseline < 0.01
     draw = np.random.default_rng(4)
-    mixed = [Skewness(lift=2.0).attack(secrets(draw.permutation(ill), classes, "nominal")) for _ in range(60)]
+    mixed = [
+        Skewness(lift=2.0).attack(secrets(draw.permutation(ill), classes, "nominal"))
+        for _ in range(60)
+    ]
     assert np.mean([each.value for each in mixed]) == pytest.approx(mixed[0].baseline, abs=0.004)
     assert mixed[0].baseline > 0.015
 
@@ -115,9 +128,17 @@ def test_skewness_beyond_chance_counts_and_chance_agrees_with_shuffling():
 def test_similarity_of_a_column_with_a_few_large_values_is_no_finding():
     amounts = [float(i % 7) for i in range(99)] + [1000.0]
     found = Similarity().attack(secrets(amounts, np.arange(100) // 10))
-    assert found.value == pytest.approx(0.9) and found.baseline == pytest.approx(0.99) and not found.beyond_guessing
-    sorted_by_class = Similarity().attack(secrets([float(i) for i in range(100)], np.arange(100) // 10))
-    assert sorted_by_class.value == 1.0 and sorted_by_class.baseline == pytest.approx(0.25, abs=0.01)
+    assert (
+        found.value == pytest.approx(0.9)
+        and found.baseline == pytest.approx(0.99)
+        and not found.beyond_guessing
+    )
+    sorted_by_class = Similarity().attack(
+        secrets([float(i) for i in range(100)], np.arange(100) // 10)
+    )
+    assert sorted_by_class.value == 1.0 and sorted_by_class.baseline == pytest.approx(
+        0.25, abs=0.01
+    )
 
 
 def test_similarity_of_categories_guesses_the_largest_node():
@@ -126,9 +147,13 @@ def test_similarity_of_categories_guesses_the_largest_node():
 
 
 def test_homogeneity_is_held_against_the_table_as_one_class():
-    assert Homogeneity().attack(secrets(["a", "a", "b", "c"], [0, 0, 1, 1], "nominal")).baseline == 0.0
+    assert (
+        Homogeneity().attack(secrets(["a", "a", "b", "c"], [0, 0, 1, 1], "nominal")).baseline == 0.0
+    )
     assert Homogeneity().attack(secrets(["a"] * 4, [0, 0, 1, 1], "nominal")).beyond_guessing == 0.0
-    half = Homogeneity(confidence=0.5).attack(secrets(["a", "a", "b", "c"], [0, 0, 1, 1], "nominal"))
+    half = Homogeneity(confidence=0.5).attack(
+        secrets(["a", "a", "b", "c"], [0, 0, 1, 1], "nominal")
+    )
     assert (half.value, half.baseline) == (1.0, 0.5)
 
 
@@ -166,7 +191,9 @@ def test_after_so_long_by_the_clock_no_other_attack_is_begun(monkeypatch):
 def test_a_row_says_on_how_many_it_was_tried_where_that_is_not_who_was_looked_for(capsys):
     def report(trials):
         finding = Finding("worst_case_linkage", 0.25, "told", trials=trials)
-        return AttackReport("t", 5000, 1000, (Tried("worst case", ("age",), finding, 0.2),), (), 1.0)
+        return AttackReport(
+            "t", 5000, 1000, (Tried("worst case", ("age",), finding, 0.2),), (), 1.0
+        )
 
     show_blocks(report(258).blocks())
     shown = capsys.readouterr().out
@@ -180,5 +207,5 @@ def test_a_row_says_on_how_many_it_was_tried_where_that_is_not_who_was_looked_fo
 )
 def test_attacks_on_people_say_how_many(name):
     report = battery.attack_release(TablePair.of(survey(), survey()), only=[name], sample=40)
-    (found, *_) = [tried.finding for tried in report.tried]
+    found, *_ = [tried.finding for tried in report.tried]
     assert found.trials == 40 and found.to_dict()["trials"] == 40 and "40" in found.sentence

@@ -1,4 +1,6 @@
-"""Intruders with other columns than the release: the generated scene, and linkage by what goes along with what."""
+"""Intruders with other columns than the release: the generated scene, and linkage by what goes
+along with what.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,13 @@ def test_the_scene_is_what_was_asked_for():
     found = sf.examples.linkage_scene(
         300, overlap=40, extra=60, shared=1, only_a=2, only_b=3, rho=0.7, noise=0.2, aux=70
     )
-    assert found.a.columns == ["id", "s1", "a1", "a2"] and found.b.columns == ["id", "s1", "b1", "b2", "b3"]
+    assert found.a.columns == ["id", "s1", "a1", "a2"] and found.b.columns == [
+        "id",
+        "s1",
+        "b1",
+        "b2",
+        "b3",
+    ]
     assert set(found.aux.columns) == {"s1", "a1", "a2", "b1", "b2", "b3", as_theirs("s1")}
     assert (len(found.a), len(found.b), len(found.aux)) == (300, 100, 70)
     inside = found.truth != NOT_IN_FILE
@@ -52,7 +60,10 @@ def test_the_scene_is_what_was_asked_for():
     ids = found.a.column("id").to_numpy()[found.truth[inside]]
     assert ids.tolist() == found.b.column("id").filter(pl.Series(inside)).to_list()
     assert not set(found.b.column("id").filter(pl.Series(~inside))) & set(found.a.column("id"))
-    gap = found.a.column("s1").to_numpy()[found.truth[inside]] - found.b.column("s1").to_numpy()[inside]
+    gap = (
+        found.a.column("s1").to_numpy()[found.truth[inside]]
+        - found.b.column("s1").to_numpy()[inside]
+    )
     assert 0.1 < gap.std() < 0.3  # noise of 0.2, forty draws
     again = sf.examples.linkage_scene(
         300, overlap=40, extra=60, shared=1, only_a=2, only_b=3, rho=0.7, noise=0.2, aux=70
@@ -61,17 +72,32 @@ def test_the_scene_is_what_was_asked_for():
 
 
 def test_columns_have_in_common_what_rho_says():
-    """Columns are √ρ times a unit loading on three factors, so that squared correlations are ρ² times 1/3 on average."""
+    """Columns are √ρ times a unit loading on three factors, so that squared correlations are ρ²
+    times 1/3 on average.
+    """
     squares = []
     for seed in range(5):
-        values = sf.examples.linkage_scene(2000, only_a=6, rho=0.8, seed=seed).a.drop(["id"]).to_polars().to_numpy()
+        values = (
+            sf.examples.linkage_scene(2000, only_a=6, rho=0.8, seed=seed)
+            .a.drop(["id"])
+            .to_polars()
+            .to_numpy()
+        )
         assert values.std(axis=0) == pytest.approx(1, abs=0.1)
         squares.append((np.corrcoef(values.T)[np.triu_indices(8, 1)] ** 2).mean())
     assert np.mean(squares) == pytest.approx(0.8**2 / 3, abs=0.08)
 
 
 @pytest.mark.parametrize(
-    "options", [{"n": 0}, {"overlap": 300}, {"rho": 1.5}, {"noise": -1}, {"shared": 0, "only_b": 0}, {"aux": -1}]
+    "options",
+    [
+        {"n": 0},
+        {"overlap": 300},
+        {"rho": 1.5},
+        {"noise": -1},
+        {"shared": 0, "only_b": 0},
+        {"aux": -1},
+    ],
 )
 def test_scenes_that_cannot_be(options):
     with pytest.raises(ParameterError):
@@ -80,7 +106,8 @@ def test_scenes_that_cannot_be(options):
 
 # --- the attack ---
 
-# right links in 100, over 30 seeds with a standard error of at most 1.3: our own simulation, made twice
+# right links in 100, over 30 seeds with a standard error of at most 1.3: our own simulation, made
+# twice
 MEASURED = {
     0.9: {"shared": 50.2, "model": 67.0, "different": 8.8, "one to one": 71.3},
     0.5: {"shared": 53.4, "model": 52.0, "different": 1.0, "one to one": 55.8},
@@ -93,7 +120,9 @@ def test_as_often_as_simulated(rho):
     found = rates(8, rho=rho)
     assert found.keys() == MEASURED[rho].keys()
     for way, expected in MEASURED[rho].items():
-        assert found[way] == pytest.approx(expected, abs=8), way  # eight seeds: three standard errors of 2.7
+        assert found[way] == pytest.approx(expected, abs=8), (
+            way
+        )  # eight seeds: three standard errors of 2.7
 
 
 def naive_links(found):
@@ -101,23 +130,37 @@ def naive_links(found):
     names_a = [c for c in found.a.columns if c != "id"]
     names_b = [c for c in found.b.columns if c != "id"]
     theirs = [as_theirs(c) if as_theirs(c) in found.aux.columns else c for c in names_b]
-    aux_a, aux_b = found.aux.to_polars().select(names_a).to_numpy(), found.aux.to_polars().select(theirs).to_numpy()
+    aux_a, aux_b = (
+        found.aux.to_polars().select(names_a).to_numpy(),
+        found.aux.to_polars().select(theirs).to_numpy(),
+    )
     both = np.cov(np.hstack([aux_a, aux_b]).T)
     size = len(names_a)
     slope = np.linalg.inv(both[size:, size:]) @ both[size:, :size]
     inverse = np.linalg.inv(both[:size, :size] - both[:size, size:] @ slope)
-    released, known = found.a.to_polars().select(names_a).to_numpy(), found.b.to_polars().select(names_b).to_numpy()
+    released, known = (
+        found.a.to_polars().select(names_a).to_numpy(),
+        found.b.to_polars().select(names_b).to_numpy(),
+    )
     links = []
     for person in known:
         expected = aux_a.mean(axis=0) + (person - aux_b.mean(axis=0)) @ slope
-        links.append(int(np.argmin([(record - expected) @ inverse @ (record - expected) for record in released])))
+        links.append(
+            int(
+                np.argmin(
+                    [(record - expected) @ inverse @ (record - expected) for record in released]
+                )
+            )
+        )
     return np.array(links)
 
 
 @settings(max_examples=10)
 @given(st.integers(0, 1000), st.sampled_from([0.3, 0.9]))
 def test_links_are_those_of_the_formula(seed, rho):
-    found = sf.examples.linkage_scene(40, overlap=20, extra=5, only_a=2, only_b=2, rho=rho, aux=60, seed=seed)
+    found = sf.examples.linkage_scene(
+        40, overlap=20, extra=5, only_a=2, only_b=2, rho=rho, aux=60, seed=seed
+    )
     told = sf.OtherColumnsLinkage().attack(set_up(found)).details["ways"]["model"]["value"]
     inside = found.truth >= 0
     assert told == pytest.approx((naive_links(found) == found.truth)[inside].mean())
@@ -141,10 +184,16 @@ def test_the_worst_case_is_asked_for_by_name():
 
 
 def jobs(size=300, *, telling=True, seed=2):
-    """A job tells the sector it is in, nine times in ten; the intruder knows jobs, the release has sectors."""
+    """A job tells the sector it is in, nine times in ten; the intruder knows jobs, the release has
+    sectors.
+    """
     draw = np.random.default_rng(seed)
     sector = draw.integers(0, 6, size)
-    job = np.where(draw.random(size) < 0.9, sector, draw.integers(0, 6, size)) if telling else draw.integers(0, 6, size)
+    job = (
+        np.where(draw.random(size) < 0.9, sector, draw.integers(0, 6, size))
+        if telling
+        else draw.integers(0, 6, size)
+    )
     return pl.DataFrame(
         {
             "id": [f"p{i}" for i in range(size)],
@@ -163,8 +212,11 @@ def test_categories_are_predicted(telling):
     aux = Table(others.drop("id"))
     who = intruder_with(pair, Table(table.select("id", "job")), None, by="id", aux=aux)
     finding = sf.OtherColumnsLinkage().attack(Scene(pair, who, aux=aux))
-    # right sector with 0.92: one of some 50 records there; without a tie between job and sector it is one of 300
-    assert finding.value == pytest.approx(0.92 / 50 if telling else 1 / 300, rel=0.25 if telling else 0.6)
+    # right sector with 0.92: one of some 50 records there; without a tie between job and sector it
+    # is one of 300
+    assert finding.value == pytest.approx(
+        0.92 / 50 if telling else 1 / 300, rel=0.25 if telling else 0.6
+    )
 
 
 def test_generalised_and_suppressed_cells_are_read():
@@ -172,7 +224,9 @@ def test_generalised_and_suppressed_cells_are_read():
     rounded = (
         found.a.drop(["id"])
         .to_polars()
-        .with_columns(pl.when(pl.int_range(pl.len()) % 5 > 0).then(pl.col("a1").round(1)).alias("a1"))
+        .with_columns(
+            pl.when(pl.int_range(pl.len()) % 5 > 0).then(pl.col("a1").round(1)).alias("a1")
+        )
     )
     pair = TablePair.of(found.a, Table(rounded, found.a.schema.without(["id"])))
     who = intruder_with(pair, found.b, None, by="id", aux=found.aux)
@@ -182,7 +236,9 @@ def test_generalised_and_suppressed_cells_are_read():
 
 def test_named_intruders_have_nothing_of_their_own(monkeypatch):
     people = sf.examples.hospital(rows=60)
-    report = attack_release(TablePair.of(people, people.drop(people.schema.direct)), only=["other_columns_linkage"])
+    report = attack_release(
+        TablePair.of(people, people.drop(people.schema.direct)), only=["other_columns_linkage"]
+    )
     assert isinstance(report.skipped[0].reason, NothingToAttack)
 
 
@@ -236,7 +292,15 @@ def test_from_files_by_the_command(tmp_path, monkeypatch, capfd):
     assert told["value"] > 0.4 and set(told["details"]["ways"]) == {"shared", "model", "different"}
     monkeypatch.setattr(
         "sys.argv",
-        ["sfumato", "attack", str(tmp_path / "out"), "--original", str(tmp_path / "a.csv"), "--aux", "x.csv"],
+        [
+            "sfumato",
+            "attack",
+            str(tmp_path / "out"),
+            "--original",
+            str(tmp_path / "a.csv"),
+            "--aux",
+            "x.csv",
+        ],
     )
     with pytest.raises(SystemExit) as stop:
         main()

@@ -1,4 +1,6 @@
-"""Attacks are tried on as many people as some work is enough for; the clock stops them, and then they are unknown. No real clock is used."""
+"""Attacks are tried on as many people as some work is enough for; the clock stops them, and then
+they are unknown. No real clock is used.
+"""
 
 from __future__ import annotations
 
@@ -46,33 +48,50 @@ def clock(monkeypatch) -> Clock:
 def people(rows=120):
     draw = np.random.default_rng(0)
     frame = pl.DataFrame(
-        {c: draw.integers(0, 6, rows) for c in COLUMNS} | {"ill": draw.integers(0, 3, rows).astype(str)}
+        {c: draw.integers(0, 6, rows) for c in COLUMNS}
+        | {"ill": draw.integers(0, 3, rows).astype(str)}
     )
     return sf.read(frame).with_roles(quasi=COLUMNS, sensitive="ill")
 
 
 def scene(seconds=100.0, rows=120, **more):
     pair = TablePair.of(people(rows), people(rows))
-    return Scene(pair, intruder_from(pair, COLUMNS, sample=10**6, seed=Seed(0)), seed=Seed(3), seconds=seconds, **more)
+    return Scene(
+        pair,
+        intruder_from(pair, COLUMNS, sample=10**6, seed=Seed(0)),
+        seed=Seed(3),
+        seconds=seconds,
+        **more,
+    )
 
 
 def noisy_scene(**more):
     """Numbers with noise, and the step that added it: an intruder may know the method."""
     draw = np.random.default_rng(1)
-    table = sf.read(pl.DataFrame({c: draw.normal(0, 1, 60).round(3) for c in "abc"})).with_roles(quasi=["a", "b", "c"])
-    release = sf.anonymize(table, meet=sf.KAnonymity(1), steps=sf.AddNoise(["a", "b", "c"], alpha=0.2), seed=1)
+    table = sf.read(pl.DataFrame({c: draw.normal(0, 1, 60).round(3) for c in "abc"})).with_roles(
+        quasi=["a", "b", "c"]
+    )
+    release = sf.anonymize(
+        table, meet=sf.KAnonymity(1), steps=sf.AddNoise(["a", "b", "c"], alpha=0.2), seed=1
+    )
     who = intruder_from(release.pair, ("a", "b", "c"), sample=10**6, seed=Seed(0))
-    made = Scene(release.pair, who, release.recipe.steps, release.recipe.meet, seed=Seed(3), seconds=100.0)
+    made = Scene(
+        release.pair, who, release.recipe.steps, release.recipe.meet, seed=Seed(3), seconds=100.0
+    )
     return dataclasses.replace(made, **more)
 
 
 def recoded_scene(**more):
-    table = sf.read(pl.DataFrame({"town": ["Ulm", "Passau", "Kiel", "Bonn"] * 10, "sex": ["f", "m"] * 20}))
+    table = sf.read(
+        pl.DataFrame({"town": ["Ulm", "Passau", "Kiel", "Bonn"] * 10, "sex": ["f", "m"] * 20})
+    )
     towns = Tree({"*": {"south": ["Ulm", "Passau"], "north": ["Kiel", "Bonn"]}})
     table = table.with_roles(quasi=["town", "sex"]).with_hierarchies(town=towns)
     release = sf.anonymize(table, meet=sf.KAnonymity(12), steps=sf.LocalRecoding(), seed=1)
     who = intruder_from(release.pair, ("town", "sex"), sample=10**6, seed=Seed(0))
-    made = Scene(release.pair, who, release.recipe.steps, release.recipe.meet, seed=Seed(3), seconds=100.0)
+    made = Scene(
+        release.pair, who, release.recipe.steps, release.recipe.meet, seed=Seed(3), seconds=100.0
+    )
     return dataclasses.replace(made, **more)
 
 
@@ -80,9 +99,16 @@ def drawn_scene(**more):
     """Rows drawn column by column, and people set aside."""
     table = drawn_rows.people(300).to_polars()
     draw = np.random.default_rng(2)
-    drawn = pl.DataFrame({name: table[name].gather(draw.integers(0, 150, 150)) for name in table.columns})
+    drawn = pl.DataFrame(
+        {name: table[name].gather(draw.integers(0, 150, 150)) for name in table.columns}
+    )
     pair = drawn_rows.pair_of(
-        table, drawn, range(150, 300), quasi=["age", "sex", "zip"], plain=["income"], sensitive=["illness"]
+        table,
+        drawn,
+        range(150, 300),
+        quasi=["age", "sex", "zip"],
+        plain=["income"],
+        sensitive=["illness"],
     )
     return dataclasses.replace(drawn_rows.scene_of(pair), **more)
 
@@ -90,15 +116,21 @@ def drawn_scene(**more):
 SCENES = {
     **dict.fromkeys(
         (
-            "linkage", "probabilistic_linkage", "worst_case_linkage", "attack_cost", "membership", "linkability",
-            "inference", "singling_out",
+            "linkage",
+            "probabilistic_linkage",
+            "worst_case_linkage",
+            "attack_cost",
+            "membership",
+            "linkability",
+            "inference",
+            "singling_out",
         ),
         scene,
     ),
     "transparency": noisy_scene,
     "downcoding": recoded_scene,
     **dict.fromkeys(("near_copies", "recognised_members", "closest_record"), drawn_scene),
-}  # fmt: skip
+}
 
 
 def attack_of(name):
@@ -107,7 +139,10 @@ def attack_of(name):
 
 
 def told(finding):
-    return {**finding.to_dict(), "victims": None if finding.victims is None else finding.victims.tolist()}
+    return {
+        **finding.to_dict(),
+        "victims": None if finding.victims is None else finding.victims.tolist(),
+    }
 
 
 @pytest.mark.parametrize("name", SCENES)
@@ -143,7 +178,9 @@ def test_a_report_without_time_has_unknown_attacks_and_keeps_no_limit_on_them(mo
     monkeypatch.setattr("time.process_time", Clock())
     whole = sf.attack(table, table, seconds=60, sample=30)
     monkeypatch.setattr("time.process_time", Clock(looks))
-    report = sf.attack(table, table, seconds=60, sample=30, limits={"worst_case_linkage": 1.0, "inference": 1.0})
+    report = sf.attack(
+        table, table, seconds=60, sample=30, limits={"worst_case_linkage": 1.0, "inference": 1.0}
+    )
     assert report.unknown and len(report.tried) < len(whole.tried)
     rest = {(t.intruder, t.finding.attack): told(t.finding) for t in whole.tried}
     for one in report.tried:  # what was through before the clock ran out is what it would have been
@@ -151,12 +188,18 @@ def test_a_report_without_time_has_unknown_attacks_and_keeps_no_limit_on_them(mo
     assert not any(isinstance(each.reason, NothingToAttack) for each in report.unknown)
     missed = {each.attack for each in report.unknown} & {"worst_case_linkage", "inference"}
     assert missed and all(
-        any(name.split("_")[0] in line and "unknown" in line for line in report.refused) for name in missed
+        any(name.split("_")[0] in line and "unknown" in line for line in report.refused)
+        for name in missed
     )
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in SCENES if name not in ("downcoding", "worst_case_linkage", "recognised_members")]
+    "name",
+    [
+        name
+        for name in SCENES
+        if name not in ("downcoding", "worst_case_linkage", "recognised_members")
+    ],
 )
 def test_work_decides_whom_an_attack_is_tried_on_whatever_the_clock_says(monkeypatch, name):
     everybody = attack_of(name).attack(SCENES[name]()).trials
@@ -182,8 +225,14 @@ def test_worst_case_linkage_draws_fewer_people_by_work():
 
 def test_more_work_means_more_people(monkeypatch):
     monkeypatch.setattr("time.process_time", lambda: 0.0)
-    trials = [attack_of("membership").attack(scene(work=work)).trials for work in (1, 60_000, 10**9)]
-    assert trials == sorted(trials) and trials[0] == AT_LEAST and AT_LEAST < trials[1] < trials[2] == 120
+    trials = [
+        attack_of("membership").attack(scene(work=work)).trials for work in (1, 60_000, 10**9)
+    ]
+    assert (
+        trials == sorted(trials)
+        and trials[0] == AT_LEAST
+        and AT_LEAST < trials[1] < trials[2] == 120
+    )
 
 
 @pytest.mark.parametrize("name", SCENES)
@@ -199,12 +248,16 @@ def test_the_size_of_blocks_changes_nothing(monkeypatch, name):
     monkeypatch.setattr(
         probabilistic_linkage,
         "count_patterns",
-        lambda *given, _count=probabilistic_linkage.count_patterns, **more: _count(*given, **{**more, "at_once": 1}),
+        lambda *given, _count=probabilistic_linkage.count_patterns, **more: _count(
+            *given, **{**more, "at_once": 1}
+        ),
     )
     blocked = told(attack_of(name).attack(SCENES[name]()))
     assert blocked.keys() == whole.keys()
     for key, value in whole.items():
-        assert blocked[key] == (pytest.approx(value, abs=1e-9) if isinstance(value, float) else value), key
+        assert blocked[key] == (
+            pytest.approx(value, abs=1e-9) if isinstance(value, float) else value
+        ), key
 
 
 def test_portions_are_decided_by_the_work_of_the_first_few(clock):
@@ -221,23 +274,31 @@ def test_portions_are_decided_by_the_work_of_the_first_few(clock):
 
 def test_no_attack_takes_more_than_half_of_what_is_left(clock, monkeypatch):
     given = []
-    monkeypatch.setattr(attack_run, "_try", lambda attack, place: given.append(place.seconds) or "not now")
+    monkeypatch.setattr(
+        attack_run, "_try", lambda attack, place: given.append(place.seconds) or "not now"
+    )
     sf.attack(people(30), people(30), seconds=60)
     assert given[-1] == 60.0 and set(given[:-1]) == {30.0}
 
 
 def test_outcomes_are_told_as_they_come(clock):
     outcomes = []
-    report = sf.attack(people(30), people(30), only=["linkage", "composition"], on_outcome=outcomes.append)
+    report = sf.attack(
+        people(30), people(30), only=["linkage", "composition"], on_outcome=outcomes.append
+    )
     assert [type(one).__name__ for one in outcomes] == ["Tried", "Tried", "Tried", "Skipped"]
     assert tuple(outcomes[:3]) == report.tried and tuple(outcomes[3:]) == report.skipped
 
 
 def test_a_slow_clock_changes_nothing(monkeypatch):
-    """Budgets count what is computed: on a machine that is busy with others, hours pass between two looks at the clock."""
+    """Budgets count what is computed: on a machine that is busy with others, hours pass between two
+    looks at the clock.
+    """
 
     def found():
-        monkeypatch.setattr("time.process_time", lambda: 100.0)  # no time is computed, however long it takes
+        monkeypatch.setattr(
+            "time.process_time", lambda: 100.0
+        )  # no time is computed, however long it takes
         report = sf.attack(people(60), people(60), seconds=1, sample=20).to_dict()
         return {**report, "seconds": None}
 
@@ -265,7 +326,9 @@ def _program(seed=0, units=25):
     noise = frame.with_columns(pl.all() + pl.Series(draw.normal(0, 0.8, units)))
     table = sf.read(frame).with_roles(quasi=["a", "b", "c"])
     pair = TablePair.of(table, sf.read(noise).with_schema(table.schema))
-    place = Scene(pair, intruder_from(pair, ("a", "b", "c"), sample=10**6, seed=Seed(0)), seconds=100.0)
+    place = Scene(
+        pair, intruder_from(pair, ("a", "b", "c"), sample=10**6, seed=Seed(0)), seconds=100.0
+    )
     files = files_of(place)
     family = family_of("weighted_mean", 3)
     pool = Pool(files.plain, units_of(files), family, Looking())

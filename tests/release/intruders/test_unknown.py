@@ -1,4 +1,6 @@
-"""An attack that could not be tried is unknown: shown as such everywhere, never a pass; and a rate that may be guessing is none."""
+"""An attack that could not be tried is unknown: shown as such everywhere, never a pass; and a rate
+that may be guessing is none.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,14 @@ from sfumato.release.attack_report import Skipped, Tried
 from sfumato.release.make import make_release
 from sfumato.release.report.attacks import conclusion, unknown
 
-ATTRIBUTE = ["homogeneity", "probabilistic_inference", "skewness", "similarity", "background_knowledge", "inference"]
+ATTRIBUTE = [
+    "homogeneity",
+    "probabilistic_inference",
+    "skewness",
+    "similarity",
+    "background_knowledge",
+    "inference",
+]
 
 
 def visits(n: int = 60) -> Table:
@@ -45,12 +54,15 @@ def swapped() -> TablePair:
 def test_what_could_not_be_tried_is_unknown_and_told_from_what_has_nothing_to_attack():
     report = battery.attack_release(swapped(), only=["homogeneity", "composition", "linkage"])
     status = {skipped.attack: (skipped.status, skipped.reason) for skipped in report.skipped}
-    assert status["homogeneity"][0] == "unknown" and "values of age were changed" in status["homogeneity"][1]
+    assert (
+        status["homogeneity"][0] == "unknown"
+        and "values of age were changed" in status["homogeneity"][1]
+    )
     assert status["composition"] == ("does not apply", "there is no other release of these people")
     assert [skipped.attack for skipped in report.unknown] == ["homogeneity"]
-    assert "1 attack is unknown" in str(report).splitlines()[0] and "? homogeneity: unknown: values of age" in str(
-        report
-    )
+    assert "1 attack is unknown" in str(report).splitlines()[
+        0
+    ] and "? homogeneity: unknown: values of age" in str(report)
     assert "unknown" in report._repr_html_() and "does not apply" in report._repr_html_()
     frame = report.to_frame().filter(pl.col("status") == "unknown")
     assert frame["attack"].to_list() == ["homogeneity"] and frame["value"].to_list() == [None]
@@ -58,12 +70,17 @@ def test_what_could_not_be_tried_is_unknown_and_told_from_what_has_nothing_to_at
 
 
 def test_the_certificate_tells_what_is_unknown():
-    told = json.loads(json.dumps(battery.attack_release(swapped(), only=["homogeneity", "linkage"]).to_dict()))
+    told = json.loads(
+        json.dumps(battery.attack_release(swapped(), only=["homogeneity", "linkage"]).to_dict())
+    )
     assert told["skipped"][0] == {
         "intruder": "prosecutor",
         "attack": "homogeneity",
         "status": "unknown",
-        "reason": "values of age were changed, not generalised: a class does not hold the people it seems to",
+        "reason": (
+            "values of age were changed, not generalised: a class does not hold the people it"
+            " seems to"
+        ),
         "limit": None,
     }
     assert unknown(told) == told["skipped"] and conclusion(told).endswith("1 attack is unknown.")
@@ -97,14 +114,21 @@ def limited(limits, step) -> sf.Release:
 
 
 def test_a_limit_on_what_is_unknown_refuses_with_the_true_reason():
-    with pytest.raises(ReleaseRefused, match=r"homogeneity is unknown: values of age were changed.*at most 0\.9"):
+    with pytest.raises(
+        ReleaseRefused, match=r"homogeneity is unknown: values of age were changed.*at most 0\.9"
+    ):
         limited({"homogeneity": 0.9}, sf.RankSwap(["age"], p=0.3))
-    with pytest.raises(ParameterError, match="composition does not apply to this release: there is no other release"):
+    with pytest.raises(
+        ParameterError,
+        match="composition does not apply to this release: there is no other release",
+    ):
         limited({"composition": 0.9}, sf.RankSwap(["age"], p=0.3))
 
 
 def test_a_limit_is_about_the_first_intruder_even_if_others_can_try(monkeypatch):
-    """The prosecutor's linkage is what a limit on linkage means; that a neighbour can try does not replace it."""
+    """The prosecutor's linkage is what a limit on linkage means; that a neighbour can try does not
+    replace it.
+    """
     tried = battery._try
 
     def blind(name, scene):
@@ -112,13 +136,17 @@ def test_a_limit_is_about_the_first_intruder_even_if_others_can_try(monkeypatch)
 
     people = visits()
     monkeypatch.setattr(battery, "_try", blind)
-    report = battery.attack_release(TablePair.of(people, people), only=["linkage"], limits={"linkage": 1.0})
+    report = battery.attack_release(
+        TablePair.of(people, people), only=["linkage"], limits={"linkage": 1.0}
+    )
     assert report.tried and report.refused == ("linkage is unknown: it is too much",)
     assert report.skipped[0].limit == 1.0
 
 
 def test_what_was_not_measured_has_no_value_in_the_certificate():
-    recipe = Recipe(visits().schema, (), (sf.RankSwap(["age"], p=0.3),), limits={"homogeneity": 0.9})
+    recipe = Recipe(
+        visits().schema, (), (sf.RankSwap(["age"], p=0.3),), limits={"homogeneity": 0.9}
+    )
     release = make_release(visits(), recipe, Context(Seed(5), refuse=False))
     (kept,) = release.limits
     assert not kept.holds and not release.holds and kept.to_dict()["value"] is None
@@ -136,7 +164,9 @@ def test_rates_of_a_sample_of_people_carry_an_interval_and_those_of_everybody_ar
     assert some.interval[0] < some.value < some.interval[1] or some.value in some.interval
     assert some.interval[1] - some.interval[0] > 0.1
     if attack == "worst_case_linkage":
-        assert everybody.interval[0] == everybody.value  # what was found, and what was proved of everybody
+        assert (
+            everybody.interval[0] == everybody.value
+        )  # what was found, and what was proved of everybody
     else:
         assert everybody.interval is None
 
@@ -144,7 +174,9 @@ def test_rates_of_a_sample_of_people_carry_an_interval_and_those_of_everybody_ar
 def test_knowing_the_method_has_an_interval_on_a_sample_only():
     people = visits(90)
     release = sf.anonymize(people, [sf.KAnonymity(1)], [sf.RankSwap(["age"], p=0.1)], seed=5)
-    some, everybody = (release.attack(only=["transparency"], sample=n).tried[0].finding for n in (40, 90))
+    some, everybody = (
+        release.attack(only=["transparency"], sample=n).tried[0].finding for n in (40, 90)
+    )
     assert some.interval[0] < some.value < some.interval[1] and everybody.interval is None
 
 
@@ -152,13 +184,21 @@ def test_knowing_the_method_has_an_interval_on_a_sample_only():
 
 
 def tried(value, interval, baseline=None, limit=None) -> Tried:
-    return Tried("colleague", ("age",), Finding("inference", value, "", interval, baseline), 0.2, limit)
+    return Tried(
+        "colleague", ("age",), Finding("inference", value, "", interval, baseline), 0.2, limit
+    )
 
 
 def test_a_rate_whose_interval_includes_guessing_is_no_finding():
-    # 98.0 % against 96.8 %: 37.5 % of what is left open, but anything between 0 and 80 % is as likely
+    # 98.0 % against 96.8 %: 37.5 % of what is left open, but anything between 0 and 80 % is as
+    # likely
     assert not tried(0.375, (0.0, 0.8)).exceeds
     assert tried(0.375, (0.1, 0.6)).exceeds and tried(0.375, None).exceeds
-    assert not tried(0.5, (0.25, 0.8), baseline=0.3).exceeds and tried(0.5, (0.31, 0.8), baseline=0.3).exceeds
-    assert tried(0.375, (0.0, 0.8), limit=0.2).exceeds  # what the recipe limits is judged by the rate itself
+    assert (
+        not tried(0.5, (0.25, 0.8), baseline=0.3).exceeds
+        and tried(0.5, (0.31, 0.8), baseline=0.3).exceeds
+    )
+    assert tried(
+        0.375, (0.0, 0.8), limit=0.2
+    ).exceeds  # what the recipe limits is judged by the rate itself
     assert tried(0.375, (0.0, 0.8)).to_dict()["certain"] is False

@@ -1,6 +1,8 @@
-"""Processes that register and die at every point, and processes that register at once; run by test_store.py in a process of its own.
+"""Processes that register and die at every point, and processes that register at once; run by
+test_store.py in a process of its own.
 
-A child that dies does so as by ``kill -9``: before and after every write, sync and renaming, and inside of every write.
+A child that dies does so as by ``kill -9``: before and after every write, sync and renaming, and
+inside of every write.
 """
 
 from __future__ import annotations
@@ -25,7 +27,15 @@ ENTRY = {
     "person": ["id"],
     "people": 400,
 }
-ENTRY |= {"records": 400, "k": 2, "classes": True, "epsilon": None, "delta": None, "folder": "out", "note": ""}
+ENTRY |= {
+    "records": 400,
+    "k": 2,
+    "classes": True,
+    "epsilon": None,
+    "delta": None,
+    "folder": "out",
+    "note": "",
+}
 
 
 def people(register):
@@ -34,7 +44,9 @@ def people(register):
 
 
 def registering(path, at, pipe):
-    """Plan and confirm a release, and die at point number ``at``; the pipe is told how far it came."""
+    """Plan and confirm a release, and die at point number ``at``; the pipe is told how far it
+    came.
+    """
     register = open_register(path, key=path.with_name("base.db.key"))
     known = people(register)
     left = [at]
@@ -92,7 +104,9 @@ def crashes(folder):
             state = held.entries[0].state if held.entries else "nothing"
             whole = not held.entries or len(held.people(1).hashes) == 400
         left.append(state)
-        allowed = {"": {"nothing", "planned"}, "p": {"planned", "released"}, "pr": {"released"}}[said]
+        allowed = {"": {"nothing", "planned"}, "p": {"planned", "released"}, "pr": {"released"}}[
+            said
+        ]
         if state not in allowed or not whole:
             wrong.append([at, said, state])
         code = os.waitstatus_to_exitcode(status)

@@ -21,10 +21,16 @@ from sfumato.methods.formulas.joint_classes import (
 
 @st.composite
 def shown_tables(draw):
-    """Up to twelve persons in up to three releases; −1 where a release shows nothing of somebody."""
+    """Up to twelve persons in up to three releases; −1 where a release shows nothing of
+    somebody.
+    """
     releases = draw(st.integers(1, 3))
     rows = draw(
-        st.lists(st.lists(st.integers(ABSENT, 2), min_size=releases, max_size=releases), min_size=1, max_size=12)
+        st.lists(
+            st.lists(st.integers(ABSENT, 2), min_size=releases, max_size=releases),
+            min_size=1,
+            max_size=12,
+        )
     )
     return np.array(rows, dtype=np.int64)
 
@@ -39,7 +45,9 @@ def test_joint_classes_are_counted_person_by_person(shown):
     joint = joint_classes(shown)
     assert joint.of_person.tolist() == [rows.count(row) for row in rows]
     assert joint.compatible.tolist() == [sum(agree(row, other) for other in rows) for row in rows]
-    assert [[a == b for b in joint.member] for a in joint.member] == [[a == b for b in rows] for a in rows]
+    assert [[a == b for b in joint.member] for a in joint.member] == [
+        [a == b for b in rows] for a in rows
+    ]
 
 
 @given(shown_tables(), st.data())
@@ -55,7 +63,9 @@ def test_followed_are_alone_together_and_nowhere_alone(shown, data):
     expected = [is_followed(row) for row in rows]
     joint = joint_classes(shown)
     assert followed(shown, joint) == sum(expected)
-    assert followed(shown, joint, among=among) == sum(e for e, a in zip(expected, among, strict=True) if a)
+    assert followed(shown, joint, among=among) == sum(
+        e for e, a in zip(expected, among, strict=True) if a
+    )
 
 
 @given(shown_tables(), st.data())
@@ -79,21 +89,36 @@ def test_values_of_joint_classes(shown, data):
     st.lists(st.none() | st.sampled_from([0.25, 0.5, 1.0]), min_size=3, max_size=3),
 )
 def test_what_groups_of_people_have_spent(there, losses):
-    sums = [sum(loss or 0.0 for loss, here in zip(losses, row, strict=True) if here) for row in there]
-    kinds = [{loss is None for loss, here in zip(losses, row, strict=True) if here} for row in there]
-    assert spent_by_group(np.array(there), losses) == (max(sums), any(len(kind) == 2 for kind in kinds))
+    sums = [
+        sum(loss or 0.0 for loss, here in zip(losses, row, strict=True) if here) for row in there
+    ]
+    kinds = [
+        {loss is None for loss, here in zip(losses, row, strict=True) if here} for row in there
+    ]
+    assert spent_by_group(np.array(there), losses) == (
+        max(sums),
+        any(len(kind) == 2 for kind in kinds),
+    )
 
 
 def test_two_releases_that_show_a_row_and_a_column_of_a_square():
-    """Ganta, Kasiviswanathan & Smith 2008, in the smallest form: 25 persons (i, j), one release shows i, the other j."""
+    """Ganta, Kasiviswanathan & Smith 2008, in the smallest form: 25 persons (i, j), one release
+    shows i, the other j.
+    """
     grid = np.array([(i, j) for i in range(5) for j in range(5)])
     joint = joint_classes(grid)
     assert [int(joint_classes(grid[:, [release]]).sizes.min()) for release in (0, 1)] == [5, 5]
-    assert (int(joint.sizes.min()), followed(grid, joint), int(joint.compatible.max())) == (1, 25, 1)
+    assert (int(joint.sizes.min()), followed(grid, joint), int(joint.compatible.max())) == (
+        1,
+        25,
+        1,
+    )
 
 
 def test_eight_persons_by_age_and_by_zip():
-    """Ages 23, 27, 29, 31, 34, 38, 41, 45 under 30, in the thirties, from 40 on; zips 101 and 102: cells worked out by hand."""
+    """Ages 23, 27, 29, 31, 34, 38, 41, 45 under 30, in the thirties, from 40 on; zips 101 and 102:
+    cells worked out by hand.
+    """
     age = [0, 0, 0, 1, 1, 1, 2, 2]
     place = [101, 101, 102, 102, 101, 102, 101, 102]
     joint = joint_classes(np.array(list(zip(age, place, strict=True))))

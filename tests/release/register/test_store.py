@@ -1,4 +1,6 @@
-"""The file of a register: who may open it, what is noticed, and what is left when a process dies or two write at once."""
+"""The file of a register: who may open it, what is noticed, and what is left when a process dies or
+two write at once.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,21 @@ from sfumato.release.register import store
 from sfumato.release.register.store import RegisteredPeople, open_register, start_register
 from tests.core.forged_journals import chain_again
 
-ENTRY = {"created": "2026-01-01T00:00:00+00:00", "recipient": "a university", "source": "visits.csv", "certificate": ""}
-ENTRY |= {"input": "", "person": ["id"], "records": 2, "k": 2, "classes": True, "epsilon": None, "delta": None}
+ENTRY = {
+    "created": "2026-01-01T00:00:00+00:00",
+    "recipient": "a university",
+    "source": "visits.csv",
+    "certificate": "",
+}
+ENTRY |= {
+    "input": "",
+    "person": ["id"],
+    "records": 2,
+    "k": 2,
+    "classes": True,
+    "epsilon": None,
+    "delta": None,
+}
 ENTRY |= {"people": 2, "folder": "out", "note": ""}
 
 
@@ -40,7 +55,9 @@ def register(tmp_path):
 
 @pytest.fixture
 def path(register):
-    """A register with a release that was written, one that was planned only, and one that was withdrawn."""
+    """A register with a release that was written, one that was planned only, and one that was
+    withdrawn.
+    """
     first, second, third = (planned(register) for _ in range(3))
     with register.turn():
         register.now_is(first, "released", certificate="c" * 64)
@@ -65,7 +82,10 @@ def test_what_was_written_is_read(path):
             (2, "planned", ""),
             (3, "withdrawn", ""),
         ]
-        assert [e.number for e in held.standing] == [1, 2]  # planned counts: the process may have died after it wrote
+        assert [e.number for e in held.standing] == [
+            1,
+            2,
+        ]  # planned counts: the process may have died after it wrote
         people = held.people(1)
         assert np.array_equal(people.hashes, np.sort(held.hashed(["a", "b"])))
         assert people.classes.tolist() == [0, 0]
@@ -149,7 +169,9 @@ def test_what_another_hand_changed_is_noticed(path, edit):
 
 
 def test_every_byte_of_what_was_registered_counts(path):
-    """Flip a byte: the file is not opened. The very last is the end of the last line: without it the head is missing one."""
+    """Flip a byte: the file is not opened. The very last is the end of the last line: without it
+    the head is missing one.
+    """
     whole = path.read_bytes()
     for place in [*range(0, len(whole), 7), len(whole) - 1]:
         flipped = bytearray(whole)
@@ -210,7 +232,9 @@ def test_without_a_state_folder_it_works(path, monkeypatch, tmp_path):
         assert len(held.entries) == 3
 
 
-@pytest.mark.parametrize("content", [b"", b"x", b"SQLite format 3\0" + b"\0" * 100, os.urandom(5000)])
+@pytest.mark.parametrize(
+    "content", [b"", b"x", b"SQLite format 3\0" + b"\0" * 100, os.urandom(5000)]
+)
 def test_a_file_that_is_no_register(path, content):
     path.write_bytes(content)
     with pytest.raises(UnreadableInput, match="no register"):
@@ -275,13 +299,17 @@ def test_a_full_disk_writes_nothing_down(path, monkeypatch):
 
 
 def test_who_plans_waits_for_the_other(path):
-    """Two registers in one process stand for two processes: the second plans when the turn of the first is over."""
+    """Two registers in one process stand for two processes: the second plans when the turn of the
+    first is over.
+    """
     order = []
     with open_register(path) as one, open_register(path) as other:
         waiting = threading.Thread(target=lambda: order.append(planned(other)))
         with one.turn():
             waiting.start()
-            order.append(one.plan(ENTRY, RegisteredPeople(one.hashed(["z"]), np.zeros(1, dtype=np.int64))))
+            order.append(
+                one.plan(ENTRY, RegisteredPeople(one.hashed(["z"]), np.zeros(1, dtype=np.int64)))
+            )
         waiting.join(60)
     assert order == [6, 7]
 
@@ -290,7 +318,9 @@ def test_who_plans_waits_for_the_other(path):
 @pytest.mark.parametrize("what", ["crashes", "races"])
 def test_processes_that_die_and_processes_that_race(tmp_path, what):
     script = Path(__file__).with_name("crashing_registers.py")
-    done = subprocess.run([sys.executable, script, what, tmp_path], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, script, what, tmp_path], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     if what == "crashes":

@@ -1,4 +1,6 @@
-"""What a release tells together with those that are registered, beside a count over persons; all through the file of a register."""
+"""What a release tells together with those that are registered, beside a count over persons; all
+through the file of a register.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,12 @@ from sfumato.core.pair import TablePair
 from sfumato.core.schema import Schema
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.release.register.memory import Newcomer, Remembered
-from sfumato.release.register.released_classes import BY_CONTENT, classes_shown, person_columns, persons_of
+from sfumato.release.register.released_classes import (
+    BY_CONTENT,
+    classes_shown,
+    person_columns,
+    persons_of,
+)
 from sfumato.release.register.store import start_register
 
 GRID = [(f"p{i}{j}", str(i), str(j), "abc"[(i * j) % 3]) for i in range(5) for j in range(5)]
@@ -24,16 +31,22 @@ GRID = [(f"p{i}{j}", str(i), str(j), "abc"[(i * j) % 3]) for i in range(5) for j
 
 def table(rows, roles="direct"):
     frame = pl.DataFrame(rows, schema=["id", "a", "b", "d"], orient="row")
-    return sf.read(frame).with_schema(Schema.from_roles({roles: ["id"], "quasi": ["a", "b"], "sensitive": ["d"]}))
+    return sf.read(frame).with_schema(
+        Schema.from_roles({roles: ["id"], "quasi": ["a", "b"], "sensitive": ["d"]})
+    )
 
 
 def released(original, shows=("a", "b"), keep=None, changes=None):
     """What shows some of the quasi-identifiers of some rows as they are, the others not at all."""
     rows = np.arange(len(original)) if keep is None else np.asarray(keep, dtype=np.int64)
-    frame = original.to_polars()[rows.tolist()].drop([c for c in ("a", "b") if c not in shows] + ["id"])
+    frame = original.to_polars()[rows.tolist()].drop(
+        [c for c in ("a", "b") if c not in shows] + ["id"]
+    )
     frame = frame.with_columns(**(changes or {}))
     made = dataclasses.replace(
-        sf.read(frame), origin=rows, schema=original.schema.without(set(original.columns) - set(frame.columns))
+        sf.read(frame),
+        origin=rows,
+        schema=original.schema.without(set(original.columns) - set(frame.columns)),
     )
     return TablePair(original, made, rows)
 
@@ -57,9 +70,17 @@ def registered(register, pair, *, person=(), k=None, private=None, state="releas
 def test_two_releases_of_a_square_single_everybody_out(register):
     """Each is 5-anonymous; together all 25 stand alone (Ganta, Kasiviswanathan & Smith 2008)."""
     people = table(GRID)
-    registered(register, released(people, ["a"]), state="planned")  # the process may have died: it counts
+    registered(
+        register, released(people, ["a"]), state="planned"
+    )  # the process may have died: it counts
     found = Newcomer.of(register, released(people, ["b"])).together()
-    assert (found.k, found.k_unknowing, found.alone, found.followed, found.shared) == (1, 1, 25, 25, 25)
+    assert (found.k, found.k_unknowing, found.alone, found.followed, found.shared) == (
+        1,
+        1,
+        25,
+        25,
+        25,
+    )
     assert found.below == {2: 25, 3: 25, 5: 25, 10: 25}
     assert found.diversity["d"][0] == 1
     kept = Remembered(register).kept(0.5, released(people, ["b"]))
@@ -76,7 +97,9 @@ def test_withdrawn_releases_do_not_count_and_a_release_is_not_put_beside_itself(
     own = registered(register, released(people, ["b"]))
     newcomer = Newcomer.of(register, released(people, ["b"]))
     assert newcomer.together().earlier == (own,)
-    assert newcomer.together(besides=[own]).sentences == ["no earlier release of the register is about the same people"]
+    assert newcomer.together(besides=[own]).sentences == [
+        "no earlier release of the register is about the same people"
+    ]
 
 
 def test_other_people_do_not_matter(register):
@@ -86,7 +109,9 @@ def test_other_people_do_not_matter(register):
 
 
 rows = st.lists(
-    st.tuples(st.integers(0, 6), st.sampled_from("xy"), st.sampled_from("uv"), st.sampled_from("st")),
+    st.tuples(
+        st.integers(0, 6), st.sampled_from("xy"), st.sampled_from("uv"), st.sampled_from("st")
+    ),
     min_size=1,
     max_size=9,
 )
@@ -94,16 +119,26 @@ rows = st.lists(
 
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    st.lists(st.tuples(rows, st.sampled_from([("a",), ("b",), ("a", "b")]), st.data()), min_size=2, max_size=3),
+    st.lists(
+        st.tuples(rows, st.sampled_from([("a",), ("b",), ("a", "b")]), st.data()),
+        min_size=2,
+        max_size=3,
+    ),
     st.booleans(),
 )
 def test_it_is_what_counting_over_persons_gives(tmp_path_factory, tables, whole_rows):
-    """Several rows a person, suppressed rows, people who come and go; all releases but the last are registered."""
+    """Several rows a person, suppressed rows, people who come and go; all releases but the last are
+    registered.
+    """
     seen, there = [], []
     with start_register(tmp_path_factory.mktemp("register") / "r.db") as held:
         for position, (content, shows, data) in enumerate(tables):
-            drawn = tables[0][0] if whole_rows else content  # by whole rows only the same table can be aligned
-            original = table([(f"p{i}", *rest) for i, *rest in drawn], "plain" if whole_rows else "direct")
+            drawn = (
+                tables[0][0] if whole_rows else content
+            )  # by whole rows only the same table can be aligned
+            original = table(
+                [(f"p{i}", *rest) for i, *rest in drawn], "plain" if whole_rows else "direct"
+            )
             keep = [i for i in range(len(drawn)) if data.draw(st.integers(0, 3))]
             if not keep:
                 keep = [0]
@@ -124,7 +159,10 @@ def test_it_is_what_counting_over_persons_gives(tmp_path_factory, tables, whole_
     mine = sorted(seen[-1])
     relevant = set(there[-1]).union(*(t for t in there[:-1] if t & there[-1]))
     fits = {
-        p: sum(all(None in (x, y) or x == y for x, y in zip(pattern[p], pattern[q], strict=True)) for q in relevant)
+        p: sum(
+            all(None in (x, y) or x == y for x, y in zip(pattern[p], pattern[q], strict=True))
+            for q in relevant
+        )
         for p in mine
     }
     assert found.people == len(mine)
@@ -147,7 +185,9 @@ def test_only_bounds_where_people_are_told_apart_otherwise(register):
 
 
 def test_whole_rows_of_a_table_that_changed_may_be_the_same_people(register):
-    """Nobody is recognised when a column is corrected or added: that is no sign that they are others."""
+    """Nobody is recognised when a column is corrected or added: that is no sign that they are
+    others.
+    """
     plain = table(GRID, "plain")
     registered(register, released(plain, ["a"]), k=5)
     later = table([(*row[:3], "z") for row in GRID], "plain")
@@ -199,7 +239,9 @@ def test_drawn_rows_are_nobodys_and_their_people_count(register):
 
 
 def test_budgets_add_up_per_group_of_people(register):
-    """Releases on other persons do not add; who may be in a release (told apart otherwise) counts as in it."""
+    """Releases on other persons do not add; who may be in a release (told apart otherwise) counts
+    as in it.
+    """
     spent = {"certified": True, "epsilon": 0.5, "delta": None}
     registered(register, released(table(GRID[:10]), ["a"]), private=spent)
     registered(register, released(table(GRID[10:]), ["a"]), private={**spent, "epsilon": 0.25})
@@ -207,8 +249,16 @@ def test_budgets_add_up_per_group_of_people(register):
     assert some.epsilon == 1.0
     late = Newcomer.of(register, released(table(GRID[12:15]), ["a"]), private=spent).together()
     assert late.epsilon == 0.75
-    registered(register, released(table(GRID[:10]), ["a"]), person=["id", "d"], private={**spent, "epsilon": 2.0})
-    assert Newcomer.of(register, released(table(GRID[12:15]), ["a"]), private=spent).together().epsilon == 2.75
+    registered(
+        register,
+        released(table(GRID[:10]), ["a"]),
+        person=["id", "d"],
+        private={**spent, "epsilon": 2.0},
+    )
+    assert (
+        Newcomer.of(register, released(table(GRID[12:15]), ["a"]), private=spent).together().epsilon
+        == 2.75
+    )
     rehearsal = {"certified": False, "epsilon": 9.0}
     assert Newcomer.of(register, released(table(GRID), ["a"]), private=rehearsal).epsilon is None
 

@@ -1,4 +1,6 @@
-"""A certificate and an owner's record written by hand, with numbers small enough to check by eye."""
+"""A certificate and an owner's record written by hand, with numbers small enough to check by
+eye.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,11 @@ _CERTIFICATE: dict[str, Any] = {
         "sfumato": 1,
         "columns": {
             "patient_name": {"role": "direct"},
-            "age": {"role": "quasi", "kind": "numeric", "hierarchy": {"intervals": {"widths": [5, 10, 20]}}},
+            "age": {
+                "role": "quasi",
+                "kind": "numeric",
+                "hierarchy": {"intervals": {"widths": [5, 10, 20]}},
+            },
             "sex": {"role": "quasi", "hierarchy": {"suppress": {}}},
             "illness": {"role": "sensitive"},
             "ward": {"role": "plain"},
@@ -50,7 +56,12 @@ _CERTIFICATE: dict[str, Any] = {
         "count": 4,
         "smallest": 3,
         "sizes": SIZES,
-        "risks": {"prosecutor_risk": 1 / 3, "marketer_risk": 4 / 22, "records_at_risk": 10 / 22, "unique_records": 0.0},
+        "risks": {
+            "prosecutor_risk": 1 / 3,
+            "marketer_risk": 4 / 22,
+            "records_at_risk": 10 / 22,
+            "unique_records": 0.0,
+        },
     },
     "plan": [
         {
@@ -71,7 +82,13 @@ _CERTIFICATE: dict[str, Any] = {
 
 
 def _measure(name: str, value: float) -> dict[str, Any]:
-    return {"name": name, "value": value, "better": "lower", "meaning": f"meaning of {name}", "interval": None}
+    return {
+        "name": name,
+        "value": value,
+        "better": "lower",
+        "meaning": f"meaning of {name}",
+        "interval": None,
+    }
 
 
 def certificate() -> dict[str, Any]:
@@ -105,7 +122,9 @@ def owner_record() -> dict[str, Any]:
         "classes": 4,
         "smallest_class": 3,
         "unique_records": 0,
-        "measures": [_measure(name, value) for name, value in _CERTIFICATE["classes"]["risks"].items()],
+        "measures": [
+            _measure(name, value) for name, value in _CERTIFICATE["classes"]["risks"].items()
+        ],
         "contributions": {"age": 0.0, "sex": 0.0},
         "exposing_sets": [],
         "class_sizes": SIZES,
@@ -197,13 +216,22 @@ def tried(intruder: str = "prosecutor", attack: str = "linkage", **facts: Any) -
 def attacks(*entries: dict[str, Any], skipped: int = 0) -> dict[str, Any]:
     """What intruders found, as a certificate tells it."""
     left = [
-        {"intruder": "journalist", "attack": f"attack_{i}", "reason": "it needs a population"} for i in range(skipped)
+        {"intruder": "journalist", "attack": f"attack_{i}", "reason": "it needs a population"}
+        for i in range(skipped)
     ]
-    return {"records": 22, "looked_for": 22, "tried": list(entries), "skipped": left, "seconds": 0.5}
+    return {
+        "records": 22,
+        "looked_for": 22,
+        "tried": list(entries),
+        "skipped": left,
+        "seconds": 0.5,
+    }
 
 
 def story(columns: dict[str, list[str]] | None = None) -> dict[str, Any]:
-    """An owner's story: per column its bins, of which the last got half of the first in the release."""
+    """An owner's story: per column its bins, of which the last got half of the first in the
+    release.
+    """
     columns = (
         {"age": ["0–9", "10–19"], "sex": ["female", "male"], "ward": ["a", "b", "missing"]}
         if columns is None
@@ -212,28 +240,64 @@ def story(columns: dict[str, list[str]] | None = None) -> dict[str, Any]:
     cards = []
     for name, bins in columns.items():
         before = [1 / len(bins)] * len(bins)
-        after = [before[0] / 2, *before[1:-1], before[-1] + before[0] / 2] if len(bins) > 1 else before
-        cards.append({"column": name, "roles": ["quasi"], "loss": 0.25, "distance": 0.125, "bins": bins})
+        after = (
+            [before[0] / 2, *before[1:-1], before[-1] + before[0] / 2] if len(bins) > 1 else before
+        )
+        cards.append(
+            {"column": name, "roles": ["quasi"], "loss": 0.25, "distance": 0.125, "bins": bins}
+        )
         cards[-1] |= {"before": before, "after": after}
     pairs = len(cards) * (len(cards) - 1) // 2
-    maps = {"columns": list(columns), "table_distance": [(i + 1) / (pairs + 1) for i in range(pairs)]}
-    maps |= {"association_before": [0.5] * pairs, "association_after": [0.5 + 0.3 * (-1) ** i for i in range(pairs)]}
+    maps = {
+        "columns": list(columns),
+        "table_distance": [(i + 1) / (pairs + 1) for i in range(pairs)],
+    }
+    maps |= {
+        "association_before": [0.5] * pairs,
+        "association_after": [0.5 + 0.3 * (-1) ** i for i in range(pairs)],
+    }
     gone = {name: i / (len(cards) + 1) for i, name in enumerate(columns)}
     return {"cards": cards, "maps": maps, "suppressed_cells": gone, "sampled": False}
 
 
 def full_record() -> dict[str, Any]:
-    """The owner's record with everything that newer certificates tell: story, attacks, utilities, limits, contract."""
+    """The owner's record with everything that newer certificates tell: story, attacks, utilities,
+    limits, contract.
+    """
     from sfumato.release.story import public_story
 
     record, told = owner_record(), story()
-    measures = [_measure("loss", 0.25), _measure("means", 0.01), _measure("accuracy", 0.75) | {"better": "higher"}]
-    kept = {"holds": True, "refuses": True, "sentence": "the mean of age is off by 1.0%, at most 5.0% is allowed"}
+    measures = [
+        _measure("loss", 0.25),
+        _measure("means", 0.01),
+        _measure("accuracy", 0.75) | {"better": "higher"},
+    ]
+    kept = {
+        "holds": True,
+        "refuses": True,
+        "sentence": "the mean of age is off by 1.0%, at most 5.0% is allowed",
+    }
     found = attacks(
-        tried(value=0.5, interval=[0.4, 0.6], baseline=0.1, exceeds=True, sentence="by taking the nearest record"),
+        tried(
+            value=0.5,
+            interval=[0.4, 0.6],
+            baseline=0.1,
+            exceeds=True,
+            sentence="by taking the nearest record",
+        ),
         tried("neighbour", "homogeneity", value=0.0),
         skipped=2,
     )
-    record["certificate"] |= {"story": public_story(told), "attacks": found, "contract": [kept], "limits": []}
+    record["certificate"] |= {
+        "story": public_story(told),
+        "attacks": found,
+        "contract": [kept],
+        "limits": [],
+    }
     record["certificate"]["utility"] = {m["name"]: m["value"] for m in measures}
-    return record | {"story": told, "utility": {"measures": measures}, "warnings": ["a warning"], "preserved": []}
+    return record | {
+        "story": told,
+        "utility": {"measures": measures},
+        "warnings": ["a warning"],
+        "preserved": [],
+    }

@@ -26,7 +26,10 @@ from tests.release.report.test_pages import Page
 
 
 def test_strongest_first():
-    weak, strong = samples.tried("a", value=0.9, baseline=0.89), samples.tried("b", value=0.3, baseline=0.0)
+    weak, strong = (
+        samples.tried("a", value=0.9, baseline=0.89),
+        samples.tried("b", value=0.3, baseline=0.0),
+    )
     bad = samples.tried("c", value=0.25, limit=0.2, exceeds=True)
     assert [t["intruder"] for t in ranked(samples.attacks(weak, strong, bad))] == ["c", "b", "a"]
     assert strongest(samples.attacks(weak, strong, bad))["intruder"] == "c"
@@ -35,10 +38,19 @@ def test_strongest_first():
 
 
 def test_the_order_is_by_what_is_surely_over_guessing_and_people_before_their_values():
-    """100 % beside a guess of 99.99999999 % takes all that guessing leaves open, and is hardly anything."""
-    skewness = {**samples.tried("a", value=1.0, baseline=1 - 1e-10, exceeds=True), "attack": "skewness"}
+    """100 % beside a guess of 99.99999999 % takes all that guessing leaves open, and is hardly
+    anything.
+    """
+    skewness = {
+        **samples.tried("a", value=1.0, baseline=1 - 1e-10, exceeds=True),
+        "attack": "skewness",
+    }
     linkage = {**samples.tried("b", value=0.4, baseline=0.01), "attack": "linkage"}
-    unsure = {**samples.tried("c", value=0.6, baseline=0.01), "attack": "linkability", "interval": [0.3, 0.9]}
+    unsure = {
+        **samples.tried("c", value=0.6, baseline=0.01),
+        "attack": "linkability",
+        "interval": [0.3, 0.9],
+    }
     homogeneity = {**samples.tried("d", value=0.4, baseline=0.01), "attack": "homogeneity"}
     tried = [skewness, homogeneity, unsure, linkage]
     assert [one["attack"] for one in ranked(samples.attacks(*tried))] == [
@@ -47,7 +59,9 @@ def test_the_order_is_by_what_is_surely_over_guessing_and_people_before_their_va
         "linkability",
         "skewness",
     ]
-    assert strongest(samples.attacks(*tried))["attack"] == "skewness"  # the only one beyond what is usual
+    assert (
+        strongest(samples.attacks(*tried))["attack"] == "skewness"
+    )  # the only one beyond what is usual
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -59,7 +73,9 @@ def test_the_report_and_the_page_agree_on_the_strongest(seed):
         value, baseline = rng.random(), rng.choice([None, rng.random(), 1 - 1e-9])
         interval = rng.choice([None, (max(0.0, value - 0.1), min(1.0, value + 0.1))])
         finding = Finding(rng.choice(names), value, "it is so", interval, baseline)
-        tried.append(Tried(f"who {place}", (), finding, 0.2, rng.choice([None, None, rng.random()])))
+        tried.append(
+            Tried(f"who {place}", (), finding, 0.2, rng.choice([None, None, rng.random()]))
+        )
     report = AttackReport("t", 10, 10, tuple(tried), (), 1.0)
 
     def naive(one):
@@ -80,15 +96,22 @@ def test_the_report_and_the_page_agree_on_the_strongest(seed):
 @pytest.mark.parametrize("limit", [None, 0.1])
 def test_the_line_is_where_an_attack_begins_to_exceed(value, baseline, limit):
     """The report's own rule, from the class that decides it."""
-    one = Tried("x", ("age",), Finding("linkage", value, "", baseline=baseline), threshold=0.2, limit=limit)
+    one = Tried(
+        "x", ("age",), Finding("linkage", value, "", baseline=baseline), threshold=0.2, limit=limit
+    )
     assert one.exceeds == (value > allowed(one.to_dict()) + 1e-12)
 
 
 def test_numbers_are_told():
     drawn = attack_picture(
-        samples.attacks(samples.tried(value=0.5, interval=[0.4, 0.6], baseline=0.1, exceeds=True), samples.tried("b"))
+        samples.attacks(
+            samples.tried(value=0.5, interval=[0.4, 0.6], baseline=0.1, exceeds=True),
+            samples.tried("b"),
+        )
     )
-    told = "prosecutor, linkage: 50 % (40 % to 60 %), guessing 10 %, usual 28 %, beyond the usual 20 %"
+    told = (
+        "prosecutor, linkage: 50 % (40 % to 60 %), guessing 10 %, usual 28 %, beyond the usual 20 %"
+    )
     assert told in drawn.description
     assert "b, linkage: 12.5 %, usual 20 %" in drawn.description
     assert "Brown: beyond that line. 1 attack goes beyond the usual 20 %." in drawn.caption
@@ -98,13 +121,23 @@ def test_allowed_is_said_only_where_a_limit_was_set():
     free = samples.tried("a", value=0.9, exceeds=True)
     bound = samples.tried("b", value=0.3, limit=0.1, exceeds=True)
     assert conclusion(samples.attacks(free)) == "1 attack goes beyond the usual 20 %."
-    assert conclusion(samples.attacks(free | {"threshold": 0.1})) == "1 attack goes beyond the 10 % asked for."
+    assert (
+        conclusion(samples.attacks(free | {"threshold": 0.1}))
+        == "1 attack goes beyond the 10 % asked for."
+    )
     assert conclusion(samples.attacks(bound)) == "1 attack goes further than the recipe allows."
     both = conclusion(samples.attacks(free, free, bound, samples.tried("c")))
-    assert both == "1 attack goes further than the recipe allows; 2 attacks go beyond the usual 20 %."
+    assert (
+        both == "1 attack goes further than the recipe allows; 2 attacks go beyond the usual 20 %."
+    )
     kept = samples.tried("b", value=0.05, limit=0.1)
-    assert conclusion(samples.attacks(kept, kept)) == "None of 2 attacks goes further than the recipe allows."
-    page = Page(public_page(samples.certificate() | {"attacks": samples.attacks(free, samples.tried("c"))}))
+    assert (
+        conclusion(samples.attacks(kept, kept))
+        == "None of 2 attacks goes further than the recipe allows."
+    )
+    page = Page(
+        public_page(samples.certificate() | {"attacks": samples.attacks(free, samples.tried("c"))})
+    )
     assert "allowed" not in page.text and "allows" not in page.text
 
 
@@ -120,7 +153,9 @@ def test_nothing_was_tried():
     assert attack_chart(samples.attacks()) is None
     certificate = samples.certificate() | {"attacks": samples.attacks(skipped=1)}
     page = Page(public_page(certificate))
-    assert "No attack could be tried; 1 attack is unknown." in page.text and "not a pass" in page.text
+    assert (
+        "No attack could be tried; 1 attack is unknown." in page.text and "not a pass" in page.text
+    )
 
 
 def test_what_is_unknown_is_said_wherever_it_is_said_that_nothing_goes_too_far():
@@ -134,14 +169,18 @@ def test_what_is_unknown_is_said_wherever_it_is_said_that_nothing_goes_too_far()
     for page in (Page(public_page(samples.certificate() | {"attacks": found})),):
         assert told in page.text
         assert (
-            "3-anonymity holds; the only attack tried does not go beyond the usual 20 %; 1 attack is unknown"
-            in page.text
+            "3-anonymity holds; the only attack tried does not go beyond the usual 20 %; 1 attack"
+            " is unknown" in page.text
         )
         assert "the grid has too many cells" in page.text and "1 attack does not apply" in page.text
 
 
 def test_certificates_from_before_attacks_were_unknown_are_read_as_if_all_that_was_skipped_were():
-    page = Page(public_page(samples.certificate() | {"attacks": samples.attacks(samples.tried(), skipped=1)}))
+    page = Page(
+        public_page(
+            samples.certificate() | {"attacks": samples.attacks(samples.tried(), skipped=1)}
+        )
+    )
     assert "1 attack is unknown" in page.text
 
 
@@ -158,7 +197,9 @@ def test_weaker_attacks_are_behind_a_click_and_the_alarm_is_at_the_top():
     text = public_page(certificate)
     page = Page(text)
     assert f"{21 - MOST_AT_ONCE} weaker attacks" in page.text
-    alarm = page.text.index("A person's own record is found (linkage) by the colleague, who knows age, sex: 95 %")
+    alarm = page.text.index(
+        "A person's own record is found (linkage) by the colleague, who knows age, sex: 95 %"
+    )
     assert page.text.index("3-anonymity holds; 1 attack goes beyond the usual 20 %") < alarm
     assert alarm < page.text.index("How large the crowds are")
     assert "Links <b>all</b> of them." in page.text

@@ -47,8 +47,19 @@ def test_few_enough_to_read(largest, k):
 
 def test_the_bins_people_expect():
     assert [b.label for b in bins(1500, 5)] == [
-        "1", "2", "3", "4", "5–9", "10–19", "20–49", "50–99", "100–199", "200–499", "500–999", "1,000–9,999",
-    ]  # fmt: skip
+        "1",
+        "2",
+        "3",
+        "4",
+        "5–9",
+        "10–19",
+        "20–49",
+        "50–99",
+        "100–199",
+        "200–499",
+        "500–999",
+        "1,000–9,999",
+    ]
 
 
 def test_a_round_border_gives_way_to_a_near_k():

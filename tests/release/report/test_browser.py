@@ -1,4 +1,6 @@
-"""The pages in a real browser: nothing is asked of a network, nothing is complained about, and something is seen."""
+"""The pages in a real browser: nothing is asked of a network, nothing is complained about, and
+something is seen.
+"""
 
 from __future__ import annotations
 
@@ -16,25 +18,41 @@ from sfumato.release.report.risk_utility import comparison_page
 from tests.release.report import samples
 from tests.release.report.test_risk_utility import THREE
 
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+BROWSER = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
 pytestmark = [
     pytest.mark.service,
     pytest.mark.skipif(
-        BROWSER is None, reason="no Chromium or Chrome is installed; on Debian: apt-get install chromium"
+        BROWSER is None,
+        reason="no Chromium or Chrome is installed; on Debian: apt-get install chromium",
     ),
 ]
 QUIET = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
-    "--disable-background-networking", "--disable-component-update", "--disable-default-apps", "--disable-extensions",
-    "--disable-dev-shm-usage", "--hide-scrollbars", "--enable-logging=stderr", "--host-resolver-rules=MAP * ~NOTFOUND",
-)  # fmt: skip
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-sync",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-default-apps",
+    "--disable-extensions",
+    "--disable-dev-shm-usage",
+    "--hide-scrollbars",
+    "--enable-logging=stderr",
+    "--host-resolver-rules=MAP * ~NOTFOUND",
+)
 SECONDS = 300
 WANTED = re.compile(r"https?:|wss?:|ftp:|//")
 
 
 @dataclasses.dataclass(frozen=True)
 class Visit:
-    """What a browser did with a page: what it logged, which addresses it asked for, and what it showed."""
+    """What a browser did with a page: what it logged, which addresses it asked for, and what it
+    showed.
+    """
 
     console: list[str]
     addresses: list[str]
@@ -48,14 +66,22 @@ def visit(page: str, folder: Path, size: str = "1100,1600") -> Visit:
     command = [str(BROWSER), *QUIET, *told, f"--window-size={size}", file.as_uri()]
     done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
     if not shot.is_file():
-        pytest.fail(f"the browser drew nothing (exit code {done.returncode}): {done.stderr[-2000:]}")
-    return Visit(re.findall(r".*CONSOLE.*", done.stderr), addresses_in(log.read_text("utf-8")), shot.read_bytes())
+        pytest.fail(
+            f"the browser drew nothing (exit code {done.returncode}): {done.stderr[-2000:]}"
+        )
+    return Visit(
+        re.findall(r".*CONSOLE.*", done.stderr),
+        addresses_in(log.read_text("utf-8")),
+        shot.read_bytes(),
+    )
 
 
 def addresses_in(log: str) -> list[str]:
-    """Every address the page asked for. Browsers ask for updates and the time on their own: those have no origin.
+    """Every address the page asked for. Browsers ask for updates and the time on their own: those
+    have no origin.
 
-    The log is read line by line, an event a line, since a browser that is stopped does not close it.
+    The log is read line by line, an event a line, since a browser that is stopped does not close
+    it.
     """
     asked = re.findall(r'"initiator":"([^"]*)".*?"url":"([^"]+)"', log)
     return [url for origin, url in asked if origin != "not an origin" and WANTED.match(url)]
@@ -90,14 +116,18 @@ def test_the_page_stays_alone_and_silent(kind, tmp_path):
 
 @pytest.mark.slow
 def test_the_watch_sees_what_it_should(tmp_path):
-    """A page that asks a network, breaks its own policy and shows nothing is caught on all three."""
+    """A page that asks a network, breaks its own policy and shows nothing is caught on all
+    three.
+    """
     bad = "<img src='http://example.invalid/x.png'><script>console.error('told')</script>"
     seen = visit(f"<!DOCTYPE html><body>{bad}</body>", tmp_path, "300,300")
     assert any("told" in line for line in seen.console)
     assert any("example.invalid" in address for address in seen.addresses)
     policy = "<meta http-equiv='Content-Security-Policy' content=\"default-src 'none'\">"
     (tmp_path / "strict").mkdir()
-    strict = visit(f"<!DOCTYPE html><head>{policy}</head><body>{bad}</body>", tmp_path / "strict", "300,300")
+    strict = visit(
+        f"<!DOCTYPE html><head>{policy}</head><body>{bad}</body>", tmp_path / "strict", "300,300"
+    )
     assert strict.addresses == [] and strict.console != []
     assert shades(visit("<!DOCTYPE html>", _fresh(tmp_path), "300,300").screenshot) < 10
 
@@ -114,8 +144,12 @@ def test_a_hostile_column_cannot_run_anything(tmp_path):
 
 @pytest.mark.slow
 def test_nothing_sticks_out_on_a_telephone(tmp_path):
-    """A page that is wider than the window is scrolled sideways: its own script-free proof is the width of its sheet."""
-    probe = "<script>document.title = 'wide ' + document.documentElement.scrollWidth</script></body>"
+    """A page that is wider than the window is scrolled sideways: its own script-free proof is the
+    width of its sheet.
+    """
+    probe = (
+        "<script>document.title = 'wide ' + document.documentElement.scrollWidth</script></body>"
+    )
     for kind, make in PAGES.items():
         page = (
             make()
@@ -126,7 +160,11 @@ def test_nothing_sticks_out_on_a_telephone(tmp_path):
         file.write_text(page, encoding="utf-8")
         told = (f"--user-data-dir={file.parent / 'profile'}", "--window-size=500,900", "--dump-dom")
         done = subprocess.run(
-            [str(BROWSER), *QUIET, *told, file.as_uri()], capture_output=True, text=True, timeout=SECONDS, check=False
+            [str(BROWSER), *QUIET, *told, file.as_uri()],
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=False,
         )
         assert int(re.search(r"<title>wide (\d+)</title>", done.stdout)[1]) <= 500, kind
 

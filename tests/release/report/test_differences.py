@@ -20,7 +20,10 @@ def test_every_name_is_one_a_recipe_may_use():
     ("recipe", "said"),
     [
         ({"meet": [{"l_diversity": {"l": 3}}]}, [BY_MODEL["l_diversity"]]),
-        ({"meet": ["beta_likeness"], "steps": ["pram"]}, [BY_MODEL["beta_likeness"], BY_STEP["pram"]]),
+        (
+            {"meet": ["beta_likeness"], "steps": ["pram"]},
+            [BY_MODEL["beta_likeness"], BY_STEP["pram"]],
+        ),
         ({"steps": [{"add_noise": {}}, {"add_noise": {}}]}, [BY_STEP["add_noise"]]),
         ({"steps": ["suppression"]}, [BY_STEP["suppression"]]),
         ({"meet": [{}], "steps": []}, []),

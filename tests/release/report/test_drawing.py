@@ -1,4 +1,6 @@
-"""Drawings: what is written as SVG is well-formed whatever people call their columns, and the chart for notebooks is the same picture."""
+"""Drawings: what is written as SVG is well-formed whatever people call their columns, and the chart
+for notebooks is the same picture.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,11 @@ HOSTILE = '<script>alert(1)</script>&"]]>'
 def everything(words: str = "word") -> Drawing:
     """A drawing with one of each thing."""
     made = Drawing(100, 50, left=20, right=5, top=10, bottom=30)
-    draw_axes(made, Ruler([(0, "0"), (100, "1")], title=words, flush=True), Ruler([(25, "half")], title=words))
+    draw_axes(
+        made,
+        Ruler([(0, "0"), (100, "1")], title=words, flush=True),
+        Ruler([(25, "half")], title=words),
+    )
     made.rect(0, 0, 40, 10, Pen(AFTER, SOFT, opacity=0.5))
     made.rule((0, 20), (100, 20), Pen(stroke=INK, dashed=True))
     made.drawn.append(Stroke(staircase([(0, 0), (50, 20), (100, 50)]), Pen(stroke=AFTER, width=2)))
@@ -63,7 +69,12 @@ def test_any_text_stays_text(words):
     root = ET.fromstring(everything(words).svg(words))
     kinds = {node.tag.split("}")[1] for node in root.iter()}
     assert kinds <= {"svg", "g", "rect", "line", "path", "circle", "text", "title"}
-    assert not [name for node in root.iter() for name in node.attrib if name.startswith("on") or "href" in name]
+    assert not [
+        name
+        for node in root.iter()
+        for name in node.attrib
+        if name.startswith("on") or "href" in name
+    ]
     shown = "".join(c if c.isprintable() else " " for c in words)
     assert root.get("aria-label", "") == shown
     assert {node.text or "" for node in root.iter() if node.tag.endswith("}title")} <= {shown}
@@ -79,12 +90,15 @@ def test_hostile_names_are_escaped_on_both_pages():
 
 def test_pages_need_neither_altair_nor_a_converter():
     code = (
-        "import sys; from tests.release.report import samples; from sfumato.release.report.pages import owner_page, public_page;"
-        "record = samples.full_record(); owner_page(record); public_page(record['certificate']);"
-        "from sfumato.release.report.risk_utility import comparison_page; from tests.release.report.test_risk_utility import THREE;"
-        "comparison_page(THREE); print({'altair', 'vl_convert'} & set(sys.modules))"
+        "import sys; from tests.release.report import samples; from sfumato.release.report.pages"
+        " import owner_page, public_page;record = samples.full_record(); owner_page(record);"
+        " public_page(record['certificate']);from sfumato.release.report.risk_utility import"
+        " comparison_page; from tests.release.report.test_risk_utility import"
+        " THREE;comparison_page(THREE); print({'altair', 'vl_convert'} & set(sys.modules))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=_here())
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=_here()
+    )
     assert done.stdout.strip() == "set()"
 
 
@@ -94,8 +108,12 @@ def _here() -> dict[str, str]:
 
 DRAWINGS = {
     "everything": everything,
-    "bars": lambda: bar_chart([Line("a", 1, "1", 3, "3"), Line("b", 2, "2", 0, "0")], ("", ""), most=3),
-    "levels": lambda: level_chart([("age", 2, 4), ("sex", 1, 1)], ("column", "level"), ["2 of 4", "gone"]),
+    "bars": lambda: bar_chart(
+        [Line("a", 1, "1", 3, "3"), Line("b", 2, "2", 0, "0")], ("", ""), most=3
+    ),
+    "levels": lambda: level_chart(
+        [("age", 2, 4), ("sex", 1, 1)], ("column", "level"), ["2 of 4", "gone"]
+    ),
     "attacks": lambda: attack_chart(samples.full_record()["certificate"]["attacks"]),
     "map": lambda: drawing_of(THREE),
 }
@@ -103,15 +121,20 @@ DRAWINGS = {
 
 @pytest.mark.parametrize("name", DRAWINGS)
 def test_the_chart_of_a_notebook_is_the_same_picture(name):
-    """Vega draws the chart with all words of the SVG in the same places, as many shapes, and in the same size."""
+    """Vega draws the chart with all words of the SVG in the same places, as many shapes, and in the
+    same size.
+    """
     import vl_convert
 
     made = DRAWINGS[name]()
-    ours, vegas = made.svg(), vl_convert.vegalite_to_svg(made.chart().to_dict(validate=name == "everything"))
+    ours, vegas = (
+        made.svg(),
+        vl_convert.vegalite_to_svg(made.chart().to_dict(validate=name == "everything")),
+    )
     assert sorted(filter(None, said(ours))) == sorted(filter(None, said(vegas)))
-    assert [ET.fromstring(svg).get(side) for svg in (ours, vegas) for side in ("width", "height")] == [
-        str(side) for side in (*made.extent, *made.extent)
-    ]
+    assert [
+        ET.fromstring(svg).get(side) for svg in (ours, vegas) for side in ("width", "height")
+    ] == [str(side) for side in (*made.extent, *made.extent)]
     assert straight(ours, made) == pytest.approx(straight(vegas, made), abs=0.02)
 
 
@@ -125,7 +148,9 @@ def straight(svg: str, made: Drawing) -> list[float]:
     return sorted(found)
 
 
-spans = st.tuples(st.floats(-1e6, 1e6), st.floats(1e-6, 1e6)).map(lambda pair: (pair[0], pair[0] + pair[1]))
+spans = st.tuples(st.floats(-1e6, 1e6), st.floats(1e-6, 1e6)).map(
+    lambda pair: (pair[0], pair[0] + pair[1])
+)
 
 
 @given(spans, st.integers(3, 10))
@@ -138,7 +163,9 @@ def test_ticks_are_round_few_and_within(span, count):
     assert f"{steps[0]:.3e}"[:5] in {"1.000", "2.000", "5.000"}
     room = 1e-6 * (high - low)
     assert all(low - room <= tick <= high + room for tick in found)
-    assert low > found[0] - steps[0] - room and high < found[-1] + steps[0] + room, "none is left out at the ends"
+    assert low > found[0] - steps[0] - room and high < found[-1] + steps[0] + room, (
+        "none is left out at the ends"
+    )
     assert len(set(plain_numbers(found))) == len(found)
 
 

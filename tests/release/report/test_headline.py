@@ -1,4 +1,6 @@
-"""One headline for everything: promises, limits, attacks and what is unknown, and never a good colour over a bad fact."""
+"""One headline for everything: promises, limits, attacks and what is unknown, and never a good
+colour over a bad fact.
+"""
 
 from __future__ import annotations
 
@@ -38,13 +40,21 @@ def test_promises(holds, text, state):
 @pytest.mark.parametrize(
     ("told", "text", "state"),
     [
-        ({"attacks": {"tried": [FINE, FINE]}}, "none of 2 attacks goes beyond the usual 20 %", "holds"),
+        (
+            {"attacks": {"tried": [FINE, FINE]}},
+            "none of 2 attacks goes beyond the usual 20 %",
+            "holds",
+        ),
         (
             {"attacks": {"tried": [BEYOND, BEYOND], "skipped": [{}, {}, {}]}},
             "2 attacks go beyond the usual 20 %; 3 attacks are unknown",
             "mixed",
         ),
-        ({"attacks": {"tried": [], "skipped": [{}]}}, "no attack could be tried; 1 attack is unknown", "mixed"),
+        (
+            {"attacks": {"tried": [], "skipped": [{}]}},
+            "no attack could be tried; 1 attack is unknown",
+            "mixed",
+        ),
         ({"attacks": {"tried": [OVER]}}, "1 attack goes further than the recipe allows", "broken"),
         (
             {"attacks": {"tried": [FINE], "skipped": [{"limit": 0.1}]}},
@@ -52,11 +62,19 @@ def test_promises(holds, text, state):
             "broken",
         ),
         ({"limits": [GOOD, BAD]}, "1 of 2 limits is not kept; not attacked yet", "broken"),
-        ({"limits": [GOOD], "contract": [GOOD]}, "every limit is kept; every agreement is kept; not attacked yet", "holds"),
-        ({"contract": [REPORTED, REPORTED, GOOD]}, "2 of 3 agreements are not kept; not attacked yet", "mixed"),
+        (
+            {"limits": [GOOD], "contract": [GOOD]},
+            "every limit is kept; every agreement is kept; not attacked yet",
+            "holds",
+        ),
+        (
+            {"contract": [REPORTED, REPORTED, GOOD]},
+            "2 of 3 agreements are not kept; not attacked yet",
+            "mixed",
+        ),
         ({"differential_privacy": {"certified": True}}, "", "holds"),
     ],
-)  # fmt: skip
+)
 def test_all_else_is_said_after_the_promises(told, text, state):
     found = headline({"verdicts": [GOOD], **told})
     assert found.text == "; ".join(part for part in ("Every promise holds", text) if part)
@@ -86,15 +104,22 @@ def test_the_headline_of_random_records():
     states = set()
     for _ in range(1500):
         verdicts = [
-            {"holds": draw.random() < 0.8, "of_persons": draw.random() < 0.8} for _ in range(draw.randint(0, 3))
+            {"holds": draw.random() < 0.8, "of_persons": draw.random() < 0.8}
+            for _ in range(draw.randint(0, 3))
         ]
         limits = [{"holds": draw.random() < 0.8} for _ in range(draw.randint(0, 2))]
-        contract = [{"holds": draw.random() < 0.7, "refuses": draw.random() < 0.5} for _ in range(draw.randint(0, 2))]
+        contract = [
+            {"holds": draw.random() < 0.7, "refuses": draw.random() < 0.5}
+            for _ in range(draw.randint(0, 2))
+        ]
         tried = [draw.choice([FINE, FINE, BEYOND, OVER]) for _ in range(draw.randint(0, 2))]
         skipped = [draw.choice([{}, {"limit": 0.1}]) for _ in range(draw.choice([0, 0, 1]))]
         record = {"verdicts": verdicts, "limits": limits, "contract": contract}
         found = headline({**record, "attacks": {"tried": tried, "skipped": skipped}})
-        kept = {name: bool(record[name]) and all(one["holds"] for one in record[name]) for name in record}
+        kept = {
+            name: bool(record[name]) and all(one["holds"] for one in record[name])
+            for name in record
+        }
         assert found.text.startswith("Every promise holds") == kept["verdicts"]
         of_file = any(not one["of_persons"] for one in verdicts)
         assert ("of the file, not of persons" in found.text) == (kept["verdicts"] and of_file)

@@ -25,7 +25,9 @@ HOSTILE = [
 
 
 def texts(svg: str) -> list[str]:
-    return ["".join(node.itertext()) for node in ET.fromstring(svg).iter() if node.tag.endswith("text")]
+    return [
+        "".join(node.itertext()) for node in ET.fromstring(svg).iter() if node.tag.endswith("text")
+    ]
 
 
 def card(bins, before, after, column="age"):
@@ -42,7 +44,10 @@ def card(bins, before, after, column="age"):
 
 def test_a_card_tells_its_numbers():
     drawn = card_picture(card(["young", "old"], [0.25, 0.75], [0.5, 0.5]))
-    assert drawn.description == "Distribution of age. young: 25 % before, 50 % after; old: 75 % before, 50 % after."
+    assert (
+        drawn.description
+        == "Distribution of age. young: 25 % before, 50 % after; old: 75 % before, 50 % after."
+    )
     assert {"young", "old"} <= set(texts(drawn.svg))
 
 
@@ -51,7 +56,9 @@ def test_bars_are_as_high_as_their_shares():
     drawn = card_picture(card(["a", "b"], [0.8, 0.2], [0.4, 0.6])).svg
     heights = [float(h) for h in re.findall(r'<rect [^>]*height="([\d.]+)"', drawn)]
     tallest = max(heights)
-    assert sorted(h / tallest * 0.8 for h in heights) == pytest.approx([0.2, 0.4, 0.6, 0.8], abs=0.005)
+    assert sorted(h / tallest * 0.8 for h in heights) == pytest.approx(
+        [0.2, 0.4, 0.6, 0.8], abs=0.005
+    )
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -65,7 +72,12 @@ def test_hostile_names_stay_text(name):
         root = ET.fromstring(picture.svg)
         kinds = {node.tag.split("}")[-1] for node in root.iter()}
         assert kinds <= {"svg", "g", "path", "rect", "text", "line", "defs", "clipPath", "tspan"}
-        assert not [a for node in root.iter() for a in node.attrib if a.startswith("on") or a.endswith("href")]
+        assert not [
+            a
+            for node in root.iter()
+            for a in node.attrib
+            if a.startswith("on") or a.endswith("href")
+        ]
         assert name in picture.description
         assert len(max(texts(picture.svg), key=len)) < 40
 
@@ -155,7 +167,10 @@ def test_different_columns_and_bins_have_different_labels():
     assert len(set(said)) == len(bins)
 
 
-@given(st.lists(st.text(max_size=40), max_size=8, unique_by=lambda t: labels([t], 100)[0]), st.integers(8, 20))
+@given(
+    st.lists(st.text(max_size=40), max_size=8, unique_by=lambda t: labels([t], 100)[0]),
+    st.integers(8, 20),
+)
 def test_labels_tell_apart_what_is_different_and_stay_short(names, most):
     shown = labels(names, most)
     assert len(set(shown)) == len(names)

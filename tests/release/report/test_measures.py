@@ -18,7 +18,11 @@ def test_every_metric_has_a_name_and_a_meaning(name):
 
 def test_no_two_metrics_are_called_alike_or_say_the_same():
     every = registry.utility_metrics().values()
-    assert len({metric.title for metric in every}) == len({metric.line for metric in every}) == len(every)
+    assert (
+        len({metric.title for metric in every})
+        == len({metric.line for metric in every})
+        == len(every)
+    )
 
 
 def test_every_member_of_a_measured_family_is_a_risk_an_attack_or_a_utility():

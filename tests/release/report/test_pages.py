@@ -47,7 +47,11 @@ class Page(HTMLParser):
 
     @property
     def labels(self) -> list[str]:
-        return [value for name, value in self.attributes if name == "aria-label" and value != "On this page"]
+        return [
+            value
+            for name, value in self.attributes
+            if name == "aria-label" and value != "On this page"
+        ]
 
 
 @pytest.fixture(scope="module")
@@ -73,14 +77,24 @@ def any_page(request, public, owner) -> str:
 
 def test_verdict_comes_first(public):
     page = Page(public)
-    assert page.text.index("3-anonymity holds; not attacked yet") < page.text.index("How large the crowds are")
-    assert "3-anonymity holds: everyone shares the quasi-identifiers with at least 2 other records." in page.text
+    assert page.text.index("3-anonymity holds; not attacked yet") < page.text.index(
+        "How large the crowds are"
+    )
+    assert (
+        "3-anonymity holds: everyone shares the quasi-identifiers with at least 2 other records."
+        in page.text
+    )
     assert "Attained 3, required 3." in page.text
 
 
 def test_a_broken_promise_is_said_as_loudly():
     certificate = samples.certificate()
-    certificate["verdicts"][0] |= {"holds": False, "attained": 2, "failing_records": 4, "failing_classes": 2}
+    certificate["verdicts"][0] |= {
+        "holds": False,
+        "attained": 2,
+        "failing_records": 4,
+        "failing_classes": 2,
+    }
     page = Page(public_page(certificate))
     assert "3-anonymity does not hold" in page.text and "3-anonymity holds" not in page.text
     assert "Attained 2, required 3; 4 records in 2 classes break it." in page.text
@@ -120,7 +134,10 @@ def test_numbers_are_in_the_labels(public, owner):
     assert "age: level 2 of 4; sex: exact" in labels[1]
     labels = Page(owner).labels
     assert len(labels) == 3
-    assert "Prosecutor risk: 100 % before, 33.3 % after; Marketer risk: 73.9 % before, 18.2 % after" in labels[0]
+    assert (
+        "Prosecutor risk: 100 % before, 33.3 % after; Marketer risk: 73.9 % before, 18.2 % after"
+        in labels[0]
+    )
     assert "1: 13 before, 0 after; 2: 4 before, 0 after; 3: 6 before, 6 after" in labels[1]
 
 
@@ -169,10 +186,14 @@ def test_owner_facts_are_not_on_the_public_page(fact, public, owner):
 
 def test_nothing_is_loaded_and_nothing_runs(any_page):
     page = Page(any_page)
-    assert not {"script", "link", "iframe", "object", "embed", "img", "image", "use", "form"} & set(page.tags)
+    assert not {"script", "link", "iframe", "object", "embed", "img", "image", "use", "form"} & set(
+        page.tags
+    )
     assert not re.search(r"https?://|url\(|@import|@font-face", any_page)
     names = {name for name, _ in page.attributes}
-    assert all(re.fullmatch(r"#part-\d+", value) for name, value in page.attributes if name == "href")
+    assert all(
+        re.fullmatch(r"#part-\d+", value) for name, value in page.attributes if name == "href"
+    )
     assert not {"src", "xlink:href", "srcset", "action", "data", "poster", "background"} & names
     assert not [name for name in names if name.startswith("on")]
     assert "default-src 'none'" in any_page
@@ -182,7 +203,9 @@ def test_is_a_whole_page(any_page):
     page = Page(any_page)
     assert any_page.startswith("<!DOCTYPE html>")
     assert ("lang", "en") in page.attributes
-    assert [page.tags.count(tag) for tag in ("html", "head", "body", "main", "title", "h1")] == [1] * 6
+    assert [page.tags.count(tag) for tag in ("html", "head", "body", "main", "title", "h1")] == [
+        1
+    ] * 6
     assert "None" not in page.text.replace("None was found", "")
     assert "{{" not in any_page
     assert "{%" not in any_page
@@ -193,7 +216,9 @@ def test_colours_are_only_those_with_contrast(any_page):
 
     def luminance(colour):
         parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-        red, green, blue = (p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
+        red, green, blue = (
+            p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts
+        )
         return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
     def contrast(one, other):
@@ -215,7 +240,9 @@ def test_same_document_same_page(public, owner):
 
 
 def test_the_file_gives_the_same_page(public, owner):
-    """Pages come from the JSON alone: tuples, int keys or other riches of the objects change nothing."""
+    """Pages come from the JSON alone: tuples, int keys or other riches of the objects change
+    nothing.
+    """
     assert public_page(json.loads(json.dumps(samples.certificate()))) == public
     assert owner_page(json.loads(json.dumps(samples.owner_record()))) == owner
 
@@ -235,10 +262,19 @@ def test_many_plain_columns_stand_in_one_line():
     for name in names:
         certificate["recipe"]["columns"][name] = {"role": "plain"}
         certificate["roles"][name] = ["plain"]
-        told = {"name": name, "roles": ["plain"], "action": "released as it is", "level": None, "top": None}
+        told = {
+            "name": name,
+            "roles": ["plain"],
+            "action": "released as it is",
+            "level": None,
+            "top": None,
+        }
         record["columns"].append({**told, "distinct_before": 3, "distinct_after": 3})
     for text, sentence in (
-        (public_page(certificate), "plain columns are released as they are: nobody outside is expected to know them"),
+        (
+            public_page(certificate),
+            "plain columns are released as they are: nobody outside is expected to know them",
+        ),
         (owner_page(record), "plain columns are released as they are"),
     ):
         page = Page(text)
@@ -310,7 +346,9 @@ def test_nothing_promised_and_nothing_released():
 def test_two_hundred_columns():
     record = samples.owner_record()
     certificate, names = record["certificate"], [f"question_{i:03d}" for i in range(200)]
-    certificate["recipe"]["columns"] = {n: {"role": "quasi", "hierarchy": {"mask_right": {"length": 5}}} for n in names}
+    certificate["recipe"]["columns"] = {
+        n: {"role": "quasi", "hierarchy": {"mask_right": {"length": 5}}} for n in names
+    }
     certificate["roles"] = {n: ["quasi"] for n in names}
     certificate["missing_rule"] = dict.fromkeys(names, "category")
     certificate["plan"][0]["levels"] = {n: {"level": i % 6, "top": 5} for i, n in enumerate(names)}
@@ -353,12 +391,16 @@ def test_a_real_release(tmp_path):
 
 
 def test_a_template_is_compiled_once(tmp_path, monkeypatch):
-    """The second environment finds what the first compiled; what is cut off or of another syntax is compiled again."""
+    """The second environment finds what the first compiled; what is cut off or of another syntax is
+    compiled again.
+    """
     from jinja2 import Environment
 
     compiled = []
     plain = Environment.compile
-    monkeypatch.setattr(Environment, "compile", lambda self, *args: compiled.append(args[1]) or plain(self, *args))
+    monkeypatch.setattr(
+        Environment, "compile", lambda self, *args: compiled.append(args[1]) or plain(self, *args)
+    )
     monkeypatch.setattr(rendering, "compiled_folder", lambda: tmp_path)
     first = _fresh("parts.html")
     assert compiled

@@ -13,7 +13,12 @@ from sfumato.release.report.pictures import class_size_histogram, column_levels,
 SIZES = {"1": 3, "2": 1, "5": 2, "12": 1}  # 3 + 2 + 10 + 12 = 27 records
 BEFORE = {"1": 20, "9": 1}  # 20 + 9 = 29 records
 RISKS = {"prosecutor_risk": 0.25, "marketer_risk": 0.031, "unique_records": 0.0}
-PLAN = [{"step": "global_recoding", "levels": {"age": {"level": 2, "top": 4}, "sex": {"level": 0, "top": 1}}}]
+PLAN = [
+    {
+        "step": "global_recoding",
+        "levels": {"age": {"level": 2, "top": 4}, "sex": {"level": 0, "top": 1}},
+    }
+]
 
 
 def texts(svg: str) -> list[str]:
@@ -22,14 +27,21 @@ def texts(svg: str) -> list[str]:
 
 def bars(svg: str, colour: str) -> list[float]:
     """Widths of the bars of one colour, from top to bottom."""
-    boxes = [n for n in ET.fromstring(svg).iter() if n.tag.endswith("}rect") and n.get("fill") == colour]
+    boxes = [
+        n for n in ET.fromstring(svg).iter() if n.tag.endswith("}rect") and n.get("fill") == colour
+    ]
     return [float(node.get("width")) for node in boxes]
 
 
 def test_histogram_shows_records_not_classes():
     picture = class_size_histogram(SIZES, k=None)
-    assert "1: 3 (11.1 %); 2: 2 (7.4 %); 3: 0; 4: 0; 5–9: 10 (37.0 %); 10–19: 12 (44.4 %)." in picture.description
-    assert {"3 (11.1 %)", "2 (7.4 %)", "10 (37.0 %)", "12 (44.4 %)", "10–19"} <= set(texts(picture.svg))
+    assert (
+        "1: 3 (11.1 %); 2: 2 (7.4 %); 3: 0; 4: 0; 5–9: 10 (37.0 %); 10–19: 12 (44.4 %)."
+        in picture.description
+    )
+    assert {"3 (11.1 %)", "2 (7.4 %)", "10 (37.0 %)", "12 (44.4 %)", "10–19"} <= set(
+        texts(picture.svg)
+    )
 
 
 def test_bars_are_as_long_as_their_numbers():
@@ -39,9 +51,14 @@ def test_bars_are_as_long_as_their_numbers():
 
 
 def test_histogram_can_count_persons_and_classes():
-    assert class_size_histogram(SIZES, k=None, counted="persons").description.startswith("Number of persons")
+    assert class_size_histogram(SIZES, k=None, counted="persons").description.startswith(
+        "Number of persons"
+    )
     classes = class_size_histogram(SIZES, k=None, counted="classes")
-    assert "1: 3 (42.9 %); 2: 1 (14.3 %); 3: 0; 4: 0; 5–9: 2 (28.6 %); 10–19: 1 (14.3 %)." in classes.description
+    assert (
+        "1: 3 (42.9 %); 2: 1 (14.3 %); 3: 0; 4: 0; 5–9: 2 (28.6 %); 10–19: 1 (14.3 %)."
+        in classes.description
+    )
     assert "overlap" in classes.caption
 
 
@@ -67,10 +84,12 @@ def test_an_empty_table_has_a_picture():
 
 
 def test_risks_are_told_in_words():
-    picture = risk_bars({"prosecutor_risk": 1.0, "marketer_risk": 0.9, "unique_records": 0.4}, RISKS, 0.25)
+    picture = risk_bars(
+        {"prosecutor_risk": 1.0, "marketer_risk": 0.9, "unique_records": 0.4}, RISKS, 0.25
+    )
     assert (
-        "Prosecutor risk: 100 % before, 25 % after; Marketer risk: 90 % before, 3.1 % after; Unique records: 40 % before, 0 % after."
-        in (picture.description)
+        "Prosecutor risk: 100 % before, 25 % after; Marketer risk: 90 % before, 3.1 % after; Unique"
+        " records: 40 % before, 0 % after." in (picture.description)
     )
     assert "1/k = 25 %" in texts(picture.svg)
     assert bars(picture.svg, "#8c95a1") == pytest.approx(
@@ -104,11 +123,22 @@ def test_many_columns_are_cut_in_the_picture_and_all_in_words():
 
 
 def test_a_column_without_levels_above_it_is_drawn():
-    assert "zip: as it is." in column_levels([{"step": "x", "levels": {"zip": {"level": 0, "top": 0}}}]).description
+    assert (
+        "zip: as it is."
+        in column_levels([{"step": "x", "levels": {"zip": {"level": 0, "top": 0}}}]).description
+    )
 
 
 @pytest.mark.parametrize(
-    "name", ["</text><script>alert(1)</script>", '"><img src=x>', "a & b", "tab\tnew\nline\x00", "漢字" * 30, ""]
+    "name",
+    [
+        "</text><script>alert(1)</script>",
+        '"><img src=x>',
+        "a & b",
+        "tab\tnew\nline\x00",
+        "漢字" * 30,
+        "",
+    ],
 )
 def test_hostile_column_names_stay_text(name):
     svg = column_levels([{"step": "x", "levels": {name: {"level": 1, "top": 2}}}]).svg
@@ -118,14 +148,17 @@ def test_hostile_column_names_stay_text(name):
 
 
 @pytest.mark.parametrize(
-    ("text", "short"), [("short", "short"), ("x" * 30, "x" * 17 + "…"), ("漢" * 20, "漢" * 8 + "…"), ("", "")]
+    ("text", "short"),
+    [("short", "short"), ("x" * 30, "x" * 17 + "…"), ("漢" * 20, "漢" * 8 + "…"), ("", "")],
 )
 def test_labels_are_shortened(text, short):
     assert shortened(text) == short
 
 
 def test_no_letter_is_outside_the_picture():
-    """Room is reserved for every label and number: nothing starts left of the picture or ends right of it."""
+    """Room is reserved for every label and number: nothing starts left of the picture or ends right
+    of it.
+    """
     sizes = {"1": 10**7, "2500000": 3, "99999999": 1}
     for picture in (class_size_histogram(sizes, 11), class_size_histogram(sizes, 11, sizes)):
         root = ET.fromstring(picture.svg)

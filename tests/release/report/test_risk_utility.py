@@ -9,12 +9,29 @@ import pytest
 
 from sfumato.errors import printable
 from sfumato.guidance.comparison import CandidateOutcome, Comparison
-from sfumato.release.report.risk_utility import chart_of, comparison_page, dots_of, map_on_white, picture_of, png_of
+from sfumato.release.report.risk_utility import (
+    chart_of,
+    comparison_page,
+    dots_of,
+    map_on_white,
+    picture_of,
+    png_of,
+)
 from tests.release.report.test_maps import HOSTILE
 from tests.release.report.test_pages import Page
 
 
-def outcome(name, risk, loss, *, holds=True, promises=("5-anonymity",), step="global_recoding", higher=(), reason=""):
+def outcome(
+    name,
+    risk,
+    loss,
+    *,
+    holds=True,
+    promises=("5-anonymity",),
+    step="global_recoding",
+    higher=(),
+    reason="",
+):
     measured = {} if risk is None else {"linkage": risk}
     return CandidateOutcome(
         name=name,
@@ -53,7 +70,11 @@ def test_numbers_are_told():
 
 
 def test_a_candidate_without_promises_is_hollow():
-    assert [(d["name"], d["holds"]) for d in dots_of(THREE)] == [("safe", True), ("useful", False), ("beaten", True)]
+    assert [(d["name"], d["holds"]) for d in dots_of(THREE)] == [
+        ("safe", True),
+        ("useful", False),
+        ("beaten", True),
+    ]
 
 
 def points_of_the_line(svg):
@@ -62,9 +83,13 @@ def points_of_the_line(svg):
 
 
 def test_the_front_is_a_staircase_over_what_it_beats():
-    """Between two candidates the line must not promise risks that neither reaches: it stays at the higher risk first."""
+    """Between two candidates the line must not promise risks that neither reaches: it stays at the
+    higher risk first.
+    """
     (x0, y0), (x1, y1), (x2, y2) = points_of_the_line(picture_of(THREE).svg)
-    assert x0 < x1 == x2 and y0 == y1 < y2  # right at the risk of the useful one, then down to the safe one
+    assert (
+        x0 < x1 == x2 and y0 == y1 < y2
+    )  # right at the risk of the useful one, then down to the safe one
 
 
 def test_the_staircase_turns_round_where_more_is_better():
@@ -80,7 +105,10 @@ def test_page_lists_every_candidate_with_reason_and_recipe():
     assert "4 candidates for visits.csv" in page.text
     assert "Linkage Loss (LM) Records" in page.text
     assert "4. impossible: Nothing keeps 50-anonymity <here>." in page.text
-    assert "2 of 4 candidates are on the front: no other one has less linkage and less loss (LM) at once" in page.text
+    assert (
+        "2 of 4 candidates are on the front: no other one has less linkage and less loss (LM) at"
+        " once" in page.text
+    )
     assert page.text.count("★ on the front") == 2
     assert page.tags.count("pre") == 4 and "rank_swap" in page.text
     assert page.labels == [picture_of(THREE).description]
@@ -88,7 +116,9 @@ def test_page_lists_every_candidate_with_reason_and_recipe():
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_names_stay_text(name):
-    found = comparison(outcome(name, 0.1, 0.2), outcome("b", None, None, holds=False, reason=name), name=name)
+    found = comparison(
+        outcome(name, 0.1, 0.2), outcome("b", None, None, holds=False, reason=name), name=name
+    )
     page = Page(comparison_page(found))
     assert not {"script", "img"} & set(page.tags)
     assert re.sub(r"\s+", " ", printable(name)) in page.text
@@ -97,7 +127,8 @@ def test_hostile_names_stay_text(name):
 
 
 @pytest.mark.parametrize(
-    "outcomes", [(), (outcome("none", None, None, holds=False, reason="no"),), (outcome("one", 0, 0),)]
+    "outcomes",
+    [(), (outcome("none", None, None, holds=False, reason="no"),), (outcome("one", 0, 0),)],
 )
 def test_nothing_or_one_thing_to_compare(outcomes):
     found = comparison(*outcomes)
@@ -111,10 +142,18 @@ def test_numbers_keep_apart():
     """Twenty candidates around one place: no number hides another."""
     from sfumato.release.report.risk_utility import _sided
 
-    dots = [{"x": 0.5 + i / 50, "y": 0.5, "number": str(i)} for i in range(4)] + [{"x": 1.0, "y": 1.0, "number": "4"}]
+    dots = [{"x": 0.5 + i / 50, "y": 0.5, "number": str(i)} for i in range(4)] + [
+        {"x": 1.0, "y": 1.0, "number": "4"}
+    ]
     sides = [(11, -9, "left"), (-11, -9, "right"), (11, 11, "left"), (-11, 11, "right")]
     placed = _sided(dots, sides)
-    assert sorted(d["number"] for group in placed.values() for d in group) == ["0", "1", "2", "3", "4"]
+    assert sorted(d["number"] for group in placed.values() for d in group) == [
+        "0",
+        "1",
+        "2",
+        "3",
+        "4",
+    ]
     assert len(placed) > 1
 
 
@@ -127,7 +166,9 @@ def test_same_comparison_same_page():
 def test_the_map_has_a_ground_and_a_name_in_a_notebook():
     assert chart_of(THREE).to_dict(validate=False)["config"]["background"] == "white"
     shown = ET.fromstring(map_on_white(THREE).svg)
-    assert shown.get("aria-label") == picture_of(THREE).description and shown[0].get("fill") == "white"
+    assert (
+        shown.get("aria-label") == picture_of(THREE).description and shown[0].get("fill") == "white"
+    )
 
 
 def test_the_map_is_told_once_on_a_page_and_by_itself_in_a_file():
@@ -137,5 +178,9 @@ def test_the_map_is_told_once_on_a_page_and_by_itself_in_a_file():
 
 
 def test_who_points_at_a_mark_sees_the_name_of_its_candidate():
-    titles = [node.text for node in ET.fromstring(picture_of(THREE).svg).iter() if node.tag.endswith("title")]
+    titles = [
+        node.text
+        for node in ET.fromstring(picture_of(THREE).svg).iter()
+        if node.tag.endswith("title")
+    ]
     assert sorted(titles) == ["beaten", "safe", "useful"]

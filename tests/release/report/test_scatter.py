@@ -41,7 +41,11 @@ ALTERNATIVES = {
     "tops": {"age": 3, "sex": 1},
     "chosen": CHOSEN,
     "neighbours": [
-        {"column": "age", "change": -1, "option": option(0.2, 0.2, age=0, within=False, suppressed=9)},
+        {
+            "column": "age",
+            "change": -1,
+            "option": option(0.2, 0.2, age=0, within=False, suppressed=9),
+        },
         {"column": "age", "change": 1, "option": option(0.5, 0.05, age=2, suppressed=1)},
     ],
     "budgets": [],
@@ -54,7 +58,11 @@ ALTERNATIVES = {
         {"score": 0.25, "marketer_risk": 0.1, "nodes": 1, "within_budget": True},
         {"score": 0.6, "marketer_risk": 0.08, "nodes": 5, "within_budget": True},
     ],
-    "reasons": {"choice": "The choice.", "neighbours": ["One.", "Two."], "outlook": ["Another budget."]},
+    "reasons": {
+        "choice": "The choice.",
+        "neighbours": ["One.", "Two."],
+        "outlook": ["Another budget."],
+    },
 }
 
 
@@ -77,17 +85,28 @@ def test_dots_within_the_budget_are_filled_and_those_beyond_are_rings():
     svg = loss_risk_map(ALTERNATIVES).svg
     dots = elements(svg, "circle")
     assert len([dot for dot in dots if dot.get("fill") == "#7ba7cf"]) == 2
-    assert len([dot for dot in dots if dot.get("stroke") == "#8c95a1" and dot.get("fill") == "none"]) == 1
+    assert (
+        len([dot for dot in dots if dot.get("stroke") == "#8c95a1" and dot.get("fill") == "none"])
+        == 1
+    )
     assert len([path for path in elements(svg, "path") if path.get("fill") == "#a33b00"]) == 1
     assert "chosen" in texts(svg) and "loss (worse →)" in texts(svg)
 
 
 def test_the_front_goes_down_in_steps():
     svg = loss_risk_map(ALTERNATIVES).svg
-    line = next(p for p in elements(svg, "path") if p.get("stroke-width") == "2" and p.get("stroke") == "#0b5394")
-    steps = [tuple(map(float, pair.split(","))) for pair in re.findall(r"[-\d.]+,[-\d.]+", line.get("d"))]
+    line = next(
+        p
+        for p in elements(svg, "path")
+        if p.get("stroke-width") == "2" and p.get("stroke") == "#0b5394"
+    )
+    steps = [
+        tuple(map(float, pair.split(","))) for pair in re.findall(r"[-\d.]+,[-\d.]+", line.get("d"))
+    ]
     assert [x for x, _ in steps] == sorted(x for x, _ in steps)
-    assert [y for _, y in steps] == sorted(y for _, y in steps), "risk falls: further down the picture"
+    assert [y for _, y in steps] == sorted(y for _, y in steps), (
+        "risk falls: further down the picture"
+    )
     assert len(steps) == 5
 
 
@@ -96,8 +115,12 @@ def test_places_follow_the_numbers():
     dots = [dot for dot in elements(svg, "circle") if dot.get("fill") == "#7ba7cf"]
     first, second = [(float(dot.get("cx")), float(dot.get("cy"))) for dot in dots]
     shape = next(path.get("d") for path in elements(svg, "path") if path.get("fill") == "#a33b00")
-    (left, y), _, (right, _), _ = [tuple(map(float, pair.split(","))) for pair in re.findall(r"[-\d.]+,[-\d.]+", shape)]
-    assert first == pytest.approx(((left + right) / 2, y), abs=0.02), "the chosen node is one of the dots"
+    (left, y), _, (right, _), _ = [
+        tuple(map(float, pair.split(","))) for pair in re.findall(r"[-\d.]+,[-\d.]+", shape)
+    ]
+    assert first == pytest.approx(((left + right) / 2, y), abs=0.02), (
+        "the chosen node is one of the dots"
+    )
     assert second[0] > first[0] and second[1] > first[1]
 
 
@@ -109,10 +132,13 @@ def test_without_a_cloud_there_is_no_picture():
 @pytest.mark.parametrize("scores", [(0.5, 0.5), (-300.0, -2.0), (0.0, 1e9)])
 def test_any_range_can_be_drawn(risks, scores):
     nodes = [
-        {"score": s, "marketer_risk": r, "nodes": 1, "within_budget": True} for s, r in zip(scores, risks, strict=True)
+        {"score": s, "marketer_risk": r, "nodes": 1, "within_budget": True}
+        for s, r in zip(scores, risks, strict=True)
     ]
     chosen = option(scores[0], risks[0])
-    picture = loss_risk_map({**ALTERNATIVES, "cloud": nodes, "chosen": chosen, "trade_off": [chosen]})
+    picture = loss_risk_map(
+        {**ALTERNATIVES, "cloud": nodes, "chosen": chosen, "trade_off": [chosen]}
+    )
     assert "NaN" not in picture.svg and png(picture.svg).startswith(b"\x89PNG")
     assert any("%" in text for text in texts(picture.svg))
 
@@ -120,7 +146,11 @@ def test_any_range_can_be_drawn(risks, scores):
 @pytest.mark.parametrize(("least", "most"), [(1e-5, 0.5), (0.011, 0.02), (0.03, 0.09), (0.2, 1.1)])
 def test_there_are_a_few_ticks(least, most):
     ticks = _ticks(least, most)
-    assert 1 <= len(ticks) <= 9 and all(least <= tick <= most for tick in ticks) and ticks == sorted(ticks)
+    assert (
+        1 <= len(ticks) <= 9
+        and all(least <= tick <= most for tick in ticks)
+        and ticks == sorted(ticks)
+    )
 
 
 def record(**changes):
@@ -129,7 +159,13 @@ def record(**changes):
 
 def test_the_owners_page_tells_what_else_was_possible():
     page = owner_page(record())
-    for part in ("What else was possible", "The choice.", "Another budget.", "finer, level 0", "coarser, level 2"):
+    for part in (
+        "What else was possible",
+        "The choice.",
+        "Another budget.",
+        "finer, level 0",
+        "coarser, level 2",
+    ):
         assert part in page
     assert "<bdi>age</bdi>&nbsp;1&nbsp;→&nbsp;2" in page and "as chosen" in page
     assert "Nodes within the budget that no other one beats in loss" in page
@@ -142,7 +178,11 @@ def test_the_table_of_a_long_front_keeps_its_ends():
 
 
 def test_a_record_without_alternatives_has_no_such_section():
-    for made in (samples.owner_record(), samples.owner_record() | {"alternatives": None}, samples.empty_record()):
+    for made in (
+        samples.owner_record(),
+        samples.owner_record() | {"alternatives": None},
+        samples.empty_record(),
+    ):
         assert "What else was possible" not in owner_page(made)
 
 

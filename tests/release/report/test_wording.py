@@ -54,7 +54,9 @@ def test_k_is_the_strictest_promised():
     certificate = samples.certificate()
     assert wording.promised_k(certificate) == 3
     certificate["verdicts"].append({**certificate["verdicts"][0], "required": 7})
-    certificate["verdicts"].append({**certificate["verdicts"][0], "model": "t_closeness", "required": 20})
+    certificate["verdicts"].append(
+        {**certificate["verdicts"][0], "model": "t_closeness", "required": 20}
+    )
     assert wording.promised_k(certificate) == 7
     assert wording.promised_k(samples.empty_certificate()) is None
 
@@ -64,7 +66,9 @@ def test_what_a_class_size_counts():
     disjoint, overlapping = ({"3": 2, "4": 1}, 10), ({"3": 2, "5": 1}, 10)
     assert wording.members(certificate, disjoint) == "records"
     certificate["missing_rule"]["age"] = "wildcard"
-    assert wording.members(certificate, disjoint) == "records", "no value is missing, so no class overlaps"
+    assert wording.members(certificate, disjoint) == "records", (
+        "no value is missing, so no class overlaps"
+    )
     assert wording.members(certificate, disjoint, overlapping) == "classes"
     certificate["missing_rule"]["age"] = "category"
     certificate["recipe"]["columns"]["patient"] = {"role": "unit"}
@@ -74,7 +78,9 @@ def test_what_a_class_size_counts():
 
 
 def test_missing_rules_are_grouped():
-    rules = wording.missing_rules({"missing_rule": {"a": "category", "b": "wildcard", "c": "category"}})
+    rules = wording.missing_rules(
+        {"missing_rule": {"a": "category", "b": "wildcard", "c": "category"}}
+    )
     assert [columns for _, columns in rules] == [["a", "c"], ["b"]]
     assert "only another missing value" in rules[0][0]
     assert "any value" in rules[1][0]

@@ -62,11 +62,20 @@ def test_lines_through_eight_points():
     told = by_form(sf.integral_privacy(points, sf.RegressionOf("y", by=["x"]), 3, size=3))
     half = Fraction(1, 2)
     assert len(told) == 45
-    assert told[half, half][0] == told[Fraction(1), half][0] == 5 and told[Fraction(0), Fraction(1)][0] == 4
-    assert all(told[form][1] < 1 for form in [(half, half), (Fraction(1), half), (Fraction(0), Fraction(1))])
+    assert (
+        told[half, half][0] == told[Fraction(1), half][0] == 5
+        and told[Fraction(0), Fraction(1)][0] == 4
+    )
+    assert all(
+        told[form][1] < 1
+        for form in [(half, half), (Fraction(1), half), (Fraction(0), Fraction(1))]
+    )
     assert sorted(count for count, _, _ in told.values()) == [1] * 42 + [4, 5, 5]
     grid = by_form(sf.integral_privacy(points, sf.RegressionOf("y", by=["x"], grid=0.5), 3, size=3))
-    assert grid[Fraction(1), half][::2] == (12, "proved") and grid[half, half][::2] == (10, "proved")
+    assert grid[Fraction(1), half][::2] == (12, "proved") and grid[half, half][::2] == (
+        10,
+        "proved",
+    )
     assert grid[Fraction(0), Fraction(1)][::2] == (8, "proved")
     assert grid[Fraction(0), half] == (4, 1, "disproved")
 
@@ -109,9 +118,15 @@ def test_sums_tell_what_listing_tells(values, data):
     background = data.draw(st.sets(st.integers(0, len(values) - 1), max_size=size - 1))
     grid = data.draw(st.sampled_from([None, 0.5, 2.0]))
     found = sf.integral_privacy(
-        table(x=[float(v) for v in values]), sf.MeanOf("x", grid=grid), 2, size=size, background=background
+        table(x=[float(v) for v in values]),
+        sf.MeanOf("x", grid=grid),
+        2,
+        size=size,
+        background=background,
     )
-    assert {form: told[:2] for form, told in by_form(found).items()} == listed(values, size, grid, background)
+    assert {form: told[:2] for form, told in by_form(found).items()} == listed(
+        values, size, grid, background
+    )
     for one in found.outcomes:
         assert (one.status == "proved") == (one.generators >= 2 and one.share < 1)
 
@@ -136,7 +151,13 @@ def test_large_counts_are_exact():
 
 
 @settings(max_examples=20)
-@given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from("ab"), st.sampled_from("yn")), min_size=4, max_size=7))
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 3), st.sampled_from("ab"), st.sampled_from("yn")),
+        min_size=4,
+        max_size=7,
+    )
+)
 def test_trees_of_all_sets(rows):
     people = Table(pl.DataFrame(rows, schema=["x", "c", "y"], orient="row"))
     algorithm = sf.TreeOf("y", by=["x", "c"], min_leaf=1, depth=2)
@@ -144,7 +165,9 @@ def test_trees_of_all_sets(rows):
     assert sum(one.generators for one in found.outcomes) == math.comb(len(rows), 3)
     runs = algorithm.on(people)
     for rows_of in itertools.combinations(range(len(rows)), 3):
-        forms = {runs.form(np.array(order), exactly=True) for order in itertools.permutations(rows_of)}
+        forms = {
+            runs.form(np.array(order), exactly=True) for order in itertools.permutations(rows_of)
+        }
         assert len(forms) == 1, "the order of records decides nothing"
     for one in found.outcomes:
         assert 0 <= one.utility <= 1
@@ -171,18 +194,27 @@ def test_samples_prove_but_never_disprove():
         assert one.generators <= exact[one.form][0], "every generator found is a real one"
         assert one.status != "proved" or exact[one.form][2] == "proved"
     every = sf.integral_privacy(people, sf.MeanOf("x"), 3, size=3, samples=3000, seed=3)
-    assert {one.form: one.generators for one in every.outcomes} == {form: told[0] for form, told in exact.items()}
+    assert {one.form: one.generators for one in every.outcomes} == {
+        form: told[0] for form, told in exact.items()
+    }
 
 
 def test_more_sets_than_a_float_can_tell():
-    people = table(age=[float(i % 40) for i in range(1200)], ill=["yes" if i % 40 < 20 else "no" for i in range(1200)])
-    found = sf.integral_privacy(people, sf.TreeOf("ill", by=["age"], grid=20, depth=1), 5, size=500, samples=60, seed=1)
+    people = table(
+        age=[float(i % 40) for i in range(1200)],
+        ill=["yes" if i % 40 < 20 else "no" for i in range(1200)],
+    )
+    found = sf.integral_privacy(
+        people, sf.TreeOf("ill", by=["age"], grid=20, depth=1), 5, size=500, samples=60, seed=1
+    )
     assert found.result == "(age < 20: yes else no)" and found.chosen.share < 1
     assert "e+35" in json.dumps(found.to_dict()) + repr(found)
 
 
 def test_the_limit_holds_as_often_as_it_says():
-    """Clopper and Pearson: of a share of 16/56 the limit lies below it in at least 95 % of experiments."""
+    """Clopper and Pearson: of a share of 16/56 the limit lies below it in at least 95 % of
+    experiments.
+    """
     draw = np.random.default_rng(5)
     below = [lower_limit(int(draw.binomial(40, 16 / 56)), 40) <= 16 / 56 for _ in range(2000)]
     assert np.mean(below) >= 0.94
@@ -211,7 +243,9 @@ def test_background_is_taken_out_of_what_is_common():
 def test_nothing_but_a_proved_result_is_told():
     found = sf.integral_privacy(table(x=[1.0, 2.0, 4.0, 8.125]), sf.MeanOf("x"), 3, size=2)
     assert found.result is None and found.chosen is None
-    assert "no result may be published" in repr(found) and "8.125" not in repr(found) + json.dumps(found.to_dict())
+    assert "no result may be published" in repr(found) and "8.125" not in repr(found) + json.dumps(
+        found.to_dict()
+    )
 
 
 @pytest.mark.parametrize(
@@ -235,11 +269,17 @@ def test_tables_that_do_not_fit():
     with pytest.raises(SchemaError, match="has no column 'y'"):
         sf.integral_privacy(table(x=[1, 2, 3]), sf.MeanOf("y"), 2, size=2)
     with pytest.raises(SchemaError, match="two classes"):
-        sf.integral_privacy(table(x=[1, 2, 3], y=["a", "b", "c"]), sf.StumpOf("y", by="x"), 2, size=2)
+        sf.integral_privacy(
+            table(x=[1, 2, 3], y=["a", "b", "c"]), sf.StumpOf("y", by="x"), 2, size=2
+        )
     with pytest.raises(ParameterError, match="give it a grid"):
-        sf.integral_privacy(table(x=[1, 2, 3], y=[1, 2, 2]), sf.RegressionOf("y", by=["x"]), 2, size=2, samples=5)
+        sf.integral_privacy(
+            table(x=[1, 2, 3], y=[1, 2, 2]), sf.RegressionOf("y", by=["x"]), 2, size=2, samples=5
+        )
     with pytest.raises(ParameterError, match="draw samples instead"):
-        sf.integral_privacy(table(x=list(range(60)), y=list(range(60))), sf.RegressionOf("y", by=["x"]), 2, size=20)
+        sf.integral_privacy(
+            table(x=list(range(60)), y=list(range(60))), sf.RegressionOf("y", by=["x"]), 2, size=20
+        )
     with pytest.raises(ParameterError, match="fewer digits"):
         sf.integral_privacy(table(x=[1 / 3 + i for i in range(200)]), sf.MeanOf("x"), 2, size=20)
     several = table(who=["a", "a", "b"], x=[1, 2, 3]).with_roles(unit="who", plain="x")
@@ -267,11 +307,17 @@ def sfumato(monkeypatch, capfd):
 
 def test_the_command(sfumato, tmp_path):
     file = tmp_path / "x.csv"
-    pl.DataFrame({"x": VALUES, "y": ["n", "n", "n", "y", "n", "y", "y", "y"], "z": VALUES}).write_csv(file)
-    code, text, _ = sfumato("outputs", "stable", file, "--mean", "x", "-k", 3, "--size", 3, "--grid", 1, "--json")
+    pl.DataFrame(
+        {"x": VALUES, "y": ["n", "n", "n", "y", "n", "y", "y", "y"], "z": VALUES}
+    ).write_csv(file)
+    code, text, _ = sfumato(
+        "outputs", "stable", file, "--mean", "x", "-k", 3, "--size", 3, "--grid", 1, "--json"
+    )
     assert code == 0 and json.loads(text)["result"] == 6.0 and json.loads(text)["proved"] == 5
     assert sfumato("outputs", "stable", file, "--mean", "x", "-k", 30, "--size", 3)[0] == 4
-    code, text, _ = sfumato("outputs", "stable", file, "--stump", "y", "--by", "x", "-k", 3, "--size", 4, "--grid", 2)
+    code, text, _ = sfumato(
+        "outputs", "stable", file, "--stump", "y", "--by", "x", "-k", 3, "--size", 4, "--grid", 2
+    )
     assert code == 0 and "publish" in text
     code, text, _ = sfumato(
         "outputs",
@@ -295,7 +341,22 @@ def test_the_command(sfumato, tmp_path):
     )
     assert code in (0, 4) and json.loads(text)["samples"] == 40
     assert (
-        sfumato("outputs", "stable", file, "--regression", "z", "--by", "x", "-k", 3, "--size", 3, "--known", 1)[0] == 0
+        sfumato(
+            "outputs",
+            "stable",
+            file,
+            "--regression",
+            "z",
+            "--by",
+            "x",
+            "-k",
+            3,
+            "--size",
+            3,
+            "--known",
+            1,
+        )[0]
+        == 0
     )
 
 

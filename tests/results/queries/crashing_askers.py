@@ -1,7 +1,9 @@
-"""Processes that ask and die, and processes that ask at once; run by test_ledger.py in a process of its own.
+"""Processes that ask and die, and processes that ask at once; run by test_ledger.py in a process of
+its own.
 
-Everything is imported once and then forked, so a hundred processes cost little. The children use neither polars nor other
-threads. A killed child is killed as by ``kill -9``: nothing is flushed, nothing is caught.
+Everything is imported once and then forked, so a hundred processes cost little. The children use
+neither polars nor other threads. A killed child is killed as by ``kill -9``: nothing is flushed,
+nothing is caught.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ from sfumato.errors import BudgetExceeded
 from sfumato.results.queries import statistics as evaluation
 from sfumato.results.queries.session import Session
 
-TABLE = sf.dp.session(sf.read(pl.DataFrame({"age": [1.0, 2.0]})), budget=1.0, bounds={"age": (0, 9)}).table
+TABLE = sf.dp.session(
+    sf.read(pl.DataFrame({"age": [1.0, 2.0]})), budget=1.0, bounds={"age": (0, 9)}
+).table
 WRITE, FSYNC, LINK = os.write, os.fsync, os.link
 
 
@@ -32,7 +36,9 @@ def terms(budget: float) -> ledger.Terms:
 
 
 class Killer:
-    """Kills the process at the n-th of the points it passes: around every write, sync and link, and inside writes."""
+    """Kills the process at the n-th of the points it passes: around every write, sync and link, and
+    inside writes.
+    """
 
     def __init__(self, at: int, tell: int) -> None:
         self.left = at
@@ -116,10 +122,16 @@ def kill_while_asking(folder: Path) -> list[dict]:
         session = Session(TABLE, Ledger.at(path))
         spent = session.spent
         again = session.count(epsilon=0.25)
-        found.append({
-            "killed": os.WIFSIGNALED(status), "said": said, "spent": spent, "again": again.value,
-            "repeated": again.repeated, "spent_at_the_end": session.spent,
-        })  # fmt: skip
+        found.append(
+            {
+                "killed": os.WIFSIGNALED(status),
+                "said": said,
+                "spent": spent,
+                "again": again.value,
+                "repeated": again.repeated,
+                "spent_at_the_end": session.spent,
+            }
+        )
         if not os.WIFSIGNALED(status):
             break
     return found
@@ -147,7 +159,9 @@ def kill_while_starting(folder: Path) -> list[dict]:
 
 
 def race(folder: Path, *, same: bool) -> dict:
-    """Ten processes, five questions each, a budget for twenty; all the same questions or all different ones."""
+    """Ten processes, five questions each, a budget for twenty; all the same questions or all
+    different ones.
+    """
     path = folder / f"race{same}.ledger"
     Ledger.start(path, terms(2.0))
 

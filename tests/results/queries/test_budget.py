@@ -17,7 +17,9 @@ from sfumato.errors import BudgetExceeded, ParameterError
 from sfumato.results.queries import Budget, PrivacyLoss, composed
 
 AMOUNTS = st.floats(1e-4, 2).map(lambda a: float(f"{a:.4g}"))
-LOSSES = st.one_of(st.builds(PrivacyLoss.of, epsilon=AMOUNTS), st.builds(PrivacyLoss.of, rho=AMOUNTS))
+LOSSES = st.one_of(
+    st.builds(PrivacyLoss.of, epsilon=AMOUNTS), st.builds(PrivacyLoss.of, rho=AMOUNTS)
+)
 BUDGETS = st.one_of(
     st.builds(Budget, AMOUNTS),
     st.builds(Budget, AMOUNTS, delta=st.sampled_from([1e-9, 1e-6, 1e-3])),
@@ -31,7 +33,9 @@ def bun_steinke(rho, delta):
 
 
 def failure_of_zcdp(epsilon, rho):
-    """The smallest δ over a fine grid of orders, from the Rényi divergence (Canonne, Kamath, Steinke 2020, Prop. 12)."""
+    """The smallest δ over a fine grid of orders, from the Rényi divergence (Canonne, Kamath,
+    Steinke 2020, Prop. 12).
+    """
     best = 1.0
     for step in range(1, 800):
         excess = math.exp(-8 + step * 0.025)
@@ -49,11 +53,15 @@ def test_a_book_never_spends_more_than_its_budget(budget, wanted):
             book.spend({str(number): ("count", loss)})
         except BudgetExceeded:
             continue
-    total_rho = sum((loss.rho if loss.rho else loss.epsilon**2 / 2 for loss in book.losses), Fraction(0))
+    total_rho = sum(
+        (loss.rho if loss.rho else loss.epsilon**2 / 2 for loss in book.losses), Fraction(0)
+    )
     pure = all(loss.epsilon is not None for loss in book.losses)
     if budget.rho is not None:
         assert total_rho <= Fraction(str(budget.rho))
-    elif pure and sum((loss.epsilon for loss in book.losses), Fraction(0)) <= Fraction(str(budget.epsilon)):
+    elif pure and sum((loss.epsilon for loss in book.losses), Fraction(0)) <= Fraction(
+        str(budget.epsilon)
+    ):
         pass
     else:
         assert budget.delta > 0
@@ -70,7 +78,9 @@ def test_what_is_said_to_be_left_can_be_spent_and_not_much_more(budget, wanted):
     left = budget.largest_epsilon(book.spending)
     if left > 0:
         assert budget.affords(NOTHING.plus([*book.losses, PrivacyLoss.of(epsilon=left)]))
-    assert not budget.affords(NOTHING.plus([*book.losses, PrivacyLoss.of(epsilon=left + 2e-6 + left * 1e-3)]))
+    assert not budget.affords(
+        NOTHING.plus([*book.losses, PrivacyLoss.of(epsilon=left + 2e-6 + left * 1e-3)])
+    )
 
 
 def test_tenths_add_up_to_one():
@@ -92,9 +102,9 @@ def test_many_small_answers_are_cheaper_with_a_delta():
 def test_gaussian_answers_need_a_delta_or_zcdp():
     assert not Budget(100.0).affords(NOTHING.plus([PrivacyLoss.of(rho=1e-6)]))
     assert Budget(1.0, delta=1e-6).affords(NOTHING.plus([PrivacyLoss.of(rho=0.02)]))
-    assert Budget(rho=0.02).affords(NOTHING.plus([PrivacyLoss.of(rho=0.02)])) and Budget(rho=0.02).affords(
-        NOTHING.plus([PrivacyLoss.of(epsilon=0.2)])
-    )
+    assert Budget(rho=0.02).affords(NOTHING.plus([PrivacyLoss.of(rho=0.02)])) and Budget(
+        rho=0.02
+    ).affords(NOTHING.plus([PrivacyLoss.of(epsilon=0.2)]))
 
 
 @given(st.floats(1e-6, 50), st.sampled_from([1e-12, 1e-6, 0.01, 0.3]))
@@ -108,7 +118,9 @@ def test_the_conversion_is_a_bound_and_a_better_one(rho, delta):
 def test_the_conversion_agrees_with_opendp(rho, delta):
     dp = pytest.importorskip("opendp.prelude")
     dp.enable_features("contrib")
-    noise = dp.m.make_gaussian(dp.atom_domain(T="i64"), dp.absolute_distance(T="i64"), scale=1000 / math.sqrt(2 * rho))
+    noise = dp.m.make_gaussian(
+        dp.atom_domain(T="i64"), dp.absolute_distance(T="i64"), scale=1000 / math.sqrt(2 * rho)
+    )
     theirs = dp.c.make_zCDP_to_approxDP(noise).map(1000).epsilon(delta)
     assert epsilon_of_rho(rho, delta) == pytest.approx(theirs, rel=1e-6)
 
@@ -166,7 +178,8 @@ def test_wrong_delta(delta):
 
 
 @pytest.mark.parametrize(
-    "amount", [1e-320, 5e-324, 1e-300, 1e-16, 1e16, 1e300, 1.7e308, float("nan"), float("inf"), -0.0]
+    "amount",
+    [1e-320, 5e-324, 1e-300, 1e-16, 1e16, 1e300, 1.7e308, float("nan"), float("inf"), -0.0],
 )
 @pytest.mark.parametrize("what", ["epsilon", "rho"])
 def test_amounts_that_mean_nothing_are_refused(amount, what):

@@ -1,4 +1,6 @@
-"""Declarations: nothing is answered without them, and what the data hold beyond them is not told by an error."""
+"""Declarations: nothing is answered without them, and what the data hold beyond them is not told by
+an error.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.core.declared import DeclaredTable, Relation, declared, require_declared, rows_that_count
+from sfumato.core.declared import (
+    DeclaredTable,
+    Relation,
+    declared,
+    require_declared,
+    rows_that_count,
+)
 from sfumato.core.schema import Attribute, Role, Schema
 from sfumato.errors import ParameterError, SchemaError
 
@@ -29,10 +37,12 @@ def table(frame, relation=None, **known):
 
 
 def test_the_schema_declares_and_arguments_win():
-    schema = Schema({
-        "age": Attribute((Role.QUASI,), bounds=(0, 120)),
-        "sex": Attribute((Role.QUASI,), domain=("f", "m")),
-    })  # fmt: skip
+    schema = Schema(
+        {
+            "age": Attribute((Role.QUASI,), bounds=(0, 120)),
+            "sex": Attribute((Role.QUASI,), domain=("f", "m")),
+        }
+    )
     assert declared(schema).bounds_of("age") == (0.0, 120.0)
     found = declared(schema, bounds={"age": (18, 65)}, domains={"sex": ["a"]})
     assert found.bounds_of("age") == (18.0, 65.0) and found.domain_of("sex") == ("a",)
@@ -82,7 +92,9 @@ def test_columns_the_table_lacks_are_refused():
 
 
 def test_types_that_can_have_no_bounds_are_refused():
-    frame = pl.DataFrame({"day": [dt.date(2024, 1, 1)], "list": [[1]], "moment": [dt.datetime(2024, 1, 1)]})
+    frame = pl.DataFrame(
+        {"day": [dt.date(2024, 1, 1)], "list": [[1]], "moment": [dt.datetime(2024, 1, 1)]}
+    )
     for column in ("day", "list", "moment"):
         with pytest.raises(SchemaError, match="bounds need numbers"):
             table(frame, bounds={column: (0, 1)})
@@ -94,17 +106,23 @@ def test_types_that_can_have_no_bounds_are_refused():
 NUMBERS = [1.0, None, math.nan, math.inf, -math.inf, 250.0, -3.0]
 
 
-@pytest.mark.parametrize("make", [pl.DataFrame, pd.DataFrame, pa.table], ids=["polars", "pandas", "arrow"])
+@pytest.mark.parametrize(
+    "make", [pl.DataFrame, pd.DataFrame, pa.table], ids=["polars", "pandas", "arrow"]
+)
 def test_numbers_are_moved_into_the_bounds(make):
     values, present = table(make({"x": NUMBERS}), bounds={"x": (0, 100)}).numbers("x")
     assert present.tolist() == [True, False, False, True, True, True, True]
     assert values[present].tolist() == [1.0, 100.0, 0.0, 100.0, 0.0]
-    values, present = table(make({"x": NUMBERS}), bounds={"x": (0, 100)}, missing={"x": 40}).numbers("x")
+    values, present = table(
+        make({"x": NUMBERS}), bounds={"x": (0, 100)}, missing={"x": 40}
+    ).numbers("x")
     assert present.all() and values.tolist()[:3] == [1.0, 40.0, 40.0]
 
 
 def test_text_among_numbers_is_missing_and_no_error():
-    values, present = table(pl.DataFrame({"x": ["1", "much", None, "3.5"]}), bounds={"x": (0, 10)}).numbers("x")
+    values, present = table(
+        pl.DataFrame({"x": ["1", "much", None, "3.5"]}), bounds={"x": (0, 10)}
+    ).numbers("x")
     assert present.tolist() == [True, False, False, True] and values[present].tolist() == [1.0, 3.5]
 
 
@@ -122,13 +140,20 @@ def test_text_among_numbers_is_missing_and_no_error():
     ids=str,
 )
 def test_words_have_their_place_and_the_rest_is_outside(values, domain, expected):
-    assert table(pl.DataFrame({"x": values}, strict=False), domains={"x": domain}).codes("x").tolist() == expected
+    assert (
+        table(pl.DataFrame({"x": values}, strict=False), domains={"x": domain}).codes("x").tolist()
+        == expected
+    )
 
 
 def test_missing_words_count_as_their_default():
-    made = table(pl.DataFrame({"x": ["a", None, "z"]}), domains={"x": ["a", "?"]}, missing={"x": "?"})
+    made = table(
+        pl.DataFrame({"x": ["a", None, "z"]}), domains={"x": ["a", "?"]}, missing={"x": "?"}
+    )
     assert made.codes("x").tolist() == [0, 1, 2]
-    made = table(pl.DataFrame({"x": [1.0, math.nan, None]}), domains={"x": ["1", "0"]}, missing={"x": "0"})
+    made = table(
+        pl.DataFrame({"x": [1.0, math.nan, None]}), domains={"x": ["1", "0"]}, missing={"x": "0"}
+    )
     assert made.codes("x").tolist() == [0, 1, 1]
 
 
@@ -143,7 +168,11 @@ def test_at_most_c_rows_of_a_unit_count(units, contributions):
 
 
 def test_the_rows_that_count_are_chosen_at_random():
-    """Each of 4 rows is chosen half of the time; 400 draws leave 130..270 with a probability below 1e-11."""
+    """Each of 4 rows is chosen half of the time; 400 draws leave 130..270 with a probability below
+    1e-11.
+    """
     dataset = sf.read(pl.DataFrame({"who": ["a"] * 4}))
-    chosen = np.sum([rows_that_count(dataset, Relation("who", "add_remove", 2)) for _ in range(400)], axis=0)
+    chosen = np.sum(
+        [rows_that_count(dataset, Relation("who", "add_remove", 2)) for _ in range(400)], axis=0
+    )
     assert chosen.sum() == 800 and np.all((chosen > 130) & (chosen < 270))

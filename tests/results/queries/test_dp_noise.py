@@ -94,13 +94,18 @@ def test_tails_are_the_smallest_that_hold(scale, failure):
 
 
 def test_the_tail_of_wide_gaussian_noise_continues_that_of_narrow():
-    narrow, wide = gaussian(9_999.0, Fraction(1, 2)).tail(0.05), gaussian(10_001.0, Fraction(1, 2)).tail(0.05)
+    narrow, wide = (
+        gaussian(9_999.0, Fraction(1, 2)).tail(0.05),
+        gaussian(10_001.0, Fraction(1, 2)).tail(0.05),
+    )
     assert narrow <= wide <= narrow + 6
 
 
 def test_large_numbers_are_not_cut_to_32_bits():
     drawn = laplace(2**40, Fraction(1)).draw(200)
-    assert np.abs(drawn).max() > 2**32 and len(np.unique(drawn)) == 200  # equal draws: probability below 1e-7
+    assert (
+        np.abs(drawn).max() > 2**32 and len(np.unique(drawn)) == 200
+    )  # equal draws: probability below 1e-7
 
 
 def test_noise_that_leaves_the_range_is_refused():
@@ -140,7 +145,9 @@ def test_a_quantile_is_private_exactly(values, person, level, epsilon):
     share, candidates = exact_level(level), [0, 1, 3]
     made = chooser(level, candidates, Relation(), PrivacyLoss.of(epsilon=epsilon), cells=1)
     without = oracle.noisy_best(oracle.quantile_scores(values, candidates, share), made.noise.scale)
-    present = oracle.noisy_best(oracle.quantile_scores([*values, person], candidates, share), made.noise.scale)
+    present = oracle.noisy_best(
+        oracle.quantile_scores([*values, person], candidates, share), made.noise.scale
+    )
     assert sum(without) == pytest.approx(1)
     for p, q in zip(without, present, strict=True):
         assert p <= math.exp(epsilon) * q + 1e-12
@@ -150,9 +157,15 @@ def test_a_quantile_is_private_exactly(values, person, level, epsilon):
 @given(TABLES, st.integers(0, 4), st.integers(0, 4), LEVELS)
 def test_a_quantile_is_private_when_one_row_changes(values, old, new, level):
     share, candidates = exact_level(level), [0, 1, 3]
-    made = chooser(level, candidates, Relation(neighbours="change_one"), PrivacyLoss.of(epsilon=1.0), cells=1)
-    before = oracle.noisy_best(oracle.quantile_scores([*values, old], candidates, share), made.noise.scale)
-    after = oracle.noisy_best(oracle.quantile_scores([*values, new], candidates, share), made.noise.scale)
+    made = chooser(
+        level, candidates, Relation(neighbours="change_one"), PrivacyLoss.of(epsilon=1.0), cells=1
+    )
+    before = oracle.noisy_best(
+        oracle.quantile_scores([*values, old], candidates, share), made.noise.scale
+    )
+    after = oracle.noisy_best(
+        oracle.quantile_scores([*values, new], candidates, share), made.noise.scale
+    )
     assert all(p <= math.e * q + 1e-12 for p, q in zip(before, after, strict=True))
 
 
@@ -162,7 +175,9 @@ def test_quantiles_are_drawn_with_these_probabilities():
     runs = 4000
     cell = np.repeat(np.arange(runs), len(values))  # every group holds the same table
     chosen = made.choose(np.tile(values, runs), cell, runs, made.draw(runs))
-    expected = oracle.noisy_best(oracle.quantile_scores(values, candidates, Fraction(1, 2)), made.noise.scale)
+    expected = oracle.noisy_best(
+        oracle.quantile_scores(values, candidates, Fraction(1, 2)), made.noise.scale
+    )
     seen = [int(np.sum(chosen == c)) for c in candidates]
     assert chisquare(seen, np.array(expected) / sum(expected) * runs).pvalue > REJECTED
 
@@ -178,7 +193,9 @@ def test_scores_are_those_of_the_definition(values, level):
 
 
 def test_the_rank_error_holds():
-    """At most 5 % of the answers may be farther off; of 1,000 more than 95 are with a probability below 1e-8."""
+    """At most 5 % of the answers may be farther off; of 1,000 more than 95 are with a probability
+    below 1e-8.
+    """
     values = np.arange(200, dtype=float)
     made = chooser(0.5, grid((0.0, 199.0), 21), Relation(), PrivacyLoss.of(epsilon=0.5), cells=1)
     runs = 1000
@@ -194,7 +211,9 @@ def test_wrong_levels(level):
         exact_level(level)
 
 
-@pytest.mark.parametrize("candidates", [1, 0, -3, True, "abc", [], [11.0], [math.nan], [True], None, 2.5])
+@pytest.mark.parametrize(
+    "candidates", [1, 0, -3, True, "abc", [], [11.0], [math.nan], [True], None, 2.5]
+)
 def test_wrong_candidates(candidates):
     with pytest.raises(ParameterError, match=r"candidates|grid"):
         grid((0.0, 10.0), candidates)

@@ -23,7 +23,14 @@ PEOPLE = pl.DataFrame({"age": [30.0, 40.0, 50.0]})
 
 
 def asking(path, frame=PEOPLE, budget=1.0, **options):
-    return sf.dp.session(sf.read(frame), budget=budget, ledger=path, name="people", bounds={"age": (0, 100)}, **options)
+    return sf.dp.session(
+        sf.read(frame),
+        budget=budget,
+        ledger=path,
+        name="people",
+        bounds={"age": (0, 100)},
+        **options,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -47,14 +54,20 @@ def test_killed_at_every_point_nothing_is_under_counted(crashes):
     assert len(points) > 12 and all(p["killed"] for p in points[:-1]) and not points[-1]["killed"]
     for point in points:
         if "drawn" in point["said"]:
-            assert point["spent"] == 0.25, "noise was drawn for a question that is not in the ledger"
+            assert point["spent"] == 0.25, (
+                "noise was drawn for a question that is not in the ledger"
+            )
         assert point["spent"] in (0, 0.25)
         # whoever asks afterwards is answered, from the ledger or by paying
         assert point["spent_at_the_end"] == point["spent"] + (0 if point["repeated"] else 0.25)
         if "released" in point["said"]:
-            assert point["repeated"] and point["again"] == float(point["said"].split("released ")[1])
+            assert point["repeated"] and point["again"] == float(
+                point["said"].split("released ")[1]
+            )
     assert {p["spent"] for p in points} == {0, 0.25}
-    assert any(p["spent"] and not p["repeated"] for p in points), "some die between spending and answering"
+    assert any(p["spent"] and not p["repeated"] for p in points), (
+        "some die between spending and answering"
+    )
 
 
 def test_killed_while_starting_there_is_a_whole_ledger_or_none(crashes):
@@ -134,7 +147,9 @@ def test_a_budget_is_needed_to_start_one(tmp_path):
         asking(tmp_path / "people.ledger", budget=None)
     assert not list(tmp_path.iterdir())
     with pytest.raises(sf.errors.SchemaError):
-        sf.dp.session(sf.read(PEOPLE), budget=1.0, ledger=tmp_path / "x.ledger", bounds={"nothing": (0, 1)})
+        sf.dp.session(
+            sf.read(PEOPLE), budget=1.0, ledger=tmp_path / "x.ledger", bounds={"nothing": (0, 1)}
+        )
     assert not list(tmp_path.iterdir()), "a session that cannot be opened starts no ledger"
 
 
@@ -184,12 +199,16 @@ def test_a_torn_last_line_counts_or_was_never_answered(complete, tmp_path_factor
     cut = max(start, len(whole) - lost)
     path.write_bytes(whole[:cut])
     session = asking(path)
-    assert session.spent == pytest.approx(0.6)  # the last line is an answer; its spending is before it
+    assert session.spent == pytest.approx(
+        0.6
+    )  # the last line is an answer; its spending is before it
     assert path.read_bytes() in (whole, whole[:start])
     assert session.count(epsilon=0.3).repeated == (cut == len(whole))
 
 
-@pytest.mark.parametrize("content", [b"", b"\n", b"{}", b"not a ledger\n", b'{"ledger": 1}\n', b"\xff\xfe\n"])
+@pytest.mark.parametrize(
+    "content", [b"", b"\n", b"{}", b"not a ledger\n", b'{"ledger": 1}\n', b"\xff\xfe\n"]
+)
 def test_what_is_no_ledger_is_refused(tmp_path, content):
     path = tmp_path / "people.ledger"
     path.write_bytes(content)
@@ -220,7 +239,11 @@ def test_a_full_disk_answers_nothing(tmp_path, monkeypatch):
     session = asking(path)
     computed = []
     monkeypatch.setattr(sf.dp.Session, "_computed", lambda self, plans: computed.append(plans))
-    monkeypatch.setattr(os, "write", lambda file, data: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    monkeypatch.setattr(
+        os,
+        "write",
+        lambda file, data: (_ for _ in ()).throw(OSError(28, "No space left on device")),
+    )
     with pytest.raises(OutputError, match="nothing is answered"):
         session.count(epsilon=0.05)
     assert not computed

@@ -38,7 +38,9 @@ def ask(sfumato, tmp_path):  # noqa: F811
 
     def asked(text: str, *more: str):
         (tmp_path / "people.csv").write_text(text)
-        return sfumato("query", tmp_path / "people.yaml", tmp_path / "people.csv", *more, "--quantum", "0.05")
+        return sfumato(
+            "query", tmp_path / "people.yaml", tmp_path / "people.csv", *more, "--quantum", "0.05"
+        )
 
     return asked
 
@@ -50,26 +52,38 @@ CELLS = {
     "thousands or decimals": (["1.001", "1.002"], None, ["2,5", "x"], [1.001, 1.002]),
     "thousands": (["1.001", "1.002"], ",", ["2,5", "x"], [1001.0, 1002.0]),
     "grouped": (["1,001.5", "2,002"], None, ["x", "1,5"], [1001.5, 2002.0]),
-    "whole numbers": (["1", "2"], None, ["1.5", "x", "", "99999999999999999999", "007", "NaN"], [1.0, 2.0]),
+    "whole numbers": (
+        ["1", "2"],
+        None,
+        ["1.5", "x", "", "99999999999999999999", "007", "NaN"],
+        [1.0, 2.0],
+    ),
     "blanks": ([" 1", "2 "], None, ["x"], [1.0, 2.0]),
 }
 
 
 @pytest.mark.parametrize("case", CELLS)
 def test_numbers_are_read_cell_by_cell(tmp_path, case):
-    """The values of the others are the same whatever one more row holds: otherwise no noise would hide that row."""
+    """The values of the others are the same whatever one more row holds: otherwise no noise would
+    hide that row.
+    """
     cells, decimal, others, expected = CELLS[case]
     for other in ([], *([one] for one in others)):
         file = tmp_path / "t.csv"
-        file.write_text("id;cost\n" + "".join(f"p{i};{cell}\n" for i, cell in enumerate([*cells, *other])))
+        file.write_text(
+            "id;cost\n" + "".join(f"p{i};{cell}\n" for i, cell in enumerate([*cells, *other]))
+        )
         dataset = _read(str(file), Intake(decimal=decimal), BOUNDED)
         known = declared(dataset.schema, bounds={"cost": (0, 10_000)})
-        values, present = DeclaredTable.of(dataset, known, Relation("row", "add_remove", 1)).numbers("cost")
+        values, present = DeclaredTable.of(
+            dataset, known, Relation("row", "add_remove", 1)
+        ).numbers("cost")
         assert present[: len(cells)].all() and values[: len(cells)].tolist() == expected
 
 
 @pytest.mark.parametrize(
-    "column", [[1, 2, 1], [1.0, 2.0, 1.0], ["1", "2", "1"], ["1.0", "2.0", "1.0"], ["1", "2", "1.0"]]
+    "column",
+    [[1, 2, 1], [1.0, 2.0, 1.0], ["1", "2", "1"], ["1.0", "2.0", "1.0"], ["1", "2", "1.0"]],
 )
 def test_a_number_is_in_a_domain_whatever_the_type_of_its_column(column):
     dataset = Table(pl.DataFrame({"code": column}))
@@ -80,7 +94,17 @@ def test_a_number_is_in_a_domain_whatever_the_type_of_its_column(column):
 
 def test_the_decimal_mark_is_said_and_not_found(ask):
     text = "sex;cost\n" + "f;100,5\n" * 50
-    done = ask(text, "SELECT AVG(cost) FROM people", "--epsilon", "500", "--budget", "1000", "--decimal", ",", "--json")
+    done = ask(
+        text,
+        "SELECT AVG(cost) FROM people",
+        "--epsilon",
+        "500",
+        "--budget",
+        "1000",
+        "--decimal",
+        ",",
+        "--json",
+    )
     assert done.code == 0, done.err
     assert json.loads(done.out)["answers"][0]["values"][0] == pytest.approx(100.5, abs=1)
     assert ask(text, COUNT, "--epsilon", "1", "--decimal", "x").code == 2
@@ -90,10 +114,13 @@ def test_the_decimal_mark_is_said_and_not_found(ask):
 
 
 @pytest.mark.parametrize(
-    "text", ["sex,cost\n", "sex,cost\nf,\n,\n", "sex,cost\nx,inf\nf,-inf\n,nan\n", "sex,cost\nf,1\n"]
+    "text",
+    ["sex,cost\n", "sex,cost\nf,\n,\n", "sex,cost\nx,inf\nf,-inf\n,nan\n", "sex,cost\nf,1\n"],
 )
 def test_a_table_with_next_to_nothing_is_answered_like_any_other(ask, text):
-    by_sex = "SELECT sex, COUNT(*), AVG(cost), VARIANCE(cost), MEDIAN(cost) FROM people GROUP BY sex"
+    by_sex = (
+        "SELECT sex, COUNT(*), AVG(cost), VARIANCE(cost), MEDIAN(cost) FROM people GROUP BY sex"
+    )
     done = ask(text, by_sex, "--epsilon", "0.4", "--budget", "1", "--json")
     assert done.code == 0, done.err
     answers = json.loads(done.out)["answers"]
@@ -128,7 +155,11 @@ def test_a_refusal_says_the_same_whatever_the_data(ask, tmp_path, case):
         assert ask(text, COUNT, "--epsilon", "0.5", "--budget", "1").code == 0
         done = ask(text, *REFUSED[case])
         told.append((done.code, [line for line in done.err.splitlines() if "quanta" not in line]))
-        assert done.code in (1, 2) and not done.out and json.loads(ask(text, "--json").out)["spent"] == 0.5
+        assert (
+            done.code in (1, 2)
+            and not done.out
+            and json.loads(ask(text, "--json").out)["spent"] == 0.5
+        )
     assert told[0] == told[1]
 
 

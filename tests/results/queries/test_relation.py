@@ -15,7 +15,9 @@ from tests.oracles import private_queries as oracle
 @pytest.mark.parametrize("contributions", [1, 2])
 @pytest.mark.parametrize(("low", "high"), [(0, 1), (-2, 2), (-1, 3), (2, 5), (-4, -1)])
 def test_reach_is_what_the_worst_person_can_do(low, high, contributions, cells):
-    """All contributions of up to c rows, each the lowest, the highest or a middle number; the worst is met exactly."""
+    """All contributions of up to c rows, each the lowest, the highest or a middle number; the worst
+    is met exactly.
+    """
     everything = oracle.all_rows({low, (low + high) // 2, high}, cells, contributions)
     unit = "patient" if contributions > 1 else "row"
     added = Relation(unit, "add_remove", contributions)
@@ -29,7 +31,9 @@ def test_reach_is_what_the_worst_person_can_do(low, high, contributions, cells):
     l1, l2 = changed.reach(low, high, cells=cells)
     assert l1 >= max(one for one, _ in moves) and l2 >= max(two for _, two in moves) - 1e-9
     if contributions == 1:
-        assert l1 == max(one for one, _ in moves) and l2 == pytest.approx(max(two for _, two in moves))
+        assert l1 == max(one for one, _ in moves) and l2 == pytest.approx(
+            max(two for _, two in moves)
+        )
 
 
 @given(st.integers(-9, 9), st.integers(0, 9), st.integers(1, 5), st.integers(1, 5))
@@ -58,4 +62,7 @@ def test_wrong_relations(arguments, said):
 
 def test_words():
     assert Relation().words == "one row being there or not"
-    assert Relation("patient", "change_one", 2).words == "one patient (at most 2 rows of each count) being replaced"
+    assert (
+        Relation("patient", "change_one", 2).words
+        == "one patient (at most 2 rows of each count) being replaced"
+    )

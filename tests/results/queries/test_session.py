@@ -21,12 +21,14 @@ from sfumato.results.queries.statistics import planned
 EXACT = 1e9
 """An ε so large that the noise is 0 (its probability to be anything else is below e^-50 here)."""
 
-PEOPLE = pl.DataFrame({
-    "patient": ["p1", "p1", "p2", "p3", "p4", None],
-    "sex": ["f", "f", "m", "x", None, "m"],
-    "age": [30.0, 40.0, 50.0, 200.0, None, 20.0],
-    "ward": ["A", "B", "A", "A", "B", "B"],
-})  # fmt: skip
+PEOPLE = pl.DataFrame(
+    {
+        "patient": ["p1", "p1", "p2", "p3", "p4", None],
+        "sex": ["f", "f", "m", "x", None, "m"],
+        "age": [30.0, 40.0, 50.0, 200.0, None, 20.0],
+        "ward": ["A", "B", "A", "A", "B", "B"],
+    }
+)
 KNOWN = {"bounds": {"age": (0, 100)}, "domains": {"sex": ["f", "m"], "ward": ["A", "B"]}}
 
 
@@ -39,16 +41,24 @@ def test_counts():
     assert people.count(epsilon=EXACT).value == 6
     assert people.where("age", ">=", 40).count(epsilon=EXACT).value == 3
     assert people.where("age", "<", 40).where("sex", "=", "m").count(epsilon=EXACT).value == 1
-    assert people.where("sex", "!=", "m").count(epsilon=EXACT).value == 4  # what is outside is not m
+    assert (
+        people.where("sex", "!=", "m").count(epsilon=EXACT).value == 4
+    )  # what is outside is not m
     assert people.where("age", "in", [30, 50]).count(epsilon=EXACT).value == 2
-    assert people.where("age", "not in", [30, 50]).count(epsilon=EXACT).value == 3  # missing meets nothing
+    assert (
+        people.where("age", "not in", [30, 50]).count(epsilon=EXACT).value == 3
+    )  # missing meets nothing
 
 
 def test_groups_come_from_the_domain_and_not_from_the_data():
     people = asking()
     assert people.group_by("sex").count(epsilon=EXACT).by_group == {"f": 2, "m": 2, "(outside)": 2}
     crossed = people.group_by("sex", "ward").count(epsilon=EXACT)
-    assert len(crossed.groups) == 9 and crossed.by_group["f", "A"] == 1 and crossed.by_group["(outside)", "B"] == 1
+    assert (
+        len(crossed.groups) == 9
+        and crossed.by_group["f", "A"] == 1
+        and crossed.by_group["(outside)", "B"] == 1
+    )
     with pytest.raises(ParameterError, match="9 groups"):
         _ = crossed.value
     empty = asking(PEOPLE.clear()).group_by("sex").count(epsilon=EXACT)
@@ -61,18 +71,29 @@ def test_histograms():
     found = people.histogram("age", bins=[0, 30, 50, 100], epsilon=EXACT)
     assert found.by_group == {"[0, 30)": 1, "[30, 50)": 2, "[50, 100]": 2, "(outside)": 1}
     assert sum(people.histogram("age", bins=4, epsilon=EXACT).values) == 6
-    assert people.histogram("age", bins=[40, 60], epsilon=EXACT).by_group == {"[40, 60]": 2, "(outside)": 4}
+    assert people.histogram("age", bins=[40, 60], epsilon=EXACT).by_group == {
+        "[40, 60]": 2,
+        "(outside)": 4,
+    }
 
 
 def test_sums_means_and_variances_use_values_within_the_bounds():
     people = asking()
     inside = [30, 40, 50, 100, 20]
     assert people.sum("age", epsilon=EXACT).value == pytest.approx(sum(inside), abs=1e-3)
-    assert people.mean("age", epsilon=EXACT).value == pytest.approx(statistics.mean(inside), abs=1e-3)
-    assert people.variance("age", epsilon=EXACT).value == pytest.approx(statistics.variance(inside), abs=1e-2)
-    assert people.group_by("ward").mean("age", epsilon=EXACT).by_group["A"] == pytest.approx(60, abs=1e-3)
+    assert people.mean("age", epsilon=EXACT).value == pytest.approx(
+        statistics.mean(inside), abs=1e-3
+    )
+    assert people.variance("age", epsilon=EXACT).value == pytest.approx(
+        statistics.variance(inside), abs=1e-2
+    )
+    assert people.group_by("ward").mean("age", epsilon=EXACT).by_group["A"] == pytest.approx(
+        60, abs=1e-3
+    )
     filled = asking(missing={"age": 60})
-    assert filled.mean("age", epsilon=EXACT).value == pytest.approx(statistics.mean([*inside, 60]), abs=1e-3)
+    assert filled.mean("age", epsilon=EXACT).value == pytest.approx(
+        statistics.mean([*inside, 60]), abs=1e-3
+    )
 
 
 def test_quantiles():
@@ -93,14 +114,18 @@ def test_without_noise_the_answers_are_those_of_the_definition(rows, neighbours)
     for sex, group in (("f", "f"), ("m", "m"), ("x", "(outside)")):
         values = [min(max(age, 0), 100) for who, age in rows if who == sex]
         assert grouped.count(epsilon=EXACT).by_group[group] == len(values)
-        assert grouped.sum("age", epsilon=EXACT).by_group[group] == pytest.approx(sum(values), abs=1e-2)
+        assert grouped.sum("age", epsilon=EXACT).by_group[group] == pytest.approx(
+            sum(values), abs=1e-2
+        )
         if values:
             assert grouped.mean("age", epsilon=EXACT).by_group[group] == pytest.approx(
                 sum(values) / len(values), abs=1e-3
             )
         if len(values) > 1:
             expected = statistics.variance(values)
-            assert grouped.variance("age", epsilon=EXACT).by_group[group] == pytest.approx(expected, abs=0.1)
+            assert grouped.variance("age", epsilon=EXACT).by_group[group] == pytest.approx(
+                expected, abs=0.1
+            )
 
 
 @pytest.mark.parametrize("cost", [{"epsilon": 0.5}, {"rho": 0.1}], ids=str)
@@ -109,20 +134,31 @@ def test_intervals_hold_as_often_as_they_say(kind, cost):
     """95 % each; of 300 more than 40 misses (15 expected) have a probability below 1e-7."""
     ages = [float(20 + i % 60) for i in range(400)]
     people = asking(pl.DataFrame({"age": ages}), Budget(1e9, delta=1e-6), domains={})
-    truth = {"count": 400, "sum": sum(ages), "mean": statistics.mean(ages), "variance": statistics.variance(ages)}[kind]
+    truth = {
+        "count": 400,
+        "sum": sum(ages),
+        "mean": statistics.mean(ages),
+        "variance": statistics.variance(ages),
+    }[kind]
     question = Question(kind, None if kind == "count" else "age")
     plan = planned(question, people.table.declared, Relation(), PrivacyLoss.of(**cost))
     answers = [plan.with_noise().answered(people.table) for _ in range(300)]
     assert all(answer.low[0] <= answer.value <= answer.high[0] for answer in answers)
-    assert sum(not answer.low[0] - 1e-2 <= truth <= answer.high[0] + 1e-2 for answer in answers) <= 40
+    assert (
+        sum(not answer.low[0] - 1e-2 <= truth <= answer.high[0] + 1e-2 for answer in answers) <= 40
+    )
 
 
 def test_units_are_bounded():
     people = asking(protects="patient", contributions=1)
-    assert people.count(epsilon=EXACT).value == 4  # p1 counts once, the row without a patient does not
+    assert (
+        people.count(epsilon=EXACT).value == 4
+    )  # p1 counts once, the row without a patient does not
     assert asking(protects="patient", contributions=5).count(epsilon=EXACT).value == 5
     once, thrice = (asking(protects="patient", contributions=c).count(epsilon=0.1) for c in (1, 3))
-    assert (thrice.high[0] - thrice.low[0]) / (once.high[0] - once.low[0]) == pytest.approx(3, rel=0.05)
+    assert (thrice.high[0] - thrice.low[0]) / (once.high[0] - once.low[0]) == pytest.approx(
+        3, rel=0.05
+    )
 
 
 def test_the_schema_names_the_person():
@@ -141,7 +177,12 @@ def test_the_same_question_gets_the_same_answer_and_costs_nothing():
     people = asking(budget=1.0)
     first = people.where("sex", "=", "f").where("age", ">", 10).count(epsilon=0.4)
     again = people.where("age", ">", 10.0).where("sex", "in", ["f", "f"]).count(epsilon=0.4)
-    assert again.values == first.values and again.repeated and not first.repeated and people.spent == 0.4
+    assert (
+        again.values == first.values
+        and again.repeated
+        and not first.repeated
+        and people.spent == 0.4
+    )
     by_sql = people.sql("select count(*) from people where 10 < age and sex = 'f'", epsilon=0.4)[0]
     assert by_sql.values == first.values and people.spent == 0.4
     people.where("sex", "=", "f").where("age", ">", 10).count(epsilon=0.4, fresh=True)
@@ -243,7 +284,8 @@ def test_wrong_openings():
 
 
 @pytest.mark.parametrize(
-    "frame", [PEOPLE.clear(), PEOPLE.head(1), pl.DataFrame({"age": [None, None], "sex": [None, None]})]
+    "frame",
+    [PEOPLE.clear(), PEOPLE.head(1), pl.DataFrame({"age": [None, None], "sex": [None, None]})],
 )
 def test_small_and_empty_tables_are_answered_like_all_others(frame):
     people = asking(frame, domains={"sex": ["f", "m"]})
@@ -269,9 +311,16 @@ def test_extreme_bounds():
 
 def test_nothing_shown_names_a_value_of_the_data():
     people = asking(protects="patient", contributions=1)
-    shown = [repr(people), str(people.group_by("sex").count(epsilon=0.1)), str(people.quantile("age", epsilon=0.1))]
+    shown = [
+        repr(people),
+        str(people.group_by("sex").count(epsilon=0.1)),
+        str(people.quantile("age", epsilon=0.1)),
+    ]
     assert not any("p1" in text or "'x'" in text or "200" in text for text in shown[:1])
-    assert "one patient (at most 1 row of each count) being there or not" in shown[1] and "ε = 0.1" in shown[1]
+    assert (
+        "one patient (at most 1 row of each count) being there or not" in shown[1]
+        and "ε = 0.1" in shown[1]
+    )
 
 
 @settings(max_examples=10)
@@ -285,7 +334,9 @@ def test_the_noise_is_drawn_before_the_data_are_touched(rows):
 
     with pytest.MonkeyPatch.context() as patch:
         drawn, scanned = mechanisms.Noise.draw, evaluation.scan
-        patch.setattr(mechanisms.Noise, "draw", lambda self, n: (events.append("noise"), drawn(self, n))[1])
+        patch.setattr(
+            mechanisms.Noise, "draw", lambda self, n: (events.append("noise"), drawn(self, n))[1]
+        )
         patch.setattr(evaluation, "scan", lambda *a: (events.append("scan"), scanned(*a))[1])
         people.sql("SELECT AVG(age), COUNT(*) FROM people", epsilon=1.0)
     assert events == ["noise"] * 3 + ["scan"] * 2

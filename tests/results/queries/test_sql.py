@@ -1,4 +1,6 @@
-"""SQL: the subset means what Python means, and everything else is refused by name, before anything is spent."""
+"""SQL: the subset means what Python means, and everything else is refused by name, before anything
+is spent.
+"""
 
 from __future__ import annotations
 
@@ -40,15 +42,33 @@ def asked(statement):
         ("SELECT VARIANCE(age), VAR_SAMP(age) FROM people", ["variance of age", "variance of age"]),
         ("SELECT MIN(age), MAX(age) FROM people", ["0.01 quantile of age", "0.99 quantile of age"]),
         ("SELECT MEDIAN(age) FROM people", ["0.5 quantile of age"]),
-        ("SELECT PERCENTILE_CONT(0.25) WITHIN GROUP (ORDER BY age) FROM people", ["0.25 quantile of age"]),
-        ("SELECT PERCENTILE_DISC(0.9) WITHIN GROUP (ORDER BY age) FROM people", ["0.9 quantile of age"]),
-        ("SELECT COUNT(*) FROM people WHERE 40 <= age AND (sex = 'f')", ["count where age >= 40 and sex in (f)"]),
-        ("SELECT COUNT(*) FROM people WHERE age BETWEEN -1.5 AND 7", ["count where age <= 7 and age >= -1.5"]),
-        ("SELECT COUNT(*) FROM people WHERE sex NOT IN ('f','m')", ["count where sex not in (f, m)"]),
+        (
+            "SELECT PERCENTILE_CONT(0.25) WITHIN GROUP (ORDER BY age) FROM people",
+            ["0.25 quantile of age"],
+        ),
+        (
+            "SELECT PERCENTILE_DISC(0.9) WITHIN GROUP (ORDER BY age) FROM people",
+            ["0.9 quantile of age"],
+        ),
+        (
+            "SELECT COUNT(*) FROM people WHERE 40 <= age AND (sex = 'f')",
+            ["count where age >= 40 and sex in (f)"],
+        ),
+        (
+            "SELECT COUNT(*) FROM people WHERE age BETWEEN -1.5 AND 7",
+            ["count where age <= 7 and age >= -1.5"],
+        ),
+        (
+            "SELECT COUNT(*) FROM people WHERE sex NOT IN ('f','m')",
+            ["count where sex not in (f, m)"],
+        ),
         ("SELECT AVG(p.cost) FROM people AS p WHERE P.age > 3", ["mean of cost where age > 3"]),
         ("SELECT people.sex, COUNT(*) FROM people GROUP BY people.sex", ["count by sex"]),
         ("SELECT COUNT(*) FROM people WHERE flag = TRUE", ["count where flag in (true)"]),
-        ("SELECT COUNT(*) FROM people WHERE sex <> 'f' -- a comment", ["count where sex not in (f)"]),
+        (
+            "SELECT COUNT(*) FROM people WHERE sex <> 'f' -- a comment",
+            ["count where sex not in (f)"],
+        ),
     ],
 )
 def test_the_subset(statement, meaning):
@@ -98,7 +118,9 @@ OUTSIDE = {
     "SELECT COUNT(*) FROM people GROUP BY other.sex": "the qualifier 'other'",
     "SELECT AVG(db.people.age) FROM people": "DB in COLUMN",
     "SELECT COUNT(* EXCEPT (age)) FROM people": "EXCEPT in STAR",
-    "SELECT PERCENTILE_CONT(0.5, cost) WITHIN GROUP (ORDER BY age) FROM people": "EXPRESSION in PERCENTILE CONT",
+    "SELECT PERCENTILE_CONT(0.5, cost) WITHIN GROUP (ORDER BY age) FROM people": (
+        "EXPRESSION in PERCENTILE CONT"
+    ),
     "SELECT COUNT(*) FROM people TABLESAMPLE (10 PERCENT)": "SAMPLE in FROM",
     "SELECT COUNT(*) FROM people; DROP TABLE people": "2 statements",
     "DROP TABLE people": "DROP",
@@ -188,7 +210,8 @@ def test_any_text_is_a_question_or_a_refusal(statement):
     assert found
 
 
-# the documented grammar once more, as one pattern over what the parser understood, written out in full
+# the documented grammar once more, as one pattern over what the parser understood, written out in
+# full
 NAME = r"(?:(?:people|p|x)\.)?\"?\w+\"?"
 VALUE = r"(?:-?\d+(?:\.\d+)?|'[^']*'|TRUE|FALSE)"
 LIST = rf"{VALUE}(?:, {VALUE})*"
@@ -199,17 +222,25 @@ ONE = (
 ALL = rf"\(*{ONE}\)*(?: AND \(*{ONE}\)*)*"
 AGGREGATE = (
     rf"(?:COUNT\(\*\)|(?:SUM|AVG|VARIANCE|MEDIAN|MIN|MAX)\({NAME}\)"
-    rf"|PERCENTILE_(?:CONT|DISC)\({VALUE}\) WITHIN GROUP \(ORDER BY {NAME}(?: ASC)?(?: NULLS FIRST)?\))(?: AS \"?\w+\"?)?"
+    rf"|PERCENTILE_(?:CONT|DISC)\({VALUE}\) WITHIN GROUP \(ORDER BY {NAME}(?: ASC)?(?: NULLS"
+    r" FIRST)?\))(?: AS \"?\w+\"?)?"
 )
 GRAMMAR = re.compile(
-    rf"SELECT (?:{NAME}, |{AGGREGATE}, )*(?:{AGGREGATE}|{NAME}) FROM \"?people\"?(?: AS \w+)?(?: WHERE {ALL})?"
+    rf"SELECT (?:{NAME}, |{AGGREGATE}, )*(?:{AGGREGATE}|{NAME}) FROM \"?people\"?(?: AS \w+)?(?:"
+    rf" WHERE {ALL})?"
     rf"(?: GROUP BY {NAME}(?:, {NAME})*)?",
     re.IGNORECASE,
 )
 GOOD = [
-    "SELECT sex , AVG ( cost ) AS x FROM people AS p WHERE age BETWEEN 1 AND 7 AND p.sex IN ( 'f' , 'm' ) GROUP BY sex",
+    (
+        "SELECT sex , AVG ( cost ) AS x FROM people AS p WHERE age BETWEEN 1 AND 7 AND p.sex IN ("
+        " 'f' , 'm' ) GROUP BY sex"
+    ),
     "SELECT COUNT ( * ) FROM people WHERE ( 40 <= age AND NOT sex IN ( 'f' ) ) AND flag = TRUE",
-    "SELECT PERCENTILE_CONT ( 0.25 ) WITHIN GROUP ( ORDER BY age ) , MAX ( people.cost ) FROM people",
+    (
+        "SELECT PERCENTILE_CONT ( 0.25 ) WITHIN GROUP ( ORDER BY age ) , MAX ( people.cost ) FROM"
+        " people"
+    ),
 ]
 STRAY_WORDS = """SYMMETRIC ASYMMETRIC ( sex ) DISTINCT ALL ANY other.age people.age db.people.age DESC ASC NULLS FIRST LAST FILTER OVER
 IGNORE RESPECT NULLS EXCEPT EXCLUDE REPLACE LIMIT 1 OFFSET TOP ONLY LATERAL FINAL SAMPLE TABLESAMPLE ( 10 PERCENT ) PIVOT USING
@@ -219,9 +250,22 @@ SYSTEM_TIME OF VERSION ORDINALITY UNNEST ( x ) GLOBAL 1e3 0x1F 1_000 .5 TRUE FAL
 
 
 @settings(max_examples=400)
-@given(st.sampled_from(GOOD), st.lists(st.tuples(st.integers(0, 40), st.lists(st.sampled_from(STRAY_WORDS.split()), min_size=1, max_size=4), st.integers(0, 1)), min_size=1, max_size=2))  # fmt: skip
+@given(
+    st.sampled_from(GOOD),
+    st.lists(
+        st.tuples(
+            st.integers(0, 40),
+            st.lists(st.sampled_from(STRAY_WORDS.split()), min_size=1, max_size=4),
+            st.integers(0, 1),
+        ),
+        min_size=1,
+        max_size=2,
+    ),
+)
 def test_nothing_that_was_written_is_left_unread(statement, edits):
-    """Any words put into a good statement, or in place of its own: it is refused, or the grammar has it whole."""
+    """Any words put into a good statement, or in place of its own: it is refused, or the grammar
+    has it whole.
+    """
     words = statement.split(" ")
     for place, stray, dropped in edits:
         words[place % len(words) : place % len(words) + dropped] = stray
@@ -229,18 +273,29 @@ def test_nothing_that_was_written_is_left_unread(statement, edits):
         questions(" ".join(words), KNOWN, "people")
     except SfumatoError:
         return
-    assert GRAMMAR.fullmatch(sqlglot.parse_one(" ".join(words)).sql(comments=False)), " ".join(words)
+    assert GRAMMAR.fullmatch(sqlglot.parse_one(" ".join(words)).sql(comments=False)), " ".join(
+        words
+    )
 
 
 @pytest.mark.parametrize("statement", GOOD)
 def test_every_part_of_every_node_is_read_or_refused(statement, monkeypatch):
-    """Whatever the parser could hang on a node of a good statement: a part that nothing here reads is refused."""
+    """Whatever the parser could hang on a node of a good statement: a part that nothing here reads
+    is refused.
+    """
     untouched = asked(statement)
     for place, node in enumerate(sqlglot.parse_one(statement).walk()):
         for part in type(node).arg_types:
             tree = sqlglot.parse_one(statement)
             twin = list(tree.walk())[place]
-            if twin.args.get(part) or part in ("quoted", "big_int", "nulls_first", "alias", "where", "group"):
+            if twin.args.get(part) or part in (
+                "quoted",
+                "big_int",
+                "nulls_first",
+                "alias",
+                "where",
+                "group",
+            ):
                 continue  # ways to write the same, and parts that are conditions of their own
             twin.set(part, sqlglot.exp.Identifier(this="other"))
             monkeypatch.setattr(sqlglot, "parse", lambda _, tree=tree: [tree])
@@ -250,8 +305,12 @@ def test_every_part_of_every_node_is_read_or_refused(statement, monkeypatch):
 
 
 def test_names_are_kept_and_the_loss_is_shared():
-    people = sf.dp.session(sf.read(PEOPLE), budget=1.0, name="people", bounds=KNOWN.bounds, domains=KNOWN.domains)
-    found = people.sql("SELECT COUNT(*) AS visits, AVG(cost), MEDIAN(cost) FROM people", epsilon=0.9)
+    people = sf.dp.session(
+        sf.read(PEOPLE), budget=1.0, name="people", bounds=KNOWN.bounds, domains=KNOWN.domains
+    )
+    found = people.sql(
+        "SELECT COUNT(*) AS visits, AVG(cost), MEDIAN(cost) FROM people", epsilon=0.9
+    )
     assert [a.label for a in found] == ["visits", None, None] and "visits (count)" in str(found[0])
     assert [a.epsilon for a in found] == [pytest.approx(0.3)] * 3 and people.spent == 0.9
     again = people.sql("SELECT COUNT(*) AS n FROM people", epsilon=0.3)[0]
@@ -272,6 +331,8 @@ def test_a_missing_extra_is_named(monkeypatch):
 )
 def test_statements_that_the_parser_passes_on_are_refused_in_our_words(statement, caplog, capfd):
     word = statement.split()[0].upper()
-    with pytest.raises(ParameterError, match=f"^{word} is outside the SQL that is answered here: give one SELECT"):
+    with pytest.raises(
+        ParameterError, match=f"^{word} is outside the SQL that is answered here: give one SELECT"
+    ):
         questions(statement, declared(Schema({})), "people")
     assert not caplog.records and not capfd.readouterr().err

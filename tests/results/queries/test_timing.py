@@ -15,7 +15,10 @@ from sfumato.results.queries import Quantum, SlowReply
 
 def asking(**options):
     return sf.dp.session(
-        sf.read(pl.DataFrame({"age": [30.0, 40.0]})), name="people", bounds={"age": (0, 100)}, **options
+        sf.read(pl.DataFrame({"age": [30.0, 40.0]})),
+        name="people",
+        bounds={"age": (0, 100)},
+        **options,
     )
 
 
@@ -34,7 +37,8 @@ class FakeClock:
 
 
 @pytest.mark.parametrize(
-    ("work", "left", "alarms"), [(0.0, 1.0, []), (0.3, 1.0, []), (1.0, 1.0, []), (1.2, 2.0, [2]), (4.5, 5.0, [5])]
+    ("work", "left", "alarms"),
+    [(0.0, 1.0, []), (0.3, 1.0, []), (1.0, 1.0, []), (1.2, 2.0, [2]), (4.5, 5.0, [5])],
 )
 def test_replies_leave_at_multiples_of_the_quantum(work, left, alarms):
     clock = FakeClock()

@@ -1,4 +1,6 @@
-"""More outputs of a hostile researcher: figures per record, models, tests, numbers without records, summaries of text."""
+"""More outputs of a hostile researcher: figures per record, models, tests, numbers without records,
+summaries of text.
+"""
 
 from __future__ import annotations
 
@@ -83,7 +85,13 @@ def fitted(design, answer, **more):
     held = SimpleNamespace(exog=design, endog=answer, exog_names=names)
     left = len(design) - np.linalg.matrix_rank(design)
     return SimpleNamespace(
-        **{"params": params, "nobs": float(len(design)), "df_resid": float(left), "model": held, **more}
+        **{
+            "params": params,
+            "nobs": float(len(design)),
+            "df_resid": float(left),
+            "model": held,
+            **more,
+        }
     )
 
 
@@ -98,7 +106,12 @@ def dummy_of_few(p):
 
 @unsafe
 def dummy_of_few_in_other_units(p):
-    return fitted(np.column_stack([plain_design(p), 7 - 3.5 * (p["ward"] == "x").to_numpy()]), p["cost"]), {}
+    return (
+        fitted(
+            np.column_stack([plain_design(p), 7 - 3.5 * (p["ward"] == "x").to_numpy()]), p["cost"]
+        ),
+        {},
+    )
 
 
 @unsafe
@@ -122,7 +135,9 @@ def only_a_constant_of_few(p):
 def as_many_terms_as_people(p):
     few = p.head(12)
     draw = np.random.default_rng(1)
-    return fitted(np.column_stack([np.ones(12), draw.normal(size=(12, 9))]), few["cost"]), {"data": few}
+    return fitted(np.column_stack([np.ones(12), draw.normal(size=(12, 9))]), few["cost"]), {
+        "data": few
+    }
 
 
 @unsafe
@@ -138,7 +153,9 @@ def coefficients_that_are_values(p):
 
 @unsafe
 def coefficients_that_are_values_of_other_software(p):
-    line = SimpleNamespace(coef_=p["cost"].to_numpy()[:2], intercept_=0.0, feature_names_in_=["age", "score"])
+    line = SimpleNamespace(
+        coef_=p["cost"].to_numpy()[:2], intercept_=0.0, feature_names_in_=["age", "score"]
+    )
     return line, {"counts": p.height}
 
 
@@ -182,13 +199,23 @@ def coefficients_only(p):
 
 @unsafe
 def tree_with_small_leaves(p):
-    return SimpleNamespace(tree_=SimpleNamespace(children_left=[1, -1, -1], n_node_samples=[600, 597, 3])), {}
+    return (
+        SimpleNamespace(
+            tree_=SimpleNamespace(children_left=[1, -1, -1], n_node_samples=[600, 597, 3])
+        ),
+        {},
+    )
 
 
 @unsafe
 def rules_of_a_tree_as_a_table(p):
     rules = ["wealth <= 1", "wealth > 1"]
-    return pl.DataFrame({"rule": rules, "value": [1.0, float(p["wealth"].max())], "n": [p.height - 1, 1]}), {}
+    return (
+        pl.DataFrame(
+            {"rule": rules, "value": [1.0, float(p["wealth"].max())], "n": [p.height - 1, 1]}
+        ),
+        {},
+    )
 
 
 @unsafe
@@ -216,7 +243,9 @@ def covariances_of_a_dominated_column(p):
 
 @unsafe
 def values_as_correlations(p):
-    return pl.DataFrame({"age": [p["age"].max() / 1000], "cost": [p["cost"].max() / 1000]}), {"kind": "correlation"}
+    return pl.DataFrame({"age": [p["age"].max() / 1000], "cost": [p["cost"].max() / 1000]}), {
+        "kind": "correlation"
+    }
 
 
 @unsafe
@@ -265,7 +294,10 @@ def penalty_below_nothing(p):
     x, y = p["age"].to_numpy().astype(float), p["cost"].to_numpy()
     beta = float(y.max())
     line = SimpleNamespace(
-        coef_=np.array([beta]), intercept_=0.0, feature_names_in_=["age"], alpha=float(x @ (y - beta * x)) / beta
+        coef_=np.array([beta]),
+        intercept_=0.0,
+        feature_names_in_=["age"],
+        alpha=float(x @ (y - beta * x)) / beta,
     )
     return line, {"column": "cost"}
 
@@ -276,7 +308,11 @@ class TwoFaced:
     def __init__(self, p, looks):
         true = fitted(plain_design(p), p["cost"])
         self.model, self.nobs, self.df_resid = true.model, true.nobs, true.df_resid
-        self._true, self._false, self._looks = true.params, np.array([p["cost"].max(), 1.0, 2.0]), looks
+        self._true, self._false, self._looks = (
+            true.params,
+            np.array([p["cost"].max(), 1.0, 2.0]),
+            looks,
+        )
 
     @property
     def params(self):
@@ -335,7 +371,13 @@ def mann_whitney_of_few(p):
 
 @unsafe
 def chi_square_by_ward(p):
-    counted = p.group_by("ward", "sex").len().pivot("sex", index="ward", values="len").drop("ward").fill_null(0)
+    counted = (
+        p.group_by("ward", "sex")
+        .len()
+        .pivot("sex", index="ward", values="len")
+        .drop("ward")
+        .fill_null(0)
+    )
     return stats.chi2_contingency(counted.to_numpy()), {}
 
 
@@ -381,7 +423,11 @@ def counts_of_few_with_a_factor(p):
 
 @unsafe
 def sums_with_made_up_counts(p):
-    return by_ward(p, pl.col("cost").sum()), {"data": None, "counts": [99, 99, 99, 99], "tells": {"v": "sum(cost)"}}
+    return by_ward(p, pl.col("cost").sum()), {
+        "data": None,
+        "counts": [99, 99, 99, 99],
+        "tells": {"v": "sum(cost)"},
+    }
 
 
 @unsafe
@@ -413,12 +459,18 @@ def survival_that_is_not_of_these_records(p):
 
 @unsafe
 def roc_with_made_up_counts(p):
-    return pl.DataFrame({"fpr": [0.0, 0.5, 1.0], "tpr": [0.0, 0.5, 1.0]}), {"data": None, "counts": (5000, 5000)}
+    return pl.DataFrame({"fpr": [0.0, 0.5, 1.0], "tpr": [0.0, 0.5, 1.0]}), {
+        "data": None,
+        "counts": (5000, 5000),
+    }
 
 
 @unsafe
 def roc_of_few_who_are_ill(p):
-    return pl.DataFrame({"fpr": [0.0, 0.5, 1.0], "tpr": [0.0, 5 / 9, 1.0]}), {"column": "ill", "counts": (500, 500)}
+    return pl.DataFrame({"fpr": [0.0, 0.5, 1.0], "tpr": [0.0, 5 / 9, 1.0]}), {
+        "column": "ill",
+        "counts": (500, 500),
+    }
 
 
 @unsafe
@@ -454,7 +506,9 @@ def description_by_polars(p):
 
 @unsafe
 def description_of_a_rare_rest(p):
-    some = p.with_columns(kind=pl.when(pl.col("who") < 4).then(pl.lit("odd")).otherwise(pl.lit("usual")))
+    some = p.with_columns(
+        kind=pl.when(pl.col("who") < 4).then(pl.lit("odd")).otherwise(pl.lit("usual"))
+    )
     return pandas_of(some)[["kind"]].describe(), {"data": some}
 
 

@@ -1,6 +1,8 @@
-"""Outputs as a hostile researcher would bring them, and as an honest one would: cases for the checker, on any table with the columns of :func:`made_up`.
+"""Outputs as a hostile researcher would bring them, and as an honest one would: cases for the
+checker, on any table with the columns of :func:`made_up`.
 
-``UNSAFE`` must never pass, ``HARMLESS`` must never fail. A case is a function of the records that gives the output, and what is said of it.
+``UNSAFE`` must never pass, ``HARMLESS`` must never fail. A case is a function of the records that
+gives the output, and what is said of it.
 """
 
 from __future__ import annotations
@@ -16,7 +18,9 @@ HARMLESS: dict[str, object] = {}
 
 
 def made_up(count: int = 600, seed: int = 3) -> pl.DataFrame:
-    """People of three regions and four wards, one of which has three; somebody owns nearly all of a region, three of each region are ill."""
+    """People of three regions and four wards, one of which has three; somebody owns nearly all of a
+    region, three of each region are ill.
+    """
     draw = np.random.default_rng(seed)
     place = np.arange(count)
     region = np.array(["n", "s", "e"])[place % 3]
@@ -158,7 +162,9 @@ def counts_cumulated(p):
 
 @unsafe
 def counts_cumulated_and_said_to_be_counts(p):
-    return by_ward(p, pl.len(), "n").with_columns(n=pl.col("n").cum_sum()), {"tells": {"n": "count"}}
+    return by_ward(p, pl.len(), "n").with_columns(n=pl.col("n").cum_sum()), {
+        "tells": {"n": "count"}
+    }
 
 
 @unsafe
@@ -214,7 +220,10 @@ def cross_table_stacked(p):
 @unsafe
 def columns_with_two_levels(p):
     q = pandas_of(p)
-    return q.pivot_table(index="region", columns=["ward", "sex"], values="cost", aggfunc="count"), {}
+    return (
+        q.pivot_table(index="region", columns=["ward", "sex"], values="cost", aggfunc="count"),
+        {},
+    )
 
 
 @unsafe
@@ -302,7 +311,10 @@ def highest_value_as_a_logarithm(p):
 
 @unsafe
 def highest_value_as_a_z_score(p):
-    return by_region(p, (pl.col("cost").max() - pl.col("cost").mean()) / pl.col("cost").std(), "z"), {}
+    return (
+        by_region(p, (pl.col("cost").max() - pl.col("cost").mean()) / pl.col("cost").std(), "z"),
+        {},
+    )
 
 
 @unsafe
@@ -312,7 +324,12 @@ def highest_value_as_a_share_of_the_sum(p):
 
 @unsafe
 def highest_value_beside_its_mean(p):
-    return p.select(mean=pl.col("score").mean(), spread=pl.col("score").max() - pl.col("score").mean()), {}
+    return (
+        p.select(
+            mean=pl.col("score").mean(), spread=pl.col("score").max() - pl.col("score").mean()
+        ),
+        {},
+    )
 
 
 @unsafe
@@ -337,16 +354,20 @@ def top_ten_values_with_ranks(p):
 
 @unsafe
 def exact_quartiles(p):
-    return p.select(q1=pl.col("cost").quantile(0.25), q2=pl.col("cost").median(), q3=pl.col("cost").quantile(0.75)), {
-        "tells": {"q1": "quantile(cost, 0.25)", "q2": "median(cost)", "q3": "quantile(cost, 0.75)"}
-    }
+    return p.select(
+        q1=pl.col("cost").quantile(0.25),
+        q2=pl.col("cost").median(),
+        q3=pl.col("cost").quantile(0.75),
+    ), {"tells": {"q1": "quantile(cost, 0.25)", "q2": "median(cost)", "q3": "quantile(cost, 0.75)"}}
 
 
 @unsafe
 def every_percentile(p):
     levels = np.arange(1, 100) / 100
     some = p.head(300)
-    return pl.DataFrame({"level": levels, "cost": np.quantile(some["cost"].to_numpy(), levels)}), {"data": some}
+    return pl.DataFrame({"level": levels, "cost": np.quantile(some["cost"].to_numpy(), levels)}), {
+        "data": some
+    }
 
 
 @unsafe
@@ -355,7 +376,11 @@ def box_plot(p):
     q1, q2, q3 = np.quantile(x, [0.25, 0.5, 0.75])
     top = x[x <= q3 + 1.5 * (q3 - q1)].max()
     return pl.DataFrame({"q1": [q1], "median": [q2], "q3": [q3], "whisker": [top]}), {
-        "tells": {"q1": "quantile(cost, 0.25)", "median": "median(cost)", "q3": "quantile(cost, 0.75)"}
+        "tells": {
+            "q1": "quantile(cost, 0.25)",
+            "median": "median(cost)",
+            "q3": "quantile(cost, 0.75)",
+        }
     }
 
 
@@ -368,7 +393,12 @@ def box_plot_outliers(p):
 @unsafe
 def lorenz_points(p):
     x = np.sort(p["wealth"].to_numpy())
-    return pl.DataFrame({"people": np.arange(1, len(x) + 1) / len(x), "wealth": np.cumsum(x) / x.sum()}), {}
+    return (
+        pl.DataFrame(
+            {"people": np.arange(1, len(x) + 1) / len(x), "wealth": np.cumsum(x) / x.sum()}
+        ),
+        {},
+    )
 
 
 @unsafe
@@ -427,7 +457,9 @@ def mean_of_few_with_a_lie_about_counts(p):
 
 @unsafe
 def mean_of_few_by_a_made_up_column(p):
-    return by_ward(p, pl.col("cost").mean(), "v").with_columns(n=pl.Series([200, 200, 190, 150])), {"counts": "n"}
+    return by_ward(p, pl.col("cost").mean(), "v").with_columns(n=pl.Series([200, 200, 190, 150])), {
+        "counts": "n"
+    }
 
 
 @unsafe
@@ -467,7 +499,9 @@ def skewness_and_kurtosis(p):
 
 @unsafe
 def ratio_with_a_dominated_side(p):
-    return by_region(p, pl.col("wealth").sum() / pl.col("cost").sum(), "r"), {"tells": {"r": "ratio(wealth, cost)"}}
+    return by_region(p, pl.col("wealth").sum() / pl.col("cost").sum(), "r"), {
+        "tells": {"r": "ratio(wealth, cost)"}
+    }
 
 
 @unsafe
@@ -484,9 +518,15 @@ def difference_of_two_means(p):
 @unsafe
 def means_with_and_without_one(p):
     both = pl.concat(
-        [p.with_columns(sample=pl.lit("all")), p.filter(pl.col("who") != 5).with_columns(sample=pl.lit("less"))]
+        [
+            p.with_columns(sample=pl.lit("all")),
+            p.filter(pl.col("who") != 5).with_columns(sample=pl.lit("less")),
+        ]
     )
-    return both.group_by("sample").agg(pl.col("score").mean().alias("score_mean")), {"data": both, "unit": "who"}
+    return both.group_by("sample").agg(pl.col("score").mean().alias("score_mean")), {
+        "data": both,
+        "unit": "who",
+    }
 
 
 @unsafe

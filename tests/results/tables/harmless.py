@@ -71,7 +71,12 @@ def means_rounded(p):
 
 @harmless
 def means_and_deviations(p):
-    return p.group_by("region").agg(pl.col("cost").mean().alias("cost_mean"), pl.col("cost").std().alias("cost_sd")), {}
+    return (
+        p.group_by("region").agg(
+            pl.col("cost").mean().alias("cost_mean"), pl.col("cost").std().alias("cost_sd")
+        ),
+        {},
+    )
 
 
 @harmless
@@ -86,13 +91,18 @@ def mean_of_all(p):
 
 @harmless
 def ratio_of_sums(p):
-    return by_region(p, pl.col("cost").sum() / pl.col("age").sum(), "r"), {"tells": {"r": "ratio(cost, age)"}}
+    return by_region(p, pl.col("cost").sum() / pl.col("age").sum(), "r"), {
+        "tells": {"r": "ratio(cost, age)"}
+    }
 
 
 @harmless
 def share_of_women(p):
     some = p.with_columns(f=pl.col("sex") == "f")
-    return by_region(some, pl.col("f").mean(), "share"), {"data": some, "tells": {"share": "share(f)"}}
+    return by_region(some, pl.col("f").mean(), "share"), {
+        "data": some,
+        "tells": {"share": "share(f)"},
+    }
 
 
 @harmless
@@ -108,13 +118,18 @@ def mean_of_logs(p):
 
 @harmless
 def rounded_median(p):
-    return by_region(p, (pl.col("age").median() / 10).round() * 10, "v"), {"tells": {"v": "median(age)"}}
+    return by_region(p, (pl.col("age").median() / 10).round() * 10, "v"), {
+        "tells": {"v": "median(age)"}
+    }
 
 
 @harmless
 def mean_by_age_band(p):
     some = p.with_columns(band=pl.col("age") // 20)
-    return some.group_by("band").agg(pl.col("cost").mean().alias("cost_mean")), {"data": some, "by": ["band"]}
+    return some.group_by("band").agg(pl.col("cost").mean().alias("cost_mean")), {
+        "data": some,
+        "by": ["band"],
+    }
 
 
 @harmless
@@ -127,9 +142,14 @@ def indices(p):
 def confidence_intervals(p):
     error = pl.col("cost").std() / pl.len().sqrt()
     mean = pl.col("cost").mean()
-    return p.group_by("region").agg(
-        mean.alias("cost_mean"), (mean - 1.96 * error).alias("low"), (mean + 1.96 * error).alias("high")
-    ), {}
+    return (
+        p.group_by("region").agg(
+            mean.alias("cost_mean"),
+            (mean - 1.96 * error).alias("low"),
+            (mean + 1.96 * error).alias("high"),
+        ),
+        {},
+    )
 
 
 @harmless
@@ -158,7 +178,9 @@ def regression_with_a_square(p):
 @harmless
 def line_of_other_software(p):
     x = p.select("age", "score").to_numpy().astype(float)
-    beta = np.linalg.lstsq(np.column_stack([np.ones(len(x)), x]), p["cost"].to_numpy(), rcond=None)[0]
+    beta = np.linalg.lstsq(np.column_stack([np.ones(len(x)), x]), p["cost"].to_numpy(), rcond=None)[
+        0
+    ]
     line = SimpleNamespace(coef_=beta[1:], intercept_=beta[0], feature_names_in_=["age", "score"])
     return line, {"column": "cost", "counts": p.height}
 
@@ -175,7 +197,9 @@ def correlations_rounded(p):
 
 @harmless
 def t_test(p):
-    return stats.ttest_ind(*(one["cost"].to_numpy() for one in p.sort("sex").partition_by("sex"))), {
+    return stats.ttest_ind(
+        *(one["cost"].to_numpy() for one in p.sort("sex").partition_by("sex"))
+    ), {
         "by": ["sex"],
         "column": "cost",
     }
@@ -183,7 +207,10 @@ def t_test(p):
 
 @harmless
 def t_test_without_sizes(p):
-    return stats.ttest_ind(*(one["cost"].to_numpy() for one in p.sort("sex").partition_by("sex"))), {}
+    return (
+        stats.ttest_ind(*(one["cost"].to_numpy() for one in p.sort("sex").partition_by("sex"))),
+        {},
+    )
 
 
 @harmless
@@ -216,7 +243,9 @@ def mann_whitney(p):
 
 @harmless
 def chi_square(p):
-    counted = p.group_by("region", "sex").len().pivot("sex", index="region", values="len").drop("region")
+    counted = (
+        p.group_by("region", "sex").len().pivot("sex", index="region", values="len").drop("region")
+    )
     return stats.chi2_contingency(counted.to_numpy()), {"by": ["region", "sex"]}
 
 
@@ -232,7 +261,10 @@ def survival_with_enough_events(p):
 
 @harmless
 def roc_curve(p):
-    return pl.DataFrame({"fpr": [0.0, 0.5, 1.0], "tpr": [0.0, 0.5, 1.0]}), {"data": None, "counts": (200, 300)}
+    return pl.DataFrame({"fpr": [0.0, 0.5, 1.0], "tpr": [0.0, 0.5, 1.0]}), {
+        "data": None,
+        "counts": (200, 300),
+    }
 
 
 @harmless
@@ -270,7 +302,9 @@ def an_accuracy(p):
 
 @harmless
 def tree_with_large_leaves(p):
-    tree = SimpleNamespace(children_left=[1, -1, -1], n_node_samples=[600, 250, 350], impurity=[0.5, 0.4, 0.3])
+    tree = SimpleNamespace(
+        children_left=[1, -1, -1], n_node_samples=[600, 250, 350], impurity=[0.5, 0.4, 0.3]
+    )
     return SimpleNamespace(tree_=tree), {"data": None}
 
 

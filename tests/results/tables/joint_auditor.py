@@ -1,7 +1,9 @@
-"""An auditor of folders that were published one after the other: it reads what was written and the records, and knows nothing of our code.
+"""An auditor of folders that were published one after the other: it reads what was written and the
+records, and knows nothing of our code.
 
-One unknown for every combination of values of all columns that some table is broken down or chosen by; every published cell is an equation; the least and the
-most of any set of combinations comes from one linear program each, in whole numbers for counts.
+One unknown for every combination of values of all columns that some table is broken down or chosen
+by; every published cell is an equation; the least and the most of any set of combinations comes
+from one linear program each, in whole numbers for counts.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ BEYOND = 3.0  # what a suppressed grand total may be at most, as a multiple of t
 
 
 class Space:
-    """Unknowns within bounds that fulfil equations, and how small or large a sum of some of them can be."""
+    """Unknowns within bounds that fulfil equations, and how small or large a sum of some of them
+    can be.
+    """
 
     def __init__(self, rows, low, high, lower, upper, *, whole):
         self.whole, self.count = whole, len(lower)
@@ -33,10 +37,13 @@ class Space:
         dense = np.asarray(rows, float).reshape(len(rows), self.count)
         at, columns = np.nonzero(dense)
         program.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-        program.a_matrix_.start_ = np.concatenate([[0], np.cumsum(np.bincount(at, minlength=len(rows)))]).astype(
-            np.int32
+        program.a_matrix_.start_ = np.concatenate(
+            [[0], np.cumsum(np.bincount(at, minlength=len(rows)))]
+        ).astype(np.int32)
+        program.a_matrix_.index_, program.a_matrix_.value_ = (
+            columns.astype(np.int32),
+            dense[at, columns],
         )
-        program.a_matrix_.index_, program.a_matrix_.value_ = columns.astype(np.int32), dense[at, columns]
         self.highs.passModel(program)
         self.every = np.arange(self.count, dtype=np.int32)
 
@@ -45,7 +52,9 @@ class Space:
         self.highs.changeColsCost(self.count, self.every, -sign * np.asarray(line, float))
         self.highs.run()
         status = self.highs.getModelStatus()
-        assert status == highspy.HighsModelStatus.kOptimal, f"the true table fits, and none was found: {status}"
+        assert status == highspy.HighsModelStatus.kOptimal, (
+            f"the true table fits, and none was found: {status}"
+        )
         solution = np.array(self.highs.getSolution().col_value)
         if self.whole and np.abs(solution - np.round(solution)).max(initial=0) > 1e-6:
             return self._whole(sign)
@@ -65,7 +74,9 @@ class Space:
 
 @dataclasses.dataclass
 class Asked:
-    """A published folder, and what its owner asked for: columns of the condition with the test, rules with their parameters."""
+    """A published folder, and what its owner asked for: columns of the condition with the test,
+    rules with their parameters.
+    """
 
     share: object
     rules: list
@@ -91,7 +102,12 @@ def cells_of(share):
                 while upper >= 0:
                     below[upper].add(labels[node])
                     upper = parent[upper]
-            held.append((said["column"], {label: (None if at == 0 else below[at]) for at, label in enumerate(labels)}))
+            held.append(
+                (
+                    said["column"],
+                    {label: None if at == 0 else below[at] for at, label in enumerate(labels)},
+                )
+            )
         with (share / section["file"]).open(newline="") as file:
             rows = list(csv.reader(file))[1:]
         for row in rows:
@@ -161,8 +177,14 @@ def need_of(given, rules, measure, usual=0.0):
     for name, values in rules:
         if name == "threshold" and (0 < n < values["t"] or (n == 0 and values.get("zeros"))):
             needs.append(max(values["t"] - n, 1) if measure == "count" else share)
-        if name == "dominance" and n and (total == 0 or sum(sizes[: values["n"]]) > values["k"] / 100 * total + tiny):
-            needs.append(share if total == 0 else 100 / values["k"] * sum(sizes[: values["n"]]) - total)
+        if (
+            name == "dominance"
+            and n
+            and (total == 0 or sum(sizes[: values["n"]]) > values["k"] / 100 * total + tiny)
+        ):
+            needs.append(
+                share if total == 0 else 100 / values["k"] * sum(sizes[: values["n"]]) - total
+            )
         if name in ("p_percent", "pq") and n:
             lacking = values["p"] / values.get("q", 100) * first - (
                 total - sum(sizes[: 1 + values.get("colluders", 1)])
@@ -210,7 +232,15 @@ def lines_of(world, asked, measure, unit, weight, missing_counts):
     found = []
     for cell, text in cells_of(asked.share):
         line = world.line(both(cell, asked.where))
-        found.append(Line(cell, line, text, contributions(world, line, measure, unit, weight, missing_counts), None))
+        found.append(
+            Line(
+                cell,
+                line,
+                text,
+                contributions(world, line, measure, unit, weight, missing_counts),
+                None,
+            )
+        )
     most = max((len(one.given) for one in found), default=1)
     usual = max((one.size for one in found), default=0.0) / max(1, most)
     for one in found:
@@ -222,7 +252,9 @@ def lines_of(world, asked, measure, unit, weight, missing_counts):
 
 
 def _mark_groups(world, lines, values, where, measure, unit, usual):
-    """Cells that hold all of a group but for one: the group is a combination of other columns, and not everybody."""
+    """Cells that hold all of a group but for one: the group is a combination of other columns, and
+    not everybody.
+    """
     column = values["column"]
     for one in lines:
         others = {c: v for c, v in one.cell.items() if c != column}
@@ -231,13 +263,19 @@ def _mark_groups(world, lines, values, where, measure, unit, usual):
             continue
         persons = len(contributions(world, group, measure, unit, None))
         if persons - len(one.given) <= values.get("insider", True):
-            largest = max((abs(x) for x in one.given.values() if x is not None), default=0.0) or usual
+            largest = (
+                max((abs(x) for x in one.given.values() if x is not None), default=0.0) or usual
+            )
             one.need = max(one.need or 0.0, 1 if measure == "count" else 0.1 * largest)
-            one.need = max(1, math.ceil(one.need - 1e-9)) if not measure.startswith("sum") else one.need
+            one.need = (
+                max(1, math.ceil(one.need - 1e-9)) if not measure.startswith("sum") else one.need
+            )
 
 
 def space_of(tables, *, whole, low, high, known=(), prior=None):
-    """What somebody knows who sees tables: lists of lines; ``known`` lines are known besides, ``prior`` is a table known within so many percent."""
+    """What somebody knows who sees tables: lists of lines; ``known`` lines are known besides,
+    ``prior`` is a table known within so many percent.
+    """
     rows, lower, upper, slack = [], [], [], 0.0 if whole else 1e-9 * max(1.0, high)
     seen = set()
     for one in itertools.chain.from_iterable(tables):
@@ -265,11 +303,15 @@ def space_of(tables, *, whole, low, high, known=(), prior=None):
             lower.append(max(low, one.value - reach) - slack)
             upper.append(min(high, one.value + reach) + slack)
     count = len(rows[0])
-    return Space(rows, lower, upper, np.full(count, float(low)), np.full(count, float(high)), whole=whole)
+    return Space(
+        rows, lower, upper, np.full(count, float(low)), np.full(count, float(high)), whole=whole
+    )
 
 
 def wrong_of_rounded(records, asked, columns, *, base, reach=1, unit=None):
-    """All that is wrong with one folder of rounded counts: what everybody knows who knows the base."""
+    """All that is wrong with one folder of rounded counts: what everybody knows who knows the
+    base.
+    """
     world = World.of(records, columns)
     measure = measure_of(asked.share)
     lines = lines_of(world, asked, measure, unit, None, False)
@@ -290,16 +332,31 @@ def wrong_of_rounded(records, asked, columns, *, base, reach=1, unit=None):
         if one.need is None:
             continue
         least, most = space.interval(one.line)
-        told = least > 0 and most < small if one.value < small else most - least < one.need + min(1, one.value)
+        told = (
+            least > 0 and most < small
+            if one.value < small
+            else most - least < one.need + min(1, one.value)
+        )
         if told:
             wrong.append(f"a sensitive count of {one.value:g} is told to be in {least:g} {most:g}")
     return wrong
 
 
 def wrong_of(
-    records, asked, columns, *, unit=None, weight=None, missing_counts=False, negatives=False, singles=None, small=0
+    records,
+    asked,
+    columns,
+    *,
+    unit=None,
+    weight=None,
+    missing_counts=False,
+    negatives=False,
+    singles=None,
+    small=0,
 ):
-    """All that is wrong with folders published together, in words. ``small``: sets of fewer persons that only several folders together tell exactly are wrong too."""
+    """All that is wrong with folders published together, in words. ``small``: sets of fewer persons
+    that only several folders together tell exactly are wrong too.
+    """
     world = World.of(records, columns)
     measures = {measure_of(one.share) for one in asked}
     assert len(measures) == 1
@@ -325,10 +382,16 @@ def wrong_of(
         key = (who, None if prior is None else number)
         if key not in spaces:
             known = [one for one in lines if one.alone == who] if who is not None else []
-            spaces[key] = space_of(tables, whole=whole, low=low, high=high, known=known, prior=prior)
+            spaces[key] = space_of(
+                tables, whole=whole, low=low, high=high, known=known, prior=prior
+            )
         return spaces[key]
 
-    lone = sorted({one.alone for one in lines if one.alone is not None and one.text == "x"}) if singles else []
+    lone = (
+        sorted({one.alone for one in lines if one.alone is not None and one.text == "x"})
+        if singles
+        else []
+    )
     for number, table in enumerate(tables):
         done = set()
         for one in table:
@@ -344,10 +407,15 @@ def wrong_of(
                 down = min(1.0 if measure == "count" else one.need, one.value - floor)
                 full = min(1.0 if measure == "count" else one.need, one.value - low)
                 wide = most - least >= asked[number].slide * (one.need + full) - near
-                if not (one.value - least >= down - near and most - one.value >= one.need - near and wide):
+                if not (
+                    one.value - least >= down - near
+                    and most - one.value >= one.need - near
+                    and wide
+                ):
                     wrong.append(
-                        f"table {number}: {'everybody' if who is None else 'one who is alone'} narrows {one.value:g} "
-                        f"({len(one.given)} persons, need {down:g} {one.need:g}) down to {least:g} {most:g}"
+                        f"table {number}: {'everybody' if who is None else 'one who is alone'}"
+                        f" narrows {one.value:g} ({len(one.given)} persons, need {down:g}"
+                        f" {one.need:g}) down to {least:g} {most:g}"
                     )
                     break
     if small and len(asked) > 1:
@@ -380,7 +448,9 @@ def told_together(world, tables, space, measure, unit, weight, small, near, low,
     whole = not measure.startswith("sum")
     alone = [space_of([table], whole=whole, low=low, high=high) for table in tables]
     for some in itertools.product(*nodes_of(tables, world)):
-        line = world.line({c: values for c, values in zip(world.columns, some, strict=True) if values is not None})
+        line = world.line(
+            {c: values for c, values in zip(world.columns, some, strict=True) if values is not None}
+        )
         if line.tobytes() in done:
             continue
         done.add(line.tobytes())

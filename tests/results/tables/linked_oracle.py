@@ -1,4 +1,5 @@
-"""An oracle for tables published together: all joint tables of whole numbers that look the same, one by one; linear programs for sums.
+"""An oracle for tables published together: all joint tables of whole numbers that look the same,
+one by one; linear programs for sums.
 
 It reads the published text and the records, and knows nothing of our code.
 """
@@ -32,7 +33,9 @@ def combinations_of(records, columns):
 
 
 def lines_of(tables, records, columns):
-    """Per published cell which combinations it holds, its text, and the records in it; ``tables`` are lists of rows, labels and text by name."""
+    """Per published cell which combinations it holds, its text, and the records in it; ``tables``
+    are lists of rows, labels and text by name.
+    """
     points = combinations_of(records, columns)
     found = {}
     for rows, by in tables:
@@ -54,7 +57,9 @@ def tables_of(made, groups, measure):
 
 
 def whole_intervals(lines, total):
-    """Per suppressed cell the least and the most of it in any joint table of whole numbers that looks the same."""
+    """Per suppressed cell the least and the most of it in any joint table of whole numbers that
+    looks the same.
+    """
     cells = len(lines[0][0])
     tables = every_table(total, cells)
     for line, text, _ in lines:
@@ -70,7 +75,9 @@ def whole_intervals(lines, total):
 
 
 def linear_interval(lines, aim, known=None, high=None):
-    """The least and the most of a sum of combinations by linear programs; ``known`` says which combinations hold what."""
+    """The least and the most of a sum of combinations by linear programs; ``known`` says which
+    combinations hold what.
+    """
     rows = np.array([line for line, text, _ in lines if text != "x"], dtype=float)
     right = np.array([float(text) for _, text, _ in lines if text != "x"])
     bounds = [(0.0, high) for _ in aim]
@@ -78,14 +85,18 @@ def linear_interval(lines, aim, known=None, high=None):
         bounds[at] = (value, value)
     ends = []
     for sign in (1.0, -1.0):
-        found = linprog(sign * aim.astype(float), A_eq=rows, b_eq=right, bounds=bounds, method="highs")
+        found = linprog(
+            sign * aim.astype(float), A_eq=rows, b_eq=right, bounds=bounds, method="highs"
+        )
         assert found.status == 0, found.message
         ends.append(sign * found.fun)
     return ends[0], ends[1]
 
 
 def need_of_sum(own, threshold, percent):
-    """How far the sum of some records must stay unknown, by a threshold and the p % rule; None where it may be told."""
+    """How far the sum of some records must stay unknown, by a threshold and the p % rule; None
+    where it may be told.
+    """
     amounts = sorted((row["x"] for row in own), reverse=True)
     total, needs = sum(amounts), []
     if own and len(own) < threshold:
@@ -97,7 +108,9 @@ def need_of_sum(own, threshold, percent):
 
 
 def known_alone(lines, points, columns):
-    """Per record that is alone in some published cell what its respondent knows: all combinations in that cell, of which one is the own."""
+    """Per record that is alone in some published cell what its respondent knows: all combinations
+    in that cell, of which one is the own.
+    """
     found = {}
     for line, _, own in lines:
         if len(own) == 1:
@@ -110,7 +123,9 @@ def known_alone(lines, points, columns):
 
 
 def wrong_sums(tables, records, columns, threshold, percent):
-    """All sums of records (``id``, ``x`` and columns) that somebody narrows down too far, in words, and how many intervals were looked at."""
+    """All sums of records (``id``, ``x`` and columns) that somebody narrows down too far, in words,
+    and how many intervals were looked at.
+    """
     points, lines = lines_of(tables, records, columns)
     lone = known_alone(lines, points, columns)
     most = float(sum(row["x"] for row in records))
@@ -129,6 +144,9 @@ def wrong_sums(tables, records, columns, threshold, percent):
             low, high = linear_interval(lines, line, lone.get(who), most)
             brought = sum(row["x"] for row in own if row["id"] == who)
             looked += 1
-            if low > value - min(need, value - brought) + 1e-5 * most or high < value + need - 1e-5 * most:
+            if (
+                low > value - min(need, value - brought) + 1e-5 * most
+                or high < value + need - 1e-5 * most
+            ):
                 wrong.append(f"{who} narrows {value} (need {need}) down to {low} {high}")
     return wrong, looked

@@ -1,4 +1,5 @@
-"""Very many small tables of every kind, published and audited by an auditor that knows nothing of our code.
+"""Very many small tables of every kind, published and audited by an auditor that knows nothing of
+our code.
 
 ``python -m tests.results.tables.many_tables 0 2000`` says how many held, and what fell.
 """
@@ -32,7 +33,11 @@ VALUES = {"r": ["na", "nb", "sa"], "s": ["y", "z"], "d": ["u", "v", "w"]}
 def rules_of(draw, measure, names):
     """Rules and their parameters, one or two."""
     few = ("threshold", {"t": int(draw.choice([2, 3, 4])), "zeros": bool(draw.random() < 0.05)})
-    group = [("group_disclosure", {"column": names[-1]})] if len(names) > 1 and draw.random() < 0.15 else []
+    group = (
+        [("group_disclosure", {"column": names[-1]})]
+        if len(names) > 1 and draw.random() < 0.15
+        else []
+    )
     if measure != "sum(x)":
         return [few, *group]
     colluders = int(draw.choice([1, 1, 2]))
@@ -50,24 +55,34 @@ def records_of(draw, names, measure):
     """A few records, some of them without a value; one person may have several."""
     count = int(draw.integers(3, 12))
     columns = {
-        name: draw.choice(VALUES[name], count, p=draw.dirichlet(np.ones(len(VALUES[name])))).tolist() for name in names
+        name: (
+            draw.choice(VALUES[name], count, p=draw.dirichlet(np.ones(len(VALUES[name])))).tolist()
+        )
+        for name in names
     }
-    amount = draw.choice([draw.integers(0, 6, count).astype(float), draw.lognormal(2, 1.2, count).round(1)])
+    amount = draw.choice(
+        [draw.integers(0, 6, count).astype(float), draw.lognormal(2, 1.2, count).round(1)]
+    )
     negatives = measure == "sum(x)" and draw.random() < 0.12
     amount = amount * np.where(negatives & (draw.random(count) < 0.3), -1.0, 1.0)
     gone = draw.random(count) < draw.choice([0.0, 0.0, 0.0, 0.15])
     columns["x"] = [
-        None if lost and measure == "sum(x)" else one for one, lost in zip(amount.tolist(), gone, strict=True)
+        None if lost and measure == "sum(x)" else one
+        for one, lost in zip(amount.tolist(), gone, strict=True)
     ]
     columns["who"] = draw.integers(0, max(2, count // 2), count).tolist()
     columns["w"] = draw.choice([1.0, 2.5], count).tolist()
-    return pl.DataFrame(columns, schema_overrides={**dict.fromkeys(names, pl.String), "x": pl.Float64}), bool(negatives)
+    return pl.DataFrame(
+        columns, schema_overrides={**dict.fromkeys(names, pl.String), "x": pl.Float64}
+    ), bool(negatives)
 
 
 def published(number, folder):
     """What happened to the table with this number, and what an auditor finds wrong."""
     draw = np.random.default_rng(number)
-    names = [str(one) for one in draw.permutation(list(VALUES))[: int(draw.choice([1, 2, 2, 2, 3]))]]
+    names = [
+        str(one) for one in draw.permutation(list(VALUES))[: int(draw.choice([1, 2, 2, 2, 3]))]
+    ]
     measure = str(draw.choice(["count", "count", "rows", "sum(x)", "sum(x)", "sum(x)"]))
     frame, negatives = records_of(draw, names, measure)
     rules = rules_of(draw, measure, names)
@@ -84,9 +99,15 @@ def published(number, folder):
     if suppressed and draw.random() < 0.15:
         asked |= {"prior": float(draw.choice([100, 300]))}
     table = sf.tabulate(
-        frame, names, measure, hierarchies=trees, unit=unit, weight=weight,
-        negatives="absolute" if negatives else "refuse", missing_counts=missing,
-    )  # fmt: skip
+        frame,
+        names,
+        measure,
+        hierarchies=trees,
+        unit=unit,
+        weight=weight,
+        negatives="absolute" if negatives else "refuse",
+        missing_counts=missing,
+    )
     judged = table.sensitive(*(KINDS[name](**values) for name, values in rules))
     try:
         made = judged.protect(method, **asked)
@@ -95,12 +116,20 @@ def published(number, folder):
     except ReleaseRefused as error:
         return f"{method} refused", [] if not suppressed else [str(error)]
     made.write(folder / str(number))
-    told = Asked(folder / str(number) / "share", rules, {}, asked.get("slide", 0.0), asked.get("prior"))
+    told = Asked(
+        folder / str(number) / "share", rules, {}, asked.get("slide", 0.0), asked.get("prior")
+    )
     if not suppressed:
         base = made.options["base"]
         return f"{method} holds", wrong_of_rounded(frame.to_dicts(), told, names, base=base)
     return f"{method} holds" if made.hidden.any() else "nothing hidden", wrong_of(
-        frame.to_dicts(), [told], names, unit=unit, weight=weight, missing_counts=missing, negatives=negatives
+        frame.to_dicts(),
+        [told],
+        names,
+        unit=unit,
+        weight=weight,
+        missing_counts=missing,
+        negatives=negatives,
     )
 
 

@@ -19,7 +19,9 @@ def own_records(model):
     columns = {f"x{place}": column for place, column in enumerate(np.asarray(exog, dtype=float).T)}
     random = getattr(kept, "exog_re", None)
     if random is not None:
-        columns |= {f"z{place}": column for place, column in enumerate(np.asarray(random, dtype=float).T)}
+        columns |= {
+            f"z{place}": column for place, column in enumerate(np.asarray(random, dtype=float).T)
+        }
     for name in KEPT:
         values = getattr(kept, name, None)
         if values is not None and np.shape(values) == (len(exog),):
@@ -27,7 +29,9 @@ def own_records(model):
     exposure = getattr(kept, "exposure", None)
     if exposure is not None and np.shape(exposure) == (len(exog),):  # a model keeps its logarithm
         columns["exposure"] = np.exp(np.asarray(exposure))
-    return pl.DataFrame({name: values for name, values in columns.items() if len(values) == len(exog)})
+    return pl.DataFrame(
+        {name: values for name, values in columns.items() if len(values) == len(exog)}
+    )
 
 
 def check(output, data=None, **said):

@@ -1,6 +1,8 @@
-"""Random tables to publish: one a number, with hierarchies, zeros, negatives, lone and missing respondents, weights, linked tables.
+"""Random tables to publish: one a number, with hierarchies, zeros, negatives, lone and missing
+respondents, weights, linked tables.
 
-``python -m tests.results.tables.random_tables 0 5000`` publishes so many, audits each as a stranger, and tells what fell.
+``python -m tests.results.tables.random_tables 0 5000`` publishes so many, audits each as a
+stranger, and tells what fell.
 """
 
 from __future__ import annotations
@@ -19,7 +21,11 @@ import sfumato as sf
 from sfumato.errors import ReleaseRefused, Unsatisfiable
 from tests.results.tables.stranger import broken
 
-DEEP = {0: ["u", "v", "w", "y"], 2: ["aa", "ab", "ba", "bb", "ca"], 3: ["aaa", "aab", "aba", "baa", "bba"]}
+DEEP = {
+    0: ["u", "v", "w", "y"],
+    2: ["aa", "ab", "ba", "bb", "ca"],
+    3: ["aaa", "aab", "aba", "baa", "bba"],
+}
 
 
 @dataclasses.dataclass
@@ -72,7 +78,9 @@ def random_table(number, most=35):
     """The table with this number."""
     draw = np.random.default_rng(number)
     names = list("abc")[: int(draw.choice([1, 2, 2, 2, 3]))]
-    depth = {name: int(draw.choice([0, 0, 2, 3] if len(names) < 3 else [0, 0, 2])) for name in names}
+    depth = {
+        name: int(draw.choice([0, 0, 2, 3] if len(names) < 3 else [0, 0, 2])) for name in names
+    }
     count = int(draw.integers(4, most))
     kind = str(draw.choice(["count", "rows", "sum(x)", "sum(x)"]))
     columns = {}
@@ -94,7 +102,8 @@ def random_table(number, most=35):
     amount = amount * np.where(negatives & (draw.random(count) < 0.3), -1.0, 1.0)
     missing = draw.random(count) < draw.choice([0.0, 0.0, 0.15])
     columns["x"] = [
-        None if gone and kind == "sum(x)" else value for value, gone in zip(amount.tolist(), missing, strict=True)
+        None if gone and kind == "sum(x)" else value
+        for value, gone in zip(amount.tolist(), missing, strict=True)
     ]
     columns["who"] = draw.integers(0, max(2, int(count * draw.choice([0.3, 0.7]))), count).tolist()
     columns["w"] = draw.choice([1.0, 1.5, 4.0], count).tolist()
@@ -102,8 +111,16 @@ def random_table(number, most=35):
         [("threshold", {"t": int(draw.choice([2, 3, 5]))})]
         if kind != "sum(x)"
         else [
-            [("p_percent", {"p": float(draw.choice([10, 25])), "colluders": int(draw.choice([1, 1, 2]))})],
-            [("threshold", {"t": int(draw.choice([2, 3]))}), ("p_percent", {"p": 10.0, "colluders": 1})],
+            [
+                (
+                    "p_percent",
+                    {"p": float(draw.choice([10, 25])), "colluders": int(draw.choice([1, 1, 2]))},
+                )
+            ],
+            [
+                ("threshold", {"t": int(draw.choice([2, 3]))}),
+                ("p_percent", {"p": 10.0, "colluders": 1}),
+            ],
             [("dominance", {"n": int(draw.choice([1, 2])), "k": float(draw.choice([75, 90]))})],
         ][int(draw.integers(0, 3))]
     )
@@ -118,7 +135,16 @@ def random_table(number, most=35):
         "w" if kind == "sum(x)" and draw.random() < 0.2 else None,
         negatives,
         bool(kind == "sum(x)" and missing.any() and draw.random() < 0.5),
-        str(draw.choice(["heuristic", "heuristic", "exact" if len(names) < 3 and count < 40 else "auto", "auto"])),
+        str(
+            draw.choice(
+                [
+                    "heuristic",
+                    "heuristic",
+                    "exact" if len(names) < 3 and count < 40 else "auto",
+                    "auto",
+                ]
+            )
+        ),
         str(draw.choice(["known", "known", "free"])),
         str(draw.choice(["value", "one", "log"])),
     )
@@ -154,7 +180,12 @@ def main(first, last):
             for one in wrong[:3]:
                 print(number, one, flush=True)
             if number % 100 == 99:
-                print(number + 1 - first, dict(counts), f"{time.process_time() - started:.0f} CPU s", flush=True)
+                print(
+                    number + 1 - first,
+                    dict(counts),
+                    f"{time.process_time() - started:.0f} CPU s",
+                    flush=True,
+                )
     print("done", dict(counts))
 
 

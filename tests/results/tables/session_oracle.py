@@ -1,8 +1,12 @@
-"""An independent look at a session of outputs: random records and outputs, and linear algebra over who is in which cell.
+"""An independent look at a session of outputs: random records and outputs, and linear algebra over
+who is in which cell.
 
-Nothing of the checker is used. An output is a list of cells; a cell is a set of records (of persons, where persons are counted) and the name of what is added up. ``told_of_few`` goes by the null space: a sum over
-atoms follows from the published sums exactly if it is at right angles to every change of the atoms that leaves all of them as they are. So atoms *U* are told of exactly if their rows of a basis of the null
-space are linearly dependent, which is tried for all small sets of atoms.
+Nothing of the checker is used. An output is a list of cells; a cell is a set of records (of
+persons, where persons are counted) and the name of what is added up. ``told_of_few`` goes by the
+null space: a sum over atoms follows from the published sums exactly if it is at right angles to
+every change of the atoms that leaves all of them as they are. So atoms *U* are told of exactly if
+their rows of a basis of the null space are linearly dependent, which is tried for all small sets of
+atoms.
 """
 
 from __future__ import annotations
@@ -44,7 +48,9 @@ def bands(values, cuts):
 
 
 def random_output(draw, people, name):
-    """An output as a researcher would add it, what is said of it, and its cells: ``(what, records)`` each."""
+    """An output as a researcher would add it, what is said of it, and its cells:
+    ``(what, records)`` each.
+    """
     where = None
     chosen = np.ones(people.height, dtype=bool)
     if draw.random() < 0.4:
@@ -57,27 +63,42 @@ def random_output(draw, people, name):
         counts = np.histogram(ages[chosen], edges)[0]
         place = np.array(bands(ages, edges[1:-1]))
         cells = [("rows", np.flatnonzero(chosen & (place == at))) for at in range(len(counts))]
-        return (counts, np.array(edges)), {"kind": "histogram", "column": "age", "where": where}, cells
+        return (
+            (counts, np.array(edges)),
+            {"kind": "histogram", "column": "age", "where": where},
+            cells,
+        )
     if draw.random() < 0.15:
         place = np.array(bands(people["age"], cuts_of(draw)))[chosen]
         levels = np.unique(place)
-        design = np.column_stack([np.ones(len(place)), *((place == one) * 1.0 for one in levels[1:])])
+        design = np.column_stack(
+            [np.ones(len(place)), *((place == one) * 1.0 for one in levels[1:])]
+        )
         answer = people["x"].to_numpy()[chosen]
-        kept = SimpleNamespace(exog=design, endog=answer, exog_names=[f"x{at}" for at in range(len(levels))])
+        kept = SimpleNamespace(
+            exog=design, endog=answer, exog_names=[f"x{at}" for at in range(len(levels))]
+        )
         beta = np.linalg.lstsq(design, answer, rcond=None)[0]
         left = float(len(answer) - len(levels))
         model = SimpleNamespace(params=beta, nobs=float(len(answer)), df_resid=left, model=kept)
         rows = np.flatnonzero(chosen)
         return model, {"where": where}, [("x", rows[column == 1]) for column in design.T]
     some, said = people, {"where": where}
-    by = [str(one) for one in draw.permutation(["region", "sex", "band"])[: int(draw.integers(1, 3))]]
+    by = [
+        str(one) for one in draw.permutation(["region", "sex", "band"])[: int(draw.integers(1, 3))]
+    ]
     if "band" in by:
         called = f"group{name}"
-        some = people.with_columns(pl.Series(called, [f"b{one}" for one in bands(people["age"], cuts_of(draw))]))
+        some = people.with_columns(
+            pl.Series(called, [f"b{one}" for one in bands(people["age"], cuts_of(draw))])
+        )
         by = [called if one == "band" else one for one in by]
         said["data"] = some
     keys = list(zip(*(some[one].to_list() for one in by), strict=True))
-    groups = {key: np.array([at for at, one in enumerate(keys) if one == key and chosen[at]]) for key in set(keys)}
+    groups = {
+        key: np.array([at for at, one in enumerate(keys) if one == key and chosen[at]])
+        for key in set(keys)
+    }
     groups = {key: rows for key, rows in sorted(groups.items()) if len(rows)}
     kind = str(draw.choice(["rows", "persons", "mean", "sum"]))
     column = str(draw.choice(["x", "y"]))
@@ -97,14 +118,24 @@ def random_output(draw, people, name):
         if value is not None:
             cells.append((kind if kind in ("rows", "persons") else column, part))
     frame = pl.DataFrame(
-        {**{one: [key[at] for key in groups] for at, one in enumerate(by)}, "told": pl.Series(told, dtype=pl.Float64)}
+        {
+            **{one: [key[at] for key in groups] for at, one in enumerate(by)},
+            "told": pl.Series(told, dtype=pl.Float64),
+        }
     )
-    words = {"rows": "rows", "persons": "count", "mean": f"mean({column})", "sum": f"sum({column})"}[kind]
+    words = {
+        "rows": "rows",
+        "persons": "count",
+        "mean": f"mean({column})",
+        "sum": f"sum({column})",
+    }[kind]
     return frame, {**said, "by": by, "tells": {"told": words}}, cells
 
 
 def told_of_few(outputs, people, threshold):
-    """Whether some sum or difference of the cells of outputs is about fewer than ``threshold`` persons, or their counts tell that a group is of fewer; the word it is of, or an empty one."""
+    """Whether some sum or difference of the cells of outputs is about fewer than ``threshold``
+    persons, or their counts tell that a group is of fewer; the word it is of, or an empty one.
+    """
     who = people["who"].to_numpy()
     once = len(set(who.tolist())) == len(who)
     pools: dict[str, list[frozenset]] = {}
@@ -117,10 +148,14 @@ def told_of_few(outputs, people, threshold):
             if counted and not once and (word == "persons" or alike):
                 pools.setdefault("persons", []).append(frozenset(int(one) for one in who[rows]))
             if word != "persons" or once or alike:
-                pools.setdefault("rows" if counted else word, []).append(frozenset(int(one) for one in rows))
+                pools.setdefault("rows" if counted else word, []).append(
+                    frozenset(int(one) for one in rows)
+                )
     for word, found in pools.items():
         cells = [one for one in dict.fromkeys(found) if one]
-        if cells and _few_in(cells, (lambda one: one) if word == "persons" else (lambda one: who[one]), threshold):
+        if cells and _few_in(
+            cells, (lambda one: one) if word == "persons" else (lambda one: who[one]), threshold
+        ):
             return word
         if cells and word in ("rows", "persons") and _small_by_counts(cells, word, who, threshold):
             return f"{word} by bounds"

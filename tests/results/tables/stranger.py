@@ -1,6 +1,8 @@
-"""A stranger's audit of a published table: reads the written folder, knows the definitions and nothing of our code.
+"""A stranger's audit of a published table: reads the written folder, knows the definitions and
+nothing of our code.
 
-Values come from the records by plain loops, equations from the labels, intervals from one linear or integer program a cell.
+Values come from the records by plain loops, equations from the labels, intervals from one linear or
+integer program a cell.
 """
 
 from __future__ import annotations
@@ -77,7 +79,9 @@ def read_folder(share):
 
 
 def contributions(records, cell, measure, *, unit=None, weight=None, missing_counts=False):
-    """Per respondent of a cell what it contributes; None where nothing is known of a respondent who counts."""
+    """Per respondent of a cell what it contributes; None where nothing is known of a respondent who
+    counts.
+    """
     found = {}
     for number, row in enumerate(records):
         if not all(within(row[column], label) for column, label in cell):
@@ -162,7 +166,10 @@ class Solver:
 
     def interval(self, cell, known=()):
         """Least and most of one cell for somebody who knows some others."""
-        low, high = np.full(len(self.cells), float(self.low)), np.full(len(self.cells), float(self.high))
+        low, high = (
+            np.full(len(self.cells), float(self.low)),
+            np.full(len(self.cells), float(self.high)),
+        )
         for other in known:
             at = self.place[other]
             low[at] = high[at] = self.true[at]
@@ -172,9 +179,18 @@ class Solver:
         aim = np.zeros(len(self.cells))
         aim[self.place[cell]] = sign
         slack = 1e-6 * max(1.0, abs(self.high))  # sums are published with the digits of a double
-        rows = LinearConstraint(self.rows, self.right - slack * (not self.whole), self.right + slack * (not self.whole))
-        found = milp(aim, constraints=rows, bounds=Bounds(low, high), integrality=np.full(len(aim), int(self.whole)))
-        assert found.status == 0, f"the true table is one that looks the same, and none was found: {found.message}"
+        rows = LinearConstraint(
+            self.rows, self.right - slack * (not self.whole), self.right + slack * (not self.whole)
+        )
+        found = milp(
+            aim,
+            constraints=rows,
+            bounds=Bounds(low, high),
+            integrality=np.full(len(aim), int(self.whole)),
+        )
+        assert found.status == 0, (
+            f"the true table is one that looks the same, and none was found: {found.message}"
+        )
         return float(found.fun)
 
 
@@ -183,7 +199,9 @@ def broken(share, records, rules, measure, *, negatives=False, singles=False, **
     seen = read_folder(share)
     truth = Truth.of(seen, records, rules, measure, **options)
     # where a respondent's contributions cancel out, a part is larger than the whole
-    size = {cell: magnitude(contributions(records, cell, measure, **options)) for cell in seen.texts}
+    size = {
+        cell: magnitude(contributions(records, cell, measure, **options)) for cell in seen.texts
+    }
     largest = max(size, key=size.__getitem__)
     grand = size[largest]
     near = 2e-6 * max(1.0, grand)
@@ -193,9 +211,15 @@ def broken(share, records, rules, measure, *, negatives=False, singles=False, **
         if text != "x" and abs(float(text) - truth.value[cell]) > 1e-6 * max(1.0, grand)
     ]
     sensitive = [cell for cell, need in truth.need.items() if need is not None]
-    wrong += [f"a sensitive cell is published: {sorted(cell)}" for cell in sensitive if seen.texts[cell] != "x"]
+    wrong += [
+        f"a sensitive cell is published: {sorted(cell)}"
+        for cell in sensitive
+        if seen.texts[cell] != "x"
+    ]
     high = grand * (BEYOND if seen.texts[largest] == "x" else 1.0)
-    solver = Solver(seen, truth, low=-high if negatives else 0.0, high=high, whole=not measure.startswith("sum"))
+    solver = Solver(
+        seen, truth, low=-high if negatives else 0.0, high=high, whole=not measure.startswith("sum")
+    )
     lone = [cell for cell in seen.hidden if singles and cell in truth.alone]
     for cell in (one for one in sensitive if seen.texts[one] == "x"):
         value, need = truth.value[cell], max(0.0, float(truth.need[cell]))
@@ -204,7 +228,9 @@ def broken(share, records, rules, measure, *, negatives=False, singles=False, **
         def holds(known, brought=0.0, cell=cell, value=value, need=need):
             least, most = solver.interval(cell, known)
             # nobody believes in less than nothing, nor in less than the own contribution
-            down = min(1.0 if measure == "count" else need, value - (solver.low if negatives else brought))
+            down = min(
+                1.0 if measure == "count" else need, value - (solver.low if negatives else brought)
+            )
             return value - least >= down - near and most - value >= need - near and most - least > 0
 
         others = [other for other in lone if truth.alone[other] != own]
@@ -214,6 +240,8 @@ def broken(share, records, rules, measure, *, negatives=False, singles=False, **
             wrong += [
                 f"one who is alone in a cell narrows {sorted(cell)} down, true {value}, need {need}"
                 for who in sorted({truth.alone[other] for other in others})
-                if not holds([other for other in others if truth.alone[other] == who], given.get(who) or 0.0)
+                if not holds(
+                    [other for other in others if truth.alone[other] == who], given.get(who) or 0.0
+                )
             ]
     return wrong

@@ -17,7 +17,11 @@ def with_margins(inside):
     rows, columns = inside.shape
     table = np.zeros((rows + 1, columns + 1))
     table[:rows, :columns] = inside
-    table[rows, :columns], table[:rows, columns], table[rows, columns] = inside.sum(0), inside.sum(1), inside.sum()
+    table[rows, :columns], table[:rows, columns], table[rows, columns] = (
+        inside.sum(0),
+        inside.sum(1),
+        inside.sum(),
+    )
     number = np.arange(table.size).reshape(table.shape)
     equations = []
     for line in [*number, *number.T]:
@@ -36,7 +40,9 @@ def golden_a(needs, **options):
 
 def naive_suppression(problem):
     """The least weight of cells whose suppression holds, by trying all sets."""
-    others = [cell for cell in range(problem.size) if problem.free[cell] and not problem.primary[cell]]
+    others = [
+        cell for cell in range(problem.size) if problem.free[cell] and not problem.primary[cell]
+    ]
     best = None
     for count in range(len(others) + 1):
         for chosen in itertools.combinations(others, count):

@@ -1,4 +1,6 @@
-"""Sessions that break off: a process that dies while one is begun, a disk that is full, a folder that is moved, several who begin at once."""
+"""Sessions that break off: a process that dies while one is begun, a disk that is full, a folder
+that is moved, several who begin at once.
+"""
 
 from __future__ import annotations
 

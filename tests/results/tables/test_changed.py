@@ -1,4 +1,6 @@
-"""What an intruder learns from tables whose cells were changed, by trying every table that may be the true one."""
+"""What an intruder learns from tables whose cells were changed, by trying every table that may be
+the true one.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ def margins(leaves):
 
 
 def counted(leaves):
-    rows = [(f"a{i}", f"b{j}") for i, j in np.ndindex(*leaves.shape) for _ in range(int(leaves[i, j]))]
+    rows = [
+        (f"a{i}", f"b{j}") for i, j in np.ndindex(*leaves.shape) for _ in range(int(leaves[i, j]))
+    ]
     return sf.tabulate(pl.DataFrame(rows, schema=["a", "b"], orient="row"), ["a", "b"])
 
 
@@ -46,14 +50,18 @@ def shown(made):
 
 
 def possible(told, base, leaves, *, fixed):
-    """All tables that a rounded one may come from, for one who knows which cells are empty (``fixed``)."""
+    """All tables that a rounded one may come from, for one who knows which cells are empty
+    (``fixed``).
+    """
     inner = told.reshape([size + 1 for size in leaves.shape])[1:, 1:].reshape(-1)
     options = [
         [0] if empty else range(max(0, one - base + 1), one + base)
         for one, empty in zip(inner, fixed.reshape(-1), strict=True)
     ]
     tables = margins(np.array(list(itertools.product(*options))).reshape(-1, *leaves.shape))
-    return tables[(np.abs(tables - told) < base).all(1) & ((tables % base != 0) | (tables == told)).all(1)]
+    return tables[
+        (np.abs(tables - told) < base).all(1) & ((tables % base != 0) | (tables == told)).all(1)
+    ]
 
 
 @pytest.mark.parametrize("method", ["rounding", "perturb"])
@@ -64,12 +72,16 @@ def test_no_small_count_is_told_to_be_small_to_one_who_knows_what_is_empty(metho
         leaves, threshold = drawn(draw), int(draw.choice([3, 4, 5]))
         base = threshold if leaves.shape[1] == 2 else 3
         try:
-            made = counted(leaves).protect([sf.Threshold(threshold)], method=method, base=base, seed=seed)
+            made = counted(leaves).protect(
+                [sf.Threshold(threshold)], method=method, base=base, seed=seed
+            )
         except SfumatoError:
             continue
         true, told = margins(leaves[None])[0], shown(made)
         if method == "rounding":
-            assert np.array_equal(margins(told.reshape(np.add(leaves.shape, 1))[None, 1:, 1:])[0], told)
+            assert np.array_equal(
+                margins(told.reshape(np.add(leaves.shape, 1))[None, 1:, 1:])[0], told
+            )
         tables = possible(told, base, leaves, fixed=leaves == 0)
         for cell in np.flatnonzero((true > 0) & (true < threshold)):
             assert tables[:, cell].min() == 0 or tables[:, cell].max() >= threshold
@@ -87,8 +99,11 @@ def test_an_adjusted_count_is_nothing_or_no_small_one():
         except SfumatoError:
             continue
         told = shown(made)
-        small += int(((margins(leaves[None])[0] > 0) & (margins(leaves[None])[0] < threshold)).sum())
-        # so that the table which is published could be the true one, in which nothing would have to move
+        small += int(
+            ((margins(leaves[None])[0] > 0) & (margins(leaves[None])[0] < threshold)).sum()
+        )
+        # so that the table which is published could be the true one, in which nothing would have to
+        # move
         assert not ((told > 0) & (told < threshold)).any()
         assert np.array_equal(margins(told.reshape(np.add(leaves.shape, 1))[None, 1:, 1:])[0], told)
     assert small > 50
@@ -96,7 +111,9 @@ def test_an_adjusted_count_is_nothing_or_no_small_one():
 
 def test_an_adjusted_count_worked_by_hand():
     problem = problem_of([[1, 1, 1, -1]], [3, 20, 30, 53], {0: (1, 2)}, whole=True)
-    assert adjusted(problem)[0][0] == 2  # the count is 3 for whoever knows the method and the threshold
+    assert (
+        adjusted(problem)[0][0] == 2
+    )  # the count is 3 for whoever knows the method and the threshold
     assert downwards(problem, 5).tolist()[0] == 3
     found, cost = adjusted(problem, threshold=5)
     assert (found[0], cost) == (5, 4)
@@ -111,7 +128,9 @@ def test_sums_move_by_more_than_what_is_known_and_keep_their_decimals():
     assert 1 <= min(factors) < 1.3 < 1.7 < max(factors) <= 2
     draw = np.random.default_rng(3)
     cost = pl.Series("cost", draw.lognormal(3, 1.5, 80).round(1))
-    frame = pl.DataFrame({"a": draw.choice(list("uvw"), 80), "b": draw.choice(list("xyz"), 80), "cost": cost})
+    frame = pl.DataFrame(
+        {"a": draw.choice(list("uvw"), 80), "b": draw.choice(list("xyz"), 80), "cost": cost}
+    )
     judged = sf.tabulate(frame, ["a", "b"], "sum(cost)").sensitive(sf.Threshold(8), sf.PPercent(10))
     moved = {tuple(judged.protect("cta", seed=at).to_polars()["sum(cost)"]) for at in range(4)}
     assert len(moved) == 4
@@ -122,9 +141,15 @@ def test_sums_move_by_more_than_what_is_known_and_keep_their_decimals():
 def test_adjustment_does_not_depend_on_what_is_counted_in(unit, tmp_path):
     draw = np.random.default_rng(5)
     frame = pl.DataFrame(
-        {"a": draw.choice(list("uvw"), 60), "b": draw.choice(list("xyz"), 60), "m": draw.lognormal(0, 1, 60) * unit}
+        {
+            "a": draw.choice(list("uvw"), 60),
+            "b": draw.choice(list("xyz"), 60),
+            "m": draw.lognormal(0, 1, 60) * unit,
+        }
     )
-    made = sf.tabulate(frame, ["a", "b"], "sum(m)").protect([sf.Threshold(6), sf.PPercent(10)], method="cta", seed=1)
+    made = sf.tabulate(frame, ["a", "b"], "sum(m)").protect(
+        [sf.Threshold(6), sf.PPercent(10)], method="cta", seed=1
+    )
     made.write(tmp_path / "out")
     assert sf.verify(tmp_path / "out" / "share", owner=tmp_path / "out" / "owner").holds
     assert 0 < made.summary()["changed"] < 16
@@ -132,14 +157,18 @@ def test_adjustment_does_not_depend_on_what_is_counted_in(unit, tmp_path):
 
 def people():
     draw = np.random.default_rng(2)
-    return pl.DataFrame({"region": draw.choice(["n1", "n2", "s1", "s2"], 150), "sex": draw.choice(["f", "m"], 150)})
+    return pl.DataFrame(
+        {"region": draw.choice(["n1", "n2", "s1", "s2"], 150), "sex": draw.choice(["f", "m"], 150)}
+    )
 
 
 RULES = [sf.Threshold(5)]
 
 
 @pytest.mark.parametrize("method", ["rounding", "perturb", "cta"])
-def test_a_changed_table_may_be_the_first_of_a_register_and_no_later_one_passes_unseen(method, tmp_path):
+def test_a_changed_table_may_be_the_first_of_a_register_and_no_later_one_passes_unseen(
+    method, tmp_path
+):
     start_register(tmp_path / "tables.db")
     asked = {"register": tmp_path / "tables.db"}
     first = sf.tabulate(people(), ["region"], **asked).protect(RULES, method=method)
@@ -155,21 +184,28 @@ def test_a_changed_table_may_be_the_first_of_a_register_and_no_later_one_passes_
 def test_a_changed_table_does_not_come_after_one_that_is_suppressed(method, tmp_path):
     start_register(tmp_path / "tables.db")
     asked = {"register": tmp_path / "tables.db"}
-    sf.tabulate(people(), ["region"], **asked).protect(RULES).write(tmp_path / "first", to="the press")
+    sf.tabulate(people(), ["region"], **asked).protect(RULES).write(
+        tmp_path / "first", to="the press"
+    )
     with pytest.raises(
-        ParameterError, match=r"tables of the same records \(1\), and .* protect this one by suppression"
+        ParameterError,
+        match=r"tables of the same records \(1\), and .* protect this one by suppression",
     ):
         sf.tabulate(people(), ["sex"], **asked).protect(RULES, method=method)
 
 
 @pytest.mark.parametrize("most", [protected_table.EXACTLY, 0])
-def test_what_was_added_beside_earlier_tables_is_said_to_be_found_as_it_was(most, tmp_path, monkeypatch):
+def test_what_was_added_beside_earlier_tables_is_said_to_be_found_as_it_was(
+    most, tmp_path, monkeypatch
+):
     monkeypatch.setattr(protected_table, "EXACTLY", most)
     start_register(tmp_path / "tables.db")
     asked = {"register": tmp_path / "tables.db"}
     frame = people().with_columns(year=pl.Series([2023] * 3 + [2024] * 147))
     sf.tabulate(frame, ["region"], **asked).protect(RULES).write(tmp_path / "first", to="the press")
-    made = sf.tabulate(frame, ["region"], where="year = 2024", **asked).protect(RULES, method="exact")
+    made = sf.tabulate(frame, ["region"], where="year = 2024", **asked).protect(
+        RULES, method="exact"
+    )
     how = "exact" if most else "heuristic"
     assert (made.method, made.beside.added, made.beside.to_dict()["added_by"]) == (how, how, how)
     assert (made.suppression.gap is None) == (how == "heuristic")
@@ -182,13 +218,17 @@ def test_a_column_may_be_called_like_the_measure(tmp_path):
     made = table.protect(RULES)
     assert made.to_polars()["count"].to_list()[:3] == ["Total"] * 3
     made.write(tmp_path / "out")
-    assert sf.verify(tmp_path / "out" / "share").result == "not all verified"  # the lock audits again
+    assert (
+        sf.verify(tmp_path / "out" / "share").result == "not all verified"
+    )  # the lock audits again
     assert sf.verify(tmp_path / "out" / "share", owner=tmp_path / "out" / "owner").holds
 
 
 def test_what_is_missing_stands_in_a_table_once():
     frame = people().with_columns(region=pl.when(pl.col("sex") == "f").then("region"))
-    made = sf.tabulate(frame, ["region", "sex"], hierarchies={"region": sf.mask_right(2)}).protect(RULES)
+    made = sf.tabulate(frame, ["region", "sex"], hierarchies={"region": sf.mask_right(2)}).protect(
+        RULES
+    )
     told = made.to_polars().filter(pl.col("sex") == "Total").select("region", "count").rows()
     women = frame["sex"].value_counts().filter(pl.col("sex") == "f")["count"].item()
     assert [name for name, _ in told] == ["Total", "n*", "s*", "(missing)", "n1", "n2", "s1", "s2"]
@@ -196,7 +236,13 @@ def test_what_is_missing_stands_in_a_table_once():
 
 
 def test_names_that_come_again_get_a_number_of_their_own():
-    assert apart(["Total", "Total", "Total (2)", "a", "a"]) == ("Total", "Total (3)", "Total (2)", "a", "a (2)")
+    assert apart(["Total", "Total", "Total (2)", "a", "a"]) == (
+        "Total",
+        "Total (3)",
+        "Total (2)",
+        "a",
+        "a (2)",
+    )
 
 
 def test_a_refused_adjustment_names_no_base(monkeypatch):
@@ -208,12 +254,20 @@ def test_a_refused_adjustment_names_no_base(monkeypatch):
 
 def test_nobody_is_asked_to_believe_in_negative_numbers_where_there_are_none():
     draw = np.random.default_rng(4)
-    frame = pl.DataFrame({"a": draw.choice(list("uvw"), 60), "m": draw.lognormal(3, 1, 60).round(0)})
-    made, asked = (sf.tabulate(frame, ["a"], "sum(m)", negatives=one) for one in ("refuse", "absolute"))
+    frame = pl.DataFrame(
+        {"a": draw.choice(list("uvw"), 60), "m": draw.lognormal(3, 1, 60).round(0)}
+    )
+    made, asked = (
+        sf.tabulate(frame, ["a"], "sum(m)", negatives=one) for one in ("refuse", "absolute")
+    )
     rules = (sf.Threshold(3), sf.PPercent(40))
-    assert asked.sensitive(*rules).problem().lower.tolist() == made.sensitive(*rules).problem().lower.tolist()
+    assert (
+        asked.sensitive(*rules).problem().lower.tolist()
+        == made.sensitive(*rules).problem().lower.tolist()
+    )
     below = frame.with_columns(
-        m=pl.when(pl.int_range(pl.len()) == 0).then(-5.0).otherwise("m"), first=pl.int_range(pl.len()) == 0
+        m=pl.when(pl.int_range(pl.len()) == 0).then(-5.0).otherwise("m"),
+        first=pl.int_range(pl.len()) == 0,
     )
     part = sf.tabulate(below, ["a"], "sum(m)", negatives="absolute", where="first = false")
     assert part.absolute  # readers know the column, not which records of it were chosen
@@ -222,6 +276,8 @@ def test_nobody_is_asked_to_believe_in_negative_numbers_where_there_are_none():
 
 def test_who_is_alone_in_a_difference_does_not_believe_in_less_than_that_in_another():
     # two atoms, the difference that is the first of them, and the one that is both
-    problem = problem_of([[1, 0, -1, 0], [1, 1, 0, -1]], [32, 2, 32, 34], {3: (3.2, 3.2)}, owner={2: 7})
+    problem = problem_of(
+        [[1, 0, -1, 0], [1, 1, 0, -1]], [32, 2, 32, 34], {3: (3.2, 3.2)}, owner={2: 7}
+    )
     assert problem.need(3, -1) == 3.2
     assert problem.need(3, -1, 7) == 2

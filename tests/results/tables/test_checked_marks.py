@@ -14,10 +14,15 @@ import sfumato as sf
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.results.checking.curve_points import joined, survival_frame
 
-# Remission of leukaemia, 6-mercaptopurine (Freireich et al. 1963, doi:10.1182/blood.V21.6.699.699): times, events and at risk of the 21 patients
-# as Kaplan–Meier tables of textbooks give them; S(6) = 0.857, S(10) = 0.753, S(23) = 0.448.
+# Remission of leukaemia, 6-mercaptopurine (Freireich et al. 1963, doi:10.1182/blood.V21.6.699.699):
+# times, events and at risk of the 21 patients as Kaplan–Meier tables of textbooks give them; S(6) =
+# 0.857, S(10) = 0.753, S(23) = 0.448.
 REMISSION = pl.DataFrame(
-    {"time": [6, 7, 10, 13, 16, 22, 23], "events": [3, 1, 1, 1, 1, 1, 1], "at_risk": [21, 17, 15, 12, 11, 7, 6]}
+    {
+        "time": [6, 7, 10, 13, 16, 22, 23],
+        "events": [3, 1, 1, 1, 1, 1, 1],
+        "at_risk": [21, 17, 15, 12, 11, 7, 6],
+    }
 )
 
 
@@ -34,7 +39,10 @@ def test_steps_of_few_events_are_joined():
     verdict = sf.check_output(REMISSION, rules=sf.OutputRules(threshold=3))
     assert verdict.kind == "survival curve"
     assert rules_of(verdict) == {"marks"}
-    assert verdict.suggestion.to_dict(as_series=False) == {"time": [6.0, 13.0, 23.0], "survival": [0.857, 0.69, 0.448]}
+    assert verdict.suggestion.to_dict(as_series=False) == {
+        "time": [6.0, 13.0, 23.0],
+        "survival": [0.857, 0.69, 0.448],
+    }
     assert sf.check_output(REMISSION).suggestion is None  # nine events in all: no step of ten
 
 
@@ -43,7 +51,9 @@ def test_the_end_of_a_curve_is_not_told_of_few():
     assert rules_of(sf.check_output(steps)) == {"marks"}  # five are left
     assert sf.check_output(steps).suggestion["time"].to_list() == [1.0]
     assert only_told(sf.check_output(steps.with_columns(at_risk=pl.Series([40, 30]))))
-    assert only_told(sf.check_output(steps.with_columns(at_risk=pl.Series([20, 10]))))  # nobody is left
+    assert only_told(
+        sf.check_output(steps.with_columns(at_risk=pl.Series([20, 10])))
+    )  # nobody is left
 
 
 def test_fitters_like_those_of_others():
@@ -61,11 +71,15 @@ def test_fitters_like_those_of_others():
     assert verdict.kind == "survival curve"
     assert verdict.persons == 21
     assert rules_of(verdict) == {"marks"}
-    result = SimpleNamespace(surv_times=[6, 7], n_events=[30, 20], n_risk=[90, 60], surv_prob=[0.67, 0.44])
+    result = SimpleNamespace(
+        surv_times=[6, 7], n_events=[30, 20], n_risk=[90, 60], surv_prob=[0.67, 0.44]
+    )
     assert only_told(sf.check_output(result))
     assert sf.check_output(SimpleNamespace(event_table=3)).status == "review"
     few = table.with_columns(
-        observed=pl.Series([0, 12, 12]), censored=pl.Series([0, 0, 3]), at_risk=pl.Series([60, 60, 48])
+        observed=pl.Series([0, 12, 12]),
+        censored=pl.Series([0, 0, 3]),
+        at_risk=pl.Series([60, 60, 48]),
     )
     assert rules_of(sf.check_output(SimpleNamespace(event_table=few))) == {"marks"}
 
@@ -76,7 +90,9 @@ def test_fitters_of_lifelines():
     lives = pl.DataFrame({"days": draw.integers(1, 5, 400), "died": draw.random(400) < 0.9})
     fitter = lifelines.KaplanMeierFitter().fit(lives["days"].to_numpy(), lives["died"].to_numpy())
     assert sf.check_output(fitter, lives).kind == "survival curve"
-    assert "records" not in rules_of(sf.check_output(fitter, lives), "review")  # it keeps what it was fitted to
+    assert "records" not in rules_of(
+        sf.check_output(fitter, lives), "review"
+    )  # it keeps what it was fitted to
     assert "records" in rules_of(sf.check_output(fitter), "review")
 
 
@@ -86,7 +102,10 @@ def test_survival_tables_that_cannot_be():
     with pytest.raises(ParameterError, match="numbers of persons"):
         sf.check_output(REMISSION.with_columns(events=pl.lit(-1)))
     assert (
-        sf.check_output(REMISSION.with_columns(events=pl.lit(None, dtype=pl.Int64)), kind="survival").status == "review"
+        sf.check_output(
+            REMISSION.with_columns(events=pl.lit(None, dtype=pl.Int64)), kind="survival"
+        ).status
+        == "review"
     )
     assert sf.check_output(pl.DataFrame({"time": [1]}), kind="survival").status == "review"
     assert survival_frame(pl.DataFrame({"a": [1]})) is None
@@ -108,10 +127,17 @@ def test_points_of_a_roc_curve():
     assert only_told(sf.check_output(pl.DataFrame({"fpr": fpr, "tpr": tpr}), counts=(40, 60)))
     assert only_told(sf.check_output((fpr, tpr), kind="roc", counts={"with": 40, "without": 60}))
     assert sf.check_output((fpr, tpr), kind="roc").status == "review"
-    verdict = sf.check_output((fpr, tpr), kind="roc", counts=(40, 60), rules=sf.OutputRules(threshold=30))
+    verdict = sf.check_output(
+        (fpr, tpr), kind="roc", counts=(40, 60), rules=sf.OutputRules(threshold=30)
+    )
     assert rules_of(verdict) == {"marks"}
-    assert verdict.suggestion.to_dict(as_series=False) == {"fpr": [0.0, 0.5, 1.0], "tpr": [0.0, 0.9, 1.0]}
-    assert only_told(sf.check_output((fpr, tpr), kind="roc", counts=(40, 60), rules=sf.OutputRules(threshold=26)))
+    assert verdict.suggestion.to_dict(as_series=False) == {
+        "fpr": [0.0, 0.5, 1.0],
+        "tpr": [0.0, 0.9, 1.0],
+    }
+    assert only_told(
+        sf.check_output((fpr, tpr), kind="roc", counts=(40, 60), rules=sf.OutputRules(threshold=26))
+    )
     assert rules_of(sf.check_output((fpr, tpr), kind="roc", counts=(4, 600))) >= {"threshold"}
     for wrong, words in (((4,), "two numbers"), ((-4, 6), "negative")):
         with pytest.raises(ParameterError, match=words):
@@ -143,8 +169,14 @@ def test_bars_of_a_histogram():
         "count": [100.0, 83.0],
     }
     assert sf.check_output(tail, kind="histogram").status == "fail"
-    assert sf.check_output((np.array([100, 80]), np.array([0.0, 1.0, 2.0])), kind="histogram").status == "review"
-    for wrong in ((np.array([0.4, 0.6]), np.array([0.0, 1.0, 2.0])), (np.array([-1, 6]), np.array([0.0, 1.0, 2.0]))):
+    assert (
+        sf.check_output((np.array([100, 80]), np.array([0.0, 1.0, 2.0])), kind="histogram").status
+        == "review"
+    )
+    for wrong in (
+        (np.array([0.4, 0.6]), np.array([0.0, 1.0, 2.0])),
+        (np.array([-1, 6]), np.array([0.0, 1.0, 2.0])),
+    ):
         with pytest.raises(ParameterError, match="count persons"):
             sf.check_output(wrong, kind="histogram")
     with pytest.raises(SchemaError, match="one edge more"):
@@ -155,7 +187,9 @@ def test_bars_count_persons():
     visits = pl.DataFrame({"who": [1] * 20 + list(range(2, 22)), "x": [1.0] * 20 + [11.0] * 20})
     bars = (np.array([20, 20]), np.array([0.0, 10.0, 20.0]))
     assert sf.check_output(bars, visits, kind="histogram", column="x").passes
-    assert rules_of(sf.check_output(bars, visits, unit="who", kind="histogram", column="x")) == {"marks"}
+    assert rules_of(sf.check_output(bars, visits, unit="who", kind="histogram", column="x")) == {
+        "marks"
+    }
 
 
 def test_dots_become_counts_on_a_grid():
@@ -166,7 +200,8 @@ def test_dots_become_counts_on_a_grid():
     assert verdict.suggestion["count"].min() >= 10
     x, x_to, y, y_to, n = verdict.suggestion.row(0)
     inside = dots.filter(
-        pl.col("x").is_between(x, x_to, closed="left") & pl.col("y").is_between(y, y_to, closed="left")
+        pl.col("x").is_between(x, x_to, closed="left")
+        & pl.col("y").is_between(y, y_to, closed="left")
     )
     assert inside.height == n
     assert sf.check_output(dots.head(5), kind="scatter").suggestion is None

@@ -1,4 +1,6 @@
-"""Fitted models, with stand-ins for the classes of others; the real ones are tried where they are installed."""
+"""Fitted models, with stand-ins for the classes of others; the real ones are tried where they are
+installed.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ class Wrapped:
 
 def drawn(n=200, seed=1):
     draw = np.random.default_rng(seed)
-    return np.column_stack([np.ones(n), draw.normal(size=n), draw.integers(0, 2, n)]), draw.normal(size=n)
+    return np.column_stack([np.ones(n), draw.normal(size=n), draw.integers(0, 2, n)]), draw.normal(
+        size=n
+    )
 
 
 def test_a_plain_regression_passes_and_only_coefficients_are_shown():
@@ -74,7 +78,10 @@ def test_degrees_of_freedom_count_persons():
 def test_frequency_weights_do_not_count_persons():
     exog, endog = drawn(12)
     result = Wrapped(exog, endog, nobs=5000.0)
-    assert rules_of(check(result)) >= {"residual_df", "counts"}  # it says more rows than its design has
+    assert rules_of(check(result)) >= {
+        "residual_df",
+        "counts",
+    }  # it says more rows than its design has
     result.model.freq_weights = np.full(12, 5000 / 12)
     verdict = check(result)
     assert "residual_df" in rules_of(verdict)
@@ -90,7 +97,10 @@ def test_a_rare_level_and_a_rare_base():
     other = np.r_[
         np.zeros(97), np.ones(97), np.zeros(6)
     ]  # six persons are left for the level that both are compared with
-    design, names = np.column_stack([exog[:, :2], common, other]), ["const", "age", "C(ward)[T.b]", "C(ward)[T.c]"]
+    design, names = (
+        np.column_stack([exog[:, :2], common, other]),
+        ["const", "age", "C(ward)[T.b]", "C(ward)[T.c]"],
+    )
     assert "levels" in rules_of(check(Wrapped(design, endog, names)))
     called_otherwise = check(Wrapped(design, endog, ["const", "age", "pill", "shot"]))
     assert called_otherwise.status == "review"  # the same numbers tell the same of the six
@@ -135,7 +145,9 @@ def test_a_model_that_fits_without_error():
 
 def test_somebody_who_decides_a_coefficient_alone():
     exog, endog = drawn(60)
-    column = exog[:, 2] + np.where(np.arange(60) == 0, 0.5, 0.0)  # like the dummy, but for one person
+    column = exog[:, 2] + np.where(
+        np.arange(60) == 0, 0.5, 0.0
+    )  # like the dummy, but for one person
     verdict = check(Wrapped(np.column_stack([exog, column]), endog))
     assert rules_of(verdict) == {"leverage"}
 
@@ -155,18 +167,25 @@ def test_leverage_and_saturation_like_their_definitions(rows):
 
 
 @given(
-    st.lists(st.tuples(st.integers(0, 1), st.integers(0, 3), st.integers(0, 9)), min_size=1, max_size=40),
+    st.lists(
+        st.tuples(st.integers(0, 1), st.integers(0, 3), st.integers(0, 9)), min_size=1, max_size=40
+    ),
     st.integers(1, 6),
 )
 def test_rare_columns_like_counting_by_hand(rows, least):
-    design, who = np.array([row[:2] for row in rows], dtype=float), np.array([row[2] for row in rows])
+    design, who = (
+        np.array([row[:2] for row in rows], dtype=float),
+        np.array([row[2] for row in rows]),
+    )
     naive = []
     for place in (0, 1):
         column = [row[place] for row in rows]
         common = max(sorted(set(column)), key=column.count)
         others = {row[2] for row in rows if row[place] != common}
         same = {row[2] for row in rows if row[place] == common}
-        rare = len(set(column)) > 1 and (len(others) < least or (len(set(column)) == 2 and len(same) < least))
+        rare = len(set(column)) > 1 and (
+            len(others) < least or (len(set(column)) == 2 and len(same) < least)
+        )
         naive += [place] if rare else []
     assert rare_columns(design, who, least) == naive
 
@@ -182,7 +201,13 @@ def test_bases_of_dummies_by_their_names():
 
 def test_models_like_those_of_scikit_learn():
     draw = np.random.default_rng(2)
-    people = pl.DataFrame({"age": draw.normal(size=80), "sex": draw.integers(0, 2, 80), "rare": [1.0] * 3 + [0.0] * 77})
+    people = pl.DataFrame(
+        {
+            "age": draw.normal(size=80),
+            "sex": draw.integers(0, 2, 80),
+            "rare": [1.0] * 3 + [0.0] * 77,
+        }
+    )
     people = people.with_columns(cost=1 + 2 * pl.col("age") + pl.Series(draw.normal(size=80)))
 
     def line(names, shift=0.0):
@@ -193,11 +218,15 @@ def test_models_like_those_of_scikit_learn():
     plain = line(["age", "sex"])
     assert check(plain).status == "review"
     assert check(plain, counts=80).status == "review"
-    assert check(plain, people).status == "review"  # nobody knows what it explains, and how many it was fitted to
+    assert (
+        check(plain, people).status == "review"
+    )  # nobody knows what it explains, and how many it was fitted to
     assert check(plain, people, counts=80).status == "review"
     assert check(plain, people, column="cost").passes
     assert rules_of(check(plain, people, column="cost", counts=81)) == {"counts"}
-    assert "recomputed" in rules_of(check(plain, people, column="rare"), "review")  # it solves no equation of that
+    assert "recomputed" in rules_of(
+        check(plain, people, column="rare"), "review"
+    )  # it solves no equation of that
     assert check(line(["age", "sex"], 0.5), people, column="cost").status == "review"
     assert check(plain, people).shown["term"].to_list() == ["intercept", "age", "sex"]
     rare = SimpleNamespace(coef_=np.array([1.0, 2.0]), intercept_=0.5)
@@ -216,14 +245,20 @@ def test_coefficients_solve_the_equations_of_their_fit():
     yes = np.r_[np.ones(3), np.zeros(7), np.ones(6), np.zeros(4)]
     odds = np.log([3 / 7, (6 / 4) / (3 / 7)])
     assert solves(SimpleNamespace(params=odds), np.column_stack([np.ones(20), group]), yes)
-    assert not solves(SimpleNamespace(params=odds + 0.2), np.column_stack([np.ones(20), group]), yes)
+    assert not solves(
+        SimpleNamespace(params=odds + 0.2), np.column_stack([np.ones(20), group]), yes
+    )
     # means 2 and 6 of counts: log 2 and log 3
     counts = np.r_[np.tile([1.0, 3.0], 5), np.tile([5.0, 7.0], 5)]
-    assert solves(SimpleNamespace(params=np.log([2.0, 3.0])), np.column_stack([np.ones(20), group]), counts)
+    assert solves(
+        SimpleNamespace(params=np.log([2.0, 3.0])), np.column_stack([np.ones(20), group]), counts
+    )
     # ridge, one column without a constant: β = Σxy / (Σx² + λ) = 35 / (14 + 7)
     ridge = SimpleNamespace(coef_=np.array([35 / 21]), intercept_=0.0, alpha=7.0)
     assert solves(ridge, exog, endog)
-    assert not solves(SimpleNamespace(coef_=np.array([35 / 21]), intercept_=0.0, alpha=0.0), exog, endog)
+    assert not solves(
+        SimpleNamespace(coef_=np.array([35 / 21]), intercept_=0.0, alpha=0.0), exog, endog
+    )
 
 
 @given(st.integers(0, 10**6))
@@ -270,7 +305,9 @@ def test_what_a_model_says_of_itself_is_held_against_its_design_and_the_records(
     assert rules_of(said(pvalues=np.array([0.1, 0.2, 0.3])), "review") == {"recomputed"}
     result = Wrapped(exog, endog)
     del result.bse
-    assert rules_of(check(result, people.head(50))) == {"records"}  # more rows than there are records
+    assert rules_of(check(result, people.head(50))) == {
+        "records"
+    }  # more rows than there are records
     strange = people.with_columns(a=pl.Series(np.random.default_rng(8).normal(size=60)))
     assert rules_of(check(result, strange), "review") == {"records"}
     assert rules_of(check(result, people, counts=100)) == {"counts"}
@@ -279,7 +316,11 @@ def test_what_a_model_says_of_itself_is_held_against_its_design_and_the_records(
 def test_columns_that_are_made_of_the_records():
     draw = np.random.default_rng(4)
     people = pl.DataFrame(
-        {"age": draw.integers(18, 90, 300), "cost": draw.lognormal(3, 1, 300), "sex": ["f", "m"] * 150}
+        {
+            "age": draw.integers(18, 90, 300),
+            "cost": draw.lognormal(3, 1, 300),
+            "sex": ["f", "m"] * 150,
+        }
     )
     made = MadeOf(Behind.of(people))
     age, cost, woman = (
@@ -287,7 +328,16 @@ def test_columns_that_are_made_of_the_records():
         people["cost"].to_numpy(),
         (people["sex"] == "f").to_numpy().astype(float),
     )
-    for column in (np.ones(300), age, age**2.0, np.log(cost), woman, (age > 40) * 1.0, -cost, (cost > 20) * 1.0):
+    for column in (
+        np.ones(300),
+        age,
+        age**2.0,
+        np.log(cost),
+        woman,
+        (age > 40) * 1.0,
+        -cost,
+        (cost > 20) * 1.0,
+    ):
         assert made.explains(column)
     assert made.unexplained(np.column_stack([age, woman, age * woman, np.log(cost)])) == 0
     assert made.unexplained(np.column_stack([age, draw.normal(size=300)])) == 1
@@ -315,7 +365,9 @@ def test_columns_that_are_made_of_the_records():
     assert not made.cuts(draw.integers(0, 3, 300) * 1.0)
 
 
-@pytest.mark.parametrize("name", ["hat_matrix_diag", "cooks_distance", "support_vectors_", "_fit_X"])
+@pytest.mark.parametrize(
+    "name", ["hat_matrix_diag", "cooks_distance", "support_vectors_", "_fit_X"]
+)
 def test_what_holds_figures_per_record_is_refused(name):
     assert rules_of(check(SimpleNamespace(**{name: np.ones(9)}))) == {"per record"}
 
@@ -323,7 +375,9 @@ def test_what_holds_figures_per_record_is_refused(name):
 def test_leaves_of_a_tree():
     def tree(counts, impurity):
         left = [1, -1, -1]
-        return SimpleNamespace(tree_=SimpleNamespace(children_left=left, n_node_samples=counts, impurity=impurity))
+        return SimpleNamespace(
+            tree_=SimpleNamespace(children_left=left, n_node_samples=counts, impurity=impurity)
+        )
 
     alone = check(tree([40, 25, 15], [0.5, 0.4, 0.3]))
     assert rules_of(alone, "review") == {"records"}  # what a tree says of itself, nobody counted
@@ -336,7 +390,9 @@ def test_leaves_of_a_tree():
 
 def test_leaves_are_counted_again():
     draw = np.random.default_rng(4)
-    people = pl.DataFrame({"age": draw.integers(0, 100, 90), "cost": draw.lognormal(2, 0.4, 90), "who": np.arange(90)})
+    people = pl.DataFrame(
+        {"age": draw.integers(0, 100, 90), "cost": draw.lognormal(2, 0.4, 90), "who": np.arange(90)}
+    )
     young = int((people["age"] <= 50).sum())
 
     def tree(counts, **more):
@@ -346,7 +402,9 @@ def test_leaves_are_counted_again():
             "feature": [0, -2, -2],
             "threshold": [50.0, -2, -2],
         }
-        return SimpleNamespace(tree_=SimpleNamespace(**inner, n_node_samples=counts, **more), feature_names_in_=["age"])
+        return SimpleNamespace(
+            tree_=SimpleNamespace(**inner, n_node_samples=counts, **more), feature_names_in_=["age"]
+        )
 
     right = tree([90, young, 90 - young])
     assert check(right, people, column="cost").passes
@@ -357,7 +415,9 @@ def test_leaves_are_counted_again():
     rich = people.with_columns(cost=pl.when(pl.col("who") == 0).then(1e6).otherwise(pl.col("cost")))
     assert rules_of(check(right, rich, column="cost")) == {"contributions"}
     shares = np.array([[[0.5, 0.5]], [[0.5, 0.5]], [[1 - 3 / (90 - young), 3 / (90 - young)]]])
-    assert rules_of(check(tree([90, young, 90 - young], value=shares), people), "review") == {"share"}
+    assert rules_of(check(tree([90, young, 90 - young], value=shares), people), "review") == {
+        "share"
+    }
     shares[2] = shares[1]
     assert check(tree([90, young, 90 - young], value=shares), people).passes
 
@@ -377,12 +437,21 @@ def test_leaves_of_random_trees_by_counting():
             }
         )
         # a root and one more split on its right: leaves 1, 3 and 4
-        features, cuts = [0, -2, 1, -2, -2], [float(draw.integers(10, 50)), -2, float(draw.integers(10, 50)), -2, -2]
+        features, cuts = (
+            [0, -2, 1, -2, -2],
+            [float(draw.integers(10, 50)), -2, float(draw.integers(10, 50)), -2, -2],
+        )
         leaves: dict[int, list[int]] = {1: [], 3: [], 4: []}
         for age, size, who in people.select("age", "size", "who").iter_rows():
             leaf = 1 if age <= cuts[0] else 3 if size <= cuts[2] else 4
             leaves[leaf].append(who)
-        counts = [rows, len(leaves[1]), len(leaves[3]) + len(leaves[4]), len(leaves[3]), len(leaves[4])]
+        counts = [
+            rows,
+            len(leaves[1]),
+            len(leaves[3]) + len(leaves[4]),
+            len(leaves[3]),
+            len(leaves[4]),
+        ]
         inner = SimpleNamespace(
             children_left=[1, -1, 3, -1, -1],
             children_right=[2, -1, 4, -1, -1],
@@ -427,11 +496,19 @@ def test_groups_of_a_test():
         assert check(test(f, m), people, **said).passes
         assert check(test(m, f), people, **said).passes
         assert "groups" in rules_of(check(test(few, many), people, by=["ward"], column="x"))
-        assert check(test(few, many), people, **said).status == "review"  # another test than is said
+        assert (
+            check(test(few, many), people, **said).status == "review"
+        )  # another test than is said
         assert check(test(few, many)).status in ("review", "fail")
     one_sided = stats.ttest_ind(f, m, equal_var=False, alternative="greater")
     assert check(one_sided, people, **said).passes
-    for test in (stats.pearsonr, stats.spearmanr, stats.kendalltau, stats.ttest_rel, stats.wilcoxon):
+    for test in (
+        stats.pearsonr,
+        stats.spearmanr,
+        stats.kendalltau,
+        stats.ttest_rel,
+        stats.wilcoxon,
+    ):
         assert check(test(people["x"], people["z"]), people, features=["x", "z"]).passes
     persons = people.with_columns(who=pl.col("who") % 4)
     assert "groups" in rules_of(check(stats.ttest_ind(f, m), persons, unit="who", **said))
@@ -440,7 +517,9 @@ def test_groups_of_a_test():
     assert rules_of(check(real), "review") == {"groups"}
     assert rules_of(check(real, counts=[60, 60]), "review") == {"groups"}  # told, and not counted
     assert "groups" in rules_of(check(real, counts=[4, 116]))
-    assert rules_of(check(real, counts=[30, 30])) == {"residual_df"}  # 118 degrees of freedom of sixty persons
+    assert rules_of(check(real, counts=[30, 30])) == {
+        "residual_df"
+    }  # 118 degrees of freedom of sixty persons
     assert rules_of(check(real, people, counts=[59, 61], **said)) == {"counts"}
     assert check(real, people, counts=[60, 60], **said).passes
 
@@ -448,12 +527,16 @@ def test_groups_of_a_test():
 def test_cross_tables_of_a_test():
     from scipy import stats
 
-    people = pl.DataFrame({"a": ["u"] * 50 + ["v"] * 50, "b": (["p"] * 30 + ["q"] * 20) + (["p"] * 15 + ["q"] * 35)})
+    people = pl.DataFrame(
+        {"a": ["u"] * 50 + ["v"] * 50, "b": (["p"] * 30 + ["q"] * 20) + (["p"] * 15 + ["q"] * 35)}
+    )
     told = stats.chi2_contingency([[30, 20], [15, 35]])
     assert check(told, people, by=["a", "b"]).passes
     assert check(told, people).status == "review"
     assert check(told).status == "review"
-    assert rules_of(check(told, counts=[90, 10])) == {"counts"}  # the test itself tells other groups
+    assert rules_of(check(told, counts=[90, 10])) == {
+        "counts"
+    }  # the test itself tells other groups
     assert check(stats.fisher_exact([[30, 20], [15, 35]]), people, by=["a", "b"]).passes
     small = stats.chi2_contingency([[3, 2], [40, 55]])
     assert rules_of(check(small)) == {"groups"}  # by what it expects
@@ -483,7 +566,9 @@ def test_tests_and_correlations():
     assert check(test, counts=30).status == "review"  # of which groups, nobody says
     assert check(test, counts=11).status == "fail"
     assert check(SimpleNamespace(statistic=2.1, pvalue=0.03, df=8.0)).status == "fail"
-    assert check(SimpleNamespace(test_statistic=2.1, p_value=0.03)).kind == "test"  # as lifelines says it
+    assert (
+        check(SimpleNamespace(test_statistic=2.1, p_value=0.03)).kind == "test"
+    )  # as lifelines says it
     draw = np.random.default_rng(2)
     people = pl.DataFrame({"a": draw.normal(size=50), "b": draw.normal(size=50)})
     people = people.with_columns(c=2 * pl.col("a"), rare=pl.Series([1.0] * 2 + [0.0] * 48))
@@ -496,7 +581,9 @@ def test_tests_and_correlations():
 
 
 def test_clusters_and_scales():
-    centres = SimpleNamespace(cluster_centers_=np.ones((2, 2)), labels_=np.r_[np.zeros(50), np.ones(3)])
+    centres = SimpleNamespace(
+        cluster_centers_=np.ones((2, 2)), labels_=np.r_[np.zeros(50), np.ones(3)]
+    )
     assert rules_of(check(centres)) == {"marks"}
     centres.labels_ = np.arange(60) % 2
     assert check(centres).status == "review"
@@ -556,7 +643,8 @@ def test_a_design_with_nothing_known_is_not_judged():
 
 
 def test_least_squares_of_a_session():
-    # five points by hand: x = 1 … 5, y = 2, 4, 5, 4, 5: slope 0.6, intercept 2.2, R² 0.6 (the textbook's line)
+    # five points by hand: x = 1 … 5, y = 2, 4, 5, 4, 5: slope 0.6, intercept 2.2, R² 0.6 (the
+    # textbook's line)
     people = pl.DataFrame({"x": [1.0, 2.0, 3.0, 4.0, 5.0], "y": [2.0, 4.0, 5.0, 4.0, 5.0]})
     line, rows = fit_line(Behind.of(people), "y", ["x"])
     assert line.params == pytest.approx([2.2, 0.6])
@@ -567,7 +655,9 @@ def test_least_squares_of_a_session():
 
 
 def test_dummies_beside_the_commonest_value_and_missing_rows():
-    people = pl.DataFrame({"g": ["a"] * 30 + ["b"] * 20 + [None], "y": [1.0] * 30 + [3.0] * 20 + [9.0]})
+    people = pl.DataFrame(
+        {"g": ["a"] * 30 + ["b"] * 20 + [None], "y": [1.0] * 30 + [3.0] * 20 + [9.0]}
+    )
     line, rows = fit_line(Behind.of(people), "y", ["g"])
     assert line.model.exog_names == ("intercept", "g[b]")
     assert line.params == pytest.approx([1.0, 2.0])

@@ -1,4 +1,6 @@
-"""Tables that researchers grouped themselves: goldens of section 18, naive counts, and what nobody knows."""
+"""Tables that researchers grouped themselves: goldens of section 18, naive counts, and what nobody
+knows.
+"""
 
 from __future__ import annotations
 
@@ -32,8 +34,16 @@ def people_of(contributions):
 
 # Goldens of 18.2: contributions → what the rules (1, 75 %), p 10 % and (2, 85 %) find.
 GOLDENS = {
-    "(90,6,3,1)": ((90, 6, 3, 1), {"dominance", "p_percent"}, {"dominant": 1, "share": 75.0, "p": 10.0}),
-    "(600,350,40,10)": ((600, 350, 40, 10), {"p_percent"}, {"dominant": 1, "share": 75.0, "p": 10.0}),
+    "(90,6,3,1)": (
+        (90, 6, 3, 1),
+        {"dominance", "p_percent"},
+        {"dominant": 1, "share": 75.0, "p": 10.0},
+    ),
+    "(600,350,40,10)": (
+        (600, 350, 40, 10),
+        {"p_percent"},
+        {"dominant": 1, "share": 75.0, "p": 10.0},
+    ),
     "(500,480,20)": ((500, 480, 20), {"p_percent"}, {"dominant": 1, "share": 75.0, "p": 10.0}),
     "(50,30,10,5,5)": ((50, 30, 10, 5, 5), set(), {"dominant": 1, "share": 75.0, "p": 10.0}),
     "(60,30,5,3,2)": ((60, 30, 5, 3, 2), {"dominance"}, {"dominant": 2, "share": 85.0, "p": 10.0}),
@@ -61,7 +71,11 @@ def test_threshold_counts_persons_and_not_rows():
 
 def test_weights_do_not_count_persons():
     people = pl.DataFrame(
-        {"ward": ["a"] * 4 + ["b"] * 20, "w": [100.0] * 4 + [1.0] * 20, "x": [float(i) for i in range(1, 25)]}
+        {
+            "ward": ["a"] * 4 + ["b"] * 20,
+            "w": [100.0] * 4 + [1.0] * 20,
+            "x": [float(i) for i in range(1, 25)],
+        }
     )
     table = people.group_by("ward").agg((pl.col("x") * pl.col("w")).sum() / pl.col("w").sum())
     verdict = sf.check_output(table, people, weight="w", tells={"x": "mean(x)"})
@@ -82,10 +96,15 @@ def test_zeros_are_disclosive_also_when_they_are_left_out():
 
 def test_all_equal_and_nothing_at_all():
     people = pl.DataFrame(
-        {"g": ["a"] * 20 + ["b"] * 20 + ["c"] * 20, "x": [5.0] * 20 + [0.0] * 20 + [float(i) for i in range(20)]}
+        {
+            "g": ["a"] * 20 + ["b"] * 20 + ["c"] * 20,
+            "x": [5.0] * 20 + [0.0] * 20 + [float(i) for i in range(20)],
+        }
     )
     table = people.group_by("g").agg(pl.col("x").mean())
-    both = sf.check_output(table, people)  # here the mean is the median too, and nobody says which is meant
+    both = sf.check_output(
+        table, people
+    )  # here the mean is the median too, and nobody says which is meant
     assert both.tells == ("median(x)", "mean(x)")
     assert rules_of(both) >= {"all_equal", "exact"}
     verdict = sf.check_output(table, people, tells="mean")
@@ -98,14 +117,21 @@ def test_all_equal_and_nothing_at_all():
 
 
 def test_shares_look_at_both_sides():
-    people = pl.DataFrame({"g": ["a"] * 40 + ["b"] * 40, "yes": [True] * 20 + [False] * 20 + [True] * 37 + [False] * 3})
+    people = pl.DataFrame(
+        {
+            "g": ["a"] * 40 + ["b"] * 40,
+            "yes": [True] * 20 + [False] * 20 + [True] * 37 + [False] * 3,
+        }
+    )
     verdict = sf.check_output(people.group_by("g").agg(pl.col("yes").mean()), people)
     assert rules_of(verdict) == {"share"}
     assert "1 of 2 cells" in next(one.sentence for one in verdict.reasons if one.rule == "share")
 
 
 def test_percentages_look_at_numerator_denominator_and_complement():
-    people = pl.DataFrame({"g": ["a"] * 50 + ["b"] * 50, "d": ["u"] * 45 + ["v"] * 5 + ["u"] * 25 + ["v"] * 25})
+    people = pl.DataFrame(
+        {"g": ["a"] * 50 + ["b"] * 50, "d": ["u"] * 45 + ["v"] * 5 + ["u"] * 25 + ["v"] * 25}
+    )
     table = (
         people.group_by("g", "d")
         .len("n")
@@ -124,7 +150,9 @@ def test_the_whole_is_a_hundred_percent_and_tells_nothing():
     pd = pytest.importorskip("pandas", reason="pandas is not installed")
     frame = pd.DataFrame({"g": ["a", "b"] * 40, "s": ["u", "u", "v", "v"] * 20})
     for how in ("all", "index", "columns"):
-        assert sf.check_output(pd.crosstab(frame.g, frame.s, margins=True, normalize=how), frame).passes
+        assert sf.check_output(
+            pd.crosstab(frame.g, frame.s, margins=True, normalize=how), frame
+        ).passes
     one = frame.assign(s="u")  # everybody is of one kind: that is told of both groups
     assert rules_of(sf.check_output(pd.crosstab(one.g, one.s, normalize="index"), one)) == {"share"}
 
@@ -138,7 +166,9 @@ def test_ten_persons_are_enough_to_share_a_value(sharing, status):
 
 @pytest.mark.parametrize("statistic", ["min", "max"])
 def test_extremes_are_refused_unless_enough_share_them(statistic):
-    people = pl.DataFrame({"g": ["a"] * 30 + ["b"] * 30, "x": [1.0] * 15 + [9.0] * 15 + [float(i) for i in range(30)]})
+    people = pl.DataFrame(
+        {"g": ["a"] * 30 + ["b"] * 30, "x": [1.0] * 15 + [9.0] * 15 + [float(i) for i in range(30)]}
+    )
     table = people.group_by("g").agg(getattr(pl.col("x"), statistic)())
     verdict = sf.check_output(table, people)
     assert rules_of(verdict) == {"extreme"}
@@ -147,7 +177,8 @@ def test_extremes_are_refused_unless_enough_share_them(statistic):
 
 
 def test_percentiles_leave_enough_persons_in_every_band():
-    # 40 values 1 … 40: quartiles 10.75, 20.5, 30.25 leave ten in every band; the 10th percentile, 4.9, only four below
+    # 40 values 1 … 40: quartiles 10.75, 20.5, 30.25 leave ten in every band; the 10th percentile,
+    # 4.9, only four below
     people = pl.DataFrame({"g": ["a"] * 40, "x": [float(i) for i in range(1, 41)]})
     quarters = pl.DataFrame({"g": ["a"], "p25": [10.75], "p50": [20.5], "p75": [30.25]})
     tells = {"p25": "quantile(x, 0.25)", "p50": "median(x)", "p75": "quantile(x, 0.75)"}
@@ -155,7 +186,9 @@ def test_percentiles_leave_enough_persons_in_every_band():
     rounded = pl.DataFrame({"g": ["a"], "p25": [10.0], "p50": [20.0], "p75": [30.0]})
     assert sf.check_output(rounded, people, by=["g"], tells=tells, rules=sf.OutputRules()).passes
     tail = pl.DataFrame({"g": ["a"], "p10": [4.9]})
-    assert rules_of(sf.check_output(tail, people, by=["g"], tells={"p10": "quantile(x, 0.1)"})) == {"bands"}
+    assert rules_of(sf.check_output(tail, people, by=["g"], tells={"p10": "quantile(x, 0.1)"})) == {
+        "bands"
+    }
 
 
 @given(
@@ -168,7 +201,8 @@ def test_band_counts_like_counting_by_hand(values, points, sharing):
     cuts = sorted({float(one) for one in points})
     edges = [-np.inf, *cuts, np.inf]
     naive = [
-        len({int(w) for v, w in zip(x, who, strict=True) if low < v <= high}) for low, high in itertools.pairwise(edges)
+        len({int(w) for v, w in zip(x, who, strict=True) if low < v <= high})
+        for low, high in itertools.pairwise(edges)
     ]
     assert band_counts(x, who, np.array(points, dtype=float)) == naive
 
@@ -176,7 +210,9 @@ def test_band_counts_like_counting_by_hand(values, points, sharing):
 @settings(max_examples=60)
 @given(
     st.lists(
-        st.tuples(st.sampled_from("abc"), st.sampled_from("uv"), st.integers(0, 9), st.integers(0, 8)),
+        st.tuples(
+            st.sampled_from("abc"), st.sampled_from("uv"), st.integers(0, 9), st.integers(0, 8)
+        ),
         min_size=1,
         max_size=60,
     ),
@@ -186,7 +222,12 @@ def test_threshold_like_counting_by_hand(rows, t):
     people = pl.DataFrame(rows, schema=["a", "b", "who", "x"], orient="row")
     table = people.group_by("a", "b").agg(pl.len().alias("rows"))
     verdict = sf.check_output(
-        table, people, unit="who", by=["a", "b"], tells={"rows": "rows"}, rules=sf.OutputRules(threshold=t, zeros=False)
+        table,
+        people,
+        unit="who",
+        by=["a", "b"],
+        tells={"rows": "rows"},
+        rules=sf.OutputRules(threshold=t, zeros=False),
     )
     held: dict[tuple[str, str], set[int]] = {}
     for a, b, who, _ in rows:
@@ -196,7 +237,11 @@ def test_threshold_like_counting_by_hand(rows, t):
 
 @settings(max_examples=40)
 @given(
-    st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 9), st.integers(-5, 20)), min_size=1, max_size=50),
+    st.lists(
+        st.tuples(st.sampled_from("abc"), st.integers(0, 9), st.integers(-5, 20)),
+        min_size=1,
+        max_size=50,
+    ),
     st.sampled_from(["sum", "mean", "min", "max", "median", "sd"]),
 )
 def test_statistics_are_those_of_numpy(rows, kind):
@@ -206,14 +251,24 @@ def test_statistics_are_those_of_numpy(rows, kind):
     found = computed(CellStatistic(kind, ("x",)), membership(table, ["g"], behind), behind, ["g"])
     for place, group in enumerate(table["g"]):
         x = np.array([v for g, _, v in rows if g == group], dtype=float)
-        naive = {"sum": x.sum(), "mean": x.mean(), "min": x.min(), "max": x.max(), "median": np.median(x)}.get(kind)
+        naive = {
+            "sum": x.sum(),
+            "mean": x.mean(),
+            "min": x.min(),
+            "max": x.max(),
+            "median": np.median(x),
+        }.get(kind)
         naive = (x.std(ddof=1) if len(x) > 1 else np.nan) if kind == "sd" else naive
         assert found[place] == pytest.approx(naive, nan_ok=True)
 
 
 @settings(max_examples=60)
 @given(
-    st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 6), st.integers(0, 30)), min_size=1, max_size=40),
+    st.lists(
+        st.tuples(st.sampled_from("ab"), st.integers(0, 6), st.integers(0, 30)),
+        min_size=1,
+        max_size=40,
+    ),
     st.integers(1, 3),
 )
 def test_contributions_like_sorting_by_hand(rows, depth):
@@ -242,7 +297,9 @@ def test_margins_and_cells_that_are_left_out():
     assert verdict.status == "review"
     assert rules_of(verdict, "review") == {"margins"}
     assert sf.check_output(table.head(3), people).passes
-    absent = sf.check_output(table.filter(pl.col("g") != "a"), people)  # a row that is not there is left out too
+    absent = sf.check_output(
+        table.filter(pl.col("g") != "a"), people
+    )  # a row that is not there is left out too
     assert rules_of(absent) == {"margins"}
     assert sf.check_output(table.filter(pl.col("g").is_in(["b", "c"])), people).hidden == 1
     wide = people.with_columns(s=pl.Series(["u", "v", "u"] + ["u", "v"] * 30))
@@ -254,7 +311,9 @@ def test_margins_and_cells_that_are_left_out():
         }
     )
     assert rules_of(sf.check_output(full, wide)) == {"margins"}
-    assert rules_of(sf.check_output(full.head(6), wide)) == set()  # margins along s only, and no cell of s is left out
+    assert (
+        rules_of(sf.check_output(full.head(6), wide)) == set()
+    )  # margins along s only, and no cell of s is left out
 
 
 def test_what_is_told_is_computed_again():
@@ -264,13 +323,19 @@ def test_what_is_told_is_computed_again():
     verdict = sf.check_output(table, other, tells={"mean": "mean(x)"})
     assert verdict.status == "review"
     assert rules_of(verdict, "review") == {"recomputed"}
-    assert sf.check_output(table.with_columns(pl.col("mean").round(0)), people, tells={"mean": "mean(x)"}).passes
+    assert sf.check_output(
+        table.with_columns(pl.col("mean").round(0)), people, tells={"mean": "mean(x)"}
+    ).passes
     assert sf.check_output(table.rename({"mean": "score"}), people).status == "review"
 
 
 def test_what_people_mean_by_a_statistic():
     people = pl.DataFrame(
-        {"g": ["a", "b"] * 20, "x": [float(i % 13) for i in range(40)], "yes": [i % 3 == 0 for i in range(40)]}
+        {
+            "g": ["a", "b"] * 20,
+            "x": [float(i % 13) for i in range(40)],
+            "yes": [i % 3 == 0 for i in range(40)],
+        }
     )
     groups = people.group_by("g")
     for how, tells in [
@@ -282,7 +347,9 @@ def test_what_people_mean_by_a_statistic():
     ]:
         verdict = sf.check_output(groups.agg(how.alias("told")), people, tells={"told": tells})
         assert "recomputed" not in rules_of(verdict, "review")
-        other = sf.check_output(groups.agg((1 + 2 * how).alias("told")), people, tells={"told": tells})
+        other = sf.check_output(
+            groups.agg((1 + 2 * how).alias("told")), people, tells={"told": tells}
+        )
         assert "recomputed" in rules_of(other, "review")
 
 
@@ -313,7 +380,9 @@ def test_without_records_counts_decide_only_downwards():
     assert verdict.status == "review"
     assert rules_of(verdict, "review") == {"records"}
     assert sf.check_output(enough.drop("n"), tells={"mean": "mean(x)"}).status == "review"
-    assert rules_of(sf.check_output(enough.drop("n"), tells={"mean": "mean(x)"}), "review") == {"counts"}
+    assert rules_of(sf.check_output(enough.drop("n"), tells={"mean": "mean(x)"}), "review") == {
+        "counts"
+    }
     counted = sf.check_output(enough.drop("mean"))
     assert rules_of(counted, "review") == {
         "records"
@@ -323,7 +392,9 @@ def test_without_records_counts_decide_only_downwards():
     flat = pl.DataFrame({"g": ["a"], "sd": [0.0]})
     assert rules_of(sf.check_output(flat, counts=[30], tells={"sd": "sd(x)"})) == {"all_equal"}
     assert rules_of(
-        sf.check_output(pl.DataFrame({"g": ["a"], "q": [3.0]}), counts=[30], tells={"q": "quantile(x, 0.1)"})
+        sf.check_output(
+            pl.DataFrame({"g": ["a"], "q": [3.0]}), counts=[30], tells={"q": "quantile(x, 0.1)"}
+        )
     ) == {"bands"}
 
 
@@ -336,7 +407,9 @@ def test_hostile_counts():
     with pytest.raises(ParameterError, match="one per row"):
         sf.check_output(table.with_columns(n=pl.lit(20)), counts=[1, 2, 3], tells={"n": "mean(x)"})
     missing = pl.DataFrame({"g": ["a", "b"], "x": [1.0, 2.0]})
-    assert rules_of(sf.check_output(missing, counts=[float("nan"), 30.0], tells="mean"), "review") >= {"counts"}
+    assert rules_of(
+        sf.check_output(missing, counts=[float("nan"), 30.0], tells="mean"), "review"
+    ) >= {"counts"}
 
 
 def test_bad_words_are_named():
@@ -367,16 +440,22 @@ def test_bad_words_are_named():
 
 def test_no_message_holds_a_value():
     secret = "Aurelia-4711"
-    people = pl.DataFrame({"name": [secret] + ["b"] * 30, "x": [123456.0] + [float(i) for i in range(30)]})
+    people = pl.DataFrame(
+        {"name": [secret] + ["b"] * 30, "x": [123456.0] + [float(i) for i in range(30)]}
+    )
     outputs = [
-        people.group_by("name").agg(pl.col("x").mean(), pl.col("x").max().alias("x_max"), pl.len().alias("n")),
+        people.group_by("name").agg(
+            pl.col("x").mean(), pl.col("x").max().alias("x_max"), pl.len().alias("n")
+        ),
         pl.DataFrame({secret: [1.0], "b": [2.0]}),
         people,
         pl.DataFrame({"name": [secret, "somebody else"], "n": [1, 2]}),
     ]
     for output in outputs:
         for data in (people, None):
-            text = repr(sf.check_output(output, data)) + str(sf.check_output(output, data).to_dict())
+            text = repr(sf.check_output(output, data)) + str(
+                sf.check_output(output, data).to_dict()
+            )
             assert secret not in text
             assert "123456" not in text
             assert "somebody else" not in text
@@ -386,12 +465,15 @@ def test_per_record_figures_are_refused():
     people = pl.DataFrame({"x": [float(i) for i in range(30)]})
     assert sf.check_output(people["x"].to_numpy() - 3, people).status == "fail"
     assert "per record" in rules_of(sf.check_output(pl.DataFrame({"resid": [1.0, 2.0]})))
-    assert "per record" in rules_of(sf.check_output(pl.DataFrame({"x": people["x"], "cooks_d": people["x"]}), people))
+    assert "per record" in rules_of(
+        sf.check_output(pl.DataFrame({"x": people["x"], "cooks_d": people["x"]}), people)
+    )
     assert sf.check_output([1.0, 2.0], kind="residuals").status == "fail"
 
 
 @pytest.mark.parametrize(
-    "output", [None, "a text", b"bytes", {"mean": 3}, (1, 2), [1.0, 2.0], 3.2, object(), np.eye(3), True]
+    "output",
+    [None, "a text", b"bytes", {"mean": 3}, (1, 2), [1.0, 2.0], 3.2, object(), np.eye(3), True],
 )
 def test_what_is_not_known_is_for_review(output):
     people = pl.DataFrame({"x": [float(i) for i in range(30)]})
@@ -412,7 +494,11 @@ def test_names_of_statistics_without_a_column():
     pd = pytest.importorskip("pandas", reason="pandas is not installed")
     draw = np.random.default_rng(3)
     frame = pd.DataFrame(
-        {"g": draw.choice(["a", "b"], 400), "x": draw.lognormal(1, 0.5, 400).round(3), "y": draw.normal(size=400)}
+        {
+            "g": draw.choice(["a", "b"], 400),
+            "x": draw.lognormal(1, 0.5, 400).round(3),
+            "y": draw.normal(size=400),
+        }
     )
     described = sf.check_output(frame.groupby("g")["x"].describe(), frame)
     assert described.tells[1:] == (
@@ -425,7 +511,10 @@ def test_names_of_statistics_without_a_column():
         "max(x)",
     )
     assert rules_of(described) == {"extreme", "exact"}
-    assert sf.check_output(frame.groupby("g")["y"].agg(["mean", "std"]), frame).tells == ("mean(y)", "sd(y)")
+    assert sf.check_output(frame.groupby("g")["y"].agg(["mean", "std"]), frame).tells == (
+        "mean(y)",
+        "sd(y)",
+    )
     assert sf.check_output(frame.g.value_counts(normalize=True), frame).passes
     assert sf.check_output(
         pd.crosstab(frame.g, frame.x > 2.5, normalize="all").stack().rename("share").reset_index(),
@@ -434,14 +523,21 @@ def test_names_of_statistics_without_a_column():
 
 
 @settings(max_examples=40)
-@given(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from(["x", "y", "z", None])), min_size=1, max_size=30))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("ab"), st.sampled_from(["x", "y", "z", None])),
+        min_size=1,
+        max_size=30,
+    )
+)
 def test_values_of_text_like_counting_by_hand(rows):
     people = pl.DataFrame(rows, schema={"g": pl.String, "t": pl.String}, orient="row")
     behind = Behind.of(people)
     table = people.select("g").unique(maintain_order=True)
     belongs = membership(table, ["g"], behind)
     found = {
-        kind: computed(CellStatistic(kind, ("t",)), belongs, behind, ["g"]) for kind in ("unique", "freq", "min", "max")
+        kind: computed(CellStatistic(kind, ("t",)), belongs, behind, ["g"])
+        for kind in ("unique", "freq", "min", "max")
     }
     for place, group in enumerate(table["g"]):
         known = [text for one, text in rows if one == group and text is not None]
@@ -467,7 +563,11 @@ def test_descriptions_of_text(common, rest, broken):
     pd = pytest.importorskip("pandas", reason="pandas is not installed")
     others = [f"v{place % (5 if rest > 10 else 1)}" for place in range(rest)]
     frame = pd.DataFrame({"t": ["top"] * common + others, "x": np.arange(common + rest) % 7 + 1.0})
-    for told in (frame[["t"]].describe(), frame["t"].describe(), frame.describe(include="all")[["t"]]):
+    for told in (
+        frame[["t"]].describe(),
+        frame["t"].describe(),
+        frame.describe(include="all")[["t"]],
+    ):
         verdict = sf.check_output(told, frame)
         assert rules_of(verdict) == broken
         assert verdict.passes == (not broken)
@@ -478,26 +578,38 @@ def test_descriptions_of_text(common, rest, broken):
     wrong.loc["freq", "t"] = common + 3
     assert "recomputed" in rules_of(sf.check_output(wrong, frame), "review")
     everything = frame.describe(include="all")
-    assert sf.check_output(everything, frame).status == "fail"  # the lowest and highest number of few
+    assert (
+        sf.check_output(everything, frame).status == "fail"
+    )  # the lowest and highest number of few
 
 
 def test_descriptions_by_polars():
-    people = pl.DataFrame({"t": ["a"] * 20 + ["b"] * 20, "name": [f"p{place:02d}" for place in range(40)]})
+    people = pl.DataFrame(
+        {"t": ["a"] * 20 + ["b"] * 20, "name": [f"p{place:02d}" for place in range(40)]}
+    )
     verdict = sf.check_output(people.select("t").describe(), people)
     assert not rules_of(verdict)
-    assert rules_of(verdict, "review") == {"columns"}  # how many are missing is told of nobody by name
+    assert rules_of(verdict, "review") == {
+        "columns"
+    }  # how many are missing is told of nobody by name
     assert rules_of(sf.check_output(people.describe(), people)) == {"extreme"}
-    assert sf.check_output(people["name"].describe(), people).status == "review"  # of which column, it does not say
+    assert (
+        sf.check_output(people["name"].describe(), people).status == "review"
+    )  # of which column, it does not say
 
 
 def test_counts_beside_records_must_be_theirs():
-    people = pl.DataFrame({"g": ["a"] * 30 + ["b"] * 4, "x": [float(place % 5 + 1) for place in range(34)]})
+    people = pl.DataFrame(
+        {"g": ["a"] * 30 + ["b"] * 4, "x": [float(place % 5 + 1) for place in range(34)]}
+    )
     table = people.group_by("g").agg(pl.col("x").mean()).sort("g").head(1)
     assert sf.check_output(table, people, tells="mean", counts=[30]).passes
     assert sf.check_output(table, people, tells="mean", counts=34).passes  # all of them
     assert rules_of(sf.check_output(table, people, tells="mean", counts=[31])) == {"counts"}
     with_n = table.with_columns(n=pl.lit(300))
-    assert rules_of(sf.check_output(with_n, people, tells={"x": "mean(x)"}, counts="n")) == {"counts"}
+    assert rules_of(sf.check_output(with_n, people, tells={"x": "mean(x)"}, counts="n")) == {
+        "counts"
+    }
 
 
 def test_one_number_can_be_judged_when_it_is_said():
@@ -538,7 +650,10 @@ def test_pandas_and_arrow_tables():
 def test_our_own_tables():
     draw = np.random.default_rng(5)
     people = pl.DataFrame(
-        {"g": draw.choice(["a", "b", "c"], 90, p=[0.6, 0.35, 0.05]), "s": draw.choice(["u", "v"], 90)}
+        {
+            "g": draw.choice(["a", "b", "c"], 90, p=[0.6, 0.35, 0.05]),
+            "s": draw.choice(["u", "v"], 90),
+        }
     )
     table = sf.tabulate(people, ["g", "s"])
     assert sf.check_output(table).status == "fail"

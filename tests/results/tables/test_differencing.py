@@ -51,12 +51,15 @@ def people(seed=3, count=150, late=0.03):
 
 
 def publish(frame, register, folder, by, measure="count", rules=RULES, **options):
-    made = sf.tabulate(frame, by, measure, hierarchies=TREE, register=register, **options).protect(rules)
+    made = sf.tabulate(frame, by, measure, hierarchies=TREE, register=register, **options).protect(
+        rules
+    )
     made.write(folder, to="the press")
     return made
 
 
-# A stranger: all folders that were written, the records, and one unknown for every combination of values.
+# A stranger: all folders that were written, the records, and one unknown for every combination of
+# values.
 
 
 def cube_of(frame, columns):
@@ -69,7 +72,9 @@ def tells(cell, conditions, point):
 
 
 def too_narrow(frame, folders, small):
-    """Cells, and differences of cells of which one holds the other, of fewer than ``small`` persons that all folders together tell within less than a person."""
+    """Cells, and differences of cells of which one holds the other, of fewer than ``small`` persons
+    that all folders together tell within less than a person.
+    """
     cube = cube_of(frame, ["region", "diagnosis", "sex", "year"])
     count = {tuple(point.values()): 0 for point in cube}
     for row in frame.select("region", "diagnosis", "sex", "year").iter_rows():
@@ -98,7 +103,10 @@ def too_narrow(frame, folders, small):
         ends = []
         for sign in (1.0, -1.0):
             solved = milp(
-                sign * line, constraints=constraint, bounds=Bounds(0, true.sum()), integrality=np.ones(len(line))
+                sign * line,
+                constraints=constraint,
+                bounds=Bounds(0, true.sum()),
+                integrality=np.ones(len(line)),
             )
             ends.append(sign * solved.fun)
         if ends[1] - ends[0] < 1:
@@ -126,7 +134,9 @@ def test_all_folders_together_tell_no_small_population(register, tmp_path, by, w
     found = too_narrow(frame, [(tmp_path / "one", []), (tmp_path / "two", conditions)], 5)
     # a difference that is made of whole cells of one table is left to the audit of that table
     assert [
-        line for line, _ in found if not whole_cells(frame, line, [(["region", "diagnosis"], []), (by, conditions)])
+        line
+        for line, _ in found
+        if not whole_cells(frame, line, [(["region", "diagnosis"], []), (by, conditions)])
     ] == []
     assert made.hidden.sum() >= alone.hidden.sum()
 
@@ -139,13 +149,18 @@ def whole_cells(frame, line, tables):
         inside = np.array([all(point[c] == x for c, x in conditions) for point in cube])
         keys = [tuple(point[name] for name in by) for point in cube]
         own = {key for key, hit in zip(keys, chosen, strict=True) if hit}
-        if (inside[chosen]).all() and sum(k in own and i for k, i in zip(keys, inside, strict=True)) == chosen.sum():
+        if (
+            (inside[chosen]).all()
+            and sum(k in own and i for k, i in zip(keys, inside, strict=True)) == chosen.sum()
+        ):
             return True
     return False
 
 
 def test_a_few_records_less_are_found_out_without_a_register(register, tmp_path):
-    """What the register is for: the same two tables, each safe alone, tell the few of the other year."""
+    """What the register is for: the same two tables, each safe alone, tell the few of the other
+    year.
+    """
     frame = people()
     for name, where in (("one", None), ("two", "year = c")):
         sf.tabulate(frame, ["diagnosis"], where=where).protect(RULES).write(tmp_path / name)
@@ -166,34 +181,48 @@ def test_what_earlier_tables_give_away_is_counted_and_named(register, tmp_path):
 def test_sums_are_put_beside_each_other_too(register, tmp_path):
     frame, rules = people(), [sf.Threshold(4), sf.PPercent(10)]
     publish(frame, register, tmp_path / "one", ["region", "diagnosis"], "sum(cost)", rules)
-    made = publish(frame, register, tmp_path / "two", ["region"], "sum(cost)", rules, where="year = c")
+    made = publish(
+        frame, register, tmp_path / "two", ["region"], "sum(cost)", rules, where="year = c"
+    )
     assert made.beside.given_away[1] > 0
     assert made.audit().holds
-    other = sf.tabulate(frame, ["region"], register=register).protect(RULES)  # counts are another quantity
+    other = sf.tabulate(frame, ["region"], register=register).protect(
+        RULES
+    )  # counts are another quantity
     assert other.beside.earlier == ()
-    assert other.beside.unknown == dict.fromkeys((1, 3), "it tells sum(cost) of records, this one count of records")
+    assert other.beside.unknown == dict.fromkeys(
+        (1, 3), "it tells sum(cost) of records, this one count of records"
+    )
 
 
 def test_people_of_another_source_are_not_meant(register, tmp_path):
     publish(people(), register, tmp_path / "one", ["region", "diagnosis"])
     made = publish(people(seed=8), register, tmp_path / "two", ["region", "diagnosis"])
     assert made.beside.earlier == ()
-    assert "of its 150 records are not here" in made.beside.unknown[1]  # or the same people say something else now
+    assert (
+        "of its 150 records are not here" in made.beside.unknown[1]
+    )  # or the same people say something else now
     named = [
-        people(seed).with_columns(who=pl.Series(range(seed * 1000, seed * 1000 + 150)), year=pl.lit("d"))
+        people(seed).with_columns(
+            who=pl.Series(range(seed * 1000, seed * 1000 + 150)), year=pl.lit("d")
+        )
         for seed in (4, 5)
     ]
     publish(named[0], register, tmp_path / "three", ["region"], unit="who")
     number = register.entries[-1].number
     made = publish(named[1], register, tmp_path / "four", ["region"], unit="who")
-    assert number not in made.beside.unknown  # the same column tells all of them apart, and nobody is in both
+    assert (
+        number not in made.beside.unknown
+    )  # the same column tells all of them apart, and nobody is in both
 
 
 def test_a_source_that_grew_is_known_again_and_one_that_changed_is_unknown(register, tmp_path):
     frame = people()
     publish(frame, register, tmp_path / "one", ["region", "diagnosis"])
     more = pl.concat([frame, people(seed=9, count=3)])
-    made = sf.tabulate(more, ["region", "diagnosis"], hierarchies=TREE, register=register).protect(RULES)
+    made = sf.tabulate(more, ["region", "diagnosis"], hierarchies=TREE, register=register).protect(
+        RULES
+    )
     assert [entry.number for entry in made.beside.earlier] == [1]
     assert made.beside.given_away[1] > 0  # three records more
     less = sf.tabulate(frame.head(100), ["region"], register=register).protect(RULES)
@@ -213,8 +242,12 @@ def test_what_was_told_already_cannot_be_protected(register, tmp_path):
 
 def test_the_register_keeps_no_label_and_no_value(register, tmp_path):
     frame = people()
-    publish(frame, register, tmp_path / "one", ["region", "diagnosis"], "sum(cost)", [sf.Threshold(5)])
-    kept = "".join(json.dumps(dataclasses.asdict(entry)) for entry in register.journal.read().entries)
+    publish(
+        frame, register, tmp_path / "one", ["region", "diagnosis"], "sum(cost)", [sf.Threshold(5)]
+    )
+    kept = "".join(
+        json.dumps(dataclasses.asdict(entry)) for entry in register.journal.read().entries
+    )
     for word in ("n1", "s1", '"u"'):
         assert word not in kept
     value = sf.tabulate(frame, ["region"], "sum(cost)").to_polars()["sum(cost)"][0]
@@ -240,8 +273,14 @@ def test_a_folder_that_cannot_be_written_is_withdrawn(register, tmp_path):
 
 
 OTHER = [
-    pytest.param({"measure": "sum(cost)"}, "it tells count of records, this one sum(cost) of records", id="measure"),
-    pytest.param({"unit": "who"}, "it tells count of records, this one count of persons by who", id="unit"),
+    pytest.param(
+        {"measure": "sum(cost)"},
+        "it tells count of records, this one sum(cost) of records",
+        id="measure",
+    ),
+    pytest.param(
+        {"unit": "who"}, "it tells count of records, this one count of persons by who", id="unit"
+    ),
     pytest.param(None, "it is a release of records", id="records"),
 ]
 
@@ -256,9 +295,18 @@ def test_what_is_not_audited_together_is_unknown_and_no_pass(register, tmp_path,
     made = publish(frame, register, tmp_path / "two", ["region"], **(second or {}))
     assert (made.beside.verdict, made.beside.to_dict()["verdict"]) == ("unknown", "unknown")
     assert why in made.beside.unknown[1]
-    assert any("release 1 of the register: unknown, not audited together" in one for one in made.sentences())
-    assert json.loads((tmp_path / "two" / "owner" / "lock.json").read_text())["register"]["verdict"] == "unknown"
-    claims = {one.name: one for one in sf.verify(tmp_path / "two" / "share", owner=tmp_path / "two" / "owner").claims}
+    assert any(
+        "release 1 of the register: unknown, not audited together" in one
+        for one in made.sentences()
+    )
+    assert (
+        json.loads((tmp_path / "two" / "owner" / "lock.json").read_text())["register"]["verdict"]
+        == "unknown"
+    )
+    claims = {
+        one.name: one
+        for one in sf.verify(tmp_path / "two" / "share", owner=tmp_path / "two" / "owner").claims
+    }
     assert claims["earlier releases"].status == "needs original"
     assert claims["earlier releases"].detail.startswith("unknown: not audited together with 1")
 
@@ -277,10 +325,13 @@ def test_what_takes_long_is_said_before(register, tmp_path, monkeypatch):
     frame = people()
     linked = sf.tabulate(frame, [["region", "diagnosis"], ["region", "sex"]])
     with pytest.warns(
-        SlowTable, match=r"linked tables go by linear programs, for each of \d+ sensitive cells over all"
+        SlowTable,
+        match=r"linked tables go by linear programs, for each of \d+ sensitive cells over all",
     ):
         linked.protect(RULES, method="heuristic")
-    publish(frame, register, tmp_path / "one", ["region", "diagnosis"])  # a single one does not warn
+    publish(
+        frame, register, tmp_path / "one", ["region", "diagnosis"]
+    )  # a single one does not warn
     with pytest.warns(SlowTable, match="tables beside earlier ones go by linear programs"):
         publish(frame, register, tmp_path / "two", ["region", "diagnosis"])
 
@@ -289,7 +340,9 @@ def test_what_takes_long_is_said_before(register, tmp_path, monkeypatch):
 
 
 def call(*words):
-    result = CliRunner().invoke(build_app(["table", "register", "verify"]), [str(word) for word in words])
+    result = CliRunner().invoke(
+        build_app(["table", "register", "verify"]), [str(word) for word in words]
+    )
     if isinstance(result.exception, SfumatoError):
         return result.exception.exit_code, str(result.exception)
     return result.exit_code, result.output
@@ -310,7 +363,9 @@ def test_the_command_asks_the_register_and_is_written_down(tmp_path):
         register,
     ]
     assert call(*words, "--to", "the press", "-o", tmp_path / "one")[0] == 0
-    code, told = call(*words, "--to", "the press", "-o", tmp_path / "two", "--where", "year = c", "--json")
+    code, told = call(
+        *words, "--to", "the press", "-o", tmp_path / "two", "--where", "year = c", "--json"
+    )
     assert code == 0
     found = json.loads(told[told.index("{") :])
     assert found["register"]["given_away"]["1"] > 0
@@ -318,7 +373,9 @@ def test_the_command_asks_the_register_and_is_written_down(tmp_path):
     code, told = call("register", "list", register)
     assert (code, told.count("released")) == (0, 2)
     words[2] = "region: sum(cost)"
-    code, told = call(*words, "--to", "the press", "-o", tmp_path / "three", "--quiet")  # unknown is said aloud
+    code, told = call(
+        *words, "--to", "the press", "-o", tmp_path / "three", "--quiet"
+    )  # unknown is said aloud
     assert (code, told.count("! beside release")) == (0, 2), told
     assert "it tells count of records, this one sum(cost) of records" in told
 
@@ -338,14 +395,25 @@ def test_wrong_words(tmp_path, words, told):
 
 
 def test_who_is_alone_knows_by_what_conditions_records_were_chosen(register, tmp_path):
-    """One of region n1 is alone there with z: without the own six, the rest of n1 is that of y, which the first table is about."""
-    told = {("n1", "y"): [5, 12, 28], ("n2", "y"): [6, 21], ("n1", "z"): [6], ("n2", "z"): [2, 28, 14, 3, 12]}
+    """One of region n1 is alone there with z: without the own six, the rest of n1 is that of y,
+    which the first table is about.
+    """
+    told = {
+        ("n1", "y"): [5, 12, 28],
+        ("n2", "y"): [6, 21],
+        ("n1", "z"): [6],
+        ("n2", "z"): [2, 28, 14, 3, 12],
+    }
     rows = [("u", region, sex, float(x)) for (region, sex), given in told.items() for x in given]
     rows += [("v", region, "y", x) for region in ("n1", "n2") for x in (11.0, 12.0, 13.0, 14.0)]
-    frame = pl.DataFrame(rows, schema=["diagnosis", "region", "sex", "cost"], orient="row").with_row_index("who")
+    frame = pl.DataFrame(
+        rows, schema=["diagnosis", "region", "sex", "cost"], orient="row"
+    ).with_row_index("who")
     rules, total = [sf.PPercent(10)], {"hierarchies": {}, "register": register}
     seen = {}
-    for number, (by, where) in enumerate(((["diagnosis", "region"], "sex = y"), (["region", "sex"], "diagnosis = u"))):
+    for number, (by, where) in enumerate(
+        ((["diagnosis", "region"], "sex = y"), (["region", "sex"], "diagnosis = u"))
+    ):
         made = sf.tabulate(frame, by, "sum(cost)", where=where, **total).protect(rules)
         made.write(tmp_path / str(number), to="the press")
         seen[number] = {tuple(row[:-1]): row[-1] for row in made.to_polars().iter_rows()}

@@ -1,4 +1,6 @@
-"""Fits beside lines: Cox, several outcomes, other links, random effects, robust lines, percentiles. Stand-ins solve their equations by the definition; the real ones are tried where they are installed."""
+"""Fits beside lines: Cox, several outcomes, other links, random effects, robust lines, percentiles.
+Stand-ins solve their equations by the definition; the real ones are tried where they are installed.
+"""
 
 from __future__ import annotations
 
@@ -22,14 +24,18 @@ def rules_of(verdict, status="fail"):
 
 def held(design, answer, params, **more):
     names = [f"x{place}" for place in range(design.shape[1])]
-    inner = {one.removeprefix("model_"): value for one, value in more.items() if one.startswith("model_")}
+    inner = {
+        one.removeprefix("model_"): value for one, value in more.items() if one.startswith("model_")
+    }
     outer = {one: value for one, value in more.items() if not one.startswith("model_")}
     model = SimpleNamespace(exog=design, endog=answer, exog_names=names, **inner)
     return SimpleNamespace(params=np.asarray(params), nobs=float(len(design)), model=model, **outer)
 
 
 def maximised(minus_likelihood, size):
-    return optimize.minimize(minus_likelihood, np.zeros(size), method="BFGS", options={"gtol": 1e-9}).x
+    return optimize.minimize(
+        minus_likelihood, np.zeros(size), method="BFGS", options={"gtol": 1e-9}
+    ).x
 
 
 def drawn(n=300, seed=1):
@@ -51,7 +57,9 @@ def test_probit_by_its_likelihood():
 def test_amounts_with_a_logarithm_by_their_likelihood():
     x, draw = drawn()
     y = draw.gamma(2.0, np.exp(x @ [1.0, 0.3, 0.2]) / 2)
-    beta = maximised(lambda b: (y * np.exp(-x @ b) + x @ b).sum(), 3)  # the gamma's, but for its shape
+    beta = maximised(
+        lambda b: (y * np.exp(-x @ b) + x @ b).sum(), 3
+    )  # the gamma's, but for its shape
     assert check(held(x, y, beta)).passes
     people = pl.DataFrame({"a": x[:, 1], "b": x[:, 2], "y": y})
     assert check(held(x, y, beta), people).passes
@@ -70,13 +78,22 @@ def test_an_offset_must_be_made_of_the_records():
 
 
 def test_a_lasso_holds_its_own_conditions():
-    # one column with mean 0: β = max(0, Σxy/n − α) / (Σx²/n); here Σxy/n = 3, Σx²/n = 2, α = 1: β = 1
+    # one column with mean 0: β = max(0, Σxy/n − α) / (Σx²/n); here Σxy/n = 3, Σx²/n = 2, α = 1: β =
+    # 1
     x = np.tile([-1.0, 1.0, -np.sqrt(3), np.sqrt(3)], 50)
     y = 1.5 * x + np.tile([1.0, 1.0, -1.0, -1.0], 50)
     people = pl.DataFrame({"x": x, "y": y})
-    line = {"intercept_": 0.0, "fit_intercept": True, "feature_names_in_": ["x"], "alpha": 1.0, "l1_ratio": 1.0}
+    line = {
+        "intercept_": 0.0,
+        "fit_intercept": True,
+        "feature_names_in_": ["x"],
+        "alpha": 1.0,
+        "l1_ratio": 1.0,
+    }
     assert check(SimpleNamespace(coef_=np.array([1.0]), **line), people, column="y").passes
-    assert check(SimpleNamespace(coef_=np.array([1.1]), **line), people, column="y").status == "review"
+    assert (
+        check(SimpleNamespace(coef_=np.array([1.1]), **line), people, column="y").status == "review"
+    )
 
 
 # Outcomes that tell of few
@@ -99,9 +116,14 @@ def test_a_level_whose_outcome_is_always_the_same():
     beta = optimize.minimize(loss, np.zeros(3), method="BFGS", options={"maxiter": 60}).x
     assert "separation" in rules_of(check(held(x, y, beta)))
     third = x.copy()
-    third[:, 2] = np.where(x[:, 2] == 1, 2.0, draw.integers(0, 2, len(x)))  # not yes and no any more
+    third[:, 2] = np.where(
+        x[:, 2] == 1, 2.0, draw.integers(0, 2, len(x))
+    )  # not yes and no any more
     beta = optimize.minimize(
-        lambda b: np.logaddexp(0, -(2 * y - 1) * (third @ b)).sum(), np.zeros(3), method="BFGS", options={"maxiter": 60}
+        lambda b: np.logaddexp(0, -(2 * y - 1) * (third @ b)).sum(),
+        np.zeros(3),
+        method="BFGS",
+        options={"maxiter": 60},
     ).x
     assert check(held(third, y, beta)).passes  # not told by that column: 0 and 1 have both outcomes
 
@@ -110,7 +132,13 @@ def test_coefficients_that_grow_without_end():
     x, draw = drawn()
     y = (x[:, 1] > 0.2).astype(float)
     y[:40] = draw.integers(0, 2, 40)
-    x = np.column_stack([np.ones(len(x)), np.where(np.arange(len(x)) < 40, 0.0, x[:, 1] - 0.2), np.arange(len(x)) % 7])
+    x = np.column_stack(
+        [
+            np.ones(len(x)),
+            np.where(np.arange(len(x)) < 40, 0.0, x[:, 1] - 0.2),
+            np.arange(len(x)) % 7,
+        ]
+    )
     beta = np.zeros(3)
     for _ in range(15):  # Newton's steps, which never end
         mean = 1 / (1 + np.exp(-np.clip(x @ beta, -30, 30)))
@@ -122,7 +150,9 @@ def test_coefficients_that_grow_without_end():
 
 def test_few_of_a_level_who_have_the_outcome():
     n = 400
-    x = np.column_stack([np.ones(n), np.arange(n) < 100, np.random.default_rng(2).normal(size=n)]).astype(float)
+    x = np.column_stack(
+        [np.ones(n), np.arange(n) < 100, np.random.default_rng(2).normal(size=n)]
+    ).astype(float)
     y = np.r_[np.ones(4), np.zeros(96), np.tile([0.0, 1.0], 150)]
     beta = maximised(lambda b: np.logaddexp(0, -(2 * y - 1) * (x @ b)).sum(), 3)
     assert rules_of(check(held(x, y, beta)), "review") == {"outcome"}
@@ -156,8 +186,12 @@ def test_several_outcomes_of_text_like_scikit_learn():
     x, draw = drawn()
     y = draw.integers(0, 3, len(x)).astype(float)
     beta = np.column_stack([np.zeros(3), multinomial(x, y, 3)])
-    line = SimpleNamespace(coef_=beta[1:].T, intercept_=beta[0], feature_names_in_=["a", "b"], C=np.inf)
-    people = pl.DataFrame({"a": x[:, 1], "b": x[:, 2], "kind": np.array(["p", "q", "r"])[y.astype(int)]})
+    line = SimpleNamespace(
+        coef_=beta[1:].T, intercept_=beta[0], feature_names_in_=["a", "b"], C=np.inf
+    )
+    people = pl.DataFrame(
+        {"a": x[:, 1], "b": x[:, 2], "kind": np.array(["p", "q", "r"])[y.astype(int)]}
+    )
     assert check(line, people, column="kind").passes
 
 
@@ -168,25 +202,37 @@ def naive_hazard(time, happened, line):
     """What Breslow's estimate expects of everybody, by the definition."""
     risk = np.exp(line)
     steps = {one: happened[time == one].sum() / risk[time >= one].sum() for one in np.unique(time)}
-    return np.array([risk[at] * sum(step for one, step in steps.items() if one <= time[at]) for at in range(len(time))])
+    return np.array(
+        [
+            risk[at] * sum(step for one, step in steps.items() if one <= time[at])
+            for at in range(len(time))
+        ]
+    )
 
 
-@given(st.lists(st.tuples(st.integers(1, 6), st.booleans(), st.floats(-2, 2)), min_size=2, max_size=12))
+@given(
+    st.lists(st.tuples(st.integers(1, 6), st.booleans(), st.floats(-2, 2)), min_size=2, max_size=12)
+)
 def test_the_hazard_like_its_definition(rows):
     time, happened, line = (np.array(one) for one in zip(*rows, strict=True))
     found = cumulative_hazard(time.astype(float), happened, line, efron=False)
     assert np.allclose(found, naive_hazard(time, happened, line))
     assert np.isclose(found.sum(), happened.sum())
-    assert np.isclose(cumulative_hazard(time.astype(float), happened, line, efron=True).sum(), happened.sum())
+    assert np.isclose(
+        cumulative_hazard(time.astype(float), happened, line, efron=True).sum(), happened.sum()
+    )
 
 
 WEEKS = [6, 6, 6, 7, 10, 13, 16, 22, 23, 6, 9, 10, 11, 17, 19, 20, 25, 32, 32, 34, 35]
 WEEKS += [1, 1, 2, 2, 3, 4, 4, 5, 5, 8, 8, 8, 8, 11, 11, 12, 12, 15, 17, 22, 23]
-REMISSION = pl.DataFrame({"weeks": WEEKS, "relapse": [1] * 9 + [0] * 12 + [1] * 21, "placebo": [0.0] * 21 + [1.0] * 21})
+REMISSION = pl.DataFrame(
+    {"weeks": WEEKS, "relapse": [1] * 9 + [0] * 12 + [1] * 21, "placebo": [0.0] * 21 + [1.0] * 21}
+)
 
 
 def test_cox_of_the_remission_times():
-    # Freireich et al. 1963; Kleinbaum and Klein 2012, Survival analysis, 3rd ed., table 3.1, model 1: 1.509 by Breslow; Efron's 1.572
+    # Freireich et al. 1963; Kleinbaum and Klein 2012, Survival analysis, 3rd ed., table 3.1,
+    # model 1: 1.509 by Breslow; Efron's 1.572
     time, happened = (REMISSION[name].to_numpy().astype(float) for name in ("weeks", "relapse"))
     design = REMISSION.select("placebo").to_numpy()
     for told, known in ((1.50919, True), (1.57213, True), (1.6, False)):
@@ -194,12 +240,19 @@ def test_cox_of_the_remission_times():
         assert (fit_of(model, design, time) is not None) is known
         verdict = check(model, REMISSION)
         assert ("recomputed" in rules_of(verdict, "review")) is not known
-    assert rules_of(check(held(design, time, [1.50919], model_status=happened)), "review") == {"outcome"}
+    assert rules_of(check(held(design, time, [1.50919], model_status=happened)), "review") == {
+        "outcome"
+    }
     more = pl.concat([REMISSION] * 2)
     fitter = SimpleNamespace(
-        params_=np.array([1.50919]), durations=more["weeks"].to_numpy(), event_observed=more["relapse"].to_numpy(),
-        baseline_hazard_=np.zeros(1), duration_col="weeks", event_col="relapse", penalizer=0.0,
-    )  # fmt: skip
+        params_=np.array([1.50919]),
+        durations=more["weeks"].to_numpy(),
+        event_observed=more["relapse"].to_numpy(),
+        baseline_hazard_=np.zeros(1),
+        duration_col="weeks",
+        event_col="relapse",
+        penalizer=0.0,
+    )
     assert check(fitter, more, features=["placebo"]).passes
     assert check(fitter).status == "review"
 
@@ -234,13 +287,19 @@ def minus_likelihood(x, y, group, between, left):
 
 def test_random_effects_by_their_likelihood():
     x, y, group = with_groups()
-    best = optimize.minimize(lambda v: minus_likelihood(x, y, group, *np.exp(v))[0], [0.0, 0.0], method="Nelder-Mead")
+    best = optimize.minimize(
+        lambda v: minus_likelihood(x, y, group, *np.exp(v))[0], [0.0, 0.0], method="Nelder-Mead"
+    )
     between, left = np.exp(best.x)
     beta = minus_likelihood(x, y, group, between, left)[1]
 
     def mixed(between, left, beta):
         said = {"fe_params": beta, "cov_re": np.array([[between]]), "scale": left}
-        where = {"model_groups": group.astype(str), "model_exog_re": np.ones((len(y), 1)), "model_k_vc": 0}
+        where = {
+            "model_groups": group.astype(str),
+            "model_exog_re": np.ones((len(y), 1)),
+            "model_k_vc": 0,
+        }
         return held(x, y, np.r_[beta, between / left], **said, **where)
 
     people = pl.DataFrame({"who": group, "x": x[:, 1], "y": y})
@@ -298,7 +357,9 @@ def naive_log_rank(time, happened, group):
     return apart**2 / spread if spread > 0 else 0.0
 
 
-@given(st.lists(st.tuples(st.integers(1, 6), st.booleans(), st.booleans()), min_size=2, max_size=20))
+@given(
+    st.lists(st.tuples(st.integers(1, 6), st.booleans(), st.booleans()), min_size=2, max_size=20)
+)
 def test_the_log_rank_test_like_its_definition(rows):
     time, happened, group = (np.array(one) for one in zip(*rows, strict=True))
     found = next(compared_lives(time.astype(float), happened, group.astype(np.int64)), None)
@@ -308,16 +369,22 @@ def test_the_log_rank_test_like_its_definition(rows):
 
 
 def test_the_remission_times_by_every_weight():
-    # Kleinbaum and Klein 2012, Survival analysis, 3rd ed., p. 75: log-rank 16.79, Wilcoxon 13.46, Tarone-Ware 15.12, Peto 14.08, Fleming-Harrington 14.46
+    # Kleinbaum and Klein 2012, Survival analysis, 3rd ed., p. 75: log-rank 16.79, Wilcoxon 13.46,
+    # Tarone-Ware 15.12, Peto 14.08, Fleming-Harrington 14.46
     values = REMISSION.to_numpy()
-    found = [one for one, _ in compared_lives(values[:, 0], values[:, 1] == 1, values[:, 2].astype(np.int64))]
+    found = [
+        one
+        for one, _ in compared_lives(values[:, 0], values[:, 1] == 1, values[:, 2].astype(np.int64))
+    ]
     assert np.round(found, 2).tolist() == [16.79, 13.46, 15.12, 14.08, 14.46]
 
 
 def test_a_log_rank_test_is_computed_again():
     said = {"by": ["placebo"], "features": ["weeks", "relapse"]}
     test = SimpleNamespace(test_statistic=16.792940989216532, p_value=4.168809109334543e-05)
-    assert rules_of(check(test, REMISSION, **said), "review") == {"groups"}  # nine relapses in a group
+    assert rules_of(check(test, REMISSION, **said), "review") == {
+        "groups"
+    }  # nine relapses in a group
     more = pl.concat([REMISSION] * 2)
     values = more.to_numpy()
     told = next(compared_lives(values[:, 0], values[:, 1] == 1, values[:, 2].astype(np.int64)))
@@ -330,10 +397,12 @@ def test_a_log_rank_test_is_computed_again():
 
 def test_curves_of_groups_are_each_of_their_records():
     more = pl.concat([REMISSION] * 10)
-    curves = pl.concat([
-        pl.DataFrame({"placebo": [0.0, 0.0], "time": [6, 16], "survival": [0.857, 0.627]}),
-        pl.DataFrame({"placebo": [1.0, 1.0], "time": [4, 12], "survival": [0.667, 0.190]}),
-    ])  # fmt: skip
+    curves = pl.concat(
+        [
+            pl.DataFrame({"placebo": [0.0, 0.0], "time": [6, 16], "survival": [0.857, 0.627]}),
+            pl.DataFrame({"placebo": [1.0, 1.0], "time": [4, 12], "survival": [0.667, 0.190]}),
+        ]
+    )
     said = {"kind": "survival", "by": ["placebo"], "features": ["weeks", "relapse"]}
     assert check(curves, more, **said).passes
     turned = curves.with_columns(placebo=1 - pl.col("placebo"))
@@ -355,13 +424,23 @@ def test_results_of_statsmodels():
         api.Probit(yes, x).fit(disp=0),
         api.MNLogit(kinds, x).fit(disp=0),
         api.PHReg(draw.exponential(size=len(x)), x[:, 1:], status=yes).fit(),
-        api.PHReg(np.ceil(4 * draw.exponential(size=len(x))), x[:, 1:], status=yes, ties="efron").fit(),
+        api.PHReg(
+            np.ceil(4 * draw.exponential(size=len(x))), x[:, 1:], status=yes, ties="efron"
+        ).fit(),
         api.MixedLM(y2, x2, group).fit(),
         api.RLM(x[:, 1] + draw.standard_t(3, len(x)), x).fit(),
-        api.GEE(yes, x, np.arange(len(x)) // 5, family=api.families.Binomial(), cov_struct=api.cov_struct.Exchangeable()).fit(),
-        api.GLM(draw.gamma(2, 1, len(x)), x, family=api.families.Gamma(api.families.links.Log())).fit(),
+        api.GEE(
+            yes,
+            x,
+            np.arange(len(x)) // 5,
+            family=api.families.Binomial(),
+            cov_struct=api.cov_struct.Exchangeable(),
+        ).fit(),
+        api.GLM(
+            draw.gamma(2, 1, len(x)), x, family=api.families.Gamma(api.families.links.Log())
+        ).fit(),
         api.NegativeBinomial(draw.negative_binomial(2, 0.3, len(x)), x).fit(disp=0),
-    ):  # fmt: skip
+    ):
         assert check(result).passes, type(result)
     assert check(api.QuantReg(x[:, 1] + draw.normal(size=len(x)), x).fit()).status == "review"
 

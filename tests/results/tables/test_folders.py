@@ -44,7 +44,11 @@ def copy(written, tmp_path):
 
 
 def failing(folder, **options):
-    return {claim.name for claim in sf.verify(folder / "share", **options).claims if claim.status == "fails"}
+    return {
+        claim.name
+        for claim in sf.verify(folder / "share", **options).claims
+        if claim.status == "fails"
+    }
 
 
 def reseal(share):
@@ -60,7 +64,10 @@ def reseal(share):
 
 
 def test_strangers_and_the_owner_find_that_it_holds(written):
-    stranger, owner = sf.verify(written / "share"), sf.verify(written / "share", owner=written / "owner")
+    stranger, owner = (
+        sf.verify(written / "share"),
+        sf.verify(written / "share", owner=written / "owner"),
+    )
     assert stranger.headline == "not all verified: 1 of 3 promises needs the original"
     assert owner.holds
     assert {c.name: c.status for c in stranger.claims}["audit"] == "needs original"
@@ -143,7 +150,9 @@ def test_other_commands_say_that_there_are_no_records(copy):
 
 @pytest.mark.parametrize("method", ["rounding", "perturb", "cta"])
 def test_changed_tables_are_verified(frame, tmp_path, method):
-    made = sf.tabulate(frame, ["region", "diagnosis"]).protect([sf.Threshold(5)], method=method, seed=9)
+    made = sf.tabulate(frame, ["region", "diagnosis"]).protect(
+        [sf.Threshold(5)], method=method, seed=9
+    )
     folder = made.write(tmp_path / "out")
     assert sf.verify(folder / "share", owner=folder / "owner").holds
 
@@ -156,7 +165,10 @@ def call(*words):
     result = CliRunner().invoke(build_app(["table", "verify"]), [str(word) for word in words])
     if isinstance(result.exception, SfumatoError):
         return result.exception.exit_code, str(result.exception)
-    return result.exit_code, result.stdout if result.exit_code == 0 else result.output  # talk goes to stderr
+    return (
+        result.exit_code,
+        result.stdout if result.exit_code == 0 else result.output,
+    )  # talk goes to stderr
 
 
 @pytest.fixture
@@ -166,7 +178,12 @@ def file(frame, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "what", ["region × diagnosis: sum(cost)", "region x diagnosis: sum(cost)", "region*diagnosis:sum(cost)"]
+    "what",
+    [
+        "region × diagnosis: sum(cost)",
+        "region x diagnosis: sum(cost)",
+        "region*diagnosis:sum(cost)",
+    ],
 )
 def test_the_command_says_what_is_sensitive(file, what):
     code, told = call("table", file, what, "--quiet")
@@ -176,7 +193,14 @@ def test_the_command_says_what_is_sensitive(file, what):
 
 def test_the_command_writes_what_verify_accepts(file, tmp_path):
     code, _ = call(
-        "table", file, "region × diagnosis: sum(cost)", "--protect", "--threshold", 5, "-o", tmp_path / "out"
+        "table",
+        file,
+        "region × diagnosis: sum(cost)",
+        "--protect",
+        "--threshold",
+        5,
+        "-o",
+        tmp_path / "out",
     )
     assert code == 0
     assert call("verify", tmp_path / "out" / "share")[0] == 0
@@ -203,30 +227,63 @@ def test_wrong_words(file, words, code, told):
 
 
 def test_the_recipe_says_persons_and_margins(tmp_path):
-    """Ten rows of two persons are two persons, and the regions have the margins of their hierarchy."""
+    """Ten rows of two persons are two persons, and the regions have the margins of their
+    hierarchy.
+    """
     rows = [(f"n{i % 2}", i % 2, 10) for i in range(10)] + [(f"s{i}", 2 + i, 5) for i in range(2)]
-    pl.DataFrame(rows, schema=["region", "person", "cost"], orient="row").write_csv(tmp_path / "rows.csv")
-    (tmp_path / "recipe.yaml").write_text(
-        "columns: {person: unit, cost: sensitive, region: {role: quasi, hierarchy: {mask_right: {length: 2}}}}\n"
+    pl.DataFrame(rows, schema=["region", "person", "cost"], orient="row").write_csv(
+        tmp_path / "rows.csv"
     )
-    asked = ("table", tmp_path / "rows.csv", "region: sum(cost)", "--threshold", 3, "--quiet", "--json")
-    assert json.loads(call(*asked)[1])["by_rule"] == {"threshold": 2}  # of rows, only s0 and s1 are alone
+    (tmp_path / "recipe.yaml").write_text(
+        "columns: {person: unit, cost: sensitive, region: {role: quasi, hierarchy: {mask_right:"
+        " {length: 2}}}}\n"
+    )
+    asked = (
+        "table",
+        tmp_path / "rows.csv",
+        "region: sum(cost)",
+        "--threshold",
+        3,
+        "--quiet",
+        "--json",
+    )
+    assert json.loads(call(*asked)[1])["by_rule"] == {
+        "threshold": 2
+    }  # of rows, only s0 and s1 are alone
     told = json.loads(call(*asked, "-r", tmp_path / "recipe.yaml")[1])
-    assert (told["cells"], told["by_rule"]) == (7, {"threshold": 6})  # all but the total are of one or two persons
+    assert (told["cells"], told["by_rule"]) == (
+        7,
+        {"threshold": 6},
+    )  # all but the total are of one or two persons
 
 
 def test_columns_that_name_people_make_no_table(file, tmp_path):
-    (tmp_path / "recipe.yaml").write_text("columns: {region: direct, diagnosis: quasi, cost: sensitive}\n")
+    (tmp_path / "recipe.yaml").write_text(
+        "columns: {region: direct, diagnosis: quasi, cost: sensitive}\n"
+    )
     code, told = call("table", file, "region: count", "-r", tmp_path / "recipe.yaml")
     assert (code, "'region' names people" in told) == (2, True), told
 
 
 def test_defaults_are_said_to_the_owner_and_secrets_to_nobody_else(file, tmp_path):
-    what = ("table", file, "region × diagnosis: sum(cost)", "--dominance", "2,90", "--p-percent", 10)
+    what = (
+        "table",
+        file,
+        "region × diagnosis: sum(cost)",
+        "--dominance",
+        "2,90",
+        "--p-percent",
+        10,
+    )
     assert "(n = 2, k = 90)" in call(*what)[1]
     assert call(*what, "--threshold", 10, "--protect", "-o", tmp_path / "out")[0] == 0
-    public, owner = ((tmp_path / "out" / room / "report.html").read_text() for room in ("share", "owner"))
-    assert all(words in owner for words in ("n = 2, k = 90", "p = 10, colluders = 1", "t = 10, percent = 10"))
+    public, owner = (
+        (tmp_path / "out" / room / "report.html").read_text() for room in ("share", "owner")
+    )
+    assert all(
+        words in owner
+        for words in ("n = 2, k = 90", "p = 10, colluders = 1", "t = 10, percent = 10")
+    )
     assert "threshold (t = 10)" in public
     assert not any(word in public for word in ("k = 90", "p = 10", "percent = "))
     assert "region × diagnosis" in public
@@ -235,7 +292,9 @@ def test_defaults_are_said_to_the_owner_and_secrets_to_nobody_else(file, tmp_pat
 
 @pytest.mark.parametrize("method", ["rounding", "perturb"])
 def test_the_page_of_a_rounded_table_tells_of_no_suppression(frame, tmp_path, method):
-    made = sf.tabulate(frame, ["region", "diagnosis"]).protect([sf.Threshold(3)], method=method, base=5, seed=7)
+    made = sf.tabulate(frame, ["region", "diagnosis"]).protect(
+        [sf.Threshold(3)], method=method, base=5, seed=7
+    )
     made.write(tmp_path / "out")
     page = (tmp_path / "out" / "share" / "report.html").read_text()
     assert f"rounded to multiples of 5 ({method})" in page

@@ -1,4 +1,6 @@
-"""Tables published together are margins of one joint table: audits and protection against oracles that look at all of it."""
+"""Tables published together are margins of one joint table: audits and protection against oracles
+that look at all of it.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ def people(seed, least=12, most=60):
 
 
 TOLD = [308, 182, 283]
-"""Tables of which a suppression that is safe by the sums of each table tells a count below 4 to be below 4."""
+"""Tables of which a suppression that is safe by the sums of each table tells a count below 4 to be
+below 4.
+"""
 
 
 @pytest.mark.parametrize("seed", TOLD)
@@ -60,8 +64,14 @@ def test_the_written_folder_holds_for_an_auditor_of_the_joint_table(seed, method
     made = sf.tabulate(frame, TRIANGLE).sensitive(sf.Threshold(4)).protect(method)
     made.write(tmp_path / "out")
     assert wrong_of(frame.to_dicts(), [Asked(tmp_path / "out" / "share", RULES)], list("abc")) == []
-    claims = {one.name: one for one in sf.verify(tmp_path / "out" / "share", owner=tmp_path / "out" / "owner").claims}
-    assert claims["audit"].status == "holds" and "all tables together, whole-number bounds" in claims["audit"].detail
+    claims = {
+        one.name: one
+        for one in sf.verify(tmp_path / "out" / "share", owner=tmp_path / "out" / "owner").claims
+    }
+    assert (
+        claims["audit"].status == "holds"
+        and "all tables together, whole-number bounds" in claims["audit"].detail
+    )
     said = json.loads((tmp_path / "out" / "share" / "certificate.json").read_text())
     assert said["aggregates"]["audit"] == {"scope": "all tables together", "bounds": "whole-number"}
 
@@ -96,7 +106,10 @@ def test_a_lock_whose_joint_table_was_changed_is_noticed(tmp_path):
     sf.tabulate(people(308), TRIANGLE).sensitive(sf.Threshold(4)).protect().write(tmp_path / "out")
     file = tmp_path / "out" / "owner" / "lock.json"
     lock = json.loads(file.read_text())
-    for change in ({"values": [0.0] * len(lock["joint"][0]["values"])}, {"cells": [10**6], "values": [1.0]}):
+    for change in (
+        {"values": [0.0] * len(lock["joint"][0]["values"])},
+        {"cells": [10**6], "values": [1.0]},
+    ):
         file.write_text(json.dumps({**lock, "joint": [{**lock["joint"][0], **change}]}))
         claims = sf.verify(tmp_path / "out" / "share", owner=tmp_path / "out" / "owner").claims
         assert next(one for one in claims if one.name == "audit").status == "fails"
@@ -120,7 +133,10 @@ def test_beyond_the_stated_size_each_table_is_audited_by_itself(tmp_path, monkey
     verified = sf.verify(tmp_path / "out" / "share", owner=tmp_path / "out" / "owner")
     claims = {one.name: one for one in verified.claims}
     assert "each table by itself" in claims["audit"].detail
-    assert claims["tables together"].status == "needs original" and "unknown" in claims["tables together"].detail
+    assert (
+        claims["tables together"].status == "needs original"
+        and "unknown" in claims["tables together"].detail
+    )
 
 
 def test_a_certificate_that_says_more_than_the_audit_looked_at_fails(tmp_path, monkeypatch):
@@ -143,7 +159,9 @@ def test_intervals_are_those_of_all_joint_tables_one_by_one(seed):
     groups, small = GROUPS[seed % len(GROUPS)], int(draw.integers(2, 5))
     zeros, method = str(draw.choice(["known", "free"])), str(draw.choice(["exact", "heuristic"]))
     try:
-        made = sf.tabulate(frame, groups).sensitive(sf.Threshold(small)).protect(method, zeros=zeros)
+        made = (
+            sf.tabulate(frame, groups).sensitive(sf.Threshold(small)).protect(method, zeros=zeros)
+        )
     except SfumatoError:
         return
     _, lines = lines_of(tables_of(made, groups, "count"), frame.to_dicts(), list("abc"))
@@ -152,7 +170,9 @@ def test_intervals_are_those_of_all_joint_tables_one_by_one(seed):
         assert len(own) >= small or not own or (low <= len(own) - 1 and high >= small)
     seen = made.audit()
     assert seen.exact
-    assert sorted(zip(seen.low, seen.high, strict=True)) == sorted((low, high) for *_, low, high in intervals)
+    assert sorted(zip(seen.low, seen.high, strict=True)) == sorted(
+        (low, high) for *_, low, high in intervals
+    )
 
 
 @pytest.mark.parametrize("seed", range(15))
@@ -181,7 +201,11 @@ def test_sums_hold_for_everybody_and_for_lone_respondents_who_know_all_their_val
 def test_rounded_tables_are_margins_of_one_too(seed, method, tmp_path):
     frame = people(seed)
     try:
-        made = sf.tabulate(frame, TRIANGLE).sensitive(sf.Threshold(4)).protect(method, base=3, seed="ab")
+        made = (
+            sf.tabulate(frame, TRIANGLE)
+            .sensitive(sf.Threshold(4))
+            .protect(method, base=3, seed="ab")
+        )
     except SfumatoError:
         return  # nothing is published
     made.write(tmp_path / "out")
@@ -211,7 +235,9 @@ def test_adjusted_tables_come_from_one_joint_table(seed):
     broken = made.published.copy()
     inner = int(made.judged.table.variables[0][-1])
     broken[inner] += 1
-    assert not protected_table._audit_changed(made.judged, "cta", made.joint, broken, made.options).holds
+    assert not protected_table._audit_changed(
+        made.judged, "cta", made.joint, broken, made.options
+    ).holds
 
 
 @pytest.mark.parametrize("seed", TOLD)
@@ -232,7 +258,9 @@ def test_margins_published_one_after_the_other(seed, steps, tmp_path, monkeypatc
 
 
 def test_a_lone_respondent_knows_that_nobody_else_is_in_the_own_cells():
-    """Of empty combinations in a cell of one's own, too: those could hold somebody for all that others know."""
+    """Of empty combinations in a cell of one's own, too: those could hold somebody for all that
+    others know.
+    """
     frame = pl.DataFrame({"a": ["u"] + ["v"] * 9, "b": ["x"] * 5 + ["y"] * 5, "x": [5.0] * 10})
     judged = sf.tabulate(frame, ["a", "b"], "sum(x)").sensitive(sf.Threshold(2))
     problem = judged.problem(zeros="free")
@@ -249,7 +277,9 @@ def test_which_tables_need_a_joint_one():
     table = sf.tabulate(people(1), [["a", "b"], ["b", "c"]])
     judged = table.sensitive(sf.Threshold(4))
     problem = judged.problem()
-    assert with_joint_table(table, problem).problem is problem  # what goes round in no circle costs nothing
+    assert (
+        with_joint_table(table, problem).problem is problem
+    )  # what goes round in no circle costs nothing
     one = sf.tabulate(people(1), ["a", "b", "c"])
     assert with_joint_table(one, one.sensitive().problem()).scope == "one table"
 

@@ -1,4 +1,6 @@
-"""Two thousand random small tables: none that is published fails the audit of a stranger who reads what was written."""
+"""Two thousand random small tables: none that is published fails the audit of a stranger who reads
+what was written.
+"""
 
 from __future__ import annotations
 

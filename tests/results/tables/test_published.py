@@ -1,4 +1,6 @@
-"""No published table fails an audit by a stranger who reads the written folder; nor one after which others were published."""
+"""No published table fails an audit by a stranger who reads the written folder; nor one after which
+others were published.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ from tests.results.tables.tables_of_cells import golden_a, with_margins
 
 THOROUGH = settings.get_current_profile_name() == "thorough"
 SHAPES = [0, 3, 10, 15, 22, 38, 59, 88, 110, 124, 1058, 1150]
-"""Numbers of small tables of every kind; some of them once fell: a cell that followed from a sum, a proof over two components, one who said nothing and was alone."""
+"""Numbers of small tables of every kind; some of them once fell: a cell that followed from a sum, a
+proof over two components, one who said nothing and was alone.
+"""
 
 
 @pytest.mark.parametrize("number", SHAPES)
@@ -29,7 +33,9 @@ def test_no_published_table_fails_the_audit_of_a_stranger(number, tmp_path):
     assert published(number, tmp_path, most=40)[1] == []
 
 
-@pytest.mark.skipif(not THOROUGH, reason="looks for new tables only with HYPOTHESIS_PROFILE=thorough")
+@pytest.mark.skipif(
+    not THOROUGH, reason="looks for new tables only with HYPOTHESIS_PROFILE=thorough"
+)
 @given(st.integers(0, 2**32))
 @settings(max_examples=1000 if THOROUGH else 1, deadline=None)
 def test_no_other_table_does(tmp_path_factory, number):
@@ -55,7 +61,9 @@ def people():
     return pl.DataFrame(
         {
             "region": draw.choice(["n1", "n2", "s1", "s2"], count),
-            "diagnosis": draw.choice(["flu", "heart", "lung", "rare"], count, p=[0.5, 0.3, 0.17, 0.03]),
+            "diagnosis": draw.choice(
+                ["flu", "heart", "lung", "rare"], count, p=[0.5, 0.3, 0.17, 0.03]
+            ),
             "cost": draw.lognormal(3, 1, count).round(0),
         }
     )
@@ -67,7 +75,9 @@ RULES = [sf.Threshold(5), sf.PPercent(10)]
 
 @pytest.fixture(scope="module")
 def written(people, tmp_path_factory):
-    made = sf.tabulate(people, ["region", "diagnosis"], "sum(cost)", hierarchies=TREE).protect(RULES)
+    made = sf.tabulate(people, ["region", "diagnosis"], "sum(cost)", hierarchies=TREE).protect(
+        RULES
+    )
     return made.write(tmp_path_factory.mktemp("a") / "out")
 
 
@@ -79,7 +89,9 @@ def test_a_stranger_sees_what_is_wrong(written, people, tmp_path):
     lock = json.loads((copy / "owner" / "lock.json").read_text())
     lines = (copy / "share" / "table.csv").read_text().splitlines()
     at = next(cell for cell in lock["cells"] if str(cell) not in lock["needs"])
-    truth = sf.tabulate(people, ["region", "diagnosis"], "sum(cost)", hierarchies=TREE).to_polars()["sum(cost)"][at]
+    truth = sf.tabulate(people, ["region", "diagnosis"], "sum(cost)", hierarchies=TREE).to_polars()[
+        "sum(cost)"
+    ][at]
     lines[1 + at] = lines[1 + at].rpartition(",")[0] + f",{truth}"
     (copy / "share" / "table.csv").write_text("\n".join(lines) + "\n")
     assert broken(copy / "share", people.to_dicts(), rules, "sum(cost)", singles=True)
@@ -101,19 +113,29 @@ def edit(folder, kind, draw, people):
     shown = [at for at, line in enumerate(lines) if at and not line.endswith(",x")]
     margins = [at for at in shown if "Total" in lines[at]]
     if kind in ("cell", "margin"):
-        at = int(draw.choice(margins if kind == "margin" else [one for one in shown if one not in margins]))
+        at = int(
+            draw.choice(
+                margins if kind == "margin" else [one for one in shown if one not in margins]
+            )
+        )
         head, _, value = lines[at].rpartition(",")
         lines[at] = f"{head},{float(value) + float(draw.choice([1, -1, 10, 1000]))}"
     elif kind == "reveal":
         at = int(draw.choice([at for at, line in enumerate(lines) if line.endswith(",x")]))
-        truth = sf.tabulate(people, ["region", "diagnosis"], "sum(cost)", hierarchies=TREE).to_polars()["sum(cost)"]
+        truth = sf.tabulate(
+            people, ["region", "diagnosis"], "sum(cost)", hierarchies=TREE
+        ).to_polars()["sum(cost)"]
         lines[at] = f"{lines[at].rpartition(',')[0]},{truth[at - 1]}"
     elif kind == "certificate":
         file = folder / "share" / "certificate.json"
         said = json.loads(file.read_text())
         key = str(draw.choice(["measure", "method", "summary", "rules", "additive"]))
         section = said["aggregates"]
-        others = {"summary": {**section["summary"], "suppressed": 0}, "rules": [], "additive": False}
+        others = {
+            "summary": {**section["summary"], "suppressed": 0},
+            "rules": [],
+            "additive": False,
+        }
         section[key] = others.get(key, "other")
         file.write_text(json.dumps(said))
     else:
@@ -162,7 +184,9 @@ def test_a_hundred_edits_are_found(written, people, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["cell", "margin", "reveal", "lock"])
-def test_edits_under_a_certificate_that_was_made_to_fit_are_found_by_the_owner(written, people, tmp_path, kind):
+def test_edits_under_a_certificate_that_was_made_to_fit_are_found_by_the_owner(
+    written, people, tmp_path, kind
+):
     draw = np.random.default_rng(5)
     for number in range(6):
         folder = shutil.copytree(written, tmp_path / f"{kind}{number}")
@@ -176,7 +200,10 @@ def test_edits_under_a_certificate_that_was_made_to_fit_are_found_by_the_owner(w
 
 def widths(made):
     seen = made.audit()
-    return {int(cell): high - low for cell, low, high in zip(seen.hidden, seen.low, seen.high, strict=True)}
+    return {
+        int(cell): high - low
+        for cell, low, high in zip(seen.hidden, seen.low, seen.high, strict=True)
+    }
 
 
 @pytest.mark.parametrize("method", ["exact", "heuristic"])
@@ -188,7 +215,9 @@ def test_intervals_are_as_wide_as_they_must_be(people, method, tmp_path):
     for cell in need.primaries.tolist():
         assert found[cell] >= 20 * (need.up[cell] + need.down[cell]) - 1e-6
     narrow = widths(judged.protect(method))
-    assert any(narrow[cell] < 20 * (need.up[cell] + need.down[cell]) for cell in need.primaries.tolist())
+    assert any(
+        narrow[cell] < 20 * (need.up[cell] + need.down[cell]) for cell in need.primaries.tolist()
+    )
     folder = made.write(tmp_path / "out")
     assert sf.verify(folder / "share", owner=folder / "owner").holds
 
@@ -204,7 +233,9 @@ def test_golden_a_slides():
     slide = np.zeros(problem.size)
     slide[at] = 26
     wide = problem_of(problem.matrix, problem.value, {at: (7, 7)})
-    wide = type(wide)(**{**{k: getattr(wide, k) for k in wide.__dataclass_fields__}, "slide": slide})
+    wide = type(wide)(
+        **{**{k: getattr(wide, k) for k in wide.__dataclass_fields__}, "slide": slide}
+    )
     assert not audit(wide, suppress_exactly(problem).hidden).holds
     low, high = audit(wide, suppress_exactly(wide).hidden).interval(at)
     assert high - low >= 26
@@ -235,8 +266,12 @@ def test_widths_and_priors_go_with_suppression(people, options):
 
 
 def test_a_lone_respondent_is_not_asked_to_believe_in_less_than_the_own_contribution():
-    """One of 147 and one of 5 in a cell, each alone in a part of it: the first knows that the cell holds 147, and cannot be made to doubt it."""
-    equations, table, number = with_margins(np.array([[147.0, 5.0, 60.0], [200.0, 150.0, 90.0], [80.0, 70.0, 50.0]]))
+    """One of 147 and one of 5 in a cell, each alone in a part of it: the first knows that the cell
+    holds 147, and cannot be made to doubt it.
+    """
+    equations, table, number = with_margins(
+        np.array([[147.0, 5.0, 60.0], [200.0, 150.0, 90.0], [80.0, 70.0, 50.0]])
+    )
     cell, own = int(number[0, 3]), int(number[0, 0])
     problem = problem_of(equations, table.ravel(), {cell: (80, 80)}, owner={own: 1})
     assert problem.need(cell, -1) == 80
@@ -264,7 +299,12 @@ def test_a_table_of_some_records(people, tmp_path):
 
 @pytest.mark.parametrize(
     ("where", "error"),
-    [("cost", ParameterError), ("cost = many", ParameterError), ("cots = 1", SchemaError), ("cost < 0", SchemaError)],
+    [
+        ("cost", ParameterError),
+        ("cost = many", ParameterError),
+        ("cots = 1", SchemaError),
+        ("cost < 0", SchemaError),
+    ],
 )
 def test_conditions_that_are_none(people, where, error):
     with pytest.raises(error):

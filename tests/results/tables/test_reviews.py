@@ -1,4 +1,6 @@
-"""The output checker: a table of outputs, decisions about certain bytes, and only what is approved leaves."""
+"""The output checker: a table of outputs, decisions about certain bytes, and only what is approved
+leaves.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +26,19 @@ from sfumato.results.checking.log import OutputLog
 def made(tmp_path_factory):
     draw = np.random.default_rng(1)
     people = pl.DataFrame(
-        {"region": draw.choice(["n", "s", "e"], 200, p=[0.6, 0.38, 0.02]), "cost": draw.lognormal(3, 0.5, 200).round(2)}
+        {
+            "region": draw.choice(["n", "s", "e"], 200, p=[0.6, 0.38, 0.02]),
+            "cost": draw.lognormal(3, 0.5, 200).round(2),
+        }
     )
     folder = tmp_path_factory.mktemp("made") / "outputs"
     with sf.output_session(folder, people, researcher="Ada <b>") as session:
         session.mean("cost", by=["region"], title="Mean <i>cost</i> by region")
         session.add(
-            people.group_by("region").len("n"), "Persons by region", exception="regions are public", comment="annex"
+            people.group_by("region").len("n"),
+            "Persons by region",
+            exception="regions are public",
+            comment="annex",
         )
         session.add({"auc": 0.7}, "AUC")
     return folder
@@ -80,8 +88,10 @@ def test_decisions_are_kept_with_who_when_and_why(folder):
     assert code == 1  # all is decided, and one is refused
     decisions = OutputLog.at(folder).decisions
     assert [(one.number, one.decision, one.by, one.because) for one in decisions] == [
-        (1, "approved", "Cy", "rules hold"), (3, "approved", "Cy", "rules hold"), (2, "refused", "Cy", "three persons"),
-    ]  # fmt: skip
+        (1, "approved", "Cy", "rules hold"),
+        (3, "approved", "Cy", "rules hold"),
+        (2, "refused", "Cy", "three persons"),
+    ]
     assert decide(folder, "approve", "1-3", because="an exception")[0] == 0
     assert "approved by Cy" in call("review", folder, "--show", 2)[1]
 
@@ -107,14 +117,22 @@ def test_wrong_usage_decides_nothing(folder, words, said):
 
 def test_all_that_pass_at_once(folder):
     decide(folder, "approve", "passes")
-    assert [one.state for one in OutputLog.at(folder).all_reviewed()] == ["approved", "undecided", "undecided"]
+    assert [one.state for one in OutputLog.at(folder).all_reviewed()] == [
+        "approved",
+        "undecided",
+        "undecided",
+    ]
 
 
 def test_a_changed_file_needs_a_new_decision(folder, tmp_path):
     decide(folder, "approve", "1-3")
     file = next((folder / "files").glob("001-*"))
     file.write_text(file.read_text().replace("n", "N"))
-    assert [one.state for one in OutputLog.at(folder).all_reviewed()] == ["changed", "approved", "approved"]
+    assert [one.state for one in OutputLog.at(folder).all_reviewed()] == [
+        "changed",
+        "approved",
+        "approved",
+    ]
     assert call("review", folder)[0] == 1
     code, text = call("release", folder, "-o", tmp_path / "out")
     assert code == 1
@@ -136,8 +154,13 @@ def test_only_what_is_approved_leaves(folder, tmp_path):
     assert (code, "2" in text, out.exists()) == (1, True, False)
     code, text = call("release", folder, "-o", out, "--partly")
     assert (code, text.strip().startswith("1 of 3 outputs released")) == (0, True)
-    assert sorted(path.name for path in out.iterdir()) == ["001-mean-i-cost-i-by-region.csv", "certificate.json"]
-    assert (out / "001-mean-i-cost-i-by-region.csv").read_bytes() == next((folder / "files").glob("001-*")).read_bytes()
+    assert sorted(path.name for path in out.iterdir()) == [
+        "001-mean-i-cost-i-by-region.csv",
+        "certificate.json",
+    ]
+    assert (out / "001-mean-i-cost-i-by-region.csv").read_bytes() == next(
+        (folder / "files").glob("001-*")
+    ).read_bytes()
     assert call("release", folder, "-o", out, "--partly")[0] == 2  # nothing is replaced
 
 
@@ -146,7 +169,9 @@ def test_passes_need_approval_unless_they_are_accepted(folder, tmp_path):
     assert call("release", folder, "-o", tmp_path / "a")[0] == 1
     code, text = call("release", folder, "-o", tmp_path / "b", "--accept-passes", "--json")
     assert code == 0
-    assert [(one["number"], one["released"]) for one in json.loads(text)["outputs"]["released"]] == [(1, "passes")]
+    assert [
+        (one["number"], one["released"]) for one in json.loads(text)["outputs"]["released"]
+    ] == [(1, "passes")]
     file = next((folder / "files").glob("001-*"))
     file.write_text(file.read_text() + "z,1,2\n")
     assert call("release", folder, "-o", tmp_path / "c", "--accept-passes")[0] == 1
@@ -161,7 +186,10 @@ def test_what_is_refused_stays_though_it_passes(folder, tmp_path):
 
 def test_nothing_approved_is_nothing_released(folder, tmp_path):
     decide(folder, "refuse", "1-3")
-    assert call("release", folder, "-o", tmp_path / "out") == (1, "nothing is approved, so there is nothing to release")
+    assert call("release", folder, "-o", tmp_path / "out") == (
+        1,
+        "nothing is approved, so there is nothing to release",
+    )
 
 
 def test_the_manifest_tells_no_secret(folder, tmp_path):
@@ -171,7 +199,15 @@ def test_the_manifest_tells_no_secret(folder, tmp_path):
     text = (out / "certificate.json").read_text()
     manifest = json.loads(text)
     assert manifest["outputs"]["rules"] == {"threshold": 10, "residual_df": 10, "zeros": True}
-    for secret in ("dominant", '"share"', '"p"', "4711", "regions are public", "universe", "sample"):
+    for secret in (
+        "dominant",
+        '"share"',
+        '"p"',
+        "4711",
+        "regions are public",
+        "universe",
+        "sample",
+    ):
         assert secret not in text
 
 
@@ -190,17 +226,24 @@ def test_a_released_folder_is_verified(folder, tmp_path):
     manifest = json.loads((out / "certificate.json").read_text())
     manifest["outputs"]["rules"]["threshold"] = 3
     (out / "certificate.json").write_text(json.dumps(manifest))
-    assert "certificate unedited" in {one.name for one in verify(out).claims if one.status == "fails"}
+    assert "certificate unedited" in {
+        one.name for one in verify(out).claims if one.status == "fails"
+    }
     manifest["outputs"]["released"][0]["file"] = "../session.jsonl"
     (out / "certificate.json").write_text(json.dumps({**manifest, "digest": digest_of(manifest)}))
-    assert {one.name for one in verify(out).claims if one.status == "fails"} == {"folder", "outputs listed"}
+    assert {one.name for one in verify(out).claims if one.status == "fails"} == {
+        "folder",
+        "outputs listed",
+    }
     assert call("verify", tmp_path)[0] == 5
 
 
 def test_a_signed_manifest(folder, tmp_path):
     from sfumato.interfaces.cli.app import build_app as app
 
-    assert CliRunner().invoke(app(["key"]), ["key", "sign", str(tmp_path / "key.pem")]).exit_code == 0
+    assert (
+        CliRunner().invoke(app(["key"]), ["key", "sign", str(tmp_path / "key.pem")]).exit_code == 0
+    )
     decide(folder, "approve", "1-3")
     out = tmp_path / "out"
     assert call("release", folder, "-o", out, "--sign", tmp_path / "key.pem")[0] == 0
@@ -244,9 +287,13 @@ def test_the_page(folder, tmp_path):
 def test_on_a_terminal_one_after_the_other(folder, monkeypatch):
     monkeypatch.setattr(command, "_is_terminal", lambda: True)
     answers = "x\na\nCy\nrules hold\nr\nthree persons\nq\n"
-    result = CliRunner().invoke(build_app(["outputs"]), ["outputs", "review", str(folder)], input=answers)
+    result = CliRunner().invoke(
+        build_app(["outputs"]), ["outputs", "review", str(folder)], input=answers
+    )
     assert result.exit_code == 1
-    decided = [(one.number, one.decision, one.by, one.because) for one in OutputLog.at(folder).decisions]
+    decided = [
+        (one.number, one.decision, one.by, one.because) for one in OutputLog.at(folder).decisions
+    ]
     assert decided == [(1, "approved", "Cy", "rules hold"), (2, "refused", "Cy", "three persons")]
 
 

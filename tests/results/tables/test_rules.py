@@ -22,7 +22,8 @@ def judged(rule, *contributions):
     return bool(rule.unsafe(cells)[0]), float(rule.need(cells)[0])
 
 
-# Worked numbers: Hundepool et al. 2012, Statistical Disclosure Control, chapter 4, computed by hand.
+# Worked numbers: Hundepool et al. 2012, Statistical Disclosure Control, chapter 4, computed by
+# hand.
 
 
 def test_a_cell_that_one_respondent_is():
@@ -41,7 +42,10 @@ def test_two_large_ones_are_seen_by_p_percent_and_not_by_dominance():
 
 def test_colluders_see_more():
     assert not judged(sf.PPercent(30), 50, 30, 10, 5, 5)[0]  # 20 of 50: 40 %
-    assert judged(sf.PPercent(30, colluders=2), 50, 30, 10, 5, 5) == (True, pytest.approx(5))  # 10 of 50: 20 %
+    assert judged(sf.PPercent(30, colluders=2), 50, 30, 10, 5, 5) == (
+        True,
+        pytest.approx(5),
+    )  # 10 of 50: 20 %
     assert not judged(sf.PPercent(20, colluders=2), 50, 30, 10, 5, 5)[0]
 
 
@@ -63,9 +67,13 @@ def test_p_percent_is_pq_of_one_who_knows_nothing():
 
 
 def test_the_threshold_counts_persons_and_leaves_empty_cells():
-    frame = pl.DataFrame({"a": ["u", "u", "u", "v"], "b": ["p", "p", "q", "q"], "who": [1, 1, 2, 3]})
+    frame = pl.DataFrame(
+        {"a": ["u", "u", "u", "v"], "b": ["p", "p", "q", "q"], "who": [1, 1, 2, 3]}
+    )
     table = sf.tabulate(frame, ["a", "b"], "rows", unit="who")
-    told = table.to_polars().with_columns(pl.Series("unsafe", sf.Threshold(2).unsafe(table.cells()[0])))
+    told = table.to_polars().with_columns(
+        pl.Series("unsafe", sf.Threshold(2).unsafe(table.cells()[0]))
+    )
     assert told.filter(pl.col("unsafe")).select("a", "b").rows() == [
         ("Total", "p"),
         ("u", "p"),
@@ -103,10 +111,17 @@ def test_equal_contributions():
 def groups(rule, *rows):
     """Unsafe cells of a table of counts: rows r1, r2 … by columns u, v."""
     frame = pl.DataFrame(
-        [{"r": f"r{i}", "c": "uv"[j]} for i, row in enumerate(rows, 1) for j, n in enumerate(row) for _ in range(n)]
+        [
+            {"r": f"r{i}", "c": "uv"[j]}
+            for i, row in enumerate(rows, 1)
+            for j, n in enumerate(row)
+            for _ in range(n)
+        ]
     )
     table = sf.tabulate(frame, ["r", "c"])
-    return table.to_polars().filter(pl.Series(rule.unsafe(table.cells()[0]))).select("r", "c").rows()
+    return (
+        table.to_polars().filter(pl.Series(rule.unsafe(table.cells()[0]))).select("r", "c").rows()
+    )
 
 
 def test_groups_that_are_all_in_one_category():
@@ -132,7 +147,13 @@ def test_rules_come_back_from_a_lock():
 
 
 @pytest.mark.parametrize(
-    "wrong", [lambda: sf.Threshold(0), lambda: sf.Dominance(2, 120), lambda: sf.PQ(10, 0), lambda: sf.PPercent(0)]
+    "wrong",
+    [
+        lambda: sf.Threshold(0),
+        lambda: sf.Dominance(2, 120),
+        lambda: sf.PQ(10, 0),
+        lambda: sf.PPercent(0),
+    ],
 )
 def test_parameters_out_of_range(wrong):
     with pytest.raises(ParameterError):
@@ -141,6 +162,8 @@ def test_parameters_out_of_range(wrong):
 
 def test_the_need_of_several_rules_is_the_largest():
     frame = pl.DataFrame({"where": ["here"] * 4, "amount": [90, 6, 3, 1]})
-    judged_table = sf.tabulate(frame, ["where"], "sum(amount)").sensitive(sf.PPercent(10), sf.Dominance(1, 75))
+    judged_table = sf.tabulate(frame, ["where"], "sum(amount)").sensitive(
+        sf.PPercent(10), sf.Dominance(1, 75)
+    )
     assert judged_table.need().tolist() == [pytest.approx(20)]
     assert np.array_equal(judged_table.unsafe, [True])

@@ -1,4 +1,6 @@
-"""The log of a session: cut, moved, repeated, changed or replayed lines are noticed, and what is not noticed is said."""
+"""The log of a session: cut, moved, repeated, changed or replayed lines are noticed, and what is
+not noticed is said.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +62,9 @@ def forge(place, lines):
     """Write a log anew, with its head."""
     forged, last = chain_again(lines, OUTPUT_LOG)
     write(place, forged)
-    (place / "s" / "head.json").write_text(json.dumps({"entries": len(forged), "hash": last}) + "\n")
+    (place / "s" / "head.json").write_text(
+        json.dumps({"entries": len(forged), "hash": last}) + "\n"
+    )
 
 
 EDITS = {
@@ -72,7 +76,10 @@ EDITS = {
     "a line is repeated": lambda lines: [*lines, lines[-1]],
     "an earlier decision is replayed": lambda lines: [*lines, lines[4]],
     "a word is changed": lambda lines: [*lines[:-1], lines[-1].replace("refused", "approved")],
-    "the rules are changed": lambda lines: [lines[0].replace('"rules":{}', '"rules":{"threshold":2}'), *lines[1:]],
+    "the rules are changed": lambda lines: [
+        lines[0].replace('"rules":{}', '"rules":{"threshold":2}'),
+        *lines[1:],
+    ],
     "nothing is left": lambda lines: [],
 }
 
@@ -125,10 +132,18 @@ def test_a_process_that_died_between_the_line_and_the_head(place):
 
 FORGERIES = {
     "decisions are cut": lambda lines: lines[:4],
-    "a refusal becomes an approval": lambda lines: [*lines[:-1], lines[-1].replace("refused", "approved")],
-    "laxer rules": lambda lines: [lines[0].replace('"rules":{}', '"rules":{"threshold":2}'), *lines[1:]],
+    "a refusal becomes an approval": lambda lines: [
+        *lines[:-1],
+        lines[-1].replace("refused", "approved"),
+    ],
+    "laxer rules": lambda lines: [
+        lines[0].replace('"rules":{}', '"rules":{"threshold":2}'),
+        *lines[1:],
+    ],
     "another order": lambda lines: [*lines[:4], lines[6], lines[5], lines[4]],
-    "a fail becomes a pass": lambda lines: [line.replace("rules hold", "rules held") for line in lines],
+    "a fail becomes a pass": lambda lines: [
+        line.replace("rules hold", "rules held") for line in lines
+    ],
 }
 
 
@@ -162,7 +177,9 @@ def test_seals_that_are_gone_forged_or_of_another_key(place):
         assert call("review", place / "s", "--key", public)[0] == 5
         assert call("review", place / "s")[0] == 5  # changed after it was signed, whoever signed it
     seal.write_text(good)
-    assert call("review", place / "s", "--seal", seal)[0] == 2  # a signed seal is not replaced by one that is not
+    assert (
+        call("review", place / "s", "--seal", seal)[0] == 2
+    )  # a signed seal is not replaced by one that is not
     seal.unlink()
     assert call("release", place / "s", "-o", place / "out", "--key", public)[0] == 5
 
@@ -173,12 +190,28 @@ def test_a_decision_after_the_seal_is_nobodys(place):
     OutputLog.at(place / "s").decide(3, "approved", by="Cy", because="so says the researcher")
     code, text = call("release", place / "s", "-o", place / "out", "--key", public)
     assert (code, "after the log was sealed" in text) == (1, True)
-    assert call("release", place / "s", "-o", place / "loose")[0] == 0  # without a key nobody can tell
+    assert (
+        call("release", place / "s", "-o", place / "loose")[0] == 0
+    )  # without a key nobody can tell
     with sf.output_session(place / "s", PEOPLE) as session:
         session.count(["region"], title="One more")
-    again = ("review", place / "s", "--because", "again", "--by", "Cy", "--sign", key, "--key", public)
+    again = (
+        "review",
+        place / "s",
+        "--because",
+        "again",
+        "--by",
+        "Cy",
+        "--sign",
+        key,
+        "--key",
+        public,
+    )
     code, text = call(*again, "--refuse", 4)
-    assert (code, "decide again of outputs 3" in text) == (2, True)  # who signs says nothing that somebody else wrote
+    assert (code, "decide again of outputs 3" in text) == (
+        2,
+        True,
+    )  # who signs says nothing that somebody else wrote
     assert call(*again, "--refuse", "3,4")[0] == 1
     assert call("release", place / "s", "-o", place / "out", "--key", public)[0] == 0
 
@@ -186,12 +219,17 @@ def test_a_decision_after_the_seal_is_nobodys(place):
 def test_what_can_be_noticed_is_said(place):
     folder = place / "s"
     assert "wrote the whole folder anew is not" in call("review", folder)[1]
-    assert json.loads(CliRunner().invoke(build_app(["outputs"]), ["outputs", "review", str(folder), "--json"]).output)[
-        "noticed"
-    ]
+    assert json.loads(
+        CliRunner()
+        .invoke(build_app(["outputs"]), ["outputs", "review", str(folder), "--json"])
+        .output
+    )["noticed"]
     call("review", folder, "--sign", place / "key.pem")
     assert "may be anybody's: give the key" in call("review", folder)[1]
-    assert "older copy of the whole folder" in call("review", folder, "--key", place / "key.pub.pem")[1]
+    assert (
+        "older copy of the whole folder"
+        in call("review", folder, "--key", place / "key.pub.pem")[1]
+    )
     apart = call("review", folder, "--seal", place / "mine.json", "--sign", place / "key.pem")[1]
     assert "later ones may have been written by anybody" in apart
 
@@ -236,7 +274,9 @@ def test_a_folder_that_nobody_signed_says_so(place):
 
 
 def test_rules_that_ask_for_less_are_told(tmp_path):
-    with sf.output_session(tmp_path / "s", PEOPLE, rules=sf.OutputRules(threshold=3, zeros=False)) as session:
+    with sf.output_session(
+        tmp_path / "s", PEOPLE, rules=sf.OutputRules(threshold=3, zeros=False)
+    ) as session:
         session.count(["region"])
     assert "asks for less than usual: threshold, zeros" in call("review", tmp_path / "s")[1]
     page = tmp_path / "page.html"

@@ -1,4 +1,6 @@
-"""Which records a table is about: every operator against a naive filter, and what is no operator."""
+"""Which records a table is about: every operator against a naive filter, and what is no
+operator.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ def records(seed):
             "town": draw.choice(TOWNS),
             "ill": draw.choice([True, False, None]),
             "day": draw.choice([datetime.date(2024, 1, 31), datetime.date(2024, 2, 1), None]),
-            "at": draw.choice([datetime.datetime(2024, 1, 31, 12), datetime.datetime(2024, 2, 1), None]),
+            "at": draw.choice(
+                [datetime.datetime(2024, 1, 31, 12), datetime.datetime(2024, 2, 1), None]
+            ),
             "id": draw.choice([9007199254740992, 9007199254740993]),
         }
         for _ in range(40)
@@ -71,11 +75,21 @@ def test_every_operator_keeps_what_a_naive_filter_keeps(seed):
     rows = records(seed)
     column, how = draw.choice(list(rows[0])), draw.choice(list(COMPARE))
     there = [row[column] for row in rows if row[column] is not None and row[column] == row[column]]
-    wanted = draw.sample(there, draw.choice([1, 2, 3])) if how in ("in", "not in") else draw.choice(there)
-    told = ", ".join(spelled(one, draw) for one in wanted) if isinstance(wanted, list) else spelled(wanted, draw)
+    wanted = (
+        draw.sample(there, draw.choice([1, 2, 3]))
+        if how in ("in", "not in")
+        else draw.choice(there)
+    )
+    told = (
+        ", ".join(spelled(one, draw) for one in wanted)
+        if isinstance(wanted, list)
+        else spelled(wanted, draw)
+    )
     name = draw.choice([column, f"'{column}'", f'"{column}"'])
     word = how.upper() if draw.random() < 0.3 else how
-    found = selected(sf.read(pl.DataFrame(rows, infer_schema_length=None)), f"{name} {word} {told}").tolist()
+    found = selected(
+        sf.read(pl.DataFrame(rows, infer_schema_length=None)), f"{name} {word} {told}"
+    ).tolist()
     assert found == naive(rows, column, how, wanted), f"{name} {word} {told}"
     if how in ("=", "!=", "<=") and draw.random() < 0.5:  # no blanks needed around signs
         close = f"{name}{how}{told} And year >= 2023"
@@ -85,17 +99,61 @@ def test_every_operator_keeps_what_a_naive_filter_keeps(seed):
 
 def test_a_quoted_year_is_left_out():
     people = pl.DataFrame({"y": ["2023", "2024"] * 20, "n": [2023, 2024] * 20, "sex": ["f"] * 40})
-    for where in ("y != '2023'", 'y != "2023"', "y != 2023", "n != '2023'", "n!=2023", "n not in 2022, '2023'"):
+    for where in (
+        "y != '2023'",
+        'y != "2023"',
+        "y != 2023",
+        "n != '2023'",
+        "n!=2023",
+        "n not in 2022, '2023'",
+    ):
         table = sf.tabulate(people, ["sex"], where=where)
         assert table.to_polars()["count"].to_list()[0] == 20, where
 
 
 WRONG = [
-    "y == 2023", "y <> 2023", "y => 2023", "y =< 2023", "y ~ 2023", "y like 20%", "y between 1 and 2", "y is null", "y is not null",
-    "not y = 2023", "y = 2023 or y = 2024", "y = 1 && n = 2", "y = 1 | n = 2", "(y = 2023)", "y in (2023, 2024)", "y", "", "  ", "= 2023", "y =",
-    "y in", "y in 2023,", "y in , 2023", "y not 2023", "y not", "y = 2023 and", "and y = 2023", "y = '2023", "y = 20'23'", "y = 1, 2", "y = 1 = 2",
-    "y != = 2", "y ! = 2", "y = '1' '2'", "y; drop = 1", "y >< 3", "y === 2", "y !== 2", "y = a < b", "y NOT 3", "y in 1 or 2",
-]  # fmt: skip
+    "y == 2023",
+    "y <> 2023",
+    "y => 2023",
+    "y =< 2023",
+    "y ~ 2023",
+    "y like 20%",
+    "y between 1 and 2",
+    "y is null",
+    "y is not null",
+    "not y = 2023",
+    "y = 2023 or y = 2024",
+    "y = 1 && n = 2",
+    "y = 1 | n = 2",
+    "(y = 2023)",
+    "y in (2023, 2024)",
+    "y",
+    "",
+    "  ",
+    "= 2023",
+    "y =",
+    "y in",
+    "y in 2023,",
+    "y in , 2023",
+    "y not 2023",
+    "y not",
+    "y = 2023 and",
+    "and y = 2023",
+    "y = '2023",
+    "y = 20'23'",
+    "y = 1, 2",
+    "y = 1 = 2",
+    "y != = 2",
+    "y ! = 2",
+    "y = '1' '2'",
+    "y; drop = 1",
+    "y >< 3",
+    "y === 2",
+    "y !== 2",
+    "y = a < b",
+    "y NOT 3",
+    "y in 1 or 2",
+]
 
 
 @pytest.mark.parametrize("where", WRONG)
@@ -118,13 +176,18 @@ def test_values_that_a_column_cannot_hold_are_errors():
         with pytest.raises(ParameterError, match=match) as raised:
             selected(sf.read(people), where)
         assert "abc" not in str(raised.value) and "soon" not in str(raised.value)
-    assert len(selected(sf.read(people), "y < '2024'")) == people.filter(pl.col("y") < "2024").height
+    assert (
+        len(selected(sf.read(people), "y < '2024'")) == people.filter(pl.col("y") < "2024").height
+    )
 
 
 def test_names_and_values_with_quotes():
     [one] = conditions("\"it's\" = 'it''s'")
     assert (one.column, one.values[0].text) == ("it's", "it's")
-    assert [one.column for one in conditions("body weight > 3 and 'a and b' = c")] == ["body weight", "a and b"]
+    assert [one.column for one in conditions("body weight > 3 and 'a and b' = c")] == [
+        "body weight",
+        "a and b",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -138,7 +201,12 @@ def test_names_and_values_with_quotes():
         (pl.Int64, [1, 2, 3], "x >= 1.5", [1, 2]),
         (pl.Float32, [0.1, 0.2, 0.3], "x <= 0.3", [0, 1, 2]),
         (pl.Float32, [0.1, 0.2, 0.3], "x in 0.1, 0.2", [0, 1]),
-        (pl.Date, [datetime.date(2024, 12, 31), datetime.date(2025, 1, 1)], "x < 2024-12-31T12:00", [0]),
+        (
+            pl.Date,
+            [datetime.date(2024, 12, 31), datetime.date(2025, 1, 1)],
+            "x < 2024-12-31T12:00",
+            [0],
+        ),
     ],
 )
 def test_numbers_and_days_are_compared_exactly(kind, values, where, rows):
@@ -147,7 +215,9 @@ def test_numbers_and_days_are_compared_exactly(kind, values, where, rows):
 
 
 def test_a_moment_with_a_zone_is_that_moment():
-    night = pl.Series("x", ["2024-12-31 23:30:00", "2025-01-01 00:00:00", "2025-01-01 01:00:00"]).str.to_datetime()
+    night = pl.Series(
+        "x", ["2024-12-31 23:30:00", "2025-01-01 00:00:00", "2025-01-01 01:00:00"]
+    ).str.to_datetime()
     dataset = sf.read(night.dt.replace_time_zone("Europe/Berlin").to_frame())
     assert selected(dataset, "x >= '2025-01-01T00:00:00+00:00'").tolist() == [2]
     assert selected(dataset, "x >= '2025-01-01T00:00:00'").tolist() == [1, 2]

@@ -1,4 +1,6 @@
-"""Tables published one after the other, audited together by a stranger who reads all folders: each case once gave something away, or was refused without need."""
+"""Tables published one after the other, audited together by a stranger who reads all folders: each
+case once gave something away, or was refused without need.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,10 @@ CHOSEN = [
 
 
 def audited(frame, asked, small):
-    rows = [{**row, "seventh": str(row["id"] == "7"), "small": str(row["x"] < 9)} for row in frame.to_dicts()]
+    rows = [
+        {**row, "seventh": str(row["id"] == "7"), "small": str(row["x"] < 9)}
+        for row in frame.to_dicts()
+    ]
     used = {column for one in asked for column in one.where} | {"region", "sex", "dia", "year"}
     return wrong_of(rows, asked, sorted(used), small=small)
 
@@ -60,7 +65,9 @@ def publish(frame, register, folder, by, where, rules, measure="count", trees=No
     """Publish a table, and how an auditor is to look at it; None where it cannot be."""
     chosen = dict(CHOSEN)[where]
     try:
-        made = sf.tabulate(frame, by, measure, hierarchies=trees or {}, where=where, register=register)
+        made = sf.tabulate(
+            frame, by, measure, hierarchies=trees or {}, where=where, register=register
+        )
         made = made.sensitive(*(KINDS[name](**values) for name, values in rules)).protect(**options)
     except (Unsatisfiable, SchemaError):
         return None
@@ -76,14 +83,28 @@ def test_random_sequences_give_nothing_away(number, tmp_path):
     asked = []
     with start_register(tmp_path / "r.db") as register:
         for step in range(int(draw.integers(2, 5))):
-            by = [str(one) for one in draw.permutation(["region", "sex", "dia"])[: int(draw.choice([1, 2]))]]
+            by = [
+                str(one)
+                for one in draw.permutation(["region", "sex", "dia"])[: int(draw.choice([1, 2]))]
+            ]
             where = CHOSEN[int(draw.integers(len(CHOSEN)))][0]
-            rules = [("threshold", {"t": int(draw.choice([2, 3, 5] if measure == "count" else [2, 3]))})]
+            rules = [
+                ("threshold", {"t": int(draw.choice([2, 3, 5] if measure == "count" else [2, 3]))})
+            ]
             trees = {"region": sf.mask_right(2)} if draw.random() < 0.5 else {}
             method = str(draw.choice(["auto", "heuristic"]))
             slide = float(draw.choice([0.0, 0.0, 1.5]))
             made = publish(
-                frame, register, tmp_path / str(step), by, where, rules, measure, trees, method=method, slide=slide
+                frame,
+                register,
+                tmp_path / str(step),
+                by,
+                where,
+                rules,
+                measure,
+                trees,
+                method=method,
+                slide=slide,
             )
             asked += [] if made is None else [made]
     assert not asked or audited(frame, asked, 2) == []
@@ -102,7 +123,9 @@ def sequence(frame, tmp_path, tables):
 
 
 def test_three_tables_together_tell_nobody(tmp_path):
-    """All, those with u, and some with w: the one who is left follows from three tables and no two."""
+    """All, those with u, and some with w: the one who is left follows from three tables and no
+    two.
+    """
     frame = pl.DataFrame(
         {
             "region": ["n1", "n2"] * 10,
@@ -113,27 +136,42 @@ def test_three_tables_together_tell_nobody(tmp_path):
             "id": [str(one) for one in range(20)],
         }
     )
-    tables = [(["dia"], "x < 9", FEW, {}), (["region"], None, FEW, {}), (["sex"], "dia != w", FEW, {})]
+    tables = [
+        (["dia"], "x < 9", FEW, {}),
+        (["region"], None, FEW, {}),
+        (["sex"], "dia != w", FEW, {}),
+    ]
     asked = sequence(frame, tmp_path, tables)
     assert audited(frame, [one for one in asked if one is not None], 2) == []
     alone = [
-        sf.tabulate(frame, by, where=where).protect([sf.Threshold(2)]).write(tmp_path / f"alone{number}") / "share"
+        sf.tabulate(frame, by, where=where)
+        .protect([sf.Threshold(2)])
+        .write(tmp_path / f"alone{number}")
+        / "share"
         for number, (by, where, _, _) in enumerate(tables)
     ]
-    bare = [Asked(share, FEW, dict(CHOSEN)[where]) for share, (_, where, _, _) in zip(alone, tables, strict=True)]
+    bare = [
+        Asked(share, FEW, dict(CHOSEN)[where])
+        for share, (_, where, _, _) in zip(alone, tables, strict=True)
+    ]
     assert any(one.startswith("together") for one in audited(frame, bare, 2))
 
 
 @pytest.mark.parametrize("number", [5, 17, 31, 44])
 def test_the_same_condition_chooses_the_same_records(number, tmp_path):
-    """A condition on a column that no table is broken down by: both tables are about the same people."""
+    """A condition on a column that no table is broken down by: both tables are about the same
+    people.
+    """
     _, frame = people(number, 40)
     trees = {"region": sf.mask_right(2)}
     tables = [
         (["region", "sex"], "x < 9", FEW, {"trees": trees}),
         (["sex", "region"], "x < 9", FIVE, {"slide": 1.5, "method": "heuristic"}),
     ]
-    assert audited(frame, [one for one in sequence(frame, tmp_path, tables) if one is not None], 2) == []
+    assert (
+        audited(frame, [one for one in sequence(frame, tmp_path, tables) if one is not None], 2)
+        == []
+    )
 
 
 @pytest.mark.parametrize("options", [{"slide": 2.5}, {"prior": 300.0}])
@@ -145,13 +183,22 @@ def test_what_an_earlier_table_asked_for_stays(number, options, tmp_path):
         (["sex"], None, FEW, {}),
         (["region", "dia"], "year = c", FEW, {}),
     ]
-    assert audited(frame, [one for one in sequence(frame, tmp_path, tables) if one is not None], 2) == []
+    assert (
+        audited(frame, [one for one in sequence(frame, tmp_path, tables) if one is not None], 2)
+        == []
+    )
 
 
 def test_a_total_that_must_go_is_no_bound(tmp_path):
-    """The difference of two totals is one person: the second total is suppressed, and the table still published."""
+    """The difference of two totals is one person: the second total is suppressed, and the table
+    still published.
+    """
     frame = people(3, 40)[1].with_columns(year=pl.Series(["c"] * 39 + ["a"]))
-    asked = sequence(frame, tmp_path, [(["dia"], "year = c", FIVE, {}), (["dia"], None, FIVE, {"method": "heuristic"})])
+    asked = sequence(
+        frame,
+        tmp_path,
+        [(["dia"], "year = c", FIVE, {}), (["dia"], None, FIVE, {"method": "heuristic"})],
+    )
     assert audited(frame, [one for one in asked if one is not None], 2) == []
 
 

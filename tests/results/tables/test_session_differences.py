@@ -1,4 +1,6 @@
-"""Outputs of one session against each other: what sums and differences of their cells tell of few persons, by whatever name the cells go."""
+"""Outputs of one session against each other: what sums and differences of their cells tell of few
+persons, by whatever name the cells go.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,12 @@ from sfumato.errors import ReleaseRefused
 from sfumato.interfaces.cli.app import build_app
 from sfumato.release.verify import verify
 from sfumato.results.checking import differences, sums_of_four
-from sfumato.results.checking.differences import CellPool, OutputSets, RecordOwners, few_told_together
+from sfumato.results.checking.differences import (
+    CellPool,
+    OutputSets,
+    RecordOwners,
+    few_told_together,
+)
 from sfumato.results.checking.log import OutputLog
 from sfumato.results.checking.record_sets import RecordSet
 from sfumato.results.checking.reviews import release_outputs, review
@@ -41,11 +48,15 @@ def people():
 
 
 def told(verdict, status="fail"):
-    return [one.sentence for one in verdict.reasons if one.rule == "difference" and one.status == status]
+    return [
+        one.sentence for one in verdict.reasons if one.rule == "difference" and one.status == status
+    ]
 
 
 def banded(frame, cut, name):
-    return frame.with_columns(pl.when(pl.col("age") < cut).then(pl.lit("a")).otherwise(pl.lit("b")).alias(name))
+    return frame.with_columns(
+        pl.when(pl.col("age") < cut).then(pl.lit("a")).otherwise(pl.lit("b")).alias(name)
+    )
 
 
 def test_means_by_bands_that_differ_by_one_person(people, tmp_path):
@@ -55,10 +66,15 @@ def test_means_by_bands_that_differ_by_one_person(people, tmp_path):
         assert session.add(one.group_by("band").agg(mean), "One", data=one).passes
         verdict = session.add(two.group_by("group").agg(mean), "Two", data=two)
         assert told(verdict) == [
-            "sums and differences of its cells and those of output 1 are about fewer than 10 persons"
+            (
+                "sums and differences of its cells and those of output 1 are about fewer than 10"
+                " persons"
+            )
         ]
         later = banded(people, 50, "half")
-        assert session.add(later.group_by("half").agg(mean), "Three", data=later).passes  # tells nothing new of few
+        assert session.add(
+            later.group_by("half").agg(mean), "Three", data=later
+        ).passes  # tells nothing new of few
 
 
 def test_two_columns_of_the_session_that_differ_for_one_person(people, tmp_path):
@@ -77,7 +93,9 @@ def test_histograms_whose_edges_differ_by_one_person(people, tmp_path):
         assert session.add(np.histogram(ages, [0, 40, 61, 120]), "One", **said).passes
         assert told(session.check(np.histogram(ages, [0, 40, 62, 120]), **said))
         assert session.check(np.histogram(ages, [0, 40, 120]), **said).passes
-        assert told(session.check(people.group_by("pensioner").len("n")))  # a table of counts, beside a histogram
+        assert told(
+            session.check(people.group_by("pensioner").len("n"))
+        )  # a table of counts, beside a histogram
 
 
 def test_a_later_process_compares_with_what_is_kept(people, tmp_path):
@@ -108,11 +126,17 @@ def test_other_records_than_those_the_session_was_started_with(people, tmp_path)
 def test_a_survival_table_beside_a_count(tmp_path):
     draw = np.random.default_rng(5)
     days = np.r_[np.repeat([10, 20, 30], 40), 21]
-    lives = pl.DataFrame({"days": days, "died": np.ones(121, dtype=int), "x": draw.normal(size=121)})
-    long = lives.with_columns(late=pl.when(pl.col("days") > 20).then(pl.lit("y")).otherwise(pl.lit("n")))
+    lives = pl.DataFrame(
+        {"days": days, "died": np.ones(121, dtype=int), "x": draw.normal(size=121)}
+    )
+    long = lives.with_columns(
+        late=pl.when(pl.col("days") > 20).then(pl.lit("y")).otherwise(pl.lit("n"))
+    )
     with sf.output_session(tmp_path / "out", long) as session:
         assert session.count(["late"]).passes
-        steps = pl.DataFrame({"time": [10, 20, 30], "events": [40, 40, 40], "at_risk": [121, 81, 40]})
+        steps = pl.DataFrame(
+            {"time": [10, 20, 30], "events": [40, 40, 40], "at_risk": [121, 81, 40]}
+        )
         assert told(session.check(steps, features=["days", "died"]))
 
 
@@ -133,14 +157,24 @@ def test_models_of_levels_are_tables(people, tmp_path):
         assert session.regression("income", ["old"]).passes
         with pytest.raises(ReleaseRefused, match="output 1 are about fewer than 10 persons"):
             session.regression("income", ["pensioner"])
-        assert told(session.check(people.group_by("pensioner").agg(pl.col("income").mean().alias("income_mean"))))
-        assert not told(session.check(people.group_by("pensioner").agg(pl.col("age").mean().alias("age_mean"))))
+        assert told(
+            session.check(
+                people.group_by("pensioner").agg(pl.col("income").mean().alias("income_mean"))
+            )
+        )
+        assert not told(
+            session.check(people.group_by("pensioner").agg(pl.col("age").mean().alias("age_mean")))
+        )
 
 
 def test_leaves_of_trees_are_cells(people, tmp_path):
     def tree(cut):
         low = int((people["age"] <= cut).sum())
-        inner = {"children_left": [1, -1, -1], "children_right": [2, -1, -1], "feature": [0, -2, -2]}
+        inner = {
+            "children_left": [1, -1, -1],
+            "children_right": [2, -1, -1],
+            "feature": [0, -2, -2],
+        }
         counts = {"n_node_samples": [400, low, 400 - low], "impurity": [0.5, 0.4, 0.3]}
         shares = np.array([[[0.5, 0.5]], [[0.5, 0.5]], [[0.5, 0.5]]])
         inner |= {"threshold": [float(cut), -2.0, -2.0], "value": shares, **counts}
@@ -157,7 +191,9 @@ def test_leaves_of_trees_are_cells(people, tmp_path):
 
 
 def test_counts_that_bound_a_group_without_telling_any_sum_of_few(tmp_path):
-    """Of five groups one and its neighbours are counted: 2a + p + r follows, which is 14, so a is at most 7; and no sum of fewer than 10 follows."""
+    """Of five groups one and its neighbours are counted: 2a + p + r follows, which is 14, so a is
+    at most 7; and no sum of fewer than 10 follows.
+    """
     for others, fails in ((6, True), (9, False)):
         sizes = {"a": 1, "p": others, "q": 20, "r": others, "s": 20}
         frame = pl.DataFrame({"g": [name for name, size in sizes.items() for _ in range(size)]})
@@ -168,14 +204,21 @@ def test_counts_that_bound_a_group_without_telling_any_sum_of_few(tmp_path):
             verdict = session.check(
                 pl.DataFrame({"n": [40]}), where=pl.col("g").is_in(["q", "s"]), tells="count", by=[]
             )
-            words = "the counts of its cells and those of outputs 1, 2 together tell that a group is of fewer than 10 persons"
+            words = (
+                "the counts of its cells and those of outputs 1, 2 together tell that a group is of"
+                " fewer than 10 persons"
+            )
             assert told(verdict) == ([words] if fails else [])
 
 
 def test_three_tables_of_two_columns_tell_of_a_cell_of_all_three(tmp_path):
     for few, fails in ((5, True), (25, False)):
         counts = np.array([[[1, 20], [20, 20]], [[20, 20], [20, few]]])
-        rows = [(f"a{a}", f"b{b}", f"c{c}") for (a, b, c), count in np.ndenumerate(counts) for _ in range(count)]
+        rows = [
+            (f"a{a}", f"b{b}", f"c{c}")
+            for (a, b, c), count in np.ndenumerate(counts)
+            for _ in range(count)
+        ]
         frame = pl.DataFrame(rows, schema=["a", "b", "c"], orient="row")
         with sf.output_session(tmp_path / str(few), frame) as session:
             assert session.count(["a", "b"]).passes
@@ -205,16 +248,22 @@ def test_an_output_that_was_refused_is_compared_when_it_shall_leave_after_all(pe
     shown = CliRunner().invoke(build_app(["outputs"]), [*words, "--json"])
     assert shown.exit_code == 1
     assert json.loads(shown.stdout)["together"] == [[1, 2]]
-    assert "tell of few persons together" in CliRunner().invoke(build_app(["outputs"]), words).output
+    assert (
+        "tell of few persons together" in CliRunner().invoke(build_app(["outputs"]), words).output
+    )
     with pytest.raises(ReleaseRefused, match="nobody was told when they were checked: 1, 2"):
         release_outputs(log, tmp_path / "released")
     assert not (tmp_path / "released").exists()
     log.decide(1, "refused", by="Bo", because="it tells of few beside the other")
     assert review(log)["together"] == []
     release_outputs(log, tmp_path / "released")
-    claims = {one.name: one.status for one in verify(tmp_path / "released", owner=tmp_path / "out").claims}
+    claims = {
+        one.name: one.status for one in verify(tmp_path / "released", owner=tmp_path / "out").claims
+    }
     assert claims["together"] == "holds"
-    assert {one.name: one.status for one in verify(tmp_path / "released").claims}["together"] == "needs original"
+    assert {one.name: one.status for one in verify(tmp_path / "released").claims}[
+        "together"
+    ] == "needs original"
 
 
 def test_verify_says_what_review_says(people, tmp_path):
@@ -231,7 +280,9 @@ def test_verify_says_what_review_says(people, tmp_path):
 
 
 def test_what_a_failing_output_told_is_not_taken_as_told(people, tmp_path):
-    """The second fails and is refused later: the third tells the same, and must not pass because the second told it."""
+    """The second fails and is refused later: the third tells the same, and must not pass because
+    the second told it.
+    """
     table = people.group_by("pensioner").agg(pl.col("income").mean().alias("income_mean"))
     with sf.output_session(tmp_path / "out", people) as session:
         session.mean("income", by=["old"])
@@ -240,7 +291,9 @@ def test_what_a_failing_output_told_is_not_taken_as_told(people, tmp_path):
 
 
 def test_an_output_is_compared_again_when_one_that_told_the_same_is_refused(people, tmp_path):
-    """The third tells nothing that the first and second do not tell already; without the first it does."""
+    """The third tells nothing that the first and second do not tell already; without the first it
+    does.
+    """
     with sf.output_session(tmp_path / "out", people) as session:
         session.mean("income", by=["pensioner"])
         session.log.decide(1, "refused", by="Bo", because="not yet")
@@ -274,7 +327,9 @@ def test_decided_in_sight_of_it_both_leave(people, tmp_path):
 # More than all sums can be looked at
 
 
-def test_beyond_a_number_of_groups_pairs_to_fours_are_looked_at_and_it_says_so(people, tmp_path, monkeypatch):
+def test_beyond_a_number_of_groups_pairs_to_fours_are_looked_at_and_it_says_so(
+    people, tmp_path, monkeypatch
+):
     monkeypatch.setattr(differences, "MOST_ATOMS", 3)
     with sf.output_session(tmp_path / "out", people) as session:
         assert session.mean("income", by=["old"]).passes
@@ -286,8 +341,12 @@ def test_beyond_a_number_of_groups_pairs_to_fours_are_looked_at_and_it_says_so(p
             .otherwise(pl.lit("c"))
         )
         table = three.group_by("third").agg(pl.col("income").sum().alias("income_sum"))
-        assert told(session.check(table, data=three))  # the first of two bands is the sum of two of three, but for one
-        by_sex = session.check(people.group_by("sex").agg(pl.col("income").sum().alias("income_sum")))
+        assert told(
+            session.check(table, data=three)
+        )  # the first of two bands is the sum of two of three, but for one
+        by_sex = session.check(
+            people.group_by("sex").agg(pl.col("income").sum().alias("income_sum"))
+        )
         assert by_sex.passes
         assert "up to four cells" in told(by_sex, "pass")[0]
 
@@ -311,8 +370,16 @@ def test_sums_of_four_by_hashing_like_trying_all_of_them():
         edges = np.sort(draw.choice(np.arange(1, persons), 3, replace=False))
         cells = [*np.split(np.arange(persons), edges)]
         cells += [np.flatnonzero(draw.random(persons) < draw.choice([0.2, 0.5])) for _ in range(3)]
-        cells = [one for one in {one.tobytes(): one for one in cells}.values() if len(one) >= threshold]
-        pool = CellPool(cells, [1] * len(cells), np.ones(len(cells), dtype=bool), np.arange(persons), counted=False)
+        cells = [
+            one for one in {one.tobytes(): one for one in cells}.values() if len(one) >= threshold
+        ]
+        pool = CellPool(
+            cells,
+            [1] * len(cells),
+            np.ones(len(cells), dtype=bool),
+            np.arange(persons),
+            counted=False,
+        )
         found, kind = sums_of_four.few_by_hashing(pool, threshold)
         assert kind == "fours"
         naive = naive_fours(cells, persons, threshold)
@@ -323,7 +390,9 @@ def test_sums_of_four_by_hashing_like_trying_all_of_them():
 
 def test_what_was_told_before_is_not_told_again():
     people = RecordOwners(np.arange(60))
-    old = OutputSets(1, [RecordSet(("sum x",), np.arange(30)), RecordSet(("sum x",), np.arange(31))])
+    old = OutputSets(
+        1, [RecordSet(("sum x",), np.arange(30)), RecordSet(("sum x",), np.arange(31))]
+    )
     same = OutputSets(2, [RecordSet(("sum x",), np.arange(30, 60))])
     assert few_told_together([old], [same], people, 10) == []
     more = OutputSets(2, [RecordSet(("sum x",), np.arange(32))])
@@ -350,9 +419,13 @@ def test_random_sessions_tell_of_nobody(number, tmp_path):
     several = bool(draw.random() < 0.4)
     people = random_people(draw, several=several, missing=bool(draw.random() < 0.3))
     threshold = int(draw.integers(2, 5))
-    rules = sf.OutputRules(threshold=threshold, residual_df=1, dominant=1, share=100, p=1e-9, zeros=False)
+    rules = sf.OutputRules(
+        threshold=threshold, residual_df=1, dominant=1, share=100, p=1e-9, zeros=False
+    )
     approved = []
-    with sf.output_session(tmp_path / "out", people, unit="who" if several else None, rules=rules) as session:
+    with sf.output_session(
+        tmp_path / "out", people, unit="who" if several else None, rules=rules
+    ) as session:
         for step in range(int(draw.integers(3, 6))):
             output, said, cells = random_output(draw, people, step)
             verdict = session.add(output, f"output {step}", **said)
@@ -361,18 +434,28 @@ def test_random_sessions_tell_of_nobody(number, tmp_path):
                 approved.append(cells)
                 assert seen == ""
                 continue
-            alone = [one for one in told(verdict) if one.startswith(("sums and differences", "the counts"))]
+            alone = [
+                one
+                for one in told(verdict)
+                if one.startswith(("sums and differences", "the counts"))
+            ]
             assert seen or not alone  # and no false alarm
             session.log.decide(len(session), "refused", by="Bo", because="it does not pass")
 
 
 def test_a_protected_table_beside_a_table_that_gives_it_away(tmp_path):
     frame = pl.DataFrame(
-        {"site": ["a"] * 40 + ["b"] * 40 + ["c"] * 40, "plan": (["p"] * 20 + ["q"] * 20) * 2 + ["p"] * 36 + ["q"] * 4}
+        {
+            "site": ["a"] * 40 + ["b"] * 40 + ["c"] * 40,
+            "plan": (["p"] * 20 + ["q"] * 20) * 2 + ["p"] * 36 + ["q"] * 4,
+        }
     )
     made = sf.tabulate(frame, ["site", "plan"]).protect([sf.Threshold(10)])
     other = frame.with_columns(
-        pl.when((pl.col("site") == "c") & (pl.col("plan") == "q")).then(pl.lit("y")).otherwise(pl.lit("n")).alias("odd")
+        pl.when((pl.col("site") == "c") & (pl.col("plan") == "q"))
+        .then(pl.lit("y"))
+        .otherwise(pl.lit("n"))
+        .alias("odd")
     )
     rest = other.filter(pl.col("odd") == "n")
     with sf.output_session(tmp_path / "out", frame) as session:
@@ -381,17 +464,23 @@ def test_a_protected_table_beside_a_table_that_gives_it_away(tmp_path):
         verdict = session.check(rest.group_by("plan").len("n"), where=where)
         assert told(verdict)
         unlike = sf.tabulate(frame.reverse(), ["site", "plan"]).protect([sf.Threshold(10)])
-        assert session.check(unlike).status == "review"  # which records are in which cell is not known
+        assert (
+            session.check(unlike).status == "review"
+        )  # which records are in which cell is not known
         assert session.check(frame.group_by("site").len("n")).passes
 
 
 @pytest.mark.parametrize("number", range(12))
 def test_what_is_released_of_random_sessions_tells_of_nobody(number, tmp_path):
-    """Outputs that pass, refused and approved at random in between: what leaves without an exception tells of nobody, and review, release and verify say the same."""
+    """Outputs that pass, refused and approved at random in between: what leaves without an
+    exception tells of nobody, and review, release and verify say the same.
+    """
     draw = np.random.default_rng(20_000 + number)
     people = random_people(draw, several=bool(draw.random() < 0.3), missing=False)
     threshold = int(draw.integers(2, 5))
-    rules = sf.OutputRules(threshold=threshold, residual_df=1, dominant=1, share=100, p=1e-9, zeros=False)
+    rules = sf.OutputRules(
+        threshold=threshold, residual_df=1, dominant=1, share=100, p=1e-9, zeros=False
+    )
     cells = {}
     unit = None if people["who"].n_unique() == people.height else "who"
     with sf.output_session(tmp_path / "out", people, unit=unit, rules=rules) as session:
@@ -414,21 +503,27 @@ def test_what_is_released_of_random_sessions_tells_of_nobody(number, tmp_path):
         return
     release_outputs(log, tmp_path / "released", accept_passes=True)
     assert told_of_few([cells[one] for one in leaving], people, threshold) == ""
-    claims = {one.name: one.status for one in verify(tmp_path / "released", owner=tmp_path / "out").claims}
+    claims = {
+        one.name: one.status for one in verify(tmp_path / "released", owner=tmp_path / "out").claims
+    }
     assert claims["together"] == "holds"
 
 
 @pytest.mark.parametrize(
-    ("other", "status"), [("thousands", "fail"), ("below", "fail"), ("shifted", "fail"), ("logarithm", "pass")]
+    ("other", "status"),
+    [("thousands", "fail"), ("below", "fail"), ("shifted", "fail"), ("logarithm", "pass")],
 )
 def test_columns_on_a_line_are_one(tmp_path, other, status):
-    # Regions 1 and 2 are sides u and v but for one person: no cell of one output is nearly one of the other, their sums are.
+    # Regions 1 and 2 are sides u and v but for one person: no cell of one output is nearly one of
+    # the other, their sums are.
     draw = np.random.default_rng(5)
     region = draw.integers(1, 5, 400)
     side = np.where(region <= 2, np.where(draw.integers(0, 2, 400) == 0, "u", "v"), "w")
     side[np.flatnonzero(region == 1)[0]] = "w"
     cost = (draw.lognormal(3, 0.4, 400) + 10).round(2)
-    data = pl.DataFrame({"id": np.arange(400), "region": region.astype(str), "side": side, "cost": cost})
+    data = pl.DataFrame(
+        {"id": np.arange(400), "region": region.astype(str), "side": side, "cost": cost}
+    )
     data = data.with_columns(
         thousands=pl.col("cost") / 1000,
         below=2000 - pl.col("cost"),
@@ -436,7 +531,11 @@ def test_columns_on_a_line_are_one(tmp_path, other, status):
         logarithm=pl.col("cost").log(),
     )
     with sf.output_session(tmp_path / "outputs", data, unit="id") as session:
-        first = session.add(data.group_by("region").agg(pl.col("cost").mean().alias("cost_mean")), "Cost by region")
+        first = session.add(
+            data.group_by("region").agg(pl.col("cost").mean().alias("cost_mean")), "Cost by region"
+        )
     with sf.output_session(tmp_path / "outputs", data, unit="id") as session:
-        second = session.add(data.group_by("side").agg(pl.col(other).mean().alias(f"{other}_mean")), "By side")
+        second = session.add(
+            data.group_by("side").agg(pl.col(other).mean().alias(f"{other}_mean")), "By side"
+        )
     assert (first.status, second.status) == ("pass", status)

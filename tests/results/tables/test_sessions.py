@@ -17,7 +17,13 @@ import sfumato as sf
 from sfumato.errors import OutputError, ParameterError, ReleaseRefused, SchemaError, UnreadableInput
 from sfumato.results.checking.contributing_records import Behind
 from sfumato.results.checking.log import OUTPUT_LOG, OutputLog
-from sfumato.results.checking.output_pairs import Universe, fewest_apart, in_ranges, packed, unpacked
+from sfumato.results.checking.output_pairs import (
+    Universe,
+    fewest_apart,
+    in_ranges,
+    packed,
+    unpacked,
+)
 from tests.core.forged_journals import chain_again
 
 
@@ -42,7 +48,10 @@ def rules_of(verdict, status="fail"):
 def test_what_is_written(people, tmp_path):
     with sf.output_session(tmp_path / "out", people, unit="who", researcher="Ada") as session:
         verdict = session.add(
-            people.group_by("sex").agg(pl.col("cost").mean()), "Mean cost, by sex", tells="mean", comment="table 1"
+            people.group_by("sex").agg(pl.col("cost").mean()),
+            "Mean cost, by sex",
+            tells="mean",
+            comment="table 1",
         )
     assert verdict.passes
     log = OutputLog.at(tmp_path / "out")
@@ -54,9 +63,16 @@ def test_what_is_written(people, tmp_path):
     )
     assert (one.state, one.logged.status, log.terms.researcher) == ("undecided", "pass", "Ada")
     assert pl.read_csv(tmp_path / "out" / "files" / one.logged.file).columns == ["sex", "cost"]
-    modes = {stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "out").rglob("*") if path.is_file()}
+    modes = {
+        stat.S_IMODE(path.stat().st_mode)
+        for path in (tmp_path / "out").rglob("*")
+        if path.is_file()
+    }
     assert modes == {0o600}
-    assert {stat.S_IMODE(path.stat().st_mode) for path in [tmp_path / "out", *(tmp_path / "out").glob("*/")]} == {0o700}
+    assert {
+        stat.S_IMODE(path.stat().st_mode)
+        for path in [tmp_path / "out", *(tmp_path / "out").glob("*/")]
+    } == {0o700}
 
 
 def test_a_session_goes_on_with_its_rules(people, tmp_path):
@@ -110,10 +126,14 @@ def test_records_that_differ_by_few_persons(people, tmp_path):
         ):
             verdict = session.check(table, tells="mean", **said)
             assert rules_of(verdict) == {"difference"}
-        narrow = people.filter(pl.col("who") > 2).select("who", "sex", "cost")  # fewer columns: found by its persons
+        narrow = people.filter(pl.col("who") > 2).select(
+            "who", "sex", "cost"
+        )  # fewer columns: found by its persons
         assert rules_of(session.check(table, tells="mean", data=narrow)) == {"difference"}
         half = people.filter(pl.col("who") > 150)
-        assert session.check(half.group_by("sex").agg(pl.col("cost").mean()), tells="mean", data=half).passes
+        assert session.check(
+            half.group_by("sex").agg(pl.col("cost").mean()), tells="mean", data=half
+        ).passes
         assert session.check(people.group_by("sex").agg(pl.col("cost").mean()), tells="mean").passes
         line = session.check(_line(people.filter(pl.col("age") > 20)), where=pl.col("age") > 20)
         few = people.filter(pl.col("age") <= 20)["who"].n_unique()
@@ -134,18 +154,27 @@ def test_cells_differ_by_few_though_the_whole_does_not(people, tmp_path):
         assert len(people) - len(kept) > 100
         verdict = session.check(kept.group_by("region").len("n"), where=~gone)
         assert "difference" in rules_of(verdict)
-        assert "in some cells" in next(one.sentence for one in verdict.reasons if one.rule == "difference")
+        assert "in some cells" in next(
+            one.sentence for one in verdict.reasons if one.rule == "difference"
+        )
 
 
 def test_only_sizes_are_known(tmp_path):
     with sf.output_session(tmp_path / "out") as session:
         table = pl.DataFrame({"g": ["a", "b"], "n": [40, 60]})
         session.add(table, "one")
-        assert rules_of(session.check(table.with_columns(n=pl.Series([40, 63]))), "review") == {"difference", "records"}
-        assert rules_of(session.check(table.with_columns(n=pl.Series([40, 160]))), "review") == {"records"}
+        assert rules_of(session.check(table.with_columns(n=pl.Series([40, 63]))), "review") == {
+            "difference",
+            "records",
+        }
+        assert rules_of(session.check(table.with_columns(n=pl.Series([40, 160]))), "review") == {
+            "records"
+        }
         people = pl.DataFrame({"g": ["a"] * 40 + ["b"] * 160})
         given = session.check(table.with_columns(n=pl.Series([40, 160])), data=people)
-        assert rules_of(given, "review") == {"records"}  # whose records these are, the session does not know
+        assert rules_of(given, "review") == {
+            "records"
+        }  # whose records these are, the session does not know
         with pytest.raises(ParameterError, match="open the session with data"):
             session.add(table, "two", where=[True, False])
         with pytest.raises(ParameterError, match="no records"):
@@ -155,12 +184,17 @@ def test_only_sizes_are_known(tmp_path):
 def test_cells_that_follow_from_another_output(people, tmp_path):
     with sf.output_session(tmp_path / "out", people) as session:
         session.mean("cost", by=["region"])  # one region is left out
-        verdict = session.check(pl.DataFrame({"cost": [people["cost"].mean()]}), tells="mean(cost)", by=[])
+        verdict = session.check(
+            pl.DataFrame({"cost": [people["cost"].mean()]}), tells="mean(cost)", by=[]
+        )
         assert rules_of(verdict, "review") == {"linked"}
         by_sex = session.check(people.group_by("sex").len("n"))
-        assert rules_of(by_sex, "review") == {"linked"}  # all persons less those of the regions told
+        assert rules_of(by_sex, "review") == {
+            "linked"
+        }  # all persons less those of the regions told
         later = session.check(
-            people.group_by("sex").agg((pl.col("age").median() / 10).round() * 10), tells="median(age)"
+            people.group_by("sex").agg((pl.col("age").median() / 10).round() * 10),
+            tells="median(age)",
         )
         assert "linked" not in rules_of(later, "review")
 
@@ -181,7 +215,12 @@ def test_what_belongs_to_the_session(people, tmp_path):
 
 def test_objects_are_never_written_whole(people, tmp_path):
     with sf.output_session(tmp_path / "out", people) as session:
-        for output, suffix in (({"a": 1}, ".json"), ("words", ".txt"), (object(), ".json"), (_line(people), ".csv")):
+        for output, suffix in (
+            ({"a": 1}, ".json"),
+            ("words", ".txt"),
+            (object(), ".json"),
+            (_line(people), ".csv"),
+        ):
             session.add(output, "one of many")
             assert session.log.outputs[-1].file.endswith(suffix)
         assert "never written" in session.log.content(3).decode()
@@ -216,7 +255,9 @@ def test_changes_are_noticed(people, tmp_path):
         (folder / "session.jsonl").write_text("\n".join(changed) + "\n")
         with pytest.raises(UnreadableInput, match="not as it was written"):
             OutputLog.at(folder)
-    (folder / "session.jsonl").write_text("\n".join(lines) + "\n" + '{"output": {"numb')  # died while it wrote
+    (folder / "session.jsonl").write_text(
+        "\n".join(lines) + "\n" + '{"output": {"numb'
+    )  # died while it wrote
     assert len(OutputLog.at(folder).outputs) == 2
 
 
@@ -239,7 +280,11 @@ def test_a_log_names_no_file_outside(people, tmp_path):
         forged, last = chain_again(lines, OUTPUT_LOG)
         path.write_text("".join(f"{line}\n" for line in forged))
         head.write_text(json.dumps({"entries": 2, "hash": last}))
-        with contextlib.nullcontext() if accepted else pytest.raises(UnreadableInput, match="from line 2 on"):
+        with (
+            contextlib.nullcontext()
+            if accepted
+            else pytest.raises(UnreadableInput, match="from line 2 on")
+        ):
             OutputLog.at(tmp_path / "out")
         file = name
 
@@ -247,7 +292,10 @@ def test_a_log_names_no_file_outside(people, tmp_path):
 def test_two_who_add_at_once(people, tmp_path):
     session = sf.output_session(tmp_path / "out", people)
     others = [sf.output_session(tmp_path / "out", people) for _ in range(4)]
-    threads = [threading.Thread(target=one.add, args=({"a": 1}, "same title")) for one in [session, *others]]
+    threads = [
+        threading.Thread(target=one.add, args=({"a": 1}, "same title"))
+        for one in [session, *others]
+    ]
     for one in threads:
         one.start()
     for one in threads:
@@ -279,7 +327,11 @@ def test_one_who_was_overtaken_is_judged_again(people, tmp_path):
 
 def test_missing_values_and_names_that_are_taken(tmp_path):
     people = pl.DataFrame(
-        {"g": ["a", "b"] * 30, "x": [None, float("nan"), 1.0, 2.0, 3.0, 4.0] * 10, "persons": ["p", "q"] * 30}
+        {
+            "g": ["a", "b"] * 30,
+            "x": [None, float("nan"), 1.0, 2.0, 3.0, 4.0] * 10,
+            "persons": ["p", "q"] * 30,
+        }
     )
     with sf.output_session(tmp_path / "out", people) as session:
         verdict = session.mean("x", by=["g"])
@@ -292,7 +344,9 @@ def test_missing_values_and_names_that_are_taken(tmp_path):
 @settings(max_examples=60)
 @given(
     st.lists(
-        st.tuples(st.integers(0, 5), st.sampled_from("ab"), st.booleans(), st.booleans()), min_size=1, max_size=30
+        st.tuples(st.integers(0, 5), st.sampled_from("ab"), st.booleans(), st.booleans()),
+        min_size=1,
+        max_size=30,
     ),
     st.booleans(),
 )
@@ -310,7 +364,10 @@ def test_fewest_apart_like_counting_by_hand(rows, by_group):
 
 
 @settings(max_examples=40)
-@given(st.lists(st.tuples(st.integers(0, 2), st.sampled_from(["a", None])), min_size=1, max_size=20), st.data())
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.sampled_from(["a", None])), min_size=1, max_size=20),
+    st.data(),
+)
 def test_a_part_of_the_records_is_found_by_what_it_says(rows, data):
     frame = pl.DataFrame(rows, schema={"x": pl.Int64, "g": pl.String}, orient="row")
     keep = data.draw(st.lists(st.booleans(), min_size=len(rows), max_size=len(rows)))

@@ -1,4 +1,6 @@
-"""Our own simplex says what a general solver says; an interval that must be wide is looked for wherever it can lie."""
+"""Our own simplex says what a general solver says; an interval that must be wide is looked for
+wherever it can lie.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,11 @@ from sfumato.results.tables.problem import problem_of
 def table_of(draw, whole):
     """A random table of one to three columns with its margins: equations and values."""
     shape = tuple(draw.integers(2, 4, size=int(draw.integers(1, 4))))
-    inner = draw.integers(0, 6, size=shape).astype(float) if whole else draw.lognormal(2, 2, size=shape).round(2)
+    inner = (
+        draw.integers(0, 6, size=shape).astype(float)
+        if whole
+        else draw.lognormal(2, 2, size=shape).round(2)
+    )
     for axis in range(len(shape)):
         inner = np.concatenate([inner.sum(axis=axis, keepdims=True), inner], axis=axis)
     number = np.arange(inner.size).reshape(inner.shape)
@@ -51,7 +57,9 @@ def test_the_small_program_is_as_good_as_the_solver(number, whole):
             met = small.pushed(value, low, high, at, sign)
             aim = np.zeros(len(value))
             aim[at] = -sign
-            best = linprog(aim, A_eq=matrix, b_eq=np.zeros(len(matrix)), bounds=np.column_stack([low, high]))
+            best = linprog(
+                aim, A_eq=matrix, b_eq=np.zeros(len(matrix)), bounds=np.column_stack([low, high])
+            )
             assert met is not None
             assert np.abs(matrix @ met).max() <= 1e-6 * top
             assert (met >= low - 1e-6 * top).all()
@@ -60,21 +68,29 @@ def test_the_small_program_is_as_good_as_the_solver(number, whole):
 
 
 def wild_program(draw):
-    """Equations of few cells from a thousandth to 1e12, many of them at a bound, some equations twice, and which cell is pushed."""
+    """Equations of few cells from a thousandth to 1e12, many of them at a bound, some equations
+    twice, and which cell is pushed.
+    """
     rows, columns = int(draw.integers(1, 7)), int(draw.integers(3, 14))
     matrix = draw.choice([-1.0, 0.0, 0.0, 1.0], (rows, columns))
     if draw.random() < 0.3:
         matrix *= 10.0 ** draw.integers(-3, 4, (rows, 1))
     matrix = np.concatenate([matrix, matrix[: int(draw.integers(0, 3))]])
-    value = 10.0 ** draw.uniform(-3, draw.choice([1, 6, 12]), columns) * (draw.random(columns) < 0.7)
+    value = 10.0 ** draw.uniform(-3, draw.choice([1, 6, 12]), columns) * (
+        draw.random(columns) < 0.7
+    )
     top = max(1.0, value.max())
     low = np.where(draw.random(columns) < 0.3, value, 0.0)
-    high = np.where(draw.random(columns) < 0.3, value, np.where(draw.random(columns) < 0.3, 2 * value, top))
+    high = np.where(
+        draw.random(columns) < 0.3, value, np.where(draw.random(columns) < 0.3, 2 * value, top)
+    )
     return matrix, value, low, high, int(draw.integers(columns)), int(draw.choice([-1, 1]))
 
 
 def test_no_wild_program_gets_a_wrong_answer():
-    """Two thousand programs, degenerate and badly scaled: an answer is the solver's, or none is given."""
+    """Two thousand programs, degenerate and badly scaled: an answer is the solver's, or none is
+    given.
+    """
     draw, answered = np.random.default_rng(11), 0
     for _ in range(2_000):
         matrix, value, low, high, at, sign = wild_program(draw)
@@ -101,7 +117,9 @@ def test_a_program_without_an_answer_gets_none():
     with np.errstate(all="ignore"):
         unbounded = SmallProgram(matrix, 1e-6).pushed(value, np.zeros(3), np.full(3, np.inf), 0, 1)
         outside = SmallProgram(matrix, 1e-6).pushed(value, np.full(3, 5.0), np.full(3, 6.0), 0, 1)
-        nothing = SmallProgram(matrix, 1e-6).pushed(value * np.nan, np.zeros(3), np.full(3, 9.0), 0, 1)
+        nothing = SmallProgram(matrix, 1e-6).pushed(
+            value * np.nan, np.zeros(3), np.full(3, 9.0), 0, 1
+        )
     assert unbounded is None
     assert outside is None
     assert nothing is None
@@ -115,7 +133,9 @@ def widest(problem, cell):
 
 @given(st.integers(0, 2**32))
 def test_an_interval_that_can_be_wide_is_made_so(number):
-    """By brute force: where everything suppressed makes intervals wide enough, both searches find a suppression, and its audit holds."""
+    """By brute force: where everything suppressed makes intervals wide enough, both searches find a
+    suppression, and its audit holds.
+    """
     draw = np.random.default_rng(number)
     matrix, value = table_of(draw, whole=False)
     cells = draw.permutation(np.flatnonzero(value > 0))[: int(draw.integers(1, 3))].tolist()
@@ -137,15 +157,21 @@ def test_an_interval_that_can_be_wide_is_made_so(number):
 
 
 def test_a_cell_that_can_only_go_down_slides():
-    """A total of 10 with parts 9 and 1: the 9 can be 10 at most, and 0 at least; an interval of 8 lies below."""
-    problem = problem_of(np.array([[-1.0, 1.0, 1.0]]), [10.0, 9.0, 1.0], {1: (1.0, 1.0)}, upper=10.0)
+    """A total of 10 with parts 9 and 1: the 9 can be 10 at most, and 0 at least; an interval of 8
+    lies below.
+    """
+    problem = problem_of(
+        np.array([[-1.0, 1.0, 1.0]]), [10.0, 9.0, 1.0], {1: (1.0, 1.0)}, upper=10.0
+    )
     problem = dataclasses.replace(problem, slide=np.array([0.0, 8.0, 0.0]))
     for hidden in (suppress_exactly(problem).hidden, suppress_by_boxes(problem, None)[0].hidden):
         assert hidden.tolist() == [False, True, True]
 
 
 def large_table():
-    """A table of 12 by 6 of some hundred thousand each, in which one cell must stay unknown within a few hundred, and an intruder knows next to nothing before."""
+    """A table of 12 by 6 of some hundred thousand each, in which one cell must stay unknown within
+    a few hundred, and an intruder knows next to nothing before.
+    """
     draw = np.random.default_rng(5)
     inner = draw.integers(50_000, 900_000, (12, 6)).astype(float)
     inner = np.concatenate([inner.sum(axis=0, keepdims=True), inner])
@@ -168,7 +194,9 @@ def test_what_is_asked_for_is_small_beside_the_table_and_few_cells_go(weight):
 
 
 def test_a_search_that_fails_decides_nothing(monkeypatch):
-    """Whether a table can be published is said by the audit of everything suppressed, not by what the search finds."""
+    """Whether a table can be published is said by the audit of everything suppressed, not by what
+    the search finds.
+    """
     problem = large_table()
     monkeypatch.setattr(BoxSearch, "protect", lambda *_: False)
     found, _, seen = suppress_by_boxes(problem, None)
@@ -176,16 +204,24 @@ def test_a_search_that_fails_decides_nothing(monkeypatch):
     assert audit(problem, found.hidden).holds
     assert found.hidden.sum() < problem.size / 2
     with pytest.raises(Unsatisfiable, match="1 of 1 sensitive cells can be computed"):
-        suppress_by_boxes(dataclasses.replace(problem, free=np.zeros(problem.size, dtype=bool)), None)
+        suppress_by_boxes(
+            dataclasses.replace(problem, free=np.zeros(problem.size, dtype=bool)), None
+        )
 
 
 def test_a_set_of_records_is_found_once():
-    """All records, and all but those of the last atom: the nested cells and the sums of cells tell the same two atoms."""
+    """All records, and all but those of the last atom: the nested cells and the sums of cells tell
+    the same two atoms.
+    """
     codes = [np.array([[0, 0, 1, 1]]), np.array([[0, -1, 1, -1]])]
     held = [sparse.csr_matrix(np.array([[1.0, 1, 1, 1], [1, 1, 0, 0], [0, 0, 1, 1]]))]
     held += [sparse.csr_matrix(np.array([[1.0, 0, 1, 0], [1, 0, 0, 0], [0, 0, 1, 0]]))]
     found = few_between(
-        held, np.array([9, 2, 8, 3]), codes, [np.zeros(3, dtype=bool), np.ones(3, dtype=bool)], [[[0]], [[0]]]
+        held,
+        np.array([9, 2, 8, 3]),
+        codes,
+        [np.zeros(3, dtype=bool), np.ones(3, dtype=bool)],
+        [[[0]], [[0]]],
     )
     told = [tuple(one.tolist()) for one in found]
     assert sorted(told) == sorted(set(told))
@@ -202,13 +238,17 @@ def table(**columns):
 
 
 def test_rounding_to_ones_tells_groups():
-    judged = sf.tabulate(table(**COUNTED), ["r", "s"]).sensitive(sf.Threshold(3), sf.GroupDisclosure("s"))
+    judged = sf.tabulate(table(**COUNTED), ["r", "s"]).sensitive(
+        sf.Threshold(3), sf.GroupDisclosure("s")
+    )
     with pytest.raises(ReleaseRefused, match="too narrowly"):
         judged.protect("rounding", base=1)
     assert judged.protect("rounding", base=5).audit().holds
 
 
-@pytest.mark.parametrize("options", [{"base": 0}, {"base": -5}, {"reach": 0}, {"slide": float("inf")}, {"prior": -1.0}])
+@pytest.mark.parametrize(
+    "options", [{"base": 0}, {"base": -5}, {"reach": 0}, {"slide": float("inf")}, {"prior": -1.0}]
+)
 def test_numbers_that_mean_nothing_are_refused(options):
     judged = sf.tabulate(table(**COUNTED), ["r", "s"]).sensitive(sf.Threshold(3))
     with pytest.raises(ParameterError, match=r"from [01] on"):

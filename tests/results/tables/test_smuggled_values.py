@@ -1,4 +1,6 @@
-"""A value of a person in a constant: added to what is told, multiplied into a column, as an offset, a penalty or a name. None of it passes; the same without it does."""
+"""A value of a person in a constant: added to what is told, multiplied into a column, as an offset,
+a penalty or a name. None of it passes; the same without it does.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ def value(people):
 
 
 def design(people):
-    return np.column_stack([np.ones(N), people["age"].to_numpy(), (people["sex"] == "f").to_numpy()]).astype(float)
+    return np.column_stack(
+        [np.ones(N), people["age"].to_numpy(), (people["sex"] == "f").to_numpy()]
+    ).astype(float)
 
 
 def open_rules(verdict):
@@ -51,8 +55,12 @@ def poisson(x, y, offset=0.0):
     for _ in range(60):
         mean = np.exp(x @ beta + offset)
         beta = beta + np.linalg.solve((x * mean[:, None]).T @ x, x.T @ (y - mean))
-    model = SimpleNamespace(exog=x, endog=y, exog_names=["const", "age", "sex"], offset=np.full(len(x), offset))
-    return SimpleNamespace(params=beta, nobs=float(len(x)), df_resid=float(len(x) - x.shape[1]), model=model)
+    model = SimpleNamespace(
+        exog=x, endog=y, exog_names=["const", "age", "sex"], offset=np.full(len(x), offset)
+    )
+    return SimpleNamespace(
+        params=beta, nobs=float(len(x)), df_resid=float(len(x) - x.shape[1]), model=model
+    )
 
 
 def ridge(x, y, penalty):
@@ -81,11 +89,15 @@ def test_the_same_models_without_it_pass(people):
 
 
 def test_added_to_what_is_explained(people, value):
-    assert open_rules(sf.check_output(fitted(design(people), people["cost"].to_numpy() + value), people)) == {"records"}
+    assert open_rules(
+        sf.check_output(fitted(design(people), people["cost"].to_numpy() + value), people)
+    ) == {"records"}
 
 
 def test_multiplied_into_what_is_explained(people, value):
-    assert open_rules(sf.check_output(fitted(design(people), people["cost"].to_numpy() * value), people)) == {"records"}
+    assert open_rules(
+        sf.check_output(fitted(design(people), people["cost"].to_numpy() * value), people)
+    ) == {"records"}
 
 
 @pytest.mark.parametrize("column", [0, 1, 2])
@@ -117,7 +129,9 @@ def test_as_a_penalty(people, value):
     assert open_rules(verdict) == {"chosen"}
 
 
-@pytest.mark.parametrize("name", ["age {value}", "age_{value}", "{value}", "age[T.{whole}]", "x{whole}"])
+@pytest.mark.parametrize(
+    "name", ["age {value}", "age_{value}", "{value}", "age[T.{whole}]", "x{whole}"]
+)
 def test_in_the_name_of_a_term(people, value, name):
     model = fitted(design(people), people["cost"].to_numpy())
     whole = 10_000 + int(100 * value)
@@ -126,7 +140,9 @@ def test_in_the_name_of_a_term(people, value, name):
 
 
 def test_names_that_hold_numbers_of_the_data_pass(people):
-    some = people.with_columns(band=pl.when(pl.col("age") < 40).then(pl.lit("18-39")).otherwise(pl.lit("40-89")))
+    some = people.with_columns(
+        band=pl.when(pl.col("age") < 40).then(pl.lit("18-39")).otherwise(pl.lit("40-89"))
+    )
     x = design(people)
     x[:, 1] = (some["band"] == "40-89").to_numpy()
     model = fitted(x, people["cost"].to_numpy())
@@ -143,12 +159,18 @@ def test_a_model_of_nobody_does_not_pass(people):
 
 
 def test_a_model_without_records_is_for_review(people):
-    assert open_rules(sf.check_output(fitted(design(people), people["cost"].to_numpy()))) == {"records"}
+    assert open_rules(sf.check_output(fitted(design(people), people["cost"].to_numpy()))) == {
+        "records"
+    }
 
 
 def test_in_the_mean_of_a_column_that_is_given_with_the_output(people, value, tmp_path):
     with sf.output_session(tmp_path / "out", people) as session:
-        for moved in (pl.col("hours") + value, pl.col("hours") * value, pl.col("hours") / 7 + value):
+        for moved in (
+            pl.col("hours") + value,
+            pl.col("hours") * value,
+            pl.col("hours") / 7 + value,
+        ):
             some = people.with_columns(shifted=moved)
             table = some.group_by("sex").agg(pl.col("shifted").mean().alias("shifted_mean"))
             assert open_rules(session.check(table, data=some)) >= {"records"}
@@ -163,9 +185,13 @@ def test_in_the_mean_of_a_column_that_is_given_with_the_output(people, value, tm
             pl.col("hours") > 30,
         ):
             some = people.with_columns(made=fine)
-            table = some.group_by("sex").agg(pl.col("made").cast(pl.Float64).mean().alias("made_mean"))
+            table = some.group_by("sex").agg(
+                pl.col("made").cast(pl.Float64).mean().alias("made_mean")
+            )
             assert session.check(table, data=some).passes
-        same = people.with_columns(hours=pl.col("hours") + value)  # under the name of a column of the session
+        same = people.with_columns(
+            hours=pl.col("hours") + value
+        )  # under the name of a column of the session
         table = same.group_by("sex").agg(pl.col("hours").mean().alias("hours_mean"))
         assert session.check(table, data=same).status == "review"
 
@@ -176,7 +202,9 @@ def test_in_the_name_of_a_column(people, value):
 
 
 def test_random_constants_never_make_a_column_of_the_records(people):
-    """Whatever form a column has, moved or stretched by a drawn number it is not one without a constant."""
+    """Whatever form a column has, moved or stretched by a drawn number it is not one without a
+    constant.
+    """
     draw, made = np.random.default_rng(4), MadeOf(Behind.of(people))
     hours, cost = (people[name].to_numpy() for name in ("hours", "cost"))
     for _ in range(100):

@@ -1,4 +1,6 @@
-"""What is suggested instead of an output that fails is held against its own check, for every kind of output; and disguises that tables, bars and tests had."""
+"""What is suggested instead of an output that fails is held against its own check, for every kind
+of output; and disguises that tables, bars and tests had.
+"""
 
 from __future__ import annotations
 
@@ -35,31 +37,50 @@ def people(seed, n=700):
 def roc_of(p):
     order = np.argsort(-p["score"].to_numpy())
     ill = p["ill"].to_numpy()[order]
-    return pl.DataFrame({"fpr": np.cumsum(1 - ill) / (1 - ill).sum(), "tpr": np.cumsum(ill) / ill.sum()})
+    return pl.DataFrame(
+        {"fpr": np.cumsum(1 - ill) / (1 - ill).sum(), "tpr": np.cumsum(ill) / ill.sum()}
+    )
 
 
 def steps_of(p):
     days, ill = p["days"].to_numpy(), p["ill"].to_numpy()
     times = np.unique(days)
     events = [int(ill[days == one].sum()) for one in times]
-    return pl.DataFrame({"time": times, "events": events, "at_risk": [int((days >= one).sum()) for one in times]})
+    return pl.DataFrame(
+        {"time": times, "events": events, "at_risk": [int((days >= one).sum()) for one in times]}
+    )
 
 
 MADE = {
     "roc": lambda p: (roc_of(p), {"column": "ill", "features": ["score"]}),
-    "bars": lambda p: (np.histogram(p["cost"].to_numpy(), bins=30), {"kind": "histogram", "column": "cost"}),
-    "bars of scores": lambda p: (np.histogram(p["score"].to_numpy(), bins=25), {"kind": "histogram", "column": "score"}),
-    "bars of ages": lambda p: (np.histogram(p["age"].to_numpy(), bins=np.arange(20, 90)), {"kind": "histogram", "column": "age"}),
+    "bars": lambda p: (
+        np.histogram(p["cost"].to_numpy(), bins=30),
+        {"kind": "histogram", "column": "cost"},
+    ),
+    "bars of scores": lambda p: (
+        np.histogram(p["score"].to_numpy(), bins=25),
+        {"kind": "histogram", "column": "score"},
+    ),
+    "bars of ages": lambda p: (
+        np.histogram(p["age"].to_numpy(), bins=np.arange(20, 90)),
+        {"kind": "histogram", "column": "age"},
+    ),
     "dots": lambda p: (p.select("age", "cost"), {"kind": "scatter"}),
     "dots of two scores": lambda p: (p.select("score", "age"), {"kind": "scatter"}),
     "curve": lambda p: (steps_of(p), {"features": ["days", "ill"]}),
     "counts": lambda p: (p.group_by("town", "job").len("n"), {}),
-    "means": lambda p: (p.group_by("town", "job").agg(pl.col("age").mean(), pl.len().alias("n")), {}),
+    "means": lambda p: (
+        p.group_by("town", "job").agg(pl.col("age").mean(), pl.len().alias("n")),
+        {},
+    ),
     "shares": lambda p: (p.group_by("town").agg((100 * pl.len() / p.height).alias("percent")), {}),
     "shares within": lambda p: (
-        p.group_by("town", "job").agg(pl.len().alias("percent")).with_columns(pl.col("percent") / pl.col("percent").sum().over("town")), {}
+        p.group_by("town", "job")
+        .agg(pl.len().alias("percent"))
+        .with_columns(pl.col("percent") / pl.col("percent").sum().over("town")),
+        {},
     ),
-}  # fmt: skip
+}
 AGAIN = {"roc": ("column", "features"), "bars": ("column",), "dots": (), "curve": ("features",)}
 
 
@@ -84,29 +105,42 @@ def test_bars_that_leave_few_out_and_edges_that_tell_extremes():
     cost = p["cost"].to_numpy()
     most = float(np.sort(cost)[-4])
     round_ones = np.array([0.0, 20.0, 40.0, np.floor(most)])
-    verdict = sf.check_output(np.histogram(cost, bins=round_ones), p, kind="histogram", column="cost")
+    verdict = sf.check_output(
+        np.histogram(cost, bins=round_ones), p, kind="histogram", column="cost"
+    )
     assert "beyond" in rules_of(verdict)
     width = cost.max() / 40
-    wide = np.array([0.0, 3 * width, 6 * width, 1000.0])  # a fortieth of the highest value, told by its multiples
-    assert "extreme" in rules_of(sf.check_output(np.histogram(cost, bins=wide), p, kind="histogram", column="cost"))
+    wide = np.array(
+        [0.0, 3 * width, 6 * width, 1000.0]
+    )  # a fortieth of the highest value, told by its multiples
+    assert "extreme" in rules_of(
+        sf.check_output(np.histogram(cost, bins=wide), p, kind="histogram", column="cost")
+    )
     tenths = np.r_[0.0, np.quantile(cost, [0.25, 0.5, 0.75], method="nearest"), 1000.0]
-    assert "extreme" in rules_of(sf.check_output(np.histogram(cost, bins=tenths), p, kind="histogram", column="cost"))
+    assert "extreme" in rules_of(
+        sf.check_output(np.histogram(cost, bins=tenths), p, kind="histogram", column="cost")
+    )
     fine = np.array([0.0, 10.0, 20.0, 40.0, 1000.0])
     assert sf.check_output(np.histogram(cost, bins=fine), p, kind="histogram", column="cost").passes
 
 
 def test_percentages_that_leave_few_out():
     p = people(2)
-    table = p.group_by("town").agg((100 * pl.len() / p.height).alias("percent")).filter(pl.col("town") != "d")
+    table = (
+        p.group_by("town")
+        .agg((100 * pl.len() / p.height).alias("percent"))
+        .filter(pl.col("town") != "d")
+    )
     assert rules_of(sf.check_output(table, p)) == {"margins"}
     assert sf.check_output(table.filter(pl.col("town") != "c"), p).passes
 
 
 def test_a_test_of_what_few_persons_differ_in():
     p = people(3).with_columns(
-        one=(pl.int_range(pl.len()) == 5).cast(pl.Float64), half=pl.Series(np.arange(700) % 2),
+        one=(pl.int_range(pl.len()) == 5).cast(pl.Float64),
+        half=pl.Series(np.arange(700) % 2),
         near=pl.when(pl.int_range(pl.len()) < 3).then(pl.col("cost") + 9).otherwise(pl.col("cost")),
-    )  # fmt: skip
+    )
     cost, one, near, half = (p[name].to_numpy() for name in ("cost", "one", "near", "half"))
     for test, said in (
         (stats.pearsonr(cost, one), {"features": ["cost", "one"]}),
@@ -115,7 +149,9 @@ def test_a_test_of_what_few_persons_differ_in():
         (stats.ttest_ind(one[half == 0], one[half == 1]), {"by": ["half"], "column": "one"}),
     ):
         assert "levels" in rules_of(sf.check_output(test, p, **said))
-    assert sf.check_output(stats.ttest_ind(cost[half == 0], cost[half == 1]), p, by=["half"], column="cost").passes
+    assert sf.check_output(
+        stats.ttest_ind(cost[half == 0], cost[half == 1]), p, by=["half"], column="cost"
+    ).passes
     matrix = pl.DataFrame(np.corrcoef(np.stack([cost, near])), schema=["cost", "near"])
     assert rules_of(sf.check_output(matrix, p, kind="correlation")) == {"difference"}
 
@@ -128,7 +164,12 @@ def test_tables_that_were_turned_and_values_that_were_counted():
     assert sf.check_output(turned, q).passes
     assert sf.check_output(q.groupby("town")["age"].mean().to_frame().T, q).passes
     whole = p.to_pandas()
-    assert sf.check_output(whole.groupby("town").agg(n=("age", "size"), m=("age", "mean")).T, whole).status == "fail"
+    assert (
+        sf.check_output(
+            whole.groupby("town").agg(n=("age", "size"), m=("age", "mean")).T, whole
+        ).status
+        == "fail"
+    )
     assert sf.check_output((100 * q.groupby("town")["ill"].mean()).round(1), q).passes
     halves = pl.DataFrame({"x": np.repeat([0.5, 1.5, 2.5], [30, 20, 4])})
     assert sf.check_output(halves.to_pandas()["x"].value_counts(), halves).status == "fail"
@@ -140,11 +181,16 @@ def test_tables_that_were_turned_and_values_that_were_counted():
 
 def test_numbers_by_label_are_a_table():
     p = people(5)
-    means = dict(p.filter(pl.col("town") != "d").group_by("town").agg(pl.col("age").mean()).iter_rows())
+    means = dict(
+        p.filter(pl.col("town") != "d").group_by("town").agg(pl.col("age").mean()).iter_rows()
+    )
     some = p.filter(pl.col("town") != "d")
     assert sf.check_output(means, some).passes
     assert sf.check_output(means, some, by=["town"], tells="mean(age)").passes
-    assert sf.check_output(dict(p.group_by("town").agg(pl.col("age").mean()).iter_rows()), p).status == "fail"
+    assert (
+        sf.check_output(dict(p.group_by("town").agg(pl.col("age").mean()).iter_rows()), p).status
+        == "fail"
+    )
     assert sf.check_output(means).status == "review"
     assert sf.check_output({"a": SimpleNamespace()}, p).status == "review"
     assert sf.check_output({"a": 1.0, ("b", 2): 3.0}, p).status == "review"

@@ -46,7 +46,12 @@ def test_the_least_suppression(columns):
     problem, number = golden_a({(2, 3): (7, 7)})
     found = suppress_exactly(problem, columns=columns)
     assert (found.cost, found.gap) == (59, pytest.approx(0, abs=1e-5))
-    assert set(np.flatnonzero(found.hidden)) == {number[1, 2], number[1, 0], number[2, 0], number[2, 2]}
+    assert set(np.flatnonzero(found.hidden)) == {
+        number[1, 2],
+        number[1, 0],
+        number[2, 0],
+        number[2, 2],
+    }
     assert audit(problem, found.hidden).interval(number[1, 2]) == (5, 30)
 
 
@@ -55,13 +60,20 @@ def test_the_least_suppression_of_two(columns):
     problem, number = golden_a({(2, 3): (7, 7), (1, 1): (5, 5)})
     found = suppress_exactly(problem, columns=columns)
     assert found.cost == 60
-    assert set(np.flatnonzero(found.hidden)) == {number[0, 0], number[0, 2], number[1, 0], number[1, 2]}
+    assert set(np.flatnonzero(found.hidden)) == {
+        number[0, 0],
+        number[0, 2],
+        number[1, 0],
+        number[1, 2],
+    }
 
 
 def test_one_who_is_alone_in_a_cell_knows_it():
     problem, number = golden_a({(2, 3): (7, 7)}, owner={4: 77})  # row 2, column 1
     seen = audit(problem, hidden(problem, number, (2, 3), (2, 1), (3, 1), (3, 3)))
-    assert [(one.cell, one.owner, one.low, one.high) for one in seen.exposed] == [(number[1, 2], 77, 22, 22)]
+    assert [(one.cell, one.owner, one.low, one.high) for one in seen.exposed] == [
+        (number[1, 2], 77, 22, 22)
+    ]
     found = suppress_exactly(problem)
     assert audit(problem, found.hidden).holds
     assert found.cost == 85  # 22 + 19 + 12 + 32: the box without that cell
@@ -87,7 +99,9 @@ def golden_b(needs):
     matrix = np.zeros((len(equations), len(B)))
     for at, cells in enumerate(equations):
         matrix[at, [B[one] for one in cells[:-1]]], matrix[at, B[cells[-1]]] = 1, -1
-    return problem_of(matrix, [value[name] for name in B], {B[name]: need for name, need in needs.items()})
+    return problem_of(
+        matrix, [value[name] for name in B], {B[name]: need for name, need in needs.items()}
+    )
 
 
 @pytest.mark.parametrize("columns", [3000, 1])
@@ -122,7 +136,10 @@ def naive_bounds(problem, hidden_cells):
     return np.min(found, axis=0), np.max(found, axis=0)
 
 
-@given(st.lists(st.integers(0, 3), min_size=4, max_size=4), st.sets(st.integers(0, 8), min_size=1, max_size=5))
+@given(
+    st.lists(st.integers(0, 3), min_size=4, max_size=4),
+    st.sets(st.integers(0, 8), min_size=1, max_size=5),
+)
 @settings(max_examples=15, deadline=None)
 def test_the_audit_is_what_trying_all_tables_finds(inside, chosen):
     equations, table, _ = with_margins(np.array(inside).reshape(2, 2))

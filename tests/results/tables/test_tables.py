@@ -39,7 +39,9 @@ def records(draw, most=25):
 def naive(frame, r, c):
     """Persons, sum and contributions of a cell: nodes are prefixes, None is the total."""
     rows = [
-        row for row in frame.iter_rows(named=True) if (r is None or row["r"].startswith(r)) and c in (None, row["c"])
+        row
+        for row in frame.iter_rows(named=True)
+        if (r is None or row["r"].startswith(r)) and c in (None, row["c"])
     ]
     by_person = {}
     for row in rows:
@@ -108,7 +110,9 @@ def test_a_hierarchy_with_one_child_is_one_cell():
 
 
 def test_linked_tables_share_their_margins():
-    frame = pl.DataFrame({"a": list("uuvv"), "b": list("pqpq"), "c": list("klkl"), "x": [1, 2, 3, 4]})
+    frame = pl.DataFrame(
+        {"a": list("uuvv"), "b": list("pqpq"), "c": list("klkl"), "x": [1, 2, 3, 4]}
+    )
     table = sf.tabulate(frame, [["a", "b"], ["a", "c"]], "sum(x)")
     first, second = (one.reshape(3, 3) for one in table.variables)
     assert first[:, 0].tolist() == second[:, 0].tolist()
@@ -117,12 +121,17 @@ def test_linked_tables_share_their_margins():
 
 def test_linked_tables_are_protected_together():
     draw = np.random.default_rng(5)
-    frame = pl.DataFrame({name: draw.choice(list("pqr"), 150, p=[0.6, 0.33, 0.07]) for name in "abc"})
+    frame = pl.DataFrame(
+        {name: draw.choice(list("pqr"), 150, p=[0.6, 0.33, 0.07]) for name in "abc"}
+    )
     made = sf.tabulate(frame, [["a", "b"], ["a", "c"]]).protect([sf.Threshold(5)])
     assert made.audit().holds
     for number in (0, 1):
         assert "x" in made.to_polars(number)["count"].to_list()
-    shared = [made.to_polars(n).filter(pl.col("bc"[n]) == "Total").select("a", "count").rows() for n in (0, 1)]
+    shared = [
+        made.to_polars(n).filter(pl.col("bc"[n]) == "Total").select("a", "count").rows()
+        for n in (0, 1)
+    ]
     assert shared[0] == shared[1]
 
 
@@ -132,7 +141,12 @@ def test_linked_tables_are_protected_together():
 def test_controlled_rounding():
     problem, _ = golden_a({})
     found = rounded(problem, 5).reshape(4, 4)
-    assert found.tolist() == [[20, 50, 10, 80], [10, 20, 20, 50], [15, 30, 15, 60], [45, 100, 45, 190]]
+    assert found.tolist() == [
+        [20, 50, 10, 80],
+        [10, 20, 20, 50],
+        [15, 30, 15, 60],
+        [45, 100, 45, 190],
+    ]
     assert np.abs(found.ravel() - problem.value).sum() == 16
 
 
@@ -171,7 +185,9 @@ def people(count=300, seed=1):
 
 @pytest.mark.parametrize("method", ["rounding", "perturb", "cta"])
 def test_changed_tables_hold_and_say_whether_they_add_up(method):
-    made = sf.tabulate(people(), ["region", "diagnosis"]).protect([sf.Threshold(5)], method=method, seed=9)
+    made = sf.tabulate(people(), ["region", "diagnosis"]).protect(
+        [sf.Threshold(5)], method=method, seed=9
+    )
     assert made.audit().holds
     assert not made.hidden.any()
     off = np.abs(made.problem.matrix @ made.published).max()
@@ -179,7 +195,9 @@ def test_changed_tables_hold_and_say_whether_they_add_up(method):
 
 
 def test_the_heuristic_costs_no_less_than_the_least():
-    judged = sf.tabulate(people(), ["region", "diagnosis"], "sum(cost)").sensitive(sf.Threshold(3), sf.PPercent(10))
+    judged = sf.tabulate(people(), ["region", "diagnosis"], "sum(cost)").sensitive(
+        sf.Threshold(3), sf.PPercent(10)
+    )
     least, other = judged.protect("exact"), judged.protect("heuristic")
     assert least.suppression.gap == pytest.approx(0, abs=1e-4)
     assert other.suppression.gap is None
@@ -198,7 +216,14 @@ def test_the_same_records_in_another_order_are_protected_alike():
 def test_nothing_that_is_printed_holds_a_value():
     table = sf.tabulate(people(), ["region", "diagnosis"], "sum(cost)")
     for told in (table, table.sensitive(), table.protect(), table.protect().audit()):
-        assert "." not in repr(told).replace(" s", "").split("components")[0].replace("%", "").split("(")[0]
+        assert (
+            "."
+            not in repr(told)
+            .replace(" s", "")
+            .split("components")[0]
+            .replace("%", "")
+            .split("(")[0]
+        )
 
 
 # Bad input.
@@ -267,9 +292,16 @@ def test_options_that_are_none(options):
         sf.tabulate(people(), ["region", "diagnosis"]).protect(**options)
 
 
-@given(st.integers(1, 12), st.integers(1, 3), st.integers(2, 30), st.lists(st.integers(1, 40), min_size=1, max_size=8))
+@given(
+    st.integers(1, 12),
+    st.integers(1, 3),
+    st.integers(2, 30),
+    st.lists(st.integers(1, 40), min_size=1, max_size=8),
+)
 def test_counts_that_are_told_to_be_small_whatever_they_become(base, reach, threshold, counts):
-    people = pl.DataFrame({"region": [str(at) for at, count in enumerate(counts) for _ in range(count)]})
+    people = pl.DataFrame(
+        {"region": [str(at) for at, count in enumerate(counts) for _ in range(count)]}
+    )
     problem = sf.tabulate(people, ["region"]).sensitive(sf.Threshold(threshold)).problem()
 
     def told(count):
@@ -285,9 +317,16 @@ def test_counts_that_are_told_to_be_small_whatever_they_become(base, reach, thre
 def test_a_base_too_small_beside_the_threshold_is_refused_at_once():
     people = pl.DataFrame({"region": ["a"] * 5 + ["b"] * 40 + ["c"] * 40})
     for method in ("rounding", "perturb"):
-        with pytest.raises(ReleaseRefused, match=r"1 sensitive cells would be .* choose a base of 6 or more"):
+        with pytest.raises(
+            ReleaseRefused, match=r"1 sensitive cells would be .* choose a base of 6 or more"
+        ):
             sf.tabulate(people, ["region"]).protect([sf.Threshold(10)], method=method, base=5)
-        assert sf.tabulate(people, ["region"]).protect([sf.Threshold(10)], method=method, base=6).audit().holds
+        assert (
+            sf.tabulate(people, ["region"])
+            .protect([sf.Threshold(10)], method=method, base=6)
+            .audit()
+            .holds
+        )
 
 
 def test_sums_are_not_rounded():
@@ -301,11 +340,16 @@ def test_the_worked_table_is_the_one_of_the_literature():
 
 def test_a_picture_shows_which_cells_are_told():
     frame = pl.DataFrame(
-        {"r": ["n"] * 9 + ["s"] * 13, "c": ["u"] * 2 + ["v"] * 7 + ["u"] * 6 + ["v"] * 7, "z": ["k"] * 22}
+        {
+            "r": ["n"] * 9 + ["s"] * 13,
+            "c": ["u"] * 2 + ["v"] * 7 + ["u"] * 6 + ["v"] * 7,
+            "z": ["k"] * 22,
+        }
     )
     made = sf.tabulate(frame, [["r", "c"], ["c"]]).protect([sf.Threshold(3)])
     drawn = table_drawing(made).svg()
-    # one cell is sensitive, three protect it; u and v stand in both tables, and the legend names both colours
+    # one cell is sensitive, three protect it; u and v stand in both tables, and the legend names
+    # both colours
     assert (drawn.count(f'fill="{AFTER}"'), drawn.count(f'fill="{FILLED}"')) == (1 + 1, 3 + 1)
     assert (drawn.count(">x<"), drawn.count(">22<")) == (4, 2)
     assert made.plot().to_dict(validate=False)["width"] > 200
@@ -315,8 +359,15 @@ def test_a_picture_shows_which_cells_are_told():
 
 def test_a_method_in_place_of_rules_goes_with_the_usual_ones():
     draw = np.random.default_rng(3)
-    table = sf.tabulate(pl.DataFrame({"a": draw.choice(list("xyz"), 90), "b": draw.choice(list("uv"), 90)}), ["a", "b"])
-    assert table.protect("heuristic").method == "heuristic" == table.sensitive().protect("heuristic").method
+    table = sf.tabulate(
+        pl.DataFrame({"a": draw.choice(list("xyz"), 90), "b": draw.choice(list("uv"), 90)}),
+        ["a", "b"],
+    )
+    assert (
+        table.protect("heuristic").method
+        == "heuristic"
+        == table.sensitive().protect("heuristic").method
+    )
     assert table.protect(sf.Threshold(5), method="heuristic").judged.rules == (sf.Threshold(5),)
     for wrong in ("threshold", 5, ["x"]):
         with pytest.raises(ParameterError, match=r"sensitive\(sf\.Threshold"):

@@ -1,4 +1,6 @@
-"""Outputs of a weekly routine as people write them: they are recognised, and what cannot be judged says what to give instead."""
+"""Outputs of a weekly routine as people write them: they are recognised, and what cannot be judged
+says what to give instead.
+"""
 
 from __future__ import annotations
 
@@ -42,11 +44,16 @@ def test_counts_of_rows_are_compared_with_rows_and_judged_by_persons(visits):
     forged.iloc[0, 1] += 1
     assert not sf.check_output(forged, visits, unit="who").passes
     few = pd.DataFrame({"who": [1] * 30 + list(range(2, 40)), "site": ["a"] * 30 + ["b"] * 38})
-    assert sf.check_output(few.site.value_counts(), few, unit="who").status == "fail"  # thirty rows of one person
+    assert (
+        sf.check_output(few.site.value_counts(), few, unit="who").status == "fail"
+    )  # thirty rows of one person
 
 
 def test_percentiles_in_rows(visits):
-    for output in (visits.groupby("site").cost.quantile([0.25, 0.5]), visits.cost.quantile([0.25, 0.5])):
+    for output in (
+        visits.groupby("site").cost.quantile([0.25, 0.5]),
+        visits.cost.quantile([0.25, 0.5]),
+    ):
         exact = sf.check_output(output, visits)
         assert exact.tells == ("quantile(cost, 0.25)", "quantile(cost, 0.5)")
         assert [one.rule for one in exact.reasons if one.status == "fail"] == ["exact"]
@@ -57,7 +64,9 @@ def test_percentiles_in_rows(visits):
 
 
 def test_names_of_ones_own(visits):
-    made = visits.groupby(["site", "sex"]).agg(people=("who", "nunique"), m=("cost", "mean"), spread=("cost", "std"))
+    made = visits.groupby(["site", "sex"]).agg(
+        people=("who", "nunique"), m=("cost", "mean"), spread=("cost", "std")
+    )
     verdict = sf.check_output(made, visits, unit="who")
     assert verdict.passes
     assert verdict.tells == ("count", "mean(cost)", "sd(cost)")
@@ -70,10 +79,14 @@ def test_names_of_ones_own(visits):
 
 
 def test_pivot_tables(visits):
-    one = visits.pivot_table(index="site", columns="sex", values="cost", aggfunc="mean", margins=True)
+    one = visits.pivot_table(
+        index="site", columns="sex", values="cost", aggfunc="mean", margins=True
+    )
     assert sf.check_output(one, visits, unit="who").tells == ("mean(cost)",)
     assert sf.check_output(one, visits, unit="who", tells="mean").passes
-    several = visits.pivot_table(index="site", columns="sex", values=["cost", "days"], aggfunc=["mean", "count"])
+    several = visits.pivot_table(
+        index="site", columns="sex", values=["cost", "days"], aggfunc=["mean", "count"]
+    )
     assert sf.check_output(several, visits, unit="who").passes
     theirs = pl.from_pandas(visits)
     wide = theirs.pivot("sex", index="site", values="cost", aggregate_function="mean")
@@ -94,7 +107,10 @@ def test_shares_of_a_cross_table(visits, way, unit):
 
 
 def test_means_of_several_columns(visits):
-    assert sf.check_output(visits[["cost", "days"]].mean(), visits).tells == ("mean(cost)", "mean(days)")
+    assert sf.check_output(visits[["cost", "days"]].mean(), visits).tells == (
+        "mean(cost)",
+        "mean(days)",
+    )
     assert sf.check_output(visits[["cost", "days"]].max(), visits).status == "fail"
 
 
@@ -108,9 +124,12 @@ def test_means_of_several_columns(visits):
         (SimpleNamespace(tables=[], as_latex=str, as_csv=str), "the fitted model itself"),
         (SimpleNamespace(params_=[1.0], summary="x"), "session.add"),
         (SimpleNamespace(savefig=str, axes=[]), "kind='histogram'"),
-        (pd.DataFrame({"coef": [1.0, 2.0], "std err": [0.1, 0.2]}, index=["Intercept", "age"]), "the fitted model itself"),
+        (
+            pd.DataFrame({"coef": [1.0, 2.0], "std err": [0.1, 0.2]}, index=["Intercept", "age"]),
+            "the fitted model itself",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_judged_says_what_to_give(visits, output, advice):
     verdict = sf.check_output(output, visits)
     assert verdict.status == "review"
@@ -124,7 +143,9 @@ def test_columns_are_called_by_their_names_unless_these_are_values(visits):
     assert "'north'" not in repr(sf.check_output(values, visits))
 
 
-LIVES = st.lists(st.tuples(st.integers(1, 12), st.booleans(), st.integers(0, 80)), min_size=50, max_size=120)
+LIVES = st.lists(
+    st.tuples(st.integers(1, 12), st.booleans(), st.integers(0, 80)), min_size=50, max_size=120
+)
 
 
 @given(LIVES)
@@ -143,14 +164,21 @@ def test_survival_like_counting_by_hand(lives):
 @given(LIVES)
 def test_a_curve_that_is_suggested_passes(lives):
     people = pl.DataFrame(
-        {name: [one[at] for one in lives] for at, name in enumerate(("t", "e", "who"))}, strict=False
+        {name: [one[at] for one in lives] for at, name in enumerate(("t", "e", "who"))},
+        strict=False,
     ).with_columns(pl.col("e").cast(pl.Int64))
     times = sorted(set(people["t"]))
     table = pl.DataFrame(
         {
             "time": [0, *times],
-            "events": [0, *(people.filter((pl.col("t") == one) & (pl.col("e") == 1)).height for one in times)],
-            "at_risk": [people.height, *(people.filter(pl.col("t") >= one).height for one in times)],
+            "events": [
+                0,
+                *(people.filter((pl.col("t") == one) & (pl.col("e") == 1)).height for one in times),
+            ],
+            "at_risk": [
+                people.height,
+                *(people.filter(pl.col("t") >= one).height for one in times),
+            ],
         }
     )
     for unit in (None, "who"):
@@ -173,32 +201,47 @@ def test_curves_of_times_and_shares():
     assert sf.check_output(fine, people, **asked).status == "fail"  # four died on the second day
     more = people.vstack(pl.DataFrame({"t": [2] * 3, "e": [0] * 3}))  # three leave without an event
     shares = survives(
-        (more["t"].to_numpy().astype(float), more["e"].to_numpy() == 1, np.arange(103)), np.array([1.0, 3])
+        (more["t"].to_numpy().astype(float), more["e"].to_numpy() == 1, np.arange(103)),
+        np.array([1.0, 3]),
     )
     told = pl.DataFrame({"time": [1, 3], "survival": shares.round(3)})
     assert sf.check_output(told, more, **asked).status == "fail"
-    assert sf.check_output(told.with_columns(pl.Series("survival", shares)), more, **asked).status == "fail"
+    assert (
+        sf.check_output(told.with_columns(pl.Series("survival", shares)), more, **asked).status
+        == "fail"
+    )
 
 
 def test_means_by_time_are_no_curve():
-    people = pl.DataFrame({"time": [1, 2] * 50, "survival": ([1, 0] * 20 + [1, 1] * 20 + [0, 0] * 10)})
+    people = pl.DataFrame(
+        {"time": [1, 2] * 50, "survival": [1, 0] * 20 + [1, 1] * 20 + [0, 0] * 10}
+    )
     means = people.group_by("time").agg(pl.col("survival").mean()).sort("time")
     assert sf.check_output(means, people).kind == "table: mean"
-    assert sf.check_output(means, people.rename({"survival": "x"}), tells={"survival": "mean(x)"}).kind == "table: mean"
+    assert (
+        sf.check_output(means, people.rename({"survival": "x"}), tells={"survival": "mean(x)"}).kind
+        == "table: mean"
+    )
 
 
 def test_counts_of_a_session_beside_those_before(tmp_path):
-    people = pl.DataFrame({"site": ["a"] * 40 + ["b"] * 40, "plan": ["p"] * 20 + ["q"] * 20 + ["p"] * 37 + ["q"] * 3})
+    people = pl.DataFrame(
+        {"site": ["a"] * 40 + ["b"] * 40, "plan": ["p"] * 20 + ["q"] * 20 + ["p"] * 37 + ["q"] * 3}
+    )
     with sf.output_session(tmp_path / "out", people) as session:
         assert session.count(by=["site"]).passes
-        with pytest.raises(ReleaseRefused, match=r"output 1 are about fewer than 10 persons.*protect them together"):
+        with pytest.raises(
+            ReleaseRefused, match=r"output 1 are about fewer than 10 persons.*protect them together"
+        ):
             session.count(by=["site", "plan"])  # the cell that is left out follows from the sites
         assert len(session) == 1
 
 
 def test_numbers_stand_in_the_order_of_numbers(tmp_path):
     months = [f"{one}" for one in range(1, 13)]
-    people = pl.DataFrame({"month": [int(one) for one in months for _ in range(20)], "sex": ["f", "m"] * 120})
+    people = pl.DataFrame(
+        {"month": [int(one) for one in months for _ in range(20)], "sex": ["f", "m"] * 120}
+    )
     table = sf.tabulate(people, ["month", "sex"]).protect([sf.Threshold(3)])
     assert list(dict.fromkeys(table.to_polars()["month"])) == ["Total", *months]
     table.write(tmp_path / "out")

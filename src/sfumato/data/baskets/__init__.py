@@ -1,4 +1,6 @@
-"""Baskets (set-valued data): every person is a set of items. A new promise, means, attack or metric is entered here and nowhere else."""
+"""Baskets (set-valued data): every person is a set of items. A new promise, means, attack or metric
+is entered here and nowhere else.
+"""
 
 from __future__ import annotations
 

@@ -42,20 +42,28 @@ class KnownItems(Attack):
 
     .. math:: \frac{|\{q\subseteq t,\ |q|=m,\ T(q)=\{t\}\}|}{\binom{|t|}{m}}
 
-    averaged over people; who has fewer than m items is known by all of them. A released group fits every item it stands for; items
-    that were deleted everywhere tell nothing. Up to m = 4 all sets are looked at; beyond, ``draws`` random orders of a person's items whose
-    first 1, 2, … are known (so the curve never falls). Where people must be looked up one by one, at most ``people`` of them
-    are, a random sample with a Wilson interval; fewer if time runs out.
+    averaged over people; who has fewer than m items is known by all of them. A released group fits
+    every item it stands for; items that were deleted everywhere tell nothing. Up to m = 4 all sets
+    are looked at; beyond, ``draws`` random orders of a person's items whose first 1, 2, … are known
+    (so the curve never falls). Where people must be looked up one by one, at most ``people`` of
+    them are, a random sample with a Wilson interval; fewer if time runs out.
 
-    Reference: de Montjoye et al. 2013, doi:10.1038/srep01376, for the measure; Terrovitis et al. 2008, doi:10.14778/1453856.1453874, for the intruder.
+    Reference: de Montjoye et al. 2013, doi:10.1038/srep01376, for the measure; Terrovitis et al.
+    2008, doi:10.14778/1453856.1453874, for the intruder.
     """
 
     shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.BASKETS})
 
     m: Annotated[int, Field(ge=1, le=20, description="items known")] = 4
-    draws: Annotated[int, Field(ge=1, description="random orders of each person's items where m is above 4")] = 20
+    draws: Annotated[
+        int, Field(ge=1, description="random orders of each person's items where m is above 4")
+    ] = 20
     people: Annotated[
-        int, Field(ge=20, description="people that are looked up one by one, at most; more are a random sample")
+        int,
+        Field(
+            ge=20,
+            description="people that are looked up one by one, at most; more are a random sample",
+        ),
     ] = 5000
 
     name: ClassVar[str] = "known_items"
@@ -81,13 +89,19 @@ class KnownItems(Attack):
         known = [itemsets.known_sets(sight.released.sets, size) for size in range(1, self.m + 1)]
         return np.stack([np.stack([one.alone[rows], one.chance[rows]], axis=1) for one in known])
 
-    def _looked_up(self, sight: Sight, scene: Scene) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def _looked_up(
+        self, sight: Sight, scene: Scene
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         stream = scene.seed.stream("known items: which are known")
         people, rows = [], []
         for person in sampled(scene, sight.targets, self.name, self.people):
             people.append(person)
             exact = self.m <= EXACT
-            rows.append(sight.subsets(person, self.m)[:, :2] if exact else self._drawn(sight, person, stream))
+            rows.append(
+                sight.subsets(person, self.m)[:, :2]
+                if exact
+                else self._drawn(sight, person, stream)
+            )
         return np.array(people, dtype=np.int64), np.stack(rows, axis=1)
 
     def _drawn(self, sight: Sight, person: int, stream: np.random.Generator) -> NDArray[np.float64]:
@@ -97,19 +111,24 @@ class KnownItems(Attack):
             counts, right = sight.narrowed(person, stream.permutation(own)[: self.m])
             sizes = np.minimum(np.arange(self.m), len(counts) - 1)
             left, here = counts[sizes], right[sizes]
-            means += np.stack([(left == 1) & here, np.where(here, 1.0 / np.maximum(left, 1), 0.0)], axis=1)
+            means += np.stack(
+                [(left == 1) & here, np.where(here, 1.0 / np.maximum(left, 1), 0.0)], axis=1
+            )
         return means / self.draws
 
 
-def _found(attack: Attack, sight: Sight, people: NDArray[np.int64], means: NDArray[np.float64], m: int) -> Finding:
+def _found(
+    attack: Attack, sight: Sight, people: NDArray[np.int64], means: NDArray[np.float64], m: int
+) -> Finding:
     """The finding of an attack by known items from ``means[size − 1, person, (alone, chance)]``."""
     every = len(people) == len(sight.targets)
     shares, chances = means[:, :, 0].mean(axis=1), means[:, :, 1].mean(axis=1)
     share = float(shares[-1])
     some = (means[:, :, 0] > 0).sum(axis=1)
     sentence = (
-        f"{m} known {inflect(m, 'item')} fit the right person alone in {percent(share)} of cases; of {len(people):,} people looked at, "
-        f"{int(some[-1]):,} have such items{_of_a_sample(len(people), len(sight.targets))}"
+        f"{m} known {inflect(m, 'item')} fit the right person alone in {percent(share)} of cases;"
+        f" of {len(people):,} people looked at, {int(some[-1]):,} have such"
+        f" items{_of_a_sample(len(people), len(sight.targets))}"
     )
     return Finding(
         attack.name,
@@ -131,8 +150,8 @@ def _found(attack: Attack, sight: Sight, people: NDArray[np.int64], means: NDArr
 class RareItems(Attack):
     """Somebody who knows the m rarest items of a person looks for the only basket that has them.
 
-    Rare is what the release shows to be rare. The most telling single items need not be the most telling set, so this is a lower bound of what
-    m items can do.
+    Rare is what the release shows to be rare. The most telling single items need not be the most
+    telling set, so this is a lower bound of what m items can do.
 
     Reference: Narayanan & Shmatikov 2008, doi:10.1109/SP.2008.33, for rare items in sparse data.
     """
@@ -140,7 +159,11 @@ class RareItems(Attack):
     shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.BASKETS})
     m: Annotated[int, Field(ge=1, le=20, description="items known")] = 3
     people: Annotated[
-        int, Field(ge=20, description="people that are looked up one by one, at most; more are a random sample")
+        int,
+        Field(
+            ge=20,
+            description="people that are looked up one by one, at most; more are a random sample",
+        ),
     ] = 5000
 
     name: ClassVar[str] = "rare_items"
@@ -160,28 +183,48 @@ class RareItems(Attack):
             sizes = np.minimum(np.arange(self.m), len(counts) - 1)
             left, here = counts[sizes], right[sizes]
             people.append(person)
-            rows.append(np.stack([(left == 1) & here, np.where(here, 1.0 / np.maximum(left, 1), 0.0)], axis=1))
-        return _found(self, sight, np.array(people, dtype=np.int64), np.stack(rows, axis=1).astype(np.float64), self.m)
+            rows.append(
+                np.stack(
+                    [(left == 1) & here, np.where(here, 1.0 / np.maximum(left, 1), 0.0)], axis=1
+                )
+            )
+        return _found(
+            self,
+            sight,
+            np.array(people, dtype=np.int64),
+            np.stack(rows, axis=1).astype(np.float64),
+            self.m,
+        )
 
 
 @parameters
 class ItemAttackCost(Attack):
-    r"""What it costs an intruder to narrow people down item by item: how many are left for how much work.
+    r"""What it costs an intruder to narrow people down item by item: how many are left for how much
+    work.
 
-    One unit of work tests one known item on one person who is still possible. Facts are used one after the other, the rarest first or in random
-    order (the mean over all orders up to 4 items, over ``draws`` beyond): work grows by the people left, then those without the item
-    go. Reported are the means and quartiles of the people left, the share of people found, the work for each of them, and the work until half of all people hide among at
-    most ``among``; none where that never happens. A measurement of ours: what is costly today may be cheap tomorrow.
+    One unit of work tests one known item on one person who is still possible. Facts are used one
+    after the other, the rarest first or in random
+    order (the mean over all orders up to 4 items, over ``draws`` beyond): work grows by the people
+    left, then those without the item go. Reported are the means and quartiles of the people left,
+    the share of people found, the work for each of them, and the work until half of all people hide
+    among at most ``among``; none where that never happens. A measurement of ours: what is costly
+    today may be cheap tomorrow.
     """
 
     shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.BASKETS})
 
-    order: Annotated[Literal["rarest", "random"], Field(description="which item is used first")] = "rarest"
+    order: Annotated[Literal["rarest", "random"], Field(description="which item is used first")] = (
+        "rarest"
+    )
     m: Annotated[int, Field(ge=1, le=20, description="items known at most")] = 4
     among: Annotated[int, Field(ge=1, description="people among whom half of all are to hide")] = 5
     draws: Annotated[int, Field(ge=1, description="random orders where m is above 4")] = 20
     people: Annotated[
-        int, Field(ge=20, description="people that are looked up one by one, at most; more are a random sample")
+        int,
+        Field(
+            ge=20,
+            description="people that are looked up one by one, at most; more are a random sample",
+        ),
     ] = 5000
 
     name: ClassVar[str] = "item_attack_cost"
@@ -204,15 +247,25 @@ class ItemAttackCost(Attack):
         lengths = np.minimum(sight.original.sets.lengths[people], self.m)
         tests = np.vstack([np.full(len(people), float(sight.released.people)), left[:-1]])
         tests[np.arange(self.m)[:, None] >= lengths[None, :]] = 0.0
-        return self._finding(sight, np.array(people, dtype=np.int64), left, alone, found, np.cumsum(tests, axis=0))
+        return self._finding(
+            sight, np.array(people, dtype=np.int64), left, alone, found, np.cumsum(tests, axis=0)
+        )
 
-    def _narrowed(self, sight: Sight, person: int, stream: np.random.Generator) -> NDArray[np.float64]:
-        """(people left, alone, truth among them) after each step; who has fewer items stays as found."""
+    def _narrowed(
+        self, sight: Sight, person: int, stream: np.random.Generator
+    ) -> NDArray[np.float64]:
+        """(people left, alone, truth among them) after each step; who has fewer items stays as
+        found.
+        """
         if self.order == "random" and self.m <= EXACT:
             means = sight.subsets(person, self.m)
             return np.stack([means[:, 2], means[:, 0], (means[:, 1] > 0).astype(np.float64)])
         own = sight.rarest_first(person)
-        orders = [own] if self.order == "rarest" else [stream.permutation(own) for _ in range(self.draws)]
+        orders = (
+            [own]
+            if self.order == "rarest"
+            else [stream.permutation(own) for _ in range(self.draws)]
+        )
         sums = np.zeros((3, self.m))
         for known in orders:
             counts, right = sight.narrowed(person, known[: self.m])
@@ -235,8 +288,9 @@ class ItemAttackCost(Attack):
         until = round(float(work[half[0]].mean()), 4) if len(half) else None
         each = spent / share if share else None
         sentence = (
-            f"{spent:,.4g} tests for each person leave {float(left[-1].mean()):,.4g} people on average, and {percent(share)} alone"
-            f"{_of_a_sample(len(people), len(sight.targets))}; a measurement of ours, no promise"
+            f"{spent:,.4g} tests for each person leave {float(left[-1].mean()):,.4g} people on"
+            f" average, and {percent(share)} alone{_of_a_sample(len(people), len(sight.targets))};"
+            " a measurement of ours, no promise"
         )
         return Finding(
             self.name,
@@ -249,7 +303,9 @@ class ItemAttackCost(Attack):
                 "curve": _curve(alone.mean(axis=1)),
                 "work": _rounded(work.mean(axis=1)),
                 "people_left": _rounded(left.mean(axis=1)),
-                "quartiles": [_rounded(row) for row in np.quantile(left, [0.25, 0.5, 0.75], axis=1).T],
+                "quartiles": [
+                    _rounded(row) for row in np.quantile(left, [0.25, 0.5, 0.75], axis=1).T
+                ],
                 "work_for_each_found": None if each is None else round(each, 4),
                 "work_until_half_hide_among": {str(self.among): until},
                 "truth_stays": bool((found == 1).all()),

@@ -30,11 +30,13 @@ if TYPE_CHECKING:
 class Baskets(PeopleData):
     """People as sets of items. Immutable; every change gives a new one.
 
-    ``sets`` are the items of every person as numbers, ``labels`` what the numbers stand for (ascending, each once). ``own`` has one row a
-    person: the columns that describe people and not items. ``form`` is how the file has them: ``long`` (a row an item) or ``list`` (a
-    row a person). ``beside`` is the schema of the table in which the own columns stand, where that is another one. ``grades`` are columns of numbers
-    about single items (a rating, a day), in the order of ``sets.items``, and ``names`` what the file calls people: attacks score by them, and they
-    are never written.
+    ``sets`` are the items of every person as numbers, ``labels`` what the numbers stand for
+    (ascending, each once). ``own`` has one row a
+    person: the columns that describe people and not items. ``form`` is how the file has them:
+    ``long`` (a row an item) or ``list`` (a row a person). ``beside`` is the schema of the table in
+    which the own columns stand, where that is another one. ``grades`` are columns of numbers about
+    single items (a rating, a day), in the order of ``sets.items``, and ``names`` what the file
+    calls people: attacks score by them, and they are never written.
 
     >>> import polars as pl
     >>> from sfumato.core.schema import Schema
@@ -61,8 +63,12 @@ class Baskets(PeopleData):
     shape: ClassVar[Shape] = Shape.BASKETS
 
     @classmethod
-    def from_tables(cls, tables: Mapping[str, pl.DataFrame], schemas: Mapping[str, Schema], source: Source) -> Any:
-        """Read the people from tables as a file holds them, released ones too; baskets that were taken apart are read as such."""
+    def from_tables(
+        cls, tables: Mapping[str, pl.DataFrame], schemas: Mapping[str, Schema], source: Source
+    ) -> Any:
+        """Read the people from tables as a file holds them, released ones too; baskets that were
+        taken apart are read as such.
+        """
         if Disassociated.is_one(tables["data"], schemas["data"]):
             return Disassociated.from_tables(tables, schemas, source)
         return cls(**from_tables.parts(tables, schemas, source))
@@ -71,15 +77,23 @@ class Baskets(PeopleData):
     def released_schemas(
         cls, tables: Mapping[str, pl.DataFrame], schemas: Mapping[str, Schema]
     ) -> Mapping[str, Schema]:
-        """Baskets that were taken apart have columns of their own, and nobody's own columns; what is told of single items is left out."""
+        """Baskets that were taken apart have columns of their own, and nobody's own columns; what
+        is told of single items is left out.
+        """
         if Disassociated.is_one(tables["data"], schemas["data"]):
             return {"data": released_schema(schemas["data"])}
         said, there = schemas["data"], tables["data"].columns
-        return {**schemas, "data": said.without(name for name in said.columns(Role.PLAIN) if name not in there)}
+        return {
+            **schemas,
+            "data": said.without(name for name in said.columns(Role.PLAIN) if name not in there),
+        }
 
     def __repr__(self) -> str:
         counts = self.counts()
-        return f"Baskets({counts['people']:,} people, {counts['items']:,} items, {counts['occurrences']:,} occurrences)"
+        return (
+            f"Baskets({counts['people']:,} people, {counts['items']:,} items,"
+            f" {counts['occurrences']:,} occurrences)"
+        )
 
     def __len__(self) -> int:
         return len(self.sets)
@@ -108,11 +122,15 @@ class Baskets(PeopleData):
     @property
     def quasi(self) -> tuple[str, ...]:
         """Own columns that an intruder can know."""
-        return tuple(name for name, attribute in self.attributes.items() if attribute.has(Role.QUASI))
+        return tuple(
+            name for name, attribute in self.attributes.items() if attribute.has(Role.QUASI)
+        )
 
     @cached_property
     def classes(self) -> NDArray[np.int64]:
-        """Per person the number of the class of people who are alike in all columns that an intruder can know."""
+        """Per person the number of the class of people who are alike in all columns that an
+        intruder can know.
+        """
         return classes_of(self.own, self.quasi, self.people)
 
     @cached_property
@@ -121,8 +139,8 @@ class Baskets(PeopleData):
         hierarchy = self.schema[self.item].hierarchy
         if hierarchy is None:
             raise SchemaError(
-                f"column {self.item!r} has no hierarchy, so items cannot be generalised; give it one "
-                "(hierarchy: {tree: …} or {file: …}), or suppress items instead"
+                f"column {self.item!r} has no hierarchy, so items cannot be generalised; give it"
+                " one (hierarchy: {tree: …} or {file: …}), or suppress items instead"
             )
         return Taxonomy.of(hierarchy, self.labels, self.item)
 
@@ -137,7 +155,9 @@ class Baskets(PeopleData):
         return np.array([places.get(label, -1) for label in labels], dtype=np.int64)
 
     def counts(self) -> dict[str, int]:
-        """How many people, different items and items in baskets there are, and how many people have none."""
+        """How many people, different items and items in baskets there are, and how many people have
+        none.
+        """
         return {
             "people": self.people,
             "items": int((self.sets.supports > 0).sum()),
@@ -156,7 +176,9 @@ class Baskets(PeopleData):
     def taken(self, people: NDArray[np.int64]) -> Self:
         """Some of the people, in the order given."""
         origin = people if self.origin is None else self.origin[people]
-        grades = {name: _gathered(values, self.sets, people) for name, values in self.grades.items()}
+        grades = {
+            name: _gathered(values, self.sets, people) for name, values in self.grades.items()
+        }
         return dataclasses.replace(
             self,
             sets=self.sets.taken(people),
@@ -167,19 +189,27 @@ class Baskets(PeopleData):
         )
 
     def shuffled(self, stream: np.random.Generator) -> Self:
-        """The same people in a random order under new numbers; the order of the file does not matter, whether it names people or not."""
+        """The same people in a random order under new numbers; the order of the file does not
+        matter, whether it names people or not.
+        """
         order = np.arange(self.people) if self.schema.person is not None else self.by_content()
         return self.taken(order[stream.permutation(self.people)].astype(np.int64))
 
     def by_content(self) -> NDArray[np.int64]:
-        """People in an order that depends on what is known of them alone, not on the file: who comes in any order is alike in everything."""
+        """People in an order that depends on what is known of them alone, not on the file: who
+        comes in any order is alike in everything.
+        """
         numbers = pl.Series(np.arange(self.sets.size)).cast(pl.String)
         words = from_tables.lists_of(self.sets, numbers).list.join(",").alias(from_tables.WHAT)
-        ranks = pl.DataFrame([words, *self.own.get_columns()]).select(pl.struct(pl.all()).rank("ordinal"))
+        ranks = pl.DataFrame([words, *self.own.get_columns()]).select(
+            pl.struct(pl.all()).rank("ordinal")
+        )
         return np.argsort(ranks.to_series().to_numpy(), kind="stable").astype(np.int64)
 
     def to_tables(self) -> dict[str, pl.DataFrame]:
-        """The tables to write, in the form that was read; persons are numbered anew, their items are in the order of the labels."""
+        """The tables to write, in the form that was read; persons are numbered anew, their items
+        are in the order of the labels.
+        """
         return from_tables.tables(self)
 
 
@@ -194,16 +224,24 @@ def compacted(sets: ItemSets, labels: tuple[str, ...]) -> dict[str, Any]:
 
 
 def classes_of(own: pl.DataFrame, columns: tuple[str, ...], people: int) -> NDArray[np.int64]:
-    """Per person the number of the class of those who are alike in some columns, missing being a value; 0 for all without columns."""
+    """Per person the number of the class of those who are alike in some columns, missing being a
+    value; 0 for all without columns.
+    """
     if not columns:
         return np.zeros(people, dtype=np.int64)
-    codes: NDArray[np.int64] = own.select(pl.struct(columns).rank("dense").cast(pl.Int64) - 1).to_series().to_numpy()
+    codes: NDArray[np.int64] = (
+        own.select(pl.struct(columns).rank("dense").cast(pl.Int64) - 1).to_series().to_numpy()
+    )
     return codes
 
 
-def _gathered(values: NDArray[np.float64], sets: ItemSets, people: NDArray[np.int64]) -> NDArray[np.float64]:
+def _gathered(
+    values: NDArray[np.float64], sets: ItemSets, people: NDArray[np.int64]
+) -> NDArray[np.float64]:
     lengths = sets.lengths[people]
     ends = np.cumsum(lengths)
-    places = np.arange(int(lengths.sum())) + np.repeat(sets.pointers[:-1][people] - (ends - lengths), lengths)
+    places = np.arange(int(lengths.sum())) + np.repeat(
+        sets.pointers[:-1][people] - (ends - lengths), lengths
+    )
     found: NDArray[np.float64] = values[places]
     return found

@@ -1,6 +1,7 @@
 """Cuts of an item hierarchy, and the search for a cheap one that keeps k^m-anonymity.
 
-A cut gives every item the node that stands for it: the item itself, or a node above it, which then all items below that node have.
+A cut gives every item the node that stands for it: the item itself, or a node above it, which then
+all items below that node have.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ def cost(cut: NDArray[np.int64], occurrences: NDArray[np.int64], taxonomy: Taxon
 
 
 def number_of_cuts(taxonomy: Taxonomy, most: int) -> int:
-    """How many cuts there are, counted up to a limit: a node stands itself, or all its children have cuts.
+    """How many cuts there are, counted up to a limit: a node stands itself, or all its children
+    have cuts.
 
     A group of a single item is no choice of its own: it is released as the item.
     """
@@ -58,16 +60,21 @@ def _below(taxonomy: Taxonomy, node: int) -> Iterator[tuple[int, ...]]:
     if taxonomy.lowest[node] == node:
         yield (node,)
     if node >= taxonomy.items:
-        for parts in product(*(tuple(_below(taxonomy, child)) for child in taxonomy.children[node])):
+        for parts in product(
+            *(tuple(_below(taxonomy, child)) for child in taxonomy.children[node])
+        ):
             yield tuple(one for part in parts for one in part)
 
 
 @dataclasses.dataclass(eq=False)
 class AprioriSearch:
-    """The search of Terrovitis et al.: sets of one item first, then two, … up to m; a set with too few carriers makes nodes of it climb.
+    """The search of Terrovitis et al.: sets of one item first, then two, … up to m; a set with too
+    few carriers makes nodes of it climb.
 
-    ``cut`` is where it stands. Violating sets are taken by rising support, then name; for each that no climb of this round has touched yet, nodes
-    climb to ancestors with which enough people carry it, the cheapest way by the added loss. After a round only sets with a node that is new are counted
+    ``cut`` is where it stands. Violating sets are taken by rising support, then name; for each that
+    no climb of this round has touched yet, nodes climb to ancestors with which enough people carry
+    it, the cheapest way by the added loss. After a round only sets with a node that is new are
+    counted
     again: all others have the carriers they had.
     """
 
@@ -81,7 +88,11 @@ class AprioriSearch:
     climbs: list[tuple[tuple[int, ...], tuple[int, ...]]] = dataclasses.field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.cut = np.arange(self.taxonomy.items, dtype=np.int64) if self.start is None else self.start.copy()
+        self.cut = (
+            np.arange(self.taxonomy.items, dtype=np.int64)
+            if self.start is None
+            else self.start.copy()
+        )
         self.occurrences = self.sets.supports
 
     @cached_property
@@ -92,7 +103,9 @@ class AprioriSearch:
         return self.sets.mapped(image, self.taxonomy.items).kernel()
 
     def run(self) -> NDArray[np.int64]:
-        """The cut under which every set of at most m items has k carriers; there are at least k people with items."""
+        """The cut under which every set of at most m items has k carriers; there are at least k
+        people with items.
+        """
         for size in range(1, self.m + 1):
             new: NDArray[np.bool_] | None = None
             while (found := self._violating(size, new)) is not None:
@@ -117,7 +130,9 @@ class AprioriSearch:
         new = np.zeros(len(taxonomy.labels), dtype=np.bool_)
         order = _by_support(found, taxonomy)
         place = 0
-        while (place := int(kernels.baskets.first_untouched(found.members, order, touched, place))) < len(order):
+        while (
+            place := int(kernels.baskets.first_untouched(found.members, order, touched, place))
+        ) < len(order):
             row = found.members[order[place]]
             nodes = tuple(row[row >= 0].tolist())
             targets = self._climb_for(nodes)
@@ -131,9 +146,11 @@ class AprioriSearch:
         return new
 
     def _climb_for(self, nodes: tuple[int, ...]) -> tuple[int, ...]:
-        """Where nodes of a set must go so that enough people carry what becomes of the set: the cheapest way, best first.
+        """Where nodes of a set must go so that enough people carry what becomes of the set: the
+        cheapest way, best first.
 
-        Climbing higher never costs less, so the first way that is enough, by rising cost, is the cheapest; ties are settled by name.
+        Climbing higher never costs less, so the first way that is enough, by rising cost, is the
+        cheapest; ties are settled by name.
         """
         chains = [(node, *self.taxonomy.above(node)) for node in nodes]
         start = (0,) * len(nodes)
@@ -141,7 +158,9 @@ class AprioriSearch:
         seen = {start}
         while waiting:
             _, _, heights = heapq.heappop(waiting)
-            image = self._outermost([chain[height] for chain, height in zip(chains, heights, strict=True)])
+            image = self._outermost(
+                [chain[height] for chain, height in zip(chains, heights, strict=True)]
+            )
             if any(heights) and self._carried(image):
                 return tuple(node for node in image if node not in nodes)
             for place, chain in enumerate(chains):
@@ -151,16 +170,26 @@ class AprioriSearch:
                     heapq.heappush(waiting, (*self._price(chains, higher), higher))
         return (self.taxonomy.root,)
 
-    def _price(self, chains: list[tuple[int, ...]], heights: tuple[int, ...]) -> tuple[float, tuple[str, ...]]:
-        image = self._outermost([chain[height] for chain, height in zip(chains, heights, strict=True)])
-        return round(sum(map(self._added, image)), 9), tuple(sorted(self.taxonomy.labels[node] for node in image))
+    def _price(
+        self, chains: list[tuple[int, ...]], heights: tuple[int, ...]
+    ) -> tuple[float, tuple[str, ...]]:
+        image = self._outermost(
+            [chain[height] for chain, height in zip(chains, heights, strict=True)]
+        )
+        return round(sum(map(self._added, image)), 9), tuple(
+            sorted(self.taxonomy.labels[node] for node in image)
+        )
 
     def _outermost(self, nodes: list[int]) -> tuple[int, ...]:
         """Nodes without those that stand below another one."""
         spans = self.taxonomy.spans
         free = dict.fromkeys(nodes)
         for node in nodes:
-            over = [o for o in free if o != node and spans[o, 0] <= spans[node, 0] and spans[node, 1] <= spans[o, 1]]
+            over = [
+                o
+                for o in free
+                if o != node and spans[o, 0] <= spans[node, 0] and spans[node, 1] <= spans[o, 1]
+            ]
             if any(self.taxonomy.level[o] > self.taxonomy.level[node] for o in over):
                 free.pop(node, None)
         return tuple(free)
@@ -173,7 +202,9 @@ class AprioriSearch:
 
     def _carried(self, nodes: tuple[int, ...]) -> bool:
         """Whether enough people carry a set of nodes, none of which is below another."""
-        support: int = kernels.baskets.span_support(self._laid_out, self.taxonomy.spans[list(nodes)], self.k)
+        support: int = kernels.baskets.span_support(
+            self._laid_out, self.taxonomy.spans[list(nodes)], self.k
+        )
         return support >= self.k
 
 

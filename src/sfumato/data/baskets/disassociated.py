@@ -1,4 +1,6 @@
-"""Baskets that were taken apart: clusters of people, and in each the items in chunks whose parts of a person are not joined."""
+"""Baskets that were taken apart: clusters of people, and in each the items in chunks whose parts of
+a person are not joined.
+"""
 
 from __future__ import annotations
 
@@ -28,10 +30,11 @@ SIZE = -1
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Cluster:
-    """People who were taken apart together: ``size`` of them, ``chunks`` of parts of baskets (shuffled), and bare ``terms``.
+    """People who were taken apart together: ``size`` of them, ``chunks`` of parts of baskets
+    (shuffled), and bare ``terms``.
 
-    The parts of a chunk are sets of its items, one for every person who has any; ``terms`` are items of which is said no more than that somebody
-    in the cluster has them.
+    The parts of a chunk are sets of its items, one for every person who has any; ``terms`` are
+    items of which is said no more than that somebody in the cluster has them.
     """
 
     size: int
@@ -41,7 +44,9 @@ class Cluster:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Disassociated(PeopleData):
-    """People whose baskets were taken apart. ``origin`` only says who is in it: nobody has a row of the own."""
+    """People whose baskets were taken apart. ``origin`` only says who is in it: nobody has a row of
+    the own.
+    """
 
     schema: Schema
     source: Source
@@ -60,12 +65,16 @@ class Disassociated(PeopleData):
         return len(items) == 1 and set(data.columns) == {CLUSTER, CHUNK, RECORD, items[0]}
 
     @classmethod
-    def from_tables(cls, tables: Mapping[str, pl.DataFrame], schemas: Mapping[str, Schema], source: Source) -> Self:
+    def from_tables(
+        cls, tables: Mapping[str, pl.DataFrame], schemas: Mapping[str, Schema], source: Source
+    ) -> Self:
         """Read the clusters back from the table that :meth:`written` gives."""
         data, item = tables["data"], schemas["data"].columns(Role.ITEM)[0]
         whole = [data.schema[name].is_integer() for name in (CLUSTER, CHUNK, RECORD)]
         if not all(whole) or any(data[name].null_count() for name in (CLUSTER, CHUNK, RECORD)):
-            raise SchemaError(f"{source.name}: {CLUSTER}, {CHUNK} and {RECORD} must be whole numbers in every row")
+            raise SchemaError(
+                f"{source.name}: {CLUSTER}, {CHUNK} and {RECORD} must be whole numbers in every row"
+            )
         rows = data.select(CLUSTER, CHUNK, RECORD, pl.col(item).cast(pl.String)).rows()
         return cls(_columns(schemas["data"], item), source, _clusters(rows, source), item)
 
@@ -90,7 +99,9 @@ class Disassociated(PeopleData):
         }
 
     def shuffled(self, stream: np.random.Generator) -> Self:
-        """Clusters in a random order, and the parts of every chunk by themselves; whoever is in it is in it in a new order."""
+        """Clusters in a random order, and the parts of every chunk by themselves; whoever is in it
+        is in it in a new order.
+        """
         order = stream.permutation(len(self.clusters)).tolist()
         clusters = tuple(
             dataclasses.replace(
@@ -106,14 +117,21 @@ class Disassociated(PeopleData):
         return dataclasses.replace(self, clusters=clusters, origin=origin)
 
     def to_tables(self) -> dict[str, pl.DataFrame]:
-        """One table: cluster, chunk (0: bare items, −1: the number of people), record within the chunk, item."""
+        """One table: cluster, chunk (0: bare items, −1: the number of people), record within the
+        chunk, item.
+        """
         rows: list[tuple[int, int, int, str | None]] = []
         for number, cluster in enumerate(self.clusters, start=1):
             rows.append((number, SIZE, cluster.size, None))
-            rows += [(number, TERMS, place, item) for place, item in enumerate(sorted(cluster.terms), start=1)]
+            rows += [
+                (number, TERMS, place, item)
+                for place, item in enumerate(sorted(cluster.terms), start=1)
+            ]
             for chunk, parts in enumerate(cluster.chunks, start=1):
                 rows += [
-                    (number, chunk, record, item) for record, part in enumerate(parts, start=1) for item in sorted(part)
+                    (number, chunk, record, item)
+                    for record, part in enumerate(parts, start=1)
+                    for item in sorted(part)
                 ]
         types = {CLUSTER: pl.Int64, CHUNK: pl.Int64, RECORD: pl.Int64, self.item: pl.String}
         return {"data": pl.DataFrame(rows, schema=types, orient="row")}
@@ -138,13 +156,18 @@ def _clusters(rows: list[tuple[Any, ...]], source: Source) -> tuple[Cluster, ...
             parts.add(item)
     problems = [cluster for cluster, chunks in found.items() if len(chunks.get(SIZE, {})) != 1]
     if problems:
-        raise SchemaError(f"{source.name}: {len(problems)} cluster(s) do not say how many people they have (chunk −1)")
+        raise SchemaError(
+            f"{source.name}: {len(problems)} cluster(s) do not say how many people they have"
+            " (chunk −1)"
+        )
     return tuple(_cluster(found[number]) for number in sorted(found))
 
 
 def _cluster(chunks: Mapping[int, Mapping[int, set[str]]]) -> Cluster:
     parts = (
-        tuple(frozenset(part) for _, part in sorted(chunks[number].items())) for number in sorted(chunks) if number > 0
+        tuple(frozenset(part) for _, part in sorted(chunks[number].items()))
+        for number in sorted(chunks)
+        if number > 0
     )
     bare: frozenset[str] = frozenset().union(*chunks.get(TERMS, {}).values())
     return Cluster(next(iter(chunks[SIZE])), tuple(parts), bare)

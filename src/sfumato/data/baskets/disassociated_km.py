@@ -18,15 +18,19 @@ if TYPE_CHECKING:
 
 @parameters
 class DisassociatedKm(BasketModel):
-    r"""Baskets that were taken apart: for at most m known items some way to put them together has k people with all of them.
+    r"""Baskets that were taken apart: for at most m known items some way to put them together has k
+    people with all of them.
 
-    Every chunk is k^m-anonymous, no bare item stands in a chunk, every cluster has at least k people, and
+    Every chunk is k^m-anonymous, no bare item stands in a chunk, every cluster has at least k
+    people, and
 
     .. math:: \sum_i |C_i| + (k-1)|C_T| \ge |P| + k(h-1), \quad h = \min(m, \text{chunks})
 
-    with *P* the people of a cluster, :math:`C_i` the parts of chunk *i* and :math:`C_T` the bare items. The published rule asks this only where
-    there are no bare items, and somebody who knows that these have fewer than k carriers breaks it; ours always asks. It says that k carriers are possible,
-    not that they are likely, and of a known bare item only that it is somewhere in the cluster.
+    with *P* the people of a cluster, :math:`C_i` the parts of chunk *i* and :math:`C_T` the bare
+    items. The published rule asks this only where there are no bare items, and somebody who knows
+    that these have fewer than k carriers breaks it; ours always asks. It says that k carriers are
+    possible, not that they are likely, and of a known bare item only that it is somewhere in the
+    cluster.
 
     Reference: Terrovitis, Liagouris, Mamoulis & Skiadopoulos 2012, doi:10.14778/2336664.2336668.
     """
@@ -54,14 +58,23 @@ class DisassociatedKm(BasketModel):
         if not isinstance(people, Disassociated):
             sentence = "the baskets were not taken apart; judge them by km_anonymity"
             return make_verdict(
-                self, holds=False, attained=None, required=self.k, sentence=sentence, people=people.people
+                self,
+                holds=False,
+                attained=None,
+                required=self.k,
+                sentence=sentence,
+                people=people.people,
             )
         wrong = [cluster for cluster in people.clusters if not self.allows(cluster)]
         sentence = (
-            f"all {len(people.clusters):,} clusters hold at least {self.k:,} people whose items cannot be joined again"
+            f"all {len(people.clusters):,} clusters hold at least {self.k:,} people whose items"
+            " cannot be joined again"
         )
         if wrong:
-            sentence = f"{len(wrong):,} of {len(people.clusters):,} clusters can be put together in too few ways"
+            sentence = (
+                f"{len(wrong):,} of {len(people.clusters):,} clusters can be put together in too"
+                " few ways"
+            )
         if not people.clusters:
             sentence = NOBODY
         return make_verdict(
@@ -83,7 +96,12 @@ class DisassociatedKm(BasketModel):
         enough = parts + (self.k - 1) * len(cluster.terms) >= cluster.size + self.k * (joined - 1)
         apart = sum(map(len, items)) + len(cluster.terms) == len(cluster.terms.union(*items))
         sound = apart and all(0 < len(chunk) <= cluster.size for chunk in cluster.chunks)
-        return cluster.size >= self.k and enough and sound and all(self.kept_by(chunk) for chunk in cluster.chunks)
+        return (
+            cluster.size >= self.k
+            and enough
+            and sound
+            and all(self.kept_by(chunk) for chunk in cluster.chunks)
+        )
 
     def kept_by(self, chunk: tuple[frozenset[str], ...]) -> bool:
         """Whether the parts of one chunk are k^m-anonymous."""

@@ -1,4 +1,6 @@
-"""Disassociation: items of a person are not generalised or deleted, but no longer stand together."""
+"""Disassociation: items of a person are not generalised or deleted, but no longer stand
+together.
+"""
 
 from __future__ import annotations
 
@@ -53,35 +55,57 @@ class DisassociationPlan(Plan):
             sentences.append(f"{self.left_out:,} people without items are not in the release")
         if self.own_columns:
             sentences.append(
-                f"{self.own_columns:,} own column(s) of people are not in the release: no row is anybody's"
+                f"{self.own_columns:,} own column(s) of people are not in the release: no row is"
+                " anybody's"
             )
         return (
             *sentences,
-            "that k people may have known items is possible, not likely; a release of this kind has been attacked by its own method",
+            (
+                "that k people may have known items is possible, not likely; a release of this kind"
+                " has been attacked by its own method"
+            ),
         )
 
 
 @parameters
 class Disassociation(Step):
-    """Takes baskets apart: people are clustered, and within a cluster their items are released in chunks that cannot be joined.
+    """Takes baskets apart: people are clustered, and within a cluster their items are released in
+    chunks that cannot be joined.
 
-    People are split by their most frequent item not used yet, until a cluster has fewer than ``size``. In each, items that fewer than k have are released as
-    bare names; the others, by falling support, join a chunk as long as its parts stay k^m-anonymous. A cluster that breaks the
-    rule of ``disassociated_km`` is joined to the next. Released are cluster, chunk, record within the chunk and item: a release of
-    its own form, without own columns of people. It promises less than it seems (see that promise), so no recipe of ours proposes it.
+    People are split by their most frequent item not used yet, until a cluster has fewer than
+    ``size``. In each, items that fewer than k have are released as bare names; the others, by
+    falling support, join a chunk as long as its parts stay k^m-anonymous. A cluster that breaks the
+    rule of ``disassociated_km`` is joined to the next. Released are cluster, chunk, record within
+    the chunk and item: a release of its own form, without own columns of people. It promises less
+    than it seems (see that promise), so no recipe of ours proposes it.
 
-    Reference: Terrovitis, Liagouris, Mamoulis & Skiadopoulos 2012, doi:10.14778/2336664.2336668; Barakat et al. 2016, doi:10.5220/0005969403180326, for what breaks it.
+    Reference: Terrovitis, Liagouris, Mamoulis & Skiadopoulos 2012, doi:10.14778/2336664.2336668;
+    Barakat et al. 2016, doi:10.5220/0005969403180326, for what breaks it.
     """
 
     shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.BASKETS})
-    size: Annotated[int, Field(ge=2, description="people from which a cluster is split further")] = 50
+    size: Annotated[
+        int, Field(ge=2, description="people from which a cluster is split further")
+    ] = 50
 
     name: ClassVar[str] = "disassociation"
-    tells: ClassVar[tuple[str, ...]] = ("clusters", "smallest_cluster", "chunks", "bare_items", "people_left_out")
+    tells: ClassVar[tuple[str, ...]] = (
+        "clusters",
+        "smallest_cluster",
+        "chunks",
+        "bare_items",
+        "people_left_out",
+    )
 
     def plan(self, people: Any, goal: Goal) -> DisassociationPlan:
         """Make the clusters."""
-        aims(self.name, people, goal, lambda model: isinstance(model, DisassociatedKm), "disassociated_km")
+        aims(
+            self.name,
+            people,
+            goal,
+            lambda model: isinstance(model, DisassociatedKm),
+            "disassociated_km",
+        )
         promises: tuple[Any, ...] = goal.models
         asked = [model for model in promises if isinstance(model, DisassociatedKm)]
         rule = DisassociatedKm(max(model.k for model in asked), max(model.m for model in asked))
@@ -98,24 +122,39 @@ class Disassociation(Step):
                 parts = [np.concatenate([made.pop()[0], rows])]
             else:
                 raise Unsatisfiable(
-                    f"disassociation does not reach {rule.promise}: even all people together can be put together in too few ways; ask for a smaller k or m",
-                    closest={"people": len(rows), "chunks": len(cluster.chunks), "bare_items": len(cluster.terms)},
+                    f"disassociation does not reach {rule.promise}: even all people together can be"
+                    " put together in too few ways; ask for a smaller k or m",
+                    closest={
+                        "people": len(rows),
+                        "chunks": len(cluster.chunks),
+                        "bare_items": len(cluster.terms),
+                    },
                 )
         members = np.concatenate([rows for rows, _ in made])
         return DisassociationPlan(
-            tuple(cluster for _, cluster in made), members, people.people - people.filled, people.own.width
+            tuple(cluster for _, cluster in made),
+            members,
+            people.people - people.filled,
+            people.own.width,
         )
 
     def apply(self, people: Any, plan: DisassociationPlan) -> Disassociated:
         """The clusters in the place of the people."""
         origin = plan.people if people.origin is None else people.origin[plan.people]
         return Disassociated(
-            released_schema(people.schema), people.source, plan.clusters, people.item, origin, people.notes
+            released_schema(people.schema),
+            people.source,
+            plan.clusters,
+            people.item,
+            origin,
+            people.notes,
         )
 
 
 def horizontal(sets: ItemSets, size: int) -> list[NDArray[np.int64]]:
-    """People with items in clusters of fewer than ``size``, split by the most frequent item that was not used above (ties in order)."""
+    """People with items in clusters of fewer than ``size``, split by the most frequent item that
+    was not used above (ties in order).
+    """
     waiting = [(np.flatnonzero(sets.lengths > 0), frozenset[int]())]
     done: list[NDArray[np.int64]] = []
     while waiting:
@@ -140,8 +179,12 @@ def vertical(people: Baskets, rows: NDArray[np.int64], rule: DisassociatedKm) ->
     part = people.sets.taken(rows)
     supports = part.supports
     names = people.labels
-    baskets = [frozenset(names[item] for item in part[place].tolist()) for place in range(len(part))]
-    order = sorted(np.flatnonzero(supports).tolist(), key=lambda item: (-int(supports[item]), names[item]))
+    baskets = [
+        frozenset(names[item] for item in part[place].tolist()) for place in range(len(part))
+    ]
+    order = sorted(
+        np.flatnonzero(supports).tolist(), key=lambda item: (-int(supports[item]), names[item])
+    )
     left = [names[item] for item in order if supports[item] >= rule.k]
     terms = frozenset(names[item] for item in order if supports[item] < rule.k)
     chunks: list[tuple[frozenset[str], ...]] = []
@@ -156,14 +199,18 @@ def vertical(people: Baskets, rows: NDArray[np.int64], rule: DisassociatedKm) ->
 
 
 def _projected(baskets: list[frozenset[str]], items: frozenset[str]) -> tuple[frozenset[str], ...]:
-    """What everybody has of some items, in an order that tells nothing of people; who has none has no part."""
+    """What everybody has of some items, in an order that tells nothing of people; who has none has
+    no part.
+    """
     return tuple(sorted((part for basket in baskets if (part := basket & items)), key=sorted))
 
 
 def reconstructed(people: Disassociated, stream: np.random.Generator) -> Baskets:
-    """One way to put the baskets together: the parts of each chunk go to different people of the cluster, bare items to anybody.
+    """One way to put the baskets together: the parts of each chunk go to different people of the
+    cluster, bare items to anybody.
 
-    Analyse several of them, drawn by different streams: what they agree on is what the release tells.
+    Analyse several of them, drawn by different streams: what they agree on is what the release
+    tells.
     """
     baskets: list[set[str]] = []
     for cluster in people.clusters:
@@ -174,7 +221,11 @@ def reconstructed(people: Disassociated, stream: np.random.Generator) -> Baskets
         for item in sorted(cluster.terms):
             own[int(stream.integers(cluster.size))].add(item)
         baskets += own
-    table = pl.DataFrame({people.item: [sorted(own) for own in baskets]}, schema={people.item: pl.List(pl.String)})
-    schema = Schema({people.item: Attribute((Role.ITEM,), hierarchy=people.schema[people.item].hierarchy)})
+    table = pl.DataFrame(
+        {people.item: [sorted(own) for own in baskets]}, schema={people.item: pl.List(pl.String)}
+    )
+    schema = Schema(
+        {people.item: Attribute((Role.ITEM,), hierarchy=people.schema[people.item].hierarchy)}
+    )
     read: Baskets = Baskets.from_tables({"data": table}, {"data": schema}, people.source)
     return read

@@ -26,20 +26,26 @@ ROLES = "unit, item, quasi, sensitive, direct, plain"
 WHO, WHAT = "__person", "__item"
 
 
-def parts(tables: Mapping[str, pl.DataFrame], schemas: Mapping[str, Schema], source: Source) -> dict[str, Any]:
+def parts(
+    tables: Mapping[str, pl.DataFrame], schemas: Mapping[str, Schema], source: Source
+) -> dict[str, Any]:
     """What the people of a file are made of: the fields of :class:`Baskets`."""
     data = tables["data"]
     schema = _checked(data, schemas["data"], source)
     data = _ordered(data, schema.person)
     beside = tables.get("people")
     apart = None if beside is None else _apart(beside, schemas.get("people"), data, schema, source)
-    form: Form = "list" if isinstance(data.schema[item_column(schema)], pl.List | pl.Array) else "long"
+    form: Form = (
+        "list" if isinstance(data.schema[item_column(schema)], pl.List | pl.Array) else "long"
+    )
     read = _from_lists if form == "list" else _from_rows
     return {"source": source, "form": form, **read(data, schema, source, apart)}
 
 
 def _ordered(table: pl.DataFrame, person: str | None) -> pl.DataFrame:
-    """A table in the order of what names people, so that a release does not depend on how the file is ordered."""
+    """A table in the order of what names people, so that a release does not depend on how the file
+    is ordered.
+    """
     return table if person is None else table.sort(person, maintain_order=True)
 
 
@@ -64,7 +70,9 @@ def _checked(data: pl.DataFrame, schema: Schema, source: Source) -> Schema:
     problems += schema.undecided(source.name) + _misplaced(schema, source.name)
     items = schema.columns(Role.ITEM)
     if len(items) != 1:
-        problems.append(f"baskets need one column with role item; {len(items)} of {source.name} have it")
+        problems.append(
+            f"baskets need one column with role item; {len(items)} of {source.name} have it"
+        )
     elif items[0] in data.columns:
         problems += _wrong_items(data.schema[items[0]], items[0], schema, source)
     if problems:
@@ -74,24 +82,41 @@ def _checked(data: pl.DataFrame, schema: Schema, source: Source) -> Schema:
 
 def _misplaced(schema: Schema, table: str) -> list[str]:
     """One problem for every column whose role baskets have no use for."""
-    foreign = [(name, role) for role in SHAPED if role is not Role.ITEM for name in schema.columns(role)]
-    foreign += [(name, role) for role in (Role.WEIGHT, Role.STRATUM) for name in schema.columns(role)]
+    foreign = [
+        (name, role) for role in SHAPED if role is not Role.ITEM for name in schema.columns(role)
+    ]
+    foreign += [
+        (name, role) for role in (Role.WEIGHT, Role.STRATUM) for name in schema.columns(role)
+    ]
     return [
-        f"column {name!r} of {table} has role {role!s}, for which baskets have no use; they take {ROLES}"
+        f"column {name!r} of {table} has role {role!s}, for which baskets have no use; they take"
+        f" {ROLES}"
         for name, role in foreign
     ]
 
 
 def _wrong_items(dtype: pl.DataType, item: str, schema: Schema, source: Source) -> list[str]:
     inner = dtype.inner if isinstance(dtype, pl.List | pl.Array) else dtype
-    if inner == pl.Null or inner in (pl.String, pl.Categorical, pl.Enum, pl.Boolean) or inner.is_numeric():
+    if (
+        inner == pl.Null
+        or inner in (pl.String, pl.Categorical, pl.Enum, pl.Boolean)
+        or inner.is_numeric()
+    ):
         apart = inner is not dtype
         if not apart and schema.person is None:
             return [
-                f"column {item!r} of {source.name} has one item a row, so some column must say whose it is; give one role unit"
+                (
+                    f"column {item!r} of {source.name} has one item a row, so some column must say"
+                    " whose it is; give one role unit"
+                )
             ]
         return []
-    return [f"column {item!r} of {source.name} must hold words, numbers or lists of them to have role item"]
+    return [
+        (
+            f"column {item!r} of {source.name} must hold words, numbers or lists of them to have role"
+            " item"
+        )
+    ]
 
 
 def _labelled(column: pl.Series) -> tuple[pl.Series, int]:
@@ -107,25 +132,34 @@ def _coded(column: pl.Series) -> tuple[NDArray[np.int64], tuple[str, ...]]:
     encoded = encode(column)
     names = sorted(label for label in encoded.labels if label is not None)
     places = {label: code for code, label in enumerate(names)}
-    image = np.array([-1 if label is None else places[label] for label in encoded.labels], dtype=np.int64)
+    image = np.array(
+        [-1 if label is None else places[label] for label in encoded.labels], dtype=np.int64
+    )
     codes: NDArray[np.int64] = image[encoded.codes] if len(image) else np.zeros(0, dtype=np.int64)
     return codes, tuple(names)
 
 
-def _from_rows(data: pl.DataFrame, schema: Schema, source: Source, apart: _Apart | None) -> dict[str, Any]:
+def _from_rows(
+    data: pl.DataFrame, schema: Schema, source: Source, apart: _Apart | None
+) -> dict[str, Any]:
     person, item = str(schema.person), item_column(schema)
     nameless = data[person].null_count()
     if nameless:
         raise SchemaError(
-            f"{nameless:,} row(s) of {source.name} have no value in {person!r}, so nobody knows whose they are"
+            f"{nameless:,} row(s) of {source.name} have no value in {person!r}, so nobody knows"
+            " whose they are"
         )
     owners, count = _owners(data[person], apart)
     values, blanks = _labelled(data[item])
     codes, labels = _coded(values)
     there = np.flatnonzero(codes >= 0)
     sets = ItemSets.of_pairs(owners[there], codes[there], count, max(len(labels), 1))
-    others = [name for name in data.columns if name in schema.attributes and name not in (person, item)]
-    grades = {name for name in others if _varies(data, owners, name) and _is_grade(data, schema, name)}
+    others = [
+        name for name in data.columns if name in schema.attributes and name not in (person, item)
+    ]
+    grades = {
+        name for name in others if _varies(data, owners, name) and _is_grade(data, schema, name)
+    }
     own = _own_columns(data, owners, count, [name for name in others if name not in grades], source)
     repeats = len(there) - len(sets.items)
     return {
@@ -134,7 +168,10 @@ def _from_rows(data: pl.DataFrame, schema: Schema, source: Source, apart: _Apart
         "labels": labels,
         "own": own if apart is None else pl.concat([own, apart.own], how="horizontal"),
         "beside": None if apart is None else apart.schema,
-        "grades": {name: _graded(data[name], owners[there], codes[there], there, sets) for name in sorted(grades)},
+        "grades": {
+            name: _graded(data[name], owners[there], codes[there], there, sets)
+            for name in sorted(grades)
+        },
         "names": data[person].gather(_firsts(owners, count)) if apart is None else apart.who,
         "whole_numbers": bool(data.schema[item].is_integer()),
         "notes": _notes(repeats, blanks, int((sets.lengths == 0).sum()), sorted(grades)),
@@ -142,7 +179,9 @@ def _from_rows(data: pl.DataFrame, schema: Schema, source: Source, apart: _Apart
 
 
 def _owners(column: pl.Series, apart: _Apart | None) -> tuple[NDArray[np.int64], int]:
-    """Per row the number of its person, in the order of what names them, or in that of the table beside."""
+    """Per row the number of its person, in the order of what names them, or in that of the table
+    beside.
+    """
     if apart is not None:
         return apart.placed(column), len(apart.who)
     ranks = column.rank("dense").cast(pl.Int64).to_numpy() - 1
@@ -168,8 +207,8 @@ def _own_columns(
     if torn:
         raise SchemaError(
             [
-                f"column {name!r} of {source.name} describes people, but differs between the rows of the same person {more:,} time(s); "
-                "repair it, or leave it out (role direct)"
+                f"column {name!r} of {source.name} describes people, but differs between the rows"
+                f" of the same person {more:,} time(s); repair it, or leave it out (role direct)"
                 for name, more in torn.items()
             ]
         )
@@ -179,7 +218,9 @@ def _own_columns(
         return data.select(names).clear(count)
     taken = rows_of(data.select(names), np.maximum(firsts, 0))
     if gone and names:
-        taken = taken.with_columns(pl.when(pl.Series(firsts >= 0)).then(pl.col(name)).alias(name) for name in names)
+        taken = taken.with_columns(
+            pl.when(pl.Series(firsts >= 0)).then(pl.col(name)).alias(name) for name in names
+        )
     return taken
 
 
@@ -191,9 +232,15 @@ def _firsts(owners: NDArray[np.int64], count: int) -> NDArray[np.int64]:
 
 
 def _graded(
-    column: pl.Series, owners: NDArray[np.int64], codes: NDArray[np.int64], rows: NDArray[np.int64], sets: ItemSets
+    column: pl.Series,
+    owners: NDArray[np.int64],
+    codes: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    sets: ItemSets,
 ) -> NDArray[np.float64]:
-    """A column about items in the order of the sets; a repeated item keeps the mean. Days are counted from 1970."""
+    """A column about items in the order of the sets; a repeated item keeps the mean. Days are
+    counted from 1970.
+    """
     days = column.cast(pl.Date).to_physical() if column.dtype in (pl.Date, pl.Datetime) else column
     values = days.cast(pl.Float64).fill_null(float("nan")).to_numpy()[rows]
     keys = owners * max(sets.size, 1) + codes
@@ -202,11 +249,14 @@ def _graded(
     return sums / np.maximum(np.bincount(place, minlength=len(sets.items)), 1)
 
 
-def _from_lists(data: pl.DataFrame, schema: Schema, source: Source, apart: _Apart | None) -> dict[str, Any]:
+def _from_lists(
+    data: pl.DataFrame, schema: Schema, source: Source, apart: _Apart | None
+) -> dict[str, Any]:
     item, person = item_column(schema), schema.person
     if person is not None and data[person].n_unique() < data.height:
         raise SchemaError(
-            f"{data.height - data[person].n_unique():,} row(s) of {source.name} repeat a person; a table with lists of items has one row a person"
+            f"{data.height - data[person].n_unique():,} row(s) of {source.name} repeat a person; a"
+            " table with lists of items has one row a person"
         )
     column = data[item].cast(pl.List(data.schema[item].inner))  # type: ignore[attr-defined]
     lengths = column.list.len().fill_null(0).to_numpy()
@@ -215,10 +265,14 @@ def _from_lists(data: pl.DataFrame, schema: Schema, source: Source, apart: _Apar
     codes, labels = _coded(values)
     there = np.flatnonzero(codes >= 0)
     sets = ItemSets.of_pairs(owners[there], codes[there], data.height, max(len(labels), 1))
-    names = [name for name in data.columns if name in schema.attributes and name not in (person, item)]
+    names = [
+        name for name in data.columns if name in schema.attributes and name not in (person, item)
+    ]
     own = data.select(names)
     if apart is not None:
-        own = pl.concat([own, rows_of(apart.own, apart.placed(data[str(person)]))], how="horizontal")
+        own = pl.concat(
+            [own, rows_of(apart.own, apart.placed(data[str(person)]))], how="horizontal"
+        )
     return {
         "schema": schema,
         "sets": sets,
@@ -236,16 +290,20 @@ def _notes(repeats: int, blanks: int, empty: int, grades: list[str]) -> tuple[st
     sentences = []
     if repeats:
         sentences.append(
-            f"{repeats:,} repeated {inflect(repeats, 'item')} of a person {inflect(repeats, 'counts', 'count')} once."
+            f"{repeats:,} repeated {inflect(repeats, 'item')} of a person"
+            f" {inflect(repeats, 'counts', 'count')} once."
         )
     if blanks:
-        sentences.append(f"{count_of(blanks, 'item')} of blanks alone {inflect(blanks, 'is', 'are')} missing.")
+        sentences.append(
+            f"{count_of(blanks, 'item')} of blanks alone {inflect(blanks, 'is', 'are')} missing."
+        )
     if empty:
         people_have = "people have" if empty > 1 else "person has"
         sentences.append(f"{empty:,} {people_have} no item: no promise covers them.")
     if grades:
         sentences.append(
-            f"Columns that tell something of single items are left out of a release and only known to attacks: {', '.join(grades)}."
+            "Columns that tell something of single items are left out of a release and only known"
+            f" to attacks: {', '.join(grades)}."
         )
     return tuple(sentences)
 
@@ -260,9 +318,12 @@ class _Apart:
         if self.who.null_count() or self.who.n_unique() < table.height:
             doubtful = table.height - self.who.drop_nulls().n_unique()
             raise SchemaError(
-                f"the table of people beside {source.name} must name every person once in {person!r}; {doubtful:,} row(s) repeat one or name none"
+                f"the table of people beside {source.name} must name every person once in"
+                f" {person!r}; {doubtful:,} row(s) repeat one or name none"
             )
-        self.own = table.select(name for name in table.columns if name in self.schema.attributes and name != person)
+        self.own = table.select(
+            name for name in table.columns if name in self.schema.attributes and name != person
+        )
 
     def placed(self, who: pl.Series) -> NDArray[np.int64]:
         """Per value the row of the person; who is not there is refused."""
@@ -272,26 +333,38 @@ class _Apart:
         if found.null_count():
             strangers = asked.filter(found.is_null())[WHO].n_unique()
             raise SchemaError(
-                f"{strangers:,} person(s) of {self._source.name} are not in the table of people beside it; add them, or leave them out"
+                f"{strangers:,} person(s) of {self._source.name} are not in the table of people"
+                " beside it; add them, or leave them out"
             )
         return found.cast(pl.Int64).to_numpy()
 
 
-def _apart(table: pl.DataFrame, schema: Schema | None, data: pl.DataFrame, own: Schema, source: Source) -> _Apart:
+def _apart(
+    table: pl.DataFrame, schema: Schema | None, data: pl.DataFrame, own: Schema, source: Source
+) -> _Apart:
     if schema is None:
-        raise SchemaError(f"what the columns of the people beside {source.name} are must be said (people: columns: …)")
+        raise SchemaError(
+            f"what the columns of the people beside {source.name} are must be said (people:"
+            " columns: …)"
+        )
     there = schema.without(name for name in schema.direct if name not in table.columns)
     problems = lacking(table.columns, source, there.attributes)
     problems += without_role(table.columns, source, schema.attributes, ROLES)
     person = schema.person
     if person is None or own.person is None:
         problems.append(
-            f"the column that says who a person is must have role unit in {source.name} and in the table of people"
+            f"the column that says who a person is must have role unit in {source.name} and in the"
+            " table of people"
         )
-    twice = [name for name in there.attributes if name in data.columns and name not in (person, own.person)]
+    twice = [
+        name
+        for name in there.attributes
+        if name in data.columns and name not in (person, own.person)
+    ]
     if twice:
         problems.append(
-            f"column(s) {', '.join(map(repr, twice))} stand in {source.name} and in the table of people; leave them in one"
+            f"column(s) {', '.join(map(repr, twice))} stand in {source.name} and in the table of"
+            " people; leave them in one"
         )
     if problems:
         raise SchemaError(problems)
@@ -306,13 +379,22 @@ def tables(baskets: Baskets) -> dict[str, pl.DataFrame]:
     numbers = pl.Series("number", np.arange(1, baskets.people + 1, dtype=np.int64))
     apart = set() if baskets.beside is None else set(baskets.beside.attributes)
     own = baskets.own.select(name for name in baskets.own.columns if name not in apart)
-    data = _as_lists(baskets, numbers, own) if baskets.form == "list" else _as_rows(baskets, numbers, own)
+    data = (
+        _as_lists(baskets, numbers, own)
+        if baskets.form == "list"
+        else _as_rows(baskets, numbers, own)
+    )
     if baskets.beside is None:
         return {"data": data}
     person = str(baskets.beside.person)
     theirs = {name: baskets.own[name] for name in baskets.own.columns if name in apart}
     beside = pl.DataFrame({person: numbers, **theirs})
-    return {"data": data, "people": beside.select(name for name in baskets.beside.attributes if name in beside.columns)}
+    return {
+        "data": data,
+        "people": beside.select(
+            name for name in baskets.beside.attributes if name in beside.columns
+        ),
+    }
 
 
 def _words(baskets: Baskets) -> pl.Series:
@@ -329,7 +411,10 @@ def _as_rows(baskets: Baskets, numbers: pl.Series, own: pl.DataFrame) -> pl.Data
     owners = np.concatenate([sets.owners, np.flatnonzero(sets.lengths == 0)])
     order = np.argsort(owners, kind="stable")
     items = _words(baskets).gather(sets.items).extend_constant(None, len(owners) - len(sets.items))
-    columns = {str(baskets.schema.person): numbers.gather(owners[order]), baskets.item: items.gather(order)}
+    columns = {
+        str(baskets.schema.person): numbers.gather(owners[order]),
+        baskets.item: items.gather(order),
+    }
     rows = rows_of(own, owners[order])
     return pl.DataFrame({**columns, **{name: rows[name] for name in rows.columns}}).select(
         name for name in baskets.schema.attributes if name in columns or name in rows.columns

@@ -1,4 +1,6 @@
-"""What somebody who knows items of a person finds in a release: an item matches itself, or a group that it belongs to."""
+"""What somebody who knows items of a person finds in a release: an item matches itself, or a group
+that it belongs to.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,10 @@ if TYPE_CHECKING:
 def cannot_be_tried(scene: Scene) -> str | None:
     """Why an attack by known items says nothing here, or None."""
     if not isinstance(scene.pair.released, Baskets):
-        return "the baskets were taken apart; which parts belong together must be guessed first, which nobody has worked out"
+        return (
+            "the baskets were taken apart; which parts belong together must be guessed first, which"
+            " nobody has worked out"
+        )
     if not scene.pair.original.filled or not scene.pair.released.filled:
         return NothingToAttack("nobody has an item")
     return None
@@ -32,8 +37,9 @@ def cannot_be_tried(scene: Scene) -> str | None:
 class Sight:
     """What the items of the original mean in a release.
 
-    ``codes[i]`` are the released items that item *i* may have become: itself and the groups above it, as far as the release has them.
-    An item that the release has nowhere, not even in a group, tells an intruder nothing (it was deleted everywhere).
+    ``codes[i]`` are the released items that item *i* may have become: itself and the groups above
+    it, as far as the release has them. An item that the release has nowhere, not even in a group,
+    tells an intruder nothing (it was deleted everywhere).
     """
 
     original: Baskets
@@ -58,7 +64,9 @@ class Sight:
         """Per original item the numbers of the released ones it may have become."""
         places = {label: code for code, label in enumerate(self.released.labels)}
         if not self.original.has_taxonomy:
-            return tuple((places[label],) if label in places else () for label in self.original.labels)
+            return tuple(
+                (places[label],) if label in places else () for label in self.original.labels
+            )
         taxonomy = self.original.taxonomy
         chains = ((item, *taxonomy.above(item)) for item in range(taxonomy.items))
         names = (dict.fromkeys(taxonomy.labels[node] for node in chain) for chain in chains)
@@ -66,12 +74,20 @@ class Sight:
 
     @cached_property
     def unchanged(self) -> bool:
-        """Whether everybody was released with the very same items, so that the release can be counted by itself."""
+        """Whether everybody was released with the very same items, so that the release can be
+        counted by itself.
+        """
         first, then = self.original, self.released
-        if first.labels != then.labels or len(first.sets) != len(then.sets) or (self.truth < 0).any():
+        if (
+            first.labels != then.labels
+            or len(first.sets) != len(then.sets)
+            or (self.truth < 0).any()
+        ):
             return False
         sets = first.sets.taken(self.truth)
-        return np.array_equal(sets.pointers, then.sets.pointers) and np.array_equal(sets.items, then.sets.items)
+        return np.array_equal(sets.pointers, then.sets.pointers) and np.array_equal(
+            sets.items, then.sets.items
+        )
 
     @cached_property
     def postings(self) -> Any:
@@ -87,13 +103,17 @@ class Sight:
                 )
         lengths = [len(lists[codes]) for codes in self.codes]
         starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        people = np.concatenate([np.zeros(0, np.int32), *(lists[codes] for codes in self.codes)]).astype(np.int32)
+        people = np.concatenate(
+            [np.zeros(0, np.int32), *(lists[codes] for codes in self.codes)]
+        ).astype(np.int32)
         free = np.array([not codes for codes in self.codes], dtype=np.bool_)
         return kernels.baskets.Postings(starts, people, free)
 
     @cached_property
     def crowds(self) -> NDArray[np.int64]:
-        """Per original item how many released people may have it; everybody where it tells nothing."""
+        """Per original item how many released people may have it; everybody where it tells
+        nothing.
+        """
         lengths = np.diff(self.postings.starts)
         return np.where(self.postings.free, self.released.people, lengths)
 
@@ -103,25 +123,34 @@ class Sight:
         return np.flatnonzero((self.original.sets.lengths > 0) & (self.where >= 0))
 
     def rarest_first(self, person: int) -> NDArray[np.int64]:
-        """The items of an original person, those that leave the fewest people first; ties in the order of labels."""
+        """The items of an original person, those that leave the fewest people first; ties in the
+        order of labels.
+        """
         own = self.original.sets[person].astype(np.int64)
         return own[np.argsort(self.crowds[own], kind="stable")]
 
-    def narrowed(self, person: int, known: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    def narrowed(
+        self, person: int, known: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """How many are left after each known item, and whether the person is among them."""
         counts, right = np.zeros(len(known), dtype=np.int64), np.zeros(len(known), dtype=np.bool_)
-        kernels.baskets.narrowed(self.postings, self.released.people, known, int(self.where[person]), counts, right)
+        kernels.baskets.narrowed(
+            self.postings, self.released.people, known, int(self.where[person]), counts, right
+        )
         return counts, right
 
     def subsets(self, person: int, m: int) -> NDArray[np.float64]:
-        """Per size 1 … m the means over the person's sets of that size: alone, chance to be named, people left.
+        """Per size 1 … m the means over the person's sets of that size: alone, chance to be named,
+        people left.
 
         Who has fewer items is known by all of them.
         """
         known = self.rarest_first(person)
         largest = min(m, len(known))
         sums = np.zeros((largest, 3))
-        kernels.baskets.all_subsets(self.postings, self.released.people, known, int(self.where[person]), largest, sums)
+        kernels.baskets.all_subsets(
+            self.postings, self.released.people, known, int(self.where[person]), largest, sums
+        )
         means = sums / np.array([[math.comb(len(known), size)] for size in range(1, largest + 1)])
         return np.concatenate([means, np.repeat(means[-1:], m - largest, axis=0)])
 
@@ -136,7 +165,8 @@ def sampled(scene: Scene, targets: NDArray[np.int64], purpose: str, most: int | 
 
 
 def wilson(share: float, trials: int) -> tuple[float, float]:
-    """The 95 % interval of a share that was found on some of the people; of a mean of shares it is never too narrow.
+    """The 95 % interval of a share that was found on some of the people; of a mean of shares it is
+    never too narrow.
 
     >>> tuple(round(end, 3) for end in wilson(0.5, 100))
     (0.404, 0.596)
@@ -146,4 +176,6 @@ def wilson(share: float, trials: int) -> tuple[float, float]:
     z = 1.959963984540054
     centre = share + z * z / (2 * trials)
     half = z * math.sqrt(share * (1 - share) / trials + z * z / (4 * trials * trials))
-    return max(0.0, (centre - half) / (1 + z * z / trials)), min(1.0, (centre + half) / (1 + z * z / trials))
+    return max(0.0, (centre - half) / (1 + z * z / trials)), min(
+        1.0, (centre + half) / (1 + z * z / trials)
+    )

@@ -1,4 +1,6 @@
-"""Own columns and items together: classes of people who are alike, and a cut of the item hierarchy for each."""
+"""Own columns and items together: classes of people who are alike, and a cut of the item hierarchy
+for each.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class OwnColumn:
-    """One column of people as numbers in an order in which neighbours are alike, and what stands for several of them."""
+    """One column of people as numbers in an order in which neighbours are alike, and what stands
+    for several of them.
+    """
 
     codes: NDArray[np.int64]
     texts: tuple[str | None, ...]
@@ -47,13 +51,19 @@ class OwnColumn:
             return cls(image[encoded.codes], tuple(ladder.labels[0]), ladder=ladder)
         numeric = column.dtype.is_numeric()
         key = {
-            label: (label is None, float(label) if numeric and label is not None else 0.0, label or "")
+            label: (
+                label is None,
+                float(label) if numeric and label is not None else 0.0,
+                label or "",
+            )
             for label in labels
         }
         texts = sorted(labels, key=lambda label: key[label])
         place = {label: code for code, label in enumerate(texts)}
         image = np.array([place[label] for label in labels], dtype=np.int64)
-        numbers = np.array([key[text][1] for text in texts]) if numeric and None not in texts else None
+        numbers = (
+            np.array([key[text][1] for text in texts]) if numeric and None not in texts else None
+        )
         return cls(image[encoded.codes], tuple(texts), numbers)
 
     def level(self, codes: NDArray[np.int64]) -> int:
@@ -68,7 +78,9 @@ class OwnColumn:
         )
 
     def text(self, codes: NDArray[np.int64]) -> str | None:
-        """What stands for some values: the value, the node above them, a range of numbers, or anything at all."""
+        """What stands for some values: the value, the node above them, a range of numbers, or
+        anything at all.
+        """
         low, high = int(codes.min()), int(codes.max())
         if low == high:
             return self.texts[low]
@@ -87,12 +99,16 @@ class OwnColumn:
             return float(self.ladder.loss[level][int(self.ladder.climb(0, level)[low])])
         if self.numbers is None:
             return 1.0
-        return float((self.numbers[high] - self.numbers[low]) / (self.numbers[-1] - self.numbers[0]))
+        return float(
+            (self.numbers[high] - self.numbers[low]) / (self.numbers[-1] - self.numbers[0])
+        )
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class OwnClass:
-    """Some people, the cut of their items, and what the group loses in all; ``parts``: it stays divided into these."""
+    """Some people, the cut of their items, and what the group loses in all; ``parts``: it stays
+    divided into these.
+    """
 
     people: NDArray[np.int64]
     cut: NDArray[np.int64]
@@ -106,17 +122,24 @@ class OwnClass:
 
 @parameters
 class GroupedRecoding(BasketStep):
-    """Classes of people who are alike in their own columns, each with a cut of the item hierarchy of its own.
+    """Classes of people who are alike in their own columns, each with a cut of the item hierarchy
+    of its own.
 
-    People are divided at the median of the column in which they differ most (Mondrian), as long as both halves hold at least k people with items, or
-    ``size``. The items of each class are generalised by the search of :class:`ItemRecoding` within the class. Then, from the bottom up, a division is undone where that loses
-    less: larger classes are coarser in own columns and finer in items. Loss is the mean loss over own columns, and that over items, for each person. In a
-    class a column shows the value, the node of its hierarchy above all values of the class, a range of numbers, or ``*``.
+    People are divided at the median of the column in which they differ most (Mondrian), as long as
+    both halves hold at least k people with items, or ``size``. The items of each class are
+    generalised by the search of :class:`ItemRecoding` within the class. Then, from the bottom up, a
+    division is undone where that loses
+    less: larger classes are coarser in own columns and finer in items. Loss is the mean loss over
+    own columns, and that over items, for each person. In a class a column shows the value, the node
+    of its hierarchy above all values of the class, a range of numbers, or ``*``.
 
-    Reference: Poulis, Loukides, Gkoulalas-Divanis & Skiadopoulos 2013, doi:10.1007/978-3-642-40994-3_23; LeFevre et al. 2006, doi:10.1109/ICDE.2006.101.
+    Reference: Poulis, Loukides, Gkoulalas-Divanis & Skiadopoulos 2013,
+    doi:10.1007/978-3-642-40994-3_23; LeFevre et al. 2006, doi:10.1109/ICDE.2006.101.
     """
 
-    size: Annotated[int, Field(ge=1, description="people with items in a class, at least; never fewer than k")] = 1
+    size: Annotated[
+        int, Field(ge=1, description="people with items in a class, at least; never fewer than k")
+    ] = 1
 
     name: ClassVar[str] = "grouped_recoding"
 
@@ -125,7 +148,9 @@ class GroupedRecoding(BasketStep):
         fits = "promises about own columns (k_anonymity, k_km_anonymity) and k^m-anonymity"
         models = aims(self.name, people, goal, _about_classes, fits)
         if not people.quasi:
-            raise SchemaError("grouped_recoding needs at least one column of people with role quasi")
+            raise SchemaError(
+                "grouped_recoding needs at least one column of people with role quasi"
+            )
         work = _Division(people, models, max(self.size, *(model.crowd for model in models)))
         groups = work.divided(np.arange(people.people, dtype=np.int64)).leaves()
         plan = work.plan(groups)
@@ -143,7 +168,9 @@ class _Division:
     def __init__(self, people: Baskets, models: list[BasketModel], size: int) -> None:
         self.people, self.size = people, size
         self.asked = sorted({model.small_sets for model in models if model.small_sets is not None})
-        self.columns = {name: OwnColumn.of(people.own[name], people.attributes[name]) for name in people.quasi}
+        self.columns = {
+            name: OwnColumn.of(people.own[name], people.attributes[name]) for name in people.quasi
+        }
         self.filled = people.sets.lengths > 0
         self.each = people.people / max(len(people.sets.items), 1)
 
@@ -165,11 +192,19 @@ class _Division:
         cut = np.arange(taxonomy.items, dtype=np.int64)
         for k, m in self.asked:
             cut = AprioriSearch(sets, taxonomy, k, m, start=cut).run()
-        return OwnClass(rows, cut, own * len(rows) + self.each * float(taxonomy.loss[cut] @ sets.supports))
+        return OwnClass(
+            rows, cut, own * len(rows) + self.each * float(taxonomy.loss[cut] @ sets.supports)
+        )
 
-    def _halved(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
-        """Two halves at the median of the column with the most to part, or None where no column allows it."""
-        options = sorted(self.columns.items(), key=lambda one: (-one[1].loss(one[1].codes[rows]), one[0]))
+    def _halved(
+        self, rows: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+        """Two halves at the median of the column with the most to part, or None where no column
+        allows it.
+        """
+        options = sorted(
+            self.columns.items(), key=lambda one: (-one[1].loss(one[1].codes[rows]), one[0])
+        )
         for _, column in options:
             codes = column.codes[rows]
             values, counts = np.unique(codes, return_counts=True)
@@ -178,7 +213,10 @@ class _Division:
             upto = np.cumsum(counts)
             place = min(int(np.argmin(np.abs(2 * upto[:-1] - upto[-1]))), len(values) - 2)
             low = codes <= values[place]
-            enough = min(int(self.filled[rows[low]].sum()), int(self.filled[rows[~low]].sum())) >= self.size
+            enough = (
+                min(int(self.filled[rows[low]].sum()), int(self.filled[rows[~low]].sum()))
+                >= self.size
+            )
             if enough:
                 return rows[low], rows[~low]
         return None
@@ -196,20 +234,31 @@ class _Division:
         told: dict[str, Any] = {
             "classes": len(groups),
             "smallest_class": min(len(group.people) for group in groups),
-            "column_loss": {name: round(self._column_loss(column, groups), 6) for name, column in self.columns.items()},
+            "column_loss": {
+                name: round(self._column_loss(column, groups), 6)
+                for name, column in self.columns.items()
+            },
         }
         if self.asked:
             told["ncp"] = round(float(people.taxonomy.loss[nodes].mean()) if len(nodes) else 0.0, 6)
         return BasketPlan(sets, labels, told, own=self._own(groups))
 
     def _column_loss(self, column: OwnColumn, groups: list[OwnClass]) -> float:
-        return sum(column.loss(column.codes[group.people]) * len(group.people) for group in groups) / self.people.people
+        return (
+            sum(column.loss(column.codes[group.people]) * len(group.people) for group in groups)
+            / self.people.people
+        )
 
     def _own(self, groups: list[OwnClass]) -> pl.DataFrame:
-        """The own columns with what stands for the values of each class; one in which nothing changes keeps its type."""
+        """The own columns with what stands for the values of each class; one in which nothing
+        changes keeps its type.
+        """
         shown = {}
         for name, column in self.columns.items():
-            if any(column.codes[group.people].min() != column.codes[group.people].max() for group in groups):
+            if any(
+                column.codes[group.people].min() != column.codes[group.people].max()
+                for group in groups
+            ):
                 texts: list[str | None] = [None] * self.people.people
                 for group in groups:
                     text = column.text(column.codes[group.people])

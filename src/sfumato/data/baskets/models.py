@@ -29,9 +29,13 @@ if TYPE_CHECKING:
 K = Annotated[int, Field(ge=1, description="smallest crowd that is acceptable")]
 M = Annotated[int, Field(ge=1, le=20, description="items an intruder knows at most")]
 RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
-TAKEN_APART = "the baskets were taken apart, so nobody's items stand together; judge them by disassociated_km"
+TAKEN_APART = (
+    "the baskets were taken apart, so nobody's items stand together; judge them by disassociated_km"
+)
 MOST_COUNTED = 100_000
-"""Broken sets that are counted without those that hold a smaller one; where there are more, some of those are counted too."""
+"""Broken sets that are counted without those that hold a smaller one; where there are more, some of
+those are counted too.
+"""
 NOBODY = "nobody has an item, so there is nothing to judge"
 
 
@@ -49,12 +53,16 @@ class BasketModel(Model):
 
     @property
     def small_sets(self) -> tuple[int, int] | None:
-        """(k, m) where the promise asks that every set of at most m items has k carriers among all people; None: it asks otherwise."""
+        """(k, m) where the promise asks that every set of at most m items has k carriers among all
+        people; None: it asks otherwise.
+        """
         return None
 
     @property
     def within_classes(self) -> bool:
-        """Whether it asks the same within every class of people who are alike in their own columns."""
+        """Whether it asks the same within every class of people who are alike in their own
+        columns.
+        """
         return False
 
     @property
@@ -63,15 +71,24 @@ class BasketModel(Model):
         return 1
 
     def moles(self, people: Baskets) -> NDArray[np.int32]:
-        """Minimal sets that break it, of items whose deletion would mend them: a row each, −1 behind the last item."""
+        """Minimal sets that break it, of items whose deletion would mend them: a row each, −1
+        behind the last item.
+        """
         return np.zeros((0, 1), dtype=np.int32)
 
     def judge(self, evidence: Evidence) -> Verdict:
-        """Judge baskets as released; those that were taken apart, or hold nothing, do not keep it."""
+        """Judge baskets as released; those that were taken apart, or hold nothing, do not keep
+        it.
+        """
         people = evidence.data
         if isinstance(people, Disassociated):
             return make_verdict(
-                self, holds=False, attained=None, required=None, sentence=TAKEN_APART, people=people.people
+                self,
+                holds=False,
+                attained=None,
+                required=None,
+                sentence=TAKEN_APART,
+                people=people.people,
             )
         if not people.filled:
             return make_verdict(self, holds=False, attained=None, required=None, sentence=NOBODY)
@@ -79,8 +96,15 @@ class BasketModel(Model):
         return dataclasses.replace(found, sentence=f"{found.sentence}{self._uncovered(people)}")
 
     def _uncovered(self, people: Baskets) -> str:
-        """What a verdict adds where an intruder may know more than items: own columns that the promise does not look at."""
-        if not people.quasi or not self.about_items or self.within_classes or self.facts.protects == "owner":
+        """What a verdict adds where an intruder may know more than items: own columns that the
+        promise does not look at.
+        """
+        if (
+            not people.quasi
+            or not self.about_items
+            or self.within_classes
+            or self.facts.protects == "owner"
+        ):
             return ""
         return f" (what is known of {', '.join(people.quasi)} besides is not covered)"
 
@@ -99,9 +123,10 @@ class KmAnonymity(BasketModel):
 
     .. math:: |T(q)| \ge k \quad\text{for every } q,\ 1\le|q|\le m,\ T(q)\ne\emptyset
 
-    *T(q)* are the baskets that hold all items of *q*. Enough to look at sets of min(m, size of the basket) items. People without
-    items are in no *T(q)* and are not covered; neither is knowing how often somebody has an item, nor what somebody does **not** have: {a}, {a, b},
-    {a, b} is 2ᵐ-anonymous for every m, yet one basket is {a} alone (:class:`BasketKAnonymity` covers that).
+    *T(q)* are the baskets that hold all items of *q*. Enough to look at sets of min(m, size of the
+    basket) items. People without items are in no *T(q)* and are not covered; neither is knowing how
+    often somebody has an item, nor what somebody does **not** have: {a}, {a, b}, {a, b} is
+    2ᵐ-anonymous for every m, yet one basket is {a} alone (:class:`BasketKAnonymity` covers that).
 
     Reference: Terrovitis, Mamoulis & Kalnis 2008, doi:10.14778/1453856.1453874.
 
@@ -136,7 +161,11 @@ class KmAnonymity(BasketModel):
     def judged(self, people: Baskets) -> Verdict:
         """The smallest crowd, and who has a set that fewer share."""
         least = itemsets.smallest_support(people.sets, self.m) or 0
-        found = None if least >= self.k else itemsets.violating(people.sets, self.m, self.k, most=MOST_COUNTED)
+        found = (
+            None
+            if least >= self.k
+            else itemsets.violating(people.sets, self.m, self.k, most=MOST_COUNTED)
+        )
         concerned = 0 if found is None else int(found.carriers.sum())
         return make_verdict(
             self,
@@ -156,18 +185,22 @@ class KmAnonymity(BasketModel):
 
 def _crowds(k: int, m: int, least: int, concerned: int, people: int, who: str) -> str:
     if least >= k:
-        return f"at least {least:,} {who} every set of at most {count_of(m, 'item')} that somebody has"
+        return (
+            f"at least {least:,} {who} every set of at most {count_of(m, 'item')} that somebody has"
+        )
     return (
-        f"{_share(concerned, people)} have a set of at most {count_of(m, 'item')} that fewer than {k:,} {who}; "
-        f"the smallest number is {least:,}"
+        f"{_share(concerned, people)} have a set of at most {count_of(m, 'item')} that fewer than"
+        f" {k:,} {who}; the smallest number is {least:,}"
     )
 
 
 @parameters
 class BasketKAnonymity(BasketModel):
-    """Every basket as a whole is that of at least k people: what somebody has, and what not, tells k people apart from nobody.
+    """Every basket as a whole is that of at least k people: what somebody has, and what not, tells
+    k people apart from nobody.
 
-    Implies :class:`KmAnonymity` with the same k for every m. Baskets without items are not covered and not counted.
+    Implies :class:`KmAnonymity` with the same k for every m. Baskets without items are not covered
+    and not counted.
 
     Reference: He & Naughton 2009, doi:10.14778/1687627.1687733.
 
@@ -202,7 +235,10 @@ class BasketKAnonymity(BasketModel):
         sentence = (
             f"everyone has the same items as at least {least - 1:,} others"
             if not short
-            else f"{_share(short, people.people)} have a basket that fewer than {self.k:,} people have; the smallest number is {least:,}"
+            else (
+                f"{_share(short, people.people)} have a basket that fewer than {self.k:,} people"
+                f" have; the smallest number is {least:,}"
+            )
         )
         return make_verdict(
             self,
@@ -217,7 +253,9 @@ class BasketKAnonymity(BasketModel):
 
 
 def hidden_in_groups(people: Baskets, private: tuple[str, ...]) -> int:
-    """How many released groups of items hold a private one: nobody could say then how sure an intruder is of it."""
+    """How many released groups of items hold a private one: nobody could say then how sure an
+    intruder is of it.
+    """
     if not people.has_taxonomy or not people.labels:
         return 0
     both = (*people.labels, *(label for label in private if label not in people.labels))
@@ -225,7 +263,9 @@ def hidden_in_groups(people: Baskets, private: tuple[str, ...]) -> int:
     try:
         taxonomy = Taxonomy.of(hierarchy, both, people.item)  # type: ignore[arg-type]
     except SchemaError as error:
-        raise SchemaError(f"private items must be in the hierarchy of {people.item!r}: {error}") from None
+        raise SchemaError(
+            f"private items must be in the hierarchy of {people.item!r}: {error}"
+        ) from None
     wanted = {both.index(label) for label in private}
     above = {taxonomy.labels[node] for item in wanted for node in taxonomy.above(item)}
     own = set(private)
@@ -234,34 +274,44 @@ def hidden_in_groups(people: Baskets, private: tuple[str, ...]) -> int:
 
 def _in_groups(model: BasketModel, groups: int) -> Verdict:
     sentence = (
-        f"{groups:,} released group(s) of items hold a private one among others, so how sure an intruder is of it cannot be told; "
-        "keep private items apart"
+        f"{groups:,} released group(s) of items hold a private one among others, so how sure an"
+        " intruder is of it cannot be told; keep private items apart"
     )
-    return make_verdict(model, holds=False, attained=None, required=None, sentence=sentence, broken=groups)
+    return make_verdict(
+        model, holds=False, attained=None, required=None, sentence=sentence, broken=groups
+    )
 
 
 def parted(people: Baskets, private: tuple[str, ...]) -> tuple[ItemSets, ItemSets]:
-    """The public items of everybody (numbered as before) and the private ones (numbered as they are listed)."""
+    """The public items of everybody (numbered as before) and the private ones (numbered as they are
+    listed).
+    """
     codes = people.codes_of(private)
     public = np.arange(people.sets.size, dtype=np.int64)
     secret = np.full(people.sets.size, -1, dtype=np.int64)
     there = codes[codes >= 0]
     public[there] = -1
     secret[there] = np.flatnonzero(codes >= 0)
-    return people.sets.mapped(public, people.sets.size), people.sets.mapped(secret, max(len(private), 1))
+    return people.sets.mapped(public, people.sets.size), people.sets.mapped(
+        secret, max(len(private), 1)
+    )
 
 
-Items = Annotated[tuple[str, ...], Field(min_length=1, description="items nobody may be sure of, by name")]
+Items = Annotated[
+    tuple[str, ...], Field(min_length=1, description="items nobody may be sure of, by name")
+]
 
 
 @parameters
 class HkpCoherence(BasketModel):
-    r"""Whoever knows at most p public items finds k people, of whom at most the share h have any one private item.
+    r"""Whoever knows at most p public items finds k people, of whom at most the share h have any
+    one private item.
 
     .. math:: |T(\beta)| \ge k, \quad \max_{e \text{ private}} \frac{|T(\beta\cup\{e\})|}{|T(\beta)|} \le h
 
-    for every set β of 1 to p public items that somebody has. What is known of nobody in particular (β = ∅) is not tested; the verdict tells
-    the largest base rate. A generalised group that holds a private item breaks the promise, and a coarser cut may break it too: crowds overlap.
+    for every set β of 1 to p public items that somebody has. What is known of nobody in particular
+    (β = ∅) is not tested; the verdict tells the largest base rate. A generalised group that holds a
+    private item breaks the promise, and a coarser cut may break it too: crowds overlap.
 
     Reference: Xu, Wang, Fu & Yu 2008, doi:10.1145/1401890.1401982.
 
@@ -270,7 +320,10 @@ class HkpCoherence(BasketModel):
     False
     """
 
-    h: Annotated[float, Field(gt=0, le=1, description="largest share of a crowd that may have one private item")]
+    h: Annotated[
+        float,
+        Field(gt=0, le=1, description="largest share of a crowd that may have one private item"),
+    ]
     k: K
     p: Annotated[int, Field(ge=1, le=20, description="public items an intruder knows at most")]
     private: Items
@@ -302,15 +355,24 @@ class HkpCoherence(BasketModel):
         concerned = int(found.carriers.sum())
         public, secret = parted(people, self.private)
         worst = found.worst
-        if len(found) and worst < 1:  # what holds a set that breaks it was not looked at, and may be surer still
+        if (
+            len(found) and worst < 1
+        ):  # what holds a set that breaks it was not looked at, and may be surer still
             worst = itemsets.violating(public, self.p, 1, private=secret, share=1.0, most=0).worst
         base = float(secret.supports.max(initial=0)) / people.people
         there = int((secret.supports > 0).sum())
-        known = f"{there:,} of {len(self.private):,} private items occur, the likeliest with a share of {percent(base)}"
+        known = (
+            f"{there:,} of {len(self.private):,} private items occur, the likeliest with a share of"
+            f" {percent(base)}"
+        )
         sentence = (
-            f"{_share(concerned, people.people)} have a set of at most {self.p} public item(s) with too few carriers or too sure a private item; {known}"
+            f"{_share(concerned, people.people)} have a set of at most {self.p} public item(s) with"
+            f" too few carriers or too sure a private item; {known}"
             if len(found)
-            else f"of everyone who shares at most {self.p} public item(s) at most {percent(worst)} share a private one; {known}"
+            else (
+                f"of everyone who shares at most {self.p} public item(s) at most {percent(worst)}"
+                f" share a private one; {known}"
+            )
         )
         return make_verdict(
             self,
@@ -330,14 +392,17 @@ class HkpCoherence(BasketModel):
 
 @parameters
 class RhoUncertainty(BasketModel):
-    r"""Whatever somebody knows of a basket, no other item of it that is sensitive follows with confidence ρ or more.
+    r"""Whatever somebody knows of a basket, no other item of it that is sensitive follows with
+    confidence ρ or more.
 
     .. math:: \frac{|T(\chi\cup\{\alpha\})|}{|T(\chi)|} < \rho \quad\text{for all parts } \chi \text{ of a basket (∅ and sensitive items too), } \alpha\notin\chi
 
-    Exact: confidences are those of closed sets (intersections of baskets), so only they are looked at. There may be very many of them;
-    beyond a limit the verdict is that nobody knows, which is no pass. A coarser cut may break the promise.
+    Exact: confidences are those of closed sets (intersections of baskets), so only they are looked
+    at. There may be very many of them; beyond a limit the verdict is that nobody knows, which is no
+    pass. A coarser cut may break the promise.
 
-    Reference: Cao, Karras, Raïssi & Tan 2010, doi:10.14778/1920841.1920972; the paper leaves open whether χ may be empty, here it may.
+    Reference: Cao, Karras, Raïssi & Tan 2010, doi:10.14778/1920841.1920972; the paper leaves open
+    whether χ may be empty, here it may.
 
     >>> from sfumato import examples
     >>> RhoUncertainty(0.6, ["c1", "c2"]).judge(Evidence(examples.baskets())).attained
@@ -346,7 +411,9 @@ class RhoUncertainty(BasketModel):
 
     rho: Annotated[float, Field(gt=0, le=1, description="confidence that no rule may reach")]
     sensitive: Items
-    most: Annotated[int, Field(ge=1, description="closed sets that are looked at, at most")] = itemsets.MOST_CLOSED
+    most: Annotated[int, Field(ge=1, description="closed sets that are looked at, at most")] = (
+        itemsets.MOST_CLOSED
+    )
 
     name: ClassVar[str] = "rho_uncertainty"
     deletes: ClassVar[bool] = True
@@ -364,23 +431,42 @@ class RhoUncertainty(BasketModel):
             return _in_groups(self, groups)
         rules = self.rules(people)
         if rules is None:
-            sentence = f"not known: there are more than {self.most:,} closed sets, so not all rules were looked at"
-            return make_verdict(self, holds=False, attained=None, required=self.rho, sentence=sentence)
+            sentence = (
+                f"not known: there are more than {self.most:,} closed sets, so not all rules were"
+                " looked at"
+            )
+            return make_verdict(
+                self, holds=False, attained=None, required=self.rho, sentence=sentence
+            )
         worst = max(rules.values(), default=0.0)
         wrong = [rule for rule, confidence in rules.items() if self._broken(confidence)]
         sentence = f"no sensitive item follows from other items with a confidence above {worst:.3g}"
         if wrong:
-            sentence = f"{len(wrong):,} rule(s) tell a sensitive item with a confidence of {self.rho:g} or more; the surest has {worst:.3g}"
+            sentence = (
+                f"{len(wrong):,} rule(s) tell a sensitive item with a confidence of {self.rho:g} or"
+                f" more; the surest has {worst:.3g}"
+            )
         return make_verdict(
-            self, holds=not wrong, attained=worst, required=self.rho, sentence=sentence, broken=len(wrong), people=0
+            self,
+            holds=not wrong,
+            attained=worst,
+            required=self.rho,
+            sentence=sentence,
+            broken=len(wrong),
+            people=0,
         )
 
     def _broken(self, confidence: float) -> bool:
         return confidence >= self.rho - TOLERANCE
 
     def rules(self, people: Baskets) -> dict[tuple[tuple[int, ...], int], float] | None:
-        """(known items, sensitive item) → confidence, for the rules whose known items are closed, or closed but for the item itself."""
-        closed, bits = itemsets.closed_sets(people.sets, self.most), itemsets.carrier_bits(people.sets)
+        """(known items, sensitive item) → confidence, for the rules whose known items are closed,
+        or closed but for the item itself.
+        """
+        closed, bits = (
+            itemsets.closed_sets(people.sets, self.most),
+            itemsets.carrier_bits(people.sets),
+        )
         if closed is None or bits is None:
             return None
         codes = {int(code) for code in people.codes_of(self.sensitive) if code >= 0}
@@ -398,7 +484,11 @@ class RhoUncertainty(BasketModel):
     def moles(self, people: Baskets) -> NDArray[np.int32]:
         """The items of every rule that is too sure; none where they are too many to look at."""
         rules = self.rules(people) or {}
-        wrong = [(*known, item) for (known, item), confidence in sorted(rules.items()) if self._broken(confidence)]
+        wrong = [
+            (*known, item)
+            for (known, item), confidence in sorted(rules.items())
+            if self._broken(confidence)
+        ]
         rows = np.full((len(wrong), max(map(len, wrong), default=1)), -1, dtype=np.int32)
         for place, rule in enumerate(wrong):
             rows[place, : len(rule)] = rule
@@ -415,7 +505,8 @@ def _carriers(bits: Sequence[int], items: frozenset[int], people: int) -> int:
 
 @parameters
 class OwnColumnsK(BasketModel):
-    """Everyone shares all own columns that an intruder can know with at least k−1 others; items are not looked at.
+    """Everyone shares all own columns that an intruder can know with at least k−1 others; items are
+    not looked at.
 
     A missing value equals only another missing one.
 
@@ -447,7 +538,10 @@ class OwnColumnsK(BasketModel):
         sentence = (
             f"everyone shares the own columns with at least {least - 1:,} others"
             if not short
-            else f"{_share(short, people.people)} stand in a class of fewer than {self.k:,}; the smallest has {least:,}"
+            else (
+                f"{_share(short, people.people)} stand in a class of fewer than {self.k:,}; the"
+                f" smallest has {least:,}"
+            )
         )
         return make_verdict(
             self,
@@ -463,17 +557,23 @@ class OwnColumnsK(BasketModel):
 
 def _require_quasi(people: Baskets, model: str) -> None:
     if not people.quasi:
-        raise SchemaError(f"{model} needs at least one column of people with role quasi; the baskets alone have none")
+        raise SchemaError(
+            f"{model} needs at least one column of people with role quasi; the baskets alone have"
+            " none"
+        )
 
 
 @parameters
 class KKmAnonymity(BasketModel):
-    """Whoever knows all own columns of a person and at most m items finds at least k people who have them all.
+    """Whoever knows all own columns of a person and at most m items finds at least k people who
+    have them all.
 
-    Within every class of people who are alike in the columns with role quasi: at least k people, and k^m-anonymity. This is more than k-anonymity and
-    k^m-anonymity apart: (x, pq), (x, r), (y, pq), (y, r) is 2-anonymous and 2², but of those with x one alone has p.
+    Within every class of people who are alike in the columns with role quasi: at least k people,
+    and k^m-anonymity. This is more than k-anonymity and k^m-anonymity apart: (x, pq), (x, r), (y,
+    pq), (y, r) is 2-anonymous and 2², but of those with x one alone has p.
 
-    Reference: Poulis, Loukides, Gkoulalas-Divanis & Skiadopoulos 2013, doi:10.1007/978-3-642-40994-3_23.
+    Reference: Poulis, Loukides, Gkoulalas-Divanis & Skiadopoulos 2013,
+    doi:10.1007/978-3-642-40994-3_23.
     """
 
     k: K
@@ -517,7 +617,9 @@ class KKmAnonymity(BasketModel):
             holds=least >= self.k,
             attained=least,
             required=self.k,
-            sentence=_crowds(self.k, self.m, least, concerned, people.people, "people of the same class share"),
+            sentence=_crowds(
+                self.k, self.m, least, concerned, people.people, "people of the same class share"
+            ),
             broken=len(found) + small,
             people=concerned,
             crowd=self.k,
@@ -525,6 +627,10 @@ class KKmAnonymity(BasketModel):
 
 
 def within(sets: ItemSets, classes: Any) -> ItemSets:
-    """The same sets with the items of every class told apart: a set of items of one class is carried within it alone."""
-    keys, codes = np.unique(classes[sets.owners] * np.int64(max(sets.size, 1)) + sets.items, return_inverse=True)
+    """The same sets with the items of every class told apart: a set of items of one class is
+    carried within it alone.
+    """
+    keys, codes = np.unique(
+        classes[sets.owners] * np.int64(max(sets.size, 1)) + sets.items, return_inverse=True
+    )
     return ItemSets.of_pairs(sets.owners, codes, len(sets), max(len(keys), 1))

@@ -27,11 +27,13 @@ WORD = 62
 
 @parameters
 class BasketPartition(BasketStep):
-    """Divides people top down into parts whose baskets are alike, and gives all of a part the same generalised basket.
+    """Divides people top down into parts whose baskets are alike, and gives all of a part the same
+    generalised basket.
 
-    All begin as the top of the hierarchy. A node of a part is split by which of its children each basket has: groups of at least k
-    people go on with these children, the others keep the node, and while these are fewer than k the smallest group joins them. The
-    node whose split leaves the least loss is taken, and parts are split until none can be. So every basket as a whole is that
+    All begin as the top of the hierarchy. A node of a part is split by which of its children each
+    basket has: groups of at least k people go on with these children, the others keep the node, and
+    while these are fewer than k the smallest group joins them. The node whose split leaves the
+    least loss is taken, and parts are split until none can be. So every basket as a whole is that
     of k people, and k^m-anonymity holds for every m. Baskets without items stay as they are.
 
     Reference: He & Naughton 2009, doi:10.14778/1687627.1687733.
@@ -74,13 +76,19 @@ def _planned(people: Baskets, nodes: NDArray[np.int64], sizes: list[int]) -> Bas
     """The plan that gives every item that somebody has a node."""
     labels = people.taxonomy.labels
     sets = ItemSets.of_pairs(people.sets.owners, nodes, people.people, len(labels))
-    told = {"parts": len(sizes), "smallest_part": min(sizes), "ncp": round(losses(people, nodes), 6)}
+    told = {
+        "parts": len(sizes),
+        "smallest_part": min(sizes),
+        "ncp": round(losses(people, nodes), 6),
+    }
     return BasketPlan(sets, labels, told)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class LikePeople:
-    """Some people, the places of their items in ``sets.items``, and the node that stands for each."""
+    """Some people, the places of their items in ``sets.items``, and the node that stands for
+    each.
+    """
 
     people: NDArray[np.int64]
     places: NDArray[np.int64]
@@ -88,14 +96,20 @@ class LikePeople:
     nodes: NDArray[np.int64]
 
     def chosen(self, people: NDArray[np.bool_], nodes: NDArray[np.int64]) -> LikePeople:
-        """Some of the people with other nodes; ``people`` marks them, by their number within the part."""
+        """Some of the people with other nodes; ``people`` marks them, by their number within the
+        part.
+        """
         kept = people[self.owners]
         numbers = np.cumsum(people) - 1
-        return LikePeople(self.people[people], self.places[kept], numbers[self.owners[kept]], nodes[kept])
+        return LikePeople(
+            self.people[people], self.places[kept], numbers[self.owners[kept]], nodes[kept]
+        )
 
 
 def divided(people: Baskets, k: int) -> list[LikePeople]:
-    """Parts of at least k people with the same nodes, as fine as splitting node by node makes them."""
+    """Parts of at least k people with the same nodes, as fine as splitting node by node makes
+    them.
+    """
     filled = np.flatnonzero(people.sets.lengths > 0)
     numbers = np.full(people.people, -1, dtype=np.int64)
     numbers[filled] = np.arange(len(filled))
@@ -136,7 +150,9 @@ def _split(people: Baskets, part: LikePeople, k: int) -> list[LikePeople] | None
 def _groups(
     items: NDArray[np.int32], part: LikePeople, node: int, taxonomy: Taxonomy, k: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
-    """Who goes with whom when a node is split (−1: those who keep it), and the nodes of all items then; None where no group stands."""
+    """Who goes with whom when a node is split (−1: those who keep it), and the nodes of all items
+    then; None where no group stands.
+    """
     children = taxonomy.children[node]
     child = np.full(taxonomy.items, -1, dtype=np.int64)
     for place, below in enumerate(children):
@@ -159,7 +175,9 @@ def _groups(
     return groups, nodes
 
 
-def _alike(own: NDArray[np.int64], owners: NDArray[np.int64], children: int, people: int) -> NDArray[np.int64]:
+def _alike(
+    own: NDArray[np.int64], owners: NDArray[np.int64], children: int, people: int
+) -> NDArray[np.int64]:
     """The number of the group of people who have the same children of a node."""
     words = -(-children // WORD)
     masks = np.zeros((people, words), dtype=np.int64)
@@ -170,10 +188,12 @@ def _alike(own: NDArray[np.int64], owners: NDArray[np.int64], children: int, peo
 
 @parameters
 class BlockRecoding(BasketStep):
-    """Puts people with like baskets into blocks and cuts the item hierarchy of each block by itself (LRA).
+    """Puts people with like baskets into blocks and cuts the item hierarchy of each block by itself
+    (LRA).
 
-    People are put into the order of the Gray code of their items, the most frequent ones first, so that neighbours have much in common;
-    blocks of ``size`` people follow each other, and each gets the cut of :class:`ItemRecoding`. A set has no carriers in a block or at least k, so
+    People are put into the order of the Gray code of their items, the most frequent ones first, so
+    that neighbours have much in common; blocks of ``size`` people follow each other, and each gets
+    the cut of :class:`ItemRecoding`. A set has no carriers in a block or at least k, so
     k^m-anonymity holds for all together.
 
     Reference: Terrovitis, Mamoulis & Kalnis 2011, doi:10.1007/s00778-010-0192-8.
@@ -195,7 +215,11 @@ class BlockRecoding(BasketStep):
             cut = np.arange(people.taxonomy.items, dtype=np.int64)
             for k, m in asked:
                 cut = AprioriSearch(sets, people.taxonomy, k, m, goal.progress, cut).run()
-            mine = np.isin(people.sets.owners, block) if len(blocks) > 1 else np.ones(len(nodes), dtype=bool)
+            mine = (
+                np.isin(people.sets.owners, block)
+                if len(blocks) > 1
+                else np.ones(len(nodes), dtype=bool)
+            )
             nodes[mine] = cut[people.sets.items[mine]]
         plan = _planned(people, nodes, [len(block) for block in blocks])
         require_reached(self.name, models, self.apply(people, plan), "use item_recoding")
@@ -207,21 +231,28 @@ def _by_small_sets(model: BasketModel) -> bool:
 
 
 def _blocks(people: Baskets, size: int) -> list[NDArray[np.int64]]:
-    """People with items in Gray order, cut into blocks of at least ``size``; the last takes the rest."""
+    """People with items in Gray order, cut into blocks of at least ``size``; the last takes the
+    rest.
+    """
     alike = (
         people.by_content()
     )  # who has the same items is put into blocks by the own columns, not by the place in the file
     order = alike[gray_order(people.sets.taken(alike))]
     order = order[people.sets.lengths[order] > 0]
     count = max(1, len(order) // size)
-    return [order[place * size : (place + 1) * size if place < count - 1 else len(order)] for place in range(count)]
+    return [
+        order[place * size : (place + 1) * size if place < count - 1 else len(order)]
+        for place in range(count)
+    ]
 
 
 def gray_order(sets: ItemSets) -> NDArray[np.int64]:
-    """People by the rank of their items, as a word of bits (frequent items first), in the reflected Gray code.
+    """People by the rank of their items, as a word of bits (frequent items first), in the reflected
+    Gray code.
 
-    The rank has bit *j* set where the number of items up to *j* is odd. So the later the first item the smaller the rank, then the later
-    the second the larger, and so on by turns; who has no further item has it at the very end.
+    The rank has bit *j* set where the number of items up to *j* is odd. So the later the first item
+    the smaller the rank, then the later the second the larger, and so on by turns; who has no
+    further item has it at the very end.
 
     >>> gray_order(ItemSets.of([[0], [0, 1], [1], []])).tolist()
     [3, 0, 1, 2]

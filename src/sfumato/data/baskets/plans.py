@@ -1,4 +1,6 @@
-"""What all means for baskets have in common: what they decided, which promises they are for, and whom they refuse to begin with."""
+"""What all means for baskets have in common: what they decided, which promises they are for, and
+whom they refuse to begin with.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class BasketPlan(Plan):
-    """The items that everybody will have, own columns where these change too, and what was done in counts."""
+    """The items that everybody will have, own columns where these change too, and what was done in
+    counts.
+    """
 
     sets: ItemSets
     labels: tuple[str, ...]
@@ -59,25 +63,38 @@ class BasketStep(Step):
         return changed if plan.own is None else changed.with_own(plan.own)
 
 
-def aims(step: str, people: Any, goal: Goal, fits: Callable[[BasketModel], bool], what: str) -> list[BasketModel]:
-    """The promises of a run that a means is for; none, and people of whom none has an item, or too few, are refused."""
+def aims(
+    step: str, people: Any, goal: Goal, fits: Callable[[BasketModel], bool], what: str
+) -> list[BasketModel]:
+    """The promises of a run that a means is for; none, and people of whom none has an item, or too
+    few, are refused.
+    """
     if not isinstance(people, Baskets):
-        raise ParameterError(f"{step}: the baskets were taken apart by a step before; that must be the last one")
+        raise ParameterError(
+            f"{step}: the baskets were taken apart by a step before; that must be the last one"
+        )
     promises: tuple[Any, ...] = goal.models
     models = [model for model in promises if isinstance(model, BasketModel) and fits(model)]
     if not models:
-        raise ParameterError(f"{step} is a means for {what}; no promise of the recipe is of this kind")
+        raise ParameterError(
+            f"{step} is a means for {what}; no promise of the recipe is of this kind"
+        )
     require_crowd(people, max(model.crowd for model in models))
     return models
 
 
 def require_crowd(people: Baskets, k: int) -> None:
-    """Refuse baskets that are all empty, or of which fewer than k hold anything: no promise can cover them."""
+    """Refuse baskets that are all empty, or of which fewer than k hold anything: no promise can
+    cover them.
+    """
     if not people.filled:
-        raise SchemaError(f"none of the {people.people:,} people has an item; there is nothing to release")
+        raise SchemaError(
+            f"none of the {people.people:,} people has an item; there is nothing to release"
+        )
     if people.filled < k:
         raise Unsatisfiable(
-            f"{people.filled:,} people have an item, fewer than the {k:,} that a promise asks for; ask for a smaller k",
+            f"{people.filled:,} people have an item, fewer than the {k:,} that a promise asks for;"
+            " ask for a smaller k",
             closest=people.filled,
         )
 
@@ -93,11 +110,14 @@ def require_reached(step: str, models: Sequence[BasketModel], people: Baskets, a
     if short:
         nearest = short[0]
         raise Unsatisfiable(
-            f"{step} does not reach {nearest.promise}: {nearest.sentence}; {advice}", closest=nearest.to_dict()
+            f"{step} does not reach {nearest.promise}: {nearest.sentence}; {advice}",
+            closest=nearest.to_dict(),
         )
 
 
 def losses(people: Baskets, nodes: NDArray[Any]) -> float:
-    """NCP of a recoding that is given per item that people have (in the order of ``sets.items``)."""
+    """NCP of a recoding that is given per item that people have (in the order of
+    ``sets.items``).
+    """
     loss = people.taxonomy.loss[nodes]
     return float(loss.sum()) / max(len(loss), 1)

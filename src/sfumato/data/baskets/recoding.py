@@ -32,14 +32,18 @@ def recoded(people: Baskets, cut: NDArray[np.int64]) -> Baskets:
 
 @parameters
 class ItemRecoding(BasketStep):
-    """Generalises items along their hierarchy, the same way for everybody, as little as the promises allow.
+    """Generalises items along their hierarchy, the same way for everybody, as little as the
+    promises allow.
 
-    A *cut* gives every item itself or a node above it. ``optimal`` tries all cuts by rising loss (NCP); ``apriori`` looks at sets of
-    1, 2, … m items and lets nodes of those with too few carriers climb, the cheapest way, until none is left; ``auto`` is optimal where
-    there are few cuts. Coarser cuts keep k^m-anonymity and k-anonymity of whole baskets, so there always is a cut that does. Not so
-    for coherence and ρ-uncertainty: only ``optimal`` takes them into account, and where no cut keeps them they are left to steps that follow.
+    A *cut* gives every item itself or a node above it. ``optimal`` tries all cuts by rising loss
+    (NCP); ``apriori`` looks at sets of 1, 2, … m items and lets nodes of those with too few
+    carriers climb, the cheapest way, until none is left; ``auto`` is optimal where there are few
+    cuts. Coarser cuts keep k^m-anonymity and k-anonymity of whole baskets, so there always is a cut
+    that does. Not so for coherence and ρ-uncertainty: only ``optimal`` takes them into account, and
+    where no cut keeps them they are left to steps that follow.
 
-    Where we differ from the paper: several nodes of a set may climb at once, if that loses less than one that climbs higher.
+    Where we differ from the paper: several nodes of a set may climb at once, if that loses less
+    than one that climbs higher.
 
     Reference: Terrovitis, Mamoulis & Kalnis 2008, doi:10.14778/1453856.1453874.
 
@@ -51,9 +55,9 @@ class ItemRecoding(BasketStep):
     ('A', 'B', 'C')
     """
 
-    algorithm: Annotated[Literal["auto", "apriori", "optimal"], Field(description="how the cut is searched for")] = (
-        "auto"
-    )
+    algorithm: Annotated[
+        Literal["auto", "apriori", "optimal"], Field(description="how the cut is searched for")
+    ] = "auto"
     most: Annotated[int, Field(ge=1, description="cuts that optimal tries at most")] = 20_000
 
     name: ClassVar[str] = "item_recoding"
@@ -63,7 +67,13 @@ class ItemRecoding(BasketStep):
         """Find the cut."""
         fits = "promises that a coarser cut keeps (km_anonymity, basket_k_anonymity)"
         exact = isinstance(people, Baskets) and bool(people.filled) and self._exact(people)
-        models = aims(self.name, people, goal, lambda model: _reachable(model) or (exact and model.about_items), fits)
+        models = aims(
+            self.name,
+            people,
+            goal,
+            lambda model: _reachable(model) or (exact and model.about_items),
+            fits,
+        )
         search = None
         cut = self._optimal(people, models) if exact else None
         left: list[str] = []
@@ -72,7 +82,9 @@ class ItemRecoding(BasketStep):
             left = [model.promise for model in models if model not in reachable]
             models = reachable or models  # with nothing in reach, the nearest miss is told
             cut, search = self._apriori(people, models, goal)
-        require_reached(self.name, models, recoded(people, cut), "use suppress_items or basket_partition")
+        require_reached(
+            self.name, models, recoded(people, cut), "use suppress_items or basket_partition"
+        )
         return _planned(people, cut, {} if search is None else search, left)
 
     def _exact(self, people: Baskets) -> bool:
@@ -80,14 +92,17 @@ class ItemRecoding(BasketStep):
         number = cuts.number_of_cuts(people.taxonomy, self.most)
         if self.algorithm == "optimal" and number > self.most:
             raise ParameterError(
-                f"item_recoding: there are more than {self.most:,} cuts; use apriori, or a smaller hierarchy"
+                f"item_recoding: there are more than {self.most:,} cuts; use apriori, or a smaller"
+                " hierarchy"
             )
         return self.algorithm == "optimal" or (
             self.algorithm == "auto" and number <= min(self.most, WORK // (people.people + 1))
         )
 
     def _optimal(self, people: Baskets, models: list[BasketModel]) -> NDArray[np.int64] | None:
-        """The cheapest cut that keeps all promises (ties: the names of its nodes); None where there is none."""
+        """The cheapest cut that keeps all promises (ties: the names of its nodes); None where there
+        is none.
+        """
         labels, supports = people.taxonomy.labels, people.sets.supports
         priced = [
             (
@@ -98,7 +113,9 @@ class ItemRecoding(BasketStep):
             for cut in cuts.all_cuts(people.taxonomy)
         ]
         priced.sort(key=lambda one: one[:2])
-        return next((cut for _, _, cut in priced if not failing(models, recoded(people, cut))), None)
+        return next(
+            (cut for _, _, cut in priced if not failing(models, recoded(people, cut))), None
+        )
 
     def _apriori(
         self, people: Baskets, models: list[BasketModel], goal: Goal
@@ -109,7 +126,10 @@ class ItemRecoding(BasketStep):
             search = cuts.AprioriSearch(people.sets, people.taxonomy, k, m, goal.progress, cut)
             cut = search.run()
             rounds, climbs = rounds + search.rounds, climbs + len(search.climbs)
-        return people.taxonomy.lowest[_raised(people, cut, models)], {"rounds": rounds, "climbs": climbs}
+        return people.taxonomy.lowest[_raised(people, cut, models)], {
+            "rounds": rounds,
+            "climbs": climbs,
+        }
 
 
 def _reachable(model: BasketModel) -> bool:
@@ -117,8 +137,12 @@ def _reachable(model: BasketModel) -> bool:
     return model.coarser_keeps and model.about_items and not model.within_classes
 
 
-def _raised(people: Baskets, cut: NDArray[np.int64], models: list[BasketModel]) -> NDArray[np.int64]:
-    """The cut, and where promises ask for more than small sets, raised level by level as a whole until they hold."""
+def _raised(
+    people: Baskets, cut: NDArray[np.int64], models: list[BasketModel]
+) -> NDArray[np.int64]:
+    """The cut, and where promises ask for more than small sets, raised level by level as a whole
+    until they hold.
+    """
     if not failing(models, recoded(people, cut)):
         return cut
     taxonomy = people.taxonomy
@@ -130,16 +154,33 @@ def _raised(people: Baskets, cut: NDArray[np.int64], models: list[BasketModel]) 
     return np.full(taxonomy.items, taxonomy.root, dtype=np.int64)
 
 
-def _planned(people: Baskets, cut: NDArray[np.int64], work: dict[str, Any], left: list[str]) -> BasketPlan:
+def _planned(
+    people: Baskets, cut: NDArray[np.int64], work: dict[str, Any], left: list[str]
+) -> BasketPlan:
     taxonomy = people.taxonomy
     nodes = np.unique(cut)
     warned = (
-        (f"no cut of the hierarchy keeps {join_words(left)}: that is left to the steps that follow",) if left else ()
+        (
+            (
+                f"no cut of the hierarchy keeps {join_words(left)}: that is left to the steps that"
+                " follow"
+            ),
+        )
+        if left
+        else ()
     )
     told = {
         "nodes": len(nodes),
         "items_kept": int((nodes < taxonomy.items).sum()),
-        "nodes_per_level": {str(level): int(n) for level, n in enumerate(np.bincount(taxonomy.level[nodes])) if n},
+        "nodes_per_level": {
+            str(level): int(n) for level, n in enumerate(np.bincount(taxonomy.level[nodes])) if n
+        },
         "ncp": round(cuts.cost(cut, people.sets.supports, taxonomy), 6),
     }
-    return BasketPlan(people.sets.mapped(cut, len(taxonomy.labels)), taxonomy.labels, told, work=work, warned=warned)
+    return BasketPlan(
+        people.sets.mapped(cut, len(taxonomy.labels)),
+        taxonomy.labels,
+        told,
+        work=work,
+        warned=warned,
+    )

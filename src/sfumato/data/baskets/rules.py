@@ -20,7 +20,13 @@ from sfumato.data.baskets.models import BasketModel
 from sfumato.data.baskets.plans import BasketPlan, BasketStep, aims, require_reached
 from sfumato.errors import ParameterError
 from sfumato.methods.formulas.itemsets import ItemSets
-from sfumato.methods.formulas.named_rules import Confidence, NamedRule, SpokenItems, Support, all_parsed
+from sfumato.methods.formulas.named_rules import (
+    Confidence,
+    NamedRule,
+    SpokenItems,
+    Support,
+    all_parsed,
+)
 from sfumato.methods.formulas.rule_hiding import EFFORT, Method, hide, warnings_of
 from sfumato.methods.formulas.rules import (
     LARGEST_RULE,
@@ -41,16 +47,20 @@ Largest = Annotated[int, Field(ge=2, le=6, description="items of a rule that is 
 
 @parameters
 class HiddenItemRules(BasketModel):
-    r"""None of the named association rules between items is found: each has too little support or too little confidence.
+    r"""None of the named association rules between items is found: each has too little support or
+    too little confidence.
 
     .. math:: s(X \cup Y) < \sigma \quad\text{or}\quad \frac{s(X \cup Y)}{s(X)} < \kappa \qquad\text{for every rule } X \to Y
 
-    *s* counts the people who have all items of a set; σ = ``support`` is a number of people, κ = ``confidence`` the decimal fraction as it is written. A
-    rule is written ``bread, butter -> wine``; without an arrow it is a set of items, which only its support hides. Names that hold commas or arrows are
-    written as ``{if: [bread], then: ["wine, red"]}``. Judged on the items as they are released: a group of items supports no rule about what is in it. The rules
-    tell what must not be known: certificates leave them out.
+    *s* counts the people who have all items of a set; σ = ``support`` is a number of people, κ =
+    ``confidence`` the decimal fraction as it is written. A rule is written
+    ``bread, butter -> wine``; without an arrow it is a set of items, which only its support hides.
+    Names that hold commas or arrows are written as ``{if: [bread], then: ["wine, red"]}``. Judged
+    on the items as they are released: a group of items supports no rule about what is in it. The
+    rules tell what must not be known: certificates leave them out.
 
-    Reference: Verykios, Elmagarmid, Bertino, Saygin & Dasseni 2004, *Association rule hiding*, doi:10.1109/TKDE.2004.1269668.
+    Reference: Verykios, Elmagarmid, Bertino, Saygin & Dasseni 2004, *Association rule hiding*,
+    doi:10.1109/TKDE.2004.1269668.
 
     >>> from sfumato import examples
     >>> from sfumato.core.data import Evidence
@@ -80,21 +90,33 @@ class HiddenItemRules(BasketModel):
     def promise(self) -> str:
         """The promise in a few words."""
         number = len(self.rules)
-        return f"{count_of(number, 'rule')} hidden at support {self.support} and confidence {self.confidence:g}"
+        return (
+            f"{count_of(number, 'rule')} hidden at support {self.support} and confidence"
+            f" {self.confidence:g}"
+        )
 
     def judged(self, people: Baskets) -> Verdict:
         """The largest confidence of a rule that has the support, and who shows a rule."""
         transactions = as_transactions(people.sets)
         rules = numbered(self.parsed, people.labels)
-        counted = [(transactions.support(one.both), transactions.support(one.left)) for one in rules]
+        counted = [
+            (transactions.support(one.both), transactions.support(one.left)) for one in rules
+        ]
         supported = [both / left for both, left in counted if both >= self.support]
-        found = [one for one, (both, left) in zip(rules, counted, strict=True) if self.thresholds.found(both, left)]
+        found = [
+            one
+            for one, (both, left) in zip(rules, counted, strict=True)
+            if self.thresholds.found(both, left)
+        ]
         shown = np.zeros(people.people, dtype=np.bool_)
         for one in found:
             shown |= transactions.holding(one.both)
-        largest = max((both for one, (both, _) in zip(rules, counted, strict=True) if one in found), default=0)
+        largest = max(
+            (both for one, (both, _) in zip(rules, counted, strict=True) if one in found), default=0
+        )
         sentence = (
-            f"{len(found)} of {len(self.rules)} can be found; the largest support is {largest:,}, the largest confidence {max(supported):.3g}"
+            f"{len(found)} of {len(self.rules)} can be found; the largest support is {largest:,},"
+            f" the largest confidence {max(supported):.3g}"
             if found
             else f"none has {self.support:,} people and a confidence of {self.confidence:g}"
         )
@@ -115,27 +137,36 @@ def as_transactions(sets: ItemSets) -> Transactions:
 
 
 def numbered(rules: Sequence[NamedRule], labels: Sequence[str]) -> list[Association]:
-    """Rules by the numbers of items; those with an item that nobody has cannot be found and are left out."""
+    """Rules by the numbers of items; those with an item that nobody has cannot be found and are
+    left out.
+    """
     places = {label: code for code, label in enumerate(labels)}
     found = []
     for rule in rules:
         if all(item.column in places for item in rule.items):
-            sides = (tuple(sorted(places[item.column] for item in side)) for side in (rule.left, rule.right))
+            sides = (
+                tuple(sorted(places[item.column] for item in side))
+                for side in (rule.left, rule.right)
+            )
             found.append(Association(*sides))
     return found
 
 
 @parameters
 class HideItemRules(BasketStep):
-    r"""Takes items out of baskets, or puts some in, until none of the rules that the recipe promises to hide is found.
+    r"""Takes items out of baskets, or puts some in, until none of the rules that the recipe
+    promises to hide is found.
 
-    A means for ``hidden_rules``, which names the rules. ``dsr`` takes the most frequent item of the right side out of as many baskets as it needs,
-    the smallest first; ``2a`` the most frequent item of the whole rule, basket by basket; ``isl`` puts the left side into baskets that lack it and the right side, so that the
-    confidence falls: people are then said to have what they do not have, and it may fail. ``exact`` loses and makes the fewest other rules of at
-    most ``largest`` items, then takes out the fewest items; ``effort`` (nodes of a branch and bound) stops it, and the plan tells the proved bound.
+    A means for ``hidden_rules``, which names the rules. ``dsr`` takes the most frequent item of the
+    right side out of as many baskets as it needs, the smallest first; ``2a`` the most frequent item
+    of the whole rule, basket by basket; ``isl`` puts the left side into baskets that lack it and
+    the right side, so that the confidence falls: people are then said to have what they do not
+    have, and it may fail. ``exact`` loses and makes the fewest other rules of at most ``largest``
+    items, then takes out the fewest items; ``effort`` (nodes of a branch and bound) stops it, and
+    the plan tells the proved bound.
 
-    References: Verykios et al. 2004, doi:10.1109/TKDE.2004.1269668; Wang, Parikh & Jafari 2007, doi:10.1016/j.eswa.2006.05.022; Gkoulalas-Divanis & Verykios 2006,
-    doi:10.1145/1183614.1183721.
+    References: Verykios et al. 2004, doi:10.1109/TKDE.2004.1269668; Wang, Parikh & Jafari 2007,
+    doi:10.1016/j.eswa.2006.05.022; Gkoulalas-Divanis & Verykios 2006, doi:10.1145/1183614.1183721.
 
     >>> from sfumato import examples
     >>> from sfumato.core.step import Goal
@@ -146,7 +177,9 @@ class HideItemRules(BasketStep):
 
     method: Annotated[Method, Field(description="how occurrences of items are chosen")] = "dsr"
     largest: Largest = LARGEST_RULE
-    effort: Annotated[int | None, Field(ge=1, description="nodes of a branch and bound; exact only")] = None
+    effort: Annotated[
+        int | None, Field(ge=1, description="nodes of a branch and bound; exact only")
+    ] = None
 
     name: ClassVar[str] = "hide_rules"
 
@@ -156,11 +189,21 @@ class HideItemRules(BasketStep):
 
     def plan(self, people: Any, goal: Goal) -> BasketPlan:
         """Choose the occurrences that go, or come."""
-        models = aims(self.name, people, goal, lambda model: isinstance(model, HiddenItemRules), "hidden_rules")
+        models = aims(
+            self.name,
+            people,
+            goal,
+            lambda model: isinstance(model, HiddenItemRules),
+            "hidden_rules",
+        )
         promises = [model for model in models if isinstance(model, HiddenItemRules)]
         order = people.by_content()
         now = before = as_transactions(people.sets.taken(order))
-        told: dict[str, Any] = {"method": self.method, "occurrences_deleted": 0, "occurrences_added": 0}
+        told: dict[str, Any] = {
+            "method": self.method,
+            "occurrences_deleted": 0,
+            "occurrences_added": 0,
+        }
         work: dict[str, Any] = {}
         warned: list[str] = []
         for model in promises:
@@ -185,26 +228,35 @@ class HideItemRules(BasketStep):
         sets = ItemSets(now.starts, now.items.astype(np.int32), before.kinds).taken(back)
         told["people_emptied"] = int(((sets.lengths == 0) & (people.sets.lengths > 0)).sum())
         require_reached(
-            self.name, models, people.with_sets(sets, people.labels), "use dsr, 2a or exact, one promise for all rules"
+            self.name,
+            models,
+            people.with_sets(sets, people.labels),
+            "use dsr, 2a or exact, one promise for all rules",
         )
         return BasketPlan(sets, people.labels, told, warned=tuple(warned), work=work)
 
 
 @parameters
 class ItemRuleSideEffects(Utility):
-    r"""The share of association rules that are lost or appear: :math:`(|R \setminus R'| + |R' \setminus R|) / |R \cup R'|`.
+    r"""The share of association rules that are lost
+    or appear: :math:`(|R \setminus R'| + |R' \setminus R|) / |R \cup R'|`.
 
-    *R* and *R'* are the rules found in the original and in the release, with at most ``largest`` items, the share ``support`` of the original's people, and
-    ``confidence`` or more, without those that are meant to be ``hidden``. 0 without any.
+    *R* and *R'* are the rules found in the original and in the release, with at most ``largest``
+    items, the share ``support`` of the original's people, and ``confidence`` or more, without those
+    that are meant to be ``hidden``. 0 without any.
 
     Reference: Verykios et al. 2004, doi:10.1109/TKDE.2004.1269668.
     """
 
     shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.BASKETS})
 
-    support: Annotated[float, Field(gt=0, le=1, description="share of people from which a rule is found")] = 0.01
+    support: Annotated[
+        float, Field(gt=0, le=1, description="share of people from which a rule is found")
+    ] = 0.01
     confidence: Confidence = 0.5
-    hidden: Annotated[SpokenItems | None, Field(description="rules that should not be found; kept by the owner")] = None
+    hidden: Annotated[
+        SpokenItems | None, Field(description="rules that should not be found; kept by the owner")
+    ] = None
     largest: Largest = LARGEST_RULE
 
     name: ClassVar[str] = "rule_side_effects"
@@ -216,25 +268,39 @@ class ItemRuleSideEffects(Utility):
         """Wherever people still have baskets."""
         original, released = pair.original, pair.released
         if not isinstance(released, Baskets):
-            return "the baskets were taken apart; measure one that was put together again (reconstructed)"
+            return (
+                "the baskets were taken apart; measure one that was put together again"
+                " (reconstructed)"
+            )
         return None if original.filled else "nobody has an item"
 
     def measure(self, pair: Pair) -> Measure:
         """Mine both."""
         original, released = pair.original, pair.released
-        thresholds = Thresholds.of(max(1, math.ceil(self.support * original.people)), self.confidence)
+        thresholds = Thresholds.of(
+            max(1, math.ceil(self.support * original.people)), self.confidence
+        )
         told = all_parsed(self.hidden or (), values=False)
         old, new = (
-            self._found(one, thresholds) - _named(numbered(told, one.labels), one) for one in (original, released)
+            self._found(one, thresholds) - _named(numbered(told, one.labels), one)
+            for one in (original, released)
         )
         transactions = as_transactions(released.sets)
-        failed = sum(is_found(transactions, rule, thresholds) for rule in numbered(told, released.labels))
+        failed = sum(
+            is_found(transactions, rule, thresholds) for rule in numbered(told, released.labels)
+        )
         either, lost, ghosts = len(old | new), len(old - new), len(new - old)
         meaning = (
-            f"share of rules that are lost ({lost:,} of {len(old):,}) or appear ({ghosts:,}); {failed:,} of {len(told):,} are still found "
-            "that should not be"
+            f"share of rules that are lost ({lost:,} of {len(old):,}) or appear ({ghosts:,});"
+            f" {failed:,} of {len(told):,} are still found that should not be"
         )
-        return Measure(self.name, (lost + ghosts) / max(1, either), self.better, meaning, raw=float(lost + ghosts))
+        return Measure(
+            self.name,
+            (lost + ghosts) / max(1, either),
+            self.better,
+            meaning,
+            raw=float(lost + ghosts),
+        )
 
     def _found(self, people: Baskets, thresholds: Thresholds) -> set[Any]:
         return _named(mine(as_transactions(people.sets), thresholds, self.largest), people)

@@ -22,9 +22,11 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Scored:
-    """How well everybody in a release fits one description: ``scores``, the best one (−1: none), and by how much.
+    """How well everybody in a release fits one description: ``scores``, the best one (−1: none),
+    and by how much.
 
-    ``eccentricity`` is (best − second)/σ over all people, ``entropy`` that of the posterior ∝ exp(score/σ), in bits.
+    ``eccentricity`` is (best − second)/σ over all people, ``entropy`` that of the posterior ∝
+    exp(score/σ), in bits.
     """
 
     scores: NDArray[np.float64]
@@ -41,7 +43,9 @@ class Scored:
         second, first = np.partition(scores, -2)[-2:]
         posterior = np.exp((scores - first) / spread)
         posterior /= posterior.sum()
-        likely = posterior[posterior > 0]  # among very many people some chances are too small for a number
+        likely = posterior[
+            posterior > 0
+        ]  # among very many people some chances are too small for a number
         bits = float(-(likely * np.log2(likely)).sum())
         return cls(scores, int(np.argmax(scores)), float(first - second) / spread, bits)
 
@@ -52,7 +56,9 @@ class Scored:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Description:
-    """What an intruder has of one person: released items it may be (``codes``), and numbers about them where there are any."""
+    """What an intruder has of one person: released items it may be (``codes``), and numbers about
+    them where there are any.
+    """
 
     codes: NDArray[np.int64]
     grades: dict[str, NDArray[np.float64]]
@@ -61,14 +67,18 @@ class Description:
 
 @parameters
 class Scoreboard(Attack):
-    r"""Somebody with another file of the same people links the two by how alike baskets are, rare items counting more.
+    r"""Somebody with another file of the same people links the two by how alike baskets are, rare
+    items counting more.
 
     .. math:: S(r) = \sum_{i\in \text{known}\cap r} \frac{s_i}{\ln\max(2, |T(i)|)}
 
-    The best record is claimed if it leads the second by ``least`` standard deviations of all scores; otherwise nothing is claimed. For sets
-    :math:`s_i = 1`; with a column of ratings it is exp(−|Δ|/1.5), to which a column of days adds exp(−|Δ|/30). The other file is the first one given,
-    whose people are told by the names they have in both; without one, the intruder has ``known`` items of each person, the share ``wrong`` of which
-    are other people's. The control is the same description with the own record taken out: whatever is claimed then is wrong.
+    The best record is claimed if it leads the second by ``least`` standard deviations of all
+    scores; otherwise nothing is claimed. For sets
+    :math:`s_i = 1`; with a column of ratings it is exp(−|Δ|/1.5), to which a column of days adds
+    exp(−|Δ|/30). The other file is the first one given, whose people are told by the names they
+    have in both; without one, the intruder has ``known`` items of each person, the share ``wrong``
+    of which are other people's. The control is the same description with the own record taken out:
+    whatever is claimed then is wrong.
 
     Reference: Narayanan & Shmatikov 2008, doi:10.1109/SP.2008.33.
     """
@@ -76,10 +86,17 @@ class Scoreboard(Attack):
     shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.BASKETS})
 
     known: Annotated[
-        int, Field(ge=1, description="items the intruder has of each person, where there is no other file")
+        int,
+        Field(
+            ge=1, description="items the intruder has of each person, where there is no other file"
+        ),
     ] = 8
-    wrong: Annotated[float, Field(ge=0, lt=1, description="share of these that are somebody else's")] = 0.25
-    least: Annotated[float, Field(gt=0, description="lead in standard deviations that a claim needs")] = 1.5
+    wrong: Annotated[
+        float, Field(ge=0, lt=1, description="share of these that are somebody else's")
+    ] = 0.25
+    least: Annotated[
+        float, Field(gt=0, description="lead in standard deviations that a claim needs")
+    ] = 1.5
     ratings: Annotated[str | None, Field(description="column of ratings in both files")] = None
     days: Annotated[str | None, Field(description="column of days in both files")] = None
     people: Annotated[int, Field(ge=20, description="people that are looked for, at most")] = 500
@@ -93,7 +110,10 @@ class Scoreboard(Attack):
         """Wherever people still have baskets, and those of another file can be told."""
         reason = cannot_be_tried(scene)
         if reason is None and scene.others and _named(scene) is None:
-            return "nobody knows who is who in the other file: neither names nor origins of its people are at hand"
+            return (
+                "nobody knows who is who in the other file: neither names nor origins of its people"
+                " are at hand"
+            )
         return reason
 
     def attack(self, scene: Scene) -> Finding:
@@ -123,42 +143,62 @@ class Scoreboard(Attack):
         if scene.others:
             other, named = scene.others[0], _named(scene)
             seen = dataclasses.replace(sight, original=other)
-            for place in sampled(scene, np.flatnonzero(other.sets.lengths > 0), self.name, self.people):
+            for place in sampled(
+                scene, np.flatnonzero(other.sets.lengths > 0), self.name, self.people
+            ):
                 who = int(named[place])  # type: ignore[index]
                 yield (
                     who,
-                    self._described(seen, place, other.sets[place], NOT_IN_FILE if who < 0 else int(sight.where[who])),
+                    self._described(
+                        seen,
+                        place,
+                        other.sets[place],
+                        NOT_IN_FILE if who < 0 else int(sight.where[who]),
+                    ),
                 )
             return
         every = scene.pair.original.sets
         for person in sampled(scene, sight.targets, self.name, self.people):
             own = stream.permutation(every[person])[: self.known]
             strange = stream.random(len(own)) < self.wrong
-            items = np.where(strange, every.items[stream.integers(0, len(every.items), len(own))], own)
+            items = np.where(
+                strange, every.items[stream.integers(0, len(every.items), len(own))], own
+            )
             yield person, self._described(sight, person, np.unique(items), int(sight.where[person]))
 
     def _described(self, sight: Sight, person: int, items: NDArray[Any], true: int) -> Description:
         pairs = [(code, item) for item in items.tolist() for code in sight.codes[item]]
         codes = dict(pairs)  # a group that stands for several known items counts once
-        asked = [name for name in (self.ratings, self.days) if name is not None and name in sight.original.grades]
+        asked = [
+            name
+            for name in (self.ratings, self.days)
+            if name is not None and name in sight.original.grades
+        ]
         sets = sight.original.sets
         first = int(sets.pointers[person])
         own = {int(item): first + place for place, item in enumerate(sets[person])}
         grades = {
             name: np.array(
-                [sight.original.grades[name][own[item]] if item in own else np.nan for item in codes.values()]
+                [
+                    sight.original.grades[name][own[item]] if item in own else np.nan
+                    for item in codes.values()
+                ]
             )
             for name in asked
         }
         return Description(np.array(list(codes), dtype=np.int64), grades, true)
 
-    def scores(self, released: Baskets, described: Description, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    def scores(
+        self, released: Baskets, described: Description, weights: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
         """How well everybody fits."""
         scores = np.zeros(released.people)
         starts, people, places = released.sets.posted
         for place, code in enumerate(described.codes.tolist()):
             span = slice(starts[code], starts[code + 1])
-            scores[people[span]] += weights[code] * self._alike(released, described, place, places[span])
+            scores[people[span]] += weights[code] * self._alike(
+                released, described, place, places[span]
+            )
         return scores
 
     def _alike(
@@ -185,8 +225,9 @@ class Scoreboard(Attack):
         share = right / max(present, 1)
         claims = right + wrong
         sentence = (
-            f"of {present:,} people looked for, {right:,} were recognised ({percent(share)}); {wrong:,} of {claims:,} claims were wrong, "
-            f"and {percent(misled)} of those who were not there were claimed to be"
+            f"of {present:,} people looked for, {right:,} were recognised ({percent(share)});"
+            f" {wrong:,} of {claims:,} claims were wrong, and {percent(misled)} of those who were"
+            " not there were claimed to be"
         )
         return Finding(
             self.name,
@@ -207,7 +248,9 @@ class Scoreboard(Attack):
 
 
 def _named(scene: Scene) -> NDArray[np.int64] | None:
-    """Per person of the other file the number of the original one (−1: a stranger), by origin or by name; None: nobody knows."""
+    """Per person of the other file the number of the original one (−1: a stranger), by origin or by
+    name; None: nobody knows.
+    """
     other, original = scene.others[0], scene.pair.original
     if not isinstance(other, Baskets):
         return None

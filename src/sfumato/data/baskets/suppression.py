@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 class SuppressItems(BasketStep):
     """Deletes items everywhere until no minimal set that breaks a promise (a *mole*) is left.
 
-    Next goes the item with the most moles for each person who loses it: (moles that hold it)/(its support); ties by name. Deleting an item
-    from all baskets changes the carriers of no set without it, so no new mole comes up. A means for k^m-anonymity,
-    coherence (public items go) and ρ-uncertainty (sensitive ones may go too).
+    Next goes the item with the most moles for each person who loses it: (moles that hold it)/(its
+    support); ties by name. Deleting an item from all baskets changes the carriers of no set without
+    it, so no new mole comes up. A means for k^m-anonymity, coherence (public items go) and
+    ρ-uncertainty (sensitive ones may go too).
 
     Reference: Xu, Wang, Fu & Yu 2008, doi:10.1145/1401890.1401982.
 
@@ -47,10 +48,13 @@ class SuppressItems(BasketStep):
         left = people
         while deletable := _next_to_go(models, left):
             deleted += people.codes_of(tuple(left.labels[item] for item in deletable)).tolist()
-            left = people.with_sets(people.sets.mapped(_image(people, deleted), people.sets.size), people.labels)
+            left = people.with_sets(
+                people.sets.mapped(_image(people, deleted), people.sets.size), people.labels
+            )
         if not left.filled:
             raise Unsatisfiable(
-                "suppress_items: only without any item would the promises hold; ask for a smaller k, or use item_recoding",
+                "suppress_items: only without any item would the promises hold; ask for a smaller"
+                " k, or use item_recoding",
                 closest={"items_deleted": len(deleted)},
             )
         require_reached(self.name, models, left, "use item_recoding or basket_partition")
@@ -74,17 +78,23 @@ def _image(people: Baskets, deleted: list[int]) -> NDArray[np.int64]:
 
 
 def _next_to_go(models: list[BasketModel], people: Baskets) -> list[int]:
-    """Items that go now: of every mole of every promise one. Beyond what can be listed there may be more moles, found next time."""
+    """Items that go now: of every mole of every promise one. Beyond what can be listed there may be
+    more moles, found next time.
+    """
     if not people.filled:
         return []
     several = [moles for model in models if len(moles := model.moles(people))]
     width = max((moles.shape[1] for moles in several), default=1)
-    rows = [np.pad(moles, ((0, 0), (0, width - moles.shape[1])), constant_values=-1) for moles in several]
+    rows = [
+        np.pad(moles, ((0, 0), (0, width - moles.shape[1])), constant_values=-1)
+        for moles in several
+    ]
     return chosen(np.concatenate(rows), people.sets.supports) if rows else []
 
 
 def chosen(moles: NDArray[np.int32], supports: NDArray[np.int64]) -> list[int]:
-    """Items of which every mole (a row, −1 behind the last item) holds one: the most moles left for each carrier first, ties in order.
+    """Items of which every mole (a row, −1 behind the last item) holds one: the most moles left for
+    each carrier first, ties in order.
 
     >>> chosen(np.array([[0, -1], [2, -1]], dtype=np.int32), np.array([4, 9, 2]))
     [2, 0]

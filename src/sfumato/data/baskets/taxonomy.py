@@ -21,10 +21,12 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Taxonomy:
-    """Nodes above items. Node *i* below ``items`` is item *i*; inner nodes follow, the root is the last one.
+    """Nodes above items. Node *i* below ``items`` is item *i*; inner nodes follow, the root is the
+    last one.
 
-    ``parent`` is −1 for the root, ``leaves`` counts what the whole hierarchy has below a node, whether it occurs or not; ``level`` is the
-    height at which a node stands (0: items). An item that is itself an inner node of the hierarchy stands below that node, under the same label.
+    ``parent`` is −1 for the root, ``leaves`` counts what the whole hierarchy has below a node,
+    whether it occurs or not; ``level`` is the height at which a node stands (0: items). An item
+    that is itself an inner node of the hierarchy stands below that node, under the same label.
     """
 
     labels: tuple[str, ...]
@@ -38,7 +40,9 @@ class Taxonomy:
         """The hierarchy of a column, bound to the labels of the items."""
         ladder = bind(hierarchy, list(labels), [1] * len(labels))
         if ladder.depth < 2:
-            raise SchemaError(f"the hierarchy of {column!r} has no level above the items; give it groups of items")
+            raise SchemaError(
+                f"the hierarchy of {column!r} has no level above the items; give it groups of items"
+            )
         return _grown(ladder, labels, column)
 
     def __repr__(self) -> str:
@@ -56,9 +60,13 @@ class Taxonomy:
 
     @cached_property
     def by_name(self) -> NDArray[np.int64]:
-        """The rank of every node in the order of labels; an inner node comes after an item of the same label."""
+        """The rank of every node in the order of labels; an inner node comes after an item of the
+        same label.
+        """
         rank = np.empty(len(self.labels), dtype=np.int64)
-        rank[sorted(range(len(self.labels)), key=lambda node: (self.labels[node], node))] = np.arange(len(self.labels))
+        rank[sorted(range(len(self.labels)), key=lambda node: (self.labels[node], node))] = (
+            np.arange(len(self.labels))
+        )
         return rank
 
     @cached_property
@@ -72,10 +80,15 @@ class Taxonomy:
 
     @cached_property
     def lowest(self) -> NDArray[np.int64]:
-        """Per node the lowest one that stands for the same leaves: a group of a single item says what the item says, under another name."""
+        """Per node the lowest one that stands for the same leaves: a group of a single item says
+        what the item says, under another name.
+        """
         lowest = np.arange(len(self.labels), dtype=np.int64)
         for node in np.argsort(self.level, kind="stable").tolist():
-            if len(self.children[node]) == 1 and self.leaves[self.children[node][0]] == self.leaves[node]:
+            if (
+                len(self.children[node]) == 1
+                and self.leaves[self.children[node][0]] == self.leaves[node]
+            ):
                 lowest[node] = lowest[self.children[node][0]]
         return lowest
 
@@ -135,11 +148,18 @@ class Taxonomy:
 
 
 def _grown(ladder: Ladder, labels: Sequence[str], column: str) -> Taxonomy:
-    """Nodes from levels: a label that stands above itself, and above nothing else, is the same node."""
+    """Nodes from levels: a label that stands above itself, and above nothing else, is the same
+    node.
+    """
     place = {label: code for code, label in enumerate(ladder.labels[0])}
     numbers: dict[tuple[int, int], int] = {}  # (level, code) → inner node
     below_it = [np.bincount(up) for up in ladder.up]
-    names, parent, leaves, level_of = list(labels), [-1] * len(labels), [0.0] * len(labels), [0] * len(labels)
+    names, parent, leaves, level_of = (
+        list(labels),
+        [-1] * len(labels),
+        [0.0] * len(labels),
+        [0] * len(labels),
+    )
 
     def numbered(level: int, code: int) -> int:
         if (level, code) not in numbers:
@@ -166,7 +186,9 @@ def _grown(ladder: Ladder, labels: Sequence[str], column: str) -> Taxonomy:
     return _checked(_root_last(names, parent, leaves, level_of, len(labels)), column)
 
 
-def _root_last(names: list[str], parent: list[int], leaves: list[float], levels: list[int], items: int) -> Taxonomy:
+def _root_last(
+    names: list[str], parent: list[int], leaves: list[float], levels: list[int], items: int
+) -> Taxonomy:
     inner = sorted(range(items, len(names)), key=lambda node: (levels[node], names[node]))
     order = [*range(items), *inner]
     number = np.empty(len(names), dtype=np.int64)
@@ -187,8 +209,8 @@ def _checked(taxonomy: Taxonomy, column: str) -> Taxonomy:
     twice = len(inner) - len(set(inner))
     if twice:
         raise SchemaError(
-            f"the hierarchy of {column!r} gives {twice} label(s) to more than one group; a release names groups by their labels, "
-            "so each needs a name of its own"
+            f"the hierarchy of {column!r} gives {twice} label(s) to more than one group; a release"
+            " names groups by their labels, so each needs a name of its own"
         )
     known = {label: taxonomy.items + place for place, label in enumerate(inner)}
     wrong = [
@@ -198,6 +220,7 @@ def _checked(taxonomy: Taxonomy, column: str) -> Taxonomy:
     ]
     if wrong:
         raise SchemaError(
-            f"the hierarchy of {column!r} has {len(wrong)} item(s) with the label of a group elsewhere; give these groups other names"
+            f"the hierarchy of {column!r} has {len(wrong)} item(s) with the label of a group"
+            " elsewhere; give these groups other names"
         )
     return taxonomy

@@ -1,4 +1,6 @@
-"""What baskets are still worth: how much of every item is left, which frequent sets, and the supports of pairs."""
+"""What baskets are still worth: how much of every item is left, which frequent sets, and the
+supports of pairs.
+"""
 
 from __future__ import annotations
 
@@ -27,12 +29,16 @@ MOST_SETS = 200_000
 
 def _applies(original: Any, released: Any) -> str | None:
     if not isinstance(released, Baskets):
-        return "the baskets were taken apart; measure one that was put together again (reconstructed)"
+        return (
+            "the baskets were taken apart; measure one that was put together again (reconstructed)"
+        )
     return None if original.filled else "nobody has an item"
 
 
 def _sight(original: Baskets, released: Baskets) -> Sight:
-    origin = np.arange(released.people, dtype=np.int64) if released.origin is None else released.origin
+    origin = (
+        np.arange(released.people, dtype=np.int64) if released.origin is None else released.origin
+    )
     return Sight(original, released, origin)
 
 
@@ -42,10 +48,13 @@ class ItemNcp(Utility):
 
     .. math:: \frac{1}{\sum_t |t|} \sum_t \sum_{i\in t} \frac{L(i, t)}{|I|}
 
-    *L(i, t)* is the number of items below the node that stands for item *i* in the released basket of *t* (0 for the item itself, all
-    :math:`|I|` where nothing does: it was deleted, or the person left out). Without a hierarchy an item is there or gone.
+    *L(i, t)* is the number of items below the node that stands for item *i* in the released basket
+    of *t* (0 for the item itself, all
+    :math:`|I|` where nothing does: it was deleted, or the person left out). Without a hierarchy an
+    item is there or gone.
 
-    Reference: Terrovitis, Mamoulis & Kalnis 2008, doi:10.14778/1453856.1453874 (normalised certainty penalty).
+    Reference: Terrovitis, Mamoulis & Kalnis 2008, doi:10.14778/1453856.1453874 (normalised
+    certainty penalty).
     """
 
     shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.BASKETS})
@@ -64,7 +73,10 @@ class ItemNcp(Utility):
         losses = occurrence_losses(original, released)
         whole, gone = float((losses == 0).mean()), float((losses >= 1).mean())
         group = f", {percent(1 - whole - gone)} as a group" if whole + gone < 1 else ""
-        meaning = f"{percent(whole)} of what people have is released as it is{group}, {percent(gone)} is lost"
+        meaning = (
+            f"{percent(whole)} of what people have is released as it is{group}, {percent(gone)} is"
+            " lost"
+        )
         return Measure(self.name, float(losses.mean()), self.better, meaning)
 
 
@@ -77,12 +89,20 @@ def occurrence_losses(original: Baskets, released: Baskets) -> NDArray[np.float6
     losses = np.ones(len(original.sets.items))
     weight = _released_losses(original, released)
     deepest = max(map(len, sight.codes), default=0)
-    for height in range(deepest - 1, -1, -1):  # the lowest node that is there counts, so it is looked for last
-        code = np.array([codes[height] if height < len(codes) else -1 for codes in sight.codes], dtype=np.int64)
+    for height in range(
+        deepest - 1, -1, -1
+    ):  # the lowest node that is there counts, so it is looked for last
+        code = np.array(
+            [codes[height] if height < len(codes) else -1 for codes in sight.codes], dtype=np.int64
+        )
         own = code[original.sets.items]
         keys = where * width + own
         at = np.minimum(np.searchsorted(pairs, keys), max(len(pairs) - 1, 0))
-        there = (own >= 0) & (where >= 0) & (pairs[at] == keys) if len(pairs) else np.zeros(len(keys), dtype=bool)
+        there = (
+            (own >= 0) & (where >= 0) & (pairs[at] == keys)
+            if len(pairs)
+            else np.zeros(len(keys), dtype=bool)
+        )
         losses[there] = weight[own[there]]
     return losses
 
@@ -92,22 +112,29 @@ def _released_losses(original: Baskets, released: Baskets) -> NDArray[np.float64
     if not original.has_taxonomy:
         return np.zeros(len(released.labels))
     taxonomy = original.taxonomy
-    known = {taxonomy.labels[node]: float(taxonomy.loss[node]) for node in range(len(taxonomy.labels))}
+    known = {
+        taxonomy.labels[node]: float(taxonomy.loss[node]) for node in range(len(taxonomy.labels))
+    }
     return np.array([known.get(label, 1.0) for label in released.labels])
 
 
-Share = Annotated[float, Field(gt=0, le=1, description="share of people from which a set is frequent")]
+Share = Annotated[
+    float, Field(gt=0, le=1, description="share of people from which a set is frequent")
+]
 
 
 @parameters
 class ItemsetSurvival(Utility):
-    """Which frequent sets of items can still be found, of at most ``items`` items that the share ``support`` of people have.
+    """Which frequent sets of items can still be found, of at most ``items`` items that the share
+    ``support`` of people have.
 
-    The share of the original's frequent sets that are frequent in the release under the very same items. Beside it, for each level of the hierarchy,
-    the same with both lifted to that level (a released group that stands higher is found on no lower level), and *ghosts*: sets that are frequent in the release
-    and were not. 1 where there are no frequent sets.
+    The share of the original's frequent sets that are frequent in the release under the very same
+    items. Beside it, for each level of the hierarchy, the same with both lifted to that level (a
+    released group that stands higher is found on no lower level), and *ghosts*: sets that are
+    frequent in the release and were not. 1 where there are no frequent sets.
 
-    Reference: Terrovitis, Mamoulis & Kalnis 2011, doi:10.1007/s00778-010-0192-8, who ask the same of top-ranked sets.
+    Reference: Terrovitis, Mamoulis & Kalnis 2011, doi:10.1007/s00778-010-0192-8, who ask the same
+    of top-ranked sets.
     """
 
     shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.BASKETS})
@@ -140,11 +167,20 @@ class ItemsetSurvival(Utility):
             f"level {level}": len(was & now) / len(was) if was else 1.0
             for level, (was, now) in enumerate(lifted, start=1)
         }
-        meaning = f"of {len(before):,} frequent sets {kept:,} are still found, {len(before) - kept:,} are lost and {ghosts:,} are new"
-        return Measure(self.name, share, self.better, meaning, per_column={**levels, "new sets": float(ghosts)})
+        meaning = (
+            f"of {len(before):,} frequent sets {kept:,} are still found, {len(before) - kept:,} are"
+            f" lost and {ghosts:,} are new"
+        )
+        return Measure(
+            self.name, share, self.better, meaning, per_column={**levels, "new sets": float(ghosts)}
+        )
 
-    def _frequent(self, people: Baskets, taxonomy: Taxonomy | None, level: int) -> set[frozenset[str]]:
-        """Frequent sets by the labels of their items, all lifted to a level; none has an item that stands higher."""
+    def _frequent(
+        self, people: Baskets, taxonomy: Taxonomy | None, level: int
+    ) -> set[frozenset[str]]:
+        """Frequent sets by the labels of their items, all lifted to a level; none has an item that
+        stands higher.
+        """
         sets, labels = people.sets, people.labels
         if taxonomy is not None:
             sets, labels = _lifted(people, taxonomy, level)
@@ -153,18 +189,27 @@ class ItemsetSurvival(Utility):
             found = itemsets.frequent(sets, self.items, least, MOST_SETS)
         except ParameterError:
             raise ParameterError(
-                f"itemset_survival: more than {MOST_SETS:,} sets are frequent; ask for a larger support"
+                f"itemset_survival: more than {MOST_SETS:,} sets are frequent; ask for a larger"
+                " support"
             ) from None
         return {frozenset(labels[item] for item in one) for one in found}
 
 
 def _taxonomy(original: Baskets, people: Baskets) -> Taxonomy | None:
-    """The original's hierarchy above the items of anybody: a release that was read back has none of its own."""
+    """The original's hierarchy above the items of anybody: a release that was read back has none of
+    its own.
+    """
     hierarchy = original.schema[original.item].hierarchy
-    return None if hierarchy is None or not people.labels else Taxonomy.of(hierarchy, people.labels, original.item)
+    return (
+        None
+        if hierarchy is None or not people.labels
+        else Taxonomy.of(hierarchy, people.labels, original.item)
+    )
 
 
-def _lifted(people: Baskets, taxonomy: Taxonomy, level: int) -> tuple[itemsets.ItemSets, tuple[str, ...]]:
+def _lifted(
+    people: Baskets, taxonomy: Taxonomy, level: int
+) -> tuple[itemsets.ItemSets, tuple[str, ...]]:
     """Everybody's items on a level of the hierarchy, without those that stand higher."""
     nodes = taxonomy.at_level(level)
     own_level = _levels(taxonomy)
@@ -191,10 +236,12 @@ class PairSupportError(Utility):
 
     .. math:: \frac{1}{|Q|}\sum_{(a,b)\in Q} \min\left(1, \frac{|\hat s(a,b) - s(a,b)|}{s(a,b)}\right)
 
-    *Q* are the ``pairs`` most frequent ones of the original (ties by name). A released group is taken for each of its items with the same chance, so
-    a pair of groups of *L* and *M* items counts 1/(L·M). The raw value has no limit of 1. 0 where nobody has two items.
+    *Q* are the ``pairs`` most frequent ones of the original (ties by name). A released group is
+    taken for each of its items with the same chance, so a pair of groups of *L* and *M* items
+    counts 1/(L·M). The raw value has no limit of 1. 0 where nobody has two items.
 
-    Reference: Terrovitis, Mamoulis & Kalnis 2011, doi:10.1007/s00778-010-0192-8 (relative error of pair supports).
+    Reference: Terrovitis, Mamoulis & Kalnis 2011, doi:10.1007/s00778-010-0192-8 (relative error of
+    pair supports).
     """
 
     shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.BASKETS})
@@ -214,12 +261,23 @@ class PairSupportError(Utility):
         original, released = pair.original, pair.released
         wanted = _top_pairs(original, self.pairs)
         if not wanted:
-            return Measure(self.name, 0.0, self.better, "nobody has two items, so there are no pairs to count", raw=0.0)
+            return Measure(
+                self.name,
+                0.0,
+                self.better,
+                "nobody has two items, so there are no pairs to count",
+                raw=0.0,
+            )
         sight = _sight(original, released)
         leaves = _leaves(original, released)
-        errors = np.array([abs(_estimated(sight, leaves, pair) - support) / support for pair, support in wanted])
+        errors = np.array(
+            [abs(_estimated(sight, leaves, pair) - support) / support for pair, support in wanted]
+        )
         value = float(np.minimum(errors, 1.0).mean())
-        meaning = f"supports of the {len(wanted):,} most frequent pairs are off by {percent(value)} on average"
+        meaning = (
+            f"supports of the {len(wanted):,} most frequent pairs are off by {percent(value)} on"
+            " average"
+        )
         return Measure(self.name, value, self.better, meaning, raw=float(errors.mean()))
 
 
@@ -227,7 +285,11 @@ def _top_pairs(original: Baskets, most: int) -> list[tuple[tuple[int, int], int]
     """The most frequent pairs of items, found at falling supports."""
     least = max(1, original.people // 2)
     while True:
-        found = [(one, n) for one, n in itemsets.frequent(original.sets, 2, least).items() if len(one) == 2]
+        found = [
+            (one, n)
+            for one, n in itemsets.frequent(original.sets, 2, least).items()
+            if len(one) == 2
+        ]
         if len(found) >= most or least == 1:
             ordered = sorted(found, key=lambda one: (-one[1], one[0]))
             return [((pair[0], pair[1]), n) for pair, n in ordered[:most]]
@@ -239,7 +301,9 @@ def _leaves(original: Baskets, released: Baskets) -> NDArray[np.float64]:
     if not original.has_taxonomy:
         return np.ones(len(released.labels))
     taxonomy = original.taxonomy
-    known = {taxonomy.labels[node]: float(taxonomy.leaves[node]) for node in range(len(taxonomy.labels))}
+    known = {
+        taxonomy.labels[node]: float(taxonomy.leaves[node]) for node in range(len(taxonomy.labels))
+    }
     return np.array([max(1.0, known.get(label, 1.0)) for label in released.labels])
 
 
@@ -247,4 +311,6 @@ def _estimated(sight: Sight, leaves: NDArray[np.float64], pair: tuple[int, int])
     first, second = (sight.codes[item] for item in pair)
     asked = [(a, b) for a in first for b in second]
     counts = itemsets.supports_of(sight.released.sets, asked)
-    return float(sum(n / (leaves[a] * leaves[b]) for (a, b), n in zip(asked, counts.tolist(), strict=True)))
+    return float(
+        sum(n / (leaves[a] * leaves[b]) for (a, b), n in zip(asked, counts.tolist(), strict=True))
+    )

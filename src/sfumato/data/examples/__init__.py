@@ -1,9 +1,10 @@
 """Bundled tables: the worked examples of the literature, and generated ones of any size.
 
-Every function returns a :class:`~sfumato.core.table.Table` with roles, kinds and hierarchies, and its
-docstring says who published the table and which numbers it is known for. :func:`names` lists them,
-:func:`load` gets one by name. :func:`baskets` and :func:`purchases` return people who are sets of items, :func:`clinic`
-people in three tables. Nothing heavy is imported before a table is asked for.
+Every function returns a :class:`~sfumato.core.table.Table` with roles, kinds and hierarchies, and
+its docstring says who published the table and which numbers it is known for. :func:`names` lists
+them,
+:func:`load` gets one by name. :func:`baskets` and :func:`purchases` return people who are sets of
+items, :func:`clinic` people in three tables. Nothing heavy is imported before a table is asked for.
 
 >>> from sfumato import examples
 >>> len(examples.faggioli())
@@ -16,6 +17,7 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from sfumato.core.words import first_sentence
 from sfumato.data.examples.closeness_tables import (
     ancona,
     conditions,
@@ -39,7 +41,15 @@ from sfumato.data.examples.graphs import karate, social_network
 from sfumato.data.examples.joined import clinic, clinic_schemas, clinic_tables
 from sfumato.data.examples.journeys import mobility, small_paths
 from sfumato.data.examples.linkage import linkage_scene
-from sfumato.data.examples.literature import faggioli, patients, regions, sandhu, special_uniques, torra, weighted_keys
+from sfumato.data.examples.literature import (
+    faggioli,
+    patients,
+    regions,
+    sandhu,
+    special_uniques,
+    torra,
+    weighted_keys,
+)
 from sfumato.data.examples.set_valued import baskets, purchases
 from sfumato.errors import ParameterError, did_you_mean
 
@@ -134,7 +144,7 @@ def meaning(name: str) -> str:
     >>> meaning("faggioli").endswith(".")
     True
     """
-    return (inspect.getdoc(_TABLES[name]) or "").split("\n")[0]
+    return first_sentence(_TABLES[name].__doc__)
 
 
 def load(name: str, **options: Any) -> Table:
@@ -153,6 +163,7 @@ def load(name: str, **options: Any) -> Table:
     wrong = [option for option in options if option not in parameters]
     if wrong:
         raise ParameterError(
-            f"the bundled table {name!r} has no option {wrong[0]!r}.{did_you_mean(wrong[0], parameters)}"
+            f"the bundled table {name!r} has no option"
+            f" {wrong[0]!r}.{did_you_mean(wrong[0], parameters)}"
         )
     return _TABLES[name](**options)

@@ -1,4 +1,6 @@
-"""Generated tables: a hospital's visits, a household survey, and a table of any size for benchmarks."""
+"""Generated tables: a hospital's visits, a household survey, and a table of any size for
+benchmarks.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,14 @@ from sfumato.data.examples.literature import (
     quasi,
     sensitive,
 )
-from sfumato.data.examples.people import MARITAL, MARITAL_BY_AGE, NATIONALITIES, OCCUPATIONS, PhiloxDraws, nested
+from sfumato.data.examples.people import (
+    MARITAL,
+    MARITAL_BY_AGE,
+    NATIONALITIES,
+    OCCUPATIONS,
+    PhiloxDraws,
+    nested,
+)
 from sfumato.errors import ParameterError
 from sfumato.methods.hierarchies import Dates, Order, Tree, intervals, mask_right, suppress
 
@@ -39,26 +48,40 @@ RARE: tuple[dict[str, Any], ...] = (
     {"age": 17, "sex": "female", "marital_status": "widowed", "occupation": "Pupil"},
     {"age": 41, "nationality": "Icelandic", "occupation": "Clockmaker"},
     {"age": 58, "nationality": "New Zealander", "occupation": "Beekeeper", "zip": "99923"},
-    {"age": 29, "sex": "diverse", "nationality": "Maltese", "occupation": "Train driver", "zip": "02923"},
+    {
+        "age": 29,
+        "sex": "diverse",
+        "nationality": "Maltese",
+        "occupation": "Train driver",
+        "zip": "02923",
+    },
 )
 """People anyone would recognise: they take the place of some drawn ones."""
-GAPS = {"email": 0.06, "zip": 0.003, "nationality": 0.005, "marital_status": 0.01, "occupation": 0.02, "cost": 0.004}
+GAPS = {
+    "email": 0.06,
+    "zip": 0.003,
+    "nationality": 0.005,
+    "marital_status": 0.01,
+    "occupation": 0.02,
+    "cost": 0.004,
+}
 """Share of missing values per column."""
 
 
 def hospital(rows: int = 3000, *, seed: int = 7) -> Table:
     """Two years of hospital admissions, one row a patient: the table of the demo and the tutorials.
 
-    Direct identifiers: patient_name, insurance_number (with a Luhn check digit), email (reserved domains).
-    Quasi-identifiers, each with a hierarchy: age (years, in 5, 10, 20), sex, zip (5 digits, many with a leading
-    zero), nationality, marital_status, occupation (each a tree of two levels) and admission_date (month,
-    quarter, year). Sensitive: diagnosis (a tree of ten chapters) and cost in euros. Plain: ward and
-    length_of_stay in days.
+    Direct identifiers: patient_name, insurance_number (with a Luhn check digit), email (reserved
+    domains). Quasi-identifiers, each with a hierarchy: age (years, in 5, 10, 20), sex, zip (5
+    digits, many with a leading zero), nationality, marital_status, occupation (each a tree of two
+    levels) and admission_date (month, quarter, year). Sensitive: diagnosis (a tree of ten chapters)
+    and cost in euros. Plain: ward and length_of_stay in days.
 
-    The columns depend on each other as they do in life: diagnosis on age and sex, stay and cost on diagnosis
-    and age, nationality on the district, marital status and occupation on age. A few values are missing and a
-    few people are rare enough to be recognised by anyone. The same rows and seed give the same table on
-    every machine. Everything is generated: names come from syllables, shares and costs are round guesses.
+    The columns depend on each other as they do in life: diagnosis on age and sex, stay and cost on
+    diagnosis and age, nationality on the district, marital status and occupation on age. A few
+    values are missing and a few people are rare enough to be recognised by anyone. The same rows
+    and seed give the same table on every machine. Everything is generated: names come from
+    syllables, shares and costs are round guesses.
     """
     return as_dataset("hospital", _hospital(rows, seed), NOTE)
 
@@ -75,7 +98,9 @@ def _hospital(rows: int = 3000, seed: int = 7) -> Example:
 
 
 def _patients(draws: PhiloxDraws, rows: int) -> dict[str, Any]:
-    """Who the patients are. Some rare people take the place of drawn ones; a short table gets fewer of them."""
+    """Who the patients are. Some rare people take the place of drawn ones; a short table gets fewer
+    of them.
+    """
     age, sex = people.ages(draws, rows), people.sexes(draws, rows)
     codes, foreign = people.postcodes(draws, rows)
     columns: dict[str, Any] = {
@@ -92,7 +117,9 @@ def _patients(draws: PhiloxDraws, rows: int) -> dict[str, Any]:
     return columns
 
 
-def _admissions(draws: PhiloxDraws, age: NDArray[np.int64], sex: NDArray[np.object_]) -> dict[str, Any]:
+def _admissions(
+    draws: PhiloxDraws, age: NDArray[np.int64], sex: NDArray[np.object_]
+) -> dict[str, Any]:
     """What they are called, and when, why, where and for how long they were in hospital."""
     rows = len(age)
     given, family = people.given_names(draws, sex), people.family_names(draws, rows)
@@ -137,9 +164,10 @@ def _calendar() -> Hierarchy:
 def visits(rows: int = 5000, *, seed: int = 11) -> Table:
     """Visits to a clinic, several a patient: the unit to protect is the person, not the row.
 
-    ``patient`` identifies the person (role unit); birth_date, sex and zip are the same in all visits of one
-    person; visit_date differs. Nearly half of the patients come once, some a dozen times and more, so a class
-    of five rows may be one single person. Sensitive: diagnosis; plain: department and fee.
+    ``patient`` identifies the person (role unit); birth_date, sex and zip are the same in all
+    visits of one person; visit_date differs. Nearly half of the patients come once, some a dozen
+    times and more, so a class of five rows may be one single person. Sensitive: diagnosis; plain:
+    department and fee.
     """
     return as_dataset("visits", _visits(rows, seed), NOTE)
 
@@ -159,7 +187,9 @@ def _visits(rows: int = 5000, seed: int = 11) -> Example:
     wards, diagnoses = zip(*people.catalogue(), strict=True)
     birth = np.datetime64(FIRST_DAY) - (age * 365.25).astype(np.int64) - draws.whole(size, 0, 364)
     columns = {
-        "patient": people.words([f"P{number:06d}" for number in (draws.order(size) + 1).tolist()], of),
+        "patient": people.words(
+            [f"P{number:06d}" for number in (draws.order(size) + 1).tolist()], of
+        ),
         "birth_date": birth[of],
         "sex": sex[of],
         "zip": codes[of],
@@ -172,8 +202,12 @@ def _visits(rows: int = 5000, seed: int = 11) -> Example:
 
 
 def _owners(draws: PhiloxDraws, rows: int) -> NDArray[np.int64]:
-    """Which person each visit belongs to: 0, 0, 0, 1, 2, 2, …; the numbers of visits fall off geometrically."""
-    frequent = np.where(draws.chance(rows, 0.08), 0.12, 0.45)  # a few chronically ill come far more often
+    """Which person each visit belongs to: 0, 0, 0, 1, 2, 2, …; the numbers of visits fall off
+    geometrically.
+    """
+    frequent = np.where(
+        draws.chance(rows, 0.08), 0.12, 0.45
+    )  # a few chronically ill come far more often
     each = 1 + np.floor(np.log1p(-draws.uniform(rows)) / np.log1p(-frequent)).astype(np.int64)
     return np.repeat(np.arange(rows, dtype=np.int64), each)[:rows]
 
@@ -205,8 +239,14 @@ REGIONS = {
     "Valley": 540_000,
     "Alps": 160_000,
 }
-"""Households per region in the invented country; each region is sampled alike, so the weights differ."""
-REGION_TREE = {"North": ["Coast", "Plain"], "Centre": ["Capital", "Hills"], "South": ["Valley", "Alps"]}
+"""Households per region in the invented country; each region is sampled alike, so the weights
+differ.
+"""
+REGION_TREE = {
+    "North": ["Coast", "Plain"],
+    "Centre": ["Capital", "Hills"],
+    "South": ["Valley", "Alps"],
+}
 EDUCATIONS = (
     "no certificate",
     "lower secondary",
@@ -227,11 +267,12 @@ SETTLEMENTS = ("city", "town", "village")
 def survey(rows: int = 4000, *, seed: int = 13) -> Table:
     """People in households, sampled by region: weights, strata and relatives in one file.
 
-    ``household`` identifies the household (role unit); ``region`` is stratum and quasi-identifier; ``weight`` says
-    for how many households of the invented country a sampled one stands, with 3.36 million in all. Other
-    quasi-identifiers: settlement, household_size, age, sex, education, employment. Sensitive: income in euros a
-    month (about 5 % missing) and health; plain: rooms. Partners are of similar age, children 20 to 38 years
-    younger; income depends on employment, education and age, health on age and income.
+    ``household`` identifies the household (role unit); ``region`` is stratum and quasi-identifier;
+    ``weight`` says for how many households of the invented country a sampled one stands, with 3.36
+    million in all. Other quasi-identifiers: settlement, household_size, age, sex, education,
+    employment. Sensitive: income in euros a month (about 5 % missing) and health; plain: rooms.
+    Partners are of similar age, children 20 to 38 years younger; income depends on employment,
+    education and age, health on age and income.
     """
     return as_dataset("survey", _survey(rows, seed), "generated; no real person is in it")
 
@@ -258,9 +299,13 @@ def _of_households(draws: PhiloxDraws, home: Whole, size: Whole) -> dict[str, An
     region = draws.order(count) % len(REGIONS)
     sampled = np.bincount(region, minlength=len(REGIONS))
     answered = 0.8 + 0.4 * draws.uniform(count)
-    answered /= (np.bincount(region, weights=answered) / np.maximum(np.bincount(region), 1))[region]  # keeps the totals
+    answered /= (np.bincount(region, weights=answered) / np.maximum(np.bincount(region), 1))[
+        region
+    ]  # keeps the totals
     weight = np.array(list(REGIONS.values()))[region] / sampled[region] * answered
-    rural = np.where((region == list(REGIONS).index("Capital"))[:, None], (85, 12, 3), (25, 40, 35)).astype(np.float64)
+    rural = np.where(
+        (region == list(REGIONS).index("Capital"))[:, None], (85, 12, 3), (25, 40, 35)
+    ).astype(np.float64)
     codes = people.words([f"H{number:05d}" for number in range(1, count + 1)], draws.order(count))
     return {
         "household": codes[home],
@@ -279,9 +324,15 @@ def _of_persons(draws: PhiloxDraws, home: Whole) -> dict[str, Any]:
     education, employment = _educations(draws, age), _employments(draws, age)
     active = np.isin(employment, EMPLOYMENT_TREE["in work"])
     hours = np.where(employment == "part-time", 0.55, 1.0)
-    level = 650 + active * hours * (900 + 420 * education) + (employment == "retired") * (500 + 160 * education)
+    level = (
+        650
+        + active * hours * (900 + 420 * education)
+        + (employment == "retired") * (500 + 160 * education)
+    )
     income = np.where(
-        age < people.ADULT, 0, level * np.exp(0.35 * draws.bell(rows)) * (0.8 + np.minimum(age, 60) / 200)
+        age < people.ADULT,
+        0,
+        level * np.exp(0.35 * draws.bell(rows)) * (0.8 + np.minimum(age, 60) / 200),
     )
     income = np.round(income, -1)
     feeling = 3.9 - age / 45 + np.minimum(income, 6000) / 6000 + 0.8 * draws.bell(rows)
@@ -296,11 +347,15 @@ def _of_persons(draws: PhiloxDraws, home: Whole) -> dict[str, Any]:
 
 
 def _ages(draws: PhiloxDraws, home: Whole) -> Whole:
-    """The first of a household is grown up, the second mostly a partner of similar age, the others children."""
+    """The first of a household is grown up, the second mostly a partner of similar age, the others
+    children.
+    """
     rows = len(home)
     first = np.searchsorted(home, home)
     place = np.arange(rows) - first
-    head = (20 + np.floor(70 * (draws.uniform(rows) + draws.uniform(rows)) / 2).astype(np.int64))[first]
+    head = (20 + np.floor(70 * (draws.uniform(rows) + draws.uniform(rows)) / 2).astype(np.int64))[
+        first
+    ]
     partner = np.clip(head + np.rint(4 * draws.bell(rows)).astype(np.int64), people.ADULT, 95)
     child = np.maximum(head - draws.whole(rows, 20, 38), 0)
     paired = draws.chance(rows, 0.85)
@@ -310,7 +365,9 @@ def _ages(draws: PhiloxDraws, home: Whole) -> Whole:
 def _educations(draws: PhiloxDraws, age: Whole) -> Whole:
     """Position of the education: children have none yet, a doctorate takes until 27."""
     grown = draws.pick(len(age), (4, 17, 22, 32, 13, 10, 2))
-    reachable = np.select([age < 16, age < people.ADULT, age < 21, age < 24, age < 27], [0, 1, 3, 4, 5], 6)
+    reachable = np.select(
+        [age < 16, age < people.ADULT, age < 21, age < 24, age < 27], [0, 1, 3, 4, 5], 6
+    )
     educations: Whole = np.minimum(grown, reachable)
     return educations
 
@@ -358,21 +415,30 @@ EMPLOYMENT_BY_AGE = (
 ILLNESSES = tuple(f"illness {number:02d}" for number in range(60))
 
 
-def large(rows: int = 1_000_000, *, columns: int = 6, distinct: str = "few", seed: int = 17) -> Table:
-    """A table for benchmarks: up to nine quasi-identifiers of realistic size, and one sensitive column.
+def large(
+    rows: int = 1_000_000, *, columns: int = 6, distinct: str = "few", seed: int = 17
+) -> Table:
+    """A table for benchmarks: up to nine quasi-identifiers of realistic size, and one sensitive
+    column.
 
-    In the order in which ``columns`` takes them: age (100 years), sex (2), zip (300 areas of 3 digits),
-    nationality (26), marital_status (6, depends on age), education (9), employment (6, depends on age),
-    household_size (8), occupation (36); all skewed, all with hierarchies. Sensitive: illness (60 values).
+    In the order in which ``columns`` takes them: age (100 years), sex (2), zip (300 areas of 3
+    digits), nationality (26), marital_status (6, depends on age), education (9), employment (6,
+    depends on age), household_size (8), occupation (36); all skewed, all with
+    hierarchies. Sensitive: illness (60 values).
 
-    ``distinct="few"`` has far fewer combinations than rows. With ``"many"`` birth_date (100 years of days) stands
-    for age and zip has five digits (15,000 codes): from three columns on most rows are unique. Text is stored
-    as polars Enum. The same arguments give the same table on every machine.
+    ``distinct="few"`` has far fewer combinations than rows. With ``"many"`` birth_date (100 years
+    of days) stands for age and zip has five digits (15,000 codes): from three columns on most rows
+    are unique. Text is stored as polars Enum. The same arguments give the same table on every
+    machine.
     """
-    return as_dataset("large", _large(rows, columns, distinct, seed), "generated; no real person is in it")
+    return as_dataset(
+        "large", _large(rows, columns, distinct, seed), "generated; no real person is in it"
+    )
 
 
-def _large(rows: int = 1_000_000, columns: int = 6, distinct: str = "few", seed: int = 17) -> Example:
+def _large(
+    rows: int = 1_000_000, columns: int = 6, distinct: str = "few", seed: int = 17
+) -> Example:
     from sfumato.data.examples.people import PhiloxDraws
 
     if not 1 <= columns <= len(_MAKERS):
@@ -380,19 +446,24 @@ def _large(rows: int = 1_000_000, columns: int = 6, distinct: str = "few", seed:
     detailed = either("distinct", distinct, ("few", "many")) == "many"
     draws = PhiloxDraws(seed)
     age = _drawn(
-        draws, at_least("rows", rows, 1), [4.0 if year < 60 else 4.0 * (1 - (year - 60) / 42) for year in range(OLDEST)]
+        draws,
+        at_least("rows", rows, 1),
+        [4.0 if year < 60 else 4.0 * (1 - (year - 60) / 42) for year in range(OLDEST)],
     )
     built = {name: make(draws, age, detailed) for name, make in list(_MAKERS.items())[:columns]}
     if detailed:
         built = {"birth_date": built.pop("age")} | built
     attributes = {name: _attribute(name, detailed) for name in built} | {"illness": sensitive()}
     return from_columns(
-        attributes, built | {"illness": _enum(ILLNESSES, _drawn(draws, rows, _falling(len(ILLNESSES), 0.8)))}
+        attributes,
+        built | {"illness": _enum(ILLNESSES, _drawn(draws, rows, _falling(len(ILLNESSES), 0.8)))},
     )
 
 
 def _quantiles(weights: Sequence[float]) -> NDArray[np.uint16]:
-    """Table that turns a whole number below 65536 into a position drawn in proportion to the weights."""
+    """Table that turns a whole number below 65536 into a position drawn in proportion to the
+    weights.
+    """
     steps = np.cumsum(np.asarray(weights, dtype=np.float64))
     middles = (np.arange(QUANTILES) + 0.5) / QUANTILES * steps[-1]
     quantiles: NDArray[np.uint16] = np.searchsorted(steps, middles, side="right").astype(np.uint16)
@@ -409,7 +480,9 @@ def _drawn_by_age(
     """Draw with the weights of the first band whose upper end lies above the age."""
     tables = np.concatenate([_quantiles(weights) for _, weights in bands])
     band = np.searchsorted([top for top, _ in bands], np.arange(OLDEST), side="right")
-    values: NDArray[np.uint16] = tables[(band * QUANTILES).astype(np.uint32)[age] + draws.short(len(age))]
+    values: NDArray[np.uint16] = tables[
+        (band * QUANTILES).astype(np.uint32)[age] + draws.short(len(age))
+    ]
     return values
 
 
@@ -432,8 +505,17 @@ def _zip(draws: PhiloxDraws, age: NDArray[np.uint16], detailed: bool) -> Any:
     area = _drawn(draws, len(age), _falling(AREAS, 1.2))
     if not detailed:
         return _enum([f"{7 * number % 1000:03d}" for number in range(AREAS)], area)
-    codes = [f"{7 * number % 1000:03d}{2 * ending:02d}" for number in range(AREAS) for ending in range(ENDINGS)]
-    return _enum(codes, (area * np.uint16(ENDINGS) + _drawn(draws, len(age), _falling(ENDINGS, 0.5))).astype(np.uint16))
+    codes = [
+        f"{7 * number % 1000:03d}{2 * ending:02d}"
+        for number in range(AREAS)
+        for ending in range(ENDINGS)
+    ]
+    return _enum(
+        codes,
+        (area * np.uint16(ENDINGS) + _drawn(draws, len(age), _falling(ENDINGS, 0.5))).astype(
+            np.uint16
+        ),
+    )
 
 
 def _nationality(draws: PhiloxDraws, age: NDArray[np.uint16], detailed: bool) -> Any:
@@ -442,7 +524,10 @@ def _nationality(draws: PhiloxDraws, age: NDArray[np.uint16], detailed: bool) ->
 
 
 def _marital(draws: PhiloxDraws, age: NDArray[np.uint16], detailed: bool) -> Any:
-    return _enum([name for members in MARITAL.values() for name in members], _drawn_by_age(draws, age, MARITAL_BY_AGE))
+    return _enum(
+        [name for members in MARITAL.values() for name in members],
+        _drawn_by_age(draws, age, MARITAL_BY_AGE),
+    )
 
 
 def _occupation(draws: PhiloxDraws, age: NDArray[np.uint16], detailed: bool) -> Any:
@@ -463,7 +548,9 @@ _MAKERS: dict[str, Callable[[PhiloxDraws, NDArray[np.uint16], bool], Any]] = {
     "education": lambda draws, age, detailed: _enum(
         SCHOOLING, _drawn(draws, len(age), (1, 4, 18, 38, 4, 4, 17, 13, 1))
     ),
-    "employment": lambda draws, age, detailed: _enum(EMPLOYMENTS, _drawn_by_age(draws, age, EMPLOYMENT_BY_AGE)),
+    "employment": lambda draws, age, detailed: _enum(
+        EMPLOYMENTS, _drawn_by_age(draws, age, EMPLOYMENT_BY_AGE)
+    ),
     "household_size": _size,
     "occupation": _occupation,
 }
@@ -471,7 +558,12 @@ _MAKERS: dict[str, Callable[[PhiloxDraws, NDArray[np.uint16], bool], Any]] = {
 
 
 def _attribute(name: str, detailed: bool) -> Attribute:
-    kinds = {"age": Kind.NUMERIC, "household_size": Kind.NUMERIC, "birth_date": Kind.DATE, "education": Kind.ORDINAL}
+    kinds = {
+        "age": Kind.NUMERIC,
+        "household_size": Kind.NUMERIC,
+        "birth_date": Kind.DATE,
+        "education": Kind.ORDINAL,
+    }
     more = {"order": SCHOOLING} if name == "education" else {}
     return quasi(_hierarchy(name, detailed), kinds.get(name, Kind.NOMINAL), **more)
 

@@ -1,4 +1,6 @@
-"""Bundled graphs: a club of 34 people that everybody compares with, and generated networks of any size."""
+"""Bundled graphs: a club of 34 people that everybody compares with, and generated networks of any
+size.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,8 @@ TIES = Schema.from_roles({"from": "person", "to": "friend"})
 def karate() -> PeopleGraph:
     """Zachary's karate club: 34 members and the 78 pairs that met outside of it.
 
-    Six members are alone in their degree, 23 in H₂, 16 in their ego graph; by distances to the hubs 33, 0, 32 two, three and eight are.
+    Six members are alone in their degree, 23 in H₂, 16 in their ego graph; by distances to the hubs
+    33, 0, 32 two, three and eight are.
 
     Reference: Zachary 1977, doi:10.1086/jar.33.4.3629752.
     """
@@ -58,9 +61,11 @@ def karate() -> PeopleGraph:
 
 
 def social_network(people: int = 1000, ties: int = 5, *, seed: int = 7) -> PeopleGraph:
-    """People who come one by one, each tied to ``ties`` of those who are there, rather to those who have many ties (preferential attachment).
+    """People who come one by one, each tied to ``ties`` of those who are there, rather to those who
+    have many ties (preferential attachment).
 
-    Degrees so follow a power law, as in many networks; nobody in it is real. The same numbers and seed give the same graph.
+    Degrees so follow a power law, as in many networks; nobody in it is real. The same numbers and
+    seed give the same graph.
 
     Reference: Barabási & Albert 1999, doi:10.1126/science.286.5439.509.
 
@@ -81,13 +86,19 @@ def social_network(people: int = 1000, ties: int = 5, *, seed: int = 7) -> Peopl
         ends[used + len(targets) : used + 2 * len(targets)] = person
         used += 2 * len(targets)
         targets = np.unique(ends[stream.integers(used, size=ties)])
-    return _graph("a generated network", np.stack([np.concatenate(heads), np.concatenate(tails)]), count)
+    return _graph(
+        "a generated network", np.stack([np.concatenate(heads), np.concatenate(tails)]), count
+    )
 
 
-def _graph(name: str, ends: np.ndarray[tuple[int, ...], np.dtype[np.int64]], people: int) -> PeopleGraph:
+def _graph(
+    name: str, ends: np.ndarray[tuple[int, ...], np.dtype[np.int64]], people: int
+) -> PeopleGraph:
     data = pl.DataFrame({"person": ends[0], "friend": ends[1]})
     unit = Schema.from_roles({"unit": "id"})
     everybody = pl.DataFrame({"id": np.arange(people)})
     from sfumato.data.graphs.graph import PeopleGraph
 
-    return PeopleGraph.from_tables({"data": data, "people": everybody}, {"data": TIES, "people": unit}, Source(name))
+    return PeopleGraph.from_tables(
+        {"data": data, "people": everybody}, {"data": TIES, "people": unit}, Source(name)
+    )

@@ -25,11 +25,15 @@ FIRST = ("Ada", "Bo", "Cleo", "Dov", "Eva", "Finn", "Gus", "Hal")
 LAST = ("Alder", "Birch", "Cedar", "Elm", "Fir", "Hazel")
 
 
-def clinic(people: int = 60, *, visits: float = 2.5, prescriptions: float = 1.0, seed: int = 7) -> RelatedTables:
-    """An invented clinic: patients, their visits and the prescriptions of each visit, joined by keys.
+def clinic(
+    people: int = 60, *, visits: float = 2.5, prescriptions: float = 1.0, seed: int = 7
+) -> RelatedTables:
+    """An invented clinic: patients, their visits and the prescriptions of each visit, joined by
+    keys.
 
-    ``visits`` are those of a patient on average (some have none, a few have many), ``prescriptions`` those of a visit. The same arguments give the
-    same tables on every machine; no real person is in them.
+    ``visits`` are those of a patient on average (some have none, a few have many),
+    ``prescriptions`` those of a visit. The same arguments give the same tables on every machine; no
+    real person is in them.
 
     >>> clinic().counts()
     {'people': 60, 'rows_of_visits': 179, 'rows_of_prescriptions': 175}
@@ -60,18 +64,23 @@ def clinic_tables(
             "name": pl.Series(names).gather(stream.integers(0, len(names), count)),
             "age": stream.integers(18, 90, count),
             "sex": _drawn(stream, ("f", "m"), count),
-            "region": _drawn(stream, tuple(r for several in REGIONS["*"].values() for r in several), count),
+            "region": _drawn(
+                stream, tuple(r for several in REGIONS["*"].values() for r in several), count
+            ),
             "diagnosis": _drawn(stream, ILLNESSES, count),
         }
     )
-    # a few people come far more often than the others: a number of visits of their own gives them away
+    # a few people come far more often than the others: a number of visits of their own gives them
+    # away
     mean = stream.gamma(1.2, visits / 1.2, count)
     who = np.repeat(np.arange(count), stream.poisson(mean))
     stays = pl.DataFrame(
         {
             "visit_id": 500_000 + stream.permutation(9 * len(who))[: len(who)],
             "person_id": keys.gather(who),
-            "ward": _drawn(stream, tuple(w for several in WARDS["*"].values() for w in several), len(who)),
+            "ward": _drawn(
+                stream, tuple(w for several in WARDS["*"].values() for w in several), len(who)
+            ),
             "month": stream.integers(1, 13, len(who)),
             "cost": np.round(stream.gamma(2.0, 150.0, len(who)), 2),
         }
@@ -118,7 +127,12 @@ def clinic_schemas() -> dict[str, Schema]:
         ),
         "prescriptions": with_keys(
             "prescriptions",
-            Schema({"drug": Attribute((Role.SENSITIVE,)), "days": Attribute((Role.PLAIN,), kind=Kind.NUMERIC)}),
+            Schema(
+                {
+                    "drug": Attribute((Role.SENSITIVE,)),
+                    "days": Attribute((Role.PLAIN,), kind=Kind.NUMERIC),
+                }
+            ),
             belongs_to={"visits": "visit_id"},
         ),
     }

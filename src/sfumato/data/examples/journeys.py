@@ -35,9 +35,11 @@ MONDAY = 19723 * 24
 
 
 def small_paths() -> Trajectories:
-    """Eight people at six places on one day, with the hour and a sensitive value: 29 points, which two zones group.
+    """Eight people at six places on one day, with the hour and a sensitive value: 29 points, which
+    two zones group.
 
-    Four points single out 7/8 of them; with at most two points known and two people to hide among, 12 minimal sets are in the way.
+    Four points single out 7/8 of them; with at most two points known and two people to hide among,
+    12 minimal sets are in the way.
     """
     from sfumato.data.paths.trajectories import Trajectories
 
@@ -66,16 +68,21 @@ def mobility(
     places: Literal["coordinates", "names"] = "coordinates",
     seed: int = 7,
 ) -> Trajectories:
-    """An invented city of squares of 500 m: who sleeps where, works where and goes out, some points a day, with income.
+    """An invented city of squares of 500 m: who sleeps where, works where and goes out, some points
+    a day, with income.
 
-    Homes and work places gather in a few quarters; on workdays people are at work from 9 to 17, at night at home, and else at one of
-    three places of their own or anywhere. ``places="coordinates"`` gives metres east and north of the town hall, ``"names"`` the square
-    with a tree of quarters. The same arguments give the same paths on every machine; no real person is in it.
+    Homes and work places gather in a few quarters; on workdays people are at work from 9 to 17, at
+    night at home, and else at one of three places of their own or anywhere.
+    ``places="coordinates"`` gives metres east and north of the town hall, ``"names"`` the square
+    with a tree of quarters. The same arguments give the same paths on every machine; no real person
+    is in it.
     """
     from sfumato.data.paths.trajectories import Trajectories
 
     frame = mobility_table(people, days=days, points=points, places=places, seed=seed)
-    return Trajectories.from_tables({"data": frame}, {"data": mobility_schema(frame)}, Source("mobility"))
+    return Trajectories.from_tables(
+        {"data": frame}, {"data": mobility_schema(frame)}, Source("mobility")
+    )
 
 
 def mobility_table(
@@ -105,12 +112,18 @@ def mobility_table(
 def _around(stream: np.random.Generator, count: int, spread: float) -> NDArray[np.int64]:
     """Squares near one of three centres, most near the first."""
     centres = np.array([[0, 0], [9, 4], [-6, 8]])[stream.choice(3, count, p=[0.6, 0.25, 0.15])]
-    drawn: NDArray[np.int64] = np.rint(centres + stream.normal(0, spread / 2, (count, 2))).astype(np.int64)
+    drawn: NDArray[np.int64] = np.rint(centres + stream.normal(0, spread / 2, (count, 2))).astype(
+        np.int64
+    )
     return np.clip(drawn, -16, 15)
 
 
 def _rows(
-    who: NDArray[np.int64], minutes: NDArray[np.int64], where: NDArray[np.int64], income: NDArray[np.str_], places: str
+    who: NDArray[np.int64],
+    minutes: NDArray[np.int64],
+    where: NDArray[np.int64],
+    income: NDArray[np.str_],
+    places: str,
 ) -> pl.DataFrame:
     time = pl.Series("time", minutes * 60_000_000, dtype=pl.Int64).cast(pl.Datetime("us"))
     columns = {"person": who + 1, "time": time}

@@ -1,4 +1,6 @@
-"""The scene of experiments on re-identification: a table to protect, an intruder's file with partly other columns, and who is who."""
+"""The scene of experiments on re-identification: a table to protect, an intruder's file with partly
+other columns, and who is who.
+"""
 
 from __future__ import annotations
 
@@ -25,10 +27,12 @@ FACTORS = 3
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class LinkageScene:
-    """Table ``a`` is to be protected, ``b`` is what an intruder has, ``aux`` are other people of whom the intruder knows everything.
+    """Table ``a`` is to be protected, ``b`` is what an intruder has, ``aux`` are other people of
+    whom the intruder knows everything.
 
-    Row *i* of ``b`` is row ``truth[i]`` of ``a``, or nobody there (−1). In ``aux``, a column that both have comes twice: as ``a`` has it, and, under the
-    same name with ``(theirs)`` behind it, as ``b`` would have it.
+    Row *i* of ``b`` is row ``truth[i]`` of ``a``, or nobody there (−1). In ``aux``, a column that
+    both have comes twice: as ``a`` has it, and, under the same name with ``(theirs)`` behind it, as
+    ``b`` would have it.
     """
 
     a: Table
@@ -54,13 +58,15 @@ def linkage_scene(
 
     .. math:: X = \sqrt{\rho}\, F L + \sqrt{1 - \rho}\, E
 
-    *F* are three normal factors a person, the columns of *L* loadings of length 1, *E* independent normal numbers: every column has variance 1, and ρ is
-    how much columns have in common. ``a`` holds ``n`` people in ``shared`` + ``only_a`` columns; ``b`` holds ``overlap`` of them and ``extra`` others, in
-    random order, in ``shared`` + ``only_b`` columns, each with ``noise`` times a normal number added; ``aux`` are complete people of neither file. The same
-    arguments give the same tables everywhere.
+    *F* are three normal factors a person, the columns of *L* loadings of length 1, *E* independent
+    normal numbers: every column has variance 1, and ρ is how much columns have in common. ``a``
+    holds ``n`` people in ``shared`` + ``only_a`` columns; ``b`` holds ``overlap`` of them and
+    ``extra`` others, in random order, in ``shared`` + ``only_b`` columns, each with ``noise`` times
+    a normal number added; ``aux`` are complete people of neither file. The same arguments give the
+    same tables everywhere.
 
-    Reference: the scenario of Torra, Abowd & Domingo-Ferrer 2006, *Using Mahalanobis distance-based record linkage for disclosure risk assessment*,
-    doi:10.1007/11930242_20.
+    Reference: the scenario of Torra, Abowd & Domingo-Ferrer 2006, *Using Mahalanobis distance-based
+    record linkage for disclosure risk assessment*, doi:10.1007/11930242_20.
 
     >>> scene = linkage_scene(50, overlap=10, extra=5)
     >>> len(scene.a), len(scene.b), int((scene.truth >= 0).sum())
@@ -68,11 +74,18 @@ def linkage_scene(
     """
     for name, given in (("n", n), ("overlap", overlap)):
         at_least(name, given, 1)
-    for name, given in (("extra", extra), ("shared", shared), ("only_a", only_a), ("only_b", only_b), ("aux", aux)):
+    for name, given in (
+        ("extra", extra),
+        ("shared", shared),
+        ("only_a", only_a),
+        ("only_b", only_b),
+        ("aux", aux),
+    ):
         at_least(name, given, 0)
     if overlap > n or not shared + only_a or not shared + only_b:
         raise ParameterError(
-            "linkage_scene: both files need a column, and no more people can be in both than are in the first"
+            "linkage_scene: both files need a column, and no more people can be in both than are in"
+            " the first"
         )
     if not 0 <= rho <= 1 or not 0 <= noise < np.inf:
         raise ParameterError("linkage_scene: rho must be between 0 and 1, and noise 0 or more")
@@ -90,10 +103,27 @@ def linkage_scene(
     theirs = {as_theirs(name): seen[name][complete] for name in names["s"]}
     apart = {name: seen[name][complete] for name in names["b"]}
     return LinkageScene(
-        _table("a", {"id": numbers[:n]}, {name: people[name][:n] for name in (*names["s"], *names["a"])}, names["s"]),
-        _table("b", {"id": numbers[rows]}, {name: seen[name][rows] for name in (*names["s"], *names["b"])}, names["s"]),
         _table(
-            "aux", {}, {**{name: people[name][complete] for name in (*names["s"], *names["a"])}, **apart, **theirs}, ()
+            "a",
+            {"id": numbers[:n]},
+            {name: people[name][:n] for name in (*names["s"], *names["a"])},
+            names["s"],
+        ),
+        _table(
+            "b",
+            {"id": numbers[rows]},
+            {name: seen[name][rows] for name in (*names["s"], *names["b"])},
+            names["s"],
+        ),
+        _table(
+            "aux",
+            {},
+            {
+                **{name: people[name][complete] for name in (*names["s"], *names["a"])},
+                **apart,
+                **theirs,
+            },
+            (),
         ),
         np.where(rows < n, rows, NOT_IN_FILE).astype(np.int64),
     )
@@ -106,7 +136,9 @@ def _normal(draws: PhiloxDraws, size: int) -> NDArray[np.float64]:
     return found
 
 
-def _people(draws: PhiloxDraws, many: int, names: list[str], rho: float) -> dict[str, NDArray[np.float64]]:
+def _people(
+    draws: PhiloxDraws, many: int, names: list[str], rho: float
+) -> dict[str, NDArray[np.float64]]:
     loadings = _normal(draws, FACTORS * len(names)).reshape(FACTORS, len(names))
     loadings /= np.linalg.norm(loadings, axis=0)
     factors = _normal(draws, many * FACTORS).reshape(many, FACTORS)
@@ -123,5 +155,9 @@ def _table(
 ) -> Table:
     attributes = {column: Attribute((Role.DIRECT,)) for column in direct}
     for column in columns:
-        attributes[column] = Attribute((Role.QUASI if column in known else Role.PLAIN,), Kind.NUMERIC)
-    return as_dataset(f"linkage scene: {name}", (pl.DataFrame({**direct, **columns}), Schema(attributes)), NOTE)
+        attributes[column] = Attribute(
+            (Role.QUASI if column in known else Role.PLAIN,), Kind.NUMERIC
+        )
+    return as_dataset(
+        f"linkage scene: {name}", (pl.DataFrame({**direct, **columns}), Schema(attributes)), NOTE
+    )

@@ -36,7 +36,9 @@ def quasi(hierarchy: Hierarchy | None = None, kind: Kind = Kind.NOMINAL, **more:
     return Attribute((Role.QUASI,), kind=kind, hierarchy=hierarchy, **more)
 
 
-def sensitive(kind: Kind = Kind.NOMINAL, hierarchy: Hierarchy | None = None, **more: Any) -> Attribute:
+def sensitive(
+    kind: Kind = Kind.NOMINAL, hierarchy: Hierarchy | None = None, **more: Any
+) -> Attribute:
     """Column an intruder wants to learn."""
     return Attribute((Role.SENSITIVE,), kind=kind, hierarchy=hierarchy, **more)
 
@@ -125,12 +127,12 @@ TORRA_ORIGINAL = (
 def torra(*, original: bool = False) -> Table:
     """Five patients in two classes: 2-anonymous for city and age, and still telling.
 
-    Classes of 2 and 3. Everyone of (Barcelona, 30) has cancer (homogeneity); HYU, who knows their own row,
-    learns that the two others of (Tarragona, 60) have AIDS. ``original=True`` gives the six people before
-    publication, all of them unique.
+    Classes of 2 and 3. Everyone of (Barcelona, 30) has cancer (homogeneity); HYU, who knows their
+    own row, learns that the two others of (Tarragona, 60) have AIDS. ``original=True`` gives the
+    six people before publication, all of them unique.
 
-    The published table on one slide of the source lost a row and swapped an illness in print; this is the
-    consistent five-row table of its later slides.
+    The published table on one slide of the source lost a row and swapped an illness in print; this
+    is the consistent five-row table of its later slides.
 
     Reference: V. Torra, *Privacy models and disclosure risk*, slides, Umeå University, 2020.
     """
@@ -150,14 +152,15 @@ def _torra(original: bool = False) -> Example:
 def sandhu(rows: int = 1000, *, positives: int = 5, seed: int = 7) -> Table:
     """Patients with a rare diagnosis: how many classes can hold two different values at all?
 
-    Key attributes age, height and weight; ``positives`` of the rows have ``aids = yes``. Every class that is
-    2-sensitive needs one of them, so at most ``positives`` classes can be formed: 5 of 1000 rows give 5; a
-    share of 1 % of 10 000 rows gives 100. In a class with as many yes as no the lift is 100. The
-    measurements are generated; only the counts are the literature's.
+    Key attributes age, height and weight; ``positives`` of the rows have ``aids = yes``. Every
+    class that is 2-sensitive needs one of them, so at most ``positives`` classes can be formed: 5
+    of 1000 rows give 5; a share of 1 % of 10 000 rows gives 100. In a class with as many yes as no
+    the lift is 100. The measurements are generated; only the counts are the literature's.
 
-    Reference: J. Domingo-Ferrer and V. Torra, *A critique of k-anonymity and some of its enhancements*,
-    ARES 2008, example 2, as taught by R. Sandhu, *Privacy in microdata release*, slides, 2013; the bound is of
-    T. M. Truta and B. Vinay, ICDEW 2006, https://doi.org/10.1109/ICDEW.2006.116.
+    Reference: J. Domingo-Ferrer and V. Torra, *A critique of k-anonymity and some of its
+    enhancements*, ARES 2008, example 2, as taught by R. Sandhu, *Privacy in microdata release*,
+    slides, 2013; the bound is of T. M. Truta and B. Vinay, ICDEW 2006,
+    https://doi.org/10.1109/ICDEW.2006.116.
     """
     return as_dataset("sandhu", _sandhu(rows, positives, seed))
 
@@ -176,7 +179,8 @@ def _sandhu(rows: int = 1000, positives: int = 5, seed: int = 7) -> Example:
         "aids": sensitive(),
     }
     return from_columns(
-        columns, {"age": draws.whole(rows, 18, 90), "height": height, "weight": weight, "aids": list(aids)}
+        columns,
+        {"age": draws.whole(rows, 18, 90), "height": height, "weight": weight, "aids": list(aids)},
     )
 
 
@@ -194,35 +198,45 @@ FAGGIOLI = (
 
 
 def faggioli() -> Table:
-    """Nine people, five quasi-identifiers, a lattice of 144 nodes: the smallest table worth searching.
+    """Nine people, five quasi-identifiers, a lattice of 144 nodes: the smallest table worth
+    searching.
 
-    Every row is unique. Hierarchies: race → person; day → month → year → any date of birth; sex → any; ZIP of
-    5 → 4 → 3 digits, which is one single value here and therefore the top; marital status → been married or
-    single → any. With levels in the order of the columns, the 2-minimal generalizations without suppression
-    are (0,3,1,2,2), (1,2,0,1,2) and (1,2,0,2,1); the last has classes 4, 3, 2 and is the one drawn in the
-    source. With at most two rows suppressed there are six, among them (1,1,0,2,1) with classes 3, 2, 2.
+    Every row is unique. Hierarchies: race → person; day → month → year → any date of birth; sex →
+    any; ZIP of 5 → 4 → 3 digits, which is one single value here and therefore the top; marital
+    status → been married or single → any. With levels in the order of the columns, the 2-minimal
+    generalizations without suppression are (0,3,1,2,2), (1,2,0,1,2) and (1,2,0,2,1); the last has
+    classes 4, 3, 2 and is the one drawn in the source. With at most two rows suppressed there are
+    six, among them (1,1,0,2,1) with classes 3, 2, 2.
 
     Incomes are whole euros; the source prints ``33.000`` with a European thousands separator.
 
-    Reference: G. Faggioli, *k-anonymity, ℓ-diversity, t-closeness*, slides, University of Padua, 2025/26, after
-    P. Samarati, IEEE TKDE 13(6), 2001, https://doi.org/10.1109/69.971193.
+    Reference: G. Faggioli, *k-anonymity, ℓ-diversity, t-closeness*, slides, University of Padua,
+    2025/26, after P. Samarati, IEEE TKDE 13(6), 2001, https://doi.org/10.1109/69.971193.
     """
     return as_dataset("faggioli", _faggioli())
 
 
 def _faggioli() -> Example:
-    race, birth, postcode, marital = (sorted({str(row[i]) for row in FAGGIOLI}) for i in (2, 3, 5, 6))
+    race, birth, postcode, marital = (
+        sorted({str(row[i]) for row in FAGGIOLI}) for i in (2, 3, 5, 6)
+    )
     columns = {
         "ssn": direct(),
         "name": direct(),
         "race": quasi(TableHierarchy(rungs(race, lambda v: "person"))),
         "birth": quasi(
-            TableHierarchy(rungs(birth, lambda v: v[:6] + "**", lambda v: v[:3] + "**/**", lambda v: "**/**/**"))
+            TableHierarchy(
+                rungs(
+                    birth, lambda v: v[:6] + "**", lambda v: v[:3] + "**/**", lambda v: "**/**/**"
+                )
+            )
         ),
         "sex": quasi(suppress()),
         "zip": quasi(TableHierarchy(rungs(postcode, masked(4), masked(3)))),
         "marital": quasi(
-            TableHierarchy(rungs(marital, lambda v: v if v == "single" else "been_married", lambda v: "*"))
+            TableHierarchy(
+                rungs(marital, lambda v: v if v == "single" else "been_married", lambda v: "*")
+            )
         ),
         "income": sensitive(Kind.NUMERIC),
     }
@@ -237,7 +251,10 @@ PATIENTS = (
     (27, "F", "53712", "AIDS"),
     (28, "M", "53711", "Hang nail"),
 )
-PATIENT_AGES = {"single": ["[25-28]"] * 6, "multi": ["[25-26]", "[25-27]", "[25-26]", "[27-28]", "[25-27]", "[27-28]"]}
+PATIENT_AGES = {
+    "single": ["[25-28]"] * 6,
+    "multi": ["[25-26]", "[25-27]", "[25-26]", "[27-28]", "[25-27]", "[27-28]"],
+}
 LOW_ZIP = "[53710-53711]"
 PATIENT_ZIPS = {
     "single": [LOW_ZIP, "53712", LOW_ZIP, LOW_ZIP, "53712", LOW_ZIP],
@@ -246,25 +263,38 @@ PATIENT_ZIPS = {
 
 
 def patients(*, release: str = "none") -> Table:
-    """Six patients, and two 2-anonymous releases of them: one recoding per column, or one per region.
+    """Six patients, and two 2-anonymous releases of them: one recoding per column, or one per
+    region.
 
-    ``release="none"`` is the original, all six unique. ``"single"`` recodes whole columns: classes 4 and 2,
-    discernibility 20. ``"multi"`` is what Mondrian finds with k = 2 and the columns tried in the order zip, age,
-    sex: classes 2, 2, 2, discernibility 12. Its intervals overlap, so that release has no age hierarchy.
+    ``release="none"`` is the original, all six unique. ``"single"`` recodes whole columns: classes
+    4 and 2, discernibility 20. ``"multi"`` is what Mondrian finds with k = 2 and the columns tried
+    in the order zip, age,
+    sex: classes 2, 2, 2, discernibility 12. Its intervals overlap, so that release has no age
+    hierarchy.
 
-    Reference: K. LeFevre, D. J. DeWitt and R. Ramakrishnan, *Mondrian multidimensional k-anonymity*, ICDE 2006,
-    https://doi.org/10.1109/ICDE.2006.101; as taught by A. Gerl, University of Passau, 2021/22.
+    Reference: K. LeFevre, D. J. DeWitt and R. Ramakrishnan, *Mondrian multidimensional
+    k-anonymity*, ICDE 2006, https://doi.org/10.1109/ICDE.2006.101; as taught by A. Gerl, University
+    of Passau, 2021/22.
     """
     people = as_dataset("patients", _patients(release))
-    return people if release == "none" else dataclasses.replace(people, origin=np.arange(len(people)))
+    return (
+        people if release == "none" else dataclasses.replace(people, origin=np.arange(len(people)))
+    )
 
 
 def _patients(release: str = "none") -> Example:
     either("release", release, ("none", "single", "multi"))
-    ages = TableHierarchy([(str(age), "[25-26]" if age < 27 else "[27-28]", "[25-28]") for age in range(25, 29)])
-    zips = TableHierarchy([(z, z if z == "53712" else LOW_ZIP, "[53710-53712]") for z in ("53710", "53711", "53712")])
+    ages = TableHierarchy(
+        [(str(age), "[25-26]" if age < 27 else "[27-28]", "[25-28]") for age in range(25, 29)]
+    )
+    zips = TableHierarchy(
+        [(z, z if z == "53712" else LOW_ZIP, "[53710-53712]") for z in ("53710", "53711", "53712")]
+    )
     columns = {
-        "age": quasi(None if release == "multi" else ages, Kind.NUMERIC if release == "none" else Kind.ORDINAL),
+        "age": quasi(
+            None if release == "multi" else ages,
+            Kind.NUMERIC if release == "none" else Kind.ORDINAL,
+        ),
         "sex": quasi(suppress()),
         "zip": quasi(zips),
         "disease": sensitive(),
@@ -274,20 +304,27 @@ def _patients(release: str = "none") -> Example:
     _, sexes, _, diseases = zip(*PATIENTS, strict=True)
     return from_columns(
         columns,
-        {"age": PATIENT_AGES[release], "sex": list(sexes), "zip": PATIENT_ZIPS[release], "disease": list(diseases)},
+        {
+            "age": PATIENT_AGES[release],
+            "sex": list(sexes),
+            "zip": PATIENT_ZIPS[release],
+            "disease": list(diseases),
+        },
     )
 
 
 def regions(*, suppressed: str = "none") -> Table:
-    """Seven people, one of them unique, and what one suppressed cell does under each missing-value rule.
+    """Seven people, one of them unique, and what one suppressed cell does under each missing-value
+    rule.
 
-    Record 1 is the only woman with higher education; class sizes per record are 1, 3, 3, 3, 3, 3, 3. With its
-    education (``suppressed="education"``) or its gender (``"gender"``) missing, and missing matching
-    everything, the counts become 4, 3, 3, 3, 4, 4, 4 or 4, 4, 4, 4, 3, 3, 3; with missing as a category of its
-    own, record 1 stays unique. The columns are marked ``missing="wildcard"``.
+    Record 1 is the only woman with higher education; class sizes per record are 1, 3, 3, 3, 3,
+    3, 3. With its education (``suppressed="education"``) or its gender (``"gender"``) missing, and
+    missing matching everything, the counts become 4, 3, 3, 3, 4, 4, 4 or 4, 4, 4, 4, 3, 3, 3; with
+    missing as a category of its own, record 1 stays unique. The columns are marked
+    ``missing="wildcard"``.
 
-    Reference: A. Gerl, lecture chapter *Privacy risks and anonymisation techniques*, University of Passau,
-    2021/22, after the local suppression example of the sdcMicro practice guide.
+    Reference: A. Gerl, lecture chapter *Privacy risks and anonymisation techniques*, University of
+    Passau, 2021/22, after the local suppression example of the sdcMicro practice guide.
     """
     return as_dataset("regions", _regions(suppressed))
 
@@ -301,7 +338,8 @@ def _regions(suppressed: str = "none") -> Example:
     columns = {name: quasi(suppress(), missing=Missing.WILDCARD) for name in first}
     rows = [tuple(first.values()), *others]
     return from_rows(
-        {"record": plain(Kind.NUMERIC)} | columns, [(number, *row) for number, row in enumerate(rows, start=1)]
+        {"record": plain(Kind.NUMERIC)} | columns,
+        [(number, *row) for number, row in enumerate(rows, start=1)],
     )
 
 
@@ -324,18 +362,22 @@ TEN = (
 def special_uniques() -> Table:
     """Ten people of whom three are unique, each for another reason.
 
-    Minimal sample uniques: record 5 by gender alone (score 3! = 6), record 8 by age alone (6), record 9 by age,
-    gender and education together (1); all others score 0. Four records stand in pairs, so with a sampling
-    share of 0.1 the share of uniques that are unique in the population is 3·0.1/(3·0.1 + 4·0.9) = 1/13.
+    Minimal sample uniques: record 5 by gender alone (score 3! = 6), record 8 by age alone (6),
+    record 9 by age, gender and education together (1); all others score 0. Four records stand in
+    pairs, so with a sampling share of 0.1 the share of uniques that are unique in the population is
+    3·0.1/(3·0.1 + 4·0.9) = 1/13.
 
-    Reference: the score is of M. J. Elliot, A. M. Manning and R. W. Ford, *A computational algorithm for handling
-    the special uniques problem*, 2002; the table is ours, in the form of the example of the sdcMicro practice guide.
+    Reference: the score is of M. J. Elliot, A. M. Manning and R. W. Ford, *A computational
+    algorithm for handling the special uniques problem*, 2002; the table is ours, in the form of the
+    example of the sdcMicro practice guide.
     """
     return as_dataset("special_uniques", _special_uniques())
 
 
 def _special_uniques() -> Example:
-    return from_rows({name: quasi(suppress()) for name in ("age", "gender", "income", "education")}, TEN)
+    return from_rows(
+        {name: quasi(suppress()) for name in ("age", "gender", "income", "education")}, TEN
+    )
 
 
 WEIGHTED = (
@@ -353,13 +395,13 @@ WEIGHTED = (
 def weighted_keys() -> Table:
     """Eight respondents with survey weights: the same class size, very different risk.
 
-    Class sizes per record f = 2, 2, 2, 1, 1, 1, 1, 2 and summed weights F = 110, 84.5, 84.5, 17, 541, 8, 5, 110.
-    The individual risk E[1/F | f] is 0.017144, 0.022042, 0.022042, 0.177076, 0.011654, 0.297063, 0.402359 and
-    0.017144, in all 0.966526 expected re-identifications.
+    Class sizes per record f = 2, 2, 2, 1, 1, 1, 1, 2 and summed weights F = 110, 84.5, 84.5, 17,
+    541, 8, 5, 110. The individual risk E[1/F | f] is 0.017144, 0.022042, 0.022042, 0.177076,
+    0.011654, 0.297063, 0.402359 and 0.017144, in all 0.966526 expected re-identifications.
 
-    Reference: R. Benedetti and L. Franconi, *Statistical and technological solutions for controlled data
-    dissemination*, 1998. Weights and class structure are those of a small table much used in the literature on
-    individual risk; the keys are ours.
+    Reference: R. Benedetti and L. Franconi, *Statistical and technological solutions for controlled
+    data dissemination*, 1998. Weights and class structure are those of a small table much used in
+    the literature on individual risk; the keys are ours.
     """
     return as_dataset("weighted_keys", _weighted_keys())
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class PhiloxDraws:
     """A stream of draws from the Philox counter generator.
 
-    Only the raw bits of the generator are used: they are frozen by definition, while the distributions of
-    ``numpy.random.Generator`` may change between versions.
+    Only the raw bits of the generator are used: they are frozen by definition, while the
+    distributions of ``numpy.random.Generator`` may change between versions.
     """
 
     def __init__(self, seed: int) -> None:
@@ -34,12 +34,16 @@ class PhiloxDraws:
         return (raw >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
     def short(self, size: int) -> NDArray[np.uint16]:
-        """Whole numbers 0…65535: an index into a table of quantiles, the fastest way to draw many."""
+        """Whole numbers 0…65535: an index into a table of quantiles, the fastest way to draw
+        many.
+        """
         raw: NDArray[np.uint64] = self._bits.random_raw(-(-size // 4))
         return raw.astype("<u8", copy=False).view("<u2")[:size].astype(np.uint16, copy=False)
 
     def bell(self, size: int) -> NDArray[np.float64]:
-        """Nearly normal numbers with mean 0 and variance 1: twelve uniform ones added up, minus six."""
+        """Nearly normal numbers with mean 0 and variance 1: twelve uniform ones added up, minus
+        six.
+        """
         total = self.uniform(size)
         for _ in range(11):
             total = total + self.uniform(size)
@@ -56,9 +60,9 @@ class PhiloxDraws:
     def pick(self, size: int, weights: ArrayLike) -> NDArray[np.int64]:
         """Positions drawn in proportion to their weights."""
         steps = np.cumsum(np.asarray(weights, dtype=np.float64))
-        places: NDArray[np.int64] = np.searchsorted(steps, self.uniform(size) * steps[-1], side="right").astype(
-            np.int64
-        )
+        places: NDArray[np.int64] = np.searchsorted(
+            steps, self.uniform(size) * steps[-1], side="right"
+        ).astype(np.int64)
         return places
 
     def pick_each(self, weights: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -73,9 +77,11 @@ class PhiloxDraws:
         return np.argsort(self.uniform(size), kind="stable")
 
 
-# The words of the generated tables: diagnoses, occupations, nationalities, postal districts and syllables.
+# The words of the generated tables: diagnoses, occupations, nationalities, postal districts and
+# syllables.
 #
-# All of it is made for these tables. Shares and costs are round numbers of a plausible size, not statistics.
+# All of it is made for these tables. Shares and costs are round numbers of a plausible size, not
+# statistics.
 
 
 class Diagnosis(NamedTuple):
@@ -186,10 +192,28 @@ CHAPTERS: dict[str, tuple[str, tuple[Diagnosis, ...]]] = {
 }
 
 OCCUPATIONS: dict[str, dict[str, int]] = {
-    "Health and care": {"Nurse": 10, "Physician": 4, "Care assistant": 8, "Pharmacist": 1, "Midwife": 1},
+    "Health and care": {
+        "Nurse": 10,
+        "Physician": 4,
+        "Care assistant": 8,
+        "Pharmacist": 1,
+        "Midwife": 1,
+    },
     "Education and science": {"Teacher": 9, "Nursery teacher": 6, "Researcher": 3, "Librarian": 1},
-    "Office and computing": {"Office clerk": 20, "Accountant": 6, "Software developer": 6, "Manager": 7, "Lawyer": 2},
-    "Sales and service": {"Shop assistant": 12, "Cook": 5, "Hairdresser": 3, "Cleaner": 7, "Police officer": 3},
+    "Office and computing": {
+        "Office clerk": 20,
+        "Accountant": 6,
+        "Software developer": 6,
+        "Manager": 7,
+        "Lawyer": 2,
+    },
+    "Sales and service": {
+        "Shop assistant": 12,
+        "Cook": 5,
+        "Hairdresser": 3,
+        "Cleaner": 7,
+        "Police officer": 3,
+    },
     "Crafts and industry": {
         "Electrician": 5,
         "Joiner": 3,
@@ -198,8 +222,21 @@ OCCUPATIONS: dict[str, dict[str, int]] = {
         "Machine operator": 9,
         "Clockmaker": 0,
     },
-    "Transport and land": {"Lorry driver": 5, "Warehouse worker": 8, "Farmer": 3, "Train driver": 1, "Beekeeper": 0},
-    "Not in work": {"Below school age": 0, "Pupil": 0, "Student": 0, "Unemployed": 9, "Homemaker": 6, "Retired": 0},
+    "Transport and land": {
+        "Lorry driver": 5,
+        "Warehouse worker": 8,
+        "Farmer": 3,
+        "Train driver": 1,
+        "Beekeeper": 0,
+    },
+    "Not in work": {
+        "Below school age": 0,
+        "Pupil": 0,
+        "Student": 0,
+        "Unemployed": 9,
+        "Homemaker": 6,
+        "Retired": 0,
+    },
 }
 
 NATIONALITIES: dict[str, dict[str, int]] = {
@@ -213,7 +250,14 @@ NATIONALITIES: dict[str, dict[str, int]] = {
         "French": 3,
         "Maltese": 0,
     },
-    "Rest of Europe": {"Turkish": 20, "Ukrainian": 13, "Serbian": 4, "British": 2, "Swiss": 1, "Icelandic": 0},
+    "Rest of Europe": {
+        "Turkish": 20,
+        "Ukrainian": 13,
+        "Serbian": 4,
+        "British": 2,
+        "Swiss": 1,
+        "Icelandic": 0,
+    },
     "Asia": {"Syrian": 12, "Afghan": 6, "Indian": 4, "Vietnamese": 3, "Chinese": 3},
     "Africa": {"Moroccan": 2, "Nigerian": 2, "Eritrean": 2, "Ghanaian": 1},
     "Americas and Oceania": {"American": 2, "Brazilian": 1, "New Zealander": 0},
@@ -275,7 +319,10 @@ ONSETS = (
     "Za",
 )
 MIDDLES = ("", "bri", "da", "li", "ma", "no", "re", "ri", "so", "ta", "vi", "ze")
-ENDINGS = {"female": ("la", "na", "ra", "sia", "mea", "lotte"), "male": ("lo", "nd", "rik", "mar", "to", "win")}
+ENDINGS = {
+    "female": ("la", "na", "ra", "sia", "mea", "lotte"),
+    "male": ("lo", "nd", "rik", "mar", "to", "win"),
+}
 FAMILY_ONSETS = (
     "Al",
     "Ber",
@@ -297,7 +344,20 @@ FAMILY_ONSETS = (
     "Stern",
 )
 FAMILY_MIDDLES = ("", "a", "en", "er", "in")
-FAMILY_ENDINGS = ("bach", "berg", "feld", "hoff", "ik", "mann", "quist", "ski", "stein", "tal", "ow", "wald")
+FAMILY_ENDINGS = (
+    "bach",
+    "berg",
+    "feld",
+    "hoff",
+    "ik",
+    "mann",
+    "quist",
+    "ski",
+    "stein",
+    "tal",
+    "ow",
+    "wald",
+)
 MAIL_DOMAINS = ("example.org", "example.com", "example.net")
 """Domains reserved for documentation (RFC 2606): a letter to them reaches nobody."""
 
@@ -328,7 +388,9 @@ def ages(draws: PhiloxDraws, size: int) -> Whole:
     tops = np.array([top for top, _ in AGE_SHARES])
     bottoms = np.concatenate([[0], tops[:-1]])
     band = draws.pick(size, [share for _, share in AGE_SHARES])
-    within = draws.uniform(size) * np.where(band == len(tops) - 1, draws.uniform(size), 1.0)  # ever fewer above 85
+    within = draws.uniform(size) * np.where(
+        band == len(tops) - 1, draws.uniform(size), 1.0
+    )  # ever fewer above 85
     ages: Whole = bottoms[band] + np.floor(within * (tops - bottoms)[band]).astype(np.int64)
     return ages
 
@@ -339,10 +401,18 @@ def sexes(draws: PhiloxDraws, size: int) -> Words:
 
 
 def postcodes(draws: PhiloxDraws, size: int) -> tuple[Words, NDArray[np.float64]]:
-    """Five-digit codes, most from four districts with a leading zero, and the share of foreigners there."""
+    """Five-digit codes, most from four districts with a leading zero, and the share of foreigners
+    there.
+    """
     district = draws.pick(size, [share for _, share, _ in DISTRICTS])
-    third = words([str(digit) for digit in range(10)], draws.pick(size, [(1 + digit) ** -1.6 for digit in range(10)]))
-    ending = words(DELIVERY_ENDINGS, draws.pick(size, [1 / (1 + place) for place in range(len(DELIVERY_ENDINGS))]))
+    third = words(
+        [str(digit) for digit in range(10)],
+        draws.pick(size, [(1 + digit) ** -1.6 for digit in range(10)]),
+    )
+    ending = words(
+        DELIVERY_ENDINGS,
+        draws.pick(size, [1 / (1 + place) for place in range(len(DELIVERY_ENDINGS))]),
+    )
     codes = words([digits for digits, _, _ in DISTRICTS], district) + third + ending
     return codes, np.array([foreign for _, _, foreign in DISTRICTS])[district]
 
@@ -359,7 +429,10 @@ def marital(draws: PhiloxDraws, age: Whole) -> Words:
     tops = np.array([top for top, _ in MARITAL_BY_AGE])
     weights = np.array([shares for _, shares in MARITAL_BY_AGE], dtype=np.float64)
     band = np.searchsorted(tops, age, side="right")
-    return words([status for statuses in MARITAL.values() for status in statuses], draws.pick_each(weights[band]))
+    return words(
+        [status for statuses in MARITAL.values() for status in statuses],
+        draws.pick_each(weights[band]),
+    )
 
 
 def occupations(draws: PhiloxDraws, age: Whole) -> Words:
@@ -375,16 +448,22 @@ def occupations(draws: PhiloxDraws, age: Whole) -> Words:
         (age >= PENSION) & (luck < 0.94),
         (age >= 60) & (luck < 0.3),
     ]
-    return np.select(rules, ["Below school age", "Pupil", "Student", "Retired", "Retired"], working).astype(object)
+    return np.select(
+        rules, ["Below school age", "Pupil", "Student", "Retired", "Retired"], working
+    ).astype(object)
 
 
 def diagnoses(draws: PhiloxDraws, age: Whole, sex: Words) -> Whole:
-    """Position of the diagnosis in :func:`catalogue`: its share, likelier near its age and in its sex."""
+    """Position of the diagnosis in :func:`catalogue`: its share, likelier near its age and in its
+    sex.
+    """
     rows = [diagnosis for _, diagnosis in catalogue()]
     share, centre, spread, female = (np.array([d[i] for d in rows]) for i in (1, 2, 3, 4))
     near = np.exp(-0.5 * ((age[:, None] - centre) / spread) ** 2) / spread
     is_female, is_male = (sex == "female")[:, None], (sex == "male")[:, None]
-    by_sex = np.where(is_female, female, np.where(is_male, 1 - female, np.minimum(female, 1 - female)))
+    by_sex = np.where(
+        is_female, female, np.where(is_male, 1 - female, np.minimum(female, 1 - female))
+    )
     return draws.pick_each(share * near * by_sex + 1e-12)
 
 
@@ -397,7 +476,9 @@ def stays(draws: PhiloxDraws, kind: Whole, age: Whole) -> tuple[Whole, NDArray[n
     """Days in hospital and the cost in euros: longer and dearer with age, with a long tail."""
     mean = np.array([diagnosis.days for _, diagnosis in catalogue()])[kind] * (0.7 + age / 160)
     base = np.array([diagnosis.cost for _, diagnosis in catalogue()])[kind]
-    days = np.clip(np.floor(-np.log1p(-draws.uniform(len(kind))) * mean), 0, 120).astype(np.int64) + 1
+    days = (
+        np.clip(np.floor(-np.log1p(-draws.uniform(len(kind))) * mean), 0, 120).astype(np.int64) + 1
+    )
     cost = base * (0.55 + 0.45 * days / (mean + 1)) * np.exp(0.22 * draws.bell(len(kind)))
     return days, np.round(cost, 2)
 
@@ -408,14 +489,19 @@ def given_names(draws: PhiloxDraws, sex: Words) -> Words:
     start = words(ONSETS, draws.whole(size, 0, len(ONSETS) - 1)) + words(
         MIDDLES, draws.whole(size, 0, len(MIDDLES) - 1)
     )
-    ends = {key: words(values, draws.whole(size, 0, len(values) - 1)) for key, values in ENDINGS.items()}
+    ends = {
+        key: words(values, draws.whole(size, 0, len(values) - 1)) for key, values in ENDINGS.items()
+    }
     names: Words = start + np.where(sex == "female", ends["female"], ends["male"])
     return names
 
 
 def family_names(draws: PhiloxDraws, size: int) -> Words:
     """Family names put together from syllables."""
-    parts = [words(p, draws.whole(size, 0, len(p) - 1)) for p in (FAMILY_ONSETS, FAMILY_MIDDLES, FAMILY_ENDINGS)]
+    parts = [
+        words(p, draws.whole(size, 0, len(p) - 1))
+        for p in (FAMILY_ONSETS, FAMILY_MIDDLES, FAMILY_ENDINGS)
+    ]
     names: Words = parts[0] + parts[1] + parts[2]
     return names
 
@@ -430,9 +516,14 @@ def emails(draws: PhiloxDraws, given: Words, family: Words) -> list[str]:
 
 
 def insurance_numbers(draws: PhiloxDraws, size: int) -> list[str]:
-    """``SF`` and ten digits, the last a Luhn check digit; no two are the same, and no country uses the form."""
+    """``SF`` and ten digits, the last a Luhn check digit; no two are the same, and no country uses
+    the form.
+    """
     start = int(draws.whole(1, 100_000_000, 499_999_999)[0])
-    return [f"SF{number}{check_digit(str(number))}" for number in (start + 37 * draws.order(size)).tolist()]
+    return [
+        f"SF{number}{check_digit(str(number))}"
+        for number in (start + 37 * draws.order(size)).tolist()
+    ]
 
 
 def check_digit(digits: str) -> int:

@@ -20,29 +20,54 @@ if TYPE_CHECKING:
 
 TEN = ("a1b1b2", "a2b1", "a2b1b2", "a1a2b2", "a1b1c1", "a3b1c1", "a2c2", "a1b2c1", "a2b1c2", "a3b1")
 SEVEN = {"*": {"P": {"A": ["a1", "a2", "a3"], "B": ["b1", "b2"]}, "C": ["c1", "c2"]}}
-FIRST = ("ba", "co", "du", "fe", "gi", "ha", "ke", "lo", "mu", "na", "po", "ri", "sa", "te", "vo", "zu")
+FIRST = (
+    "ba",
+    "co",
+    "du",
+    "fe",
+    "gi",
+    "ha",
+    "ke",
+    "lo",
+    "mu",
+    "na",
+    "po",
+    "ri",
+    "sa",
+    "te",
+    "vo",
+    "zu",
+)
 LAST = ("bel", "dor", "fin", "gan", "lim", "mir", "nok", "pas", "ron", "tal")
 PER_GROUP = 10
 
 
 def baskets() -> Baskets:
-    """Ten people, seven items in groups A and B (together P) and C: small enough to work out by hand.
+    """Ten people, seven items in groups A and B (together P) and C: small enough to work out by
+    hand.
 
-    The cheapest cut with 2²-anonymity is {A, B, C}, which loses 65/189; four people are alone with some pair of their items.
+    The cheapest cut with 2²-anonymity is {A, B, C}, which loses 65/189; four people are alone with
+    some pair of their items.
 
     >>> baskets()
     Baskets(10 people, 7 items, 27 occurrences)
     """
-    rows = [(person, own[at : at + 2]) for person, own in enumerate(TEN, start=1) for at in range(0, len(own), 2)]
+    rows = [
+        (person, own[at : at + 2])
+        for person, own in enumerate(TEN, start=1)
+        for at in range(0, len(own), 2)
+    ]
     table = pl.DataFrame(rows, schema=["person", "item"], orient="row")
     return _read(table, {"person": _unit(), "item": _items(tree(SEVEN))}, "baskets")
 
 
 def purchases(people: int = 1000, *, items: int = 400, seed: int = 7) -> Baskets:
-    """What people bought in a year: about ten of many products, some liked by all and most by few, and their age and region.
+    """What people bought in a year: about ten of many products, some liked by all and most by few,
+    and their age and region.
 
-    Products have three-syllable names; ten of them make a group, ten groups a department. Everybody buys from a department or two more than from
-    others. The same numbers give the same people on every machine; nobody is real.
+    Products have three-syllable names; ten of them make a group, ten groups a department. Everybody
+    buys from a department or two more than from others. The same numbers give the same people on
+    every machine; nobody is real.
 
     >>> purchases(50, items=30).counts()["people"]
     50
@@ -56,11 +81,14 @@ def purchases(people: int = 1000, *, items: int = 400, seed: int = 7) -> Baskets
     anywhere = draws.pick(len(owners), popularity[np.argsort(draws.uniform(width), kind="stable")])
     home = draws.whole(count, 0, max(0, (width - 1) // (PER_GROUP * PER_GROUP)))[owners]
     nearby = np.minimum(
-        home * PER_GROUP * PER_GROUP + draws.whole(len(owners), 0, PER_GROUP * PER_GROUP - 1), width - 1
+        home * PER_GROUP * PER_GROUP + draws.whole(len(owners), 0, PER_GROUP * PER_GROUP - 1),
+        width - 1,
     )
     chosen = np.where(draws.chance(len(owners), 0.3), nearby, anywhere)
     age = np.clip(np.rint(46 + 17 * draws.bell(count)), 16, 95).astype(np.int64)
-    region = np.array(["north", "east", "south", "west"], dtype=object)[draws.pick(count, [4, 2, 3, 1])]
+    region = np.array(["north", "east", "south", "west"], dtype=object)[
+        draws.pick(count, [4, 2, 3, 1])
+    ]
     table = pl.DataFrame(
         {
             "customer": owners + 1,
@@ -81,13 +109,16 @@ def purchases(people: int = 1000, *, items: int = 400, seed: int = 7) -> Baskets
 def _products(count: int) -> tuple[list[str], dict[str, Any]]:
     """Invented names, and a tree of departments and groups above them."""
     words = ["".join(parts) for parts in product(FIRST, LAST)]
-    names = [words[i % len(words)] + (str(i // len(words)) if i >= len(words) else "") for i in range(count)]
+    names = [
+        words[i % len(words)] + (str(i // len(words)) if i >= len(words) else "")
+        for i in range(count)
+    ]
     departments: dict[str, dict[str, list[str]]] = {}
     for place, name in enumerate(names):
         group = place // PER_GROUP
-        departments.setdefault(f"department {group // PER_GROUP + 1}", {}).setdefault(f"group {group + 1}", []).append(
-            name
-        )
+        departments.setdefault(f"department {group // PER_GROUP + 1}", {}).setdefault(
+            f"group {group + 1}", []
+        ).append(name)
     return names, {"*": departments}
 
 
@@ -102,5 +133,7 @@ def _items(hierarchy: Hierarchy) -> Attribute:
 def _read(table: pl.DataFrame, attributes: dict[str, Attribute], name: str) -> Baskets:
     from sfumato.data.baskets.baskets import Baskets
 
-    read: Baskets = Baskets.from_tables({"data": table}, {"data": Schema(attributes)}, Source(name=name))
+    read: Baskets = Baskets.from_tables(
+        {"data": table}, {"data": Schema(attributes)}, Source(name=name)
+    )
     return read

@@ -1,4 +1,6 @@
-"""Graphs: people and the ties between them, on sorted arrays. A new promise, means, attack or metric is entered here and nowhere else."""
+"""Graphs: people and the ties between them, on sorted arrays. A new promise, means, attack or
+metric is entered here and nowhere else.
+"""
 
 from __future__ import annotations
 

@@ -14,7 +14,14 @@ from sfumato.core.parameters import parameters
 from sfumato.core.shape import Shape
 from sfumato.data.graphs.graph import PeopleGraph, labels_in
 from sfumato.data.graphs.k_neighbourhood import LARGEST_CAP
-from sfumato.data.graphs.knowledge import degree_words, egos, hub_words, joined, refined, top_degrees
+from sfumato.data.graphs.knowledge import (
+    degree_words,
+    egos,
+    hub_words,
+    joined,
+    refined,
+    top_degrees,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,16 +32,24 @@ if TYPE_CHECKING:
 
 AlongArcs = Annotated[
     bool | None,
-    Field(description="whether ties from and to a person are told apart; by default where the release does"),
+    Field(
+        description=(
+            "whether ties from and to a person are told apart; by default where the release does"
+        )
+    ),
 ]
 BOUNDS = (1, 2, 5, 10, 20)
 """Numbers of candidates up to which people are counted."""
 
 
 class Candidates:
-    """For every original person: how many released ones answer alike, and whether the right one is among them."""
+    """For every original person: how many released ones answer alike, and whether the right one is
+    among them.
+    """
 
-    def __init__(self, asked: NDArray[np.uint64], scene: Scene, answers: NDArray[np.uint64]) -> None:
+    def __init__(
+        self, asked: NDArray[np.uint64], scene: Scene, answers: NDArray[np.uint64]
+    ) -> None:
         original, released, truth = scene.pair.original, scene.pair.released, scene.pair.truth
         own, theirs, unsaid = _with_labels(asked, answers, original, released)
         count = _counts(theirs, own)
@@ -43,7 +58,9 @@ class Candidates:
         there = place >= 0
         right = np.zeros(original.people, dtype=np.bool_)
         right[there] = theirs[place[there]] == own[there]
-        if unsaid is not None:  # whose quasi-identifiers are missing in the release may be anybody with this answer
+        if (
+            unsaid is not None
+        ):  # whose quasi-identifiers are missing in the release may be anybody with this answer
             count = count + np.where(unsaid == own, 0, _counts(theirs, unsaid))
             right[there] |= theirs[place[there]] == unsaid[there]
         self.count, self.right = count, right
@@ -71,15 +88,24 @@ class Candidates:
 
 
 def _with_labels(
-    asked: NDArray[np.uint64], answers: NDArray[np.uint64], original: PeopleGraph, released: PeopleGraph
+    asked: NDArray[np.uint64],
+    answers: NDArray[np.uint64],
+    original: PeopleGraph,
+    released: PeopleGraph,
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64] | None]:
-    """Words with the quasi-identifiers that both graphs have; and the words of people of whom the release says none of them."""
+    """Words with the quasi-identifiers that both graphs have; and the words of people of whom the
+    release says none of them.
+    """
     shared = tuple(name for name in original.quasi if name in released.quasi)
     if not shared:
         return asked, answers, None
     own, theirs = (labels_in(graph.own, shared, graph.people) for graph in (original, released))
     nothing = labels_in(pl.DataFrame({name: [None] for name in shared}), shared, 1)
-    return joined(asked, own), joined(answers, theirs), joined(asked, np.repeat(nothing, len(asked)))
+    return (
+        joined(asked, own),
+        joined(answers, theirs),
+        joined(asked, np.repeat(nothing, len(asked))),
+    )
 
 
 def _counts(among: NDArray[np.uint64], words: NDArray[np.uint64]) -> NDArray[np.int64]:
@@ -97,14 +123,22 @@ def nobody(scene: Scene) -> str | None:
 
 
 def sight(who: str, scene: Scene, directed: bool | None) -> tuple[PeopleGraph, PeopleGraph, bool]:
-    """Original and release, and whether the intruder looks at the direction of ties: as asked, or where the release has one."""
+    """Original and release, and whether the intruder looks at the direction of ties: as asked, or
+    where the release has one.
+    """
     looks = bool(scene.pair.released.directed) if directed is None else directed
     return scene.pair.original.seen(who, looks), scene.pair.released.seen(who, looks), looks
 
 
 def without_direction(scene: Scene) -> str:
-    """What a sentence adds where an intruder could have looked at the direction of ties, and did not."""
-    return "; a lower bound, since the direction of ties is not looked at" if scene.pair.released.directed else ""
+    """What a sentence adds where an intruder could have looked at the direction of ties, and did
+    not.
+    """
+    return (
+        "; a lower bound, since the direction of ties is not looked at"
+        if scene.pair.released.directed
+        else ""
+    )
 
 
 class CandidateAttack(Attack):
@@ -139,9 +173,10 @@ class CandidateAttack(Attack):
 class DegreeAttack(CandidateAttack):
     """Find people by how many ties they have.
 
-    The intruder knows the number of ties of a person in the original (``directed``: out and in), and the own quasi-identifiers; candidates are those of the
-    release who have the same. The value is the expected share of people found by guessing among candidates, 0 for who is not among
-    them any more.
+    The intruder knows the number of ties of a person in the original (``directed``: out and in),
+    and the own quasi-identifiers; candidates are those of the release who have the same. The value
+    is the expected share of people found by guessing among candidates, 0 for who is not among them
+    any more.
 
     Reference: Hay et al. 2008, doi:10.14778/1453856.1453873 (H₁).
     """
@@ -162,8 +197,10 @@ class DegreeAttack(CandidateAttack):
 class VertexRefinement(CandidateAttack):
     r"""Find people by the ties of their neighbours, of the neighbours of these, and so on.
 
-    The intruder knows :math:`H_i`: :math:`H_1` is the degree, :math:`H_{i+1}` the multiset of :math:`H_i` of the neighbours. The curve shows *i* = 1 …
-    ``rounds``, the value is that of the last. Answers are compared by words of 64 bits; two that collide merge candidates, so that the number of people alone is at most too low.
+    The intruder knows :math:`H_i`: :math:`H_1` is the degree, :math:`H_{i+1}` the multiset
+    of :math:`H_i` of the neighbours. The curve shows *i* = 1 … ``rounds``, the value is that of the
+    last. Answers are compared by words of 64 bits; two that collide merge candidates, so that the
+    number of people alone is at most too low.
 
     Reference: Hay et al. 2008, doi:10.14778/1453856.1453873.
     """
@@ -187,14 +224,18 @@ class VertexRefinement(CandidateAttack):
 class EgoGraph(CandidateAttack):
     """Find people by how their neighbours are tied to each other.
 
-    Neighbourhoods are compared by invariants, and by canonical form up to ``cap`` neighbours. Beyond, equal invariants leave candidates together that may be
-    different: then the number of people found alone is a lower bound, and the finding says so. So it is where ties have a direction,
-    which this intruder does not look at.
+    Neighbourhoods are compared by invariants, and by canonical form up to ``cap`` neighbours.
+    Beyond, equal invariants leave candidates together that may be
+    different: then the number of people found alone is a lower bound, and the finding says so. So
+    it is where ties have a direction, which this intruder does not look at.
 
     Reference: Zhou & Pei 2008, doi:10.1109/ICDE.2008.4497459.
     """
 
-    cap: Annotated[int, Field(ge=1, le=LARGEST_CAP, description="neighbours up to which isomorphism is decided")] = 30
+    cap: Annotated[
+        int,
+        Field(ge=1, le=LARGEST_CAP, description="neighbours up to which isomorphism is decided"),
+    ] = 30
 
     name: ClassVar[str] = "ego_graph"
     tried_by: ClassVar[tuple[str, ...]] = ("somebody who knows who is friends",)
@@ -203,19 +244,27 @@ class EgoGraph(CandidateAttack):
         """Compare neighbourhoods."""
         asked, answers = egos(scene.pair.original, self.cap), egos(scene.pair.released, self.cap)
         open_cases = int((~asked.settled).sum())
-        more = f"; a lower bound, since {open_cases:,} neighbourhoods are too large to compare" if open_cases else ""
+        more = (
+            f"; a lower bound, since {open_cases:,} neighbourhoods are too large to compare"
+            if open_cases
+            else ""
+        )
         candidates = Candidates(asked.words, scene, answers.words)
         known = "how a person's neighbours are tied to each other"
         more += without_direction(scene)
-        return self.found(candidates, known, more, lower_bound=bool(more), undecided_people=open_cases)
+        return self.found(
+            candidates, known, more, lower_bound=bool(more), undecided_people=open_cases
+        )
 
 
 @parameters
 class HubFingerprint(CandidateAttack):
     """Find people by how far they are from the best-connected ones.
 
-    The hubs are the people with most ties in the original, of equals the first; the intruder recognises them in the release, as one does with the famous, and knows a
-    person's distances to the first 1 … ``hubs`` of them in the original, whatever the direction of ties. The curve shows each number of hubs.
+    The hubs are the people with most ties in the original, of equals the first; the intruder
+    recognises them in the release, as one does with the famous, and knows a person's distances to
+    the first 1 … ``hubs`` of them in the original, whatever the direction of ties. The curve shows
+    each number of hubs.
 
     Reference: Hay et al. 2008, doi:10.14778/1453856.1453873.
     """
@@ -235,9 +284,14 @@ class HubFingerprint(CandidateAttack):
         both = (hub_words(original, hubs), hub_words(released, place[hubs]))
         rounds = [Candidates(asked, scene, answers) for asked, answers in zip(*both, strict=True)]
         known = f"the distances to {len(hubs)} hub(s)"
-        return self.found(rounds[-1], known, without_direction(scene), curve=curve("hubs known", rounds))
+        return self.found(
+            rounds[-1], known, without_direction(scene), curve=curve("hubs known", rounds)
+        )
 
 
 def curve(known: str, rounds: Iterable[Candidates]) -> dict[str, Any]:
     """The share of people who are alone as the intruder knows more."""
-    return {"known": known, "points": [[i, float(each.alone.mean())] for i, each in enumerate(rounds, 1)]}
+    return {
+        "known": known,
+        "points": [[i, float(each.alone.mean())] for i, each in enumerate(rounds, 1)],
+    }

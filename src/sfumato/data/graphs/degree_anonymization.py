@@ -1,4 +1,6 @@
-"""Degree anonymization: as few ties as possible come (or go), so that everybody shares the own degree with k − 1 others."""
+"""Degree anonymization: as few ties as possible come (or go), so that everybody shares the own
+degree with k − 1 others.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,13 @@ from sfumato.core.shape import Shape
 from sfumato.core.step import Step
 from sfumato.data.graphs.graph import PeopleGraph
 from sfumato.data.graphs.pairs import anonymous_pairs
-from sfumato.data.graphs.plans import GraphPlan, changes, require_people, suppressed_warning, without_rare
+from sfumato.data.graphs.plans import (
+    GraphPlan,
+    changes,
+    require_people,
+    suppressed_warning,
+    without_rare,
+)
 from sfumato.data.graphs.sequences import anonymous_within, joined_demands
 from sfumato.errors import ParameterError, Unsatisfiable
 
@@ -30,28 +38,38 @@ if TYPE_CHECKING:
 ROUNDS = 200
 """How often demands that nobody can meet are probed."""
 ORDERS, WORK = 64, 20_000
-"""How many orders of people with the same degree are tried: all of these in small graphs, where an order matters most; people times orders."""
+"""How many orders of people with the same degree are tried: all of these in small graphs, where an
+order matters most; people times orders.
+"""
 
 
 @parameters
 class DegreeAnonymization(Step):
-    r"""Add ties until everybody has as many as k − 1 others; with ``deletions`` ties go as well, which takes fewer changes.
+    r"""Add ties until everybody has as many as k − 1 others; with ``deletions`` ties go as well,
+    which takes fewer changes.
 
-    1. The cheapest k-anonymous degrees :math:`\hat d` by a dynamic program, :math:`O(nk)`: groups are raised to their largest degree, with
-       ``deletions`` moved to their median.
-    2. *Supergraph*: who lacks most ties is joined with those who lack most of the others and are no neighbours yet.
-    3. *Probing*: what is left over cannot be met (an odd sum, or nobody who lacks a tie is left). So many people of low degree, drawn at random, count as
-       having one tie more, and everything is done again, from the graph as it was.
-    4. With ``deletions`` instead: *swaps* of single ties. Liu and Terzi begin with any graph of degrees :math:`\hat d` and swap ties towards
-       the given one; we begin with the given graph, and swap until its degrees are reached, so that it keeps most of its ties.
+    1. The cheapest k-anonymous degrees :math:`\hat d` by a dynamic program, :math:`O(nk)`: groups
+       are raised to their largest degree, with ``deletions`` moved to their median.
+    2. *Supergraph*: who lacks most ties is joined with those who lack most of the others and are no
+       neighbours yet.
+    3. *Probing*: what is left over cannot be met (an odd sum, or nobody who lacks a tie is left).
+       So many people of low degree, drawn at random, count as having one tie more, and everything
+       is done again, from the graph as it was.
+    4. With ``deletions`` instead: *swaps* of single ties. Liu and Terzi begin with any graph of
+       degrees :math:`\hat d` and swap ties towards the given one; we begin with the given graph,
+       and swap until its degrees are reached, so that it keeps most of its ties.
 
-    People's own quasi-identifiers: groups are made among people who share them, and combinations that fewer than k people have become missing first; without
-    ``with_attributes`` they stay as they are and are not looked at. ``directed``: pairs of ties out and in are grouped, raised to the largest of both, made equal
-    in sum, and met by the construction of Kleitman and Wang; no polynomial optimum is known for pairs.
+    People's own quasi-identifiers: groups are made among people who share them, and combinations
+    that fewer than k people have become missing first; without ``with_attributes`` they stay as
+    they are and are not looked at. ``directed``: pairs of ties out and in are grouped, raised to
+    the largest of both, made equal in sum, and met by the construction of Kleitman and Wang; no
+    polynomial optimum is known for pairs.
 
-    Where nothing is reached the step says so: :class:`Unsatisfiable`. Fewer than k people are refused.
+    Where nothing is reached the step says so: :class:`Unsatisfiable`. Fewer than k people are
+    refused.
 
-    References: Liu & Terzi 2008, doi:10.1145/1376616.1376629; Kleitman & Wang 1973, doi:10.1016/0012-365X(73)90037-X.
+    References: Liu & Terzi 2008, doi:10.1145/1376616.1376629; Kleitman & Wang 1973,
+    doi:10.1016/0012-365X(73)90037-X.
 
     >>> from sfumato import examples
     >>> from sfumato.core.randomness import Seed
@@ -64,9 +82,14 @@ class DegreeAnonymization(Step):
 
     k: Annotated[int, Field(ge=2, description="smallest number of people with the same degree")]
     deletions: Annotated[bool, Field(description="whether ties may go as well as come")] = False
-    directed: Annotated[bool, Field(description="whether ties from and to a person are told apart")] = False
+    directed: Annotated[
+        bool, Field(description="whether ties from and to a person are told apart")
+    ] = False
     with_attributes: Annotated[
-        bool, Field(description="whether people are grouped among those who share their quasi-identifiers")
+        bool,
+        Field(
+            description="whether people are grouped among those who share their quasi-identifiers"
+        ),
     ] = True
 
     name: ClassVar[str] = "degree_anonymization"
@@ -75,7 +98,8 @@ class DegreeAnonymization(Step):
     def __post_init__(self) -> None:
         if self.directed and self.deletions:
             raise ParameterError(
-                "DegreeAnonymization: deletions are for graphs without direction; leave one of both out"
+                "DegreeAnonymization: deletions are for graphs without direction; leave one of"
+                " both out"
             )
 
     def plan(self, people: Any, goal: Goal) -> GraphPlan:
@@ -83,7 +107,9 @@ class DegreeAnonymization(Step):
         graph: PeopleGraph = people.seen(self.name, self.directed)
         require_people(self.name, graph, self.k)
         masked, classes, gone = (
-            without_rare(graph, self.k) if self.with_attributes else (graph, np.zeros(graph.people, np.int64), 0)
+            without_rare(graph, self.k)
+            if self.with_attributes
+            else (graph, np.zeros(graph.people, np.int64), 0)
         )
         stream = goal.stream(self.name)
         if self.directed:
@@ -96,7 +122,9 @@ class DegreeAnonymization(Step):
         told = {**counts, "suppressed_people": gone} if graph.quasi else counts
         return GraphPlan(made, told, suppressed_warning(gone), float(sum(counts.values())))
 
-    def contradicted(self, told: Mapping[str, Any], schema: Schema, records: int | None) -> str | None:
+    def contradicted(
+        self, told: Mapping[str, Any], schema: Schema, records: int | None
+    ) -> str | None:
         """That ties went, which the recipe does not allow."""
         if told["removed_edges"] and not (self.deletions or self.directed):
             return f"the plan of {self.name} removes ties, and the recipe allows no deletions"
@@ -108,11 +136,13 @@ class DegreeAnonymization(Step):
 
 
 def raised(graph: PeopleGraph, classes: Whole, k: int, stream: np.random.Generator) -> PeopleGraph:
-    """A graph with more ties whose degrees are k-anonymous: supergraph and probing, the best of several orders.
+    """A graph with more ties whose degrees are k-anonymous: supergraph and probing, the best of
+    several orders.
 
-    Which of several people with the same degree is raised, and who counts as having a tie more, decides how many ties it takes: on
-    small graphs one order takes twice as many as needed. So other orders are tried, none further than the best so far, until as
-    few ties come as the degrees alone ask for.
+    Which of several people with the same degree is raised, and who counts as having a tie more,
+    decides how many ties it takes: on small graphs one order takes twice as many as needed. So
+    other orders are tried, none further than the best so far, until as few ties come as the degrees
+    alone ask for.
     """
     degrees = graph.ties.degrees
     fewest = -(-int((anonymous_within(degrees, classes, k) - degrees).sum()) // 2)
@@ -128,17 +158,25 @@ def raised(graph: PeopleGraph, classes: Whole, k: int, stream: np.random.Generat
             break
     if best is None:
         raise Unsatisfiable(
-            f"degree_anonymization: {left:,} tie end(s) found no partner after {ROUNDS} rounds of probing; "
-            "allow 'deletions: true', or ask for a smaller k",
+            f"degree_anonymization: {left:,} tie end(s) found no partner after {ROUNDS} rounds of"
+            " probing; allow 'deletions: true', or ask for a smaller k",
             closest={"ends_without_partner": left},
         )
     return graph.with_edges(np.append(graph.edges[0], best[0]), np.append(graph.edges[1], best[1]))
 
 
 def _raised_in_order(
-    graph: PeopleGraph, classes: Whole, k: int, stream: np.random.Generator, order: Whole, *, at_most: int | None
+    graph: PeopleGraph,
+    classes: Whole,
+    k: int,
+    stream: np.random.Generator,
+    order: Whole,
+    *,
+    at_most: int | None,
 ) -> tuple[tuple[Whole, Whole] | None, int]:
-    """New ties, people of one degree taken in an order; None, and how many ends are left, where more than ``at_most`` or nothing helps."""
+    """New ties, people of one degree taken in an order; None, and how many ends are left, where
+    more than ``at_most`` or nothing helps.
+    """
     degrees = graph.ties.degrees
     probed, target = degrees.copy(), np.empty_like(degrees)
     lowest = order[np.argsort(degrees[order], kind="stable")]
@@ -175,14 +213,17 @@ def swapped(graph: PeopleGraph, classes: Whole, k: int, stream: np.random.Genera
     if change.any():
         missing = int(np.abs(change).sum())
         raise Unsatisfiable(
-            f"degree_anonymization: {missing:,} tie end(s) could not be swapped into place; ask for another k",
+            f"degree_anonymization: {missing:,} tie end(s) could not be swapped into place; ask for"
+            " another k",
             closest={"ends_out_of_place": missing},
         )
     return graph.with_edges(keys // graph.people, keys % graph.people)
 
 
 def even(target: Whole, classes: Whole, people: int) -> Whole:
-    """The target with an even sum: the smallest group of odd size is moved by one; where the sum is odd there is such a group."""
+    """The target with an even sum: the smallest group of odd size is moved by one; where the sum is
+    odd there is such a group.
+    """
     if not target.sum() % 2:
         return target
     keys = classes * (people + 1) + target

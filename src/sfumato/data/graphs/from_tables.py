@@ -1,4 +1,6 @@
-"""Tables as graphs: which columns hold the ends of ties, who is there, and what is wrong with it, in counts."""
+"""Tables as graphs: which columns hold the ends of ties, who is there, and what is wrong with it,
+in counts.
+"""
 
 from __future__ import annotations
 
@@ -19,15 +21,20 @@ if TYPE_CHECKING:
     from sfumato.core.source import Source
 
 DIRECTED = "directed"
-"""The column of ties that may say, with the same word in every row, whether they have a direction."""
+"""The column of ties that may say, with the same word in every row, whether they have a direction.
+"""
 
 DENSE = 8
-"""Numbers between the lowest and the highest id, for each id, up to which ids are looked up in a table."""
+"""Numbers between the lowest and the highest id, for each id, up to which ids are looked up in a
+table.
+"""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class GraphParts:
-    """What tables say: how many people, the arcs between them in order, their own columns, and what was put right."""
+    """What tables say: how many people, the arcs between them in order, their own columns, and what
+    was put right.
+    """
 
     nodes: int
     arcs: NDArray[np.int32]
@@ -36,26 +43,38 @@ class GraphParts:
     notes: tuple[str, ...]
 
 
-def parts_of(tables: Mapping[str, pl.DataFrame], schemas: Mapping[str, Schema], source: Source) -> GraphParts:
-    """Read a graph; people are numbered in the order of their ids, so the order of rows does not matter."""
+def parts_of(
+    tables: Mapping[str, pl.DataFrame], schemas: Mapping[str, Schema], source: Source
+) -> GraphParts:
+    """Read a graph; people are numbered in the order of their ids, so the order of rows does not
+    matter.
+    """
     data, people = tables["data"], tables.get("people")
     tail, head, unit = checked(tables, schemas, source)
     tails, heads = data[tail], data[head]
     if tails.null_count():
         raise UnreadableInput(
-            f"{tails.null_count():,} row(s) of {source.name} have nobody in the column of role from; "
-            "who has no tie stands there alone, and the column of role to is empty"
+            f"{tails.null_count():,} row(s) of {source.name} have nobody in the column of role"
+            " from; who has no tie stands there alone, and the column of role to is empty"
         )
     ids = None if people is None or unit is None else people[unit]
     tails, heads, ids = _alike(tails, heads, ids, source)
     everybody = _everybody(tails, heads, ids, source)
     arcs, notes = _arcs(tails, heads, everybody, source)
     if len(everybody) < 2:
-        raise UnreadableInput(f"{source.name} is about {len(everybody)} person(s); a graph needs at least two")
+        raise UnreadableInput(
+            f"{source.name} is about {len(everybody)} person(s); a graph needs at least two"
+        )
     own = None
     if people is not None and ids is not None and unit is not None:
-        kept = [name for name, attribute in schemas["people"].attributes.items() if name in people.columns]
-        kept = [name for name in kept if name != unit and not schemas["people"][name].has(Role.DIRECT)]
+        kept = [
+            name
+            for name, attribute in schemas["people"].attributes.items()
+            if name in people.columns
+        ]
+        kept = [
+            name for name in kept if name != unit and not schemas["people"][name].has(Role.DIRECT)
+        ]
         own = people.select(kept)[ids.arg_sort()] if kept else None
     return GraphParts(len(everybody), arcs, own, _directed(data, source), notes)
 
@@ -67,8 +86,8 @@ def _directed(data: pl.DataFrame, source: Source) -> bool | None:
     words = set(data[DIRECTED].cast(pl.String).str.to_lowercase().to_list())
     if words not in ({"true"}, {"false"}):
         raise UnreadableInput(
-            f"the column 'directed' of {source.name} must say true in every row, or false in every row; a graph of which some ties have a "
-            "direction is not served"
+            f"the column 'directed' of {source.name} must say true in every row, or false in every"
+            " row; a graph of which some ties have a direction is not served"
         )
     return words == {"true"}
 
@@ -76,21 +95,27 @@ def _directed(data: pl.DataFrame, source: Source) -> bool | None:
 def checked(
     tables: Mapping[str, pl.DataFrame], schemas: Mapping[str, Schema], source: Source
 ) -> tuple[str, str, str | None]:
-    """The columns of tails, heads and people's ids; everything that does not fit is told at once."""
+    """The columns of tails, heads and people's ids; everything that does not fit is told at
+    once.
+    """
     schema, beside = schemas["data"], schemas.get("people")
     problems = [*_fitting(tables["data"], schema, source, "the ties"), *_ends(schema, source)]
     unit = None
     if beside is not None and "people" in tables:
-        problems += [*_fitting(tables["people"], beside, source, "the people"), *_people(beside, source)]
+        problems += [
+            *_fitting(tables["people"], beside, source, "the people"),
+            *_people(beside, source),
+        ]
         unit = beside.columns(Role.UNIT)[0] if beside.columns(Role.UNIT) else None
     elif beside is not None:
         problems.append(
-            f"the recipe of {source.name} says what the people's own columns are, but there is no table of people; "
-            "name its file (people: {file: …}), or leave 'people' out"
+            f"the recipe of {source.name} says what the people's own columns are, but there is no"
+            " table of people; name its file (people: {file: …}), or leave 'people' out"
         )
     elif "people" in tables:
         problems.append(
-            f"{source.name} comes with a table of people whose columns nobody described; add 'people: {{columns: …}}'"
+            f"{source.name} comes with a table of people whose columns nobody described; add"
+            " 'people: {columns: …}'"
         )
     if problems:
         raise SchemaError(problems)
@@ -99,7 +124,11 @@ def checked(
 
 def _fitting(table: pl.DataFrame, schema: Schema, source: Source, what: str) -> list[str]:
     """Columns that are not there, or have no role; a direct identifier may be gone already."""
-    asked = [name for name in schema.attributes if name in table.columns or not schema[name].has(Role.DIRECT)]
+    asked = [
+        name
+        for name in schema.attributes
+        if name in table.columns or not schema[name].has(Role.DIRECT)
+    ]
     roles = ", ".join((*ANSWERS, Role.FROM, Role.TO) if what == "the ties" else ANSWERS)
     problems = lacking(table.columns, source, asked)
     problems += without_role(table.columns, source, schema.attributes, roles)
@@ -112,23 +141,25 @@ def _ends(schema: Schema, source: Source) -> list[str]:
         names = schema.columns(role)
         if len(names) != 1:
             problems.append(
-                f"one column of {source.name} must have role {role!s}, where a tie {'begins' if role is Role.FROM else 'ends'}; "
-                f"{len(names)} have it"
+                f"one column of {source.name} must have role {role!s}, where a tie"
+                f" {'begins' if role is Role.FROM else 'ends'}; {len(names)} have it"
             )
     if weights := schema.columns(Role.WEIGHT):
         problems.append(
-            f"column {weights[0]!r} of {source.name} has role weight, and ties with weights are not served; keep the ties above some weight "
-            "in a file of their own, and give the column role direct, which drops it"
+            f"column {weights[0]!r} of {source.name} has role weight, and ties with weights are not"
+            " served; keep the ties above some weight in a file of their own, and give the column"
+            " role direct, which drops it"
         )
     others = [
         name
         for name, attribute in schema.attributes.items()
-        if name != DIRECTED and not {Role.FROM, Role.TO, Role.DIRECT, Role.WEIGHT, Role.ASK} & set(attribute.roles)
+        if name != DIRECTED
+        and not {Role.FROM, Role.TO, Role.DIRECT, Role.WEIGHT, Role.ASK} & set(attribute.roles)
     ]
     if others:
         problems.append(
-            f"{len(others)} column(s) of {source.name} say something about single ties, which no promise covers: {and_more(others)}; "
-            "give them role direct, which drops them"
+            f"{len(others)} column(s) of {source.name} say something about single ties, which no"
+            f" promise covers: {and_more(others)}; give them role direct, which drops them"
         )
     return problems
 
@@ -137,16 +168,21 @@ def _people(beside: Schema, source: Source) -> list[str]:
     problems = []
     if len(beside.columns(Role.UNIT)) != 1:
         problems.append(
-            f"one column of the people of {source.name} must have role unit, which ties name them by; {len(beside.columns(Role.UNIT))} have it"
+            f"one column of the people of {source.name} must have role unit, which ties name them"
+            f" by; {len(beside.columns(Role.UNIT))} have it"
         )
     wrong = [name for role in (Role.WEIGHT, Role.STRATUM) for name in beside.columns(role)]
     if wrong:
-        problems.append(f"people of a graph have no weights and strata, but {and_more(wrong)} have such a role")
-    graded = [name for name, attribute in beside.attributes.items() if attribute.hierarchy is not None]
+        problems.append(
+            f"people of a graph have no weights and strata, but {and_more(wrong)} have such a role"
+        )
+    graded = [
+        name for name, attribute in beside.attributes.items() if attribute.hierarchy is not None
+    ]
     if graded:
         problems.append(
-            f"quasi-identifiers of people in a graph are kept or suppressed, not generalised: take the hierarchy of {and_more(graded)} out, "
-            "or generalise the column before"
+            "quasi-identifiers of people in a graph are kept or suppressed, not generalised: take"
+            f" the hierarchy of {and_more(graded)} out, or generalise the column before"
         )
     return problems + beside.of_another_shape(f"the people of {source.name}")
 
@@ -175,20 +211,26 @@ def _whole(column: pl.Series, source: Source) -> pl.Series:
         if (column.drop_nulls() % 1 == 0).all():
             return column.cast(pl.Int64)
     raise UnreadableInput(
-        f"column {column.name!r} of {source.name} must name people by whole numbers or text, not by {column.dtype}"
+        f"column {column.name!r} of {source.name} must name people by whole numbers or text, not by"
+        f" {column.dtype}"
     )
 
 
-def _everybody(tails: pl.Series, heads: pl.Series, ids: pl.Series | None, source: Source) -> pl.Series:
+def _everybody(
+    tails: pl.Series, heads: pl.Series, ids: pl.Series | None, source: Source
+) -> pl.Series:
     """Everybody's id, ascending: the people of their own table, or whoever a tie names."""
     if ids is None:
         return pl.concat([tails.alias("id"), heads.alias("id")]).drop_nulls().unique().sort()
     if ids.null_count():
-        raise UnreadableInput(f"{ids.null_count():,} of the people of {source.name} have no id; every one needs one")
+        raise UnreadableInput(
+            f"{ids.null_count():,} of the people of {source.name} have no id; every one needs one"
+        )
     repeated = len(ids) - ids.n_unique()
     if repeated:
         raise UnreadableInput(
-            f"{repeated:,} row(s) of the people of {source.name} repeat an id; there must be one row a person"
+            f"{repeated:,} row(s) of the people of {source.name} repeat an id; there must be one"
+            " row a person"
         )
     return ids.alias("id").sort()
 
@@ -202,7 +244,8 @@ def _arcs(
     unknown = int(((places[0] < 0) | ((places[1] < 0) & ~alone.to_numpy())).sum())
     if unknown:
         raise UnreadableInput(
-            f"{unknown:,} row(s) of {source.name} name somebody whom the table of people lacks; add these people to it, or take the rows out"
+            f"{unknown:,} row(s) of {source.name} name somebody whom the table of people lacks; add"
+            " these people to it, or take the rows out"
         )
     ties = ~alone.to_numpy()
     tail, head = places[0][ties], places[1][ties]
@@ -251,7 +294,9 @@ def _numbers(column: pl.Series, everybody: pl.Series) -> NDArray[np.int64]:
     return joined["place"].fill_null(-1).to_numpy().astype(np.int64)
 
 
-def _numbers_of_whole(ids: NDArray[np.int64], column: pl.Series, everybody: pl.Series) -> NDArray[np.int64]:
+def _numbers_of_whole(
+    ids: NDArray[np.int64], column: pl.Series, everybody: pl.Series
+) -> NDArray[np.int64]:
     known = everybody.to_numpy()
     if not len(known):
         return np.full(len(ids), -1, dtype=np.int64)

@@ -43,12 +43,15 @@ class Rows(NamedTuple):
 class PeopleGraph(PeopleData):
     """People and the ties between them.
 
-    ``arcs`` has two rows, where ties begin and where they end, as the file has them: sorted, each once, none from a person to itself. ``own``
-    holds the people's own columns, row *v* for vertex *v*, without ids and direct identifiers; ``beside`` says what they are.
-    ``directed`` is what is known of the direction of ties: True or False by the file or by what a step made, None of an edge list, where whoever
-    looks says how to see it. What is released of a graph that is not known to be directed tells no direction: a tie is then written once, the smaller number first.
+    ``arcs`` has two rows, where ties begin and where they end, as the file has them: sorted, each
+    once, none from a person to itself. ``own`` holds the people's own columns, row *v* for vertex
+    *v*, without ids and direct identifiers; ``beside`` says what they are. ``directed`` is what is
+    known of the direction of ties: True or False by the file or by what a step made, None of an
+    edge list, where whoever looks says how to see it. What is released of a graph that is not known
+    to be directed tells no direction: a tie is then written once, the smaller number first.
 
-    People are numbered in the order of their ids. ``origin`` holds −1 for a person who was drawn and stands for nobody.
+    People are numbered in the order of their ids. ``origin`` holds −1 for a person who was drawn
+    and stands for nobody.
 
     >>> from sfumato import examples
     >>> karate = examples.karate()
@@ -80,7 +83,9 @@ class PeopleGraph(PeopleData):
         return known_ties_of(tables, schemas)
 
     @classmethod
-    def from_tables(cls, tables: Mapping[str, pl.DataFrame], schemas: Mapping[str, Schema], source: Source) -> Self:
+    def from_tables(
+        cls, tables: Mapping[str, pl.DataFrame], schemas: Mapping[str, Schema], source: Source
+    ) -> Self:
         """Read a graph from its ties (``data``) and the people's own columns (``people``)."""
         parts = parts_of(tables, schemas, source)
         beside = schemas.get("people")
@@ -134,28 +139,41 @@ class PeopleGraph(PeopleData):
         return Rows(*kernels.graphs.one_way(self.nodes, self.arcs[1], self.arcs[0]))
 
     def seen(self, who: str, directed: bool = False) -> Self:
-        """The same graph, if it may be looked at so: somebody who sees no direction refuses a directed graph by name."""
+        """The same graph, if it may be looked at so: somebody who sees no direction refuses a
+        directed graph by name.
+        """
         if self.directed is True and not directed:
             raise ParameterError(
-                f"{who}: the ties of {self.source.name} have a direction, which this does not look at; say 'directed: true' where there is such "
-                "a parameter, or read the graph as an undirected one"
+                f"{who}: the ties of {self.source.name} have a direction, which this does not look"
+                " at; say 'directed: true' where there is such a parameter, or read the graph as"
+                " an undirected one"
             )
         if self.directed is False and directed:
-            raise ParameterError(f"{who}: directed is true, but the ties of {self.source.name} have no direction")
+            raise ParameterError(
+                f"{who}: directed is true, but the ties of {self.source.name} have no direction"
+            )
         return self
 
     @property
     def quasi(self) -> tuple[str, ...]:
         """The people's own columns that an intruder may know."""
-        return () if self.beside is None or self.own is None else tuple(c for c in self.beside.quasi if c in self.own)
+        return (
+            ()
+            if self.beside is None or self.own is None
+            else tuple(c for c in self.beside.quasi if c in self.own)
+        )
 
     @cached_property
     def labels(self) -> NDArray[np.uint64]:
-        """A word for everybody that is the same for the same quasi-identifiers, in any graph; 0 where there are none."""
+        """A word for everybody that is the same for the same quasi-identifiers, in any graph; 0
+        where there are none.
+        """
         return labels_in(self.own, self.quasi, self.nodes)
 
     def to_tables(self) -> Mapping[str, pl.DataFrame]:
-        """Ties, and the people's own columns under their numbers; who has no tie and no such row stands alone in a row of ``data``."""
+        """Ties, and the people's own columns under their numbers; who has no tie and no such row
+        stands alone in a row of ``data``.
+        """
         tail, head = self.schema.columns(Role.FROM)[0], self.schema.columns(Role.TO)[0]
         ends = self.arcs if self.directed else self.edges
         unit = None if self.beside is None else self.beside.columns(Role.UNIT)[0]
@@ -169,17 +187,23 @@ class PeopleGraph(PeopleData):
         tables = {"data": data.sort(tail, head, nulls_last=True)}
         if unit is not None:
             numbers = pl.DataFrame({unit: np.arange(self.nodes, dtype=np.int64)})
-            tables["people"] = numbers if self.own is None else numbers.hstack(self.own.get_columns())
+            tables["people"] = (
+                numbers if self.own is None else numbers.hstack(self.own.get_columns())
+            )
         return tables
 
     def to_graphml(self, path: str | Path) -> None:
-        """Write the graph as GraphML, with the people's own columns; the numbers of people are their ids."""
+        """Write the graph as GraphML, with the people's own columns; the numbers of people are
+        their ids.
+        """
         from sfumato.data.graphs.graphml import write
 
         write(self.to_tables(), Path(path), directed=bool(self.directed))
 
     def shuffled(self, stream: np.random.Generator) -> Self:
-        """The same people under new numbers; a direction that is not known to be one is forgotten."""
+        """The same people under new numbers; a direction that is not known to be one is
+        forgotten.
+        """
         order = stream.permutation(self.nodes)
         number = np.empty(self.nodes, dtype=np.int64)
         number[order] = np.arange(self.nodes)
@@ -196,7 +220,9 @@ class PeopleGraph(PeopleData):
         )
 
     def counts(self) -> dict[str, int]:
-        """People, edges (a pair that is tied in both directions counts twice, unless ties have no direction), and people without any."""
+        """People, edges (a pair that is tied in both directions counts twice, unless ties have no
+        direction), and people without any.
+        """
         return {
             "people": self.nodes,
             "edges": self.edges.shape[1] if self.directed is False else self.arcs.shape[1],
@@ -205,7 +231,9 @@ class PeopleGraph(PeopleData):
 
     def with_edges(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> Self:
         """The same people with other ties, which have no direction."""
-        keys = ascending(np.minimum(low, high).astype(np.int64) * self.nodes + np.maximum(low, high))
+        keys = ascending(
+            np.minimum(low, high).astype(np.int64) * self.nodes + np.maximum(low, high)
+        )
         arcs = np.stack([keys // self.nodes, keys % self.nodes]).astype(np.int32)
         return dataclasses.replace(self, arcs=arcs, directed=False)
 

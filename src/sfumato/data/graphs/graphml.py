@@ -21,21 +21,32 @@ NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
 
 
 def read(path: Path) -> dict[str, pl.DataFrame]:
-    """The ties of a GraphML file and its people; columns are called as its attributes are. Where ties have a direction, ``directed`` says so.
+    """The ties of a GraphML file and its people; columns are called as its attributes are. Where
+    ties have a direction, ``directed`` says so.
 
-    The file must do without a document type and entities: these let a file grow without end, or read others.
+    The file must do without a document type and entities: these let a file grow without end, or
+    read others.
     """
     networkx = require("networkx", extra="graph", to="read GraphML files")
     _refuse_entities(path)
     try:
         graph = networkx.read_graphml(path)
     except (networkx.NetworkXError, ValueError, KeyError, TypeError, AttributeError):
-        raise UnreadableInput(f"{path.name} is XML, but networkx cannot read it as GraphML") from None
-    people = [{UNIT: node, **_free(values, (UNIT,), path)} for node, values in graph.nodes(data=True)]
+        raise UnreadableInput(
+            f"{path.name} is XML, but networkx cannot read it as GraphML"
+        ) from None
+    people = [
+        {UNIT: node, **_free(values, (UNIT,), path)} for node, values in graph.nodes(data=True)
+    ]
     arrows = graph.is_directed()
-    ties = [{**_ends(u, v, arrows), **_free(values, (TAIL, HEAD), path)} for u, v, values in graph.edges(data=True)]
+    ties = [
+        {**_ends(u, v, arrows), **_free(values, (TAIL, HEAD), path)}
+        for u, v, values in graph.edges(data=True)
+    ]
     for tie in ties:
-        if isinstance(tie.get("id"), str):  # what networkx calls the name of an edge that the file itself gives it
+        if isinstance(
+            tie.get("id"), str
+        ):  # what networkx calls the name of an edge that the file itself gives it
             del tie["id"]
     numbers = all(NUMBER.fullmatch(node) for node in graph.nodes)
     data = _frame(ties, (TAIL, HEAD), path, numbers)
@@ -45,7 +56,9 @@ def read(path: Path) -> dict[str, pl.DataFrame]:
 
 
 def _ends(tail: str, head: str, arrows: bool) -> dict[str, str]:
-    """The ends of a tie; one without a direction is the same whichever way the file has it, numbers ascending."""
+    """The ends of a tie; one without a direction is the same whichever way the file has it, numbers
+    ascending.
+    """
     low, high = (tail, head) if arrows or (len(tail), tail) <= (len(head), head) else (head, tail)
     return {TAIL: low, HEAD: high}
 
@@ -64,7 +77,8 @@ def _refuse_entities(path: Path) -> None:
         raise UnreadableInput(f"{path.name}, line {line}: this is not valid XML") from None
     except DefusedXmlException:
         raise UnreadableInput(
-            f"{path.name} has a document type or entities, which are not read; take the <!DOCTYPE …> out"
+            f"{path.name} has a document type or entities, which are not read; take the <!DOCTYPE"
+            " …> out"
         ) from None
     except OSError as error:
         raise UnreadableInput(f"cannot read {path.name}: {error.strerror}") from None
@@ -74,29 +88,43 @@ def _free(values: Mapping[str, Any], taken: tuple[str, ...], path: Path) -> Mapp
     """Attributes, unless one is called as a column of ours."""
     clash = [name for name in taken if name in values]
     if clash:
-        raise UnreadableInput(f"{path.name} has an attribute called {clash[0]!r}, as our own column is; rename it")
+        raise UnreadableInput(
+            f"{path.name} has an attribute called {clash[0]!r}, as our own column is; rename it"
+        )
     return values
 
 
-def _frame(rows: list[dict[str, Any]], ours: tuple[str, ...], path: Path, numbers: bool) -> pl.DataFrame:
-    names = [name for name in dict.fromkeys(name for row in rows for name in row) if name not in ours]
+def _frame(
+    rows: list[dict[str, Any]], ours: tuple[str, ...], path: Path, numbers: bool
+) -> pl.DataFrame:
+    names = [
+        name for name in dict.fromkeys(name for row in rows for name in row) if name not in ours
+    ]
     try:
         columns = {name: pl.Series(name, [row.get(name) for row in rows]) for name in names}
     except (TypeError, pl.exceptions.PolarsError):
-        raise UnreadableInput(f"an attribute of {path.name} has values of several types; give it one") from None
+        raise UnreadableInput(
+            f"an attribute of {path.name} has values of several types; give it one"
+        ) from None
     ids = {name: pl.Series(name, [row[name] for row in rows], dtype=pl.String) for name in ours}
     frame = pl.DataFrame({**ids, **columns})
     return frame.with_columns(pl.col(ours).cast(pl.Int64)) if numbers else frame
 
 
 def write(tables: Mapping[str, pl.DataFrame], path: Path, *, directed: bool = False) -> None:
-    """Write the tables of a graph as GraphML: the first two columns of ``data`` are the ends of ties, the first of ``people`` names them."""
+    """Write the tables of a graph as GraphML: the first two columns of ``data`` are the ends of
+    ties, the first of ``people`` names them.
+    """
     networkx = require("networkx", extra="graph", to="write GraphML files")
     graph = networkx.DiGraph() if directed else networkx.Graph()
     if "people" in tables:
         names = tables["people"].columns
         for row in tables["people"].iter_rows():
-            values = {name: _plain(value) for name, value in zip(names[1:], row[1:], strict=True) if value is not None}
+            values = {
+                name: _plain(value)
+                for name, value in zip(names[1:], row[1:], strict=True)
+                if value is not None
+            }
             graph.add_node(str(row[0]), **values)
     for tail, head in tables["data"].select(tables["data"].columns[:2]).iter_rows():
         if head is None:

@@ -1,4 +1,6 @@
-"""Candidates under vertex refinement: nobody is known by the ties of the neighbours of … of neighbours."""
+"""Candidates under vertex refinement: nobody is known by the ties of the neighbours of … of
+neighbours.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +24,11 @@ if TYPE_CHECKING:
 class HRefinement(Model):
     r"""Everybody has at least k candidates for an intruder who knows :math:`H_i`.
 
-    :math:`H_1(v)` is the degree, :math:`H_{i+1}(v) = \{\{H_i(u) : u \in N(v)\}\}` the multiset of what is known of the neighbours; *i* is
-    ``rounds``. Every round refines the one before, so the promise implies that of fewer rounds, k-degree anonymity first. Classes are proved by comparing neighbours.
-    ``with_attributes``: candidates share the person's own quasi-identifiers too; those of the neighbours are not known to this intruder.
+    :math:`H_1(v)` is the degree, :math:`H_{i+1}(v) = \{\{H_i(u) : u \in N(v)\}\}` the multiset of
+    what is known of the neighbours; *i* is ``rounds``. Every round refines the one before, so the
+    promise implies that of fewer rounds, k-degree anonymity first. Classes are proved by comparing
+    neighbours. ``with_attributes``: candidates share the person's own quasi-identifiers too; those
+    of the neighbours are not known to this intruder.
 
     Reference: Hay, Miklau, Jensen, Towsley & Weis 2008, doi:10.14778/1453856.1453873.
 

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from sfumato.core.model import Verdict
 
 WithAttributes = Annotated[
-    bool, Field(description="whether people are alike only if their own quasi-identifiers are the same too")
+    bool,
+    Field(
+        description="whether people are alike only if their own quasi-identifiers are the same too"
+    ),
 ]
 Directed = Annotated[bool, Field(description="whether ties from and to a person are told apart")]
 
@@ -28,8 +31,9 @@ class KDegree(Model):
 
     .. math:: \min_v |\{u : \deg(u) = \deg(v),\ q(u) = q(v)\}| \ge k
 
-    *q* are the people's own quasi-identifiers (none: all are alike); without ``with_attributes`` they do not count, and the verdict says so.
-    ``directed``: the degree is the pair of ties from and ties to a person. People without ties are a class like any other.
+    *q* are the people's own quasi-identifiers (none: all are alike); without ``with_attributes``
+    they do not count, and the verdict says so. ``directed``: the degree is the pair of ties from
+    and ties to a person. People without ties are a class like any other.
 
     Reference: Liu & Terzi 2008, doi:10.1145/1376616.1376629.
 
@@ -59,5 +63,7 @@ class KDegree(Model):
         classes, sizes = classes_of(degree_words(graph, self.directed))
         if self.with_attributes:
             _, sizes = with_label(classes, graph.labels)
-        alike = "the numbers of their ties out and in" if self.directed else "the number of their ties"
+        alike = (
+            "the numbers of their ties out and in" if self.directed else "the number of their ties"
+        )
         return crowds(self, graph, sizes, self.k, alike, self.with_attributes)

@@ -24,9 +24,11 @@ class KNeighbourSets(Model):
 
     .. math:: \min_v |\{u : N(u) = N(v)\}| \ge k
 
-    People with the same neighbours have no tie to each other, so such graphs are exactly blow-ups: blocks of at least k, no tie inside, and between
-    two blocks all ties or none. ``closed``: :math:`N[v] = N(v) \cup \{v\}` instead, and all ties inside of blocks. The strongest promise about
-    graphs here: exchanging two people of a block changes nothing, so it implies all others with the same k and any number of rounds.
+    People with the same neighbours have no tie to each other, so such graphs are exactly blow-ups:
+    blocks of at least k, no tie inside, and between two blocks all ties or none.
+    ``closed``: :math:`N[v] = N(v) \cup \{v\}` instead, and all ties inside of blocks. The strongest
+    promise about graphs here: exchanging two people of a block changes nothing, so it implies all
+    others with the same k and any number of rounds.
 
     Reference: Stokes & Torra 2012, doi:10.1007/s00500-012-0850-4.
 
@@ -38,7 +40,9 @@ class KNeighbourSets(Model):
     shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.GRAPH})
 
     k: Annotated[int, Field(ge=1, description="smallest number of people with the same neighbours")]
-    closed: Annotated[bool, Field(description="whether a person counts among the own neighbours")] = False
+    closed: Annotated[
+        bool, Field(description="whether a person counts among the own neighbours")
+    ] = False
     with_attributes: WithAttributes = True
 
     name: ClassVar[str] = "k_neighbour_sets"

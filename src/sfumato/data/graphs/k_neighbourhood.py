@@ -26,9 +26,11 @@ LARGEST_CAP = 62
 class KNeighbourhood(Model):
     r"""Everybody's neighbourhood is isomorphic to those of at least k − 1 others.
 
-    The neighbourhood (ego graph) of *v* is *v*, its neighbours, and all ties between them. Neighbourhoods of up to ``cap`` neighbours are
-    compared by their canonical form. Larger ones are compared by invariants alone, and equal invariants do not prove anything: where the promise hangs on
-    them it is unknown whether it holds, and what is unknown does not hold. ``with_attributes``: the person's own quasi-identifiers must be the same too, those of the
+    The neighbourhood (ego graph) of *v* is *v*, its neighbours, and all ties between them.
+    Neighbourhoods of up to ``cap`` neighbours are compared by their canonical form. Larger ones are
+    compared by invariants alone, and equal invariants do not prove anything: where the promise
+    hangs on them it is unknown whether it holds, and what is unknown does not hold.
+    ``with_attributes``: the person's own quasi-identifiers must be the same too, those of the
     neighbours are not known to this intruder (Zhou and Pei label neighbours as well).
 
     Reference: Zhou & Pei 2008, doi:10.1109/ICDE.2008.4497459.
@@ -40,8 +42,13 @@ class KNeighbourhood(Model):
 
     shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.GRAPH})
 
-    k: Annotated[int, Field(ge=1, description="smallest number of people with isomorphic neighbourhoods")]
-    cap: Annotated[int, Field(ge=1, le=LARGEST_CAP, description="neighbours up to which isomorphism is decided")] = 30
+    k: Annotated[
+        int, Field(ge=1, description="smallest number of people with isomorphic neighbourhoods")
+    ]
+    cap: Annotated[
+        int,
+        Field(ge=1, le=LARGEST_CAP, description="neighbours up to which isomorphism is decided"),
+    ] = 30
     with_attributes: WithAttributes = True
 
     name: ClassVar[str] = "k_neighbourhood"
@@ -62,11 +69,15 @@ class KNeighbourhood(Model):
             classes, _ = with_label(classes, graph.labels)
         sizes = np.bincount(classes)
         unknown = int((~forms.settled).sum())
-        if self.k == 1 or not unknown or (sizes < self.k).any():  # different invariants are proof enough
+        if (
+            self.k == 1 or not unknown or (sizes < self.k).any()
+        ):  # different invariants are proof enough
             return crowds(self, graph, sizes, self.k, "their neighbourhood", self.with_attributes)
         sentence = (
-            f"unknown for {unknown:,} of {graph.people:,} people, whose neighbourhoods have more than {self.cap} neighbours or too many "
-            f"symmetries to be compared{covered(graph, self.with_attributes)}; promise h_refinement_k or k_degree instead"
+            f"unknown for {unknown:,} of {graph.people:,} people, whose neighbourhoods have more"
+            f" than {self.cap} neighbours or too many symmetries to be"
+            f" compared{covered(graph, self.with_attributes)}; promise h_refinement_k or k_degree"
+            " instead"
         )
         return make_verdict(
             self,

@@ -1,6 +1,8 @@
-"""What an intruder may know of the place of a person in a graph, as a word: who has the same word is a candidate.
+"""What an intruder may know of the place of a person in a graph, as a word: who has the same word
+is a candidate.
 
-Words are comparable between graphs. The own quasi-identifiers of a person are known besides, those of its neighbours are not.
+Words are comparable between graphs. The own quasi-identifiers of a person are known besides, those
+of its neighbours are not.
 """
 
 from __future__ import annotations
@@ -41,29 +43,40 @@ def views(graph: PeopleGraph, directed: bool) -> tuple[tuple[Rows, np.uint64], .
 
 
 def degree_words(graph: PeopleGraph, directed: bool = False) -> NDArray[np.uint64]:
-    """What knowing the degree tells: the number of ties, or the pair of ties from and ties to a person."""
+    """What knowing the degree tells: the number of ties, or the pair of ties from and ties to a
+    person.
+    """
     return joined(*(rows.degrees.astype(np.uint64) for rows, _ in views(graph, directed)))
 
 
-def refined(graph: PeopleGraph, rounds: int, directed: bool = False) -> Iterator[NDArray[np.uint64]]:
-    r"""The words of H₁, H₂, …: H₁ is the degree, :math:`H_{i+1}(v)` the multiset of the :math:`H_i` of neighbours (Hay et al.).
+def refined(
+    graph: PeopleGraph, rounds: int, directed: bool = False
+) -> Iterator[NDArray[np.uint64]]:
+    r"""The words of H₁, H₂, …: H₁ is the degree, :math:`H_{i+1}(v)` the multiset of the :math:`H_i`
+    of neighbours (Hay et al.).
 
-    A multiset is told by the sum of its mixed words. Two different ones get the same word with a chance of about 2⁻⁶⁴; then candidates are
-    merged, never split.
+    A multiset is told by the sum of its mixed words. Two different ones get the same word with a
+    chance of about 2⁻⁶⁴; then candidates are merged, never split.
     """
     words = degree_words(graph, directed)
     yield words
     for number in range(2, rounds + 1):
-        words = joined(sums_of(graph, words, directed), np.full(graph.people, number, dtype=np.uint64))
+        words = joined(
+            sums_of(graph, words, directed), np.full(graph.people, number, dtype=np.uint64)
+        )
         yield words
 
 
-def sums_of(graph: PeopleGraph, words: NDArray[np.uint64], directed: bool, salt: int = 0) -> NDArray[np.uint64]:
+def sums_of(
+    graph: PeopleGraph, words: NDArray[np.uint64], directed: bool, salt: int = 0
+) -> NDArray[np.uint64]:
     """The mixed words of neighbours, added up."""
     found = []
     for rows, own in views(graph, directed):
         sums = np.zeros(graph.people, dtype=np.uint64)
-        kernels.graphs.neighbour_sums(*rows, words, np.uint64(own ^ mixed(np.array([salt], np.uint64))[0]), sums)
+        kernels.graphs.neighbour_sums(
+            *rows, words, np.uint64(own ^ mixed(np.array([salt], np.uint64))[0]), sums
+        )
         found.append(sums)
     return joined(*found)
 
@@ -77,7 +90,9 @@ def classes_of(words: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np
 def exact_classes(
     graph: PeopleGraph, rounds: int, directed: bool = False
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The classes of H with so many rounds, proved: neighbours of all members are compared, and words drawn anew should they collide."""
+    """The classes of H with so many rounds, proved: neighbours of all members are compared, and
+    words drawn anew should they collide.
+    """
     classes, sizes = classes_of(degree_words(graph, directed))
     for _ in range(rounds - 1):
         finer, counts = _proved(graph, classes, directed)
@@ -94,7 +109,10 @@ def _proved(
         words = sums_of(graph, classes.astype(np.uint64), directed, salt)
         finer, sizes = classes_of(words)
         _, first = np.unique(finer, return_index=True)
-        if all(kernels.graphs.rows_agree(*rows, classes, finer, first) for rows, _ in views(graph, directed)):
+        if all(
+            kernels.graphs.rows_agree(*rows, classes, finer, first)
+            for rows, _ in views(graph, directed)
+        ):
             return finer, sizes
     raise InternalError("neighbourhoods kept colliding however their words were drawn")
 
@@ -103,7 +121,9 @@ def _proved(
 
 
 def forward(rows: Rows) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], int]:
-    """Every tie from the lower to the higher degree, how many neighbours its ends share, and the number of triangles."""
+    """Every tie from the lower to the higher degree, how many neighbours its ends share, and the
+    number of triangles.
+    """
     order = np.lexsort((np.arange(len(rows.degrees)), rows.degrees))
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order))
@@ -115,9 +135,11 @@ def forward(rows: Rows) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[n
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Egos:
-    """The form of every neighbourhood: equal ``words`` are isomorphic where ``settled``; elsewhere they may be, and different words never are.
+    """The form of every neighbourhood: equal ``words`` are isomorphic where ``settled``; elsewhere
+    they may be, and different words never are.
 
-    Two forms share a word with a chance of 2⁻⁶⁴, and a word and ``more`` with one of 2⁻¹²⁸: promises look at both.
+    Two forms share a word with a chance of 2⁻⁶⁴, and a word and ``more`` with one of 2⁻¹²⁸:
+    promises look at both.
     """
 
     words: NDArray[np.uint64]
@@ -126,9 +148,11 @@ class Egos:
 
 
 def egos(graph: PeopleGraph, cap: int) -> Egos:
-    """Compare neighbourhoods by invariants, and by their canonical form where they have edges inside and at most ``cap`` vertices.
+    """Compare neighbourhoods by invariants, and by their canonical form where they have edges
+    inside and at most ``cap`` vertices.
 
-    The invariant (degree, inner degrees refined once) is never different for isomorphic neighbourhoods. Without edges inside it says all.
+    The invariant (degree, inner degrees refined once) is never different for isomorphic
+    neighbourhoods. Without edges inside it says all.
     """
     rows = graph.ties
     begins, heads, common, _ = forward(rows)
@@ -164,7 +188,9 @@ def triangles_of(graph: PeopleGraph) -> NDArray[np.int64]:
 
 
 def hub_words(graph: PeopleGraph, hubs: NDArray[np.int64]) -> Iterator[NDArray[np.uint64]]:
-    """What distances to one, two, … of the hubs tell; who does not reach a hub is at distance −1."""
+    """What distances to one, two, … of the hubs tell; who does not reach a hub is at distance
+    −1.
+    """
     words = np.zeros(graph.people, dtype=np.uint64)
     reached, queue = np.empty(graph.people, dtype=np.int32), np.empty(graph.people, dtype=np.int32)
     for hub in hubs:
@@ -179,7 +205,9 @@ def top_degrees(graph: PeopleGraph, count: int) -> NDArray[np.int64]:
 
 
 def set_classes(graph: PeopleGraph, closed: bool) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Classes of people with the same neighbours (``closed``: with themselves among them), compared one by one after hashing."""
+    """Classes of people with the same neighbours (``closed``: with themselves among them), compared
+    one by one after hashing.
+    """
     rows = graph.ties
     own = np.arange(graph.people, dtype=np.uint64)
     for salt in range(SALTS):
@@ -188,7 +216,9 @@ def set_classes(graph: PeopleGraph, closed: bool) -> tuple[NDArray[np.int64], ND
         kernels.graphs.neighbour_sums(*rows, numbers, OUTWARD, words)
         if closed:
             alone = np.zeros(graph.people, dtype=np.uint64)
-            itself = Rows(np.arange(graph.people + 1, dtype=np.int64), np.arange(graph.people, dtype=np.int32))
+            itself = Rows(
+                np.arange(graph.people + 1, dtype=np.int64), np.arange(graph.people, dtype=np.int32)
+            )
             kernels.graphs.neighbour_sums(*itself, numbers, OUTWARD, alone)
             words += alone
         classes, sizes = classes_of(words)
@@ -204,7 +234,11 @@ def _same_sets(rows: Rows, classes: NDArray[np.int64], closed: bool) -> bool:
         numbers = np.arange(len(classes), dtype=np.int64)
         return bool(kernels.graphs.rows_agree(*rows, numbers, classes, first))
     with_itself = Rows(*kernels.graphs.one_way(len(classes), *_closed_arcs(rows)))
-    return bool(kernels.graphs.rows_agree(*with_itself, np.arange(len(classes), dtype=np.int64), classes, first))
+    return bool(
+        kernels.graphs.rows_agree(
+            *with_itself, np.arange(len(classes), dtype=np.int64), classes, first
+        )
+    )
 
 
 def _closed_arcs(rows: Rows) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
@@ -216,8 +250,12 @@ def _closed_arcs(rows: Rows) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
 # Quasi-identifiers of people, besides their place.
 
 
-def with_label(classes: NDArray[np.int64], labels: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Classes of people who are alike in both: their place in the graph, and their own quasi-identifiers."""
+def with_label(
+    classes: NDArray[np.int64], labels: NDArray[np.uint64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Classes of people who are alike in both: their place in the graph, and their own
+    quasi-identifiers.
+    """
     if not labels.any():
         return classes, np.bincount(classes)
     numbers = np.unique(labels, return_inverse=True)[1].astype(np.int64)

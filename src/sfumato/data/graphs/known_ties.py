@@ -1,4 +1,6 @@
-"""Ties between people who are listed: the form of a graph where a step accounts for an ε of one tie."""
+"""Ties between people who are listed: the form of a graph where a step accounts for an ε of one
+tie.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,12 @@ from sfumato.core.schema import Role, Schema
 from sfumato.core.shape import DATA, PEOPLE
 
 
-def known_ties_of(tables: Mapping[str, pl.DataFrame], schemas: Mapping[str, Schema]) -> Mapping[str, pl.DataFrame]:
-    """The tables of a graph in which no row can be an error; where columns are missing they are left to be refused."""
+def known_ties_of(
+    tables: Mapping[str, pl.DataFrame], schemas: Mapping[str, Schema]
+) -> Mapping[str, pl.DataFrame]:
+    """The tables of a graph in which no row can be an error; where columns are missing they are
+    left to be refused.
+    """
     beside = schemas.get(PEOPLE)
     ends = [name for role in (Role.FROM, Role.TO) for name in schemas[DATA].columns(role)]
     units = () if beside is None else beside.columns(Role.UNIT)
@@ -28,7 +34,8 @@ def known_ties_of(tables: Mapping[str, pl.DataFrame], schemas: Mapping[str, Sche
 def ties_between_known_people(
     ties: pl.DataFrame, people: pl.DataFrame, ends: Sequence[str], unit: str
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Ties and people by the text of their ids, without rows that name nobody or a stranger: an error would tell of one row.
+    """Ties and people by the text of their ids, without rows that name nobody or a stranger: an
+    error would tell of one row.
 
     >>> ties = pl.DataFrame({"a": [1.0, 1.0, None], "b": [2.0, 2.5, 1.0]})
     >>> ties_between_known_people(ties, pl.DataFrame({"id": [1, 2]}), ["a", "b"], "id")[0].rows()

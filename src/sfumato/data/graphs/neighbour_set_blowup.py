@@ -12,7 +12,13 @@ from sfumato.core.parameters import parameters
 from sfumato.core.shape import Shape
 from sfumato.core.step import Step
 from sfumato.data.graphs.graph import PeopleGraph
-from sfumato.data.graphs.plans import GraphPlan, changes, require_people, suppressed_warning, without_rare
+from sfumato.data.graphs.plans import (
+    GraphPlan,
+    changes,
+    require_people,
+    suppressed_warning,
+    without_rare,
+)
 from sfumato.errors import Unsatisfiable
 
 if TYPE_CHECKING:
@@ -28,15 +34,18 @@ MOST_EDGES = 50_000_000
 
 @parameters
 class NeighbourSetBlowup(Step):
-    r"""Cut people into blocks of at least k and give every block one set of neighbours: all ties between two blocks, or none.
+    r"""Cut people into blocks of at least k and give every block one set of neighbours: all ties
+    between two blocks, or none.
 
-    Greedy: of those who are left, whoever has most ties forms a block with the k − 1 whose neighbours differ least, :math:`|N \triangle N'|`; the last
-    block takes the rest. Between two blocks the majority decides. With *e* ties inside a block or between two, the changes are
+    Greedy: of those who are left, whoever has most ties forms a block with the k − 1 whose
+    neighbours differ least, :math:`|N \triangle N'|`; the last block takes the rest. Between two
+    blocks the majority decides. With *e* ties inside a block or between two, the changes are
 
     .. math:: \sum_B e(B) + \sum_{B < B'} \min(e(B, B'),\ |B||B'| - e(B, B'))
 
-    ``closed`` blocks have all ties inside instead of none. Graphs that are sparse lose most of their ties: where the changes are as many as there are
-    ties, the plan warns that taking all ties away costs no more. Everybody keeps the own columns; blocks are made among people who share
+    ``closed`` blocks have all ties inside instead of none. Graphs that are sparse lose most of
+    their ties: where the changes are as many as there are ties, the plan warns that taking all ties
+    away costs no more. Everybody keeps the own columns; blocks are made among people who share
     their quasi-identifiers, and rare combinations become missing (:class:`DegreeAnonymization`).
 
     Reference: Stokes & Torra 2012, doi:10.1007/s00500-012-0850-4; the greedy partition is ours.
@@ -50,10 +59,12 @@ class NeighbourSetBlowup(Step):
     shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.GRAPH})
 
     k: Annotated[int, Field(ge=2, description="smallest block")]
-    closed: Annotated[bool, Field(description="whether a person counts among the own neighbours")] = False
-    with_attributes: Annotated[bool, Field(description="whether people of a block share their quasi-identifiers")] = (
-        True
-    )
+    closed: Annotated[
+        bool, Field(description="whether a person counts among the own neighbours")
+    ] = False
+    with_attributes: Annotated[
+        bool, Field(description="whether people of a block share their quasi-identifiers")
+    ] = True
 
     name: ClassVar[str] = "neighbour_set_blowup"
     tells: ClassVar[tuple[str, ...]] = ("added_edges", "removed_edges")
@@ -63,7 +74,9 @@ class NeighbourSetBlowup(Step):
         graph: PeopleGraph = people.seen(self.name)
         require_people(self.name, graph, self.k)
         masked, classes, gone = (
-            without_rare(graph, self.k) if self.with_attributes else (graph, np.zeros(graph.people, np.int64), 0)
+            without_rare(graph, self.k)
+            if self.with_attributes
+            else (graph, np.zeros(graph.people, np.int64), 0)
         )
         made = blown_up(masked, blocks_of(masked, classes, self.k), self.closed)
         counts = changes(graph, made)
@@ -71,7 +84,12 @@ class NeighbourSetBlowup(Step):
         warned = suppressed_warning(gone)
         there = graph.edges.shape[1]
         if total >= there and not self.closed:
-            warned += (f"{total:,} ties change, and there are {there:,}: taking all ties away costs no more",)
+            warned += (
+                (
+                    f"{total:,} ties change, and there are {there:,}: taking all ties away costs no"
+                    " more"
+                ),
+            )
         return GraphPlan(made, counts, warned, float(total))
 
     def apply(self, people: Any, plan: GraphPlan) -> PeopleGraph:
@@ -88,7 +106,9 @@ def blocks_of(graph: PeopleGraph, classes: Whole, k: int) -> Whole:
 
 
 def blown_up(graph: PeopleGraph, blocks: Whole, closed: bool) -> PeopleGraph:
-    """All ties or none between any two blocks, as the majority of pairs has it; inside none, or all."""
+    """All ties or none between any two blocks, as the majority of pairs has it; inside none, or
+    all.
+    """
     sizes = np.bincount(blocks)
     ends = np.sort(blocks[graph.edges], axis=0)
     keys, there = np.unique(ends[0] * len(sizes) + ends[1], return_counts=True)
@@ -98,7 +118,9 @@ def blown_up(graph: PeopleGraph, blocks: Whole, closed: bool) -> PeopleGraph:
     wanted = int((sizes[first[full]] * sizes[second[full]]).sum())
     wanted += int((sizes * (sizes - 1) // 2).sum()) if closed else 0
     if wanted > MOST_EDGES:
-        raise Unsatisfiable(f"neighbour_set_blowup: the release would have {wanted:,} ties; ask for a smaller k")
+        raise Unsatisfiable(
+            f"neighbour_set_blowup: the release would have {wanted:,} ties; ask for a smaller k"
+        )
     members = np.split(np.argsort(blocks, kind="stable"), np.cumsum(sizes)[:-1])
     low = [np.repeat(members[a], len(members[b])) for a, b in pairs]
     high = [np.tile(members[b], len(members[a])) for a, b in pairs]

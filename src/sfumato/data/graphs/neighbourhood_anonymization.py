@@ -1,4 +1,6 @@
-"""Neighbourhood anonymization: ties go, or come, until everybody's neighbourhood looks like those of k − 1 others."""
+"""Neighbourhood anonymization: ties go, or come, until everybody's neighbourhood looks like those
+of k − 1 others.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,13 @@ from sfumato.core.step import Step
 from sfumato.data.graphs.graph import PeopleGraph
 from sfumato.data.graphs.k_neighbourhood import LARGEST_CAP
 from sfumato.data.graphs.knowledge import Egos, ego_classes, egos, triangles_of, with_label
-from sfumato.data.graphs.plans import GraphPlan, changes, require_people, suppressed_warning, without_rare
+from sfumato.data.graphs.plans import (
+    GraphPlan,
+    changes,
+    require_people,
+    suppressed_warning,
+    without_rare,
+)
 from sfumato.errors import Unsatisfiable
 
 if TYPE_CHECKING:
@@ -25,23 +33,31 @@ if TYPE_CHECKING:
     Matrix = NDArray[np.bool_]
 
 MOST_PEOPLE = 2000
-FALLBACK = "promise h_refinement_k or k_degree and take degree_anonymization, or give whole blocks the same neighbours by neighbour_set_blowup"
+FALLBACK = (
+    "promise h_refinement_k or k_degree and take degree_anonymization, or give whole blocks the"
+    " same neighbours by neighbour_set_blowup"
+)
 
 
 @parameters
 class NeighbourhoodAnonymization(Step):
-    r"""Take ties away, or add some, until every neighbourhood is isomorphic to those of at least k − 1 others; for small graphs.
+    r"""Take ties away, or add some, until every neighbourhood is isomorphic to those of at least k
+    − 1 others; for small graphs.
 
-    Greedy: of the people whose neighbourhood is too rare, the one with most neighbours is taken with the k − 1 whose neighbourhoods are most alike (degree, then
-    inner ties; of equals the rare ones). Their neighbours are laid side by side by their inner degrees, all get as many as the one with fewest, and an inner
-    tie that one of them lacks goes in all. Without ``deletions`` it is the other way round, as Zhou and Pei do it: as many as the one with most, and a tie that one of
-    them has comes in all. Ties that change change the neighbourhoods of others, so this is repeated until the promise holds. Since ties only go, or only
-    come, it ends, at the latest with no tie or all ties; ``budget`` says how far it may go. Adding ties rarely ends before everything is joined unless the graph is nearly
-    regular; taking them away does with a fraction of them.
+    Greedy: of the people whose neighbourhood is too rare, the one with most neighbours is taken
+    with the k − 1 whose neighbourhoods are most alike (degree, then inner ties; of equals the rare
+    ones). Their neighbours are laid side by side by their inner degrees, all get as many as the one
+    with fewest, and an inner tie that one of them lacks goes in all. Without ``deletions`` it is
+    the other way round, as Zhou and Pei do it: as many as the one with most, and a tie that one of
+    them has comes in all. Ties that change change the neighbourhoods of others, so this is repeated
+    until the promise holds. Since ties only go, or only come, it ends, at the latest with no tie or
+    all ties; ``budget`` says how far it may go. Adding ties rarely ends before everything is joined
+    unless the graph is nearly regular; taking them away does with a fraction of them.
 
-    Neighbourhoods of more than ``cap`` neighbours, more than 2,000 people, or a spent budget are named errors, which say what to fall back on. Zhou and Pei
-    code components by least depth-first codes and generalise labels of neighbours; here the inner degrees decide, and labels of neighbours are not
-    looked at.
+    Neighbourhoods of more than ``cap`` neighbours, more than 2,000 people, or a spent budget are
+    named errors, which say what to fall back on. Zhou and Pei code components by least depth-first
+    codes and generalise labels of neighbours; here the inner degrees decide, and labels of
+    neighbours are not looked at.
 
     Reference: Zhou & Pei 2008, doi:10.1109/ICDE.2008.4497459.
 
@@ -53,11 +69,20 @@ class NeighbourhoodAnonymization(Step):
 
     shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.GRAPH})
 
-    k: Annotated[int, Field(ge=2, description="smallest number of people with isomorphic neighbourhoods")]
-    cap: Annotated[int, Field(ge=1, le=LARGEST_CAP, description="most neighbours anybody may have in the release")] = 30
+    k: Annotated[
+        int, Field(ge=2, description="smallest number of people with isomorphic neighbourhoods")
+    ]
+    cap: Annotated[
+        int,
+        Field(ge=1, le=LARGEST_CAP, description="most neighbours anybody may have in the release"),
+    ] = 30
     deletions: Annotated[bool, Field(description="whether ties go; else they only come")] = True
-    budget: Annotated[float, Field(gt=0, description="ties that may change, as a share of those there are")] = 1.0
-    with_attributes: Annotated[bool, Field(description="whether alike people share their quasi-identifiers too")] = True
+    budget: Annotated[
+        float, Field(gt=0, description="ties that may change, as a share of those there are")
+    ] = 1.0
+    with_attributes: Annotated[
+        bool, Field(description="whether alike people share their quasi-identifiers too")
+    ] = True
 
     name: ClassVar[str] = "neighbourhood_anonymization"
     tells: ClassVar[tuple[str, ...]] = ("added_edges", "removed_edges")
@@ -68,7 +93,9 @@ class NeighbourhoodAnonymization(Step):
         require_people(self.name, graph, self.k)
         self._require_small(graph)
         masked, classes, gone = (
-            without_rare(graph, self.k) if self.with_attributes else (graph, np.zeros(graph.people, np.int64), 0)
+            without_rare(graph, self.k)
+            if self.with_attributes
+            else (graph, np.zeros(graph.people, np.int64), 0)
         )
         made = self._reached(masked, classes)
         counts = changes(graph, made)
@@ -82,8 +109,9 @@ class NeighbourhoodAnonymization(Step):
         largest = int(graph.ties.degrees.max())
         if graph.people > MOST_PEOPLE or largest > self.cap:
             raise Unsatisfiable(
-                f"neighbourhood_anonymization serves up to {MOST_PEOPLE:,} people with at most {self.cap} neighbours each (cap); here are "
-                f"{graph.people:,} people with up to {largest:,}; {FALLBACK}"
+                f"neighbourhood_anonymization serves up to {MOST_PEOPLE:,} people with at most"
+                f" {self.cap} neighbours each (cap); here are {graph.people:,} people with up to"
+                f" {largest:,}; {FALLBACK}"
             )
 
     def _reached(self, graph: PeopleGraph, classes: Whole) -> PeopleGraph:
@@ -101,8 +129,9 @@ class NeighbourhoodAnonymization(Step):
             if not _made_alike(tied, _alike(now, rare, classes, self.k), self.deletions):
                 break
         raise Unsatisfiable(
-            f"neighbourhood_anonymization: {int(rare.sum()):,} of {graph.people:,} neighbourhoods were still too rare when the budget of ties "
-            f"({most:,}) or the cap ({self.cap}) was reached; raise them, ask for a smaller k, or {FALLBACK}",
+            f"neighbourhood_anonymization: {int(rare.sum()):,} of {graph.people:,} neighbourhoods"
+            f" were still too rare when the budget of ties ({most:,}) or the cap ({self.cap}) was"
+            f" reached; raise them, ask for a smaller k, or {FALLBACK}",
             closest={"people_too_rare": int(rare.sum())},
         )
 
@@ -113,7 +142,9 @@ class NeighbourhoodAnonymization(Step):
 
 
 def _alike(graph: PeopleGraph, rare: NDArray[np.bool_], classes: Whole, k: int) -> list[int]:
-    """The rare person with most neighbours, and the k − 1 of its class whose neighbourhoods are most alike."""
+    """The rare person with most neighbours, and the k − 1 of its class whose neighbourhoods are
+    most alike.
+    """
     degrees, inner = graph.ties.degrees, triangles_of(graph)
     numbers = np.arange(graph.people)
     seed = int(np.lexsort((numbers, -inner, -degrees, ~rare))[0])
@@ -124,7 +155,9 @@ def _alike(graph: PeopleGraph, rare: NDArray[np.bool_], classes: Whole, k: int) 
 
 
 def _made_alike(tied: Matrix, members: list[int], deletions: bool) -> bool:
-    """Change ties so that the neighbourhoods of some become isomorphic, as they stand now; False where nothing could be changed."""
+    """Change ties so that the neighbourhoods of some become isomorphic, as they stand now; False
+    where nothing could be changed.
+    """
     before = int(tied.sum())
     sizes = [int(tied[v].sum()) for v in members]
     size = min(sizes) if deletions else max(sizes)
@@ -142,7 +175,9 @@ def _made_alike(tied: Matrix, members: list[int], deletions: bool) -> bool:
 
 
 def _resize(tied: Matrix, person: int, size: int, deletions: bool) -> None:
-    """Take ties to people of high degree away, or tie a person to others of low degree, until there are so many."""
+    """Take ties to people of high degree away, or tie a person to others of low degree, until there
+    are so many.
+    """
     now = int(tied[person].sum())
     among = np.flatnonzero(tied[person] if deletions else ~tied[person])
     among = among[among != person]

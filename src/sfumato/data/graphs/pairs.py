@@ -20,12 +20,15 @@ MOST_SIZES = 12
 """Sizes of groups that are tried in pairs when sums are made equal."""
 
 
-def anonymous_pairs(graph: PeopleGraph, classes: Whole, k: int, stream: np.random.Generator) -> PeopleGraph:
+def anonymous_pairs(
+    graph: PeopleGraph, classes: Whole, k: int, stream: np.random.Generator
+) -> PeopleGraph:
     """A graph with more arcs in which every pair of degrees stands for at least k people.
 
-    People are cut into groups at the median of the wider degree (as Mondrian does), and groups raised to the largest of both degrees. The sums of
-    both must be the same: groups of few ties, drawn at random, get one arc more of the kind that lacks. What the construction cannot place is met the
-    same way.
+    People are cut into groups at the median of the wider degree (as Mondrian does), and groups
+    raised to the largest of both degrees. The sums of both must be the same: groups of few ties,
+    drawn at random, get one arc more of the kind that lacks. What the construction cannot place is
+    met the same way.
     """
     pairs = np.stack([graph.out.degrees, graph.into.degrees])
     groups = _groups(pairs, classes, k)
@@ -36,16 +39,21 @@ def anonymous_pairs(graph: PeopleGraph, classes: Whole, k: int, stream: np.rando
         tails, heads = np.empty(int(out.sum()), np.int64), np.empty(int(out.sum()), np.int64)
         made = kernels.degrees.join_arcs(*graph.out, out, into, tails, heads)
         if not out.any():
-            return graph.with_arcs(np.append(graph.arcs[0], tails[:made]), np.append(graph.arcs[1], heads[:made]))
+            return graph.with_arcs(
+                np.append(graph.arcs[0], tails[:made]), np.append(graph.arcs[1], heads[:made])
+            )
         target[0] = _lifted(target[0], groups, int(into.sum()), graph.people, stream)
         target[1] = _lifted(target[1], groups, int(out.sum()), graph.people, stream)
     raise Unsatisfiable(
-        f"degree_anonymization: no directed graph with pairs of degrees for {k:,} was found in {ROUNDS} rounds; ask for another k"
+        f"degree_anonymization: no directed graph with pairs of degrees for {k:,} was found in"
+        f" {ROUNDS} rounds; ask for another k"
     )
 
 
 def _groups(pairs: Whole, classes: Whole, k: int) -> Whole:
-    """Groups of k to 2k − 1 people with similar pairs, within classes: cut in the middle of the wider degree, again and again."""
+    """Groups of k to 2k − 1 people with similar pairs, within classes: cut in the middle of the
+    wider degree, again and again.
+    """
     found, made = np.empty(pairs.shape[1], dtype=np.int64), 0
     order = np.argsort(classes, kind="stable")
     open_parts = np.split(order, np.flatnonzero(np.diff(classes[order])) + 1)
@@ -71,7 +79,9 @@ def _raised(pairs: Whole, groups: Whole) -> Whole:
 
 
 def _balanced(target: Whole, groups: Whole, people: int, stream: np.random.Generator) -> Whole:
-    """Targets with equal sums: groups are raised so that what is added makes up the difference exactly."""
+    """Targets with equal sums: groups are raised so that what is added makes up the difference
+    exactly.
+    """
     difference = int(target[0].sum() - target[1].sum())
     if not difference:
         return target
@@ -81,17 +91,22 @@ def _balanced(target: Whole, groups: Whole, people: int, stream: np.random.Gener
     steps = _combination(abs(difference), sizes)
     if steps is None:
         raise Unsatisfiable(
-            "degree_anonymization: ties out and ties in cannot be made equal in number with groups of these sizes; ask for another k"
+            "degree_anonymization: ties out and ties in cannot be made equal in number with groups"
+            " of these sizes; ask for another k"
         )
     for size, times, sign in steps:
         axis = lacking if sign > 0 else 1 - lacking
         for _ in range(times):
-            made[axis] = _one_more(made[axis], groups, np.flatnonzero(sizes == size), people, stream)
+            made[axis] = _one_more(
+                made[axis], groups, np.flatnonzero(sizes == size), people, stream
+            )
     return made
 
 
 def _combination(amount: int, sizes: Whole) -> list[tuple[int, int, int]] | None:
-    """Group sizes whose sum, some of them counted negative, is an amount: the largest as often as it fits, the rest by two sizes."""
+    """Group sizes whose sum, some of them counted negative, is an amount: the largest as often as
+    it fits, the rest by two sizes.
+    """
     known = np.unique(sizes)[::-1][:MOST_SIZES].tolist()
     best: list[tuple[int, int, int]] | None = None
     for first in known:
@@ -101,12 +116,16 @@ def _combination(amount: int, sizes: Whole) -> list[tuple[int, int, int]] | None
                     rest = amount - sign * back * second
                     if rest >= 0 and rest % first == 0:
                         found = [(first, rest // first, 1), (second, back, sign)]
-                        if best is None or sum(s * t for s, t, _ in found) < sum(s * t for s, t, _ in best):
+                        if best is None or sum(s * t for s, t, _ in found) < sum(
+                            s * t for s, t, _ in best
+                        ):
                             best = found
     return best
 
 
-def _one_more(degrees: Whole, groups: Whole, among: Whole, people: int, stream: np.random.Generator) -> Whole:
+def _one_more(
+    degrees: Whole, groups: Whole, among: Whole, people: int, stream: np.random.Generator
+) -> Whole:
     """One more tie for all of a group that has few."""
     levels = np.zeros(int(groups.max()) + 1, dtype=np.int64)
     levels[groups] = degrees
@@ -114,7 +133,8 @@ def _one_more(degrees: Whole, groups: Whole, among: Whole, people: int, stream: 
     order = order[levels[order] < people - 1]
     if not len(order):
         raise Unsatisfiable(
-            "degree_anonymization: everybody is tied to everybody, and it is not enough; ask for a smaller k"
+            "degree_anonymization: everybody is tied to everybody, and it is not enough; ask for a"
+            " smaller k"
         )
     chosen = order[stream.integers(max(1, len(order) // 2))]
     made = degrees.copy()
@@ -122,7 +142,9 @@ def _one_more(degrees: Whole, groups: Whole, among: Whole, people: int, stream: 
     return made
 
 
-def _lifted(degrees: Whole, groups: Whole, amount: int, people: int, stream: np.random.Generator) -> Whole:
+def _lifted(
+    degrees: Whole, groups: Whole, amount: int, people: int, stream: np.random.Generator
+) -> Whole:
     """At least so many more ties, for groups that have few."""
     made = degrees
     everyone = np.arange(int(groups.max()) + 1)

@@ -1,4 +1,6 @@
-"""What means that change a graph have in common: the plan, and people's quasi-identifiers that would stand out."""
+"""What means that change a graph have in common: the plan, and people's quasi-identifiers that
+would stand out.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class GraphPlan(Plan):
-    """The graph as it will be; ``counts`` say in numbers how it differs, ``warned`` what whoever runs the recipe should know."""
+    """The graph as it will be; ``counts`` say in numbers how it differs, ``warned`` what whoever
+    runs the recipe should know.
+    """
 
     graph: PeopleGraph
     counts: Mapping[str, Any]
@@ -64,14 +68,17 @@ def require_people(who: str, graph: PeopleGraph, k: int) -> None:
     """Refuse a k that there are too few people for."""
     if graph.people < k:
         raise Unsatisfiable(
-            f"{who}: there are {graph.people:,} people, so nobody can be among {k:,}; ask for a smaller k"
+            f"{who}: there are {graph.people:,} people, so nobody can be among {k:,}; ask for a"
+            " smaller k"
         )
 
 
 def without_rare(graph: PeopleGraph, k: int) -> tuple[PeopleGraph, NDArray[np.int64], int]:
-    """The graph in which no combination of quasi-identifiers has fewer than k people, the class of everybody, and how many were suppressed.
+    """The graph in which no combination of quasi-identifiers has fewer than k people, the class of
+    everybody, and how many were suppressed.
 
-    The values of rare combinations become missing; where these are still fewer than k, those of the next rarest combination do as well.
+    The values of rare combinations become missing; where these are still fewer than k, those of the
+    next rarest combination do as well.
     """
     labels = graph.labels
     values, classes, sizes = np.unique(labels, return_inverse=True, return_counts=True)
@@ -85,7 +92,10 @@ def without_rare(graph: PeopleGraph, k: int) -> tuple[PeopleGraph, NDArray[np.in
         rarest = np.lexsort((values, sizes_left))[0]
         gone[rarest], sizes_left[rarest] = True, np.iinfo(np.int64).max
     hit = gone[classes] & (labels != nothing)
-    quasi = [pl.when(pl.Series(hit)).then(None).otherwise(pl.col(name)).alias(name) for name in graph.quasi]
+    quasi = [
+        pl.when(pl.Series(hit)).then(None).otherwise(pl.col(name)).alias(name)
+        for name in graph.quasi
+    ]
     masked = graph.with_own(graph.own.with_columns(quasi))
     return masked, np.unique(masked.labels, return_inverse=True)[1].astype(np.int64), int(hit.sum())
 
@@ -93,5 +103,12 @@ def without_rare(graph: PeopleGraph, k: int) -> tuple[PeopleGraph, NDArray[np.in
 def suppressed_warning(count: int) -> tuple[str, ...]:
     """What is said of people whose quasi-identifiers had to go."""
     return (
-        (f"the quasi-identifiers of {count:,} people are missing in the release: too few share them",) if count else ()
+        (
+            (
+                f"the quasi-identifiers of {count:,} people are missing in the release: too few"
+                " share them"
+            ),
+        )
+        if count
+        else ()
     )

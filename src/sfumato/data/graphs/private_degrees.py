@@ -1,4 +1,6 @@
-"""Private degrees: a graph drawn from nothing but noisy degrees, so that no single tie can be learnt."""
+"""Private degrees: a graph drawn from nothing but noisy degrees, so that no single tie can be
+learnt.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ if TYPE_CHECKING:
     from sfumato.core.step import Goal
 
 SENSITIVITY = 2
-"""How much a tie more or less changes the sorted degrees, added up: two people have one tie more or less each."""
+"""How much a tie more or less changes the sorted degrees, added up: two people have one tie more or
+less each.
+"""
 REHEARSAL = "rehearsal: the seed can be guessed, so no ε is certified"
 
 
@@ -32,14 +36,18 @@ REHEARSAL = "rehearsal: the seed can be guessed, so no ε is certified"
 class PrivateDegrees(Step):
     r"""Draw a graph anew from the sorted degrees with noise: ε-differential privacy for one tie.
 
-    Every sorted degree gets noise :math:`P(x) \propto e^{-\varepsilon |x|/2}` from the system's randomness (one tie more or less changes the sorted degrees by 2
-    in sum). What follows looks at nothing else: degrees are made ascending by least squares, rounded, kept within 0 … n − 1, lowered until there is such
-    a graph (Erdős & Gallai), and met by the construction of Havel and Hakimi.
+    Every sorted degree gets noise :math:`P(x) \propto e^{-\varepsilon |x|/2}` from the system's
+    randomness (one tie more or less changes the sorted degrees by 2 in sum). What follows looks at
+    nothing else: degrees are made ascending by least squares, rounded, kept within 0 … n − 1,
+    lowered until there is such a graph (Erdős & Gallai), and met by the construction of Havel and
+    Hakimi.
 
-    What is protected is **one tie, not one person**: a person with *d* ties is protected by :math:`d\varepsilon`. The number of people is public, so there must be a table of them: without
-    one, who is there depends on the ties. The people of the release
-    are nobody: ``origin`` is −1, and columns of their own would be somebody's, so there may be none but direct ones.
-    A seed that can be guessed (a rehearsal) seeds the noise too, and nothing is certified then; no other seed does.
+    What is protected is **one tie, not one person**: a person with *d* ties is protected
+    by :math:`d\varepsilon`. The number of people is public, so there must be a table of them:
+    without one, who is there depends on the ties. The people of the release are nobody: ``origin``
+    is −1, and columns of their own would be somebody's, so there may be none but direct ones. A
+    seed that can be guessed (a rehearsal) seeds the noise too, and nothing is certified then; no
+    other seed does.
 
     Reference: Hay, Li, Miklau & Jensen 2009, doi:10.1109/ICDM.2009.11.
 
@@ -57,7 +65,8 @@ class PrivateDegrees(Step):
     name: ClassVar[str] = "private_degrees"
     replayable: ClassVar[bool] = False
     accounting: ClassVar[Declaration] = Declaration(
-        Effect.ACCOUNTED, "always: ε for one tie (a row of the edge list), the number of people being public"
+        Effect.ACCOUNTED,
+        "always: ε for one tie (a row of the edge list), the number of people being public",
     )
 
     def account(self, schema: Schema) -> Account:
@@ -75,13 +84,14 @@ class PrivateDegrees(Step):
         graph: PeopleGraph = people.seen(self.name)
         if graph.beside is None:
             raise SchemaError(
-                "private_degrees needs a table of people (people: {file: …}): without it, who is there depends on the ties, "
-                "and the number of people could not be public"
+                "private_degrees needs a table of people (people: {file: …}): without it, who is"
+                " there depends on the ties, and the number of people could not be public"
             )
         if graph.own is not None and graph.own.width:
             raise SchemaError(
-                f"private_degrees draws people who are nobody, so the {graph.own.width} column(s) of people's own cannot go along: "
-                f"{', '.join(graph.own.columns[:5])}; give them role direct, which drops them"
+                f"private_degrees draws people who are nobody, so the {graph.own.width} column(s)"
+                f" of people's own cannot go along: {', '.join(graph.own.columns[:5])}; give them"
+                " role direct, which drops them"
             )
         draws = Draws.of(goal, self.name)
         noise = draws.laplace(Fraction(SENSITIVITY) / Fraction(self.epsilon), graph.people)

@@ -1,4 +1,6 @@
-"""What promises about graphs have in common: crowds of people who are alike, and what is said of them."""
+"""What promises about graphs have in common: crowds of people who are alike, and what is said of
+them.
+"""
 
 from __future__ import annotations
 
@@ -23,15 +25,24 @@ def covered(graph: PeopleGraph, with_attributes: bool) -> str:
 
 
 def crowds(
-    model: Model, graph: PeopleGraph, sizes: NDArray[np.int64], k: int, alike: str, with_attributes: bool
+    model: Model,
+    graph: PeopleGraph,
+    sizes: NDArray[np.int64],
+    k: int,
+    alike: str,
+    with_attributes: bool,
 ) -> Verdict:
     """The verdict on classes of people who are alike: the smallest must have k."""
     failing = sizes[sizes < k]
     attained = int(sizes.min())
     sentence = (
-        f"everybody is alike at least {attained - 1:,} other(s) in {alike}{covered(graph, with_attributes)}"
+        f"everybody is alike at least {attained - 1:,} other(s) in"
+        f" {alike}{covered(graph, with_attributes)}"
         if attained > 1
-        else f"{int((sizes == 1).sum()):,} of {graph.people:,} people are alone in {alike}{covered(graph, with_attributes)}"
+        else (
+            f"{int((sizes == 1).sum()):,} of {graph.people:,} people are alone in"
+            f" {alike}{covered(graph, with_attributes)}"
+        )
     )
     return make_verdict(
         model,

@@ -32,11 +32,15 @@ CURVE_UP_TO = 5000
 class SeedAndPropagate(Attack):
     r"""Find people by a second graph of the same people, from a few who are known in both.
 
-    The intruder has a graph of his own: the first of the scene's others, who are the people of the original under the same numbers, or by default a random sample of the original's ties
-    (each is known with probability ``known_ties``). ``seeds`` people with most ties are known. For everybody unmapped *u*, each mapped neighbour x → y adds
-    :math:`1/\sqrt{\deg v}` to every free *v* in N(y); the best *v* is taken if it stands out, (max − second)/σ ≥ ``theta`` with σ over all people of the
-    release, is single, and finds *u* from the other side. Sweeps are repeated until nothing changes. ``directed``: ties out and in are scored apart and
-    added. The value is the share of all people but the seeds who are found rightly; when time runs out, what was found until then.
+    The intruder has a graph of his own: the first of the scene's others, who are the people of the
+    original under the same numbers, or by default a random sample of the original's ties (each is
+    known with probability ``known_ties``). ``seeds`` people with most ties are known. For everybody
+    unmapped *u*, each mapped neighbour x → y adds
+    :math:`1/\sqrt{\deg v}` to every free *v* in N(y); the best *v* is taken if it stands out, (max
+    − second)/σ ≥ ``theta`` with σ over all people of the release, is single, and finds *u* from the
+    other side. Sweeps are repeated until nothing changes. ``directed``: ties out and in are scored
+    apart and added. The value is the share of all people but the seeds who are found rightly; when
+    time runs out, what was found until then.
 
     Reference: Narayanan & Shmatikov 2009, doi:10.1109/SP.2009.22.
     """
@@ -44,8 +48,12 @@ class SeedAndPropagate(Attack):
     shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.GRAPH})
 
     seeds: Annotated[int, Field(ge=1, description="people known in both graphs to begin with")] = 15
-    theta: Annotated[float, Field(ge=0, description="standard deviations by which the best match must stand out")] = 0.5
-    known_ties: Annotated[float, Field(gt=0, le=1, description="share of the ties that the intruder knows")] = 0.8
+    theta: Annotated[
+        float, Field(ge=0, description="standard deviations by which the best match must stand out")
+    ] = 0.5
+    known_ties: Annotated[
+        float, Field(gt=0, le=1, description="share of the ties that the intruder knows")
+    ] = 0.8
     directed: AlongArcs = None
 
     name: ClassVar[str] = "seed_and_propagate"
@@ -74,8 +82,8 @@ class SeedAndPropagate(Attack):
         mapped = int((known >= 0).sum()) - len(seeds)
         by_seeds = self._by_seeds(own, released, seeds, place, scene, float(right.sum() / others))
         sentence = (
-            f"{len(seeds)} known people lead to {mapped:,} others, {int(right.sum()):,} of them rightly, of {others:,}"
-            f"{stopped_short(int(done), 1)}"
+            f"{len(seeds)} known people lead to {mapped:,} others, {int(right.sum()):,} of them"
+            f" rightly, of {others:,}{stopped_short(int(done), 1)}"
         )
         return Finding(
             attack=self.name,
@@ -108,7 +116,10 @@ class SeedAndPropagate(Attack):
         scene: Scene,
     ) -> tuple[NDArray[np.int64], bool]:
         """Who is whom by the end, and whether it was the end."""
-        known, taken = np.full(own.people, -1, dtype=np.int64), np.full(released.people, -1, dtype=np.int64)
+        known, taken = (
+            np.full(own.people, -1, dtype=np.int64),
+            np.full(released.people, -1, dtype=np.int64),
+        )
         known[seeds], taken[place[seeds]] = place[seeds], seeds
         directed = bool(scene.pair.released.directed) if self.directed is None else self.directed
         ours, theirs = _rows(own, directed), _rows(released, directed)
@@ -118,7 +129,9 @@ class SeedAndPropagate(Attack):
             for start in range(0, own.people, BLOCK):
                 if start and not scene.left:
                     return known, False
-                matched += kernels.graphs.propagate(ours, theirs, turn[start : start + BLOCK], known, taken, self.theta)
+                matched += kernels.graphs.propagate(
+                    ours, theirs, turn[start : start + BLOCK], known, taken, self.theta
+                )
             if not matched:
                 return known, True
 
@@ -131,7 +144,9 @@ class SeedAndPropagate(Attack):
         scene: Scene,
         last: float,
     ) -> list[list[float]]:
-        """How many seeds, and the share of others found with them; fewer seeds are tried in graphs that are small enough."""
+        """How many seeds, and the share of others found with them; fewer seeds are tried in graphs
+        that are small enough.
+        """
         points: list[list[float]] = []
         for count in sorted({1, len(seeds) // 3, 2 * len(seeds) // 3} - {0, len(seeds)}):
             if own.people <= CURVE_UP_TO:
@@ -144,5 +159,9 @@ class SeedAndPropagate(Attack):
 def _rows(graph: PeopleGraph, directed: bool) -> tuple[NDArray[Any], ...]:
     """The rows that scores are added up along, each with its way back."""
     none = nothing(graph.people)
-    four = (graph.out, graph.into, graph.into, graph.out) if directed else (graph.ties, graph.ties, none, none)
+    four = (
+        (graph.out, graph.into, graph.into, graph.out)
+        if directed
+        else (graph.ties, graph.ties, none, none)
+    )
     return tuple(part for rows in four for part in rows)

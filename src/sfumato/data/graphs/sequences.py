@@ -1,4 +1,6 @@
-"""Degree sequences: the cheapest k-anonymous one, whether there is such a graph, and what noise leaves of one."""
+"""Degree sequences: the cheapest k-anonymous one, whether there is such a graph, and what noise
+leaves of one.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +18,12 @@ if TYPE_CHECKING:
 
 
 def anonymous_degrees(degrees: Whole, k: int, *, by_median: bool = False) -> Whole:
-    r"""Degrees of which each stands for at least k people, at least cost: :math:`\sum |\hat d(v) - d(v)|`.
+    r"""Degrees of which each stands for at least k people, at
+    least cost: :math:`\sum |\hat d(v) - d(v)|`.
 
-    A dynamic program over the descending degrees in O(nk): groups of k to 2k − 1 are raised to their largest degree, or moved to their
-    median. Of equal degrees it does not matter who is in which group.
+    A dynamic program over the descending degrees in O(nk): groups of k to 2k − 1 are raised to
+    their largest degree, or moved to their median. Of equal degrees it does not matter who is in
+    which group.
 
     Reference: Liu & Terzi 2008, doi:10.1145/1376616.1376629.
 
@@ -63,7 +67,9 @@ def is_graphical(degrees: Whole) -> bool:
 
 
 def joined_demands(rows: Rows, demands: Whole) -> tuple[Whole, Whole, Whole]:
-    """New edges between people who want more, as far as these can be met: low ends, high ends, and what is left of the demands."""
+    """New edges between people who want more, as far as these can be met: low ends, high ends, and
+    what is left of the demands.
+    """
     want = demands.astype(np.int64).copy()
     room = int(want.sum()) // 2 + 1
     low, high = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
@@ -90,10 +96,14 @@ def isotonic(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def made_graphical(degrees: Whole) -> Whole:
-    """Degrees of a graph: the largest is lowered, again and again, until there is one (ascending in, ascending out)."""
+    """Degrees of a graph: the largest is lowered, again and again, until there is one (ascending
+    in, ascending out).
+    """
     ordered = np.sort(degrees)[::-1].astype(np.int64).copy()
     while not kernels.degrees.graphical(ordered):
         level = ordered[0]
-        last = int(np.searchsorted(-ordered, -level, side="right")) - 1  # the last of the largest: the order stays
+        last = (
+            int(np.searchsorted(-ordered, -level, side="right")) - 1
+        )  # the last of the largest: the order stays
         ordered[last] -= 1
     return ordered[::-1].copy()

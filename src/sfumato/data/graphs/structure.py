@@ -1,4 +1,6 @@
-"""What a graph is still worth: its ties, triangles, distances, degrees and eigenvalues beside those of the original."""
+"""What a graph is still worth: its ties, triangles, distances, degrees and eigenvalues beside those
+of the original.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,8 @@ def _relative(before: float, after: float) -> float:
 class EdgesChanged(Utility):
     r"""Share of ties that came or went: :math:`|E \triangle E'| / |E \cup E'|`.
 
-    E' is read with the original numbers of people. The direction of ties counts where both graphs are known to have one. 0: all ties are as they were; 1: none is.
+    E' is read with the original numbers of people. The direction of ties counts where both graphs
+    are known to have one. 0: all ties are as they were; 1: none is.
     """
 
     shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.GRAPH})
@@ -56,7 +59,9 @@ class EdgesChanged(Utility):
         original, released = pair.original, pair.released
         directed = bool(original.directed and released.directed)
         old = _keys(original, original.arcs if directed else original.edges, None, directed)
-        new = _keys(original, released.arcs if directed else released.edges, released.origin, directed)
+        new = _keys(
+            original, released.arcs if directed else released.edges, released.origin, directed
+        )
         kept = in_both(old, new)
         total = len(old) + len(new) - kept
         changed = total - kept
@@ -80,7 +85,8 @@ def _keys(
 
 @parameters
 class Clustering(Utility):
-    r"""Difference of the average clustering coefficient, :math:`\frac{1}{n}\sum_v \frac{2 t(v)}{d(v)(d(v)-1)}`, t(v) the triangles of v.
+    r"""Difference of the average clustering
+    coefficient, :math:`\frac{1}{n}\sum_v \frac{2 t(v)}{d(v)(d(v)-1)}`, t(v) the triangles of v.
 
     People with fewer than two ties count 0. The direction of ties does not matter.
 
@@ -102,14 +108,20 @@ def clustering_of(graph: PeopleGraph) -> float:
     """The average clustering coefficient."""
     degrees = graph.ties.degrees
     pairs = degrees * (degrees - 1)
-    return float(np.divide(2 * triangles_of(graph), pairs, out=np.zeros(graph.people), where=pairs > 0).mean())
+    return float(
+        np.divide(
+            2 * triangles_of(graph), pairs, out=np.zeros(graph.people), where=pairs > 0
+        ).mean()
+    )
 
 
 @parameters
 class PathLengths(Utility):
-    r"""Difference of the average distance between people who reach each other, as a share of the larger average.
+    r"""Difference of the average distance between people who reach each other, as a share of the
+    larger average.
 
-    Distances from ``sources`` people, the same ones before and after where the release says who is who; all people where there are no more of them. Direction does not matter.
+    Distances from ``sources`` people, the same ones before and after where the release says who is
+    who; all people where there are no more of them. Direction does not matter.
     """
 
     shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.GRAPH})
@@ -128,7 +140,10 @@ class PathLengths(Utility):
             number[released.origin] = np.arange(released.people)
             place = number[order]
         before, after = mean_distance(original, order), mean_distance(released, place[place >= 0])
-        meaning = f"average distance {before[0]:.4g} before, {after[0]:.4g} after; {percent(before[1])} and {percent(after[1])} of pairs reach each other"
+        meaning = (
+            f"average distance {before[0]:.4g} before, {after[0]:.4g} after; {percent(before[1])}"
+            f" and {percent(after[1])} of pairs reach each other"
+        )
         return Measure(self.name, _relative(before[0], after[0]), "lower", meaning, raw=after[0])
 
 
@@ -145,10 +160,11 @@ def mean_distance(graph: PeopleGraph, sources: NDArray[np.int64]) -> tuple[float
 
 @parameters
 class DegreeDistance(Utility):
-    r"""Distance of the degree distributions, as a share of the ties: :math:`\sum_i |d_{(i)} - d'_{(i)}| / \sum_i \max(d_{(i)}, d'_{(i)})`.
+    r"""Distance of the degree distributions, as a share of
+    the ties: :math:`\sum_i |d_{(i)} - d'_{(i)}| / \sum_i \max(d_{(i)}, d'_{(i)})`.
 
-    Sorted degrees are compared one by one, which is the earth mover's distance between both distributions; ``raw`` is that distance per person. Who is who
-    does not matter.
+    Sorted degrees are compared one by one, which is the earth mover's distance between both
+    distributions; ``raw`` is that distance per person. Who is who does not matter.
     """
 
     shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.GRAPH})
@@ -159,17 +175,25 @@ class DegreeDistance(Utility):
         original, released = pair.original, pair.released
         before, after = (np.sort(graph.ties.degrees) for graph in (original, released))
         apart, largest = np.abs(before - after).sum(), np.maximum(before, after).sum()
-        meaning = f"{apart / original.people:.4g} ties a person between both distributions of degrees"
+        meaning = (
+            f"{apart / original.people:.4g} ties a person between both distributions of degrees"
+        )
         return Measure(
-            self.name, float(apart / largest) if largest else 0.0, "lower", meaning, raw=float(apart / original.people)
+            self.name,
+            float(apart / largest) if largest else 0.0,
+            "lower",
+            meaning,
+            raw=float(apart / original.people),
         )
 
 
 @parameters
 class Spectrum(Utility):
-    r"""Distance of the largest eigenvalues of the adjacency matrix: :math:`\lVert \lambda - \lambda' \rVert_2 / (\lVert \lambda \rVert_2 + \lVert \lambda' \rVert_2)`.
+    r"""Distance of the largest eigenvalues of the
+    adjacency matrix: :math:`\lVert \lambda - \lambda' \rVert_2 / (\lVert \lambda \rVert_2 + \lVert \lambda' \rVert_2)`.
 
-    The ``values`` largest ones, fewer in small graphs, to one part in a million, by Lanczos iterations that always begin with the same vector. Direction does not matter.
+    The ``values`` largest ones, fewer in small graphs, to one part in a million, by Lanczos
+    iterations that always begin with the same vector. Direction does not matter.
     """
 
     shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.GRAPH})
@@ -193,7 +217,9 @@ def top_eigenvalues(graph: PeopleGraph, count: int) -> NDArray[np.float64]:
     """The largest eigenvalues, descending."""
     rows = graph.ties
     found: Any
-    if count > graph.people - 2 or graph.people <= 50:  # Lanczos needs room; small matrices are solved whole
+    if (
+        count > graph.people - 2 or graph.people <= 50
+    ):  # Lanczos needs room; small matrices are solved whole
         matrix = np.zeros((graph.people, graph.people))
         matrix[np.repeat(np.arange(graph.people), rows.degrees), rows.ends] = 1.0
         found = np.linalg.eigvalsh(matrix)[::-1][:count]
@@ -203,7 +229,11 @@ def top_eigenvalues(graph: PeopleGraph, count: int) -> NDArray[np.float64]:
         from scipy.sparse import csr_array
         from scipy.sparse.linalg import eigsh
 
-        sparse = csr_array((np.ones(len(rows.ends)), rows.ends, rows.starts), shape=(graph.people, graph.people))
-        begin = 1.0 + np.sqrt(rows.degrees)  # the same whatever the order of people is, up to that order
+        sparse = csr_array(
+            (np.ones(len(rows.ends)), rows.ends, rows.starts), shape=(graph.people, graph.people)
+        )
+        begin = 1.0 + np.sqrt(
+            rows.degrees
+        )  # the same whatever the order of people is, up to that order
         found = eigsh(sparse, k=count, which="LA", v0=begin, tol=ENOUGH, return_eigenvectors=False)
     return np.sort(np.asarray(found, dtype=np.float64))[::-1].copy()

@@ -1,1 +1,3 @@
-"""Tables that an engine holds: polars lazily, DuckDB, Spark, a database. The engine counts and reads; nothing of ours is distributed."""
+"""Tables that an engine holds: polars lazily, DuckDB, Spark, a database. The engine counts and
+reads; nothing of ours is distributed.
+"""

@@ -1,7 +1,9 @@
-"""Who should hold a table that a recipe releases: memory, or polars, by its rows, how distinct they are, and the memory at hand.
+"""Who should hold a table that a recipe releases: memory, or polars, by its rows, how distinct they
+are, and the memory at hand.
 
-The size of a file says little: numbers that hardly repeat pack well, and grouping them takes the most. So rows are taken from the
-metadata of Parquet, and how many combinations of the quasi-identifiers there are is told from a few thousand of them.
+The size of a file says little: numbers that hardly repeat pack well, and grouping them takes the
+most. So rows are taken from the metadata of Parquet, and how many combinations of the
+quasi-identifiers there are is told from a few thousand of them.
 """
 
 from __future__ import annotations
@@ -18,28 +20,37 @@ from sfumato.core.step import Span, accounts
 FEW_ROWS = 1_000_000
 """So many rows are read into memory without a look at them."""
 LOOKED_AT = 20_000
-"""Rows that are looked at in each of three places: at the beginning, in the middle and at the end."""
+"""Rows that are looked at in each of three places: at the beginning, in the middle and at the end.
+"""
 PER_CELL_BYTE, PER_CLASS, PER_VALUE, START = 3, 350, 100, 300 << 20
 """Bytes a run takes for every byte of cells, class and distinct value, and to begin with.
 
-From runs over 10⁶, 2·10⁶ and 10⁷ rows of seven columns: 0.6 GB where few of 10⁶ rows are distinct, 1.2, 1.7 and 4.9 GB where nearly all are.
+From runs over 10⁶, 2·10⁶ and 10⁷ rows of seven columns: 0.6 GB where few of 10⁶ rows are distinct,
+1.2, 1.7 and 4.9 GB where nearly all are.
 """
 SHARE_OF_FREE = 0.5
-"""Share of the memory at hand that a run may be expected to take: others want some, and the estimate is rough."""
+"""Share of the memory at hand that a run may be expected to take: others want some, and the
+estimate is rough.
+"""
 
 
 def engine_for(parts: Sequence[Path], recipe: Recipe, free: int) -> tuple[str, str] | None:
-    """The engine that should hold Parquet files, and why; None: they are read into memory without a word."""
+    """The engine that should hold Parquet files, and why; None: they are read into memory without a
+    word.
+    """
     frame = pl.scan_parquet(list(parts), glob=False, hive_partitioning=False)
     rows = int(frame.select(pl.len()).collect().item())
     if rows <= FEW_ROWS or not can_be_held(recipe):
         return None
-    need, classes = bytes_needed(frame, rows, [name for name in recipe.schema.quasi if name in frame.collect_schema()])
+    need, classes = bytes_needed(
+        frame, rows, [name for name in recipe.schema.quasi if name in frame.collect_schema()]
+    )
     if need <= SHARE_OF_FREE * free:
         return None
     why = (
-        f"{rows:,} rows with about {classes:,} combinations of quasi-identifiers take about {need / 2**30:,.1f} GB in memory, and "
-        f"{free / 2**30:,.1f} GB are free; --engine memory reads them all the same"
+        f"{rows:,} rows with about {classes:,} combinations of quasi-identifiers take about"
+        f" {need / 2**30:,.1f} GB in memory, and {free / 2**30:,.1f} GB are free; --engine memory"
+        " reads them all the same"
     )
     return "polars", why
 
@@ -47,7 +58,8 @@ def engine_for(parts: Sequence[Path], recipe: Recipe, free: int) -> tuple[str, s
 def can_be_held(recipe: Recipe) -> bool:
     """Whether steps and promises do without all rows in memory.
 
-    Never where a step accounts for an ε: rows and distinct values choose the engine, and no record may decide how a release looks.
+    Never where a step accounts for an ε: rows and distinct values choose the engine, and no record
+    may decide how a release looks.
     """
     if accounts(recipe.steps, recipe.schema):
         return False
@@ -57,7 +69,9 @@ def can_be_held(recipe: Recipe) -> bool:
 
 
 def bytes_needed(frame: pl.LazyFrame, rows: int, quasi: Sequence[str]) -> tuple[int, int]:
-    """About how many bytes a run over a table takes in memory, and how many combinations its quasi-identifiers have."""
+    """About how many bytes a run over a table takes in memory, and how many combinations its
+    quasi-identifiers have.
+    """
     places = sorted({0, max(0, rows // 2), max(0, rows - LOOKED_AT)})
     some = pl.concat([frame.slice(place, LOOKED_AT).collect() for place in places])
     cells = some.estimated_size() * rows // max(1, some.height)
@@ -68,7 +82,8 @@ def bytes_needed(frame: pl.LazyFrame, rows: int, quasi: Sequence[str]) -> tuple[
 
 
 def distinct_rows(some: pl.DataFrame, columns: Sequence[str], rows: int) -> int:
-    """About how many distinct combinations a table has of which some rows are known, after Chao (1984), bias-corrected.
+    """About how many distinct combinations a table has of which some rows are known, after Chao
+    (1984), bias-corrected.
 
     >>> distinct_rows(pl.DataFrame({"a": [1, 1, 2, 2]}), ["a"], 1000)
     2

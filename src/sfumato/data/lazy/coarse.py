@@ -1,11 +1,14 @@
-"""Generalising columns before anything is counted, where the combinations of their values do not fit into memory.
+"""Generalising columns before anything is counted, where the combinations of their values do not
+fit into memory.
 
-Every value is replaced by one that stands for all that share its label at some level of the hierarchy; from that level on
-nobody can tell the difference. What is planned on such counts is the best of what lies at these levels or above.
+Every value is replaced by one that stands for all that share its label at some level of the
+hierarchy; from that level on nobody can tell the difference. What is planned on such counts is the
+best of what lies at these levels or above.
 
-The levels are the first node of a chain (:func:`levels_in_turn`) at which the combinations fit, as far as the first million
-rows tell. Then all rows come by once, in batches, and are counted there; should there be more combinations than was
-thought, the next nodes of the chain are tried. This is the same for every engine that hands rows over in batches.
+The levels are the first node of a chain (:func:`levels_in_turn`) at which the combinations fit, as
+far as the first million rows tell. Then all rows come by once, in batches, and are counted there;
+should there be more combinations than was thought, the next nodes of the chain are tried. This is
+the same for every engine that hands rows over in batches.
 """
 
 from __future__ import annotations
@@ -52,7 +55,9 @@ class AllValues:
 
     @functools.cached_property
     def whole_ladder(self) -> Ladder:
-        """The ladder, which also knows what some of its values do not tell: how many records share a value on average."""
+        """The ladder, which also knows what some of its values do not tell: how many records share
+        a value on average.
+        """
         counts = np.zeros(len(self.ladder.labels[0]), dtype=np.int64)
         counts[self.ladder.codes_of(self.encoded.labels)] = self.encoded.counts
         return dataclasses.replace(self.ladder, mean_log_count=mean_log_count(counts))
@@ -73,9 +78,11 @@ class AllValues:
 
 @dataclasses.dataclass(frozen=True)
 class Bound(Hierarchy):
-    """A hierarchy that says of some values what it said of all: ranges and shares are those of the whole column.
+    """A hierarchy that says of some values what it said of all: ranges and shares are those of the
+    whole column.
 
-    Labels that a step released, such as ``20-24``, are none of these values: what it is of is asked about them.
+    Labels that a step released, such as ``20-24``, are none of these values: what it is of is asked
+    about them.
     """
 
     known: Ladder
@@ -97,13 +104,19 @@ class Bound(Hierarchy):
         if (codes < 0).any():
             return self.hierarchy.paths(values, counts)
         at = [ladder.climb(0, level)[codes].tolist() for level in range(ladder.depth)]
-        columns = [[str(ladder.labels[level][code]) for code in here] for level, here in enumerate(at)]
+        columns = [
+            [str(ladder.labels[level][code]) for code in here] for level, here in enumerate(at)
+        ]
         return Paths(
             rows=tuple(zip(*columns, strict=True)),
             leaves=tuple(
-                dict(zip(columns[j], ladder.leaves[j][here].tolist(), strict=True)) for j, here in enumerate(at)
+                dict(zip(columns[j], ladder.leaves[j][here].tolist(), strict=True))
+                for j, here in enumerate(at)
             ),
-            loss=tuple(dict(zip(columns[j], ladder.loss[j][here].tolist(), strict=True)) for j, here in enumerate(at)),
+            loss=tuple(
+                dict(zip(columns[j], ladder.loss[j][here].tolist(), strict=True))
+                for j, here in enumerate(at)
+            ),
             measured=ladder.measured,
         )
 
@@ -115,7 +128,9 @@ class Coarse:
     columns: Mapping[str, AllValues]
     levels: Mapping[str, int]
 
-    def counted(self, table: LazyTable, seen: Sequence[str], tick: engine_table.Tick) -> Table | None:
+    def counted(
+        self, table: LazyTable, seen: Sequence[str], tick: engine_table.Tick
+    ) -> Table | None:
         """The combinations of the generalised table; None: there are too many.
 
         Batches are counted by the places of what stands for their values, which are small numbers.
@@ -127,16 +142,26 @@ class Coarse:
             return rows, {n: self._places(rows, n) for n in names if n in self.levels}
 
         pieces = (
-            pl.DataFrame([places[name] if name in places else coder.column(rows, name) for name in names])
+            pl.DataFrame(
+                [places[name] if name in places else coder.column(rows, name) for name in names]
+            )
             for rows, places in in_parallel(placed, table.pieces_of(names, tick))
         )
-        combinations = counted_in_pieces(pieces, names, count, engine_table.MOST_COMBINATIONS, coder)
+        combinations = counted_in_pieces(
+            pieces, names, count, engine_table.MOST_COMBINATIONS, coder
+        )
         if combinations is None:
             return None
         columns = coder.decoded(combinations, [name for name in names if name not in self.levels])
-        stands = {n: self.representatives[n].stand.gather(combinations[n]).alias(n) for n in names if n in self.levels}
+        stands = {
+            n: self.representatives[n].stand.gather(combinations[n]).alias(n)
+            for n in names
+            if n in self.levels
+        }
         rows = columns.select(names).with_columns(**stands)
-        return table.rows_in_memory(rows, combinations[count].to_numpy()).with_schema(table.part_of_schema(names))
+        return table.rows_in_memory(rows, combinations[count].to_numpy()).with_schema(
+            table.part_of_schema(names)
+        )
 
     def _places(self, rows: Table, name: str) -> pl.Series:
         """The places of what stands for the cells of a column, in the narrowest type."""
@@ -147,7 +172,9 @@ class Coarse:
             absent += int(column.is_nan().sum() or 0)
         if column.dtype != stands.stand.dtype or places.null_count() != absent:
             raise changed(rows.source.name)
-        narrow = pl.Series(np.zeros(0, dtype=np.min_scalar_type(max(1, len(stands.stand)) - 1))).dtype
+        narrow = pl.Series(
+            np.zeros(0, dtype=np.min_scalar_type(max(1, len(stands.stand)) - 1))
+        ).dtype
         return places.cast(narrow).alias(name)
 
     def applied(self, rows: Table) -> Table:
@@ -158,10 +185,15 @@ class Coarse:
     def representatives(self) -> dict[str, Representatives]:
         """What stands for the values of each column as they are read."""
         columns = self.columns
-        return {n: Representatives.of(columns[n].values, columns[n].groups(level)) for n, level in self.levels.items()}
+        return {
+            n: Representatives.of(columns[n].values, columns[n].groups(level))
+            for n, level in self.levels.items()
+        }
 
     def bound(self, counted: Table) -> Table:
-        """The counted combinations with hierarchies that know all values, not only those that stand for them."""
+        """The counted combinations with hierarchies that know all values, not only those that stand
+        for them.
+        """
         schema = counted.schema
         for name, level in self.levels.items():
             hierarchy = schema[name].hierarchy
@@ -178,25 +210,35 @@ class Coarse:
         """The plan of the first step, which says so."""
         levels = ", ".join(f"{name} {level}" for name, level in self.levels.items())
         return plan.warning_of(
-            f"combinations of values were too many to hold, so columns were generalised before counting: the plan is at best the "
-            f"least within levels ≥ {levels}; lower ones were not looked at, and what is told of the original is told of the table generalised so"
+            "combinations of values were too many to hold, so columns were generalised before"
+            f" counting: the plan is at best the least within levels ≥ {levels}; lower ones were"
+            " not looked at, and what is told of the original is told of the table generalised so"
         )
 
 
 def coarsely_counted(
-    table: LazyTable, seen: Sequence[str], steps: Sequence[Step], refused: TooManyCombinations, progress: Progress
+    table: LazyTable,
+    seen: Sequence[str],
+    steps: Sequence[Step],
+    refused: TooManyCombinations,
+    progress: Progress,
 ) -> tuple[Table, Coarse]:
-    """Count a table after generalising it to the first node of a chain at which the combinations fit.
+    """Count a table after generalising it to the first node of a chain at which the combinations
+    fit.
 
     Raises:
-        TooManyCombinations: the engine or the first step cannot begin at levels, or nothing that it may do is enough.
+        TooManyCombinations: the engine or the first step cannot begin at levels, or nothing that it
+        may do is enough.
     """
     columns = _columns(table, steps, refused)
     chain = list(levels_in_turn(columns, steps[0]))
     start = _first_that_seems_to_fit(table, seen, columns, chain)
     for levels in chain[start:]:
         coarse = Coarse(columns, levels)
-        words = f"too many combinations: {', '.join(f'{name} at level {at}' for name, at in levels.items())}"
+        words = (
+            "too many combinations:"
+            f" {', '.join(f'{name} at level {at}' for name, at in levels.items())}"
+        )
         counted = coarse.counted(table, seen, functools.partial(_tell, progress, words))
         if counted is not None:
             return counted, coarse
@@ -204,9 +246,13 @@ def coarsely_counted(
 
 
 def _first_that_seems_to_fit(
-    table: LazyTable, seen: Sequence[str], columns: Mapping[str, AllValues], chain: Sequence[Mapping[str, int]]
+    table: LazyTable,
+    seen: Sequence[str],
+    columns: Mapping[str, AllValues],
+    chain: Sequence[Mapping[str, int]],
 ) -> int:
-    """The place of the first node of a chain whose combinations fit, as far as the first rows tell; the last one if none does.
+    """The place of the first node of a chain whose combinations fit, as far as the first rows tell;
+    the last one if none does.
 
     Coarser nodes have no more combinations, so it is found by halving the chain.
     """
@@ -216,7 +262,11 @@ def _first_that_seems_to_fit(
 
     def combinations(levels: Mapping[str, int]) -> int:
         codes = {
-            name: remap_to(columns[name].ladder, known, levels[name])[known.narrow] if name in levels else known.narrow
+            name: (
+                remap_to(columns[name].ladder, known, levels[name])[known.narrow]
+                if name in levels
+                else known.narrow
+            )
             for name, known in encoded.items()
         }
         return distinct_rows(pl.DataFrame(codes), names, table.records)
@@ -232,10 +282,11 @@ def _first_that_seems_to_fit(
 
 
 def levels_in_turn(columns: Mapping[str, AllValues], step: Step) -> Iterator[dict[str, int]]:
-    """Ever coarser nodes to count at: whichever column has most values climbs to its next level that has fewer.
+    """Ever coarser nodes to count at: whichever column has most values climbs to its next level
+    that has fewer.
 
-    The top of a hierarchy, which says nothing, is the last resort: columns go there, again in the order of their values, when
-    none can climb below it.
+    The top of a hierarchy, which says nothing, is the last resort: columns go there, again in the
+    order of their values, when none can climb below it.
     """
     levels = dict.fromkeys(columns, 0)
     for below_top in (1, 0):
@@ -256,11 +307,19 @@ def _tell(progress: Progress, words: str, rows: int) -> None:
     progress(0.0, f"{words}, counted {rows:,} rows")
 
 
-def _columns(table: LazyTable, steps: Sequence[Step], refused: TooManyCombinations) -> dict[str, AllValues]:
-    """The quasi-identifiers that may be generalised: they have a hierarchy, no other role and not too many values themselves."""
+def _columns(
+    table: LazyTable, steps: Sequence[Step], refused: TooManyCombinations
+) -> dict[str, AllValues]:
+    """The quasi-identifiers that may be generalised: they have a hierarchy, no other role and not
+    too many values themselves.
+    """
     if not steps or steps[0].begun_at({}) is None or table.engine.workers is not None:
         raise refused
-    quasi = [n for n in table.schema.quasi if table.schema[n].roles == (Role.QUASI,) and table.schema[n].hierarchy]
+    quasi = [
+        n
+        for n in table.schema.quasi
+        if table.schema[n].roles == (Role.QUASI,) and table.schema[n].hierarchy
+    ]
     columns = dict[str, AllValues]()
     for name in quasi:
         try:

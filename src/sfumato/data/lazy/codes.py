@@ -1,4 +1,6 @@
-"""Text as numbers while rows wait or are counted: labels that repeat are looked at once a batch, not once a row."""
+"""Text as numbers while rows wait or are counted: labels that repeat are looked at once a batch,
+not once a row.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +24,11 @@ WORD = 1 << 63
 
 
 class Coder:
-    """Numbers for the labels of text columns, the same in every batch, given in the order in which labels are met.
+    """Numbers for the labels of text columns, the same in every batch, given in the order in which
+    labels are met.
 
-    A column whose labels hardly repeat stays text; so does one whose labels become more than a million, from then on.
-    Numbers never leave the machine: what is written is text again.
+    A column whose labels hardly repeat stays text; so does one whose labels become more than a
+    million, from then on. Numbers never leave the machine: what is written is text again.
     """
 
     def __init__(self, most: int = MOST_LABELS) -> None:
@@ -48,7 +51,9 @@ class Coder:
         encoded = rows.encoded(name)
         book = self.books.setdefault(name, {})
         before = len(book)
-        if (not book and len(encoded.labels) * REPEATS > len(rows)) or len(book) + len(encoded.labels) > self.most:
+        if (not book and len(encoded.labels) * REPEATS > len(rows)) or len(book) + len(
+            encoded.labels
+        ) > self.most:
             self.plain.add(name)
             return rows.column(name)
         numbers = [book.setdefault(label, len(book)) for label in encoded.labels]
@@ -58,7 +63,9 @@ class Coder:
         return pl.Series(name, table[encoded.narrow] if len(table) else table)
 
     def _known(self, rows: Table, name: str) -> pl.Series | None:
-        """The numbers of a column all of whose labels have one: half the work of encoding it. None: some have none yet."""
+        """The numbers of a column all of whose labels have one: half the work of encoding it. None:
+        some have none yet.
+        """
         dtype = None if name in rows.known.codes else self.whole.get(name)
         if dtype is None:
             return None
@@ -66,7 +73,9 @@ class Coder:
         if placed.null_count():
             del self.whole[name]
             return None
-        narrow = pl.Series(np.zeros(0, dtype=np.min_scalar_type(max(1, len(dtype.categories)) - 1))).dtype
+        narrow = pl.Series(
+            np.zeros(0, dtype=np.min_scalar_type(max(1, len(dtype.categories)) - 1))
+        ).dtype
         return placed.to_physical().cast(narrow)
 
     def labels(self, name: str) -> pl.Series:
@@ -84,31 +93,53 @@ class Coder:
     def decoded(self, rows: pl.DataFrame, columns: Iterable[str] | None = None) -> pl.DataFrame:
         """The rows with text again, in some columns or all."""
         wanted = set(rows.columns if columns is None else columns)
-        return pl.DataFrame([self.text(column) if column.name in wanted else column for column in rows.iter_columns()])
+        return pl.DataFrame(
+            [
+                self.text(column) if column.name in wanted else column
+                for column in rows.iter_columns()
+            ]
+        )
 
     def together(self, rows: Sequence[pl.DataFrame]) -> pl.DataFrame:
-        """Batches below each other; a column that is text in one of them is so in all. Numbers get the widest of their types."""
+        """Batches below each other; a column that is text in one of them is so in all. Numbers get
+        the widest of their types.
+        """
         loose = {name for name in self.plain if name in self.books}
-        return pl.concat([self.decoded(batch, loose) for batch in rows] if loose else rows, how="vertical_relaxed")
+        return pl.concat(
+            [self.decoded(batch, loose) for batch in rows] if loose else rows,
+            how="vertical_relaxed",
+        )
 
     def hashes(self, rows: pl.DataFrame, key: int) -> pl.Series:
-        """A keyed hash of what every row holds, whatever numbers stand for it and however wide its numbers are."""
-        return pl.DataFrame([self._hash(column, key) for column in rows.iter_columns()]).hash_rows(key)
+        """A keyed hash of what every row holds, whatever numbers stand for it and however wide its
+        numbers are.
+        """
+        return pl.DataFrame([self._hash(column, key) for column in rows.iter_columns()]).hash_rows(
+            key
+        )
 
     def _hash(self, column: pl.Series, key: int) -> pl.Series:
         if self.is_coded(column):
             return self.labels(column.name).hash(key).gather(column)
-        wide = pl.Int64 if column.dtype.is_signed_integer() else pl.Float64 if column.dtype.is_float() else column.dtype
+        wide = (
+            pl.Int64
+            if column.dtype.is_signed_integer()
+            else pl.Float64
+            if column.dtype.is_float()
+            else column.dtype
+        )
         return column.cast(wide).hash(key)
 
 
 def counted_in_pieces(
     pieces: Iterable[pl.DataFrame], columns: Sequence[str], name: str, most: int, coder: Coder
 ) -> pl.DataFrame | None:
-    """The distinct rows of a coded table that comes in pieces, with their numbers under ``name``; None: more than ``most``.
+    """The distinct rows of a coded table that comes in pieces, with their numbers under
+    ``name``; None: more than ``most``.
 
-    Pieces are counted one by one and their counts merged when they have grown as large as what they are merged with:
-    memory stays near the size of the result, and every combination is merged a few times only.
+    Pieces are counted one by one and their counts merged when they have grown as large as what they
+    are merged with: memory stays near the size of the result, and every combination is merged a few
+    times only.
     """
     merged, fresh = None, list[pl.DataFrame]()
     for piece in pieces:
@@ -121,13 +152,17 @@ def counted_in_pieces(
     return None if counts.height > most else counts
 
 
-def _merged(parts: Sequence[pl.DataFrame | None], columns: Sequence[str], name: str, coder: Coder) -> pl.DataFrame:
+def _merged(
+    parts: Sequence[pl.DataFrame | None], columns: Sequence[str], name: str, coder: Coder
+) -> pl.DataFrame:
     tables = [part for part in parts if part is not None]
     return tables[0] if len(tables) == 1 else tallied(coder.together(tables), columns, name)
 
 
 def tallied(rows: pl.DataFrame, columns: Sequence[str], name: str) -> pl.DataFrame:
-    """The distinct rows of some columns and, under ``name``, how many there are of each: added up where the rows say it already."""
+    """The distinct rows of some columns and, under ``name``, how many there are of each: added up
+    where the rows say it already.
+    """
     packed = _packed(rows, columns)
     if packed is None:
         amount = pl.col(name).sum() if name in rows.columns else pl.len().cast(pl.Int64).alias(name)
@@ -135,9 +170,13 @@ def tallied(rows: pl.DataFrame, columns: Sequence[str], name: str) -> pl.DataFra
     keys, spans = packed
     span = math.prod(width for _, width in spans)
     if name in rows.columns and is_dense(span, len(keys)):
-        sums = np.bincount(keys.astype(np.int64, copy=False), weights=rows[name].to_numpy(), minlength=span)
+        sums = np.bincount(
+            keys.astype(np.int64, copy=False), weights=rows[name].to_numpy(), minlength=span
+        )
         distinct = np.flatnonzero(sums).astype(keys.dtype)
-        amounts = pl.Series(name, sums[distinct], dtype=pl.Float64).cast(pl.Int64)  # exact up to 2⁵³ records
+        amounts = pl.Series(name, sums[distinct], dtype=pl.Float64).cast(
+            pl.Int64
+        )  # exact up to 2⁵³ records
     elif name in rows.columns:
         found = pl.DataFrame({"": keys, name: rows[name]}).group_by("").agg(pl.col(name).sum())
         distinct, amounts = found[""].to_numpy(), found[name]
@@ -148,7 +187,9 @@ def tallied(rows: pl.DataFrame, columns: Sequence[str], name: str) -> pl.DataFra
 
 
 def _numbers(keys: NDArray[Any], span: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """The distinct keys, all below ``span``, and how many there are of each: sorted where there may be too many for a table of bits."""
+    """The distinct keys, all below ``span``, and how many there are of each: sorted where there may
+    be too many for a table of bits.
+    """
     if span > MOST_BITS * len(keys):
         distinct, counts = np.unique(keys, return_counts=True)
         return distinct, counts
@@ -156,8 +197,11 @@ def _numbers(keys: NDArray[Any], span: int) -> tuple[NDArray[Any], NDArray[np.in
     return found[:, 0].astype(keys.dtype), amounts_of(places, len(found), None)
 
 
-def _packed(rows: pl.DataFrame, columns: Sequence[str]) -> tuple[NDArray[Any], list[tuple[int, int]]] | None:
-    """One whole number for every row, and the least value and the number of values of every column; None: they do not fit.
+def _packed(
+    rows: pl.DataFrame, columns: Sequence[str]
+) -> tuple[NDArray[Any], list[tuple[int, int]]] | None:
+    """One whole number for every row, and the least value and the number of values of every
+    column; None: they do not fit.
 
     A missing value counts as the one after the greatest.
     """
@@ -179,7 +223,9 @@ def _whole(column: pl.Series, missing: int) -> NDArray[np.int64]:
 
 
 def _span(column: pl.Series) -> tuple[int, int] | None:
-    """The least value of a column of whole numbers and how many values it may have, with the one for missing; None: it is none."""
+    """The least value of a column of whole numbers and how many values it may have, with the one
+    for missing; None: it is none.
+    """
     if not (column.dtype.is_integer() or column.dtype == pl.Boolean):
         return None
     low, high = column.min(), column.max()
@@ -189,7 +235,9 @@ def _span(column: pl.Series) -> tuple[int, int] | None:
     return (int(low), width) if int(low) >= -WORD and int(low) + width < WORD else None  # type: ignore[arg-type]
 
 
-def _unpacked(keys: NDArray[Any], like: pl.DataFrame, spans: Sequence[tuple[int, int]]) -> list[pl.Series]:
+def _unpacked(
+    keys: NDArray[Any], like: pl.DataFrame, spans: Sequence[tuple[int, int]]
+) -> list[pl.Series]:
     """The columns that keys were made from."""
     made = list[pl.Series]()
     for column, (low, width) in zip(reversed(like.get_columns()), reversed(spans), strict=True):

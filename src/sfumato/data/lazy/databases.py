@@ -1,8 +1,10 @@
-"""Databases as places of tables: addresses without secrets, and transactions that see one moment and write all or nothing.
+"""Databases as places of tables: addresses without secrets, and transactions that see one moment
+and write all or nothing.
 
-A transaction has a connection of its own. Columns are described by the SQL that selects them and the type they have with us, so
-that whatever a driver cannot give exactly is asked for as text. Text is compared by its characters, whatever collation a column has:
-two spellings that a database takes for one are two values that an intruder can tell apart.
+A transaction has a connection of its own. Columns are described by the SQL that selects them and
+the type they have with us, so that whatever a driver cannot give exactly is asked for as text. Text
+is compared by its characters, whatever collation a column has: two spellings that a database takes
+for one are two values that an intruder can tell apart.
 """
 
 from __future__ import annotations
@@ -26,7 +28,10 @@ BATCH = 200_000
 """Rows that a database gives or takes at once."""
 KINDS = ("postgresql", "sqlite", "duckdb")
 SECRETS = ("password", "sslpassword")
-INSTEAD = "leave it out: the driver takes it from PGPASSWORD, ~/.pgpass or a service (PGSERVICE, ~/.pg_service.conf)"
+INSTEAD = (
+    "leave it out: the driver takes it from PGPASSWORD, ~/.pgpass or a service (PGSERVICE,"
+    " ~/.pg_service.conf)"
+)
 
 
 # Where a table is.
@@ -34,7 +39,9 @@ INSTEAD = "leave it out: the driver takes it from PGPASSWORD, ~/.pgpass or a ser
 
 @dataclasses.dataclass(frozen=True)
 class Address:
-    """The place of a database. ``shown`` is what may be told of it: no user, no password, no options."""
+    """The place of a database. ``shown`` is what may be told of it: no user, no password, no
+    options.
+    """
 
     kind: str
     given: str = dataclasses.field(repr=False)
@@ -55,7 +62,9 @@ def is_same_file(one: Path, other: Path) -> bool:
 
 
 def identity_in(file: Path, name: Name) -> str | None:
-    """What tells a table of a file from all others: the file's device and number, and the name, in which capitals do not count."""
+    """What tells a table of a file from all others: the file's device and number, and the name, in
+    which capitals do not count.
+    """
     try:
         found = file.stat()
     except OSError:
@@ -73,7 +82,9 @@ FIRST_BYTES = {"sqlite": (0, b"SQLite format 3\0"), "duckdb": (8, b"DUCK")}
 
 
 def kind_of_file(path: Path) -> str | None:
-    """The database that a file is one of, by its first bytes; None: it is none, or cannot be read."""
+    """The database that a file is one of, by its first bytes; None: it is none, or cannot be
+    read.
+    """
     try:
         if not path.is_file():
             return None
@@ -81,7 +92,9 @@ def kind_of_file(path: Path) -> str | None:
             first = file.read(16)
     except (OSError, ValueError):
         return None
-    return next((kind for kind, (at, sign) in FIRST_BYTES.items() if first[at:].startswith(sign)), None)
+    return next(
+        (kind for kind, (at, sign) in FIRST_BYTES.items() if first[at:].startswith(sign)), None
+    )
 
 
 def address(given: str) -> Address:
@@ -94,14 +107,19 @@ def address(given: str) -> Address:
     if kind in ("sqlite", "duckdb"):
         if not given.startswith(f"{kind}:///") or len(given) == len(f"{kind}:///"):
             raise ParameterError(
-                f"{kind} takes the path of a file after three slashes ({kind}:///lake.db, from the root {kind}:////data/lake.db)"
+                f"{kind} takes the path of a file after three slashes ({kind}:///lake.db, from the"
+                f" root {kind}:////data/lake.db)"
             )
         return Address(kind, given, given)
     if kind not in ("postgresql", "postgres"):
-        raise ParameterError(f"there are tables in {', '.join(KINDS)}, as in postgresql://host/database")
+        raise ParameterError(
+            f"there are tables in {', '.join(KINDS)}, as in postgresql://host/database"
+        )
     parts = urlsplit(given)
     user, _, host = parts.netloc.rpartition("@")
-    if ":" in user or any(name in SECRETS for name, _ in parse_qsl(parts.query, keep_blank_values=True)):
+    if ":" in user or any(
+        name in SECRETS for name, _ in parse_qsl(parts.query, keep_blank_values=True)
+    ):
         raise ParameterError(f"the address of the database holds a password; {INSTEAD}")
     return Address("postgresql", given, f"postgresql://{host}{parts.path}")
 
@@ -123,7 +141,8 @@ class Name:
         parts = [p.replace('""', '"') for pair in PART.findall(text) for p in pair if p]
         if not PARTS.fullmatch(text) or len(parts) > 2 or "\0" in text:
             raise ParameterError(
-                "a table is named as visits or schema.visits; a name with a dot stands in double quotes"
+                "a table is named as visits or schema.visits; a name with a dot stands in double"
+                " quotes"
             )
         return cls(parts[-1], parts[0] if len(parts) == 2 else None)
 
@@ -143,7 +162,11 @@ class Name:
     @property
     def quoted(self) -> str:
         """The name in SQL."""
-        return quoted(self.table) if self.schema is None else f"{quoted(self.schema)}.{quoted(self.table)}"
+        return (
+            quoted(self.table)
+            if self.schema is None
+            else f"{quoted(self.schema)}.{quoted(self.table)}"
+        )
 
 
 _ONE = r'(?:"(?:[^"]|"")+"|[^."]+)'
@@ -173,7 +196,9 @@ class Column:
 
 
 class Transaction(abc.ABC):
-    """One connection and one transaction: what is read through it is of one moment, what is written stands at ``commit``."""
+    """One connection and one transaction: what is read through it is of one moment, what is written
+    stands at ``commit``.
+    """
 
     errors: ClassVar[tuple[type[Exception], ...]] = ()
     capitals: ClassVar[bool] = True
@@ -218,7 +243,8 @@ class Transaction(abc.ABC):
 
     @abc.abstractmethod
     def identity(self, name: Name) -> str | None:
-        """What the database itself says it is, and the table in it: the same by whatever address and name it is reached.
+        """What the database itself says it is, and the table in it: the same by whatever address
+        and name it is reached.
 
         None: there is no such table.
         """
@@ -243,7 +269,9 @@ class Transaction(abc.ABC):
     def exists(self, name: Name) -> bool:
         """Whether there is such a table."""
         there = self.names()
-        return name in there or (not self.capitals and str(name).lower() in [str(other).lower() for other in there])
+        return name in there or (
+            not self.capitals and str(name).lower() in [str(other).lower() for other in there]
+        )
 
     def columns(self, name: Name) -> dict[str, Column]:
         """The columns of a table, which is refused by name where it is not there."""
@@ -256,7 +284,9 @@ class Transaction(abc.ABC):
         """The rows of a query that selects some columns, in their types."""
         with self.guarded():
             for rows in self.raw(sql):
-                yield rows.select(_typed(rows[name], column.dtype) for name, column in columns.items())
+                yield rows.select(
+                    _typed(rows[name], column.dtype) for name, column in columns.items()
+                )
 
     def query(self, sql: str, columns: Mapping[str, Column]) -> pl.DataFrame:
         """All rows of a query."""
@@ -304,7 +334,9 @@ CODES = {
 
 
 def reason(error: Exception) -> str:
-    """What kind of error it is, in words where its code is known, and never in the words of the driver."""
+    """What kind of error it is, in words where its code is known, and never in the words of the
+    driver.
+    """
     if isinstance(error, pl.exceptions.PolarsError):
         return "a value does not fit the type of its column"
     code = str(getattr(error, "sqlstate", None) or getattr(error, "sqlite_errorname", None) or "")
@@ -318,7 +350,10 @@ def reason(error: Exception) -> str:
     }.get(code)
     if words is None and not code and type(error).__name__ == "OperationalError":
         words = "the server cannot be reached, has no such database or does not let this user in"
-    return f"{words or 'the database reports an error'} ({' '.join([type(error).__name__, code]).strip()})"
+    return (
+        f"{words or 'the database reports an error'}"
+        f" ({' '.join([type(error).__name__, code]).strip()})"
+    )
 
 
 def _typed(column: pl.Series, dtype: pl.DataType) -> pl.Series:
@@ -338,6 +373,11 @@ def without_categories(rows: pl.DataFrame, place: Address) -> pl.DataFrame:
     """Rows whose categories are text; what no column of a database holds is refused."""
     nested = [name for name, dtype in rows.schema.items() if dtype in NESTED]
     if nested:
-        raise OutputError(f"{place.kind} has no column for {', '.join(nested)}: lists and structures are not written")
-    as_text = [name for name, dtype in rows.schema.items() if dtype in (pl.Categorical, pl.Enum, pl.Null)]
+        raise OutputError(
+            f"{place.kind} has no column for {', '.join(nested)}: lists and structures are not"
+            " written"
+        )
+    as_text = [
+        name for name, dtype in rows.schema.items() if dtype in (pl.Categorical, pl.Enum, pl.Null)
+    ]
     return rows.with_columns(pl.col(as_text).cast(pl.String))

@@ -13,10 +13,12 @@ MODULUS = 2**256
 
 
 class RowsDigest:
-    """SHA-256 of the names of the columns, the number of rows and the sum, modulo 2²⁵⁶, of the BLAKE2b digests of all rows.
+    """SHA-256 of the names of the columns, the number of rows and the sum, modulo 2²⁵⁶, of the
+    BLAKE2b digests of all rows.
 
-    A sum does not depend on order, and equal rows count as often as they come. Rows are spelled by value: the width of numbers,
-    the unit of times, the order of columns and whether text is held as categories make no difference, whoever holds the table.
+    A sum does not depend on order, and equal rows count as often as they come. Rows are spelled
+    by value: the width of numbers, the unit of times, the order of columns and whether text is held
+    as categories make no difference, whoever holds the table.
     """
 
     def __init__(self, columns: Iterable[str]) -> None:
@@ -42,25 +44,37 @@ class RowsDigest:
 
 
 def _sum_of(texts: pl.Series) -> int:
-    """The sum of the digests of texts as whole numbers of 256 bits, added up by halves of words, which cannot overflow."""
-    digests = b"".join(hashlib.blake2b(text.encode(), digest_size=32).digest() for text in texts.to_list())
+    """The sum of the digests of texts as whole numbers of 256 bits, added up by halves of words,
+    which cannot overflow.
+    """
+    digests = b"".join(
+        hashlib.blake2b(text.encode(), digest_size=32).digest() for text in texts.to_list()
+    )
     words = np.frombuffer(digests, dtype="<u4").reshape(-1, 8).sum(axis=0, dtype=np.uint64)
     return sum(int(word) << (32 * place) for place, word in enumerate(words))
 
 
 def spelled(rows: pl.DataFrame) -> pl.Series:
-    """Every row as a text that no other row has: cells in the order of the names, missing ones as a dash.
+    """Every row as a text that no other row has: cells in the order of the names, missing ones as a
+    dash.
 
     >>> spelled(pl.DataFrame({"b": ["x;y", None], "a": [1, 2]})).to_list()
     ['i1;3:x;y;', 'i2;-;']
     """
-    cells = [_spelled(rows[name]).fill_null("-").alias(str(place)) for place, name in enumerate(sorted(rows.columns))]
-    told = pl.DataFrame(cells).select(pl.concat_str([pl.format("{};", pl.col(cell.name)) for cell in cells]))
+    cells = [
+        _spelled(rows[name]).fill_null("-").alias(str(place))
+        for place, name in enumerate(sorted(rows.columns))
+    ]
+    told = pl.DataFrame(cells).select(
+        pl.concat_str([pl.format("{};", pl.col(cell.name)) for cell in cells])
+    )
     return told.to_series()
 
 
 def _spelled(column: pl.Series) -> pl.Series:
-    """The cells of a column as texts with a letter for their kind; numbers that are none are missing."""
+    """The cells of a column as texts with a letter for their kind; numbers that are none are
+    missing.
+    """
     kind, name = column.dtype, pl.col(column.name)
     if kind in (pl.String, pl.Categorical, pl.Enum):
         text = name.cast(pl.String)
@@ -79,7 +93,9 @@ def _spelled(column: pl.Series) -> pl.Series:
     if kind == pl.Binary:
         return _made(column, pl.format("x{}", name.bin.encode("hex")))
     told = [None if value is None else repr(value) for value in column.to_list()]
-    return pl.Series([None if text is None else f"{len(text)}?{text}" for text in told], dtype=pl.String)
+    return pl.Series(
+        [None if text is None else f"{len(text)}?{text}" for text in told], dtype=pl.String
+    )
 
 
 def _made(column: pl.Series, text: pl.Expr) -> pl.Series:
@@ -91,7 +107,11 @@ def _of_floats(column: pl.Series) -> pl.Series:
     plain = column.cast(pl.Float64).fill_nan(None)
     bits = pl.Series((plain.fill_null(0.0).to_numpy() + 0.0).view(np.int64))
     there = plain.is_not_null()
-    return bits.to_frame("bits").select(pl.when(there).then(pl.format("f{}", pl.col("bits")))).to_series()
+    return (
+        bits.to_frame("bits")
+        .select(pl.when(there).then(pl.format("f{}", pl.col("bits"))))
+        .to_series()
+    )
 
 
 def _of_times(column: pl.Series) -> pl.Series:
@@ -103,6 +123,12 @@ def _of_times(column: pl.Series) -> pl.Series:
     letter = {pl.Datetime: "t", pl.Duration: "u"}.get(column.dtype.base_type(), "h")
     ticks = pl.col("ticks")
     if scale:
-        return (number * scale).to_frame("ticks").select(pl.format(letter + "{}", ticks)).to_series()
+        return (
+            (number * scale).to_frame("ticks").select(pl.format(letter + "{}", ticks)).to_series()
+        )
     fine = pl.when(ticks % 1000 == 0).then(pl.format(letter + "{}", ticks // 1000))
-    return number.to_frame("ticks").select(fine.otherwise(pl.format(letter + "n{}", ticks))).to_series()
+    return (
+        number.to_frame("ticks")
+        .select(fine.otherwise(pl.format(letter + "n{}", ticks)))
+        .to_series()
+    )

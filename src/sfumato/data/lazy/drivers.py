@@ -1,4 +1,6 @@
-"""Transactions with PostgreSQL, SQLite and DuckDB: how each tells its columns, gives rows and takes them."""
+"""Transactions with PostgreSQL, SQLite and DuckDB: how each tells its columns, gives rows and takes
+them.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ from sfumato.errors import OutputError, UnreadableInput, require
 
 
 class Postgres(Transaction):
-    """PostgreSQL. Numbers of type numeric come as text and become decimals of the scale that is declared or found."""
+    """PostgreSQL. Numbers of type numeric come as text and become decimals of the scale that is
+    declared or found.
+    """
 
     longest: ClassVar[int] = 63
 
@@ -61,16 +65,21 @@ class Postgres(Transaction):
     def names(self) -> list[Name]:
         """Tables and views, those on the search path first and without their schema too."""
         sql = (
-            "SELECT n.nspname::text AS schema, c.relname::text AS name, pg_table_is_visible(c.oid) AS near FROM pg_class c JOIN "
-            "pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'v', 'm', 'p', 'f') AND n.nspname NOT LIKE 'pg\\_%'"
+            "SELECT n.nspname::text AS schema, c.relname::text AS name, pg_table_is_visible(c.oid)"
+            " AS near FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind"
+            " IN ('r', 'v', 'm', 'p', 'f') AND n.nspname NOT LIKE 'pg\\_%'"
         )
         found = [row for rows in self.raw(sql) for row in rows.iter_rows()]
-        return [Name(name) for _, name, near in found if near] + [Name(name, schema) for schema, name, _ in found]
+        return [Name(name) for _, name, near in found if near] + [
+            Name(name, schema) for schema, name, _ in found
+        ]
 
     def identity(self, name: Name) -> str | None:
-        """The number of the cluster, which no copy of the address changes, and those of the database and the table in it.
+        """The number of the cluster, which no copy of the address changes, and those of the
+        database and the table in it.
 
-        Where the first is not told to this user, the moment at which the server was started stands for it.
+        Where the first is not told to this user, the moment at which the server was started stands
+        for it.
         """
         may = self._told("has_function_privilege('pg_control_system()', 'EXECUTE')::text")
         cluster = "(SELECT system_identifier::text FROM pg_control_system())"
@@ -103,7 +112,9 @@ class Postgres(Transaction):
         return Column(f'CAST({column} AS text) COLLATE "C"', pl.String())
 
     def _numeric(self, name: Name, column: str, declared: int) -> Column:
-        """A numeric column as a decimal: of the declared precision, or of the scale that its values have."""
+        """A numeric column as a decimal: of the declared precision, or of the scale that its values
+        have.
+        """
         digits, scale = ((declared - 4) >> 16, (declared - 4) & 0x7FF) if declared >= 4 else (0, 0)
         if not digits:
             sql = (
@@ -115,9 +126,12 @@ class Postgres(Transaction):
             digits = int(found["whole"][0]) + scale
         if digits > 38 or scale > digits:
             raise UnreadableInput(
-                f"column {column} of {self.place.shown} has numbers of more than 38 digits; round or cast it in a view"
+                f"column {column} of {self.place.shown} has numbers of more than 38 digits; round"
+                " or cast it in a view"
             )
-        return Column(f"CAST(CAST({column} AS numeric({digits}, {scale})) AS text)", pl.Decimal(digits, scale))
+        return Column(
+            f"CAST(CAST({column} AS numeric({digits}, {scale})) AS text)", pl.Decimal(digits, scale)
+        )
 
     def raw(self, sql: str) -> Iterator[pl.DataFrame]:
         """The rows in Arrow batches, as the server sends them."""
@@ -137,13 +151,17 @@ class Postgres(Transaction):
         if long:
             raise OutputError(f"PostgreSQL cuts names after 63 bytes; rename {', '.join(long)}")
         told = without_categories(rows, self.place)
-        return pl.DataFrame([told.get_column(n).cast(_postgres_type(t)) for n, t in rows.schema.items()])
+        return pl.DataFrame(
+            [told.get_column(n).cast(_postgres_type(t)) for n, t in rows.schema.items()]
+        )
 
     def put(self, name: Name, rows: pl.DataFrame, *, create: bool) -> None:
         """Copy rows in."""
         table = rows.to_arrow(compat_level=pl.CompatLevel.oldest())
         with self.guarded(), contextlib.closing(self.connection.cursor()) as cursor:
-            cursor.adbc_ingest(name.table, table, mode="create" if create else "append", db_schema_name=name.schema)
+            cursor.adbc_ingest(
+                name.table, table, mode="create" if create else "append", db_schema_name=name.schema
+            )
 
 
 PLAIN: dict[str, pl.DataType] = {
@@ -159,13 +177,17 @@ PLAIN: dict[str, pl.DataType] = {
     "timestamptz": pl.Datetime("us", "UTC"),
     "bytea": pl.Binary(),
 }
-"""What the driver gives as it is; all else, text too, is selected as text that is compared by its characters."""
+"""What the driver gives as it is; all else, text too, is selected as text that is compared by its
+characters.
+"""
 
 
 def _postgres_type(dtype: pl.DataType) -> pl.DataType:
     if isinstance(dtype, pl.Datetime):
         return pl.Datetime("us", dtype.time_zone)
-    changed: dict[Any, pl.DataType] = dict.fromkeys((pl.Duration, pl.Categorical, pl.Enum, pl.Null), pl.String())
+    changed: dict[Any, pl.DataType] = dict.fromkeys(
+        (pl.Duration, pl.Categorical, pl.Enum, pl.Null), pl.String()
+    )
     return (changed | {pl.UInt64: pl.Decimal(20, 0)}).get(type(dtype), dtype)
 
 
@@ -177,9 +199,11 @@ PATIENCE = 30
 
 
 class Sqlite(Transaction):
-    """SQLite. A column has the type that its values have: one with numbers and words is refused by name.
+    """SQLite. A column has the type that its values have: one with numbers and words is refused by
+    name.
 
-    Who reads a file in a transaction keeps all others from writing. So it is read query by query, and refused when it changed in between.
+    Who reads a file in a transaction keeps all others from writing. So it is read query by query,
+    and refused when it changed in between.
     """
 
     errors = (sqlite3.Error, pl.exceptions.PolarsError)
@@ -190,7 +214,9 @@ class Sqlite(Transaction):
         mode = "rwc" if self.write else "ro"
         files = [one for one in RUNNING if self.write and isinstance(one, Sqlite)]
         for other in [one for one in files if is_same_file(one.place.file, self.place.file)]:
-            other.close()  # who reads the file here would keep it from being written; a table that is asked again reads it anew
+            # who reads the file here would keep it from being written; a table that is asked again
+            # reads it anew
+            other.close()
         file = f"file:{quote(str(self.place.file.absolute()))}?mode={mode}"
         made = sqlite3.connect(file, uri=True, isolation_level=None, check_same_thread=False)
         if self.write:
@@ -201,12 +227,15 @@ class Sqlite(Transaction):
     def _require_unchanged(self) -> None:
         if not self.write and self.connection.execute(VERSION).fetchone() != self.version:
             raise UnreadableInput(
-                f"{self.place.shown} was changed since it was read first, so what was counted need not fit any more; read it again"
+                f"{self.place.shown} was changed since it was read first, so what was counted need"
+                " not fit any more; read it again"
             )
 
     def names(self) -> list[Name]:
         """Tables and views of the file."""
-        found = self.connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')").fetchall()
+        found = self.connection.execute(
+            "SELECT name FROM sqlite_master WHERE type IN ('table', 'view')"
+        ).fetchall()
         return [Name(name) for (name,) in found] + [Name(name, "main") for (name,) in found]
 
     def identity(self, name: Name) -> str | None:
@@ -222,21 +251,38 @@ class Sqlite(Transaction):
         parts = [names[place : place + AT_ONCE] for place in range(0, len(names), AT_ONCE)]
         return dict(item for part in parts for item in self._typed(name, part, kinds).items())
 
-    def _typed(self, name: Name, columns: Sequence[str], kinds: Mapping[str, str]) -> dict[str, Column]:
+    def _typed(
+        self, name: Name, columns: Sequence[str], kinds: Mapping[str, str]
+    ) -> dict[str, Column]:
         """Some columns with their types, found in one pass over the table."""
-        tests = [test.replace("?", quoted(column)) for column in columns for test in _tests(kinds[column])]
+        tests = [
+            test.replace("?", quoted(column))
+            for column in columns
+            for test in _tests(kinds[column])
+        ]
         asked = ", ".join(f"max({test})" for test in tests)
         row = self.connection.execute(f"SELECT {asked} FROM {name.quoted}").fetchone()  # noqa: S608 - quoted names
-        seen = [[bool(found) for found in row[place : place + TESTS]] for place in range(0, len(row), TESTS)]
-        return {column: self._column(column, kinds[column], one) for column, one in zip(columns, seen, strict=True)}
+        seen = [
+            [bool(found) for found in row[place : place + TESTS]]
+            for place in range(0, len(row), TESTS)
+        ]
+        return {
+            column: self._column(column, kinds[column], one)
+            for column, one in zip(columns, seen, strict=True)
+        }
 
     def _column(self, column: str, declared: str, seen: Sequence[bool]) -> Column:
         integer, real, text, blob, huge, otherwise = seen
         select = quoted(column)
         if sum((integer or real, text, blob)) > 1 or (integer and real and huge):
-            kinds = [word for word, there in zip(("integer", "real", "text", "blob"), seen, strict=False) if there]
+            kinds = [
+                word
+                for word, there in zip(("integer", "real", "text", "blob"), seen, strict=False)
+                if there
+            ]
             raise UnreadableInput(
-                f"column {column!r} of {self.place.shown} holds values of several types ({', '.join(kinds)}); make them one in the table or in a view"
+                f"column {column!r} of {self.place.shown} holds values of several types"
+                f" ({', '.join(kinds)}); make them one in the table or in a view"
             )
         if real:
             return Column(f"CAST({select} AS REAL)", pl.Float64())
@@ -258,7 +304,9 @@ class Sqlite(Transaction):
             names = [told[0] for told in cursor.description]
             while rows := cursor.fetchmany(BATCH):
                 columns = zip(names, zip(*rows, strict=True), strict=True)
-                yield pl.DataFrame([pl.Series(name, values, strict=True) for name, values in columns])
+                yield pl.DataFrame(
+                    [pl.Series(name, values, strict=True) for name, values in columns]
+                )
 
     def execute(self, sql: str) -> None:
         """Do what gives no rows."""
@@ -266,23 +314,32 @@ class Sqlite(Transaction):
             self.connection.execute(sql)
 
     def storable(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Floats that are none are missing; short decimals are floats; times of day, spans and moments in a zone are text."""
+        """Floats that are none are missing; short decimals are floats; times of day, spans and
+        moments in a zone are text.
+        """
         rows = without_categories(rows, self.place)
-        made = pl.DataFrame([rows.get_column(n).cast(_sqlite_dtype(t)) for n, t in rows.schema.items()])
+        made = pl.DataFrame(
+            [rows.get_column(n).cast(_sqlite_dtype(t)) for n, t in rows.schema.items()]
+        )
         return made.with_columns(pl.selectors.float().cast(pl.Float64).fill_nan(None))
 
     def put(self, name: Name, rows: pl.DataFrame, *, create: bool) -> None:
         """Insert rows one by one, as SQLite does."""
         with self.guarded():
             if create:
-                declared = ", ".join(f"{quoted(n)} {_sqlite_type(dtype)}" for n, dtype in rows.schema.items())
+                declared = ", ".join(
+                    f"{quoted(n)} {_sqlite_type(dtype)}" for n, dtype in rows.schema.items()
+                )
                 self.connection.execute(f"CREATE TABLE {name.quoted} ({declared})")
             places = ", ".join("?" * rows.width)
             told = rows.with_columns(
                 pl.selectors.date().dt.to_string("%Y-%m-%d"),
                 pl.selectors.datetime().dt.to_string("%Y-%m-%d %H:%M:%S%.6f"),
             )
-            self.connection.executemany(f"INSERT INTO {name.quoted} VALUES ({places})", told.iter_rows())  # noqa: S608
+            self.connection.executemany(
+                f"INSERT INTO {name.quoted} VALUES ({places})",  # noqa: S608
+                told.iter_rows(),
+            )
 
 
 def _sqlite_dtype(dtype: pl.DataType) -> pl.DataType:
@@ -290,7 +347,9 @@ def _sqlite_dtype(dtype: pl.DataType) -> pl.DataType:
         return pl.Float64() if dtype.precision <= 15 else pl.String()
     if isinstance(dtype, pl.Datetime) and dtype.time_zone is None:
         return pl.Datetime("us")
-    return pl.String() if dtype in (pl.Time, pl.Duration, pl.UInt64, pl.Int128, pl.Datetime) else dtype
+    return (
+        pl.String() if dtype in (pl.Time, pl.Duration, pl.UInt64, pl.Int128, pl.Datetime) else dtype
+    )
 
 
 def _sqlite_type(dtype: pl.DataType) -> str:
@@ -304,14 +363,20 @@ _SECONDS = "substr(?, 1, 19) IS datetime(substr(?, 1, 19))"
 _FRACTION = "(length(?) = 19 OR substr(?, 20) GLOB '.[0-9][0-9][0-9][0-9][0-9][0-9]')"
 _OTHERWISE = {
     "DATE": "? IS NOT NULL AND ? IS NOT date(?)",
-    **dict.fromkeys(("TIMESTAMP", "DATETIME"), f"? IS NOT NULL AND NOT ({_SECONDS} AND {_FRACTION})"),
+    **dict.fromkeys(
+        ("TIMESTAMP", "DATETIME"), f"? IS NOT NULL AND NOT ({_SECONDS} AND {_FRACTION})"
+    ),
     **dict.fromkeys(("BOOL", "BOOLEAN"), "? IS NOT NULL AND ? NOT IN (0, 1)"),
 }
-"""Whether a value is not what the column is declared to hold; SQLite itself takes anything anywhere."""
+"""Whether a value is not what the column is declared to hold; SQLite itself takes anything
+anywhere.
+"""
 
 
 def _tests(declared: str) -> tuple[str, ...]:
-    """What is looked for in every value of a column: its types, numbers that no float holds, and what was not declared."""
+    """What is looked for in every value of a column: its types, numbers that no float holds, and
+    what was not declared.
+    """
     types = tuple(f"typeof(?) = '{kind}'" for kind in ("integer", "real", "text", "blob"))
     huge = "typeof(?) = 'integer' AND ? NOT BETWEEN -9007199254740992 AND 9007199254740992"
     return (*types, huge, _OTHERWISE.get(declared, "0"))
@@ -333,7 +398,9 @@ class Duck(Transaction):
     capitals = False
 
     def opened(self) -> Any:
-        """A connection in a transaction; whoever reads the file in this process lets go of it meanwhile."""
+        """A connection in a transaction; whoever reads the file in this process lets go of it
+        meanwhile.
+        """
         duckdb = require("duckdb", extra="duckdb", to="write into DuckDB")
         type(self).errors = (duckdb.Error, pl.exceptions.PolarsError)
         self.readers = [reader for reader in ATTACHED if is_same_file(reader.file, self.place.file)]
@@ -345,7 +412,8 @@ class Duck(Transaction):
         except duckdb.Error as error:
             self._take_back()
             raise OutputError(
-                f"{self.place.shown} cannot be written to: it is read-only, or another program holds it ({type(error).__name__})"
+                f"{self.place.shown} cannot be written to: it is read-only, or another program"
+                f" holds it ({type(error).__name__})"
             ) from None
         return made
 
@@ -371,7 +439,9 @@ class Duck(Transaction):
         """Every column as DuckDB gives it, text by its characters."""
         sql = f"SELECT * FROM {name.quoted} LIMIT 0"  # noqa: S608 - a quoted name
         schema = pl.DataFrame(self.connection.sql(sql).to_arrow_table()).schema
-        return {column: Column(plain_text(column, dtype), dtype) for column, dtype in schema.items()}
+        return {
+            column: Column(plain_text(column, dtype), dtype) for column, dtype in schema.items()
+        }
 
     def raw(self, sql: str) -> Iterator[pl.DataFrame]:
         """The rows in Arrow batches."""
@@ -402,7 +472,9 @@ def plain_text(column: str, dtype: pl.DataType) -> str:
 
 
 ATTACHED: weakref.WeakSet[Attached] = weakref.WeakSet()
-"""Files of DuckDB that are read in this process: DuckDB lets nobody write into one that is attached."""
+"""Files of DuckDB that are read in this process: DuckDB lets nobody write into one that is
+attached.
+"""
 
 
 class Attached:
@@ -416,15 +488,20 @@ class Attached:
         self.connection: Any = self.duckdb.connect()
         self.take()
         ATTACHED.add(self)
-        weakref.finalize(self, _detached, self.connection)  # a release may hold the connection for longer
+        weakref.finalize(
+            self, _detached, self.connection
+        )  # a release may hold the connection for longer
 
     def take(self) -> None:
         """Attach the file."""
         try:
-            self.connection.execute(f"ATTACH {literal(str(self.file))} AS sfumato_source (READ_ONLY)")
+            self.connection.execute(
+                f"ATTACH {literal(str(self.file))} AS sfumato_source (READ_ONLY)"
+            )
         except self.duckdb.Error as error:
             raise UnreadableInput(
-                f"{self.place.shown} cannot be read: it is no DuckDB file, or another program writes into it ({type(error).__name__})"
+                f"{self.place.shown} cannot be read: it is no DuckDB file, or another program"
+                f" writes into it ({type(error).__name__})"
             ) from None
 
     def let_go(self) -> None:
@@ -437,11 +514,16 @@ class Attached:
         if name not in there:
             raise no_table(self.place, name, there)
         table = f"sfumato_source.{Name(name.table, name.schema or 'main').quoted}"
-        schema = pl.DataFrame(self.connection.sql(f"SELECT * FROM {table} LIMIT 0").to_arrow_table()).schema  # noqa: S608
+        schema = pl.DataFrame(
+            self.connection.sql(f"SELECT * FROM {table} LIMIT 0").to_arrow_table()  # noqa: S608
+        ).schema
         tables = f"SELECT sql FROM duckdb_tables() WHERE table_name = {literal(name.table)}"  # noqa: S608
         told = [sql for (sql,) in self.connection.sql(tables).fetchall()]
         collated = not told or any("COLLATE" in sql.upper() for sql in told)  # a view may have any
-        listed = ", ".join(f"{plain_text(n, d)} AS {quoted(n)}" if collated else quoted(n) for n, d in schema.items())
+        listed = ", ".join(
+            f"{plain_text(n, d)} AS {quoted(n)}" if collated else quoted(n)
+            for n, d in schema.items()
+        )
         return self.connection.sql(f"SELECT {listed} FROM {table}")  # noqa: S608
 
 
@@ -456,10 +538,16 @@ def _ducks(connection: Any, database: str) -> list[Name]:
         f"FROM duckdb_views() WHERE database_name = {database} AND NOT internal"
     )
     found = connection.sql(sql).fetchall()
-    return [Name(name) for schema, name in found if schema == "main"] + [Name(name, schema) for schema, name in found]
+    return [Name(name) for schema, name in found if schema == "main"] + [
+        Name(name, schema) for schema, name in found
+    ]
 
 
-TRANSACTIONS: dict[str, type[Transaction]] = {"postgresql": Postgres, "sqlite": Sqlite, "duckdb": Duck}
+TRANSACTIONS: dict[str, type[Transaction]] = {
+    "postgresql": Postgres,
+    "sqlite": Sqlite,
+    "duckdb": Duck,
+}
 
 
 def begun(place: Address, *, write: bool = False) -> Transaction:

@@ -1,7 +1,8 @@
-"""What is learnt of the rows of a large table as they go by in batches: a sample, whether text is free text, what all rows add up to.
+"""What is learnt of the rows of a large table as they go by in batches: a sample, whether text is
+free text, what all rows add up to.
 
-Everything here depends on what the rows hold and on a key alone, not on their order, on the batches in which they come, or on
-threads. Rows are told by a keyed hash of 64 bits of what they hold.
+Everything here depends on what the rows hold and on a key alone, not on their order, on the batches
+in which they come, or on threads. Rows are told by a keyed hash of 64 bits of what they hold.
 """
 
 from __future__ import annotations
@@ -24,14 +25,20 @@ if TYPE_CHECKING:
     from sfumato.core.encoding import Encoded
 
 DISTINCT = 1 << 14
-"""Distinct texts of a column that are looked at; where there are more, those with the lowest hashes."""
+"""Distinct texts of a column that are looked at; where there are more, those with the lowest
+hashes.
+"""
 SURELY = 0.975
-"""Three standard errors of the number of distinct texts, as it is told from so many: what may hardly repeat is taken to."""
+"""Three standard errors of the number of distinct texts, as it is told from so many: what may
+hardly repeat is taken to.
+"""
 WORDS = 2**64
 
 
 def hashes(rows: pl.DataFrame, key: int) -> pl.Series:
-    """A keyed hash of what every row holds: categories as text, numbers and times whatever their width, 0 for −0."""
+    """A keyed hash of what every row holds: categories as text, numbers and times whatever their
+    width, 0 for −0.
+    """
     return pl.DataFrame([_plain(column) for column in rows.iter_columns()]).hash_rows(key)
 
 
@@ -46,12 +53,20 @@ def _plain(column: pl.Series) -> pl.Series:
 
 
 def _apart(column: pl.Series) -> pl.Series:
-    """A column in memory of its own: text that was filtered keeps all it was filtered from alive."""
-    return pl.Series(column.name, column.to_list(), dtype=pl.String) if column.dtype == pl.String else column
+    """A column in memory of its own: text that was filtered keeps all it was filtered from
+    alive.
+    """
+    return (
+        pl.Series(column.name, column.to_list(), dtype=pl.String)
+        if column.dtype == pl.String
+        else column
+    )
 
 
 class Shared:
-    """What several threads add to, and workers elsewhere may send home: locks stay where they are."""
+    """What several threads add to, and workers elsewhere may send home: locks stay where they
+    are.
+    """
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -64,11 +79,13 @@ class Shared:
 
 
 class SampledRows(Shared):
-    """Some records of a table that goes by in batches: about ``size`` of them, or all where there are no more.
+    """Some records of a table that goes by in batches: about ``size`` of them, or all where there
+    are no more.
 
-    The distinct rows with the lowest hashes are kept with the number of their copies: a row that is kept in the end was kept
-    from the start, so its copies are all counted. Of the copies so many are taken that ``size`` records come out, a fraction
-    of one by the bits of the row's hash: every record has the same chance.
+    The distinct rows with the lowest hashes are kept with the number of their copies: a row that is
+    kept in the end was kept from the start, so its copies are all counted. Of the copies so many
+    are taken that ``size`` records come out, a fraction of one by the bits of the row's hash: every
+    record has the same chance.
     """
 
     def __init__(self, size: int, key: int) -> None:
@@ -82,11 +99,17 @@ class SampledRows(Shared):
         marks = hashes(rows, self.key)
         limit = self._limit(marks)
         few = rows if limit is None else rows.filter(marks < limit)
-        names = [str(place) for place in range(rows.width)]  # the name of a column may mean something to a frame
-        plain = pl.DataFrame([_apart(c).alias(name) for name, c in zip(names, few.iter_columns(), strict=True)])
+        names = [
+            str(place) for place in range(rows.width)
+        ]  # the name of a column may mean something to a frame
+        plain = pl.DataFrame(
+            [_apart(c).alias(name) for name, c in zip(names, few.iter_columns(), strict=True)]
+        )
         below = marks if limit is None else marks.filter(marks < limit)
         with self.lock:
-            self._merge(plain.with_columns(pl.lit(1, dtype=pl.Int64).alias("copies"), below.alias("hash")))
+            self._merge(
+                plain.with_columns(pl.lit(1, dtype=pl.Int64).alias("copies"), below.alias("hash"))
+            )
             self.columns = rows.columns
 
     def _limit(self, marks: pl.Series) -> int | None:
@@ -98,7 +121,9 @@ class SampledRows(Shared):
     def _merge(self, added: pl.DataFrame) -> None:
         both = added if self.kept is None else pl.concat([self.kept, added], how="vertical_relaxed")
         if both["hash"].n_unique() < both.height:
-            alike = both.group_by("hash").agg(pl.exclude("copies", "hash").first(), pl.col("copies").sum())
+            alike = both.group_by("hash").agg(
+                pl.exclude("copies", "hash").first(), pl.col("copies").sum()
+            )
             both = alike.select(both.columns)
         same = both.sort("hash")
         if same.height > self.size:
@@ -120,7 +145,10 @@ class SampledRows(Shared):
         times = _thinned(copies, marks, self.size)
         rows = self.kept.drop("hash", "copies")[np.repeat(np.arange(len(times)), times)]
         return pl.DataFrame(
-            [column.alias(name) for name, column in zip(self.columns, rows.iter_columns(), strict=True)]
+            [
+                column.alias(name)
+                for name, column in zip(self.columns, rows.iter_columns(), strict=True)
+            ]
         )
 
 
@@ -134,7 +162,9 @@ def _thinned(copies: NDArray[np.int64], marks: NDArray[np.uint64], size: int) ->
     total = int(copies.sum())
     if total <= size:
         return copies
-    fraction = (marks * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    fraction = (marks * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(11)).astype(
+        np.float64
+    ) * 2.0**-53
     found: NDArray[np.int64] = np.floor(copies * (size / total) + fraction).astype(np.int64)
     return found
 
@@ -142,8 +172,10 @@ def _thinned(copies: NDArray[np.int64], marks: NDArray[np.uint64], size: int) ->
 class Texts(Shared):
     """Which columns of a table that goes by in batches hold free text: all cells are looked at.
 
-    The distinct texts with the lowest hashes stand for all (see :func:`sfumato.core.free_text.words_of_free_text`); up to 16,384 they
-    are all, beyond that their number is told from how low their hashes are. Where it is not sure that texts repeat, they do not.
+    The distinct texts with the lowest hashes stand for all
+    (see :func:`sfumato.core.free_text.words_of_free_text`); up to 16,384 they are all, beyond that
+    their number is told from how low their hashes are. Where it is not sure that texts repeat, they
+    do not.
     """
 
     def __init__(self, columns: Iterable[str], key: int, most: int = DISTINCT) -> None:
@@ -153,7 +185,9 @@ class Texts(Shared):
         self.kept: dict[str, pl.DataFrame] = {}
 
     def see(self, rows: pl.DataFrame, codes: Mapping[str, Encoded] | None = None) -> None:
-        """Look at some rows; every row is seen once. Of columns whose ``codes`` are known only the labels are looked at."""
+        """Look at some rows; every row is seen once. Of columns whose ``codes`` are known only the
+        labels are looked at.
+        """
         for name in self.cells:
             column, known = rows.get_column(name), (codes or {}).get(name)
             if known is not None and column.dtype == pl.String:
@@ -202,8 +236,8 @@ class Texts(Shared):
 class Fingerprint(Shared):
     """What the rows of a table add up to: their number, and sums of keyed hashes of what they hold.
 
-    Two tables with the same rows, in any order, have the same one; different ones share it with a chance of about
-    2⁻⁶⁴ a key where nobody knew the keys when the tables were made.
+    Two tables with the same rows, in any order, have the same one; different ones share it with a
+    chance of about 2⁻⁶⁴ a key where nobody knew the keys when the tables were made.
     """
 
     def __init__(self, columns: Sequence[str], keys: Sequence[int]) -> None:
@@ -215,7 +249,9 @@ class Fingerprint(Shared):
         """Add some rows, each so many times as ``copies`` says."""
         some = rows[self.columns]
         found = [hashes(some, key).to_numpy() for key in self.keys]
-        times = np.ones(rows.height, dtype=np.uint64) if copies is None else copies.astype(np.uint64)
+        times = (
+            np.ones(rows.height, dtype=np.uint64) if copies is None else copies.astype(np.uint64)
+        )
         with self.lock:
             self.rows += int(times.sum())
             self.sums = [
@@ -244,7 +280,9 @@ class Watch(Shared):
         self.rows = 0
 
     def see(self, rows: pl.DataFrame, codes: Mapping[str, Encoded] | None = None) -> None:
-        """Look at some rows; every row is seen once. ``codes`` are those of columns of text, where they are known."""
+        """Look at some rows; every row is seen once. ``codes`` are those of columns of text, where
+        they are known.
+        """
         self.sample.see(rows)
         self.texts.see(rows, codes)
         if self.sums is not None:
@@ -262,7 +300,9 @@ class Watch(Shared):
 
 
 class Handed(NamedTuple):
-    """Released rows as they were handed over: the parts they were written to, what was seen of their originals, and how many there are."""
+    """Released rows as they were handed over: the parts they were written to, what was seen of
+    their originals, and how many there are.
+    """
 
     parts: list[Path]
     watch: Watch
@@ -270,8 +310,10 @@ class Handed(NamedTuple):
 
 
 def changed(name: str) -> UnreadableInput:
-    """The refusal of a table that is not the one that was counted: a release of it would keep no promise for sure."""
+    """The refusal of a table that is not the one that was counted: a release of it would keep no
+    promise for sure.
+    """
     return UnreadableInput(
-        f"{name} changed while it was released: rows that were counted are not those that were read; nothing was released. Run again "
-        "when nobody writes to it"
+        f"{name} changed while it was released: rows that were counted are not those that were"
+        " read; nothing was released. Run again when nobody writes to it"
     )

@@ -40,8 +40,12 @@ def rows_of(frame: nw.LazyFrame[Any]) -> int:
         return int(found)
 
 
-def counted(frame: nw.LazyFrame[Any], columns: Sequence[str], most: int, tick: Tick) -> pl.DataFrame | None:
-    """Distinct combinations of some columns and, last, how many rows have each; None: there are more than ``most``."""
+def counted(
+    frame: nw.LazyFrame[Any], columns: Sequence[str], most: int, tick: Tick
+) -> pl.DataFrame | None:
+    """Distinct combinations of some columns and, last, how many rows have each; None: there are
+    more than ``most``.
+    """
     name = spare(columns)
     with guarded():
         plain = _without_collations(frame, columns)
@@ -52,16 +56,21 @@ def counted(frame: nw.LazyFrame[Any], columns: Sequence[str], most: int, tick: T
 
 
 def _without_collations(frame: nw.LazyFrame[Any], columns: Sequence[str]) -> nw.LazyFrame[Any]:
-    """Some columns, text by its bytes: a collation such as NOCASE would count two values as one, and k as more than it is."""
+    """Some columns, text by its bytes: a collation such as NOCASE would count two values as one,
+    and k as more than it is.
+    """
     schema = frame.collect_schema()
     quoted = {column: '"' + column.replace('"', '""') + '"' for column in columns}
-    parts = [f"decode(encode({q})) AS {q}" if schema[c] == nw.String else q for c, q in quoted.items()]
+    parts = [
+        f"decode(encode({q})) AS {q}" if schema[c] == nw.String else q for c, q in quoted.items()
+    ]
     made: nw.LazyFrame[Any] = nw.from_native(frame.to_native().project(", ".join(parts))).lazy()
     return made
 
 
 def batches(frame: nw.LazyFrame[Any], columns: Sequence[str], tick: Tick) -> Iterator[pl.DataFrame]:
-    """The rows, a million at a time, in any order: what it hands over in smaller pieces is put together.
+    """The rows, a million at a time, in any order: what it hands over in smaller pieces is put
+    together.
 
     Of an empty table there is one batch without rows.
     """
@@ -101,6 +110,6 @@ def guarded() -> Iterator[None]:
         raise MemoryError from None
     except (duckdb.Error, OSError) as error:
         raise UnreadableInput(
-            f"{name} could not read the table ({type(error).__name__}): a part is damaged or gone, or the query behind the relation "
-            "fails; run it by hand to see why"
+            f"{name} could not read the table ({type(error).__name__}): a part is damaged or gone,"
+            " or the query behind the relation fails; run it by hand to see why"
         ) from None

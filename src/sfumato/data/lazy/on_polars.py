@@ -25,7 +25,9 @@ BATCH = 500_000
 """Rows that are in memory at once, several times."""
 NEARLY_ALL = 0.9
 FIRST_ROWS = 1 << 16
-"""Share of the first rows of a batch that must be distinct for merging to be in vain, and how many are looked at."""
+"""Share of the first rows of a batch that must be distinct for merging to be in vain, and how many
+are looked at.
+"""
 
 
 def opened(parts: Sequence[Path], memory: int) -> pl.LazyFrame:
@@ -44,11 +46,15 @@ def rows_of(frame: nw.LazyFrame[Any]) -> int:
         return int(frame.to_native().select(pl.len()).collect(engine="streaming").item())
 
 
-def counted(frame: nw.LazyFrame[Any], columns: Sequence[str], most: int, tick: Tick) -> pl.DataFrame | None:
-    """Distinct combinations of some columns and, last, how many rows have each; None: there are more than ``most``.
+def counted(
+    frame: nw.LazyFrame[Any], columns: Sequence[str], most: int, tick: Tick
+) -> pl.DataFrame | None:
+    """Distinct combinations of some columns and, last, how many rows have each; None: there are
+    more than ``most``.
 
-    Batches are counted one by one. Where hardly two rows of the first batch are alike, merging counts would find nothing: then
-    polars groups all rows at once, if they are no more than ``most``.
+    Batches are counted one by one. Where hardly two rows of the first batch are alike, merging
+    counts would find nothing: then polars groups all rows at once, if they are no more than
+    ``most``.
     """
     name, coder = spare(columns), Coder()
     rows = batches(frame, columns, tick)
@@ -61,16 +67,23 @@ def counted(frame: nw.LazyFrame[Any], columns: Sequence[str], most: int, tick: T
 
 
 def hardly_repeats(batch: pl.DataFrame) -> bool:
-    """Whether nearly all of the first rows of a batch are distinct, and there may be many batches more."""
+    """Whether nearly all of the first rows of a batch are distinct, and there may be many batches
+    more.
+    """
     head = batch.head(FIRST_ROWS)
     return batch.height >= BATCH // 4 and head.n_unique() > NEARLY_ALL * head.height
 
 
-def _grouped_at_once(frame: nw.LazyFrame[Any], columns: Sequence[str], name: str, tick: Tick) -> pl.DataFrame:
+def _grouped_at_once(
+    frame: nw.LazyFrame[Any], columns: Sequence[str], name: str, tick: Tick
+) -> pl.DataFrame:
     with guarded():
         keys = [pl.col(column) for column in columns]
         counts: pl.DataFrame = (
-            frame.to_native().group_by(keys).agg(pl.len().cast(pl.Int64).alias(name)).collect(engine="streaming")
+            frame.to_native()
+            .group_by(keys)
+            .agg(pl.len().cast(pl.Int64).alias(name))
+            .collect(engine="streaming")
         )
     tick(int(counts[name].sum()))
     return counts
@@ -109,9 +122,12 @@ class guarded:  # noqa: N801 - reads as a word
 
     def __enter__(self) -> None: ...
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: Any
+    ) -> None:
         if isinstance(error, pl.exceptions.PolarsError | OSError):
             raise UnreadableInput(
-                f"{name} could not read the table ({type(error).__name__}): a part is damaged or gone, parts differ in "
-                "their columns, or the query behind the frame fails; collect it by hand to see why"
+                f"{name} could not read the table ({type(error).__name__}): a part is damaged or"
+                " gone, parts differ in their columns, or the query behind the frame fails;"
+                " collect it by hand to see why"
             ) from None

@@ -1,7 +1,9 @@
-"""What Spark frames do for us, classic and through Connect: count, give rows in batches, and release rows where they are.
+"""What Spark frames do for us, classic and through Connect: count, give rows in batches, and
+release rows where they are.
 
-Nothing here relies on the process of the driver: workers get a pickled :class:`~sfumato.data.lazy.table.Job` and import sfumato
-themselves. Columns are always named in backticks, for a dot in a name means something to Spark.
+Nothing here relies on the process of the driver: workers get a
+pickled :class:`~sfumato.data.lazy.table.Job` and import sfumato themselves. Columns are always
+named in backticks, for a dot in a name means something to Spark.
 """
 
 from __future__ import annotations
@@ -74,8 +76,12 @@ def rows_of(frame: nw.LazyFrame[Any]) -> int:
         return int(frame.to_native().count())
 
 
-def counted(frame: nw.LazyFrame[Any], columns: Sequence[str], most: int, tick: Tick) -> pl.DataFrame | None:
-    """Distinct combinations of some columns and, last, how many rows have each; None: there are more than ``most``."""
+def counted(
+    frame: nw.LazyFrame[Any], columns: Sequence[str], most: int, tick: Tick
+) -> pl.DataFrame | None:
+    """Distinct combinations of some columns and, last, how many rows have each; None: there are
+    more than ``most``.
+    """
     name = spare(columns)
     native = _chosen(frame, columns)
     grouped = native.groupBy(*(_quoted(column) for column in columns)).count().toDF(*columns, name)
@@ -88,7 +94,8 @@ def counted(frame: nw.LazyFrame[Any], columns: Sequence[str], most: int, tick: T
 def batches(frame: nw.LazyFrame[Any], columns: Sequence[str], tick: Tick) -> Iterator[pl.DataFrame]:
     """The rows, some at a time and partition after partition, in any order.
 
-    Spark gives rows one by one to a driver that will not hold all of them: a row here is a whole batch, as bytes.
+    Spark gives rows one by one to a driver that will not hold all of them: a row here is a whole
+    batch, as bytes.
     """
     seen = 0
     with guarded():
@@ -106,7 +113,9 @@ def scanned(parts: Sequence[Path], like: Any) -> nw.LazyFrame[Any]:
 
 
 def opened(parts: Sequence[Path], memory: int) -> Any:
-    """Parts of Parquet as a Spark frame: of the session that is active, else of one that is made here."""
+    """Parts of Parquet as a Spark frame: of the session that is active, else of one that is made
+    here.
+    """
     require("pyspark", extra="spark", to="let Spark read")
     with guarded():
         return _parquet(_session(memory), parts)
@@ -131,7 +140,8 @@ def _session(memory: int) -> Any:
 
 
 def _local_session(memory: int) -> Any:
-    """A session of this machine: a worker a core, tasks tried again, no pages, no progress on the terminal, times in UTC.
+    """A session of this machine: a worker a core, tasks tried again, no pages, no progress on the
+    terminal, times in UTC.
 
     Its log is off, for messages of the Java machine may show values.
     """
@@ -139,7 +149,8 @@ def _local_session(memory: int) -> Any:
 
     if not (os.environ.get("JAVA_HOME") or shutil.which("java")):
         raise ParameterError(
-            "engine spark: there is no Java here; install Java 17 or newer, or let SPARK_REMOTE name a Spark Connect server"
+            "engine spark: there is no Java here; install Java 17 or newer, or let SPARK_REMOTE"
+            " name a Spark Connect server"
         )
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("sfumato").master("local[*,4]")
@@ -174,13 +185,15 @@ def _chosen(frame: nw.LazyFrame[Any], columns: Iterable[str]) -> Any:
 class Executors:
     """The workers of Spark, wherever they are.
 
-    A worker that dies is replaced by Spark. What is made of a row depends on the row alone, and so does its place in the
-    parts; where equal rows are told apart they come to one worker, and it does not matter which is which. So trying again
-    changes nothing.
+    A worker that dies is replaced by Spark. What is made of a row depends on the row alone, and so
+    does its place in the parts; where equal rows are told apart they come to one worker, and it
+    does not matter which is which. So trying again changes nothing.
     """
 
     def release(self, frame: nw.LazyFrame[Any], job: Job, folder: Path) -> Handed:
-        """Release all rows into parts in an empty folder; what workers say they wrote is compared with what is there."""
+        """Release all rows into parts in an empty folder; what workers say they wrote is compared
+        with what is there.
+        """
         waiting = folder / "waiting"
         waiting.mkdir()
         with guarded():
@@ -188,7 +201,9 @@ class Executors:
             watch = _watched(native, job)
             some: Any = watch.sample.taken()
             made = job.line.started().released(Table(some, job.schema, job.source)).to_polars()
-            types = {name: SIGNED.get(dtype.base_type(), dtype) for name, dtype in made.schema.items()}
+            types = {
+                name: SIGNED.get(dtype.base_type(), dtype) for name, dtype in made.schema.items()
+            }
             told = _write(_gathered(native, job), Releasing(job, types, str(waiting)))
         found = _passed(told, job)
         if found.seen != (watch.rows, None if watch.sums is None else watch.sums.text):
@@ -204,7 +219,9 @@ class Executors:
         found = RowsDigest(columns_of(frame))
         with guarded():
             native = frame.to_native()
-            sums = pl.DataFrame(native.mapInArrow(Worker(summed), "rows long, total string").toArrow())
+            sums = pl.DataFrame(
+                native.mapInArrow(Worker(summed), "rows long, total string").toArrow()
+            )
         for rows, total in sums.iter_rows():
             found.merge(rows, int(total, 16))
         return found
@@ -214,7 +231,9 @@ workers = Executors()
 
 
 def _watched(native: Any, job: Job) -> Watch:
-    """What workers see of the rows that each has, put together by them: whatever the number of partitions, one comes to the driver."""
+    """What workers see of the rows that each has, put together by them: whatever the number of
+    partitions, one comes to the driver.
+    """
     seen = native.mapInArrow(Seen(job), PIECES)
     fewer = seen.repartition(GROUPS, "place").mapInArrow(merged, PIECES)
     found = copy.deepcopy(job.watch)
@@ -241,7 +260,9 @@ def _gathered(native: Any, job: Job) -> Any:
 
 
 def _write(native: Any, release: Releasing) -> pl.DataFrame:
-    """Release, order and write the rows, those of a part by one worker; gives what workers tell of it."""
+    """Release, order and write the rows, those of a part by one worker; gives what workers tell of
+    it.
+    """
     part, place, _ = release.marks
     rows = native.mapInArrow(release, release.schema_in_spark())
     if release.job.order is not None:
@@ -250,7 +271,9 @@ def _write(native: Any, release: Releasing) -> pl.DataFrame:
 
 
 def _passed(told: pl.DataFrame, job: Job) -> Passage:
-    """The pass in which rows were released, put together from what every worker tells of its own."""
+    """The pass in which rows were released, put together from what every worker tells of its
+    own.
+    """
     found = Passage(copy.deepcopy(job.watch.sums))
     for one in told["told"].drop_nulls():
         found.merge(pickle.loads(one))  # noqa: S301 - made by our own workers
@@ -258,14 +281,22 @@ def _passed(told: pl.DataFrame, job: Job) -> Passage:
 
 
 def _moved(told: pl.DataFrame, released: int, waiting: Path, folder: Path) -> list[Path]:
-    """Parts under names that tell nothing, each with the rows that its worker says it wrote; what else lies there is left behind."""
-    if told["rows"].sum() != released or any(rows != _rows_in(waiting / name) for _, name, rows, _ in told.iter_rows()):
+    """Parts under names that tell nothing, each with the rows that its worker says it wrote; what
+    else lies there is left behind.
+    """
+    if told["rows"].sum() != released or any(
+        rows != _rows_in(waiting / name) for _, name, rows, _ in told.iter_rows()
+    ):
         raise OutputError(
-            "a part that a worker of Spark wrote is not among the parts of the release, or has other rows: workers have other disks than "
-            "this machine, or the part was lost. Let TMPDIR name a folder that all of them see; nothing was written"
+            "a part that a worker of Spark wrote is not among the parts of the release, or has"
+            " other rows: workers have other disks than this machine, or the part was lost. Let"
+            " TMPDIR name a folder that all of them see; nothing was written"
         )
     names = told.sort("place")["name"]
-    parts = [(waiting / name).rename(folder / f"part-{number:05d}.parquet") for number, name in enumerate(names)]
+    parts = [
+        (waiting / name).rename(folder / f"part-{number:05d}.parquet")
+        for number, name in enumerate(names)
+    ]
     shutil.rmtree(waiting)
     return parts
 
@@ -280,7 +311,9 @@ def _rows_in(part: Path) -> int | None:
 
 @contextlib.contextmanager
 def guarded() -> Iterator[None]:
-    """Errors of an engine may show values of the table: they are told without their text, and not logged."""
+    """Errors of an engine may show values of the table: they are told without their text, and not
+    logged.
+    """
     import pyarrow as pa
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
@@ -310,12 +343,15 @@ def _named(error: Exception) -> SfumatoError:
     """What went wrong, in our words: a worker tells its own errors by name."""
     text = str(error)
     if "No module named 'sfumato" in text:
-        return ParameterError("the workers of Spark have no sfumato: install the same version there as here")
+        return ParameterError(
+            "the workers of Spark have no sfumato: install the same version there as here"
+        )
     said = SAID.search(text)
     kind = getattr(errors, said[1], None) if said else None
     if said and isinstance(kind, type) and issubclass(kind, SfumatoError):
         return kind(said[2])
     return UnreadableInput(
-        f"{name} could not read the table ({said[1] if said else type(error).__name__}): a part is damaged or gone, a worker died too "
-        "often, or the query behind the frame fails; count it by hand to see why"
+        f"{name} could not read the table ({said[1] if said else type(error).__name__}): a part is"
+        " damaged or gone, a worker died too often, or the query behind the frame fails; count it"
+        " by hand to see why"
     )

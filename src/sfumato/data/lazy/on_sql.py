@@ -25,7 +25,9 @@ workers = None
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class DatabaseTable:
-    """A table of a database, as an engine holds it: one transaction, begun when something is asked first."""
+    """A table of a database, as an engine holds it: one transaction, begun when something is asked
+    first.
+    """
 
     place: Address
     name: Name
@@ -38,7 +40,9 @@ class DatabaseTable:
 
     @property
     def transaction(self) -> Transaction:
-        """The transaction, which sees one moment of the database for as long as the table is used."""
+        """The transaction, which sees one moment of the database for as long as the table is
+        used.
+        """
         found: Transaction | None = self.memo.get("transaction")
         if found is None or not found.runs:
             found = self.memo["transaction"] = begun(self.place)
@@ -77,15 +81,21 @@ def rows_of(frame: DatabaseTable) -> int:
     return int(frame.transaction.query(sql, {"rows": Column("", pl.Int64())}).item())
 
 
-def counted(frame: DatabaseTable, columns: Sequence[str], most: int, tick: Tick) -> pl.DataFrame | None:
-    """Distinct combinations of some columns and, last, how many rows have each; None: there are more than ``most``."""
+def counted(
+    frame: DatabaseTable, columns: Sequence[str], most: int, tick: Tick
+) -> pl.DataFrame | None:
+    """Distinct combinations of some columns and, last, how many rows have each; None: there are
+    more than ``most``.
+    """
     name = on_polars.spare(columns)
     places = ", ".join(str(place) for place in range(1, len(columns) + 1))
     sql = (
         f"SELECT {frame.select(columns)}, count(*) AS {quoted(name)} FROM {frame.name.quoted} GROUP BY {places} "  # noqa: S608
         f"LIMIT {most + 1}"
     )
-    wanted = {column: frame.described[column] for column in columns} | {name: Column("", pl.Int64())}
+    wanted = {column: frame.described[column] for column in columns} | {
+        name: Column("", pl.Int64())
+    }
     found = frame.transaction.query(sql, wanted)
     tick(int(found[name].sum()))
     return None if found.height > most else found

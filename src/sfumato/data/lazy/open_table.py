@@ -1,4 +1,6 @@
-"""Opening a table that should not be read into memory: lazy frames, folders of Parquet, files that are too large."""
+"""Opening a table that should not be read into memory: lazy frames, folders of Parquet, files that
+are too large.
+"""
 
 from __future__ import annotations
 
@@ -29,23 +31,31 @@ from sfumato.errors import ParameterError, UnreadableInput, did_you_mean
 MEMORY = "memory"
 AUTO = "auto"
 COMFORTABLE = 0.125
-"""Share of the machine's memory that the cells of a table may take to be read as a whole: working on it takes several times as much."""
+"""Share of the machine's memory that the cells of a table may take to be read as a whole: working
+on it takes several times as much.
+"""
 SUFFIXES = (".parquet", ".pq")
 MAGIC = "*?["
 ABOUT_VALUES = ("missing_values", "missing_in", "unicode", "blanks")
 
 
 def take_lazily(frame: Any, options: Mapping[str, Any]) -> LazyTable | None:
-    """A lazy frame of polars, DuckDB or Spark as a table; None for anything else. Options are about its values."""
+    """A lazy frame of polars, DuckDB or Spark as a table; None for anything else. Options are about
+    its values.
+    """
     room, kind = type(frame).__module__.split(".")[0], type(frame).__name__
-    if kind not in ("LazyFrame", "DuckDBPyRelation") and not (room == "pyspark" and kind == "DataFrame"):
+    if kind not in ("LazyFrame", "DuckDBPyRelation") and not (
+        room == "pyspark" and kind == "DataFrame"
+    ):
         return None
     made = frame if isinstance(frame, nw.LazyFrame) else nw.from_native(frame).lazy()
     return LazyTable(made, source=Source(name="the table", intake=_about_values(options)))
 
 
 def require_named(data: str | Path) -> None:
-    """Refuse an empty path, which the system takes for this folder: a shell gives it for a variable that was never set."""
+    """Refuse an empty path, which the system takes for this folder: a shell gives it for a variable
+    that was never set.
+    """
     if data == "":
         raise UnreadableInput("the path of the table is empty; name a file")
 
@@ -53,11 +63,13 @@ def require_named(data: str | Path) -> None:
 def opened(
     data: str | Path, engine: str | None, options: Mapping[str, Any], recipe: Recipe | None = None
 ) -> Table | LazyTable | None:
-    """A path as a table that an engine holds, or None where it is one file to be read as others are.
+    """A path as a table that an engine holds, or None where it is one file to be read as others
+    are.
 
-    Folders and patterns are Parquet parts of one table. Without ``engine``, what takes up to an eighth of the memory is read into
-    it and anything larger left to polars; ``auto`` looks at rows, distinct values and the memory at hand besides, where a
-    ``recipe`` says what will be grouped. Notes say which and why.
+    Folders and patterns are Parquet parts of one table. Without ``engine``, what takes up to an
+    eighth of the memory is read into it and anything larger left to polars; ``auto`` looks at rows,
+    distinct values and the memory at hand besides, where a ``recipe`` says what will be grouped.
+    Notes say which and why.
     """
     require_engine(engine)
     several = _is_several(data)
@@ -66,12 +78,15 @@ def opened(
     if not several and Path(data).suffix.lower() not in SUFFIXES:
         if engine not in (None, AUTO):
             raise ParameterError(
-                f"{Path(data).name}: only Parquet is read by {engine}; other files are read into memory"
+                f"{Path(data).name}: only Parquet is read by {engine}; other files are read into"
+                " memory"
             )
         return None
     chosen = (engine, "as you said")
     if engine in (None, AUTO):
-        plain = engine == AUTO and set(options) <= set(ABOUT_VALUES)  # an engine takes no other options
+        plain = engine == AUTO and set(options) <= set(
+            ABOUT_VALUES
+        )  # an engine takes no other options
         found = _chosen(data, recipe if plain else None)
         if found is None and not several:
             return None
@@ -79,30 +94,43 @@ def opened(
     return _opened_by(chosen, data, options)
 
 
-def _opened_by(chosen: tuple[str | None, str], data: str | Path, options: Mapping[str, Any]) -> Table | LazyTable:
+def _opened_by(
+    chosen: tuple[str | None, str], data: str | Path, options: Mapping[str, Any]
+) -> Table | LazyTable:
     """Parts of Parquet as a table that an engine holds, or read by it into memory."""
     engine, why = chosen
     parts = parts_of(data)
     source = Source(
-        name=str(data), format="parquet", intake=_about_values(options), notes=(f"read by {engine}: {why}",)
+        name=str(data),
+        format="parquet",
+        intake=_about_values(options),
+        notes=(f"read by {engine}: {why}",),
     )
     table = held(parts, str(engine), dataclasses.replace(source, digest=digest_of_parts(parts)))
     return table.collected() if engine == MEMORY else table
 
 
-def from_database(given: str, table: str | None, engine: str | None, options: Mapping[str, Any]) -> Table | LazyTable:
+def from_database(
+    given: str, table: str | None, engine: str | None, options: Mapping[str, Any]
+) -> Table | LazyTable:
     """A table of a database, which counts it and streams its rows; ``memory`` reads it as a whole.
 
     What is told of where it comes from has no user and no password.
     """
     place, own = address(given), given.split("://", maxsplit=1)[0]
     if engine not in (None, AUTO, MEMORY, own):
-        raise ParameterError(f"a table of {own} is held by its database or read into memory, not held by {engine}")
+        raise ParameterError(
+            f"a table of {own} is held by its database or read into memory, not held by {engine}"
+        )
     if table is None:
-        raise ParameterError(f"say which table of {place.shown} is meant: table='visits', or --table visits")
+        raise ParameterError(
+            f"say which table of {place.shown} is meant: table='visits', or --table visits"
+        )
     name = Name.of(table)
     source = Source(
-        name=name_in(given, table), intake=_about_values(options), notes=(f"{own} counts it and streams its rows",)
+        name=name_in(given, table),
+        intake=_about_values(options),
+        notes=(f"{own} counts it and streams its rows",),
     )
     if place.kind == "duckdb":
         attached = Attached(place)
@@ -116,7 +144,9 @@ def from_database(given: str, table: str | None, engine: str | None, options: Ma
 
 
 def tables_in(given: str) -> list[str]:
-    """The tables and views of a database, as ``table`` takes their names; what the database keeps for itself is left out."""
+    """The tables and views of a database, as ``table`` takes their names; what the database keeps
+    for itself is left out.
+    """
     transaction = begun(address(given))
     try:
         with transaction.guarded():
@@ -135,14 +165,18 @@ def name_in(given: str, table: str) -> str:
 
 
 def is_same_table(one: str, other: str) -> bool:
-    """Whether two names of tables (see :func:`name_in`) surely mean the same, however their file or first schema is written."""
+    """Whether two names of tables (see :func:`name_in`) surely mean the same, however their file or
+    first schema is written.
+    """
 
     def plain(told: str) -> tuple[str, ...]:
         place, _, table = told.rpartition(", table ")
         kind, _, rest = place.partition(":///")
         if kind in ("sqlite", "duckdb"):
             place = f"{kind}:///{Path(rest).resolve()}"
-        return place, table.lower().removeprefix("public." if kind not in ("sqlite", "duckdb") else "main.")
+        return place, table.lower().removeprefix(
+            "public." if kind not in ("sqlite", "duckdb") else "main."
+        )
 
     return plain(one) == plain(other)
 
@@ -153,7 +187,8 @@ def require_engine(engine: str | None) -> None:
         return
     names = (AUTO, MEMORY, *ENGINES)
     raise ParameterError(
-        f"there is no engine {engine!r}.{did_you_mean(str(engine), names)} There are: {', '.join(names)}"
+        f"there is no engine {engine!r}.{did_you_mean(str(engine), names)} There are:"
+        f" {', '.join(names)}"
     )
 
 
@@ -161,28 +196,41 @@ def _about_values(options: Mapping[str, Any]) -> Intake:
     idle = [name for name in options if name not in ABOUT_VALUES]
     if idle:
         raise ParameterError(
-            f"a table that an engine holds takes no reading option {join_words(idle, 'or')}; it takes {', '.join(ABOUT_VALUES)}"
+            f"a table that an engine holds takes no reading option {join_words(idle, 'or')}; it"
+            f" takes {', '.join(ABOUT_VALUES)}"
         )
     return Intake.of(options)
 
 
 def _is_several(data: str | Path) -> bool:
-    return (any(sign in str(data) for sign in MAGIC) and not Path(data).exists()) or Path(data).is_dir()
+    return (any(sign in str(data) for sign in MAGIC) and not Path(data).exists()) or Path(
+        data
+    ).is_dir()
 
 
 def parts_of(data: str | Path) -> tuple[Path, ...]:
-    """The files of a table in parts, by name; parts that differ in their columns or types are refused."""
+    """The files of a table in parts, by name; parts that differ in their columns or types are
+    refused.
+    """
     folder = Path(data)
     if folder.is_dir():
         found = sorted(
-            p for suffix in SUFFIXES for p in folder.rglob(f"*{suffix}") if not _hidden(p.relative_to(folder))
+            p
+            for suffix in SUFFIXES
+            for p in folder.rglob(f"*{suffix}")
+            if not _hidden(p.relative_to(folder))
         )
     else:
-        found = sorted(Path(name) for name in glob.glob(str(data), recursive=True)) if _is_several(data) else [folder]
+        found = (
+            sorted(Path(name) for name in glob.glob(str(data), recursive=True))
+            if _is_several(data)
+            else [folder]
+        )
     files = [path for path in found if path.is_file()]
     if not files:
         raise UnreadableInput(
-            f"{data}: there are no Parquet files there; check the path, name one file, or, if the folder holds several tables with keys, give a recipe with a section 'tables'"
+            f"{data}: there are no Parquet files there; check the path, name one file, or, if the"
+            " folder holds several tables with keys, give a recipe with a section 'tables'"
         )
     _refuse_values_in_names(files, folder)
     _require_alike(files)
@@ -190,14 +238,17 @@ def parts_of(data: str | Path) -> tuple[Path, ...]:
 
 
 def _refuse_values_in_names(files: Sequence[Path], folder: Path) -> None:
-    """Refuse folders that hold values of a column in their names (``year=2020/``): read alone, parts lack that column."""
+    """Refuse folders that hold values of a column in their names (``year=2020/``): read alone,
+    parts lack that column.
+    """
     known = {part for part in folder.parts if "=" in part}
     named = {part for file in files for part in file.parent.parts if "=" in part} - known
     if named:
         keys = sorted({part.split("=")[0] for part in named})
         raise UnreadableInput(
-            f"{folder}: the names of its folders hold the values of {', '.join(keys)}, which the parts lack; give the lazy frame of an engine that "
-            "reads them: sf.read(pl.scan_parquet(folder, hive_partitioning=True))"
+            f"{folder}: the names of its folders hold the values of {', '.join(keys)}, which the"
+            " parts lack; give the lazy frame of an engine that reads them:"
+            " sf.read(pl.scan_parquet(folder, hive_partitioning=True))"
         )
 
 
@@ -213,32 +264,45 @@ def _require_alike(files: Sequence[Path]) -> None:
         try:
             schema = pl.read_parquet_schema(file)
         except (pl.exceptions.PolarsError, OSError):
-            raise UnreadableInput(f"{file.name} is damaged or not Parquet; take it out or write it anew") from None
+            raise UnreadableInput(
+                f"{file.name} is damaged or not Parquet; take it out or write it anew"
+            ) from None
         if first is None:
             first = schema
         if schema != first:
-            other = sorted({*schema, *first} - {n for n in schema if n in first and schema[n] == first[n]})
+            other = sorted(
+                {*schema, *first} - {n for n in schema if n in first and schema[n] == first[n]}
+            )
             raise UnreadableInput(
-                f"{file.name} differs from {files[0].name} in {', '.join(other[:5]) or 'the order of its columns'}: all parts of a table "
-                "have the same columns and types"
+                f"{file.name} differs from {files[0].name} in"
+                f" {', '.join(other[:5]) or 'the order of its columns'}: all parts of a table have"
+                " the same columns and types"
             )
 
 
 def _chosen(data: str | Path, recipe: Recipe | None) -> tuple[str, str] | None:
-    """The engine for Parquet about which nothing was said, and why; None: memory, which need not be explained."""
+    """The engine for Parquet about which nothing was said, and why; None: memory, which need not be
+    explained.
+    """
     if not _is_several(data) and not Path(data).is_file():
         return None
     parts = parts_of(data) if _is_several(data) else (Path(data),)
     if _is_large(parts):
         return (
             "polars",
-            f"its cells take about {_cells(parts) / 2**30:,.1f} GB, more than an eighth of the memory of this machine",
+            (
+                f"its cells take about {_cells(parts) / 2**30:,.1f} GB, more than an eighth of the"
+                " memory of this machine"
+            ),
         )
     if recipe is None:
         return None
     try:
         return engine_for(parts, recipe, free_memory())
-    except (pl.exceptions.PolarsError, OSError):  # whoever reads the file says what is wrong with it
+    except (
+        pl.exceptions.PolarsError,
+        OSError,
+    ):  # whoever reads the file says what is wrong with it
         return None
 
 
@@ -255,25 +319,34 @@ def memory() -> int:
 
 
 def free_memory() -> int:
-    """Memory in bytes that this process can still take: what the system has left, or what a container leaves of it."""
+    """Memory in bytes that this process can still take: what the system has left, or what a
+    container leaves of it.
+    """
     found = [memory()]
     with contextlib.suppress(OSError, ValueError, IndexError):
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
         found += [int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")]
     with contextlib.suppress(OSError, ValueError):  # "max": no limit
         container = Path("/sys/fs/cgroup")
-        limit, used = (int((container / name).read_text(encoding="ascii")) for name in ("memory.max", "memory.current"))
+        limit, used = (
+            int((container / name).read_text(encoding="ascii"))
+            for name in ("memory.max", "memory.current")
+        )
         found.append(max(0, limit - used))
     return min(found)
 
 
 def _cells(parts: Sequence[Path]) -> int:
-    """About how many bytes the cells of Parquet files take in memory, from their sizes alone: they are packed about five times."""
+    """About how many bytes the cells of Parquet files take in memory, from their sizes alone: they
+    are packed about five times.
+    """
     return 5 * sum(part.stat().st_size for part in parts if part.is_file())
 
 
 def digest_of_parts(parts: Sequence[Path]) -> str:
-    """SHA-256 of the digests of all parts, which does not depend on their names or order; of one file its own."""
+    """SHA-256 of the digests of all parts, which does not depend on their names or order; of one
+    file its own.
+    """
 
     def one(file: Path) -> str:
         with file.open("rb") as handle:

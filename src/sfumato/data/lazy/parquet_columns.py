@@ -23,7 +23,9 @@ LARGE = 200_000
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class ParquetColumns:
-    """The columns of one Parquet table, in one file or several parts; values are read as ``source.intake`` says."""
+    """The columns of one Parquet table, in one file or several parts; values are read as
+    ``source.intake`` says.
+    """
 
     parts: tuple[Path, ...]
     source: Source
@@ -46,16 +48,20 @@ class ParquetColumns:
         with refusing(f"{self.source.name} cannot be read: a part is damaged or gone"):
             values = _scanned(self.parts).select(pl.nth(place)).collect().to_series()
         if values.len() != self.height:
-            raise UnreadableInput(f"{self.source.name} changed while it was read; try again when nobody writes it")
+            raise UnreadableInput(
+                f"{self.source.name} changed while it was read; try again when nobody writes it"
+            )
         read = [values]
         settle_values(read, self.source.intake)
         return read[0]
 
 
 def parquet_columns(table: Any) -> ParquetColumns | None:
-    """A table in Parquet files that is looked at column by column: one that an engine holds, or the path of a large file.
+    """A table in Parquet files that is looked at column by column: one that an engine holds, or the
+    path of a large file.
 
-    None for anything else, which is read as a whole. So is a file that cannot be read or holds lists: its reader says what is wrong.
+    None for anything else, which is read as a whole. So is a file that cannot be read or
+    holds lists: its reader says what is wrong.
     """
     if isinstance(table, ParquetColumns):
         return table

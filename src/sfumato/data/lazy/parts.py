@@ -1,8 +1,10 @@
 """Writing a table larger than memory: rows in an order that tells nothing, in parts of Parquet.
 
-Rows are ordered by a keyed hash of what is released of them, so the order is a function of what is published and of a
-secret: it says nothing of the old order, and does not depend on how the rows came. The top bits of the hash choose the part, so
-parts can be sorted one by one. Equal rows may swap places, which nobody can see.
+Rows are ordered by a keyed hash of what is released of them, so the order is a function of what is
+published and of a
+secret: it says nothing of the old order, and does not depend on how the rows came. The top bits of
+the hash choose the part, so parts can be sorted one by one. Equal rows may swap places, which
+nobody can see.
 """
 
 from __future__ import annotations
@@ -56,10 +58,12 @@ def write_parts(
     seed: Seed | None,
     tick: Callable[[int, int], None] = unheard,
 ) -> list[Path]:
-    """Write released rows as parts of Parquet into an empty folder; without a seed in the order in which they come.
+    """Write released rows as parts of Parquet into an empty folder; without a seed in the order in
+    which they come.
 
-    ``rows`` is about how many there are; ``tick`` is called with the number of parts written and of all. Rows wait in a folder
-    of buckets beside the parts, which is gone at the end; text that repeats waits as numbers.
+    ``rows`` is about how many there are; ``tick`` is called with the number of parts written and of
+    all. Rows wait in a folder of buckets beside the parts, which is gone at the end; text that
+    repeats waits as numbers.
     """
     if seed is None:
         return [_write(batch.to_polars(), folder, number) for number, batch in enumerate(batches)]
@@ -74,7 +78,9 @@ def write_parts(
     made = list[Path]()
     # rows that are alike lie together, so that some places may have none
     filled = [place for place in range(count) if any(waiting.glob(f"{place}-*.arrow"))]
-    for part in in_parallel(lambda place: _write(_taken(waiting, place, coder), folder, place), filled):
+    for part in in_parallel(
+        lambda place: _write(_taken(waiting, place, coder), folder, place), filled
+    ):
         made.append(part)
         tick(len(made), len(filled))
     waiting.rmdir()
@@ -97,14 +103,20 @@ def places_of(order: pl.Series, count: int) -> pl.Series:
 
 
 def _put(
-    batch: pl.DataFrame, waiting: Path, number: int, count: int, hashes: Callable[[pl.DataFrame], pl.Series]
+    batch: pl.DataFrame,
+    waiting: Path,
+    number: int,
+    count: int,
+    hashes: Callable[[pl.DataFrame], pl.Series],
 ) -> None:
     """Let the rows of a batch wait in their buckets."""
     order = hashes(batch)
     place = places_of(order, count)
     name = _unused(batch.columns)
     marked = batch.with_columns(order.alias(name), place.alias(name + " place"))
-    for (bucket,), rows in marked.partition_by(name + " place", as_dict=True, include_key=False).items():
+    for (bucket,), rows in marked.partition_by(
+        name + " place", as_dict=True, include_key=False
+    ).items():
         rows.write_ipc(waiting / f"{bucket}-{number}.arrow")
 
 

@@ -1,8 +1,10 @@
-"""The steps of a recipe made ready for a table that comes in pieces: planned on counts, with facts learnt of all records.
+"""The steps of a recipe made ready for a table that comes in pieces: planned on counts, with facts
+learnt of all records.
 
-Most plans follow from the counted combinations. A step that draws learns what it must know of all records in passes over the
-rows, after the steps before it; so does a plan that lets equal records part ways. After either the counts are known no more:
-where a later step decides from counts, the rows are counted once more as they are by then.
+Most plans follow from the counted combinations. A step that draws learns what it must know of all
+records in passes over the rows, after the steps before it; so does a plan that lets equal records
+part ways. After either the counts are known no more: where a later step decides from counts, the
+rows are counted once more as they are by then.
 """
 
 from __future__ import annotations
@@ -42,12 +44,13 @@ FORMAT = "parquet"
 class Pipeline:
     """The steps of a recipe with what was decided from counts, ready for any rows of the table.
 
-    ``types`` are the types that columns have in the whole release: those of a few rows alone may look otherwise. ``gone`` are the
-    columns that no step sees. ``repeats`` are the keys of rows that occur more than once, where something is drawn; such a
-    pipeline must be ``started`` anew for every pass over the rows, and counts equal rows from then on. ``coarse`` is what was
-    generalised before anything was counted, ``units`` the new numbers of persons and households. ``stands`` are, by column, values
-    that the first step releases alike and that may be put in each other's place before it, and ``short`` is its plan for rows that
-    hold no others.
+    ``types`` are the types that columns have in the whole release: those of a few rows alone may
+    look otherwise. ``gone`` are the columns that no step sees. ``repeats`` are the keys of rows
+    that occur more than once, where something is drawn; such a pipeline must be ``started`` anew
+    for every pass over the rows, and counts equal rows from then on. ``coarse`` is what was
+    generalised before anything was counted, ``units`` the new numbers of persons and households.
+    ``stands`` are, by column, values that the first step releases alike and that may be put in each
+    other's place before it, and ``short`` is its plan for rows that hold no others.
     """
 
     gone: tuple[str, ...]
@@ -62,11 +65,17 @@ class Pipeline:
 
     def started(self) -> Pipeline:
         """The same, for one pass over all rows."""
-        return self if self.repeats is None else dataclasses.replace(self, numbering=Numbering(self.repeats))
+        return (
+            self
+            if self.repeats is None
+            else dataclasses.replace(self, numbering=Numbering(self.repeats))
+        )
 
     @property
     def draws(self) -> bool:
-        """Whether something is drawn for records, so that all rows of a pass must be numbered in one place."""
+        """Whether something is drawn for records, so that all rows of a pass must be numbered in
+        one place.
+        """
         return self.repeats is not None
 
     def then(self, step: Step, plan: Plan | None, goal: Goal) -> Pipeline:
@@ -81,7 +90,9 @@ class Pipeline:
         return dataclasses.replace(self, repeats=learnt_by(Repeats(table.records), seen))
 
     def pieces(self, table: LazyTable) -> Iterator[Table]:
-        """All rows as they are after the steps so far; pieces of which nothing is left are left out."""
+        """All rows as they are after the steps so far; pieces of which nothing is left are left
+        out.
+        """
         line = self.started()
         for rows in table.batches():
             shared = line.stepped(rows)[0]
@@ -93,7 +104,9 @@ class Pipeline:
         shared, plans = rows.drop(self.gone), list[tuple[str, Plan]]()
         if self.repeats is not None:
             if self.numbering is None:
-                raise InternalError("a pipeline that draws must be started before rows go through it")
+                raise InternalError(
+                    "a pipeline that draws must be started before rows go through it"
+                )
             shared = self.numbering.marked(shared)
         shared = shared if self.coarse is None else self.coarse.applied(shared)
         shared = self.represented(shared)
@@ -106,12 +119,16 @@ class Pipeline:
         return shared, plans
 
     def shortened(self, counted: Table, plan: Plan) -> Pipeline:
-        """With what stands for values that the plan of the first step, made for a counted table, releases alike."""
+        """With what stands for values that the plan of the first step, made for a counted table,
+        releases alike.
+        """
         found = representatives_in(counted, plan.bound_levels)
         if not found:
             return self
         short = plan.with_ladders({name: ladder for name, (_, ladder) in found.items()})
-        return dataclasses.replace(self, stands={name: stand for name, (stand, _) in found.items()}, short=short)
+        return dataclasses.replace(
+            self, stands={name: stand for name, (stand, _) in found.items()}, short=short
+        )
 
     def represented(self, rows: Table) -> Table:
         """Rows with the values that stand for theirs, where the first step releases them alike."""
@@ -127,11 +144,18 @@ class Pipeline:
         return made_one(shared, FORMAT, spellings=False)[0], tuple(plans)
 
     def released(self, rows: Table) -> Table:
-        """The released rows as they are written: categories as text, every column of its one type."""
+        """The released rows as they are written: categories as text, every column of its one
+        type.
+        """
         made = self.run(rows)[0]
         types = {name: self.types.get(name, made.dtype(name)) for name in made.columns}
-        plain = {n: pl.String() if isinstance(t, pl.Categorical | pl.Enum) else t for n, t in types.items()}
-        return made.with_columns({n: made.column(n).cast(t) for n, t in plain.items() if made.dtype(n) != t})
+        plain = {
+            n: pl.String() if isinstance(t, pl.Categorical | pl.Enum) else t
+            for n, t in types.items()
+        }
+        return made.with_columns(
+            {n: made.column(n).cast(t) for n, t in plain.items() if made.dtype(n) != t}
+        )
 
     def keys(self, rows: Table) -> NDArray[np.uint64]:
         """A number that equal rows share, as far as steps see them."""
@@ -139,9 +163,13 @@ class Pipeline:
 
 
 class Planning:
-    """Plans the steps of a recipe one after the other; ``counted`` is what is known of the table after those planned so far."""
+    """Plans the steps of a recipe one after the other; ``counted`` is what is known of the table
+    after those planned so far.
+    """
 
-    def __init__(self, table: LazyTable, counted: Table, steps: Sequence[Step], coarse: Coarse | None = None) -> None:
+    def __init__(
+        self, table: LazyTable, counted: Table, steps: Sequence[Step], coarse: Coarse | None = None
+    ) -> None:
         claimed = {name for step in steps for name in step.claims}
         self.table, self.coarse = table, coarse
         self.steps = steps if coarse is None else coarse.begun(steps)
@@ -149,12 +177,16 @@ class Planning:
         self.counted = shared if coarse is None else coarse.bound(shared)
         self.line = Pipeline(tuple(set(table.schema.direct) - claimed), coarse=coarse)
         self.stale = set[str]()
-        self.known = self.traced = True  # traced: every combination knows of which original one it was made
+        self.known = self.traced = (
+            True  # traced: every combination knows of which original one it was made
+        )
         self.seen: dict[int, Table] = {}
         """What steps that chose from a lattice saw, by their place in the recipe."""
 
     def planned(self, goal: Goal) -> tuple[Pipeline, Table]:
-        """All steps, and the counted combinations as far as they are known in the end; their columns are right."""
+        """All steps, and the counted combinations as far as they are known in the end; their
+        columns are right.
+        """
         for place, step in enumerate(self.steps):
             self._plan(step, dataclasses.replace(goal, place=place))
         self._renumber(goal)
@@ -163,16 +195,22 @@ class Planning:
         return dataclasses.replace(self.line, types=types), self.counted
 
     def beside(self, original: Table) -> Alongside | None:
-        """What counts which combination became which while rows are released; None: it is known, or cannot be."""
+        """What counts which combination became which while rows are released; None: it is known, or
+        cannot be.
+        """
         if self.coarse is not None or (self.known and self.traced):
             return None
         return Alongside(original.columns, self.counted.columns, table.MOST_COMBINATIONS)
 
     def _renumber(self, goal: Goal) -> None:
-        """Draw the numbers of persons and households, who are others in every class that is released."""
+        """Draw the numbers of persons and households, who are others in every class that is
+        released.
+        """
         if goal.seed is not None and self.counted.schema.columns(Role.UNIT):
             self._count_again()
-            self.line = dataclasses.replace(self.line, units=Renumbering.of(self.counted, goal.seed))
+            self.line = dataclasses.replace(
+                self.line, units=Renumbering.of(self.counted, goal.seed)
+            )
             self.counted = renumbered(self.counted, goal.seed)
 
     def _plan(self, step: Step, goal: Goal) -> None:
@@ -199,15 +237,21 @@ class Planning:
             self.line = self.line.then(step, None, dataclasses.replace(alone, facts=facts))
 
     def _facts(self, step: Step, goal: Goal) -> Any:
-        """What a step learns of all records; one that works cell by cell asks for counts, and they tell it."""
-        told = self.known and step.span is Span.CELLS and set(step.masks) <= set(self.counted.columns)
+        """What a step learns of all records; one that works cell by cell asks for counts, and they
+        tell it.
+        """
+        told = (
+            self.known and step.span is Span.CELLS and set(step.masks) <= set(self.counted.columns)
+        )
         facts = None
         while (learner := step.learner(goal, facts)) is not None:
             facts = learnt_by(learner, [self.counted] if told else self.line.pieces(self.table))
         return facts
 
     def _decided(self, step: Step, goal: Goal) -> Plan:
-        """The plan, which knows who parts ways with whom; what becomes of the counts is told from it."""
+        """The plan, which knows who parts ways with whom; what becomes of the counts is told from
+        it.
+        """
         plan: Plan = step.plan(self.counted, goal)
         self.counted = step.apply(self.counted, plan)
         learner = step.dealer(plan)
@@ -237,13 +281,18 @@ class Planning:
         self.traced = False
         old = self.counted.schema.attributes
         self.counted = counted_again(self.line.pieces(self.table), self.counted.columns)
-        schema = {name: old.get(name, attribute) for name, attribute in self.counted.schema.attributes.items()}
+        schema = {
+            name: old.get(name, attribute)
+            for name, attribute in self.counted.schema.attributes.items()
+        }
         self.counted = self.counted.with_schema(Schema(schema))
         self.known, self.stale = True, set()
 
 
 def counted_again(pieces: Iterable[Table], columns: Sequence[str]) -> Table:
-    """The distinct combinations of some columns, and of survey weights, in a table that comes in pieces, with their numbers."""
+    """The distinct combinations of some columns, and of survey weights, in a table that comes in
+    pieces, with their numbers.
+    """
     merged: pl.DataFrame | None = None
     last: Table | None = None
     names: list[str] = []
@@ -254,8 +303,9 @@ def counted_again(pieces: Iterable[Table], columns: Sequence[str]) -> Table:
         merged = counts if merged is None else _tallied(pl.concat([merged, counts], how=RELAXED))
         if merged.height > table.MOST_COMBINATIONS:
             raise SchemaError(
-                f"after the steps that draw, {', '.join(names)} have more than {table.MOST_COMBINATIONS:,} combinations of values, which do "
-                "not fit into memory; make the finest of them coarser first"
+                f"after the steps that draw, {', '.join(names)} have more than"
+                f" {table.MOST_COMBINATIONS:,} combinations of values, which do not fit into"
+                " memory; make the finest of them coarser first"
             )
     if last is None or merged is None:
         raise SchemaError("no row is left after the steps that draw; there is nothing to release")
@@ -269,7 +319,8 @@ COUNT = "sfumato records"
 
 
 class Alongside(Shared):
-    """Counts which combinations of some columns became which, as the rows of a table are released in pieces.
+    """Counts which combinations of some columns became which, as the rows of a table are released
+    in pieces.
 
     Where they become more than twenty million it gives up.
     """
@@ -286,18 +337,32 @@ class Alongside(Shared):
             return
         origin = np.arange(len(released)) if released.origin is None else released.origin
         was = {f"before {name}": rows.column(name).gather(origin) for name in self.before}
-        counts = _tallied(pl.DataFrame(was | {f"after {name}": released.column(name) for name in self.after}))
+        counts = _tallied(
+            pl.DataFrame(was | {f"after {name}": released.column(name) for name in self.after})
+        )
         with self.lock:
-            self.merged = counts if self.merged is None else _tallied(pl.concat([self.merged, counts], how=RELAXED))
+            self.merged = (
+                counts
+                if self.merged is None
+                else _tallied(pl.concat([self.merged, counts], how=RELAXED))
+            )
             self.full = self.merged.height > self.most
 
     def pair(self, original: Table, like: Table, levels: Mapping[str, Rung]) -> TablePair | None:
-        """All that was counted beside the counted original; None where it is not known. ``like`` says what released columns are."""
+        """All that was counted beside the counted original; None where it is not known. ``like``
+        says what released columns are.
+        """
         if self.full or self.merged is None:
             return None
-        held = original.to_polars().select(pl.col(self.before).name.prefix("before ")).with_row_index(COUNT + " row")
+        held = (
+            original.to_polars()
+            .select(pl.col(self.before).name.prefix("before "))
+            .with_row_index(COUNT + " row")
+        )
         try:
-            found = self.merged.join(held, on=held.columns[1:], how="left", nulls_equal=True, maintain_order="left")
+            found = self.merged.join(
+                held, on=held.columns[1:], how="left", nulls_equal=True, maintain_order="left"
+            )
         except pl.exceptions.SchemaError:  # some batches were read otherwise than all rows
             return None
         if found[held.columns[0]].null_count():
@@ -305,7 +370,9 @@ class Alongside(Shared):
         made = found.select(pl.col(f"after {name}").alias(name) for name in self.after)
         rows = found[held.columns[0]].to_numpy().astype(np.int64)
         released = Table(made, source=like.source, origin=rows, copies=found[COUNT].to_numpy())  # type: ignore[arg-type]
-        schema = Schema({name: like.schema[name] for name in self.after if name in like.schema.attributes})
+        schema = Schema(
+            {name: like.schema[name] for name in self.after if name in like.schema.attributes}
+        )
         return TablePair(original, released.with_schema(schema), rows, levels)
 
 
@@ -321,11 +388,15 @@ def _tallied(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def alike(parts: Sequence[Path]) -> None:
-    """Give columns one type in all parts: what a few rows alone held in a narrower one is written anew in the wider."""
+    """Give columns one type in all parts: what a few rows alone held in a narrower one is written
+    anew in the wider.
+    """
     schemas = [pl.read_parquet_schema(part) for part in parts]
     if all(schema == schemas[0] for schema in schemas[1:]):
         return
-    wide = pl.concat([pl.DataFrame(schema=schema) for schema in schemas], how="vertical_relaxed").schema
+    wide = pl.concat(
+        [pl.DataFrame(schema=schema) for schema in schemas], how="vertical_relaxed"
+    ).schema
     for part, schema in zip(parts, schemas, strict=True):
         if schema != wide:
             pl.read_parquet(part).cast(dict(wide)).write_parquet(part)  # type: ignore[arg-type]

@@ -1,4 +1,6 @@
-"""What a table that an engine holds cannot do: refused here and nowhere else, and listed in docs/scale.md."""
+"""What a table that an engine holds cannot do: refused here and nowhere else, and listed in
+docs/scale.md.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ PROMISES = {
     "unmasked": "promises about values before masking",
     "posteriors": "promises about what attacks find",
 }
-"""By the field of what a model needs: promises for which every record must be beside its original."""
+"""By the field of what a model needs: promises for which every record must be beside its original.
+"""
 OPTIONS = {
     "a register (`--register`, `memory=`)": "people are known again by the rows of the original",
     "another format than Parquet (`--format`)": "the release is written in parts",
@@ -36,7 +39,8 @@ def require_counts(table: LazyTable, recipe: Recipe, context: Context) -> None:
         table.in_memory("a register")
     if context.format not in (None, FORMAT):
         raise ParameterError(
-            f"{table.source.name} is held by {table.engine.name} and released as Parquet, not as {context.format}"
+            f"{table.source.name} is held by {table.engine.name} and released as Parquet, not as"
+            f" {context.format}"
         )
     table.schema.check(table.columns, table.source)
     whole = [step.name for step in recipe.steps if step.span_in(table.schema) is Span.TABLE]
@@ -45,8 +49,9 @@ def require_counts(table: LazyTable, recipe: Recipe, context: Context) -> None:
     problems += [f"{subject} need every record beside its original" for subject in promises]
     if problems:
         raise ParameterError(
-            f"{table.source.name} is held by {table.engine.name}, and this takes all of it in memory: "
-            f"{'; '.join(problems)}. Leave it out, or read the table into memory (engine='memory')"
+            f"{table.source.name} is held by {table.engine.name}, and this takes all of it in"
+            f" memory: {'; '.join(problems)}. Leave it out, or read the table into memory"
+            " (engine='memory')"
         )
 
 

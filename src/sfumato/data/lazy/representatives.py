@@ -1,8 +1,9 @@
 """Values that stand for all that are generalised alike, put into rows before steps see them.
 
-A batch of a large table has nearly as many distinct values as rows where values hardly repeat: to look each of them up by its
-label, again in every batch, takes most of a run. After the plan is known a value may as well be replaced by any other with the same label
-at the level that is released; then few distinct ones are left, and all that follows is quick.
+A batch of a large table has nearly as many distinct values as rows where values hardly repeat: to
+look each of them up by its label, again in every batch, takes most of a run. After the plan is
+known a value may as well be replaced by any other with the same label at the level that is
+released; then few distinct ones are left, and all that follows is quick.
 """
 
 from __future__ import annotations
@@ -51,7 +52,9 @@ class Representatives(abc.ABC):
 
     @staticmethod
     def of(values: pl.Series, groups: NDArray[np.integer]) -> Representatives:
-        """Values of which those of one group stand for each other; the first of each that is there is taken."""
+        """Values of which those of one group stand for each other; the first of each that is there
+        is taken.
+        """
         present = values.is_not_null()
         if values.dtype.is_float():
             present &= values.is_not_nan().fill_null(False)
@@ -67,14 +70,20 @@ class Representatives(abc.ABC):
         if _is_ordered(values.dtype):
             frame = frame.sort("value")
         frame = frame.unique("value", keep="first", maintain_order=True)
-        return ListedRepresentatives(values.gather(first), frame["value"], frame["which"].to_numpy())
+        return ListedRepresentatives(
+            values.gather(first), frame["value"], frame["which"].to_numpy()
+        )
 
     @abc.abstractmethod
     def places(self, column: pl.Series) -> pl.Series:
-        """Of every cell the place of what stands for it in ``stand``; missing where nothing does."""
+        """Of every cell the place of what stands for it in ``stand``; missing where nothing
+        does.
+        """
 
     def replaced(self, column: pl.Series) -> tuple[pl.Series, Encoded | None]:
-        """A column with the values that stand for its own; and its encoding where that follows from them."""
+        """A column with the values that stand for its own; and its encoding where that follows from
+        them.
+        """
         if column.dtype != self.stand.dtype or not len(self.stand):
             return column, None
         places = self.places(column)
@@ -95,7 +104,9 @@ class Representatives(abc.ABC):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ListedRepresentatives(Representatives):
-    """Every value by itself, with the place of what stands for it. No value comes twice, and none is missing."""
+    """Every value by itself, with the place of what stands for it. No value comes twice, and none
+    is missing.
+    """
 
     stand: pl.Series
     values: pl.Series
@@ -114,7 +125,9 @@ class ListedRepresentatives(Representatives):
             return column.cast(self._labels, strict=False).to_physical().cast(pl.UInt32)
         if not _is_ordered(column.dtype):
             known = pl.DataFrame({"value": self.values}).with_row_index("place")
-            return pl.DataFrame({"value": column}).join(known, on="value", how="left", maintain_order="left")["place"]
+            return pl.DataFrame({"value": column}).join(
+                known, on="value", how="left", maintain_order="left"
+            )["place"]
         there = column.is_not_null()
         cells = column.to_physical()
         present = (cells.filter(there) if column.null_count() else cells).to_numpy()
@@ -127,7 +140,9 @@ class ListedRepresentatives(Representatives):
         among = found.gather(which)
         if not column.null_count():
             return among
-        row = pl.Series(np.cumsum(there.to_numpy()) - 1).zip_with(there, pl.Series([None], dtype=pl.Int64))
+        row = pl.Series(np.cumsum(there.to_numpy()) - 1).zip_with(
+            there, pl.Series([None], dtype=pl.Int64)
+        )
         return among.gather(row)
 
     @functools.cached_property
@@ -141,7 +156,8 @@ class ListedRepresentatives(Representatives):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class RangedRepresentatives(Representatives):
-    """Ranges of numbers or times that do not overlap, in order: what lies from a start to an end has one that stands for it.
+    """Ranges of numbers or times that do not overlap, in order: what lies from a start to an end
+    has one that stands for it.
 
     Millions of values make a few hundred ranges where a hierarchy cuts numbers into intervals.
     """
@@ -173,12 +189,16 @@ VALUES_A_RANGE = 8
 def _ranges(
     values: pl.Series, which: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.generic], NDArray[np.generic]] | None:
-    """The groups in the order of their values, and the least and the greatest value of each; None where they overlap."""
+    """The groups in the order of their values, and the least and the greatest value of each; None
+    where they overlap.
+    """
     groups = int(which.max(initial=-1)) + 1
     if groups * VALUES_A_RANGE > len(values):
         return None
     frame = pl.DataFrame({"which": which, "value": values.to_physical()})
-    ends = frame.group_by("which").agg(pl.col("value").min().alias("start"), pl.col("value").max().alias("end"))
+    ends = frame.group_by("which").agg(
+        pl.col("value").min().alias("start"), pl.col("value").max().alias("end")
+    )
     ends = ends.sort("start")
     starts, lasts = ends["start"].to_numpy(), ends["end"].to_numpy()
     if (lasts[:-1] >= starts[1:]).any():
@@ -200,13 +220,19 @@ def represented(rows: Table, representatives: Mapping[str, Representatives]) -> 
 
 def _is_ordered(dtype: pl.DataType) -> bool:
     """Whether values are numbers for numpy."""
-    return dtype.is_integer() or dtype.is_float() or dtype in (pl.Date, pl.Datetime, pl.Duration, pl.Time)
+    return (
+        dtype.is_integer()
+        or dtype.is_float()
+        or dtype in (pl.Date, pl.Datetime, pl.Duration, pl.Time)
+    )
 
 
 def representatives_in(
     dataset: Table, levels: Mapping[str, tuple[Ladder, int]]
 ) -> dict[str, tuple[Representatives, Ladder]]:
-    """What stands for the values of columns that have many, when each is released at a level of its ladder; and the ladder of those alone."""
+    """What stands for the values of columns that have many, when each is released at a level of its
+    ladder; and the ladder of those alone.
+    """
     found: dict[str, tuple[Representatives, Ladder]] = {}
     for name, (ladder, level) in levels.items():
         if level == 0 or name not in dataset.columns:
@@ -217,7 +243,9 @@ def representatives_in(
             continue
         groups = remap_to(ladder, encoded, level)
         first = first_rows(groups, len(ladder.labels[level]))
-        standing = np.append(first[first < count], count - 1)  # the missing one, if there is one, is the last
+        standing = np.append(
+            first[first < count], count - 1
+        )  # the missing one, if there is one, is the last
         values = dataset.column(name).gather(first_rows(encoded.narrow, count))
         codes = np.unique(ladder.codes_of(encoded.labels)[standing])
         found[name] = Representatives.of(values, groups), limited(ladder, codes)

@@ -1,4 +1,6 @@
-"""How a release is made of a table that an engine holds: counted, planned on the counts, made batch by batch, counted again."""
+"""How a release is made of a table that an engine holds: counted, planned on the counts, made batch
+by batch, counted again.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,14 @@ from sfumato.core.source import Intake
 from sfumato.core.step import Goal, Plan, Step
 from sfumato.core.table import Table
 from sfumato.data.lazy.coarse import Coarse, coarsely_counted
-from sfumato.data.lazy.observed_values import Fingerprint, Handed, SampledRows, Texts, Watch, changed
+from sfumato.data.lazy.observed_values import (
+    Fingerprint,
+    Handed,
+    SampledRows,
+    Texts,
+    Watch,
+    changed,
+)
 from sfumato.data.lazy.open_table import digest_of_parts
 from sfumato.data.lazy.parts import in_parallel, order_key, parts_for, write_parts
 from sfumato.data.lazy.planning import FORMAT, Alongside, Pipeline, Planning, alike
@@ -45,7 +54,8 @@ SAMPLE = 100_000
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class PreparedTable(LazyTable):
-    """A table that an engine holds, and the combinations that promises and plans look at, counted before anything is planned.
+    """A table that an engine holds, and the combinations that promises and plans look at, counted
+    before anything is planned.
 
     ``coarse`` says at which levels they were counted, where all of them were too many.
     """
@@ -58,9 +68,11 @@ class PreparedTable(LazyTable):
 class LazyStepsResult(StepsResult):
     """Outcome of the steps on a table that an engine holds.
 
-    ``released`` are the combinations of the columns that promises look at, counted in the parts that were written; ``table`` is the whole
-    released table, and ``sample`` some of its records beside their originals. ``seen`` is what steps that chose from a lattice saw, by their
-    place in the recipe; ``searched`` are the steps as they were planned: the first begins at the levels at which the engine counted.
+    ``released`` are the combinations of the columns that promises look at, counted in the parts
+    that were written; ``table`` is the whole released table, and ``sample`` some of its records
+    beside their originals. ``seen`` is what steps that chose from a lattice saw, by their place in
+    the recipe; ``searched`` are the steps as they were planned: the first begins at the levels at
+    which the engine counted.
     """
 
     released: Table
@@ -71,7 +83,9 @@ class LazyStepsResult(StepsResult):
 
 
 def prepare_lazy_table(table: LazyTable, recipe: Recipe, context: Context) -> PreparedTable:
-    """Refuse what needs all rows in memory, and count the combinations that promises and plans look at."""
+    """Refuse what needs all rows in memory, and count the combinations that promises and plans look
+    at.
+    """
     require_counts(table, recipe, context)
     _require_one_value_a_cell(table)
     seen = columns_seen(recipe.meet, table.schema, recipe.steps)
@@ -92,14 +106,16 @@ def prepare_lazy_table(table: LazyTable, recipe: Recipe, context: Context) -> Pr
 def run_lazy_steps(table: PreparedTable, recipe: Recipe, context: Context) -> LazyStepsResult:
     """Plan on the counts, release batch by batch into parts, and count the parts.
 
-    Parts are made beside the folder that the release will be written to (``context.workspace``), so that they need not be copied.
-    Where there is no release none of them is left.
+    Parts are made beside the folder that the release will be written to (``context.workspace``), so
+    that they need not be copied. Where there is no release none of them is left.
     """
     with Workplace(context.workspace) as workplace:
         return _run_in(table, recipe, context, workplace)
 
 
-def _run_in(table: PreparedTable, recipe: Recipe, context: Context, workplace: Workplace) -> LazyStepsResult:
+def _run_in(
+    table: PreparedTable, recipe: Recipe, context: Context, workplace: Workplace
+) -> LazyStepsResult:
     original, coarse = table.combinations, table.coarse
     seed, progress = context.seed, context.progress
     return_free_memory()
@@ -108,14 +124,23 @@ def _run_in(table: PreparedTable, recipe: Recipe, context: Context, workplace: W
     return_free_memory()  # what the search took would lie idle beside the batches that are released
     beside = planning.beside(original)
     written = _written(
-        table, original, pipeline, seed, progress, shuffle=context.shuffle, place=workplace, beside=beside
+        table,
+        original,
+        pipeline,
+        seed,
+        progress,
+        shuffle=context.shuffle,
+        place=workplace,
+        beside=beside,
     )
     progress(1.0, "counting what was written")
     columns = [*planned.columns, *columns_seen(recipe.meet, written.table.schema)]
     released = written.table.counted(columns)
     _require_whole(released, written)
     if coarse is None:  # of a generalised table nobody knows what was lost of the original
-        written = dataclasses.replace(written, counted=_counted_pair(written, original, released, planned, beside))
+        written = dataclasses.replace(
+            written, counted=_counted_pair(written, original, released, planned, beside)
+        )
     return LazyStepsResult(
         released,
         written.plans,
@@ -131,18 +156,33 @@ def _require_one_value_a_cell(table: LazyTable) -> None:
     """Refuse columns of lists or objects, unless they are dropped."""
     frame: Any = table.frame
     types = frame.collect_schema() if isinstance(frame, nw.LazyFrame) else {}
-    if odd := [n for n, dtype in types.items() if dtype.is_nested() and not table.schema[n].has(Role.DIRECT)]:
-        raise SchemaError(f"{', '.join(odd)} of {table.source.name} hold lists or objects; give every cell one value")
+    if odd := [
+        n
+        for n, dtype in types.items()
+        if dtype.is_nested() and not table.schema[n].has(Role.DIRECT)
+    ]:
+        raise SchemaError(
+            f"{', '.join(odd)} of {table.source.name} hold lists or objects; give every cell one"
+            " value"
+        )
 
 
 def _counted(
-    table: LazyTable, seen: Sequence[str], recipe: Recipe, population: Table | None, progress: Progress
+    table: LazyTable,
+    seen: Sequence[str],
+    recipe: Recipe,
+    population: Table | None,
+    progress: Progress,
 ) -> tuple[Table, Coarse | None]:
-    """The combinations of the columns that are looked at; of a coarser table where they are too many."""
+    """The combinations of the columns that are looked at; of a coarser table where they are too
+    many.
+    """
 
     def tick(rows: int) -> None:
         known = table.memo.get("records")
-        progress(*_told("counted", rows, known, "rows") if known else (0.0, f"counted {rows:,} rows"))
+        progress(
+            *_told("counted", rows, known, "rows") if known else (0.0, f"counted {rows:,} rows")
+        )
 
     try:
         parting = not all(step.keeps_classes_whole for step in recipe.steps)
@@ -160,10 +200,11 @@ def _counted(
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Written:
-    """The released parts, and a sample: some rows of the original, what was released of them, and by which plans.
+    """The released parts, and a sample: some rows of the original, what was released of them, and
+    by which plans.
 
-    ``records`` is how many the original has, ``rows`` how many of them were handed over to be written. ``counted`` is
-    all of them before and after, by counts.
+    ``records`` is how many the original has, ``rows`` how many of them were handed over to be
+    written. ``counted`` is all of them before and after, by counts.
     """
 
     table: LazyTable
@@ -191,11 +232,15 @@ class Written:
 def _counted_pair(
     written: Written, original: Table, shared: Table, planned: Table, beside: Alongside | None
 ) -> TablePair | None:
-    """All records before and after, counted by the columns that are looked at; None where it is not known which became which."""
+    """All records before and after, counted by the columns that are looked at; None where it is not
+    known which became which.
+    """
     if beside is not None:
         found = beside.pair(original, written.releases, written.levels)
     else:
-        found = TablePair.of(original, made_one(planned, FORMAT, spellings=False)[0], written.levels)
+        found = TablePair.of(
+            original, made_one(planned, FORMAT, spellings=False)[0], written.levels
+        )
     return found if found is not None and found.kept == shared.records else None
 
 
@@ -230,7 +275,9 @@ def _written(
     )
     with _writing():
         if table.engine.workers is None:
-            handed = _in_batches(table, job, pipeline, place.path, seed if shuffle else None, progress, beside)
+            handed = _in_batches(
+                table, job, pipeline, place.path, seed if shuffle else None, progress, beside
+            )
         else:
             handed = table.engine.workers.release(table.frame, job, place.path)
         parts, watch, rows = handed
@@ -292,19 +339,29 @@ def _in_batches(
 def _watch(table: LazyTable, original: Table, pipeline: Pipeline, seed: Seed) -> Watch:
     """What is learnt of the rows while they are released."""
     key = int(seed.stream("sample of a large table").integers(2**63))
-    texts = [n for n, a in table.schema.attributes.items() if not a.has(Role.DIRECT) and not a.free_text]
+    texts = [
+        n for n, a in table.schema.attributes.items() if not a.has(Role.DIRECT) and not a.free_text
+    ]
     digested = table.source.digest is not None and table.parts
     coarser = set[str]() if pipeline.coarse is None else set(pipeline.coarse.levels)
     as_held = [name for name in original.columns if name not in coarser]
-    return Watch(SampledRows(SAMPLE, key), Texts(texts, key), None if digested else Fingerprint(as_held, [key]))
+    return Watch(
+        SampledRows(SAMPLE, key),
+        Texts(texts, key),
+        None if digested else Fingerprint(as_held, [key]),
+    )
 
 
 def _require_unchanged(table: LazyTable, original: Table, watch: Watch) -> None:
-    """Refuse a table that is not the one that was counted: a release of it would keep no promise for sure."""
+    """Refuse a table that is not the one that was counted: a release of it would keep no promise
+    for sure.
+    """
     same = watch.rows == original.records
     if watch.sums is None:
         same = same and digest_of_parts(table.parts) == table.source.digest
-    elif not table.source.intake.said():  # what is said of values may be read otherwise in some rows than in all
+    elif (
+        not table.source.intake.said()
+    ):  # what is said of values may be read otherwise in some rows than in all
         counted = Fingerprint(watch.sums.columns, watch.sums.keys)
         counted.see(original.to_polars(), original.copies)
         same = same and counted.text == watch.sums.text
@@ -316,29 +373,36 @@ def _require_whole(shared: Table, written: Written) -> None:
     """Refuse parts that do not hold as many rows as were handed over to be written."""
     if shared.records != written.rows:
         raise OutputError(
-            f"{written.rows:,} rows were released and {shared.records:,} are in the parts that were written: some were lost, or are not seen "
-            "from here; nothing was written. Run again, and let TMPDIR name a folder that all who write see"
+            f"{written.rows:,} rows were released and {shared.records:,} are in the parts that were"
+            " written: some were lost, or are not seen from here; nothing was written. Run again,"
+            " and let TMPDIR name a folder that all who write see"
         )
 
 
 @contextlib.contextmanager
 def _writing() -> Iterator[None]:
-    """Say what could not be written; errors of frames may show values, and are told without their text."""
+    """Say what could not be written; errors of frames may show values, and are told without their
+    text.
+    """
     try:
         yield
     except (OutputError, UnreadableInput):
         raise
     except (OSError, pl.exceptions.PolarsError) as error:
         if _is_full(error):
-            told = "no space is left where they are made (free some, write elsewhere, or set TMPDIR)"
+            told = (
+                "no space is left where they are made (free some, write elsewhere, or set TMPDIR)"
+            )
         elif isinstance(error, OSError):
             told = error.strerror or type(error).__name__
         else:
             raise SchemaError(
-                f"some rows cannot be released as the others are ({type(error).__name__}): a column holds other values in some "
-                "batches than in others; give it one type before"
+                f"some rows cannot be released as the others are ({type(error).__name__}): a column"
+                " holds other values in some batches than in others; give it one type before"
             ) from None
-        raise OutputError(f"the parts of the release cannot be written: {told}; nothing was written") from None
+        raise OutputError(
+            f"the parts of the release cannot be written: {told}; nothing was written"
+        ) from None
 
 
 def _is_full(error: Exception) -> bool:

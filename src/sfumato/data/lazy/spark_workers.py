@@ -1,6 +1,8 @@
-"""What workers of Spark do with the rows that each has: look at them, release them, write them, and tell what they did.
+"""What workers of Spark do with the rows that each has: look at them, release them, write them, and
+tell what they did.
 
-All of it is pickled by its name: workers import sfumato themselves, and nothing relies on the process of the driver.
+All of it is pickled by its name: workers import sfumato themselves, and nothing relies on the
+process of the driver.
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ FAILED = "sfumato on a worker: "
 PIECES = "place int, found binary"
 """What was seen, with the number of the partition it was seen in."""
 REPORT = "place long, name string, rows long, told binary"
-"""A part that was written and how many rows it has; or, without a name, what a worker tells of its pass."""
+"""A part that was written and how many rows it has; or, without a name, what a worker tells of its
+pass.
+"""
 
 
 def spare(columns: Iterable[str]) -> str:
@@ -45,7 +49,9 @@ def spare(columns: Iterable[str]) -> str:
 
 
 class Worker:
-    """A function of rows as Spark wants it: of Arrow batches, which are put together to be worth the work."""
+    """A function of rows as Spark wants it: of Arrow batches, which are put together to be worth
+    the work.
+    """
 
     def __init__(self, work: Callable[[pl.DataFrame], pl.DataFrame]) -> None:
         self.work = work
@@ -117,7 +123,9 @@ class WithKeys:
 
     def __call__(self, rows: pl.DataFrame) -> pl.DataFrame:
         """The rows and their numbers."""
-        return rows.with_columns(pl.Series(self.name, self.job.line.keys(self.job.read(rows)).view(np.int64)))
+        return rows.with_columns(
+            pl.Series(self.name, self.job.line.keys(self.job.read(rows)).view(np.int64))
+        )
 
 
 def _looked(watch: Watch, job: Job, rows: pl.DataFrame) -> pl.DataFrame:
@@ -160,14 +168,17 @@ def _taken_in(found: list[Watch], rows: pl.DataFrame) -> pl.DataFrame:
 
 def _piece(watch: Watch) -> Iterator[Any]:
     found = pl.DataFrame(
-        {"place": [_partition()], "found": [pickle.dumps(watch)]}, schema_overrides={"place": pl.Int32}
+        {"place": [_partition()], "found": [pickle.dumps(watch)]},
+        schema_overrides={"place": pl.Int32},
     )
     yield from found.to_arrow().to_batches()
 
 
 @dataclasses.dataclass
 class Passage:
-    """What one pass over the rows came to: how many were seen and released, and what they add up to where that is asked."""
+    """What one pass over the rows came to: how many were seen and released, and what they add up to
+    where that is asked.
+    """
 
     sums: Fingerprint | None
     rows: int = 0
@@ -190,8 +201,8 @@ class Passage:
 class Releasing:
     """Rows as they are written, with the part that each goes to and where in it.
 
-    A last row without values tells what its worker did: rows are what Spark is sure to bring home from tasks that succeeded, and from
-    no others.
+    A last row without values tells what its worker did: rows are what Spark is sure to bring home
+    from tasks that succeeded, and from no others.
     """
 
     job: Job
@@ -200,7 +211,9 @@ class Releasing:
 
     @property
     def marks(self) -> tuple[str, str, str]:
-        """Names of three columns more: the part of a row, its place in it, and what a worker tells."""
+        """Names of three columns more: the part of a row, its place in it, and what a worker
+        tells.
+        """
         part = spare(self.types)
         place = spare([*self.types, part])
         return part, place, spare([*self.types, part, place])
@@ -222,7 +235,9 @@ class Releasing:
         made = job.line.released(read.with_text_coded())
         done.rows += rows.height
         done.released += len(made)
-        return made if len(made) else self.none()  # steps stop where nothing is left, so its columns may be others
+        return (
+            made if len(made) else self.none()
+        )  # steps stop where nothing is left, so its columns may be others
 
     def none(self) -> Table:
         """No rows, as they are released."""
@@ -230,24 +245,32 @@ class Releasing:
         return Table(empty)
 
     def marked(self, made: Table) -> pl.DataFrame:
-        """Released rows in types that Spark has, with their places; without an order they stay with the worker that has them."""
+        """Released rows in types that Spark has, with their places; without an order they stay with
+        the worker that has them.
+        """
         plain, (part, place, told) = self.typed(made.to_polars()), self.marks
         if self.job.order is None:
             marks = [pl.lit(_partition(), pl.Int32).alias(part), pl.lit(0, pl.Int64).alias(place)]
             return plain.with_columns(*marks, pl.lit(None, pl.Binary).alias(told))
         coder = Coder()
         order = coder.hashes(coder.coded(made), self.job.order)
-        # Spark has no unsigned numbers: with the first bit turned over, signed ones have the same order
+        # Spark has no unsigned numbers: with the first bit turned over, signed ones have the same
+        # order
         signed = order.reinterpret(signed=True) ^ pl.Series([-(2**63)])
         parts = places_of(order, self.job.parts).cast(pl.Int32).alias(part)
         return plain.with_columns(parts, signed.alias(place), pl.lit(None, pl.Binary).alias(told))
 
     def typed(self, made: pl.DataFrame) -> pl.DataFrame:
         """Every column in its one type, which must hold what it is given."""
-        both = pl.concat([pl.DataFrame(schema=self.types), made.clear()], how="vertical_relaxed").schema
+        both = pl.concat(
+            [pl.DataFrame(schema=self.types), made.clear()], how="vertical_relaxed"
+        ).schema
         wide = [name for name, dtype in both.items() if dtype != self.types[name]]
         if wide:
-            raise SchemaError(f"{', '.join(wide)} have other types in some rows than in others; give them one before")
+            raise SchemaError(
+                f"{', '.join(wide)} have other types in some rows than in others; give them one"
+                " before"
+            )
         return made.cast(self.types)  # type: ignore[arg-type]
 
     def schema_in_spark(self) -> Any:
@@ -260,7 +283,8 @@ class Releasing:
 def _require_folder(folder: str) -> None:
     if not Path(folder).is_dir():
         raise ParameterError(
-            "the workers of Spark have other disks than this machine; let TMPDIR name a folder that both see"
+            "the workers of Spark have other disks than this machine; let TMPDIR name a folder that"
+            " both see"
         )
 
 
@@ -280,7 +304,9 @@ class Writing:
         for rows in _together(batches):
             notes = rows[told].drop_nulls()
             yield from _reported([(None, None, 0, note) for note in notes])
-            _told(lambda rows: self.put(files, rows), rows.filter(pl.col(told).is_null()).drop(told))
+            _told(
+                lambda rows: self.put(files, rows), rows.filter(pl.col(told).is_null()).drop(told)
+            )
         _told(lambda rows: _ended(files, rows), pl.DataFrame())
         yield from _reported([(file.place, file.path.name, file.rows, None) for file in files])
 
@@ -288,7 +314,9 @@ class Writing:
         """Write rows of one part or of several, the last of which may go on."""
         _require_folder(self.release.folder)
         part = self.release.marks[0]
-        for (place,), some in rows.partition_by(part, as_dict=True, include_key=False, maintain_order=True).items():
+        for (place,), some in rows.partition_by(
+            part, as_dict=True, include_key=False, maintain_order=True
+        ).items():
             if not files or files[-1].place != place:
                 _ended(files, rows)
                 files.append(_File(Path(self.release.folder), place))

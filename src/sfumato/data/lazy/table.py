@@ -37,7 +37,9 @@ if TYPE_CHECKING:
 MOST_COMBINATIONS = 20_000_000
 """Distinct combinations that are counted in memory: about one gigabyte."""
 MOST_VALUES = 20_000_000
-"""Distinct values of one column that are held in memory, so that what stands for each of them can be told to an engine."""
+"""Distinct values of one column that are held in memory, so that what stands for each of them can
+be told to an engine.
+"""
 
 
 SURELY = 2
@@ -50,8 +52,9 @@ class TooManyCombinations(SchemaError):
 
 def _too_many(names: Sequence[str], most: int) -> TooManyCombinations:
     return TooManyCombinations(
-        f"the columns {', '.join(names)} have more than {most:,} combinations of values, which do not fit into memory; "
-        "make the finest of them coarser before (round, cut or code it in the query), or leave out what no promise needs"
+        f"the columns {', '.join(names)} have more than {most:,} combinations of values, which do"
+        " not fit into memory; make the finest of them coarser before (round, cut or code it in"
+        " the query), or leave out what no promise needs"
     )
 
 
@@ -137,7 +140,9 @@ class Workers(Protocol):
 
 
 class Conveyor(Protocol):
-    """The steps that rows go through; it is ``started`` for every pass, in which equal rows come together where it draws."""
+    """The steps that rows go through; it is ``started`` for every pass, in which equal rows come
+    together where it draws.
+    """
 
     @property
     def draws(self) -> bool: ...  # noqa: D102
@@ -148,10 +153,11 @@ class Conveyor(Protocol):
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """What is to be made of the rows of a table, for workers elsewhere: all that they must know, and none of the rows.
+    """What is to be made of the rows of a table, for workers elsewhere: all that they must know,
+    and none of the rows.
 
-    ``watch`` has seen no rows yet, ``parts`` is into how many files they go, and ``order`` the key that orders what is released
-    (None: it stays as it comes).
+    ``watch`` has seen no rows yet, ``parts`` is into how many files they go, and ``order`` the key
+    that orders what is released (None: it stays as it comes).
     """
 
     line: Conveyor
@@ -186,18 +192,22 @@ def engine_of(frame: Any) -> Engine:
     else:
         name = frame.implementation.name.lower().removesuffix("_connect").removeprefix("py")
     if name not in ENGINES:
-        raise SchemaError(f"lazy frames of {name} are not understood; there are: {', '.join(ENGINES)}")
+        raise SchemaError(
+            f"lazy frames of {name} are not understood; there are: {', '.join(ENGINES)}"
+        )
     engine: Engine = ENGINES[name]
     return engine
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class LazyTable(Described):
-    """A table that is not in memory: a lazy frame (polars, DuckDB, Spark) or a table of a database, with a schema.
+    """A table that is not in memory: a lazy frame (polars, DuckDB, Spark) or a table of a database,
+    with a schema.
 
-    Nothing of it is read before it must be; ``counted`` and ``batches`` are the two ways to see its rows. ``memo``
-    remembers what was counted. ``parts`` are the files it is read from, where they are known; ``keep`` is what must live as long as
-    the table does, such as the folder of its parts.
+    Nothing of it is read before it must be; ``counted`` and ``batches`` are the two ways to see its
+    rows. ``memo`` remembers what was counted. ``parts`` are the files it is read from, where they
+    are known; ``keep`` is what must live as long as the table does, such as the folder of its
+    parts.
     """
 
     release_kind: ClassVar[str] = "lazy"
@@ -233,7 +243,8 @@ class LazyTable(Described):
             refuse_patterns(found)
             if "*" in found:
                 raise SchemaError(
-                    f"column number {found.index('*') + 1} is called *, which means all to engines; rename it"
+                    f"column number {found.index('*') + 1} is called *, which means all to engines;"
+                    " rename it"
                 )
             self.memo["columns"] = found
         return list(self.memo["columns"])
@@ -262,10 +273,14 @@ class LazyTable(Described):
         return self.counted(columns_seen(models, self.schema))
 
     def described_by(self, recipe: Recipe) -> LazyTable:
-        """The table with the recipe's schema, its values read as the recipe says where reading did not say otherwise."""
+        """The table with the recipe's schema, its values read as the recipe says where reading did
+        not say otherwise.
+        """
         return self.described(recipe.schema, recipe.intake)
 
-    def evidence(self, models: Sequence[Model], *, original: Any = None, **known: Any) -> ClassEvidence:
+    def evidence(
+        self, models: Sequence[Model], *, original: Any = None, **known: Any
+    ) -> ClassEvidence:
         """Everything that the models need to judge the table, counted by the engine."""
         return gather(self.counted_for(models), models, original=original, **known)
 
@@ -283,7 +298,9 @@ class LazyTable(Described):
         """Plan on counts and write the released rows in parts; a table is prepared before."""
         from sfumato.core import registry
 
-        result: StepsResult = registry.function_of_run("run_lazy_steps", lazy=True)(self, recipe, context)
+        result: StepsResult = registry.function_of_run("run_lazy_steps", lazy=True)(
+            self, recipe, context
+        )
         return result
 
     @classmethod
@@ -299,8 +316,13 @@ class LazyTable(Described):
         self.in_memory("a file of the whole table")
 
     def __repr__(self) -> str:
-        roles = [f"  {n}: {' + '.join(a.roles)} ({a.kind})" for n, a in self.schema.attributes.items()]
-        head = f"LazyTable {self.source.name!r} held by {self.engine.name}: {len(self.columns)} columns"
+        roles = [
+            f"  {n}: {' + '.join(a.roles)} ({a.kind})" for n, a in self.schema.attributes.items()
+        ]
+        head = (
+            f"LazyTable {self.source.name!r} held by {self.engine.name}: {len(self.columns)}"
+            " columns"
+        )
         return "\n".join([head, *roles[:30], *(["  …"] if len(roles) > 30 else [])])
 
     def to_native(self) -> Any:
@@ -308,12 +330,19 @@ class LazyTable(Described):
         return self.frame.to_native()
 
     def counted(
-        self, columns: Iterable[str], tick: Tick = unheard, most: int | None = None, *, distinct: bool = True
+        self,
+        columns: Iterable[str],
+        tick: Tick = unheard,
+        most: int | None = None,
+        *,
+        distinct: bool = True,
     ) -> Table:
-        """The distinct combinations of some columns as a table in memory, whose rows say how many records they stand for.
+        """The distinct combinations of some columns as a table in memory, whose rows say how many
+        records they stand for.
 
-        Without ``distinct`` a combination may come more than once: where hardly two rows are alike they come as they
-        are, since merging them would cost more than all that is done with them, and leave nearly as many.
+        Without ``distinct`` a combination may come more than once: where hardly two rows are alike
+        they come as they are, since merging them would cost more than all that is done with them,
+        and leave nearly as many.
 
         Raises:
             TooManyCombinations: there are more than ``most``, twenty million where nothing is said.
@@ -322,7 +351,11 @@ class LazyTable(Described):
         names = tuple(name for name in self.columns if name in wanted)
         if names not in self.memo:
             bound = MOST_COMBINATIONS if most is None else most
-            if self.engine.RESUMES and self.records > SURELY * bound and self._look_like_more(names, SURELY * bound):
+            if (
+                self.engine.RESUMES
+                and self.records > SURELY * bound
+                and self._look_like_more(names, SURELY * bound)
+            ):
                 raise _too_many(names, bound)
             rows = None if distinct else self._rows_hardly_alike(names, tick, bound)
             if rows is not None:
@@ -332,12 +365,16 @@ class LazyTable(Described):
         return found.with_schema(self.part_of_schema(names))
 
     def _look_like_more(self, names: tuple[str, ...], most: int) -> bool:
-        """Whether the first rows tell of more combinations: then it is in vain to let the engine group all of them."""
+        """Whether the first rows tell of more combinations: then it is in vain to let the engine
+        group all of them.
+        """
         first = next(iter(self.engine.batches(self.frame, names, unheard)))
         return distinct_rows(first, names, self.records) > most
 
     def _rows_hardly_alike(self, names: tuple[str, ...], tick: Tick, most: int) -> Table | None:
-        """Some columns of all rows; None where rows seem to repeat, are too many, or are dear to look at."""
+        """Some columns of all rows; None where rows seem to repeat, are too many, or are dear to
+        look at.
+        """
         added_up = {*self.schema.columns(Role.WEIGHT), *self.schema.columns(Role.UNIT)}
         if not self.engine.RESUMES or added_up & set(names):
             return None
@@ -356,7 +393,9 @@ class LazyTable(Described):
         found = self.engine.counted(self.frame, names, most, tick)
         if found is None:
             raise _too_many(names, most)
-        if set(self.schema.columns(Role.WEIGHT)) & set(names):  # sums of fractions depend on their order
+        if set(self.schema.columns(Role.WEIGHT)) & set(
+            names
+        ):  # sums of fractions depend on their order
             found = found.sort(pl.nth(range(len(names))))
         copies = found.to_series(found.width - 1).to_numpy()
         self.memo.setdefault("records", int(copies.sum()))
@@ -378,13 +417,17 @@ class LazyTable(Described):
         """The whole table in memory."""
         rows = list(self._read(unheard))
         made = self.rows_in_memory(pl.concat(rows) if rows else pl.DataFrame(schema=self.columns))
-        return dataclasses.replace(made, source=dataclasses.replace(made.source, digest=self.digest)).with_schema(
-            self.schema
-        )
+        return dataclasses.replace(
+            made, source=dataclasses.replace(made.source, digest=self.digest)
+        ).with_schema(self.schema)
 
     def _read(self, tick: Tick) -> Iterator[pl.DataFrame]:
         """All rows as they are; where no file has a digest that of the rows is found on the way."""
-        digest = RowsDigest(self.columns) if self.source.digest is None and "digest" not in self.memo else None
+        digest = (
+            RowsDigest(self.columns)
+            if self.source.digest is None and "digest" not in self.memo
+            else None
+        )
         for rows in self.engine.batches(self.frame, self.columns, tick):
             if digest is not None:
                 digest.add(rows)
@@ -394,7 +437,9 @@ class LazyTable(Described):
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the files that the table is read from; of its rows in any order where there are none."""
+        """SHA-256 of the files that the table is read from; of its rows in any order where there
+        are none.
+        """
         if self.source.digest is not None:
             return self.source.digest
         if "digest" not in self.memo and self.engine.workers is not None:
@@ -406,13 +451,19 @@ class LazyTable(Described):
         return found
 
     def described(self, schema: Schema, intake: Intake) -> LazyTable:
-        """The table with a schema, its values read as is said where reading did not say otherwise."""
+        """The table with a schema, its values read as is said where reading did not say
+        otherwise.
+        """
         schema.check(self.columns, self.source)
-        source = dataclasses.replace(self.source, intake=self.source.intake.over(intake.about_values))
+        source = dataclasses.replace(
+            self.source, intake=self.source.intake.over(intake.about_values)
+        )
         return dataclasses.replace(self, source=source).with_schema(schema)
 
     def with_schema(self, schema: Schema) -> LazyTable:
-        """The table with another schema; hierarchies that learn from a column see it counted beside their own."""
+        """The table with another schema; hierarchies that learn from a column see it counted beside
+        their own.
+        """
         described = super().with_schema(schema)
         learnt = {}
         for name, attribute in described.schema.attributes.items():

@@ -1,4 +1,6 @@
-"""Paths (trajectories, sequences, event logs): every person is a set of points in time. A new promise, means, attack or metric is entered here and nowhere else."""
+"""Paths (trajectories, sequences, event logs): every person is a set of points in time. A new
+promise, means, attack or metric is entered here and nowhere else.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """Times of points: what a column of times is, as whole numbers, and the buckets they fall into.
 
-Times are counted in *ticks*: microseconds of moments, days of dates, and of plain whole numbers what the recipe says that they count
-(``unit``), else hours. Buckets begin at multiples of their width, counted from a Monday (from 0 for plain numbers), so that widths that
-divide one another nest.
+Times are counted in *ticks*: microseconds of moments, days of dates, and of plain whole numbers
+what the recipe says that they count (``unit``), else hours. Buckets begin at multiples of their
+width, counted from a Monday (from 0 for plain numbers), so that widths that divide one another
+nest.
 """
 
 from __future__ import annotations
@@ -47,9 +48,11 @@ EVERYTHING = 0
 
 @dataclasses.dataclass(frozen=True)
 class Clock:
-    """What the times of a file are: their kind, the form they are written in, and the time zone where there is one.
+    """What the times of a file are: their kind, the form they are written in, and the time zone
+    where there is one.
 
-    ``plain``: they are whole numbers, which count what ``kind`` says; ``guessed``: nobody said that they do.
+    ``plain``: they are whole numbers, which count what ``kind`` says; ``guessed``: nobody said that
+    they do.
     """
 
     kind: TimeKind
@@ -83,12 +86,15 @@ class Clock:
         ticks, part = divmod(minutes_of(width) * OF_A_DAY.get(self.kind, 24 * 60), 24 * 60)
         if part:
             raise ParameterError(
-                f"a time width of {width} is finer than the {self.kind} of the file; take whole {self.kind}"
+                f"a time width of {width} is finer than the {self.kind} of the file; take whole"
+                f" {self.kind}"
             )
         return ticks
 
     def floor(self, ticks: NDArray[np.int64], width: int) -> NDArray[np.int64]:
-        """The starts of the buckets of some times; a width of 1 leaves times as they are, one of 0 takes them all together."""
+        """The starts of the buckets of some times; a width of 1 leaves times as they are, one of 0
+        takes them all together.
+        """
         if width == EVERYTHING:
             return np.zeros_like(ticks)
         origin = 0 if self.plain else ORIGIN.get(self.kind, 0)
@@ -128,8 +134,8 @@ class Clock:
             return "the points have no times"
         if self.plain and self.guessed:
             return (
-                f"times are whole numbers, taken for {self.kind} since nobody says what they count; say so with the column: "
-                "{role: time, unit: minutes}, or seconds, hours, days"
+                f"times are whole numbers, taken for {self.kind} since nobody says what they count;"
+                " say so with the column: {role: time, unit: minutes}, or seconds, hours, days"
             )
         if self.plain:
             return f"times are whole numbers of {self.kind}, counted from 0"
@@ -137,7 +143,10 @@ class Clock:
             return "times are days"
         if self.zone:
             return "times are in UTC, and buckets begin at midnight there"
-        return "times have no time zone: they are taken as local times, and buckets begin at local midnight"
+        return (
+            "times have no time zone: they are taken as local times, and buckets begin at local"
+            " midnight"
+        )
 
 
 COUNTED = Clock("hours", plain=True, guessed=True)
@@ -157,7 +166,8 @@ def minutes_of(width: str) -> int:
 
 
 def require_nested(widths: Sequence[str]) -> None:
-    """Raise where the next width is no multiple of the one before: what is alike in one level must be alike in the next.
+    """Raise where the next width is no multiple of the one before: what is alike in one level must
+    be alike in the next.
 
     >>> require_nested(["1h", "2h", "3h"])
     Traceback (most recent call last):
@@ -165,32 +175,43 @@ def require_nested(widths: Sequence[str]) -> None:
     sfumato.errors.ParameterError: time widths must nest, each a multiple of the one before; 3h is none of 2h
     """
     for below, above in itertools.pairwise(widths):
-        if below == ALL or (above != ALL and (minutes_of(above) % minutes_of(below) or above == below)):
+        if below == ALL or (
+            above != ALL and (minutes_of(above) % minutes_of(below) or above == below)
+        ):
             raise ParameterError(
-                f"time widths must nest, each a multiple of the one before; {above} is none of {below}"
+                f"time widths must nest, each a multiple of the one before; {above} is none of"
+                f" {below}"
             )
     for width in widths:
         if width != ALL:
             minutes_of(width)
-    for width in widths:  # buckets of part of a day must begin anew with the day, so that they nest in days and weeks
+    for width in (
+        widths
+    ):  # buckets of part of a day must begin anew with the day, so that they nest in days and weeks
         minutes = 0 if width == ALL else minutes_of(width)
         if minutes and (24 * 60) % minutes and minutes % (24 * 60):
             raise ParameterError(
-                f"a time width must divide a day or be whole days, so that buckets nest; {width} is neither"
+                f"a time width must divide a day or be whole days, so that buckets nest; {width} is"
+                " neither"
             )
 
 
-def read_times(column: pl.Series, name: str, unit: TimeKind | None = None) -> tuple[Clock, NDArray[np.int64]]:
-    """The clock of a column, and its times in ticks; what is no time is a :class:`SchemaError` with counts.
+def read_times(
+    column: pl.Series, name: str, unit: TimeKind | None = None
+) -> tuple[Clock, NDArray[np.int64]]:
+    """The clock of a column, and its times in ticks; what is no time is a :class:`SchemaError` with
+    counts.
 
-    ``unit`` is what whole numbers count, where that is said; times that are no whole numbers are refused then.
+    ``unit`` is what whole numbers count, where that is said; times that are no whole numbers are
+    refused then.
     """
     clock, ticks = _read(column, name)
     if clock.plain and unit is not None:
         return Clock(unit, plain=True), ticks
     if unit is not None and clock.kind != "none":
         raise SchemaError(
-            f"time column {name!r} has unit {unit}, but holds {clock.kind} and no whole numbers; leave unit out"
+            f"time column {name!r} has unit {unit}, but holds {clock.kind} and no whole numbers;"
+            " leave unit out"
         )
     return clock, ticks
 
@@ -201,7 +222,8 @@ def _read(column: pl.Series, name: str) -> tuple[Clock, NDArray[np.int64]]:
         return Clock("none"), np.zeros(len(column), dtype=np.int64)
     if gaps:
         raise SchemaError(
-            f"time column {name!r}: {gaps:,} of {len(column):,} rows have no time; leave these rows out, or leave out all times"
+            f"time column {name!r}: {gaps:,} of {len(column):,} rows have no time; leave these rows"
+            " out, or leave out all times"
         )
     if column.dtype in (pl.String, pl.Categorical, pl.Enum):
         return _from_text(column.cast(pl.String), name)
@@ -216,7 +238,8 @@ def _read(column: pl.Series, name: str) -> tuple[Clock, NDArray[np.int64]]:
         broken = int(np.count_nonzero(~np.isfinite(numbers) | (numbers != np.floor(numbers))))
         if broken:
             raise SchemaError(
-                f"time column {name!r}: {broken:,} of {len(column):,} times are no whole numbers; give whole numbers, dates or moments"
+                f"time column {name!r}: {broken:,} of {len(column):,} times are no whole numbers;"
+                " give whole numbers, dates or moments"
             )
         return COUNTED, numbers.astype(np.int64)
     raise SchemaError(f"time column {name!r} holds neither dates, moments nor whole numbers")
@@ -251,8 +274,9 @@ def _from_text(column: pl.Series, name: str) -> tuple[Clock, NDArray[np.int64]]:
     broken = moments.null_count()
     if broken:
         raise SchemaError(
-            f"time column {name!r}: {broken:,} of {len(column):,} times cannot be read; write dates as 2024-02-28, moments as "
-            "2024-02-28T17:30, all with or all without a time zone, or whole numbers"
+            f"time column {name!r}: {broken:,} of {len(column):,} times cannot be read; write dates"
+            " as 2024-02-28, moments as 2024-02-28T17:30, all with or all without a time zone, or"
+            " whole numbers"
         )
     return _moments(moments, text=True)
 
@@ -264,6 +288,10 @@ def _first(texts: pl.Series, formats: Sequence[str], *, utc: bool) -> pl.Series:
     for form in formats:
         if not found.null_count():
             break
-        rows = texts.to_frame("t").select(pl.col("t").str.strptime(kind, form, strict=False)).to_series()
+        rows = (
+            texts.to_frame("t")
+            .select(pl.col("t").str.strptime(kind, form, strict=False))
+            .to_series()
+        )
         found = pl.select(pl.coalesce(found, rows)).to_series()
     return found

@@ -1,4 +1,6 @@
-"""Attacks by what everybody's neighbours know: where somebody lives and works; and by another file of paths."""
+"""Attacks by what everybody's neighbours know: where somebody lives and works; and by another file
+of paths.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +27,10 @@ DAY = (9, 17)
 class HomeAndWork(Attack):
     """The share of people who alone have their home and place of work.
 
-    Home is the place a person was at most often by night (from 20 to 7), work by day (from 9 to 17); who was seen at no such hour, and all where
-    times do not tell the hour, are known by the two places visited most. The intruder knows the true pair and looks for released people for
-    whom the same rule gives what contains it. Ties go to the first place in order.
+    Home is the place a person was at most often by night (from 20 to 7), work by day (from 9 to
+    17); who was seen at no such hour, and all where times do not tell the hour, are known by the
+    two places visited most. The intruder knows the true pair and looks for released people for whom
+    the same rule gives what contains it. Ties go to the first place in order.
 
     Reference: Golle & Partridge 2009, doi:10.1007/978-3-642-01516-8_26.
 
@@ -62,7 +65,10 @@ class HomeAndWork(Attack):
         alone = right & (candidates == 1)
         rest = candidates[right & ~alone]
         average = float(rest.mean()) if len(rest) else 0.0
-        sentence = f"{int(alone.sum()):,} of {original.people:,} people are alone with their home and place of work"
+        sentence = (
+            f"{int(alone.sum()):,} of {original.people:,} people are alone with their home and"
+            " place of work"
+        )
         sentence += f"; the others have {average:.1f} candidates on average" if len(rest) else ""
         details: dict[str, Any] = {
             "by_hour": by_hour,
@@ -71,11 +77,18 @@ class HomeAndWork(Attack):
         }
         value = float(alone.mean())
         return Finding(
-            self.name, value, sentence, baseline=1 / original.people, victims=np.flatnonzero(alone), details=details
+            self.name,
+            value,
+            sentence,
+            baseline=1 / original.people,
+            victims=np.flatnonzero(alone),
+            details=details,
         )
 
 
-def home_and_work(people: Trajectories, *, by_hour: bool) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def home_and_work(
+    people: Trajectories, *, by_hour: bool
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Per person the place of the night and that of the day, or the two visited most."""
     everything = np.ones(len(people.places), dtype=np.bool_)
     most = most_visited(people, everything)
@@ -105,14 +118,16 @@ def most_visited(people: Trajectories, which: NDArray[np.bool_]) -> NDArray[np.i
 
 @parameters
 class PathLinkage(Attack):
-    r"""The share of people of another file of paths who are found in the release by the points they have in common.
+    r"""The share of people of another file of paths who are found in the release by the points they
+    have in common.
 
     .. math:: S(r) = \sum_{q \in \text{aux} \cap r} \frac{1}{\ln \max(2, |T(q)|)}
 
-    The best is claimed where it stands out: its score is at least ``eccentricity`` standard deviations of all scores above the next. The
-    value is the share of right claims among the people of the other file who are in the data (recall); precision and wrong claims are in
-    the details, and so is how often somebody who is not in the release is claimed. Who is who is told by what the two files call people,
-    and used for the score only.
+    The best is claimed where it stands out: its score is at least ``eccentricity`` standard
+    deviations of all scores above the next. The value is the share of right claims among the people
+    of the other file who are in the data (recall); precision and wrong claims are in the details,
+    and so is how often somebody who is not in the release is claimed. Who is who is told by what
+    the two files call people, and used for the score only.
 
     Reference: Narayanan & Shmatikov 2008, doi:10.1109/SP.2008.33.
     """
@@ -120,7 +135,9 @@ class PathLinkage(Attack):
     shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.PATHS})
 
     eccentricity: Annotated[float, Field(ge=0, description="how far the best must stand out")] = 1.5
-    people: Annotated[int, Field(ge=20, description="people of the other file who are tried at most")] = 1000
+    people: Annotated[
+        int, Field(ge=20, description="people of the other file who are tried at most")
+    ] = 1000
 
     name: ClassVar[str] = "path_linkage"
     line: ClassVar[str] = "People of another file of paths are found again"
@@ -144,7 +161,10 @@ class PathLinkage(Attack):
         other: Trajectories = scene.others[0]
         places = images(other, scene.pair.released)[other.places]
         known = KnownPoints(
-            other.starts, released_ticks(other, scene.pair.released), places, np.zeros(0, dtype=np.int64)
+            other.starts,
+            released_ticks(other, scene.pair.released),
+            places,
+            np.zeros(0, dtype=np.int64),
         )
         items, runs = known.items(scene.pair.released), posted(scene.pair.released)
         truth = self._truth(scene, other)
@@ -154,7 +174,9 @@ class PathLinkage(Attack):
             if number >= AT_LEAST and not scene.left:
                 break
             claimed = self._claimed(
-                items[other.starts[person] : other.starts[person + 1]], runs, scene.pair.released.people
+                items[other.starts[person] : other.starts[person + 1]],
+                runs,
+                scene.pair.released.people,
             )
             tried, present = tried + 1, present + int(truth[person] >= 0)
             right += int(claimed >= 0 and claimed == truth[person])
@@ -162,19 +184,33 @@ class PathLinkage(Attack):
             stranger += int(claimed >= 0 and truth[person] < 0)
         value = right / present if present else 0.0
         details = {
-            "tried": tried, "in_the_release": present, "right": right, "wrong": wrong, "strangers_claimed": stranger,
+            "tried": tried,
+            "in_the_release": present,
+            "right": right,
+            "wrong": wrong,
+            "strangers_claimed": stranger,
             "precision": right / (right + wrong) if right + wrong else None,
-        }  # fmt: skip
-        sentence = f"{right:,} of {present:,} people of the other file are found{stopped_short(tried, len(order))}; {wrong:,} claims are wrong"
+        }
+        sentence = (
+            f"{right:,} of {present:,} people of the other file are"
+            f" found{stopped_short(tried, len(order))}; {wrong:,} claims are wrong"
+        )
         return Finding(
-            self.name, value, sentence, interval=wilson(value, present), baseline=1 / scene.pair.released.people,
-            details=details, trials=tried,
-        )  # fmt: skip
+            self.name,
+            value,
+            sentence,
+            interval=wilson(value, present),
+            baseline=1 / scene.pair.released.people,
+            details=details,
+            trials=tried,
+        )
 
     def _truth(self, scene: Scene, other: Trajectories) -> NDArray[np.int64]:
         """Per person of the other file the released one, or −1."""
         names = scene.pair.original.names.to_list()
-        released = {names[original]: number for number, original in enumerate(scene.pair.truth.tolist())}
+        released = {
+            names[original]: number for number, original in enumerate(scene.pair.truth.tolist())
+        }
         return np.array([released.get(name, -1) for name in other.names.to_list()], dtype=np.int64)  # type: ignore[union-attr]
 
     def _claimed(self, items: NDArray[np.int64], runs: Any, people: int) -> int:

@@ -1,4 +1,6 @@
-"""What an intruder knows of people, as it looks in a release: true points, and what contains them."""
+"""What an intruder knows of people, as it looks in a release: true points, and what contains
+them.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ Z95 = 1.959963984540054
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class KnownPoints:
-    """The points of people of the original, as they look in the release: ``ticks`` of its buckets, ``places`` of its table (−1: none).
+    """The points of people of the original, as they look in the release: ``ticks`` of its buckets,
+    ``places`` of its table (−1: none).
 
     ``truth`` is the released person of every original one, or −1 who was left out.
     """
@@ -46,13 +49,19 @@ class KnownPoints:
         return cls(original.starts, ticks, places, truth)
 
     def items(self, released: Trajectories) -> NDArray[np.int64]:
-        """The number of every known point among the released ones, or −1 where nobody has such a point."""
+        """The number of every known point among the released ones, or −1 where nobody has such a
+        point.
+        """
         points = released.points
         kinds = released.table.height + 1
         moments = np.unique(points.ticks)
         keys = np.searchsorted(moments, points.ticks) * kinds + points.places
         at = np.minimum(np.searchsorted(moments, self.ticks), max(0, len(moments) - 1))
-        known = (moments[at] == self.ticks) & (self.places >= 0) if len(moments) else np.zeros(len(self.ticks), bool)
+        known = (
+            (moments[at] == self.ticks) & (self.places >= 0)
+            if len(moments)
+            else np.zeros(len(self.ticks), bool)
+        )
         wanted = at * kinds + self.places
         place = np.minimum(np.searchsorted(keys, wanted), max(0, len(keys) - 1))
         hit = known & (keys[place] == wanted)
@@ -67,16 +76,21 @@ def released_ticks(original: Trajectories, released: Trajectories) -> NDArray[np
 
 
 def released_width(original: Trajectories, released: Trajectories) -> int:
-    """The width of the buckets of a release: as it says, or the widest usual one that all its times begin, or that of the original.
+    """The width of the buckets of a release: as it says, or the widest usual one that all its times
+    begin, or that of the original.
 
-    A release that was read from a file does not say. Where by chance a wider one than the true one is found, every true
-    time of a released point still falls into the bucket it is released in.
+    A release that was read from a file does not say. Where by chance a wider one than the true one
+    is found, every true time of a released point still falls into the bucket it is released in.
     """
     if not released.as_read or released is original:
         return released.width
     clock = released.clock
     usual = [clock.ticks(width) for width in USUAL[clock.kind]]
-    fitting = [width for width in usual if bool(np.all(clock.floor(released.ticks, width) == released.ticks))]
+    fitting = [
+        width
+        for width in usual
+        if bool(np.all(clock.floor(released.ticks, width) == released.ticks))
+    ]
     return max(fitting, default=1)
 
 
@@ -91,7 +105,8 @@ def visits_of(people: Trajectories) -> Any:
 
 
 def wilson(mean: float, people: int) -> tuple[float, float]:
-    """A 95 % interval for a mean share over people, as if each of them were hit or not: never too narrow.
+    """A 95 % interval for a mean share over people, as if each of them were hit or not: never too
+    narrow.
 
     >>> [round(end, 3) for end in wilson(0.5, 10)]
     [0.237, 0.763]

@@ -15,16 +15,19 @@ from sfumato.errors import ParameterError
 
 @parameters
 class LkcPrivacy(SetPromise):
-    r"""Whoever knows at most ``l`` points of a person finds at least ``k`` people, and no sensitive value too often among them.
+    r"""Whoever knows at most ``l`` points of a person finds at least ``k`` people, and no sensitive
+    value too often among them.
 
     .. math:: |T(q)| \ge K \quad\text{and}\quad P(s \mid q) = \frac{|T(q) \cap T(s)|}{|T(q)|} \le C
 
-    for every set *q* of at most L points (time, place) that somebody has, with T(q) the people who have all of it, and every sensitive
-    value *s*. Written (K, C)\ :sub:`L`. Without ``c`` it is k^m-anonymity of the points. A missing sensitive value is none. Quasi-identifiers
-    among the people's own columns are not part of what an intruder is taken to know. Coarser places and times keep K; they may break C, since
-    the people of different points overlap.
+    for every set *q* of at most L points (time, place) that somebody has, with T(q) the people who
+    have all of it, and every sensitive value *s*. Written (K, C)\ :sub:`L`. Without ``c`` it is
+    k^m-anonymity of the points. A missing sensitive value is none. Quasi-identifiers among the
+    people's own columns are not part of what an intruder is taken to know. Coarser places and times
+    keep K; they may break C, since the people of different points overlap.
 
-    Reference: Mohammed, Fung & Debbabi 2009, doi:10.1145/1645953.1646140; Chen, Fung, Mohammed, Desai & Wang 2013, doi:10.1016/j.ins.2011.07.035.
+    Reference: Mohammed, Fung & Debbabi 2009, doi:10.1145/1645953.1646140; Chen, Fung, Mohammed,
+    Desai & Wang 2013, doi:10.1016/j.ins.2011.07.035.
 
     >>> from sfumato import examples
     >>> from sfumato.core.data import Evidence
@@ -34,10 +37,16 @@ class LkcPrivacy(SetPromise):
 
     k: Annotated[int, Field(ge=1, description="people who must share what an intruder knows")]
     l: Annotated[int, Field(ge=1, le=8, description="points an intruder knows at most")] = 2  # noqa: E741 - the literature's letter
-    c: Annotated[float | None, Field(gt=0, le=1, description="largest share of them with one sensitive value")] = None
-    sensitive: Annotated[str | None, Field(description="the sensitive column; by default the only one")] = None
+    c: Annotated[
+        float | None,
+        Field(gt=0, le=1, description="largest share of them with one sensitive value"),
+    ] = None
+    sensitive: Annotated[
+        str | None, Field(description="the sensitive column; by default the only one")
+    ] = None
     values: Annotated[
-        tuple[str, ...] | None, Field(min_length=1, description="the values that matter; by default all")
+        tuple[str, ...] | None,
+        Field(min_length=1, description="the values that matter; by default all"),
     ] = None
 
     name: ClassVar[str] = "lkc_privacy"
@@ -46,12 +55,18 @@ class LkcPrivacy(SetPromise):
 
     def __post_init__(self) -> None:
         if self.c is None and (self.sensitive is not None or self.values is not None):
-            raise ParameterError("a sensitive column matters only with c, the largest share of one value")
+            raise ParameterError(
+                "a sensitive column matters only with c, the largest share of one value"
+            )
 
     @property
     def promise(self) -> str:
         """The promise in a few words."""
-        return f"({self.k})_{self.l}-privacy" if self.c is None else f"({self.k}, {self.c:g})_{self.l}-privacy"
+        return (
+            f"({self.k})_{self.l}-privacy"
+            if self.c is None
+            else f"({self.k}, {self.c:g})_{self.l}-privacy"
+        )
 
     def kept_by_coarsening(self, people: Trajectories) -> bool:
         """Only without C."""
@@ -61,12 +76,18 @@ class LkcPrivacy(SetPromise):
         """K, L, and the sensitive values where there is a C."""
         if self.c is None:
             return SetDemand(self.k, self.l)
-        return SetDemand(self.k, self.l, sensitive_sets(people, self.sensitive, self.values, self.promise), self.c)
+        return SetDemand(
+            self.k,
+            self.l,
+            sensitive_sets(people, self.sensitive, self.values, self.promise),
+            self.c,
+        )
 
 
 @parameters
 class KmPoints(SetPromise):
-    r"""Whoever knows at most ``m`` points (time and place) of a person finds at least ``k`` people who have them.
+    r"""Whoever knows at most ``m`` points (time and place) of a person finds at least ``k`` people
+    who have them.
 
     .. math:: \min_{1 \le |q| \le m,\ T(q) \ne \emptyset} |T(q)| \ge k
 

@@ -62,20 +62,24 @@ class PathPlan(Plan):
 class PathRecoding(Step):
     r"""Make places and times coarser, for everybody alike, as little as the promises allow.
 
-    Places climb the levels of their hierarchy; coordinates fall into cells that double from level to level (``cell``, or ``bits`` of
-    longitude and latitude, see :mod:`sfumato.data.paths.places`). Times become the starts of buckets (``widths``). Of all pairs of levels the one
-    of least loss that keeps all promises is taken:
+    Places climb the levels of their hierarchy; coordinates fall into cells that double from level
+    to level (``cell``, or ``bits`` of longitude and latitude,
+    see :mod:`sfumato.data.paths.places`). Times become the starts of buckets (``widths``). Of all
+    pairs of levels the one of least loss that keeps all promises is taken:
 
     .. math:: (1-w)\,\frac1N\sum_i \text{loss of place } i + w\,\frac{\text{width}}{\text{span of all times}}
 
-    with *w* = ``time_weight``; the loss of a place is that of its hierarchy node, or the diagonal of its cell over that of the area.
-    A level below one that breaks a promise is skipped only where the promise is kept by coarsening. Levels given as ``place_level`` and
-    ``time_width`` are taken as they are. With a ``budget``, levels will do at which suppressing at most this share of the points would keep the
-    promises about sets of points: ``point_suppression`` must follow.
+    with *w* = ``time_weight``; the loss of a place is that of its hierarchy node, or the diagonal
+    of its cell over that of the area. A level below one that breaks a promise is skipped only where
+    the promise is kept by coarsening. Levels given as ``place_level`` and ``time_width`` are taken
+    as they are. With a ``budget``, levels will do at which suppressing at most this share of the
+    points would keep the promises about sets of points: ``point_suppression`` must follow.
 
-    Points that become equal are one. When even the coarsest levels do not do, :class:`Unsatisfiable` says what they miss.
+    Points that become equal are one. When even the coarsest levels do not
+    do, :class:`Unsatisfiable` says what they miss.
 
-    Reference: Terrovitis, Poulis, Mamoulis & Skiadopoulos 2017, doi:10.1109/TKDE.2017.2675420, for recoding of paths in general.
+    Reference: Terrovitis, Poulis, Mamoulis & Skiadopoulos 2017, doi:10.1109/TKDE.2017.2675420, for
+    recoding of paths in general.
 
     >>> from sfumato import examples
     >>> from sfumato.core.step import Goal
@@ -89,13 +93,35 @@ class PathRecoding(Step):
 
     shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.PATHS})
 
-    widths: Annotated[tuple[str, ...] | None, Field(description="time buckets that may be used, like [1h, 4h, 24h, all]; each a multiple of the one before")] = None  # fmt: skip
-    place_level: Annotated[int | None, Field(ge=0, description="take this level of places; by default it is searched for")] = None  # fmt: skip
-    time_width: Annotated[str | None, Field(description="take this width of buckets; by default it is searched for")] = None  # fmt: skip
-    cell: Annotated[float | None, Field(gt=0, description="side of the finest cell of coordinates, in their unit")] = None  # fmt: skip
-    bits: Annotated[int, Field(ge=2, le=60, description="bits of the finest cell of longitude and latitude")] = 36
-    time_weight: Annotated[float, Field(ge=0, le=1, description="how much the loss of times counts")] = 0.5
-    budget: Annotated[float, Field(ge=0, lt=1, description="share of points that a later suppression may delete")] = 0.0  # fmt: skip
+    widths: Annotated[
+        tuple[str, ...] | None,
+        Field(
+            description=(
+                "time buckets that may be used, like [1h, 4h, 24h, all]; each a multiple of the one"
+                " before"
+            )
+        ),
+    ] = None
+    place_level: Annotated[
+        int | None,
+        Field(ge=0, description="take this level of places; by default it is searched for"),
+    ] = None
+    time_width: Annotated[
+        str | None, Field(description="take this width of buckets; by default it is searched for")
+    ] = None
+    cell: Annotated[
+        float | None,
+        Field(gt=0, description="side of the finest cell of coordinates, in their unit"),
+    ] = None
+    bits: Annotated[
+        int, Field(ge=2, le=60, description="bits of the finest cell of longitude and latitude")
+    ] = 36
+    time_weight: Annotated[
+        float, Field(ge=0, le=1, description="how much the loss of times counts")
+    ] = 0.5
+    budget: Annotated[
+        float, Field(ge=0, lt=1, description="share of points that a later suppression may delete")
+    ] = 0.0
 
     name: ClassVar[str] = "path_recoding"
     tells: ClassVar[tuple[str, ...]] = ("places", "place_level", "times", "time_width", "loss")
@@ -115,13 +141,19 @@ class PathRecoding(Step):
             return lattice.planned(self.place_level, 0, tried=0)
         models = promises_of(goal.models)
         if not models:
-            raise ParameterError(f"{self.name} has no promise to reach; give one, or both place_level and time_width")
+            raise ParameterError(
+                f"{self.name} has no promise to reach; give one, or both place_level and time_width"
+            )
         for model in models:
             paths.require_people(model.k, model.promise)
         return _searched(lattice, models, self.budget)
 
-    def contradicted(self, told: Mapping[str, Any], schema: Schema, records: int | None) -> str | None:
-        """That places stand at another level than the recipe takes, or times are told in two ways."""
+    def contradicted(
+        self, told: Mapping[str, Any], schema: Schema, records: int | None
+    ) -> str | None:
+        """That places stand at another level than the recipe takes, or times are told in two
+        ways.
+        """
         if self.place_level is not None and told["place_level"] != self.place_level:
             return f"recipe and plan of {self.name} differ in place_level"
         if not str(told["times"]).endswith(str(told["time_width"])):
@@ -136,7 +168,9 @@ class PathRecoding(Step):
 
 
 def recoded(people: Trajectories, tower: PlaceLevels, level: int, width: int) -> Trajectories:
-    """The same people at a level of places and a width of time buckets; levels that change nothing leave them as they are."""
+    """The same people at a level of places and a width of time buckets; levels that change nothing
+    leave them as they are.
+    """
     if level == 0 and width in (1, people.width):
         return people
     clock = Clock("none") if width == EVERYTHING else people.clock
@@ -166,14 +200,21 @@ class PathLattice:
         """The levels a step may use."""
         tower = tower_of(people, cell=step.cell, bits=step.bits)
         if step.place_level is not None and step.place_level > tower.top:
-            raise ParameterError(f"{step.name}: there is no place level {step.place_level}; the highest is {tower.top}")
+            raise ParameterError(
+                f"{step.name}: there is no place level {step.place_level}; the highest is"
+                f" {tower.top}"
+            )
         levels = tuple(range(tower.top + 1)) if step.place_level is None else (step.place_level,)
         widths = _widths(people, step)
         places = np.array([tower.loss[level][people.places].mean() for level in levels])
         span = float(np.ptp(people.ticks)) + people.width if len(people.ticks) else 1.0
-        times = np.array([1.0 if w == EVERYTHING else 0.0 if w == 1 else min(1.0, w / span) for w in widths])
+        times = np.array(
+            [1.0 if w == EVERYTHING else 0.0 if w == 1 else min(1.0, w / span) for w in widths]
+        )
         weight = step.time_weight
-        return cls(people, tower, levels, widths, (1 - weight) * places[:, None] + weight * times[None, :])
+        return cls(
+            people, tower, levels, widths, (1 - weight) * places[:, None] + weight * times[None, :]
+        )
 
     def at(self, place: int, time: int) -> Trajectories:
         """The people at a node."""
@@ -189,7 +230,9 @@ class PathLattice:
 
 
 def _widths(people: Trajectories, step: PathRecoding) -> tuple[int, ...]:
-    """The widths of time buckets that a step may use, in ticks, the finest first; 1: times as they are."""
+    """The widths of time buckets that a step may use, in ticks, the finest first; 1: times as they
+    are.
+    """
     clock = people.clock
     if step.time_width is not None:
         named: Sequence[str] = (step.time_width,)
@@ -199,7 +242,8 @@ def _widths(people: Trajectories, step: PathRecoding) -> tuple[int, ...]:
     fine = [width for width in widths if width != EVERYTHING and width % people.width]
     if fine and (step.widths or step.time_width):
         raise ParameterError(
-            f"{step.name}: times are in coarser buckets already, which {len(fine)} of the widths do not hold"
+            f"{step.name}: times are in coarser buckets already, which {len(fine)} of the widths do"
+            " not hold"
         )
     usable = [width for width in widths if width == EVERYTHING or not width % people.width]
     start = [] if step.time_width is not None else [1]
@@ -207,7 +251,9 @@ def _widths(people: Trajectories, step: PathRecoding) -> tuple[int, ...]:
 
 
 def _searched(lattice: PathLattice, models: Sequence[PathModel], budget: float) -> PathPlan:
-    """The node of least loss that keeps all promises; ties: the finer places, then the finer times."""
+    """The node of least loss that keeps all promises; ties: the finer places, then the finer
+    times.
+    """
     places, times = len(lattice.place_levels), len(lattice.widths)
     nodes = sorted(
         ((place, time) for place in range(places) for time in range(times)),
@@ -231,7 +277,8 @@ def _searched(lattice: PathLattice, models: Sequence[PathModel], budget: float) 
     verdicts = [model.judge(Evidence(people)) for model in models]
     missed = next((verdict for verdict in verdicts if not verdict.holds), verdicts[0])
     raise Unsatisfiable(
-        f"path_recoding: nothing keeps {missed.promise}, not even the coarsest levels: {missed.sentence}; {_ways_out(lattice, budget)}",
+        f"path_recoding: nothing keeps {missed.promise}, not even the coarsest levels:"
+        f" {missed.sentence}; {_ways_out(lattice, budget)}",
         closest=lattice.planned(lattice.place_levels[-1], times - 1, tried=tried).describe(),
     )
 
@@ -249,10 +296,14 @@ def _ways_out(lattice: PathLattice, budget: float) -> str:
     return ", or ".join(ways)
 
 
-def _staircase(lattice: PathLattice, models: Sequence[PathModel], broken_at: list[tuple[int, int]]) -> int:
-    """Find out where the promises that coarsening keeps begin to hold, along the border alone; returns how many nodes it took.
+def _staircase(
+    lattice: PathLattice, models: Sequence[PathModel], broken_at: list[tuple[int, int]]
+) -> int:
+    """Find out where the promises that coarsening keeps begin to hold, along the border alone;
+    returns how many nodes it took.
 
-    With finer times the coarsest place level that breaks them can only rise, so one walk from the coarsest times finds it for all.
+    With finer times the coarsest place level that breaks them can only rise, so one walk from the
+    coarsest times finds it for all.
     """
     tried, place = 0, 0
     for time in range(len(lattice.widths) - 1, -1, -1):

@@ -1,8 +1,11 @@
-"""Places and what is coarser than them: the levels of a hierarchy, or cells of a grid for coordinates.
+"""Places and what is coarser than them: the levels of a hierarchy, or cells of a grid for
+coordinates.
 
-A cell of level *z* has the sides w·2^z and h·2^z; its number along an axis is ⌊x/(w·2^z)⌋, so every cell lies in one of the next
-level. Longitude and latitude are halved alternately, as a geohash does: *b* bits of both together make cells of 360/2^(b/2) by 180/2^(b/2)
-degrees. A generalised coordinate is written as the interval it lies in, ``[400, 800)``, and at the top as ``*``.
+A cell of level *z* has the sides w·2^z and h·2^z; its number along an axis is ⌊x/(w·2^z)⌋, so every
+cell lies in one of the next level. Longitude and latitude are halved alternately, as a
+geohash does: *b* bits of both together make cells of 360/2^(b/2) by 180/2^(b/2) degrees. A
+generalised coordinate is written as the interval it lies in, ``[400, 800)``, and at the top as
+``*``.
 """
 
 from __future__ import annotations
@@ -29,9 +32,11 @@ FARTHEST = 2.0**52
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class PlaceLevels:
-    """Per level and place of the data: the number of what is above it, in ``tables[level]``, and what is lost (0: nothing, 1: all).
+    """Per level and place of the data: the number of what is above it, in ``tables[level]``, and
+    what is lost (0: nothing, 1: all).
 
-    ``sides`` are those of the cells of a grid, per level; None for levels of a hierarchy, for points as they are, and for the top.
+    ``sides`` are those of the cells of a grid, per level; None for levels of a hierarchy, for
+    points as they are, and for the top.
     """
 
     codes: tuple[NDArray[np.int64], ...]
@@ -55,10 +60,11 @@ class PlaceLevels:
 
 
 def tower_of(people: Trajectories, *, cell: float | None = None, bits: int = 36) -> PlaceLevels:
-    """The levels above the places of some people: those of their hierarchy, or of a grid where they are coordinates.
+    """The levels above the places of some people: those of their hierarchy, or of a grid where they
+    are coordinates.
 
-    ``cell`` is the side of the finest cell in the unit of the coordinates; without it they are longitude and latitude, and ``bits``
-    says how many bits the finest cell has.
+    ``cell`` is the side of the finest cell in the unit of the coordinates; without it they are
+    longitude and latitude, and ``bits`` says how many bits the finest cell has.
     """
     if not people.coordinates:
         return _of_hierarchy(people)
@@ -94,7 +100,9 @@ def _of_hierarchy(people: Trajectories) -> PlaceLevels:
     for level in range(ladder.depth):
         above = ladder.climb(0, level)[base]
         codes.append(above)
-        tables.append(pl.DataFrame({column: list(ladder.labels[level])}, schema={column: pl.String}))
+        tables.append(
+            pl.DataFrame({column: list(ladder.labels[level])}, schema={column: pl.String})
+        )
         loss.append(ladder.loss[level][above])
     return PlaceLevels(tuple(codes), tuple(tables), tuple(loss), (None,) * ladder.depth)
 
@@ -107,7 +115,8 @@ def _sides(people: Trajectories, cell: float | None, bits: int) -> tuple[float, 
     wide, high = (np.abs(people.table[name].to_numpy()).max() for name in (longitude, latitude))
     if wide > 180 or high > 90:
         raise ParameterError(
-            f"columns {longitude!r} and {latitude!r} are no longitude and latitude in degrees; give the side of a cell in their unit, like cell: 100"
+            f"columns {longitude!r} and {latitude!r} are no longitude and latitude in degrees; give"
+            " the side of a cell in their unit, like cell: 100"
         )
     sides = {longitude: 360 / 2 ** ((bits + 1) // 2), latitude: 180 / 2 ** (bits // 2)}
     first, second = people.table.columns
@@ -126,10 +135,17 @@ def _of_grid(people: Trajectories, wide: float, high: float) -> PlaceLevels:
     across, up = _numbers(x, wide), _numbers(y, high)
     reach = float(max(np.ptp(x), np.ptp(y))) if table.height else 0.0
     extent = float(np.hypot(np.ptp(x), np.ptp(y))) if table.height else 0.0
-    codes, tables, loss, sides = [np.arange(table.height)], [table], [np.zeros(table.height)], [None]
+    codes, tables, loss, sides = (
+        [np.arange(table.height)],
+        [table],
+        [np.zeros(table.height)],
+        [None],
+    )
     found: list[tuple[float, float] | None] = [*sides]
     for level in range(MOST_LEVELS):
-        of_level, cells = _cells(table.columns, across >> level, up >> level, (wide * 2**level, high * 2**level))
+        of_level, cells = _cells(
+            table.columns, across >> level, up >> level, (wide * 2**level, high * 2**level)
+        )
         if (
             cells.height == 1 or min(wide, high) * 2 ** (level - 1) >= reach
         ):  # wider than the whole area: next comes the top
@@ -146,21 +162,28 @@ def _of_grid(people: Trajectories, wide: float, high: float) -> PlaceLevels:
 
 
 def _numbers(values: NDArray[np.float64], side: float) -> NDArray[np.int64]:
-    """The numbers of the cells along an axis, so that every value lies in the interval as it is written."""
+    """The numbers of the cells along an axis, so that every value lies in the interval as it is
+    written.
+    """
     rough = np.floor(values / side)
     if np.abs(rough).max(initial=0.0) > FARTHEST:
         raise ParameterError(
-            f"cells of side {side:g} are too small for coordinates as large as these; take larger ones"
+            f"cells of side {side:g} are too small for coordinates as large as these; take larger"
+            " ones"
         )
     number = rough.astype(np.int64)
     low, high = _written_ends(number, side)
     return number + (values >= high) - (values < low)
 
 
-def _written_ends(number: NDArray[np.int64], side: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _written_ends(
+    number: NDArray[np.int64], side: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Both ends of cells as they can be read back from their labels."""
     kinds, of_kind = np.unique(number, return_inverse=True)
-    ends = np.array([[float(_shown(n * side)), float(_shown((n + 1) * side))] for n in kinds.tolist()]).reshape(-1, 2)
+    ends = np.array(
+        [[float(_shown(n * side)), float(_shown((n + 1) * side))] for n in kinds.tolist()]
+    ).reshape(-1, 2)
     return ends[of_kind, 0], ends[of_kind, 1]
 
 
@@ -183,7 +206,8 @@ def _cells(
     """The number of the cell of every place, and the table of cells."""
     pairs, codes = np.unique(np.stack([across, up], axis=1), axis=0, return_inverse=True)
     columns = [
-        [interval(number, side) for number in numbers] for numbers, side in zip(pairs.T.tolist(), sides, strict=True)
+        [interval(number, side) for number in numbers]
+        for numbers, side in zip(pairs.T.tolist(), sides, strict=True)
     ]
     return codes.reshape(-1).astype(np.int64), pl.DataFrame(dict(zip(names, columns, strict=True)))
 
@@ -193,7 +217,9 @@ def _cells(
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Images:
-    """Per place of the original the released place that contains it (−1: none), what that loses, and its diameter in a grid."""
+    """Per place of the original the released place that contains it (−1: none), what that loses,
+    and its diameter in a grid.
+    """
 
     codes: NDArray[np.int64]
     loss: NDArray[np.float64]
@@ -206,14 +232,16 @@ def images(original: Trajectories, released: Trajectories) -> NDArray[np.int64]:
 
 
 def images_with_loss(original: Trajectories, released: Trajectories) -> Images:
-    """Per place of the original the released place that contains it, and what is lost by it (all, where none does).
+    """Per place of the original the released place that contains it, and what is lost by it (all,
+    where none does).
 
-    Released labels are looked for among the values themselves and what is above them; where a release has several levels at once, the
-    lowest that contains the place counts.
+    Released labels are looked for among the values themselves and what is above them; where a
+    release has several levels at once, the lowest that contains the place counts.
     """
     if original.coordinates != released.coordinates:
         raise SchemaError(
-            "one file has places by name and the other by coordinates; give the file the release was made from"
+            "one file has places by name and the other by coordinates; give the file the release"
+            " was made from"
         )
     if original.coordinates and numeric(original.table) and not numeric(released.table):
         return _in_cells(original.table, released.table)
@@ -222,12 +250,16 @@ def images_with_loss(original: Trajectories, released: Trajectories) -> Images:
     loss = np.ones(original.table.height)
     used = np.zeros(released.table.height, dtype=np.bool_)
     used[released.places] = True
-    there = released.table.rename(dict(zip(released.table.columns, original.table.columns, strict=True)))
+    there = released.table.rename(
+        dict(zip(released.table.columns, original.table.columns, strict=True))
+    )
     there = there.with_columns(pl.Series("_number", np.arange(there.height))).filter(used)
     for table, code, lost in zip(tower.tables, tower.codes, tower.loss, strict=True):
         if table.dtypes != there.dtypes[:-1]:
             continue
-        hits = table.join(there, on=table.columns, how="left", maintain_order="left")["_number"].fill_null(-1)
+        hits = table.join(there, on=table.columns, how="left", maintain_order="left")[
+            "_number"
+        ].fill_null(-1)
         fresh = (found < 0) & (hits.to_numpy()[code] >= 0)
         found, loss = np.where(fresh, hits.to_numpy()[code], found), np.where(fresh, lost, loss)
     return Images(found.astype(np.int64), loss)
@@ -250,7 +282,10 @@ def _in_cells(points: pl.DataFrame, cells: pl.DataFrame) -> Images:
 
 def _containing(points: pl.DataFrame, cells: pl.DataFrame) -> NDArray[np.int64]:
     """Per pair of coordinates the cell that contains it, or −1."""
-    axes = [_place_on_axis(points[a].to_numpy(), cells[b]) for a, b in zip(points.columns, cells.columns, strict=True)]
+    axes = [
+        _place_on_axis(points[a].to_numpy(), cells[b])
+        for a, b in zip(points.columns, cells.columns, strict=True)
+    ]
     kinds = max(int(number.max(initial=0)) for _, number in axes) + 1
     keys = axes[0][1] * kinds + axes[1][1]
     order = np.argsort(keys)
@@ -260,7 +295,9 @@ def _containing(points: pl.DataFrame, cells: pl.DataFrame) -> NDArray[np.int64]:
     return np.where(hit, order[at], -1).astype(np.int64)
 
 
-def _place_on_axis(values: NDArray[np.float64], labels: pl.Series) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _place_on_axis(
+    values: NDArray[np.float64], labels: pl.Series
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The number of the interval of each value (−1: none), and of each label."""
     low, high = ends_of_labels(labels)
     ends, number = np.unique(np.stack([low, high], axis=1), axis=0, return_inverse=True)
@@ -275,10 +312,15 @@ def ends_of_labels(labels: pl.Series) -> tuple[NDArray[np.float64], NDArray[np.f
     >>> ends_of_labels(pl.Series(["[400, 800)", "*"]))[1].tolist()
     [800.0, inf]
     """
-    plain = pl.select(pl.when(labels == TOP).then(pl.lit("[-inf, inf)")).otherwise(labels)).to_series()
+    plain = pl.select(
+        pl.when(labels == TOP).then(pl.lit("[-inf, inf)")).otherwise(labels)
+    ).to_series()
     parts = plain.str.extract_groups(r"^\[([^,]+), ([^,]+)\)$").struct.unnest()
     ends = [parts[name].cast(pl.Float64, strict=False) for name in parts.columns]
     broken = max(end.null_count() for end in ends)
     if broken:
-        raise SchemaError(f"{broken:,} of {len(labels):,} generalised coordinates are no intervals like [400, 800)")
+        raise SchemaError(
+            f"{broken:,} of {len(labels):,} generalised coordinates are no intervals like [400,"
+            " 800)"
+        )
     return ends[0].to_numpy(), ends[1].to_numpy()

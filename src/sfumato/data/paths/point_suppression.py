@@ -42,7 +42,9 @@ Items = tuple[int, ...]
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class SuppressionPlan(Plan):
-    """Which points go; for the owner only. ``everywhere`` is how many different points nobody keeps."""
+    """Which points go; for the owner only. ``everywhere`` is how many different points nobody
+    keeps.
+    """
 
     dropped: NDArray[np.bool_] = dataclasses.field(repr=False)
     how: str
@@ -64,27 +66,36 @@ class SuppressionPlan(Plan):
         """That people are missing, where nothing is left of them."""
         if not self.people_gone:
             return ()
-        return (f"point_suppression leaves nothing of {self.people_gone:,} people, who are not in the release",)
+        return (
+            (
+                f"point_suppression leaves nothing of {self.people_gone:,} people, who are not in"
+                " the release"
+            ),
+        )
 
 
 @parameters
 class PointSuppression(Step):
     r"""Delete points (time and place) until every promise about sets of points holds.
 
-    A *minimal violating set* breaks a promise while none of its parts does; where there is none, nothing is broken.
+    A *minimal violating set* breaks a promise while none of its parts does; where there is none,
+    nothing is broken.
 
     ``global`` deletes a point from everybody: the one with the largest
 
     .. math:: \frac{\text{minimal violating sets with it}}{1 + \text{maximal frequent sets with it}}
 
-    until none is left, ties by time, then place. Frequent are sets of at most as many points as the promise speaks of that ``frequent``
-    people have. What is deleted everywhere leaves the carriers of all other sets alone, so nothing new breaks.
+    until none is left, ties by time, then place. Frequent are sets of at most as many points as the
+    promise speaks of that ``frequent`` people have. What is deleted everywhere leaves the carriers
+    of all other sets alone, so nothing new breaks.
 
-    ``local`` deletes a point of a violating set from the carriers of that set only, where no other set with it begins to break: what
-    removes the most violating sets per deleted point, then what deletes fewer, then in the order of the sets (shorter first, by time
-    and place). Where nothing local is possible one global step is taken. It keeps more and takes much longer.
+    ``local`` deletes a point of a violating set from the carriers of that set only, where no other
+    set with it begins to break: what removes the most violating sets per deleted point, then what
+    deletes fewer, then in the order of the sets (shorter first, by time and place). Where nothing
+    local is possible one global step is taken. It keeps more and takes much longer.
 
-    People of whom nothing is left are left out. Other promises (windows, visits) are not its business.
+    People of whom nothing is left are left out. Other promises (windows, visits) are not its
+    business.
 
     Reference: Chen, Fung, Mohammed, Desai & Wang 2013, doi:10.1016/j.ins.2011.07.035.
 
@@ -98,9 +109,22 @@ class PointSuppression(Step):
 
     shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.PATHS})
 
-    how: Annotated[Literal["global", "local"], Field(description="from everybody, or only where it must be")] = "global"  # fmt: skip
-    frequent: Annotated[int | None, Field(ge=1, description="people from whom on a set is worth keeping; by default one more than the promise asks")] = None  # fmt: skip
-    budget: Annotated[float, Field(gt=0, le=1, description="share of the points that may be deleted")] = 1.0
+    how: Annotated[
+        Literal["global", "local"], Field(description="from everybody, or only where it must be")
+    ] = "global"
+    frequent: Annotated[
+        int | None,
+        Field(
+            ge=1,
+            description=(
+                "people from whom on a set is worth keeping; by default one more than the promise"
+                " asks"
+            ),
+        ),
+    ] = None
+    budget: Annotated[
+        float, Field(gt=0, le=1, description="share of the points that may be deleted")
+    ] = 1.0
 
     name: ClassVar[str] = "point_suppression"
     tells: ClassVar[tuple[str, ...]] = (
@@ -117,13 +141,18 @@ class PointSuppression(Step):
         models = set_promises(goal.models)
         if not models:
             raise ParameterError(
-                f"{self.name} reaches promises about sets of points (lkc_privacy, km_anonymity); the recipe has none"
+                f"{self.name} reaches promises about sets of points (lkc_privacy, km_anonymity);"
+                " the recipe has none"
             )
         for model in models:
             paths.require_people(model.k, model.promise)
         asked = [model.asked(paths) for model in models]
         least = self.frequent or max(one.k for one in asked) + 1
-        dropped = _locally(paths, asked, least) if self.how == "local" else _globally(point_sets(paths), asked, least)
+        dropped = (
+            _locally(paths, asked, least)
+            if self.how == "local"
+            else _globally(point_sets(paths), asked, least)
+        )
         self._require_enough(paths, dropped, max(one.k for one in asked))
         kept = np.bincount(paths.who[~dropped], minlength=paths.people)
         items = paths.points.items
@@ -137,18 +166,23 @@ class PointSuppression(Step):
         closest = {"share_deleted": round(share, 6), "people_left": left}
         if share > self.budget:
             raise Unsatisfiable(
-                f"{self.name} would delete {percent(share)} of the points, more than its budget of {percent(self.budget)}; "
-                "recode places and times before it, or promise less",
+                f"{self.name} would delete {percent(share)} of the points, more than its budget of"
+                f" {percent(self.budget)}; recode places and times before it, or promise less",
                 closest=closest,
             )
         if left < k:
             raise Unsatisfiable(
-                f"{self.name} would leave points of {left:,} people only, fewer than {k:,}; recode places and times before it",
+                f"{self.name} would leave points of {left:,} people only, fewer than {k:,}; recode"
+                " places and times before it",
                 closest=closest,
             )
 
-    def contradicted(self, told: Mapping[str, Any], schema: Schema, records: int | None) -> str | None:
-        """That points were deleted in another way than the recipe says, or more of them than its budget allows."""
+    def contradicted(
+        self, told: Mapping[str, Any], schema: Schema, records: int | None
+    ) -> str | None:
+        """That points were deleted in another way than the recipe says, or more of them than its
+        budget allows.
+        """
         if told["how"] != self.how:
             return f"recipe and plan of {self.name} differ in how"
         if told["share_deleted"] > self.budget + ROUNDED:
@@ -164,19 +198,28 @@ class PointSuppression(Step):
         return paths.with_points(paths.who[kept], paths.ticks[kept], paths.places[kept])
 
 
-def needless_points(people: Trajectories, model: PathModel, budget: float) -> NDArray[np.bool_] | None:
-    """The points that global suppression would delete for a promise; None where that is none about sets, or takes more than the budget.
+def needless_points(
+    people: Trajectories, model: PathModel, budget: float
+) -> NDArray[np.bool_] | None:
+    """The points that global suppression would delete for a promise; None where that is none about
+    sets, or takes more than the budget.
 
-    Most levels are told to be too fine by a lower bound. Where more sets break the promise than can be weighed, it takes more too.
+    Most levels are told to be too fine by a lower bound. Where more sets break the promise than can
+    be weighed, it takes more too.
     """
     promises = set_promises([model])
     if not promises:
         return None
     sets, (asked,) = point_sets(people), [promise.asked(people) for promise in promises]
-    if float(np.mean(sets.supports[sets.items] < asked.k)) > budget:  # single points that must go anyway
+    if (
+        float(np.mean(sets.supports[sets.items] < asked.k)) > budget
+    ):  # single points that must go anyway
         return None
     allowed = int(budget * len(sets.items))
-    for most in (FIRST_LOOK, MOST_SETS):  # some of the sets are enough to tell that too much must go
+    for most in (
+        FIRST_LOOK,
+        MOST_SETS,
+    ):  # some of the sets are enough to tell that too much must go
         found = asked.violations(sets, most=most)
         if kernels.paths.must_go(found.members, sets.supports, allowed) > allowed:
             return None
@@ -195,7 +238,8 @@ def minimal_sets(sets: ItemSets, asked: Iterable[SetDemand]) -> list[Items]:
         violations = one.violations(sets)
         if not violations.complete:
             raise Unsatisfiable(
-                f"{violations.count:,} sets of points break the promise, too many to weigh; recode places and times before suppression"
+                f"{violations.count:,} sets of points break the promise, too many to weigh; recode"
+                " places and times before suppression"
             )
         found.update(violations.sets())
     return sorted(found, key=lambda items: (len(items), items))
@@ -224,7 +268,9 @@ def _globally(sets: ItemSets, asked: Sequence[SetDemand], least: int) -> NDArray
 
 
 def _greedy(violating: Sequence[Items], keep: Sequence[Items]) -> list[int]:
-    """The points to delete, in order. Scores that changed are entered anew, and old entries are passed over."""
+    """The points to delete, in order. Scores that changed are entered anew, and old entries are
+    passed over.
+    """
     moles, worth = _memberships(violating), _memberships(keep)
     alive, kept = [True] * len(violating), [True] * len(keep)
     count = {item: len(places) for item, places in moles.items()}
@@ -237,7 +283,9 @@ def _greedy(violating: Sequence[Items], keep: Sequence[Items]) -> list[int]:
         if not count.get(item) or score != -count[item] / (1 + value[item]):
             continue
         order.append(item)
-        changed = _removed(moles[item], violating, alive, count) | _removed(worth.get(item, []), keep, kept, value)
+        changed = _removed(moles[item], violating, alive, count) | _removed(
+            worth.get(item, []), keep, kept, value
+        )
         for other in changed:
             if count.get(other):
                 heapq.heappush(queue, (-count[other] / (1 + value[other]), other))
@@ -252,7 +300,9 @@ def _memberships(sets: Sequence[Items]) -> dict[int, list[int]]:
     return places
 
 
-def _removed(places: Iterable[int], sets: Sequence[Items], alive: list[bool], tally: dict[int, int]) -> set[int]:
+def _removed(
+    places: Iterable[int], sets: Sequence[Items], alive: list[bool], tally: dict[int, int]
+) -> set[int]:
     """Take some sets away; returns the points whose tally changed."""
     changed = set()
     for place in places:
@@ -275,7 +325,9 @@ class _Local:
         self.asked = asked
         self.size = sets.size
         self.points = [set(sets[person].tolist()) for person in range(len(sets))]
-        self.people: list[set[int]] = [set(sets.carriers(item).tolist()) for item in range(sets.size)]
+        self.people: list[set[int]] = [
+            set(sets.carriers(item).tolist()) for item in range(sets.size)
+        ]
 
     def carriers(self, items: Items) -> set[int]:
         """Who has all of some points."""
@@ -298,13 +350,19 @@ class _Local:
                         continue
                     looked_at.add(rest)
                     before = self.carriers((item, *rest))
-                    if self.breaks(before - losers, length + 1) and not self.breaks(before, length + 1):
+                    if self.breaks(before - losers, length + 1) and not self.breaks(
+                        before, length + 1
+                    ):
                         return False
         return True
 
     def removed(self, violating: Sequence[Items], item: int, losers: set[int]) -> int:
         """How many violating sets would break nothing any more."""
-        return sum(not self.breaks(self.carriers(items) - losers, len(items)) for items in violating if item in items)
+        return sum(
+            not self.breaks(self.carriers(items) - losers, len(items))
+            for items in violating
+            if item in items
+        )
 
     def lose(self, item: int, losers: set[int]) -> None:
         """Delete a point from some people."""
@@ -318,13 +376,16 @@ class _Local:
 
 
 def _locally(people: Trajectories, asked: Sequence[SetDemand], least: int) -> NDArray[np.bool_]:
-    """Per point whether it goes: deleted only from carriers of a violating set where that breaks nothing else."""
+    """Per point whether it goes: deleted only from carriers of a violating set where that breaks
+    nothing else.
+    """
     state = _Local(point_sets(people), asked)
     while violating := minimal_sets(state.sets(), asked):
         if len(violating) > MOST_WEIGHED:
             raise ParameterError(
-                f"{len(violating):,} sets of points break the promise, more than the {MOST_WEIGHED:,} that local suppression weighs "
-                "against each other; recode places and times before it, or take how: global"
+                f"{len(violating):,} sets of points break the promise, more than the"
+                f" {MOST_WEIGHED:,} that local suppression weighs against each other; recode places"
+                " and times before it, or take how: global"
             )
         chosen = _best_local(state, violating)
         if chosen is None:
@@ -334,12 +395,17 @@ def _locally(people: Trajectories, asked: Sequence[SetDemand], least: int) -> ND
         state.lose(*chosen)
     items, who = people.points.items, people.who
     return np.array(
-        [item not in state.points[person] for item, person in zip(items.tolist(), who.tolist(), strict=True)]
+        [
+            item not in state.points[person]
+            for item, person in zip(items.tolist(), who.tolist(), strict=True)
+        ]
     )
 
 
 def _best_local(state: _Local, violating: Sequence[Items]) -> tuple[int, set[int]] | None:
-    """The deletion that removes the most violating sets per deleted point; None where none is possible without breaking others."""
+    """The deletion that removes the most violating sets per deleted point; None where none is
+    possible without breaking others.
+    """
     best: tuple[float, int] | None = None
     chosen: tuple[int, set[int]] | None = None
     for items in violating:

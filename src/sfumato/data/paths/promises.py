@@ -1,4 +1,6 @@
-"""What promises about paths have in common: what coarser places and times do to them, and promises about sets of points."""
+"""What promises about paths have in common: what coarser places and times do to them, and promises
+about sets of points.
+"""
 
 from __future__ import annotations
 
@@ -28,13 +30,17 @@ MOST_SETS = 5_000_000
 
 @runtime_checkable
 class PathModel(Model, Protocol):
-    """A promise about paths, and what a search may conclude about it. ``k`` is how many people must be confused."""
+    """A promise about paths, and what a search may conclude about it. ``k`` is how many people must
+    be confused.
+    """
 
     shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.PATHS})
     k: int
 
     def kept_by_coarsening(self, people: Trajectories) -> bool:
-        """Whether people who break it at these levels of place and time also break it at all finer ones."""
+        """Whether people who break it at these levels of place and time also break it at all finer
+        ones.
+        """
         ...
 
     def broken(self, people: Trajectories) -> bool:
@@ -44,7 +50,9 @@ class PathModel(Model, Protocol):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class SetDemand:
-    """What a promise about sets of points asks: at least ``k`` carriers, and of them at most a ``share`` with one private item."""
+    """What a promise about sets of points asks: at least ``k`` carriers, and of them at most a
+    ``share`` with one private item.
+    """
 
     k: int
     m: int
@@ -52,14 +60,30 @@ class SetDemand:
     share: float = 1.0
 
     def violations(
-        self, sets: ItemSets, *, new: NDArray[np.bool_] | None = None, most: int = MOST_SETS, enough: int = 0
+        self,
+        sets: ItemSets,
+        *,
+        new: NDArray[np.bool_] | None = None,
+        most: int = MOST_SETS,
+        enough: int = 0,
     ) -> Violations:
         """Minimal sets that break it."""
         slack = self.share + TOLERANCE
-        return violating(sets, self.m, self.k, private=self.private, share=slack, new=new, most=most, enough=enough)
+        return violating(
+            sets,
+            self.m,
+            self.k,
+            private=self.private,
+            share=slack,
+            new=new,
+            most=most,
+            enough=enough,
+        )
 
     def breaks(self, carriers: NDArray[np.int64]) -> bool:
-        """Whether a set that exactly these people carry breaks it; one that nobody carries does not."""
+        """Whether a set that exactly these people carry breaks it; one that nobody carries does
+        not.
+        """
         if not len(carriers):
             return False
         if len(carriers) < self.k:
@@ -71,7 +95,9 @@ class SetDemand:
 
 
 def too_few(model: PathModel, people: Trajectories) -> Verdict | None:
-    """The verdict where there are fewer people than must be confused; None where there are enough. One person only is refused."""
+    """The verdict where there are fewer people than must be confused; None where there are enough.
+    One person only is refused.
+    """
     people.require_several(model.promise)
     if people.people >= model.k:
         return None
@@ -110,14 +136,17 @@ class SetPromise(PathModel, Protocol):
         sets = point_sets(paths)
         found = asked.violations(sets)
         least = found.least or 0
-        if found.count and least > 1:  # what holds sets of which a part is too rare was not looked at
+        if (
+            found.count and least > 1
+        ):  # what holds sets of which a part is too rare was not looked at
             least = smallest_support(sets, asked.m) or 0
         about = "point" if asked.m == 1 else f"set of at most {asked.m} points"
         if found.count:
             concerned = int(found.carriers.sum())
             sentence = (
-                f"{found.count:,} minimal set(s) of at most {asked.m} point(s) break it, and {concerned:,} of {paths.people:,} people have one; "
-                f"the rarest has {least:,} carrier(s)"
+                f"{found.count:,} minimal set(s) of at most {asked.m} point(s) break it, and"
+                f" {concerned:,} of {paths.people:,} people have one; the rarest has {least:,}"
+                " carrier(s)"
             )
             return make_verdict(
                 self,
@@ -128,13 +157,19 @@ class SetPromise(PathModel, Protocol):
                 broken=found.count,
                 people=concerned,
             )
-        told = "" if asked.private is None else f", and at most {percent(found.worst)} of them share a sensitive value"
+        told = (
+            ""
+            if asked.private is None
+            else f", and at most {percent(found.worst)} of them share a sensitive value"
+        )
         return make_verdict(
             self,
             holds=True,
             attained=least,
             required=asked.k,
-            sentence=f"every {about} that somebody has is shared by at least {least:,} people{told}",
+            sentence=(
+                f"every {about} that somebody has is shared by at least {least:,} people{told}"
+            ),
         )
 
 
@@ -158,13 +193,18 @@ def point_sets(people: Trajectories) -> ItemSets:
     return ItemSets(points.starts, points.items.astype(np.int32), points.kinds)
 
 
-def sensitive_sets(people: Trajectories, column: str | None, values: tuple[str, ...] | None, promise: str) -> ItemSets:
-    """Everybody's sensitive value as a set of one item; a missing value, or one that is not asked about, is no item."""
+def sensitive_sets(
+    people: Trajectories, column: str | None, values: tuple[str, ...] | None, promise: str
+) -> ItemSets:
+    """Everybody's sensitive value as a set of one item; a missing value, or one that is not asked
+    about, is no item.
+    """
     if column is None:
         known = people.sensitive
         if len(known) != 1:
             raise SchemaError(
-                f"{promise} is about one sensitive column; there are {len(known)}, so say which: sensitive: COLUMN"
+                f"{promise} is about one sensitive column; there are {len(known)}, so say which:"
+                " sensitive: COLUMN"
             )
         column = known[0]
     labels = people.values(column).cast(pl.String)
@@ -172,8 +212,11 @@ def sensitive_sets(people: Trajectories, column: str | None, values: tuple[str, 
         absent = len(set(values) - set(labels.drop_nulls().to_list()))
         if absent == len(set(values)):
             raise SchemaError(
-                f"{promise}: none of the {len(set(values))} value(s) asked about occurs in column {column!r}"
+                f"{promise}: none of the {len(set(values))} value(s) asked about occurs in column"
+                f" {column!r}"
             )
     wanted = sorted(set(labels.drop_nulls().to_list()) if values is None else set(values))
     code = {label: number for number, label in enumerate(wanted)}
-    return ItemSets.of([[code[label]] if label in code else [] for label in labels.to_list()], size=len(wanted))
+    return ItemSets.of(
+        [[code[label]] if label in code else [] for label in labels.to_list()], size=len(wanted)
+    )

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from sfumato.core.step import Goal
 
 NO_GUARANTEE = (
-    "time_shift promises nothing: gaps between points stay as they are, so whoever knows them needs no absolute times; "
-    "the attack time_shift shows how many people they still tell apart"
+    "time_shift promises nothing: gaps between points stay as they are, so whoever knows them needs"
+    " no absolute times; the attack time_shift shows how many people they still tell apart"
 )
 
 
@@ -46,11 +46,13 @@ class ShiftPlan(Plan):
 
 @parameters
 class TimeShift(Step):
-    """Move all times of a person by one draw, uniform from −``most`` to ``most``; gaps between points stay.
+    """Move all times of a person by one draw, uniform from −``most`` to ``most``; gaps between
+    points stay.
 
-    Moments move by whole minutes, dates by days, plain hours by hours, and times in buckets by whole buckets. It breaks the linkage
-    by absolute times only and promises nothing: an intruder who knows a place, and what came how long after it, finds the person again
-    (see the attack ``time_shift``).
+    Moments move by whole minutes, dates by days, plain hours by hours, and times in buckets by
+    whole buckets. It breaks the linkage by absolute times only and promises nothing: an intruder
+    who knows a place, and what came how long after it, finds the person again (see the attack
+    ``time_shift``).
 
     >>> from sfumato import examples
     >>> from sfumato.core.randomness import Seed
@@ -61,7 +63,9 @@ class TimeShift(Step):
     """
 
     shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.PATHS})
-    most: Annotated[str, Field(description="largest shift in either direction, like 12h or 7d")] = "24h"
+    most: Annotated[str, Field(description="largest shift in either direction, like 12h or 7d")] = (
+        "24h"
+    )
 
     name: ClassVar[str] = "time_shift"
 
@@ -79,7 +83,8 @@ class TimeShift(Step):
         steps = most // grain
         if not steps:
             raise ParameterError(
-                f"{self.name}: {self.most} is less than the time buckets of the data; nothing would be moved"
+                f"{self.name}: {self.most} is less than the time buckets of the data; nothing would"
+                " be moved"
             )
         draws = goal.stream("shifts").integers(-steps, steps + 1, paths.people)
         return ShiftPlan(draws * grain, self.most, steps * grain)
@@ -89,7 +94,10 @@ class TimeShift(Step):
         paths = require_paths(people, self.name)
         earlier = paths.shifted or 0
         return paths.with_points(
-            paths.who, paths.ticks + plan.shifts[paths.who], paths.places, shifted=earlier + plan.ticks
+            paths.who,
+            paths.ticks + plan.shifts[paths.who],
+            paths.places,
+            shifted=earlier + plan.ticks,
         )
 
 
@@ -108,8 +116,9 @@ class CollapsePlan(Plan):
 class CollapseRepeats(Step):
     """Take points that follow one another at the same place for one visit, the first of them.
 
-    Only for places and times as they are in the data: after they were made coarser, collapsing can break promises about visits (ab, ac,
-    acb, cb keeps 2² of visits; with a and b taken for g and repeats collapsed, the way g, g is alone), so it is refused then.
+    Only for places and times as they are in the data: after they were made coarser, collapsing can
+    break promises about visits (ab, ac, acb, cb keeps 2² of visits; with a and b taken for g and
+    repeats collapsed, the way g, g is alone), so it is refused then.
 
     >>> from sfumato import examples
     >>> from sfumato.core.step import Goal
@@ -126,7 +135,8 @@ class CollapseRepeats(Step):
         paths = require_paths(people, self.name)
         if paths.recoded:
             raise ParameterError(
-                f"{self.name} must come before places or times are made coarser: afterwards it can break promises"
+                f"{self.name} must come before places or times are made coarser: afterwards it can"
+                " break promises"
             )
         kept = np.ones(len(paths.places), dtype=np.bool_)
         kept[1:] = (np.diff(paths.places) != 0) | (np.diff(paths.who) != 0)
@@ -135,4 +145,6 @@ class CollapseRepeats(Step):
     def apply(self, people: Any, plan: Any) -> Trajectories:
         """Leave them out."""
         paths = require_paths(people, self.name)
-        return paths.with_points(paths.who[plan.kept], paths.ticks[plan.kept], paths.places[plan.kept])
+        return paths.with_points(
+            paths.who[plan.kept], paths.ticks[plan.kept], paths.places[plan.kept]
+        )

@@ -1,4 +1,6 @@
-"""People who are where, when: the noun of paths, and how it is read from tables and written to them."""
+"""People who are where, when: the noun of paths, and how it is read from tables and written to
+them.
+"""
 
 from __future__ import annotations
 
@@ -30,10 +32,11 @@ SERVED = "unit, time, place, quasi, sensitive, plain, direct"
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Points:
-    """Every person as a set of points (time, place): the basket form in which sets of points are counted.
+    """Every person as a set of points (time, place): the basket form in which sets of points are
+    counted.
 
-    The points of person *i* are ``items[starts[i]:starts[i + 1]]``, ascending. Point *j* is at ``ticks[j]`` at place ``places[j]``;
-    points are numbered in the order of (time, place).
+    The points of person *i* are ``items[starts[i]:starts[i + 1]]``, ascending. Point *j* is at
+    ``ticks[j]`` at place ``places[j]``; points are numbered in the order of (time, place).
     """
 
     starts: NDArray[np.int64]
@@ -51,11 +54,14 @@ class Points:
 class Trajectories(PeopleData):
     """People with their points in time. Immutable.
 
-    Person *i* was at ``places[starts[i]:starts[i + 1]]`` at the times ``ticks`` beside them, in the order of time, then of place; no point
-    occurs twice. Row *p* of ``table`` says what place *p* is: one column, or two coordinates. ``own`` are the people's own columns;
-    those named in ``apart`` are written to a table of their own. ``names`` is what the file calls the people, as long as they are those of the
-    file. ``width`` is that of the time buckets in ticks, ``recoded`` says whether places or times were made coarser, and ``shifted`` by how
-    many ticks the times of a person may have been moved, all together; None: by none. ``as_read``: from a file, which tells neither.
+    Person *i* was at ``places[starts[i]:starts[i + 1]]`` at the times ``ticks`` beside them, in the
+    order of time, then of place; no point occurs twice. Row *p* of ``table`` says what place
+    *p* is: one column, or two coordinates. ``own`` are the people's own columns; those named in
+    ``apart`` are written to a table of their own. ``names`` is what the file calls the people, as
+    long as they are those of the file. ``width`` is that of the time buckets in ticks, ``recoded``
+    says whether places or times were made coarser, and ``shifted`` by how many ticks the times of a
+    person may have been moved, all together; None: by none. ``as_read``: from a file, which tells
+    neither.
     """
 
     schema: Schema
@@ -80,10 +86,14 @@ class Trajectories(PeopleData):
     shape: ClassVar[Shape] = Shape.PATHS
 
     @classmethod
-    def from_tables(cls, tables: Mapping[str, pl.DataFrame], schemas: Mapping[str, Schema], source: Source) -> Self:
-        """Read people from a long table, a row for each point, and from a table of the people's own columns if there is one.
+    def from_tables(
+        cls, tables: Mapping[str, pl.DataFrame], schemas: Mapping[str, Schema], source: Source
+    ) -> Self:
+        """Read people from a long table, a row for each point, and from a table of the people's own
+        columns if there is one.
 
-        Rows may stand in any order; points that are there twice are one. Both are counted in the notes.
+        Rows may stand in any order; points that are there twice are one. Both are counted in the
+        notes.
         """
         data, schema = tables["data"], schemas["data"]
         person, time, place = _columns(data, schema, source)
@@ -102,7 +112,8 @@ class Trajectories(PeopleData):
             twice = [name for name in beside.columns if name in data.columns]
             if twice:
                 raise SchemaError(
-                    f"column {twice[0]!r} stands in the rows of points and in the table of people; keep one"
+                    f"column {twice[0]!r} stands in the rows of points and in the table of people;"
+                    " keep one"
                 )
             own, apart = own.hstack(beside), tuple(beside.columns)
         dropped = [*schema.direct, *(schemas["people"].direct if "people" in schemas else ())]
@@ -113,13 +124,27 @@ class Trajectories(PeopleData):
         )
         if open_columns:
             more.append(
-                f"{open_columns} column(s) with role quasi stay as they are: promises about points do not cover them"
+                f"{open_columns} column(s) with role quasi stay as they are: promises about points"
+                " do not cover them"
             )
         plain = cls(
-            schema, source, clock, np.zeros(1, np.int64), ticks, where, table, own, apart, key, names,
-            notes=(*notes, *more), beside=schemas.get("people"),
-        )  # fmt: skip
-        return plain.with_points(who, ticks, where, merged="point(s) that were there twice were merged")
+            schema,
+            source,
+            clock,
+            np.zeros(1, np.int64),
+            ticks,
+            where,
+            table,
+            own,
+            apart,
+            key,
+            names,
+            notes=(*notes, *more),
+            beside=schemas.get("people"),
+        )
+        return plain.with_points(
+            who, ticks, where, merged="point(s) that were there twice were merged"
+        )
 
     # What there is.
 
@@ -133,14 +158,21 @@ class Trajectories(PeopleData):
 
     def __repr__(self) -> str:
         counts = self.counts()
-        return f"<{counts['people']:,} people, {counts['points']:,} points at {counts['places']:,} places>"
+        return (
+            f"<{counts['people']:,} people, {counts['points']:,} points at {counts['places']:,}"
+            " places>"
+        )
 
     def counts(self) -> dict[str, int]:
         """What there is, in counts."""
         return {
             "people": self.people,
             "points": len(self.ticks),
-            "places": int(np.count_nonzero(np.bincount(self.places, minlength=1))) if len(self.places) else 0,
+            "places": (
+                int(np.count_nonzero(np.bincount(self.places, minlength=1)))
+                if len(self.places)
+                else 0
+            ),
             "times": len(np.unique(self.ticks)),
         }
 
@@ -175,7 +207,10 @@ class Trajectories(PeopleData):
     def values(self, column: str) -> pl.Series:
         """A column of the people's own, one value a person."""
         if column not in self.own.columns:
-            raise SchemaError(f"there is no column {column!r} of the people.{did_you_mean(column, self.own.columns)}")
+            raise SchemaError(
+                f"there is no column {column!r} of the"
+                f" people.{did_you_mean(column, self.own.columns)}"
+            )
         return self.own[column]
 
     def require_people(self, k: int, promise: str) -> None:
@@ -183,14 +218,17 @@ class Trajectories(PeopleData):
         self.require_several(promise)
         if self.people < k:
             raise Unsatisfiable(
-                f"{promise}: there are {self.people:,} people, fewer than {k:,}; ask for a smaller number",
+                f"{promise}: there are {self.people:,} people, fewer than {k:,}; ask for a smaller"
+                " number",
                 closest=self.people,
             )
 
     def require_several(self, promise: str) -> None:
         """Raise where there is one person only, about whom no promise means anything."""
         if self.people < 2:
-            raise SchemaError(f"{promise}: there is one person only; nobody can be confused with anybody")
+            raise SchemaError(
+                f"{promise}: there is one person only; nobody can be confused with anybody"
+            )
 
     # Making others.
 
@@ -204,7 +242,9 @@ class Trajectories(PeopleData):
         merged: str = "",
         **changes: Any,
     ) -> Self:
-        """The same people with other points: sorted, equal ones merged; people who have none are left out."""
+        """The same people with other points: sorted, equal ones merged; people who have none are
+        left out.
+        """
         there = self.table if table is None else table
         order = np.lexsort((places, ticks, who))
         who, ticks, places = who[order], ticks[order], places[order]
@@ -219,7 +259,9 @@ class Trajectories(PeopleData):
         changes["as_read"] = bool(merged)
         if len(kept) < self.people:
             changes |= self._of_people(kept)
-        return dataclasses.replace(self, starts=starts, ticks=ticks, places=places, table=there, **changes)
+        return dataclasses.replace(
+            self, starts=starts, ticks=ticks, places=places, table=there, **changes
+        )
 
     def _of_people(self, kept: NDArray[np.int64]) -> dict[str, Any]:
         """What is told of some of the people, in the order they are named in."""
@@ -246,15 +288,24 @@ class Trajectories(PeopleData):
     # Writing.
 
     def to_tables(self) -> dict[str, pl.DataFrame]:
-        """A row for each point, people numbered from 1, sorted by person, time and place; the people's own columns where they were."""
+        """A row for each point, people numbered from 1, sorted by person, time and place; the
+        people's own columns where they were.
+        """
         person = self.schema.person or ""
         numbers = pl.Series(person, self.who + 1, dtype=pl.Int64)
         where = self.table[self.places]
-        columns = {person: numbers, self.schema.columns(Role.TIME)[0]: self.clock.written(self.ticks)}
+        columns = {
+            person: numbers,
+            self.schema.columns(Role.TIME)[0]: self.clock.written(self.ticks),
+        }
         columns |= {name: where[name] for name in where.columns}
         repeated = self.own.drop(self.apart or ())
         columns |= {name: repeated[name].gather(self.who) for name in repeated.columns}
-        tables = {"data": pl.DataFrame({name: columns[name] for name in self.schema.attributes if name in columns})}
+        tables = {
+            "data": pl.DataFrame(
+                {name: columns[name] for name in self.schema.attributes if name in columns}
+            )
+        }
         if self.apart is not None and self.key is not None:
             key = pl.Series(self.key, np.arange(1, self.people + 1), dtype=pl.Int64)
             tables["people"] = self.own.select(self.apart).insert_column(0, key)
@@ -264,26 +315,33 @@ class Trajectories(PeopleData):
 # Reading.
 
 
-def _columns(data: pl.DataFrame, schema: Schema, source: Source) -> tuple[str, str, tuple[str, ...]]:
+def _columns(
+    data: pl.DataFrame, schema: Schema, source: Source
+) -> tuple[str, str, tuple[str, ...]]:
     """The columns of person, time and place; everything wrong with the roles is told at once."""
     problems = [
         *lacking(data.columns, source, schema.attributes),
         *without_role(data.columns, source, schema.attributes, SERVED),
         *schema.undecided(source.name),
         *(
-            f"column {name!r} of {source.name} has role {role!s}, which paths do not know; they know {SERVED}"
+            f"column {name!r} of {source.name} has role {role!s}, which paths do not know; they"
+            f" know {SERVED}"
             for role in (Role.ITEM, Role.FROM, Role.TO)
             for name in schema.columns(role)
         ),
     ]
     units, times, places = (schema.columns(role) for role in (Role.UNIT, Role.TIME, Role.PLACE))
     if len(units) != 1 or schema.person is None:
-        problems.append(f"paths need one column with role unit, which tells the persons apart; there are {len(units)}")
+        problems.append(
+            "paths need one column with role unit, which tells the persons apart; there are"
+            f" {len(units)}"
+        )
     if len(times) != 1:
         problems.append(f"paths need one column with role time; there are {len(times)}")
     if len(places) not in (1, 2):
         problems.append(
-            f"paths need one column with role place, or two of coordinates (x and y, or longitude and latitude); there are {len(places)}"
+            "paths need one column with role place, or two of coordinates (x and y, or longitude"
+            f" and latitude); there are {len(places)}"
         )
     if problems:
         raise SchemaError(problems)
@@ -292,16 +350,21 @@ def _columns(data: pl.DataFrame, schema: Schema, source: Source) -> tuple[str, s
 
 def _require_no_gaps(data: pl.DataFrame, columns: tuple[str, ...], source: Source) -> None:
     problems = [
-        f"{gaps:,} of {data.height:,} rows of {source.name} have no value in column {name!r}; leave these rows out"
+        f"{gaps:,} of {data.height:,} rows of {source.name} have no value in column {name!r}; leave"
+        " these rows out"
         for name in columns
-        if (gaps := data[name].null_count() + (int(data[name].is_nan().sum()) if data[name].dtype.is_float() else 0))
+        if (
+            gaps := data[name].null_count()
+            + (int(data[name].is_nan().sum()) if data[name].dtype.is_float() else 0)
+        )
     ]
     if problems:
         raise SchemaError(problems)
 
 
 def numbered_people(column: pl.Series) -> tuple[NDArray[np.int64], pl.Series]:
-    """The number of the person of every row, and what the file calls them, in order: whole numbers by size, all else as text.
+    """The number of the person of every row, and what the file calls them, in order: whole numbers
+    by size, all else as text.
 
     >>> numbered_people(pl.Series(["10", "9", "10"]))[0].tolist()
     [1, 0, 1]
@@ -316,20 +379,25 @@ def numbered_people(column: pl.Series) -> tuple[NDArray[np.int64], pl.Series]:
 
 
 def _places(columns: pl.DataFrame) -> tuple[NDArray[np.int64], pl.DataFrame]:
-    """The number of the place of every row, and the table of places; one column is text, two are numbers or both generalised."""
+    """The number of the place of every row, and the table of places; one column is text, two are
+    numbers or both generalised.
+    """
     if columns.width == 1:
         columns = columns.select(pl.all().cast(pl.String))
     else:
         numeric = [columns[name].dtype.is_numeric() for name in columns.columns]
         if any(numeric) and not all(numeric):
             raise SchemaError(
-                f"the place columns {join_words(map(repr, columns.columns))} must both be numbers; one of them is not"
+                f"the place columns {join_words(map(repr, columns.columns))} must both be numbers;"
+                " one of them is not"
             )
         columns = columns.select(pl.all().cast(pl.Float64 if all(numeric) else pl.String))
     if all(kind.is_float() for kind in columns.dtypes):
         wild = int((~np.isfinite(columns.to_numpy())).any(axis=1).sum())
         if wild:
-            raise SchemaError(f"{wild:,} of {columns.height:,} points have a coordinate that is no finite number")
+            raise SchemaError(
+                f"{wild:,} of {columns.height:,} points have a coordinate that is no finite number"
+            )
     table = columns.unique().sort(columns.columns)
     numbers = table.with_row_index("number").with_columns(pl.col("number").cast(pl.Int64))
     rows = columns.join(numbers, on=columns.columns, how="left", maintain_order="left")
@@ -347,11 +415,17 @@ def _order_notes(who: NDArray[np.int64], ticks: NDArray[np.int64]) -> list[str]:
 def _own_columns(
     data: pl.DataFrame, schema: Schema, who: NDArray[np.int64], names: pl.Series
 ) -> tuple[pl.DataFrame, list[str]]:
-    """The people's own columns that are repeated in their points: they must be the same in all of them."""
+    """The people's own columns that are repeated in their points: they must be the same in all of
+    them.
+    """
     own = [name for name in schema.attributes if any(schema[name].has(role) for role in OWN)]
     if not own:
         return pl.DataFrame(height=len(names)), []
-    rows = data.select(own).with_columns(pl.Series("_who", who)) if "_who" not in own else data.select(own)
+    rows = (
+        data.select(own).with_columns(pl.Series("_who", who))
+        if "_who" not in own
+        else data.select(own)
+    )
     by = pl.Series("_who", who)
     grouped = rows.group_by(by, maintain_order=False).agg(
         pl.col(own).first(), pl.col(own).n_unique().name.prefix("_n_")
@@ -360,32 +434,48 @@ def _own_columns(
     if torn:
         raise SchemaError(
             [
-                f"column {name!r} differs between the points of {int((grouped[f'_n_{name}'] > 1).sum()):,} person(s); a person's own column "
-                "is the same in all of them. Give what is told of a point role direct (it is left out)"
+                f"column {name!r} differs between the points of"
+                f" {int((grouped[f'_n_{name}'] > 1).sum()):,} person(s); a person's own column is"
+                " the same in all of them. Give what is told of a point role direct (it is left"
+                " out)"
                 for name in torn
             ]
         )
     return grouped.sort("_who").select(own), []
 
 
-def _beside(table: pl.DataFrame, schema: Schema, names: pl.Series, source: Source) -> tuple[str, pl.DataFrame]:
-    """The key of the table of people, and its own columns in the order of the people; people without points are left out."""
+def _beside(
+    table: pl.DataFrame, schema: Schema, names: pl.Series, source: Source
+) -> tuple[str, pl.DataFrame]:
+    """The key of the table of people, and its own columns in the order of the people; people
+    without points are left out.
+    """
     problems = [
-        *lacking(table.columns, dataclasses.replace(source, name="the table of people"), schema.attributes),
+        *lacking(
+            table.columns,
+            dataclasses.replace(source, name="the table of people"),
+            schema.attributes,
+        ),
         *without_role(
-            table.columns, dataclasses.replace(source, name="the table of people"), schema.attributes, SERVED
+            table.columns,
+            dataclasses.replace(source, name="the table of people"),
+            schema.attributes,
+            SERVED,
         ),
         *schema.undecided("the table of people"),
     ]
     key = schema.person
     if key is None:
-        problems.append("the table of people needs one column with role unit, which tells the persons apart")
+        problems.append(
+            "the table of people needs one column with role unit, which tells the persons apart"
+        )
     if problems or key is None:
         raise SchemaError(problems)
     keys = table[key].cast(pl.String)
     if keys.null_count() or keys.n_unique() < len(keys):
         raise SchemaError(
-            f"the table of people has {keys.null_count():,} row(s) without a person and {len(keys) - keys.n_unique():,} person(s) twice"
+            f"the table of people has {keys.null_count():,} row(s) without a person and"
+            f" {len(keys) - keys.n_unique():,} person(s) twice"
         )
     own = [name for name in schema.attributes if any(schema[name].has(role) for role in OWN)]
     found = pl.DataFrame({"": names}).join(
@@ -393,7 +483,9 @@ def _beside(table: pl.DataFrame, schema: Schema, names: pl.Series, source: Sourc
     )
     absent = len(names) - len(set(names.to_list()) & set(keys.to_list()))
     if absent:
-        raise SchemaError(f"{absent:,} of {len(names):,} person(s) with points are not in the table of people")
+        raise SchemaError(
+            f"{absent:,} of {len(names):,} person(s) with points are not in the table of people"
+        )
     return key, found.select(own)
 
 

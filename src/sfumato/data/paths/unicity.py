@@ -29,15 +29,18 @@ EXACT = 3_000_000
 
 @parameters
 class Unicity(Attack):
-    r"""The share of people who alone have ``points`` random points of their own: an intruder saw them there.
+    r"""The share of people who alone have ``points`` random points of their own: an intruder saw
+    them there.
 
     .. math:: \varepsilon_p = \frac1n \sum_i P\big(T(q_i) = \{i\}\big)
 
-    with :math:`q_i` drawn from the subsets of *p* points of person *i*; whoever has fewer is known by all of them. In a release the intruder
-    knows true points and looks for what contains them; points that nobody in the release has are ignored. All subsets are counted where
-    there are few, else the points of a draw are the beginning of one random order, so that the curve never falls with more points, and
-    the interval (95 %, over people) says so. The curve for 1…``points`` is in the details, with how often somebody else was pointed to.
-    A measurement, never a promise: not even coarser data always have a smaller mean.
+    with :math:`q_i` drawn from the subsets of *p* points of person *i*; whoever has fewer is known
+    by all of them. In a release the intruder knows true points and looks for what contains them;
+    points that nobody in the release has are ignored. All subsets are counted where there are few,
+    else the points of a draw are the beginning of one random order, so that the curve never falls
+    with more points, and the interval (95 %, over people) says so. The curve for 1…``points`` is in
+    the details, with how often somebody else was pointed to. A measurement, never a promise: not
+    even coarser data always have a smaller mean.
 
     Reference: de Montjoye, Hidalgo, Verleysen & Blondel 2013, doi:10.1038/srep01376.
 
@@ -51,7 +54,9 @@ class Unicity(Attack):
     shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.PATHS})
 
     points: Annotated[int, Field(ge=1, le=20, description="points the intruder knows at most")] = 5
-    draws: Annotated[int, Field(ge=1, le=1000, description="draws a person where not all sets are looked at")] = 10
+    draws: Annotated[
+        int, Field(ge=1, le=1000, description="draws a person where not all sets are looked at")
+    ] = 10
 
     name: ClassVar[str] = "unicity"
     title: ClassVar[str] = "Alone with a few points"
@@ -65,14 +70,21 @@ class Unicity(Attack):
         people = scene.pair.original.people
         value = curve[-1]
         details: dict[str, Any] = {
-            "curve": {"known": "points known", "points": [[p, share] for p, share in enumerate(curve, start=1)]},
+            "curve": {
+                "known": "points known",
+                "points": [[p, share] for p, share in enumerate(curve, start=1)],
+            },
             "intervals": [
-                None if sure else list(wilson(share, people)) for share, sure in zip(curve, exact, strict=True)
+                None if sure else list(wilson(share, people))
+                for share, sure in zip(curve, exact, strict=True)
             ],
             "pointed_to_another": wrong,
             "all_sets": exact,
         }
-        sentence = f"{percent(value)} of {people:,} people are alone in the release with {self.points} random points of their own"
+        sentence = (
+            f"{percent(value)} of {people:,} people are alone in the release with {self.points}"
+            " random points of their own"
+        )
         return Finding(
             self.name,
             value,
@@ -87,12 +99,16 @@ class Unicity(Attack):
 def unicity_curve(
     scene: Scene, known: KnownPoints, most: int, draws: int
 ) -> tuple[list[float], list[float], list[bool], NDArray[np.float64]]:
-    """Per number of points: the mean share, how often another one was pointed to, whether it is exact; and the last shares by person."""
+    """Per number of points: the mean share, how often another one was pointed to, whether it is
+    exact; and the last shares by person.
+    """
     released: Trajectories = scene.pair.released
     items, runs = known.items(released), posted(released)
     people = len(known.starts) - 1
     lengths = np.diff(known.starts)
-    totals = [float(sum(math.comb(int(n), min(int(n), p)) for n in lengths)) for p in range(1, most + 1)]
+    totals = [
+        float(sum(math.comb(int(n), min(int(n), p)) for n in lengths)) for p in range(1, most + 1)
+    ]
     exact = [total <= EXACT for total in totals]
     shares = np.zeros((people, most))
     wrong = np.zeros(most)
@@ -100,16 +116,23 @@ def unicity_curve(
         if exact[p - 1]:
             column = np.zeros(people)
             wrong[p - 1] = (
-                kernels.paths.exact_unicity(runs, known.starts, items, known.truth, p, column) / totals[p - 1]
+                kernels.paths.exact_unicity(runs, known.starts, items, known.truth, p, column)
+                / totals[p - 1]
             )
             shares[:, p - 1] = column
     if not all(exact):
         hits, missed = np.zeros((people, most)), np.zeros(most)
-        for first in range(0, people, 10_000):  # so that the draws of many people need not lie in memory
+        for first in range(
+            0, people, 10_000
+        ):  # so that the draws of many people need not lie in memory
             rows = slice(first, min(people, first + 10_000))
-            uniforms = scene.seed.stream(f"unicity: which points of {first}").random((rows.stop - first, draws, most))
+            uniforms = scene.seed.stream(f"unicity: which points of {first}").random(
+                (rows.stop - first, draws, most)
+            )
             part = known.starts[first : rows.stop + 1]
-            kernels.paths.sampled_unicity(runs, part, items, known.truth[rows], uniforms, hits[rows], missed)
+            kernels.paths.sampled_unicity(
+                runs, part, items, known.truth[rows], uniforms, hits[rows], missed
+            )
         for p in range(most):
             if not exact[p]:
                 shares[:, p], wrong[p] = hits[:, p] / draws, missed[p] / (draws * people)
@@ -118,10 +141,12 @@ def unicity_curve(
 
 @parameters
 class TimeShiftAttack(Attack):
-    """The share of people who alone fit a few known points when all times of a person were moved by an unknown shift.
+    """The share of people who alone fit a few known points when all times of a person were moved by
+    an unknown shift.
 
-    The intruder knows true points and that nobody was moved by more than ``most`` (by default what the step says). Every visit at the
-    first known place within that time is an anchor: it tells the shift, and the other known points must be there at the same offset.
+    The intruder knows true points and that nobody was moved by more than ``most`` (by default what
+    the step says). Every visit at the first known place within that time is an anchor: it tells the
+    shift, and the other known points must be there at the same offset.
 
     >>> from sfumato import examples
     >>> from sfumato.core.attack import Scene
@@ -133,7 +158,10 @@ class TimeShiftAttack(Attack):
 
     shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.PATHS})
     points: Annotated[int, Field(ge=1, le=20, description="points the intruder knows at most")] = 5
-    most: Annotated[str | None, Field(description="largest shift the intruder reckons with; by default that of the step")] = None  # fmt: skip
+    most: Annotated[
+        str | None,
+        Field(description="largest shift the intruder reckons with; by default that of the step"),
+    ] = None
     draws: Annotated[int, Field(ge=1, le=1000, description="draws a person")] = 10
 
     name: ClassVar[str] = "time_shift"
@@ -161,35 +189,62 @@ class TimeShiftAttack(Attack):
         hits = self._hits(scene, known, int(most or 0))
         curve = (hits / self.draws).mean(axis=0).tolist()
         people = len(known.starts) - 1
-        details = {"curve": {"known": "points known", "points": [[p, s] for p, s in enumerate(curve, start=1)]}}
-        sentence = f"{percent(curve[-1])} of {people:,} people are alone with {self.points} of their points, whatever the shift"
+        details = {
+            "curve": {
+                "known": "points known",
+                "points": [[p, s] for p, s in enumerate(curve, start=1)],
+            }
+        }
+        sentence = (
+            f"{percent(curve[-1])} of {people:,} people are alone with {self.points} of their"
+            " points, whatever the shift"
+        )
         victims = np.flatnonzero(hits[:, -1] > self.draws / 2)
         return Finding(
-            self.name, curve[-1], sentence, interval=wilson(curve[-1], people), baseline=1 / people, victims=victims,
+            self.name,
+            curve[-1],
+            sentence,
+            interval=wilson(curve[-1], people),
+            baseline=1 / people,
+            victims=victims,
             details=details,
-        )  # fmt: skip
+        )
 
     def _hits(self, scene: Scene, known: KnownPoints, most: int) -> NDArray[np.float64]:
         released = scene.pair.released
         order = np.argsort(released.places, kind="stable")
         counts = np.bincount(released.places, minlength=released.table.height)
-        posting = (np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), order.astype(np.int64), released.who)
+        posting = (
+            np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+            order.astype(np.int64),
+            released.who,
+        )
         people = len(known.starts) - 1
         hits = np.zeros((people, self.points))
         runs = kernels.paths.Visits(known.starts, known.ticks, known.places)
         chosen = _chosen(scene, np.diff(known.starts), self.draws, self.points)
-        kernels.paths.shift_attack(visits_of(released), posting, runs, known.truth, chosen, most, hits)
+        kernels.paths.shift_attack(
+            visits_of(released), posting, runs, known.truth, chosen, most, hits
+        )
         return hits
 
 
 def shift_of(scene: Scene) -> int | None:
-    """By how many ticks times may have been shifted: as the release says, or the steps that made it where it comes from a file."""
-    said = [scene.pair.released.clock.ticks(step.most) for step in scene.steps if isinstance(step, TimeShift)]
+    """By how many ticks times may have been shifted: as the release says, or the steps that made it
+    where it comes from a file.
+    """
+    said = [
+        scene.pair.released.clock.ticks(step.most)
+        for step in scene.steps
+        if isinstance(step, TimeShift)
+    ]
     return scene.pair.released.shifted or sum(said) or None
 
 
 def _chosen(scene: Scene, lengths: NDArray[np.int64], draws: int, most: int) -> NDArray[np.int64]:
-    """Per person and draw the places of the first few points of a random order of the person's points."""
+    """Per person and draw the places of the first few points of a random order of the person's
+    points.
+    """
     chosen = np.zeros((len(lengths), draws, most), dtype=np.int64)
     stream = scene.seed.stream("time shift: which points")
     for person, length in enumerate(lengths.tolist()):

@@ -24,22 +24,32 @@ if TYPE_CHECKING:
 
 
 def kept_points(original: Trajectories, released: Trajectories) -> NDArray[np.bool_]:
-    """Per point of the original whether its person still has what contains it; where times were shifted, whether at any time."""
+    """Per point of the original whether its person still has what contains it; where times were
+    shifted, whether at any time.
+    """
     known = KnownPoints.of(Scene.of(original, released))
     if released.shifted is None:
-        items, there, kinds = known.items(released), released.points.items, released.points.kinds + 1
+        items, there, kinds = (
+            known.items(released),
+            released.points.items,
+            released.points.kinds + 1,
+        )
     else:
         items, there, kinds = known.places, released.places, released.table.height + 1
     held = np.unique(released.who * kinds + there)
     person = known.truth[original.who]
     wanted = person * kinds + items
     at = np.minimum(np.searchsorted(held, wanted), max(0, len(held) - 1))
-    found: NDArray[np.bool_] = (person >= 0) & (items >= 0) & (held[at] == wanted if len(held) else False)
+    found: NDArray[np.bool_] = (
+        (person >= 0) & (items >= 0) & (held[at] == wanted if len(held) else False)
+    )
     return found
 
 
 def apart(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
-    """Total variation: half the sum of the differences of two distributions; what is missing of either counts."""
+    """Total variation: half the sum of the differences of two distributions; what is missing of
+    either counts.
+    """
     lacking = abs(one.sum() - other.sum())
     return float(min(1.0, (np.abs(one - other).sum() + lacking) / 2))
 
@@ -72,8 +82,8 @@ class PathLoss(Utility):
 
     .. math:: \frac1N \sum_i \tfrac12\Big(\text{loss of place } i + \frac{\text{bucket width}}{\text{span of all times}}\Big)
 
-    The loss of a place is that of its hierarchy node, or the diameter of its cell over that of the area; a point that is gone counts 1.
-    ``per_column`` has places and times by themselves.
+    The loss of a place is that of its hierarchy node, or the diameter of its cell over that of the
+    area; a point that is gone counts 1. ``per_column`` has places and times by themselves.
     """
 
     shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.PATHS})
@@ -90,9 +100,13 @@ class PathLoss(Utility):
         value = float((place + time).mean() / 2)
         parts = {"place": float(place.mean()), "time": float(time.mean())}
         return Measure(
-            self.name, value, self.better, "mean coarseness of places and times of all points", per_column=parts,
+            self.name,
+            value,
+            self.better,
+            "mean coarseness of places and times of all points",
+            per_column=parts,
             raw=_mean_diameter(image, original),
-        )  # fmt: skip
+        )
 
 
 def time_loss(original: Trajectories, released: Trajectories) -> float:
@@ -114,7 +128,8 @@ def _mean_diameter(image: Images, original: Trajectories) -> float | None:
 class PlaceHistogram(Utility):
     """How far the shares of points by place are from the true ones: total variation, 0 to 1.
 
-    A coarser place counts evenly for all places of the data that it contains; what no place of the data lies in is lost.
+    A coarser place counts evenly for all places of the data that it contains; what no place of the
+    data lies in is lost.
     """
 
     shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.PATHS})
@@ -125,16 +140,24 @@ class PlaceHistogram(Utility):
         """Compare the shares place by place."""
         original, released = pair.original, pair.released
         image = images(original, released)
-        true = np.bincount(original.places, minlength=original.table.height) / max(1, len(original.places))
-        there = np.bincount(released.places, minlength=released.table.height) / max(1, len(released.places))
+        true = np.bincount(original.places, minlength=original.table.height) / max(
+            1, len(original.places)
+        )
+        there = np.bincount(released.places, minlength=released.table.height) / max(
+            1, len(released.places)
+        )
         shared = np.bincount(image[image >= 0], minlength=released.table.height)
         spread = np.where(image >= 0, there[image] / np.maximum(1, shared[image]), 0.0)
-        return Measure(self.name, apart(true, spread), self.better, "distance of the shares of points by place")
+        return Measure(
+            self.name, apart(true, spread), self.better, "distance of the shares of points by place"
+        )
 
 
 @parameters
 class HourHistogram(Utility):
-    """How far the shares of points by hour of the day are from the true ones: total variation, 0 to 1; a bucket counts evenly for its hours."""
+    """How far the shares of points by hour of the day are from the true ones: total variation, 0 to
+    1; a bucket counts evenly for its hours.
+    """
 
     shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.PATHS})
     name: ClassVar[str] = "hour_histogram"
@@ -143,7 +166,9 @@ class HourHistogram(Utility):
     def applies(self, pair: Pair) -> str | None:
         """None where the data tell the hour."""
         original = pair.original
-        return None if hours_of(original) is not None else "the data do not tell the hour of the day"
+        return (
+            None if hours_of(original) is not None else "the data do not tell the hour of the day"
+        )
 
     def measure(self, pair: Pair) -> Measure:
         """Compare the shares hour by hour."""
@@ -170,7 +195,8 @@ def _hours(people: Trajectories) -> NDArray[np.int64]:
 
 @parameters
 class OriginDestination(Utility):
-    """How far the shares of people by where they begin and end are from the true ones, at the level of places released (total variation, 0 to 1).
+    """How far the shares of people by where they begin and end are from the true ones, at the level
+    of places released (total variation, 0 to 1).
 
     People who were left out are missing.
     """
@@ -184,28 +210,44 @@ class OriginDestination(Utility):
         original, released = pair.original, pair.released
         image = images(original, released)
         kinds = released.table.height + 1
-        first, last = original.places[original.starts[:-1]], original.places[original.starts[1:] - 1]
+        first, last = (
+            original.places[original.starts[:-1]],
+            original.places[original.starts[1:] - 1],
+        )
         true = (image[first] + 1) * kinds + image[last] + 1
-        there = (released.places[released.starts[:-1]] + 1) * kinds + released.places[released.starts[1:] - 1] + 1
+        there = (
+            (released.places[released.starts[:-1]] + 1) * kinds
+            + released.places[released.starts[1:] - 1]
+            + 1
+        )
         keys, codes = np.unique(np.concatenate([true, there]), return_inverse=True)
-        counts = [np.bincount(part, minlength=len(keys)) for part in np.split(codes.reshape(-1), [len(true)])]
+        counts = [
+            np.bincount(part, minlength=len(keys))
+            for part in np.split(codes.reshape(-1), [len(true)])
+        ]
         people = max(1, original.people)
         return Measure(
-            self.name, apart(counts[0] / people, counts[1] / people), self.better,
+            self.name,
+            apart(counts[0] / people, counts[1] / people),
+            self.better,
             "distance of the shares of people by first and last place",
-        )  # fmt: skip
+        )
 
 
 @parameters
 class FrequentSequences(Utility):
-    """Share of the frequent pairs of places, visited in this order, that are still there under their own names and frequent.
+    """Share of the frequent pairs of places, visited in this order, that are still there under
+    their own names and frequent.
 
-    Frequent is what at least ``share`` of the people did. Pairs of places that were made coarser do not survive; ``per_column`` has how many do
-    at the level of places released, and which share of the release's frequent pairs are none of the data (ghosts), at that level too.
+    Frequent is what at least ``share`` of the people did. Pairs of places that were made coarser do
+    not survive; ``per_column`` has how many do at the level of places released, and which share of
+    the release's frequent pairs are none of the data (ghosts), at that level too.
     """
 
     shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.PATHS})
-    share: Annotated[float, Field(gt=0, le=1, description="share of people from which a pair is frequent")] = 0.05
+    share: Annotated[
+        float, Field(gt=0, le=1, description="share of people from which a pair is frequent")
+    ] = 0.05
 
     name: ClassVar[str] = "frequent_sequences"
     better: ClassVar[Literal["lower", "higher"]] = "higher"
@@ -218,10 +260,15 @@ class FrequentSequences(Utility):
         own = _frequent_pairs(original, least)
         after = set(map(tuple, _frequent_pairs(released, least).tolist()))
         same = _same_labels(original, released, image)
-        stay = [(int(image[x]), int(image[y])) in after for x, y in own.tolist() if same[x] and same[y]]
+        stay = [
+            (int(image[x]), int(image[y])) in after for x, y in own.tolist() if same[x] and same[y]
+        ]
         there = image[original.places] >= 0
         coarse = original.with_points(
-            original.who[there], original.ticks[there], image[original.places[there]], table=released.table
+            original.who[there],
+            original.ticks[there],
+            image[original.places[there]],
+            table=released.table,
         )
         level = set(map(tuple, _frequent_pairs(coarse, least).tolist()))
         parts = {
@@ -230,12 +277,18 @@ class FrequentSequences(Utility):
         }
         value = sum(stay) / len(own) if len(own) else 1.0
         return Measure(
-            self.name, value, self.better, "share of frequent pairs of visits that survive", per_column=parts,
+            self.name,
+            value,
+            self.better,
+            "share of frequent pairs of visits that survive",
+            per_column=parts,
             raw=float(sum(stay)),
-        )  # fmt: skip
+        )
 
 
-def _same_labels(original: Trajectories, released: Trajectories, image: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _same_labels(
+    original: Trajectories, released: Trajectories, image: NDArray[np.int64]
+) -> NDArray[np.bool_]:
     """Per place of the original whether it is released under its own name."""
     if original.table.dtypes != released.table.dtypes:
         return np.zeros(original.table.height, dtype=np.bool_)
@@ -270,7 +323,11 @@ def centres(people: Trajectories, original: Trajectories) -> NDArray[np.float64]
             continue
         low, high = ends_of_labels(people.table[name])
         area = original.table[known].to_numpy()
-        middle = np.where(np.isfinite(low), (np.where(np.isfinite(low), low, 0) + np.where(np.isfinite(high), high, 0)) / 2, (area.min() + area.max()) / 2)  # fmt: skip
+        middle = np.where(
+            np.isfinite(low),
+            (np.where(np.isfinite(low), low, 0) + np.where(np.isfinite(high), high, 0)) / 2,
+            (area.min() + area.max()) / 2,
+        )
         columns.append(middle)
     return np.stack(columns, axis=1)
 
@@ -284,16 +341,22 @@ def lengths(people: Trajectories, where: NDArray[np.float64]) -> NDArray[np.floa
 
 
 def gyration(people: Trajectories, where: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The radius of gyration: the root of the mean squared distance of a person's points from their centre."""
+    """The radius of gyration: the root of the mean squared distance of a person's points from their
+    centre.
+    """
     at, counts = where[people.places], np.maximum(1, np.diff(people.starts))
     squares = np.zeros(people.people)
     for axis in range(2):
         mean = np.bincount(people.who, weights=at[:, axis], minlength=people.people) / counts
-        squares += np.bincount(people.who, weights=(at[:, axis] - mean[people.who]) ** 2, minlength=people.people)
+        squares += np.bincount(
+            people.who, weights=(at[:, axis] - mean[people.who]) ** 2, minlength=people.people
+        )
     return np.sqrt(squares / counts)
 
 
-def _relative_error(metric: Utility, original: Any, released: Any, quantity: Any, what: str) -> Measure:
+def _relative_error(
+    metric: Utility, original: Any, released: Any, quantity: Any, what: str
+) -> Measure:
     """The mean difference of a quantity of people who are in both files, as a share of its mean."""
     who = np.arange(released.people) if released.origin is None else released.origin
     true = quantity(original, centres(original, original))[who]
@@ -301,7 +364,13 @@ def _relative_error(metric: Utility, original: Any, released: Any, quantity: Any
     scale = float(true.mean()) if len(true) else 0.0
     off = float(np.abs(there - true).mean()) if len(true) else 0.0
     value = off / scale if scale else (0.0 if not off else 1.0)
-    return Measure(metric.name, value, metric.better, f"mean error of the {what} of people's paths, as a share of its mean", raw=off)  # fmt: skip
+    return Measure(
+        metric.name,
+        value,
+        metric.better,
+        f"mean error of the {what} of people's paths, as a share of its mean",
+        raw=off,
+    )
 
 
 class _OfCoordinates(Utility):
@@ -319,7 +388,9 @@ class _OfCoordinates(Utility):
 
 @parameters
 class PathLength(_OfCoordinates):
-    """How far off the lengths of people's paths are, on average, as a share of the mean length; cells count by their middle."""
+    """How far off the lengths of people's paths are, on average, as a share of the mean length;
+    cells count by their middle.
+    """
 
     name: ClassVar[str] = "path_length"
 
@@ -331,7 +402,8 @@ class PathLength(_OfCoordinates):
 
 @parameters
 class RadiusOfGyration(_OfCoordinates):
-    """How far off the radius of gyration of people's paths is, on average, as a share of the mean radius; cells count by their middle.
+    """How far off the radius of gyration of people's paths is, on average, as a share of the mean
+    radius; cells count by their middle.
 
     Reference: González, Hidalgo & Barabási 2008, doi:10.1038/nature06958.
     """

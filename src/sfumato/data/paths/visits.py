@@ -22,15 +22,19 @@ if TYPE_CHECKING:
 
 @parameters
 class KmVisits(PathModel):
-    r"""Whoever knows at most ``m`` visits of a person in their order, but not when, finds at least ``k`` people who went the same way.
+    r"""Whoever knows at most ``m`` visits of a person in their order, but not when, finds at least
+    ``k`` people who went the same way.
 
     .. math:: \min_{1 \le |q| \le m,\ T(q) \ne \emptyset} |T(q)| \ge k
 
-    *q* is a sequence of places, and T(q) the people with visits to them in this order, others between. Visits of one time have no order, so
-    they match both; no visit is used twice. Repeated visits to a place count as often as they are made. Coarser places and times can break
-    the promise, since points that become equal are one visit then: of two people who went to a place twice only one may still have two.
+    *q* is a sequence of places, and T(q) the people with visits to them in this order, others
+    between. Visits of one time have no order, so they match both; no visit is used twice. Repeated
+    visits to a place count as often as they are made. Coarser places and times can break the
+    promise, since points that become equal are one visit then: of two people who went to a place
+    twice only one may still have two.
 
-    Reference: Terrovitis & Mamoulis 2008, doi:10.1109/MDM.2008.29; Poulis et al. 2013, doi:10.1109/MDM.2013.66.
+    Reference: Terrovitis & Mamoulis 2008, doi:10.1109/MDM.2008.29; Poulis et al. 2013,
+    doi:10.1109/MDM.2013.66.
 
     >>> from sfumato import examples
     >>> KmVisits(2, m=2).judge(Evidence(examples.small_paths()))
@@ -49,7 +53,9 @@ class KmVisits(PathModel):
         return f"{self.k}^{self.m}-anonymity of visits"
 
     def kept_by_coarsening(self, people: Trajectories) -> bool:
-        """Not surely: points that become equal are one, and a way that went there twice is gone for some and not for others."""
+        """Not surely: points that become equal are one, and a way that went there twice is gone for
+        some and not for others.
+        """
         return False
 
     def broken(self, people: Trajectories) -> bool:
@@ -57,7 +63,9 @@ class KmVisits(PathModel):
         return bool(rare_sequences(people, self.m, self.k, enough=1)[0])
 
     def judge(self, evidence: Evidence) -> Verdict:
-        """Count the sequences that are too rare; longer ones that begin with one are not counted."""
+        """Count the sequences that are too rare; longer ones that begin with one are not
+        counted.
+        """
         people = evidence.data
         paths = require_paths(people, self.promise)
         if (short := too_few(self, paths)) is not None:
@@ -66,21 +74,38 @@ class KmVisits(PathModel):
         if count and least > 1:  # what begins with a rare sequence was not looked at
             least = rare_sequences(paths, self.m, 0)[1]
         if not count:
-            sentence = f"every way of at most {self.m} visits that somebody went was gone by at least {least:,} people"
-            return make_verdict(self, holds=True, attained=least, required=self.k, sentence=sentence)
+            sentence = (
+                f"every way of at most {self.m} visits that somebody went was gone by at least"
+                f" {least:,} people"
+            )
+            return make_verdict(
+                self, holds=True, attained=least, required=self.k, sentence=sentence
+            )
         concerned = int(who.sum())
         sentence = (
-            f"{count:,} sequence(s) of at most {self.m} places were visited by fewer than {self.k} people, "
-            f"who are {concerned:,} of {paths.people:,}; the rarest by {least:,}"
+            f"{count:,} sequence(s) of at most {self.m} places were visited by fewer than {self.k}"
+            f" people, who are {concerned:,} of {paths.people:,}; the rarest by {least:,}"
         )
         return make_verdict(
-            self, holds=False, attained=least, required=self.k, sentence=sentence, broken=count, people=concerned
+            self,
+            holds=False,
+            attained=least,
+            required=self.k,
+            sentence=sentence,
+            broken=count,
+            people=concerned,
         )
 
 
-def rare_sequences(people: Trajectories, m: int, k: int, *, enough: int = 0) -> tuple[int, int, NDArray[np.bool_]]:
-    """How many sequences of at most ``m`` places fewer than ``k`` people went, the fewest people of any, and who went a rare one."""
+def rare_sequences(
+    people: Trajectories, m: int, k: int, *, enough: int = 0
+) -> tuple[int, int, NDArray[np.bool_]]:
+    """How many sequences of at most ``m`` places fewer than ``k`` people went, the fewest people of
+    any, and who went a rare one.
+    """
     who = np.zeros(people.people, dtype=np.bool_)
     visits = kernels.paths.Visits(people.starts, people.ticks, people.places)
-    count, least = kernels.paths.rare_sequences(visits, max(1, people.table.height), m, k, enough, who)
+    count, least = kernels.paths.rare_sequences(
+        visits, max(1, people.table.height), m, k, enough, who
+    )
     return int(count), int(least), who

@@ -30,17 +30,21 @@ MOST_WINDOWS = 1_000_000
 
 @parameters
 class KWindows(PathModel):
-    r"""Whoever saw a person for a time of length ``tau`` finds at least ``k`` people with what was seen.
+    r"""Whoever saw a person for a time of length ``tau`` finds at least ``k`` people with what was
+    seen.
 
-    For every person and every window [s, s + τ), with starts s every ``every``, in which the person has points, at least k people
+    For every person and every window [s, s + τ), with starts s every ``every``, in which the person
+    has points, at least k people
 
-    * ``equals``: have exactly the same points in the window (the intruder knows that there were no others), or
+    * ``equals``: have exactly the same points in the window (the intruder knows that there were no
+      others), or
     * ``contains``: have at least these points.
 
-    Windows without points are not tested; without times all points lie in one window. This is the part of k^{τ,ε}-anonymity that is about
-    windows; what may be learnt beyond the window is not bounded. Kept by coarser places, and by coarser times as long as τ and the starts are
-    multiples of the buckets. Sets are told apart by sums of 64-bit hashes: of *n* different ones two are taken for one with a chance of
-    about n²/2⁶⁵.
+    Windows without points are not tested; without times all points lie in one window. This is the
+    part of k^{τ,ε}-anonymity that is about windows; what may be learnt beyond the window is not
+    bounded. Kept by coarser places, and by coarser times as long as τ and the starts are multiples
+    of the buckets. Sets are told apart by sums of 64-bit hashes: of *n* different ones two are
+    taken for one with a chance of about n²/2⁶⁵.
 
     Reference: Gramaglia, Fiore, Tarable & Banchs 2017, doi:10.1109/INFOCOM.2017.8056979.
 
@@ -52,10 +56,12 @@ class KWindows(PathModel):
     k: Annotated[int, Field(ge=1, description="people who must share what was seen")]
     tau: Annotated[str, Field(description="length of a window, like 4h or 2d")]
     every: Annotated[
-        str | None, Field(description="windows start at multiples of this; by default every hour or day")
+        str | None,
+        Field(description="windows start at multiples of this; by default every hour or day"),
     ] = None
     match: Annotated[
-        Literal["equals", "contains"], Field(description="whether others have just these points, or at least")
+        Literal["equals", "contains"],
+        Field(description="whether others have just these points, or at least"),
     ] = "equals"
 
     name: ClassVar[str] = "k_windows"
@@ -75,14 +81,18 @@ class KWindows(PathModel):
     def kept_by_coarsening(self, people: Trajectories) -> bool:
         """Only while windows begin and end where buckets do."""
         length, apart = self.steps(people)
-        return people.clock.kind != "none" and length % people.width == 0 and apart % people.width == 0
+        return (
+            people.clock.kind != "none" and length % people.width == 0 and apart % people.width == 0
+        )
 
     def broken(self, people: Trajectories) -> bool:
         """Whether some window is too rare."""
         return any(bool(small.any()) for small in self._small(people))
 
     def judge(self, evidence: Evidence) -> Verdict:
-        """Count the people with a window that too few share, and the smallest number who share one."""
+        """Count the people with a window that too few share, and the smallest number who share
+        one.
+        """
         people = evidence.data
         paths = require_paths(people, self.promise)
         if (short := too_few(self, paths)) is not None:
@@ -94,9 +104,18 @@ class KWindows(PathModel):
             low |= small
         concerned = int(low.sum())
         if concerned:
-            sentence = f"{concerned:,} of {paths.people:,} people have a window of {self.tau} that fewer than {self.k} people share"
+            sentence = (
+                f"{concerned:,} of {paths.people:,} people have a window of {self.tau} that fewer"
+                f" than {self.k} people share"
+            )
             return make_verdict(
-                self, holds=False, attained=None, required=self.k, sentence=sentence, broken=broken, people=concerned
+                self,
+                holds=False,
+                attained=None,
+                required=self.k,
+                sentence=sentence,
+                broken=broken,
+                people=concerned,
             )
         sentence = f"what anybody did in a window of {self.tau} at least {self.k} people did"
         return make_verdict(self, holds=True, attained=self.k, required=self.k, sentence=sentence)
@@ -120,7 +139,8 @@ class KWindows(PathModel):
         count = (int(people.ticks.max()) - first) // apart + 1
         if count > MOST_WINDOWS:
             raise ParameterError(
-                f"{self.promise}: there are {count:,} windows, more than {MOST_WINDOWS:,}; let them start less often"
+                f"{self.promise}: there are {count:,} windows, more than {MOST_WINDOWS:,}; let them"
+                " start less often"
             )
         hashes = mixed(points.items.astype(np.uint64))
         posted = posted_points(people)
@@ -128,7 +148,9 @@ class KWindows(PathModel):
         sums = np.zeros(people.people, dtype=np.uint64)
         for number in range(count):
             low = first + number * apart
-            kernels.paths.window_sums(people.starts, people.ticks, hashes, low, low + length, sums, firsts, lasts)
+            kernels.paths.window_sums(
+                people.starts, people.ticks, hashes, low, low + length, sums, firsts, lasts
+            )
             there = np.flatnonzero(lasts > firsts)
             small = np.zeros(people.people, dtype=np.bool_)
             if len(there):
@@ -146,4 +168,6 @@ def posted_points(people: Trajectories) -> Any:
     """People as runs of numbered points with postings, as the loops take them."""
     sets = point_sets(people)
     starts, carriers, _ = sets.posted
-    return kernels.paths.Posted(people.starts, people.points.items, starts, carriers.astype(np.int64))
+    return kernels.paths.Posted(
+        people.starts, people.points.items, starts, carriers.astype(np.int64)
+    )

@@ -1,7 +1,7 @@
 """Several tables that still join: every person is a row, and rows below it.
 
-A new promise, means, attack or metric is entered here and nowhere else. Those of ordinary tables apply to one of the tables
-when a recipe names it with ``table:`` (:mod:`sfumato.core.placed`).
+A new promise, means, attack or metric is entered here and nowhere else. Those of ordinary tables
+apply to one of the tables when a recipe names it with ``table:`` (:mod:`sfumato.core.placed`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Attacks on tables that still join: by a few rows, by how many there are, by what a crowd shares, and the crowd that a join only seems to make."""
+"""Attacks on tables that still join: by a few rows, by how many there are, by what a crowd shares,
+and the crowd that a join only seems to make.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,15 @@ from sfumato.data.relational.knowledge import (
     of_groups,
     together,
 )
-from sfumato.data.relational.models import Few, Known, Own, PersonsKAnonymity, against, intruder_of, share_of
+from sfumato.data.relational.models import (
+    Few,
+    Known,
+    Own,
+    PersonsKAnonymity,
+    against,
+    intruder_of,
+    share_of,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,7 +39,9 @@ if TYPE_CHECKING:
     from sfumato.core.attack import Scene
     from sfumato.data.relational.person_views import Shown, ShownRows
 
-Effort = Annotated[int, Field(ge=1, description="sets of rows that are looked at; beyond, bounds are given")]
+Effort = Annotated[
+    int, Field(ge=1, description="sets of rows that are looked at; beyond, bounds are given")
+]
 NO_ROWS = NothingToAttack("no table below the people has a row")
 NOBODY = NothingToAttack("nobody was released")
 USUAL_K = 5
@@ -49,7 +61,9 @@ def alone(found: LowHigh) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
 
 
 def victims_of(scene: Scene, hit: NDArray[np.bool_]) -> NDArray[np.int64] | None:
-    """The persons of the original who were hit; None where tables do not join, so that the persons of each are counted for themselves."""
+    """The persons of the original who were hit; None where tables do not join, so that the persons
+    of each are counted for themselves.
+    """
     if len(hit) != len(scene.pair.truth):
         return None
     found = scene.pair.truth[hit]
@@ -63,13 +77,15 @@ def _interval(surely: NDArray[np.bool_], maybe: NDArray[np.bool_]) -> tuple[floa
 
 @parameters
 class JoinUniqueness(Attack):
-    r"""The share of people who alone have some ``m`` rows of theirs, from all tables that can be joined, for somebody who knows these.
+    r"""The share of people who alone have some ``m`` rows of theirs, from all tables that can be
+    joined, for somebody who knows these.
 
     .. math:: \frac1n \bigl|\{i : \min_{Q \subseteq R_i,\ |Q| \le m} |\{j : c_j = c_i,\ Q \subseteq R_j\}| = 1\}\bigr|
 
-    The curve goes from no row (the own columns alone) to m. The intruder knows the rows that tell most, not any: this is the worst case, and no less than
-    what random rows do. A row is known as it was released; one that was left out tells nothing. Beyond ``effort`` the share lies between that for fewer rows
-    and that for somebody who knows them all, which the interval says.
+    The curve goes from no row (the own columns alone) to m. The intruder knows the rows that tell
+    most, not any: this is the worst case, and no less than what random rows do. A row is known as
+    it was released; one that was left out tells nothing. Beyond ``effort`` the share lies between
+    that for fewer rows and that for somebody who knows them all, which the interval says.
 
     Reference: de Montjoye et al. 2013, doi:10.1038/srep01376, for the curve.
 
@@ -82,7 +98,10 @@ class JoinUniqueness(Attack):
 
     shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.TABLES})
 
-    m: Annotated[int, Field(alias="facts", ge=1, le=20, description="rows known at most, from any of the tables")] = 3
+    m: Annotated[
+        int,
+        Field(alias="facts", ge=1, le=20, description="rows known at most, from any of the tables"),
+    ] = 3
     own: Own = True
     effort: Effort = EFFORT
 
@@ -101,8 +120,12 @@ class JoinUniqueness(Attack):
         found = [alone(self._known(shown, size)) for size in range(self.m + 1)]
         shares = [[float(some.mean()) for some in pair] for pair in found]
         surely, maybe = found[-1]
-        what = f"some {count_of(self.m, 'row')} of their own" + (" and their own columns" if self.own else "")
-        more = "" if np.array_equal(surely, maybe) else f" at least, and {int(maybe.sum()):,} at most,"
+        what = f"some {count_of(self.m, 'row')} of their own" + (
+            " and their own columns" if self.own else ""
+        )
+        more = (
+            "" if np.array_equal(surely, maybe) else f" at least, and {int(maybe.sum()):,} at most,"
+        )
         return Finding(
             self.name,
             shares[-1][0],
@@ -111,7 +134,10 @@ class JoinUniqueness(Attack):
             baseline=1 / shown.persons,
             victims=victims_of(scene, surely),
             details={
-                "curve": {"known": "rows known", "points": [[size, low] for size, (low, _) in enumerate(shares)]},
+                "curve": {
+                    "known": "rows known",
+                    "points": [[size, low] for size, (low, _) in enumerate(shares)],
+                },
                 "at_most": [high for _, high in shares],
             },
         )
@@ -119,16 +145,22 @@ class JoinUniqueness(Attack):
     def _known(self, shown: Shown, size: int) -> LowHigh:
         if size:
             return Acquaintance("any", size, self.own, self.effort).crowds(shown)
-        sizes = np.full(shown.persons, shown.persons) if not self.own else Acquaintance("own").crowds(shown).low
+        sizes = (
+            np.full(shown.persons, shown.persons)
+            if not self.own
+            else Acquaintance("own").crowds(shown).low
+        )
         return LowHigh(sizes, sizes)
 
 
 @parameters
 class RowCounts(Attack):
-    """The share of people who alone have so many rows in every table, among those who are like them in their own columns.
+    """The share of people who alone have so many rows in every table, among those who are like them
+    in their own columns.
 
-    That somebody has forty visits where others have four is known to many, and recoding the visits hides nothing of it. ``tables``
-    in the details says how many people the number of rows of each table by itself singles out.
+    That somebody has forty visits where others have four is known to many, and recoding the visits
+    hides nothing of it. ``tables`` in the details says how many people the number of rows of each
+    table by itself singles out.
     """
 
     shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.TABLES})
@@ -171,17 +203,21 @@ def _alone_in(groups: NDArray[np.int64]) -> NDArray[np.bool_]:
 class JoinInflation(Attack):
     r"""The share of people who look hidden in a join, by its rows, and are not, by its persons.
 
-    Whoever joins a table with the people and counts rows finds crowds that the rows of one person swell: of class A and cardiology four joined rows, and three
-    persons. A person looks hidden in a table where every combination of own columns and one row of hers has at least ``k`` joined rows, and is not where some such
-    combination has fewer than k persons. ``k`` is by default that of the promises, or 5. The details hold, per table, the k of rows, the k of persons, and
-    the most joined rows for each person. Counted, not guessed: who certifies a join by its rows is wrong about these people.
+    Whoever joins a table with the people and counts rows finds crowds that the rows of one
+    person swell: of class A and cardiology four joined rows, and three persons. A person looks
+    hidden in a table where every combination of own columns and one row of hers has at least ``k``
+    joined rows, and is not where some such combination has fewer than k persons. ``k`` is by
+    default that of the promises, or 5. The details hold, per table, the k of rows, the k of
+    persons, and the most joined rows for each person. Counted, not guessed: who certifies a join by
+    its rows is wrong about these people.
     """
 
     shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.TABLES})
 
-    k: Annotated[int | None, Field(ge=1, description="crowd that is looked for; by default that of the promises")] = (
-        None
-    )
+    k: Annotated[
+        int | None,
+        Field(ge=1, description="crowd that is looked for; by default that of the promises"),
+    ] = None
 
     name: ClassVar[str] = "join_inflation"
     title: ClassVar[str] = "Crowds that only a join makes"
@@ -195,12 +231,16 @@ class JoinInflation(Attack):
     def attack(self, scene: Scene) -> Finding:
         """Count rows and persons of every joined class."""
         shown: Shown = scene.pair.released.shown()
-        k = self.k or max((one.k for one in scene.models if isinstance(one, PersonsKAnonymity)), default=USUAL_K)
+        k = self.k or max(
+            (one.k for one in scene.models if isinstance(one, PersonsKAnonymity)), default=USUAL_K
+        )
         hit, details = np.zeros(shown.persons, dtype=np.bool_), {}
         for table in shown.rows:
             if len(table.person):
                 in_rows, in_persons = _joined(shown, table)
-                hit |= (_least(in_rows, table, shown.persons) >= k) & (_least(in_persons, table, shown.persons) < k)
+                hit |= (_least(in_rows, table, shown.persons) >= k) & (
+                    _least(in_persons, table, shown.persons) < k
+                )
                 details[table.table] = {
                     "k_of_rows": int(in_rows.min()),
                     "k_of_persons": int(in_persons.min()),
@@ -209,7 +249,8 @@ class JoinInflation(Attack):
         return Finding(
             self.name,
             float(hit.mean()),
-            f"{share_of(int(hit.sum()), shown.persons)} stand among {k:,} joined rows or more, but among fewer than {k:,} persons",
+            f"{share_of(int(hit.sum()), shown.persons)} stand among {k:,} joined rows or more, but"
+            f" among fewer than {k:,} persons",
             baseline=0.0,
             victims=victims_of(scene, hit),
             details={"k": k, "tables": details},
@@ -217,7 +258,9 @@ class JoinInflation(Attack):
 
 
 def _joined(shown: Shown, table: ShownRows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Per row of a table joined with the people, how many joined rows show the same, and how many persons have one."""
+    """Per row of a table joined with the people, how many joined rows show the same, and how many
+    persons have one.
+    """
     groups = together([shown.own[table.person], table.shows])
     pairs = np.unique(groups * shown.persons + table.person) // shown.persons
     return np.bincount(groups)[groups], np.bincount(pairs)[groups]
@@ -232,11 +275,14 @@ def _least(crowds: NDArray[np.int64], table: ShownRows, persons: int) -> NDArray
 
 @parameters
 class HomogeneityOfJoin(Attack):
-    """The share of people of whom somebody who knows rows of theirs learns a sensitive value for certain: everyone in the crowd has it.
+    """The share of people of whom somebody who knows rows of theirs learns a sensitive value
+    for certain: everyone in the crowd has it.
 
-    The crowd is that of all people who fit what is ``known``, of their own columns and their rows in all tables together; a value of a table below is had by whoever has a
-    row with it. People who are alone are a crowd of one. Reported is the column with the most victims, and all in the details. The baseline is what
-    is known without looking anybody up: a value that everybody has. Beyond ``effort`` the share is between bounds.
+    The crowd is that of all people who fit what is ``known``, of their own columns and their rows
+    in all tables together; a value of a table below is had by whoever has a row with it. People who
+    are alone are a crowd of one. Reported is the column with the most victims, and all in the
+    details. The baseline is what is known without looking anybody up: a value that everybody has.
+    Beyond ``effort`` the share is between bounds.
 
     Reference: Machanavajjhala et al. 2007, doi:10.1145/1217299.1217302.
     """
@@ -267,17 +313,24 @@ class HomogeneityOfJoin(Attack):
         """Look for crowds that share a value, column by column."""
         shown: Shown = scene.pair.released.shown()
         intruder = intruder_of(self.knows, self.m, self.own, self.effort)
-        found = {name: _certain(intruder.told(shown, name, Disclosure.FREQUENCY)) for name in shown.sensitive}
+        found = {
+            name: _certain(intruder.told(shown, name, Disclosure.FREQUENCY))
+            for name in shown.sensitive
+        }
         worst = max(found, key=lambda name: (int(found[name][0].sum()), int(found[name][1].sum())))
         surely, maybe = found[worst]
         return Finding(
             self.name,
             float(surely.mean()),
-            f"{against(intruder)} is certain of a value of {worst} for {share_of(int(surely.sum()), shown.persons)}",
+            f"{against(intruder)} is certain of a value of {worst} for"
+            f" {share_of(int(surely.sum()), shown.persons)}",
             interval=_interval(surely, maybe),
             baseline=float(_of_all(shown, worst)),
             victims=victims_of(scene, surely),
-            details={"people": {name: int(sure.sum()) for name, (sure, _) in found.items()}, "column": worst},
+            details={
+                "people": {name: int(sure.sum()) for name, (sure, _) in found.items()},
+                "column": worst,
+            },
         )
 
 

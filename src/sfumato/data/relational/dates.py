@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 FEW = 14
 WEEK = 7
-LEFT = "the days between two dates of a person are as they were: who knows some of these gaps finds the person by them"
+LEFT = (
+    "the days between two dates of a person are as they were: who knows some of these gaps finds"
+    " the person by them"
+)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -49,9 +52,12 @@ class DatesPlan(Plan):
 class ShiftPersonDates(Step):
     """Move all dates of a person, in all tables, by one random number of days.
 
-    The shift is uniform on the whole numbers from −``days`` to ``days`` except 0, with ``keep_weekday`` on the multiples of 7 among them. Days between two dates of a
-    person stay exactly what they were, in one table or in two; so does their order. Columns hold dates, times, or text that begins with a date as YYYY-MM-DD; what is
-    missing stays so. Name all columns with dates in one step: two steps draw two shifts. Gaps still give people away, and a plan warns of it.
+    The shift is uniform on the whole numbers from −``days`` to ``days`` except 0, with
+    ``keep_weekday`` on the multiples of 7 among them. Days between two dates of a person stay
+    exactly what they were, in one table or in two; so does their order. Columns hold dates, times,
+    or text that begins with a date as YYYY-MM-DD; what is missing stays so. Name all columns with
+    dates in one step: two steps draw two shifts. Gaps still give people away, and a plan warns of
+    it.
 
     Reference: Hripcsak et al. 2016, doi:10.1093/jamia/ocw001.
     """
@@ -62,14 +68,19 @@ class ShiftPersonDates(Step):
 
     columns: Annotated[
         dict[str, tuple[str, ...]],
-        Field(min_length=1, description="table → its columns of dates: {people: [born], visits: [day]}"),
+        Field(
+            min_length=1,
+            description="table → its columns of dates: {people: [born], visits: [day]}",
+        ),
     ]
     days: Annotated[int, Field(ge=1, le=365_000, description="how many days a date moves at most")]
     keep_weekday: Annotated[bool, Field(description="move by whole weeks")] = False
 
     def __post_init__(self) -> None:
         if self.keep_weekday and self.days < WEEK:
-            raise ParameterError("shift_dates: keep_weekday moves by whole weeks; days must be 7 at least")
+            raise ParameterError(
+                "shift_dates: keep_weekday moves by whole weeks; days must be 7 at least"
+            )
 
     def plan(self, people: Any, goal: Goal) -> DatesPlan:
         """Draw a shift for everybody; dates that would leave the calendar are refused."""
@@ -80,29 +91,49 @@ class ShiftPersonDates(Step):
         shifts = (drawn + (drawn >= 0)) * size
         for table, names in self.columns.items():
             for column in names:
-                days = days_of(self._column(tables, table, column), table) + shifts[tables[table].owner]
+                days = (
+                    days_of(self._column(tables, table, column), table)
+                    + shifts[tables[table].owner]
+                )
                 if np.nanmin(days, initial=0) < FIRST or np.nanmax(days, initial=0) > LAST:
                     raise SchemaError(
-                        f"shift_dates: a date of column {column!r} of {table} would leave the calendar; lower days"
+                        f"shift_dates: a date of column {column!r} of {table} would leave the"
+                        " calendar; lower days"
                     )
         choices = 2 * most
-        few = f"there are only {choices} possible shifts: whoever knows about when something was can try them all"
-        told = {"columns_moved": {t: list(names) for t, names in self.columns.items()}, "days": self.days}
+        few = (
+            f"there are only {choices} possible shifts: whoever knows about when something was can"
+            " try them all"
+        )
+        told = {
+            "columns_moved": {t: list(names) for t, names in self.columns.items()},
+            "days": self.days,
+        }
         told |= {"weekdays_kept": True} if self.keep_weekday else {}
         return DatesPlan(shifts, told, (LEFT, few) if choices < FEW else (LEFT,))
 
     def _column(self, tables: Any, table: str, column: str) -> Any:
         frame = tables[table].frame
         if column not in frame.columns:
-            raise SchemaError(f"shift_dates: table {table!r} has no column {column!r} that is no key")
+            raise SchemaError(
+                f"shift_dates: table {table!r} has no column {column!r} that is no key"
+            )
         return frame[column]
 
     @classmethod
     def story(cls, told: Mapping[str, Any]) -> str:
         """What was done, in a sentence."""
-        places = join_words([f"{join_words(columns)} of {table}" for table, columns in told["columns_moved"].items()])
+        places = join_words(
+            [
+                f"{join_words(columns)} of {table}"
+                for table, columns in told["columns_moved"].items()
+            ]
+        )
         weeks = ", by whole weeks" if told.get("weekdays_kept") else ""
-        return f"The dates of every person ({places}) were moved together by a random number of days, {told['days']:,} at most{weeks}."
+        return (
+            f"The dates of every person ({places}) were moved together by a random number of days,"
+            f" {told['days']:,} at most{weeks}."
+        )
 
     def apply(self, people: Any, plan: Any) -> Any:
         """Move them."""
@@ -110,5 +141,7 @@ class ShiftPersonDates(Step):
         for table, names in self.columns.items():
             rows = tables[table]
             fresh = [moved(rows.frame[name], table, plan.shifts[rows.owner]) for name in names]
-            tables = tables.with_rows(dataclasses.replace(rows, frame=rows.frame.with_columns(fresh)))
+            tables = tables.with_rows(
+                dataclasses.replace(rows, frame=rows.frame.with_columns(fresh))
+            )
         return tables

@@ -1,4 +1,6 @@
-"""Evening out how many rows people have: who is alike by the own columns has as many rows as some others."""
+"""Evening out how many rows people have: who is alike by the own columns has as many rows as some
+others.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,14 @@ from sfumato.data.relational.knowledge import Persons
 from sfumato.data.relational.models import PersonsModel
 from sfumato.data.relational.persons import aims
 from sfumato.data.relational.promises import require_tables
-from sfumato.data.relational.steps import BUDGET, KeptPlan, RowsStep, chosen, left_alone, rows_within
+from sfumato.data.relational.steps import (
+    BUDGET,
+    KeptPlan,
+    RowsStep,
+    chosen,
+    left_alone,
+    rows_within,
+)
 from sfumato.data.relational.summaries import rows_gone
 from sfumato.errors import ParameterError
 
@@ -25,18 +34,22 @@ if TYPE_CHECKING:
 
 @parameters
 class EvenCounts(RowsStep):
-    r"""Rows go until everybody has as many rows, in every table, as at least k − 1 others who are alike by the own columns; everybody stays.
+    r"""Rows go until everybody has as many rows, in every table, as at least k − 1 others who are
+    alike by the own columns; everybody stays.
 
-    A means for persons_k_anonymity with ``knows: counts``. The persons of a class are put in the order of how many rows they have, cut into groups of at least k, and
-    everybody in a group keeps as many rows of every table, drawn at random, as the one who has fewest; tables further down come after those above them. With one
-    table below the people no other groups lose fewer rows:
+    A means for persons_k_anonymity with ``knows: counts``. The persons of a class are put in the
+    order of how many rows they have, cut into groups of at least k, and everybody in a group keeps
+    as many rows of every table, drawn at random, as the one who has fewest; tables further down
+    come after those above them. With one table below the people no other groups lose fewer rows:
 
     .. math:: \min_{\text{groups of at least } k} \sum_G \sum_{i \in G} \bigl(n_i - \min_{j \in G} n_j\bigr)
 
-    with several the order is that of all rows together, and there may be better groups. Classes of fewer than k persons cannot be mended so: they are left
-    alone, with a warning; let suppress_persons follow. Beyond ``budget`` the recipe is unsatisfiable.
+    with several the order is that of all rows together, and there may be better groups. Classes of
+    fewer than k persons cannot be mended so: they are left alone, with a warning; let
+    suppress_persons follow. Beyond ``budget`` the recipe is unsatisfiable.
 
-    Reference: Hansen & Mukherjee 2003, doi:10.1109/TKDE.2003.1209020, for the best groups of numbers in a row.
+    Reference: Hansen & Mukherjee 2003, doi:10.1109/TKDE.2003.1209020, for the best groups of
+    numbers in a row.
 
     >>> from sfumato import examples
     >>> from sfumato.core.randomness import Seed
@@ -56,12 +69,16 @@ class EvenCounts(RowsStep):
         """Choose groups, and draw the rows that stay."""
         tables = require_tables(people, self.name)
         if tables.split:
-            raise ParameterError(f"{self.name}: the tables join with the people no more; let it come before the split")
+            raise ParameterError(
+                f"{self.name}: the tables join with the people no more; let it come before the"
+                " split"
+            )
         models = [model for model in aims(self.name, goal) if isinstance(model, PersonsModel)]
         asked = [model for model in models if model.counts_to_even is not None]
         if not asked:
             raise ParameterError(
-                f"{self.name} is a means for persons_k_anonymity with knows: counts; the recipe has none"
+                f"{self.name} is a means for persons_k_anonymity with knows: counts; the recipe has"
+                " none"
             )
         k = max(model.counts_to_even or 1 for model in asked)
         classes = Persons.of(tables.shown(), own=any(model.own for model in asked)).classes
@@ -73,14 +90,19 @@ class EvenCounts(RowsStep):
                 kept.append({rows.name: stays})
                 left = left.kept(kept[-1])
         before, after = ({rows.name: len(rows) for rows in each.below} for each in (tables, left))
-        told = rows_within(self.budget, before, after, step=self.name, first="recode the own columns")
+        told = rows_within(
+            self.budget, before, after, step=self.name, first="recode the own columns"
+        )
         short = int((np.bincount(classes, minlength=1)[classes] < k).sum())
         return KeptPlan(tuple(kept), told, left_alone(self.name, short))
 
     @classmethod
     def story(cls, told: Mapping[str, Any]) -> str:
         """What was done, in a sentence."""
-        return f"Rows were left out until enough people have the same numbers of them: {rows_gone(told['rows_dropped'], told['share_dropped'])}."
+        return (
+            "Rows were left out until enough people have the same numbers of them:"
+            f" {rows_gone(told['rows_dropped'], told['share_dropped'])}."
+        )
 
 
 def _all_rows(tables: RelatedTables) -> NDArray[np.int64]:
@@ -91,8 +113,12 @@ def _all_rows(tables: RelatedTables) -> NDArray[np.int64]:
     return total
 
 
-def _evened(tables: RelatedTables, table: str, groups: NDArray[np.int64], goal: Goal) -> NDArray[np.bool_]:
-    """The rows of a table that stay when everybody has as many as the one of the group who has fewest; who is in no group keeps all."""
+def _evened(
+    tables: RelatedTables, table: str, groups: NDArray[np.int64], goal: Goal
+) -> NDArray[np.bool_]:
+    """The rows of a table that stay when everybody has as many as the one of the group who has
+    fewest; who is in no group keeps all.
+    """
     counts = tables.per_person(table)
     grouped = groups >= 0
     fewest = np.full(int(groups.max(initial=-1)) + 1, np.iinfo(np.int64).max, dtype=np.int64)
@@ -103,7 +129,8 @@ def _evened(tables: RelatedTables, table: str, groups: NDArray[np.int64], goal: 
 
 
 def even_groups(classes: NDArray[np.int64], counts: NDArray[np.int64], k: int) -> NDArray[np.int64]:
-    """Per person the number of a group of at least ``k`` within the class whose counts are near; −1 in classes of fewer than k.
+    """Per person the number of a group of at least ``k`` within the class whose counts are near; −1
+    in classes of fewer than k.
 
     >>> even_groups(np.array([0, 0, 0, 0, 1]), np.array([9, 1, 8, 1, 5]), 2).tolist()
     [1, 0, 1, 0, -1]
@@ -122,9 +149,11 @@ def even_groups(classes: NDArray[np.int64], counts: NDArray[np.int64], k: int) -
 
 
 def best_cuts(counts: list[int], k: int) -> list[tuple[int, int]]:
-    """Ascending counts cut into stretches of at least ``k``, so that the least is lost when each falls to its smallest.
+    """Ascending counts cut into stretches of at least ``k``, so that the least is lost when each
+    falls to its smallest.
 
-    A stretch of 2k or more is no worse as two. The best way to cut the first *j* is found from the best ways to cut fewer.
+    A stretch of 2k or more is no worse as two. The best way to cut the first *j* is found from the
+    best ways to cut fewer.
 
     >>> best_cuts([1, 1, 8, 9], 2), best_cuts([1, 2, 2, 2, 9], 2)
     ([(0, 2), (2, 4)], [(0, 2), (2, 5)])

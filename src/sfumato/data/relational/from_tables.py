@@ -1,4 +1,6 @@
-"""Several tables from frames: keys are looked up, what does not join is refused or dropped and counted."""
+"""Several tables from frames: keys are looked up, what does not join is refused or dropped and
+counted.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ NOBODY = -1
 
 @dataclasses.dataclass
 class _Found:
-    """What is known of a table while keys are looked up: the row above each row, the person, and whether it stays."""
+    """What is known of a table while keys are looked up: the row above each row, the person, and
+    whether it stays.
+    """
 
     above: NDArray[np.int64]
     owner: NDArray[np.int64]
@@ -34,14 +38,18 @@ class _Found:
 def parts(
     tables: Mapping[str, pl.DataFrame], schemas: Mapping[str, Schema]
 ) -> tuple[tuple[TableRows, ...], tuple[str, ...]]:
-    """The tables with their keys looked up, the people first, and notes about rows that were dropped."""
+    """The tables with their keys looked up, the people first, and notes about rows that were
+    dropped.
+    """
     links = links_of({name: schemas[name] for name in tables})
     _require_rows(tables, links)
     _require_keys(tables, links)
     found: dict[str, _Found] = {}
     notes, problems = list[str](), list[str]()
     for link in links:
-        found[link.table], told, along = _looked_up(link, tables, found, {one.table: one for one in links})
+        found[link.table], told, along = _looked_up(
+            link, tables, found, {one.table: one for one in links}
+        )
         (problems if link.orphans == "refuse" else notes).extend(told)
         notes += along
     if problems:
@@ -56,14 +64,19 @@ def _require_rows(tables: Mapping[str, pl.DataFrame], links: Sequence[Link]) -> 
     empty = [link.table for link in links if not tables[link.table].height]
     if empty:
         raise SchemaError(
-            [f"table {name!r} has no rows; leave it out of the recipe, or give one that has" for name in empty]
+            [
+                f"table {name!r} has no rows; leave it out of the recipe, or give one that has"
+                for name in empty
+            ]
         )
 
 
 def _require_any(found: Mapping[str, _Found]) -> None:
     empty = [name for name, one in found.items() if not one.stays.any()]
     if empty:
-        raise SchemaError([f"table {name!r}: no row belongs to anybody, so that none is left" for name in empty])
+        raise SchemaError(
+            [f"table {name!r}: no row belongs to anybody, so that none is left" for name in empty]
+        )
 
 
 def _require_keys(tables: Mapping[str, pl.DataFrame], links: Sequence[Link]) -> None:
@@ -75,10 +88,17 @@ def _require_keys(tables: Mapping[str, pl.DataFrame], links: Sequence[Link]) -> 
         keys = canonical(tables[link.table][link.key])
         gaps, again = keys.null_count(), keys.len() - keys.n_unique()
         again -= max(0, gaps - 1)  # missing ones are told of by themselves
-        problems += [f"table {link.table!r}: {gaps:,} row(s) have no {link.key!r}, which is their key"] if gaps else []
+        problems += (
+            [f"table {link.table!r}: {gaps:,} row(s) have no {link.key!r}, which is their key"]
+            if gaps
+            else []
+        )
         problems += (
             [
-                f"table {link.table!r}: {again:,} row(s) have a {link.key!r} that another row has too, and it is their key"
+                (
+                    f"table {link.table!r}: {again:,} row(s) have a {link.key!r} that another row has"
+                    " too, and it is their key"
+                )
             ]
             if again
             else []
@@ -88,9 +108,14 @@ def _require_keys(tables: Mapping[str, pl.DataFrame], links: Sequence[Link]) -> 
 
 
 def _looked_up(
-    link: Link, tables: Mapping[str, pl.DataFrame], found: Mapping[str, _Found], links: Mapping[str, Link]
+    link: Link,
+    tables: Mapping[str, pl.DataFrame],
+    found: Mapping[str, _Found],
+    links: Mapping[str, Link],
 ) -> tuple[_Found, list[str], list[str]]:
-    """The rows above those of a table, a sentence about rows whose key names none, and one about rows that go with those above."""
+    """The rows above those of a table, a sentence about rows whose key names none, and one about
+    rows that go with those above.
+    """
     frame, size = tables[link.table], tables[link.table].height
     everyone = np.arange(size, dtype=np.int64)
     if link.foreign is None:
@@ -99,7 +124,11 @@ def _looked_up(
         groups = frame[link.foreign]
         owner = ranked(canonical(groups))
         there = groups.is_not_null().to_numpy()
-        return _Found(owner, owner, there, groups), _lost_told(link, frame, None, int((~there).sum())), []
+        return (
+            _Found(owner, owner, there, groups),
+            _lost_told(link, frame, None, int((~there).sum())),
+            [],
+        )
     other, over = found[link.parent], links[link.parent]
     above = resolved(frame[link.foreign], tables[link.parent][over.key or ""])
     missing = above == NOBODY
@@ -113,7 +142,10 @@ def _looked_up(
 def _along_told(link: Link, rows: int) -> list[str]:
     return (
         [
-            f"table {link.table!r}: {rows:,} row(s) belong to rows of {link.parent!r} that were dropped, and went with them"
+            (
+                f"table {link.table!r}: {rows:,} row(s) belong to rows of {link.parent!r} that were"
+                " dropped, and went with them"
+            )
         ]
         if rows
         else []
@@ -130,12 +162,20 @@ def _lost_told(link: Link, frame: pl.DataFrame, keys: pl.Series | None, lost: in
     told += f" ({empty:,} have no {link.foreign!r})" if empty else ""
     if link.orphans == "drop":
         return [f"{told} and were dropped, as the recipe says (orphans: drop)"]
-    if keys is not None and lost == frame.height and keys.dtype.is_numeric() != column.dtype.is_numeric():
+    if (
+        keys is not None
+        and lost == frame.height
+        and keys.dtype.is_numeric() != column.dtype.is_numeric()
+    ):
         told += (
-            "; the keys are numbers in one table and text in the other, with signs or leading zeros that numbers lose"
+            "; the keys are numbers in one table and text in the other, with signs or leading zeros"
+            " that numbers lose"
         )
     return [
-        f"{told}; give the rows that are missing, or write 'orphans: drop' with the table, and they are dropped and counted"
+        (
+            f"{told}; give the rows that are missing, or write 'orphans: drop' with the table, and they"
+            " are dropped and counted"
+        )
     ]
 
 
@@ -157,13 +197,19 @@ def resolved(foreign: pl.Series, keys: pl.Series) -> NDArray[np.int64]:
 
 
 def ranked(values: pl.Series) -> NDArray[np.int64]:
-    """Per value the number of the group of equal ones, in the order of the values; −1 for a missing one."""
-    ranks: NDArray[np.int64] = (values.rank("dense").cast(pl.Int64) - 1).fill_null(NOBODY).to_numpy()
+    """Per value the number of the group of equal ones, in the order of the values; −1 for a missing
+    one.
+    """
+    ranks: NDArray[np.int64] = (
+        (values.rank("dense").cast(pl.Int64) - 1).fill_null(NOBODY).to_numpy()
+    )
     return ranks
 
 
 def _require_apart(tables: Mapping[str, pl.DataFrame], links: Sequence[Link]) -> None:
-    """Refuse keys that are said to join with no other table, and do: what is judged table by table must stand so."""
+    """Refuse keys that are said to join with no other table, and do: what is judged table by table
+    must stand so.
+    """
     apart = [link for link in links if link.foreign is not None and link.parent is None]
     if not apart:
         return
@@ -175,8 +221,12 @@ def _require_apart(tables: Mapping[str, pl.DataFrame], links: Sequence[Link]) ->
         raise SchemaError("tables that are said not to join share keys, so they can be joined")
 
 
-def _rows(link: Link, frame: pl.DataFrame, schema: Schema, found: Mapping[str, _Found]) -> TableRows:
-    """One table without the rows that were dropped; rows above have the numbers that they have once the same is done to them."""
+def _rows(
+    link: Link, frame: pl.DataFrame, schema: Schema, found: Mapping[str, _Found]
+) -> TableRows:
+    """One table without the rows that were dropped; rows above have the numbers that they have once
+    the same is done to them.
+    """
     here = found[link.table]
     kept = np.flatnonzero(here.stays)
     people = here if link.parent is None else found[link.parent]

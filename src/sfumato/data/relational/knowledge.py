@@ -67,7 +67,9 @@ def together(columns: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
 
 
 def paths(shown: Shown) -> list[NDArray[np.int64]]:
-    """Per table below the people and row a code of what it shows together with the rows above it."""
+    """Per table below the people and row a code of what it shows together with the rows above
+    it.
+    """
     found: dict[str, NDArray[np.int64]] = {}
     for rows in shown.rows:
         own = (
@@ -80,9 +82,11 @@ def paths(shown: Shown) -> list[NDArray[np.int64]]:
 
 
 def hanging(shown: Shown) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Rows right below the people: whose they are, and a code of what each shows with all that hangs below it, from all tables.
+    """Rows right below the people: whose they are, and a code of what each shows with all that
+    hangs below it, from all tables.
 
-    Two rows have the same code when they show the same and for each table below have rows with the same codes, as often.
+    Two rows have the same code when they show the same and for each table below have rows with the
+    same codes, as often.
     """
     below: dict[str, list[tuple[NDArray[np.int64], NDArray[np.int64]]]] = {}
     owners, codes, kinds = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], 0
@@ -111,10 +115,12 @@ def listed(owners: NDArray[np.int64], codes: NDArray[np.int64], size: int) -> Li
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Persons:
-    """Persons as an intruder sees them: a class of own columns, and a multiset of rows from all tables.
+    """Persons as an intruder sees them: a class of own columns, and a multiset of rows from all
+    tables.
 
-    ``codes[pointers[t]:pointers[t + 1]]`` are the rows of person *t*, ascending, each as often as it occurs; ``of_row`` says which row of all
-    tables, behind one another, each of them is, and ``tables`` where the rows of every table begin.
+    ``codes[pointers[t]:pointers[t + 1]]`` are the rows of person *t*, ascending, each as often as
+    it occurs; ``of_row`` says which row of all tables, behind one another, each of them is, and
+    ``tables`` where the rows of every table begin.
     """
 
     classes: NDArray[np.int64]
@@ -126,8 +132,12 @@ class Persons:
     shown: Shown
 
     @classmethod
-    def of(cls, shown: Shown, *, own: bool = True, stream: np.random.Generator | None = None) -> Persons:
-        """Everybody in what tables show; without ``own`` everybody is in one class. Equal rows of a person come in the order of their table, or at random."""
+    def of(
+        cls, shown: Shown, *, own: bool = True, stream: np.random.Generator | None = None
+    ) -> Persons:
+        """Everybody in what tables show; without ``own`` everybody is in one class. Equal rows of a
+        person come in the order of their table, or at random.
+        """
         classes = classes_of(shown, own=own)
         ends = np.cumsum([0, *(len(rows.person) for rows in shown.rows)], dtype=np.int64)
         codes, kinds = np.zeros(int(ends[-1]), dtype=np.int64), 0
@@ -136,7 +146,11 @@ class Persons:
             kinds += int(numbers.max(initial=-1)) + 1
         owners = np.concatenate([np.zeros(0, np.int64), *(rows.person for rows in shown.rows)])
         keys = owners * max(kinds, 1) + codes
-        order = np.argsort(keys, kind="stable") if stream is None else np.lexsort((stream.random(len(keys)), keys))
+        order = (
+            np.argsort(keys, kind="stable")
+            if stream is None
+            else np.lexsort((stream.random(len(keys)), keys))
+        )
         pointers = np.searchsorted(owners[order], np.arange(shown.persons + 1)).astype(np.int64)
         return cls(classes, pointers, codes[order], order.astype(np.int64), ends, kinds, shown)
 
@@ -150,7 +164,9 @@ class Persons:
 
     @cached_property
     def copies(self) -> NDArray[np.int64]:
-        """Per entry of ``codes`` the how-many-th copy of the same row of the same person it is, from 0 on."""
+        """Per entry of ``codes`` the how-many-th copy of the same row of the same person it is,
+        from 0 on.
+        """
         if not len(self.codes):
             return np.zeros(0, dtype=np.int64)
         key = self.owners * max(self.kinds, 1) + self.codes
@@ -168,7 +184,9 @@ class Persons:
         )
 
     def alike(self, knows: Knows) -> NDArray[np.int64]:
-        """Per person the number of the group of those whom somebody who ``knows`` so much cannot tell apart; ``any``: by own columns."""
+        """Per person the number of the group of those whom somebody who ``knows`` so much cannot
+        tell apart; ``any``: by own columns.
+        """
         if knows == "counts":
             return groups_of(self.shown, knows, classes=self.classes)
         if knows == "rows":
@@ -179,7 +197,9 @@ class Persons:
         return self.classes
 
     def facts(self, m: int) -> FactRows:
-        """The rows as sets of at most ``m`` of them are counted: within classes, by rising support, copies told apart."""
+        """The rows as sets of at most ``m`` of them are counted: within classes, by rising support,
+        copies told apart.
+        """
         used = self.copies < m  # whoever knows m facts knows at most m copies of one
         owners, copies = self.owners[used], self.copies[used]
         keys = (self.classes[owners] * max(self.kinds, 1) + self.codes[used]) * m + copies
@@ -193,7 +213,13 @@ class Persons:
         rank[order] = np.arange(len(order))
         places = np.argsort(owners * max(len(order), 1) + rank[numbers], kind="stable")
         pointers = np.searchsorted(owners[places], np.arange(len(self) + 1)).astype(np.int64)
-        return FactRows(pointers, rank[numbers][places], copies[places] > 0, first[order], np.flatnonzero(used)[places])
+        return FactRows(
+            pointers,
+            rank[numbers][places],
+            copies[places] > 0,
+            first[order],
+            np.flatnonzero(used)[places],
+        )
 
 
 def classes_of(shown: Shown, *, own: bool = True) -> NDArray[np.int64]:
@@ -204,11 +230,15 @@ def classes_of(shown: Shown, *, own: bool = True) -> NDArray[np.int64]:
 def groups_of(
     shown: Shown, knows: Knows, *, own: bool = True, classes: NDArray[np.int64] | None = None
 ) -> NDArray[np.int64]:
-    """Per person the number of the group, see :meth:`Persons.alike`; the rows, of which there are many, are put in order only where they count."""
+    """Per person the number of the group, see :meth:`Persons.alike`; the rows, of which there are
+    many, are put in order only where they count.
+    """
     if knows == "rows":
         return Persons.of(shown, own=own).alike(knows)
     classes = classes_of(shown, own=own) if classes is None else classes
-    counts = [np.bincount(rows.person, minlength=shown.persons).astype(np.int64) for rows in shown.rows]
+    counts = [
+        np.bincount(rows.person, minlength=shown.persons).astype(np.int64) for rows in shown.rows
+    ]
     return together([classes, *counts]) if knows == "counts" else classes
 
 
@@ -240,7 +270,9 @@ class FactRows:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class LowHigh:
-    """Per person a number that lies between ``low`` and ``high``; ``reach`` is the number of facts of which all sets were looked at."""
+    """Per person a number that lies between ``low`` and ``high``; ``reach`` is the number of facts
+    of which all sets were looked at.
+    """
 
     low: NDArray[Any]
     high: NDArray[Any]
@@ -266,7 +298,9 @@ class Disclosure(IntEnum):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ValueLayout:
-    """Where the values of a column lie, per code: a number to put them in ``order`` or on a ``scale`` by, or the nodes above in a ``tree``."""
+    """Where the values of a column lie, per code: a number to put them in ``order`` or on a
+    ``scale`` by, or the nodes above in a ``tree``.
+    """
 
     of: Literal["order", "scale", "tree"]
     values: NDArray[Any]
@@ -299,15 +333,28 @@ class Secrets:
 
     @cached_property
     def kernel(self) -> Any:
-        """What the loops take, but for sets of values: only who asks how many share none needs these, and they are many."""
+        """What the loops take, but for sets of values: only who asks how many share none needs
+        these, and they are many.
+        """
         persons, lengths = len(self.pointers) - 1, np.diff(self.pointers)
         counts = np.append(np.bincount(self.codes, minlength=self.values), (lengths == 0).sum())
         common = np.argsort(-counts[:-1], kind="stable").astype(np.int64)
         zeros, room = np.zeros(self.values + 1, np.int64), np.zeros(1, np.int64)
         return kernels.fact_sets.ValueSets(
-            self.pointers, self.codes, np.zeros(persons, np.int64), np.zeros(2, np.int64), room[:0], counts / max(persons, 1), common,
-            zeros, zeros.copy(), room.astype(np.bool_), room, self.on_line(np.zeros(0)), self.in_tree(np.zeros((0, 1), np.int64)),
-        )  # fmt: skip
+            self.pointers,
+            self.codes,
+            np.zeros(persons, np.int64),
+            np.zeros(2, np.int64),
+            room[:0],
+            counts / max(persons, 1),
+            common,
+            zeros,
+            zeros.copy(),
+            room.astype(np.bool_),
+            room,
+            self.on_line(np.zeros(0)),
+            self.in_tree(np.zeros((0, 1), np.int64)),
+        )
 
     @cached_property
     def with_sets(self) -> Any:
@@ -315,7 +362,9 @@ class Secrets:
         persons = len(self.pointers) - 1
         met = kernels.fact_sets.alike(np.zeros(persons, np.int64), self.pointers, self.codes)
         one = np.unique(met, return_index=True)[1]
-        members = [self.codes[self.pointers[person] : self.pointers[person + 1]].tolist() for person in one]
+        members = [
+            self.codes[self.pointers[person] : self.pointers[person + 1]].tolist() for person in one
+        ]
         order = sorted(range(len(one)), key=lambda number: (len(members[number]), members[number]))
         rank = np.empty(len(order), dtype=np.int64)
         rank[order] = np.arange(len(order))
@@ -323,18 +372,26 @@ class Secrets:
         set_pointers = np.cumsum([0, *(len(members[number]) for number in order)], dtype=np.int64)
         room = np.zeros(max(len(order), 1), np.int64)
         return self.kernel._replace(
-            kind=rank[met], set_pointers=set_pointers, set_codes=set_codes, seen=room.astype(np.bool_), kinds=room
+            kind=rank[met],
+            set_pointers=set_pointers,
+            set_codes=set_codes,
+            seen=room.astype(np.bool_),
+            kinds=room,
         )
 
     @cached_property
     def masses(self) -> NDArray[np.float64]:
-        """Per value the mass of all people there, each of whom shares out 1 evenly among the own values."""
+        """Per value the mass of all people there, each of whom shares out 1 evenly among the own
+        values.
+        """
         lengths = np.diff(self.pointers)
         parts = np.repeat(1.0 / np.maximum(lengths, 1), lengths)
         return np.bincount(self.codes, parts, minlength=self.values).astype(np.float64)
 
     def for_measure(self, measure: Disclosure, layout: ValueLayout | None = None) -> Any:
-        """What the loops take for a measure, with the values on a line or in a tree; those that nobody has do not stretch it."""
+        """What the loops take for a measure, with the values on a line or in a tree; those that
+        nobody has do not stretch it.
+        """
         if measure == Disclosure.DISTINCT:
             return self.with_sets
         if layout is None and measure in (Disclosure.LINE, Disclosure.TREE):
@@ -356,13 +413,19 @@ class Secrets:
         shares = np.cumsum(self.masses[order]) if len(order) else np.zeros(0)
         shares = shares / shares[-1] if len(shares) and shares[-1] else shares
         ascending = positions[order].astype(np.float64)
-        areas = np.append(0.0, np.cumsum(shares[:-1] * np.diff(ascending))) if len(order) else np.zeros(0)
+        areas = (
+            np.append(0.0, np.cumsum(shares[:-1] * np.diff(ascending)))
+            if len(order)
+            else np.zeros(0)
+        )
         return kernels.group_closeness.ValueLine(
             places, ascending, shares, areas, np.zeros(len(order)), np.zeros(len(order), np.int64)
         )
 
     def in_tree(self, ancestors: NDArray[np.int64]) -> Any:
-        """The values in a tree, per value the ``ancestors`` numbered over all levels; none given: no tree."""
+        """The values in a tree, per value the ``ancestors`` numbered over all levels; none given:
+        no tree.
+        """
         nodes = int(ancestors.max(initial=-1)) + 1
         persons, expected = max(len(self.pointers) - 1, 1), np.zeros(nodes)
         for level in range(ancestors.shape[1]) if len(ancestors) else ():
@@ -375,7 +438,9 @@ class Secrets:
 
 @dataclasses.dataclass(frozen=True)
 class Acquaintance:
-    """Somebody who knows something of a person, see above; ``facts`` only where ``knows`` is ``any``."""
+    """Somebody who knows something of a person, see above; ``facts`` only where ``knows`` is
+    ``any``.
+    """
 
     knows: Knows
     facts: int = 0
@@ -387,15 +452,20 @@ class Acquaintance:
 
         .. math:: k_i = \min_{Q \subseteq R_i,\ |Q| = \min(m, |R_i|)} \bigl|\{j : c_j = c_i,\ Q \subseteq R_j\}\bigr|
 
-        for ``any`` *m* facts, with :math:`R_i` the multiset of rows of person *i* and :math:`c_i` the class of the own columns; else the size of the
-        group of those who are alike. Values at or below ``floor`` need not be exact: they may be smaller still.
+        for ``any`` *m* facts, with :math:`R_i` the multiset of rows of person *i* and :math:`c_i`
+        the class of the own columns; else the size of the group of those who are alike. Values at
+        or below ``floor`` need not be exact: they may be smaller still.
         """
         if self.knows != "any":
             groups = groups_of(shown, self.knows, own=self.own)
             sizes = np.bincount(groups)[groups] if len(groups) else groups
             return LowHigh(sizes, sizes)
         people = Persons.of(shown, own=self.own)
-        least = np.bincount(people.classes)[people.classes].astype(np.int64) if len(people) else people.classes
+        least = (
+            np.bincount(people.classes)[people.classes].astype(np.int64)
+            if len(people)
+            else people.classes
+        )
         rows = people.facts(self.facts)
         reach = rows.reach(self.facts, self.effort)
         if reach:
@@ -408,13 +478,22 @@ class Acquaintance:
         return LowHigh(low, least, reach)
 
     def told(
-        self, shown: Shown, column: str, measure: Disclosure, *, ceiling: float = 1.0, layout: ValueLayout | None = None
+        self,
+        shown: Shown,
+        column: str,
+        measure: Disclosure,
+        *,
+        ceiling: float = 1.0,
+        layout: ValueLayout | None = None,
     ) -> LowHigh:
-        """Per person the most that a crowd the intruder can find gives away about a sensitive column, whatever is known.
+        """Per person the most that a crowd the intruder can find gives away about a sensitive
+        column, whatever is known.
 
-        ``any``: of all crowds of those who share at most so many rows, none at all included: more knowledge may give away less, so all sizes
-        are looked at. ``layout`` says where values lie. Beyond the effort: a crowd is made of groups that are alike in everything, and gives away no more than the worst of
-        these does. Values at or above ``ceiling`` need not be exact: they may be larger still.
+        ``any``: of all crowds of those who share at most so many rows, none at all included: more
+        knowledge may give away less, so all sizes are looked at. ``layout`` says where values lie.
+        Beyond the effort: a crowd is made of groups that are alike in everything, and gives away no
+        more than the worst of these does. Values at or above ``ceiling`` need not be exact: they
+        may be larger still.
         """
         secrets = Secrets.of(shown.sensitive[column], shown.persons).for_measure(measure, layout)
         worst = of_groups(secrets, measure, groups_of(shown, self.knows, own=self.own))
@@ -424,18 +503,26 @@ class Acquaintance:
         rows = people.facts(self.facts)
         reach = rows.reach(self.facts, self.effort)
         if reach:
-            kernels.fact_sets.told_by_facts(rows.kernel, secrets, reach, int(measure), ceiling, worst)
+            kernels.fact_sets.told_by_facts(
+                rows.kernel, secrets, reach, int(measure), ceiling, worst
+            )
         if reach == self.facts:
             return LowHigh(worst, worst, reach)
         most = np.zeros(int(people.classes.max()) + 1)
         np.maximum.at(most, people.classes, of_groups(secrets, measure, people.alike("rows")))
         whole = np.diff(people.pointers) <= reach
-        return LowHigh(worst, np.where(whole, worst, np.maximum(worst, most[people.classes])), reach)
+        return LowHigh(
+            worst, np.where(whole, worst, np.maximum(worst, most[people.classes])), reach
+        )
 
 
 def of_groups(secrets: Any, measure: Disclosure, groups: NDArray[np.int64]) -> NDArray[np.float64]:
     """Per person what the group of the person gives away."""
     order = np.argsort(groups, kind="stable").astype(np.int64)
-    starts = np.searchsorted(groups[order], np.arange(int(groups.max(initial=-1)) + 2)).astype(np.int64)
-    told: NDArray[np.float64] = kernels.fact_sets.told_by_groups(secrets, int(measure), starts, order)
+    starts = np.searchsorted(groups[order], np.arange(int(groups.max(initial=-1)) + 2)).astype(
+        np.int64
+    )
+    told: NDArray[np.float64] = kernels.fact_sets.told_by_groups(
+        secrets, int(measure), starts, order
+    )
     return told[groups]

@@ -1,4 +1,6 @@
-"""Keys that stand in a column that is none: they would be released as they are, beside the pseudonyms that stand for them."""
+"""Keys that stand in a column that is none: they would be released as they are, beside the
+pseudonyms that stand for them.
+"""
 
 from __future__ import annotations
 
@@ -20,28 +22,43 @@ if TYPE_CHECKING:
 SAMPLE = 10_000
 """Rows of a table that are looked at; they are in a random order when it is released."""
 RARE = 1e-6
-"""How likely it may be that so many values are keys by chance where they are taken for keys; a table has many columns, and each may be unlucky."""
+"""How likely it may be that so many values are keys by chance where they are taken for keys; a
+table has many columns, and each may be unlucky.
+"""
 NEAR = 16
 """Keys on each side of a number that say how close keys lie there."""
 FEWEST, SHORT, SIGNS = 3, 3, 36
-"""Different values that are no chance where each is the key of its row; letters of a word that may be any code; signs of words."""
+"""Different values that are no chance where each is the key of its row; letters of a word that may
+be any code; signs of words.
+"""
 DROP = "which are never released as they are; give it role direct, and it is dropped"
 NUMBER = r"^-?\d{1,18}$"
 
 
 def bare_keys(parts: Sequence[TableRows]) -> list[str]:
-    """A sentence about every column that holds keys of a table and is not said to be a key; such columns must not be released.
+    """A sentence about every column that holds keys of a table and is not said to be a key; such
+    columns must not be released.
 
-    A column does so where it names, row by row, the key of the row itself, of the row above or of the person; or where half of its different values are keys,
-    and it is called as the key is, or chance would hardly make so many of them keys. Keys that are numbers in a row, or nearly, are not found by their values alone: years and prices may
-    lie between them.
+    A column does so where it names, row by row, the key of the row itself, of the row above or of
+    the person; or where half of its different values are keys, and it is called as the key is, or
+    chance would hardly make so many of them keys. Keys that are numbers in a row, or nearly, are
+    not found by their values alone: years and prices may lie between them.
     """
     found = dict[tuple[str, str], str]()
-    seen = [(rows, name, _sample(rows.frame[name])) for rows in parts for name in _readable(rows.frame)]
+    seen = [
+        (rows, name, _sample(rows.frame[name])) for rows in parts for name in _readable(rows.frame)
+    ]
     for keyed in parts:
         if keyed.names is not None:
             for rows, name, sure in _held(keyed, parts, seen):
-                told = DROP if sure else f"{DROP}; if it only looks so, write a letter before the keys, in every table"
+                told = (
+                    DROP
+                    if sure
+                    else (
+                        f"{DROP}; if it only looks so, write a letter before the keys, in every"
+                        " table"
+                    )
+                )
                 found.setdefault((rows.name, name), f"holds keys of {keyed.name!r}, {told}")
     return [f"table {table!r}: column {column!r} {told}" for (table, column), told in found.items()]
 
@@ -61,7 +78,9 @@ def _held(
     if keyed.names is None:
         return
     keys = canonical(keyed.names).cast(pl.String)
-    called = {rows.link.foreign for rows in parts if rows.link.parent == keyed.name} | {keyed.link.key}
+    called = {rows.link.foreign for rows in parts if rows.link.parent == keyed.name} | {
+        keyed.link.key
+    }
     own = {rows.name: _of_rows(rows, keyed, keys, parts) for rows in parts}
     chance = KeyChance.of(keys)
     kinds = [values.drop_nulls().unique() for _, _, values in seen]
@@ -74,7 +93,9 @@ def _held(
 
 
 def _among(several: Sequence[pl.Series], keys: pl.Series) -> list[int]:
-    """Of several lists of values how many of each are keys; the keys, of which there may be millions, are gone through once."""
+    """Of several lists of values how many of each are keys; the keys, of which there may be
+    millions, are gone through once.
+    """
     lengths = [len(values) for values in several]
     if not sum(lengths):
         return [0] * len(several)
@@ -84,8 +105,12 @@ def _among(several: Sequence[pl.Series], keys: pl.Series) -> list[int]:
     return [int(hits) for hits in np.bincount(met, minlength=len(several))]
 
 
-def _of_rows(rows: TableRows, keyed: TableRows, keys: pl.Series, parts: Sequence[TableRows]) -> pl.Series | None:
-    """Per row the key of the row of another table that it belongs to, or of itself; None where it belongs to none."""
+def _of_rows(
+    rows: TableRows, keyed: TableRows, keys: pl.Series, parts: Sequence[TableRows]
+) -> pl.Series | None:
+    """Per row the key of the row of another table that it belongs to, or of itself; None where it
+    belongs to none.
+    """
     if keyed is rows:
         return keys.head(SAMPLE)
     if keyed is parts[0]:
@@ -111,18 +136,23 @@ class KeyChance:
 
     @classmethod
     def of(cls, keys: pl.Series) -> KeyChance:
-        """Look at the keys of a table, given as text; longer words are hardly ever the same by chance."""
+        """Look at the keys of a table, given as text; longer words are hardly ever the same by
+        chance.
+        """
         if bool(keys.str.contains(NUMBER).all()):
             numbers = np.unique(keys.cast(pl.Int64).to_numpy())
             return cls(numbers, _step(numbers), 0.0)
         shortest = int(keys.str.len_chars().min() or 0)  # type: ignore[arg-type]
-        return cls(None, 1, 1.0 if shortest < SHORT else min(1.0, len(keys) / SIGNS ** min(shortest, 99)))
+        return cls(
+            None, 1, 1.0 if shortest < SHORT else min(1.0, len(keys) / SIGNS ** min(shortest, 99))
+        )
 
     def of_each(self, values: pl.Series) -> NDArray[np.float64]:
-        """Per value the share of the numbers around it that are keys: the larger one of those below and above, for keys come in blocks.
+        """Per value the share of the numbers around it that are keys: the larger one of those below
+        and above, for keys come in blocks.
 
-        The value itself is not looked at. Numbers around it are those that values and keys may have: where all keys, or all values, are multiples of ten,
-        so are they.
+        The value itself is not looked at. Numbers around it are those that values and keys
+        may have: where all keys, or all values, are multiples of ten, so are they.
 
         >>> KeyChance.of(pl.Series(["7", "8", "9"])).of_each(pl.Series(["8", "10", "x"])).tolist()
         [1.0, 1.0, 0.0]
@@ -136,30 +166,39 @@ class KeyChance:
         if len(written):
             keys = self.numbers[(self.numbers - written[0]) % step == 0]
             far = math.lcm(step, self.step)
-            found[: len(written)] = np.maximum(_below(keys, written, far), _below(-keys[::-1], -written, far))
+            found[: len(written)] = np.maximum(
+                _below(keys, written, far), _below(-keys[::-1], -written, far)
+            )
         return found
 
 
 def _step(numbers: NDArray[np.int64]) -> int:
-    """What all differences of numbers in ascending order are multiples of; 1 where they are too few to tell."""
+    """What all differences of numbers in ascending order are multiples of; 1 where they are too few
+    to tell.
+    """
     return int(np.gcd.reduce(np.diff(numbers))) if len(numbers) > NEAR else 1
 
 
 def _below(keys: NDArray[np.int64], values: NDArray[np.int64], step: int) -> NDArray[np.float64]:
-    """The share of keys among the numbers below each value, down to the last one of the next keys there."""
+    """The share of keys among the numbers below each value, down to the last one of the next keys
+    there.
+    """
     if not len(keys):
         return np.zeros(len(values))
     start = np.searchsorted(keys, values)
     count = np.minimum(NEAR, start)
-    numbers = (values.astype(float) - keys[np.minimum(start - count, len(keys) - 1)].astype(float)) / step
+    numbers = (
+        values.astype(float) - keys[np.minimum(start - count, len(keys) - 1)].astype(float)
+    ) / step
     return np.where(count > 0, np.minimum(1.0, count / np.maximum(numbers, 1.0)), 0.0)
 
 
 def at_least(hits: int, chances: NDArray[np.float64]) -> float:
-    """A bound of how likely so many of several independent events happen: no less than the tail itself.
+    """A bound of how likely so many of several independent events happen: no less than the tail
+    itself.
 
-    With unequal chances it is at most the tail of as many events that all have the mean chance, from one above the mean on: Hoeffding 1956, theorem 4,
-    doi:10.1214/aoms/1177728178.
+    With unequal chances it is at most the tail of as many events that all have the mean chance,
+    from one above the mean on: Hoeffding 1956, theorem 4, doi:10.1214/aoms/1177728178.
 
     >>> at_least(2, np.array([0.1, 0.1])), at_least(1, np.array([0.9, 0.9]))
     (0.010000000000000002, 1.0)
@@ -172,5 +211,9 @@ def at_least(hits: int, chances: NDArray[np.float64]) -> float:
 
 
 def _is_called(column: str, names: set[str | None]) -> bool:
-    """Whether a column is called as a key is, or as somebody's: ``person_id``, ``mother_person_id``."""
-    return any(name is not None and (column == name or column.endswith(f"_{name}")) for name in names)
+    """Whether a column is called as a key is, or as somebody's: ``person_id``,
+    ``mother_person_id``.
+    """
+    return any(
+        name is not None and (column == name or column.endswith(f"_{name}")) for name in names
+    )

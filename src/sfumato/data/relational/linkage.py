@@ -1,4 +1,6 @@
-"""Linking people of a release to those of a file: whoever has the original rows of some tables looks for who fits them."""
+"""Linking people of a release to those of a file: whoever has the original rows of some tables
+looks for who fits them.
+"""
 
 from __future__ import annotations
 
@@ -32,23 +34,29 @@ NOT_SEEN = -1
 
 @parameters
 class JoinLinkage(Attack):
-    """How often somebody with the original rows of some ``tables`` (by default all, the people's own included) finds the right person in the release.
+    """How often somebody with the original rows of some ``tables`` (by default all, the people's
+    own included) finds the right person in the release.
 
-    The intruder knows how values were recoded, so every original row is known as it looks in the release; in a recoding that treats equal rows differently, also
-    how this one was (the worst case). Who in the release has the same own columns and no row that the person does not have may be the person: rows may
-    have been left out, but none were added. Of these, those with the most rows are taken, and one of them at random is named: a right guess among n counts
-    1/n. A key that was released as it was tells everything. Of people who are not in the release nothing can be right. The truth serves the score alone.
+    The intruder knows how values were recoded, so every original row is known as it looks in the
+    release; in a recoding that treats equal rows differently, also how this one was (the worst
+    case). Who in the release has the same own columns and no row that the person does not have may
+    be the person: rows may have been left out, but none were added. Of these, those with the most
+    rows are taken, and one of them at random is named: a right guess among n counts 1/n. A key that
+    was released as it was tells everything. Of people who are not in the release nothing can be
+    right. The truth serves the score alone.
 
-    At most ``people`` are looked up, a random sample with a Wilson interval; fewer if time runs out.
+    At most ``people`` are looked up, a random sample with a Wilson interval; fewer if time runs
+    out.
     """
 
     shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.TABLES})
     tables: Annotated[
-        tuple[str, ...] | None, Field(min_length=1, description="tables the intruder has; by default all")
+        tuple[str, ...] | None,
+        Field(min_length=1, description="tables the intruder has; by default all"),
     ] = None
-    people: Annotated[int, Field(ge=20, description="people who are looked up at most; more are a random sample")] = (
-        2000
-    )
+    people: Annotated[
+        int, Field(ge=20, description="people who are looked up at most; more are a random sample")
+    ] = 2000
 
     name: ClassVar[str] = "join_linkage"
     title: ClassVar[str] = "Linked by all rows"
@@ -61,17 +69,24 @@ class JoinLinkage(Attack):
         if not released.people:
             return NothingToAttack("nobody was released")
         if released.split:
-            return "the tables of the release join no more; linking each of them by itself has not been tried"
+            return (
+                "the tables of the release join no more; linking each of them by itself has not"
+                " been tried"
+            )
         names = [rows.name for rows in released.parts]
         missing = [name for name in self._known(scene) if name not in names]
         if missing:
             return f"the release has no table {', '.join(missing)}"
-        lost = [r.name for r in released.parts if r.origin is None and len(r) != len(original[r.name])]
+        lost = [
+            r.name for r in released.parts if r.origin is None and len(r) != len(original[r.name])
+        ]
         return f"it is not known which rows of {', '.join(lost)} are which" if lost else None
 
     def attack(self, scene: Scene) -> Finding:
         """Look people up one by one."""
-        sight = LookedLike.of(scene.pair.original, scene.pair.released, self._known(scene), scene.pair.truth)
+        sight = LookedLike.of(
+            scene.pair.original, scene.pair.released, self._known(scene), scene.pair.truth
+        )
         people, chances, claimed = [], [], 0
         for person in _sampled(scene, self.people):
             count, right = sight.looked_up(person)
@@ -83,8 +98,9 @@ class JoinLinkage(Attack):
         return Finding(
             self.name,
             value,
-            f"whoever has all original rows of {', '.join(self._known(scene))} names the right person in {percent(value)} of cases; "
-            f"for {len(found):,} of {len(people):,} people looked up nobody else fits",
+            f"whoever has all original rows of {', '.join(self._known(scene))} names the right"
+            f" person in {percent(value)} of cases; for {len(found):,} of {len(people):,} people"
+            " looked up nobody else fits",
             interval=None if every else wilson(value, len(people)),
             baseline=1 / scene.pair.released.people,
             victims=np.sort(found),
@@ -98,12 +114,20 @@ class JoinLinkage(Attack):
         )
 
     def _known(self, scene: Scene) -> tuple[str, ...]:
-        return tuple(rows.name for rows in scene.pair.original.parts) if self.tables is None else tuple(self.tables)
+        return (
+            tuple(rows.name for rows in scene.pair.original.parts)
+            if self.tables is None
+            else tuple(self.tables)
+        )
 
 
 def _sampled(scene: Scene, most: int) -> Iterator[int]:
-    """People of the original in a random order for as long as there is time, at least the first few of them."""
-    order = scene.seed.stream("join_linkage: in what order").permutation(scene.pair.original.people)[:most]
+    """People of the original in a random order for as long as there is time, at least the first few
+    of them.
+    """
+    order = scene.seed.stream("join_linkage: in what order").permutation(
+        scene.pair.original.people
+    )[:most]
     for place, person in enumerate(order.tolist()):
         if place >= AT_LEAST and not scene.left:
             return
@@ -111,7 +135,8 @@ def _sampled(scene: Scene, most: int) -> Iterator[int]:
 
 
 def wilson(share: float, trials: int) -> tuple[float, float]:
-    """The 95 % interval of a share that was found on some of the people; of a mean of chances it is never too narrow.
+    """The 95 % interval of a share that was found on some of the people; of a mean of chances it is
+    never too narrow.
 
     >>> tuple(round(end, 3) for end in wilson(0.5, 100))
     (0.404, 0.596)
@@ -126,8 +151,9 @@ def wilson(share: float, trials: int) -> tuple[float, float]:
 class LookedLike:
     """The people of the original as they would look in the release, and those of the release.
 
-    ``own`` are codes of the release, ``rows`` and ``theirs`` lists of codes by person, of the original and of the release, and ``members`` the
-    released people by their own code. ``where`` is the released person of every original one, −1 if there is none.
+    ``own`` are codes of the release, ``rows`` and ``theirs`` lists of codes by person, of the
+    original and of the release, and ``members`` the released people by their own code. ``where`` is
+    the released person of every original one, −1 if there is none.
     """
 
     own: NDArray[np.int64]
@@ -139,7 +165,11 @@ class LookedLike:
 
     @classmethod
     def of(
-        cls, original: RelatedTables, released: RelatedTables, known: tuple[str, ...], truth: NDArray[np.int64]
+        cls,
+        original: RelatedTables,
+        released: RelatedTables,
+        known: tuple[str, ...],
+        truth: NDArray[np.int64],
     ) -> LookedLike:
         """What the tables that are known show."""
         here, there = original.shown(), released.shown()
@@ -169,10 +199,16 @@ def _of(lists: Listed, number: int) -> NDArray[np.int64]:
     return codes[pointers[number] : pointers[number + 1]]
 
 
-def _rows_of(original: RelatedTables, released: RelatedTables, known: tuple[str, ...]) -> tuple[Listed, Listed]:
-    """The rows of everybody in the tables that are known, with the same codes in both: those of the release."""
+def _rows_of(
+    original: RelatedTables, released: RelatedTables, known: tuple[str, ...]
+) -> tuple[Listed, Listed]:
+    """The rows of everybody in the tables that are known, with the same codes in both: those of the
+    release.
+    """
     here, there = original.shown(), released.shown()
-    before = {rows.table: (rows.person, codes) for rows, codes in zip(here.rows, paths(here), strict=True)}
+    before = {
+        rows.table: (rows.person, codes) for rows, codes in zip(here.rows, paths(here), strict=True)
+    }
     shift, none = 0, np.zeros(0, dtype=np.int64)
     whose, mine, owners, theirs = [none], [none], [none], [none]
     for rows, codes in zip(there.rows, paths(there), strict=True):
@@ -181,7 +217,10 @@ def _rows_of(original: RelatedTables, released: RelatedTables, known: tuple[str,
             origin = np.arange(len(codes), dtype=np.int64) if after is None else after
             person, shows = before[rows.table]
             seen = looked_like(shows, codes, origin)
-            whose, mine = [*whose, person], [*mine, np.where(seen == NOT_SEEN, NOT_SEEN, seen + shift)]
+            whose, mine = (
+                [*whose, person],
+                [*mine, np.where(seen == NOT_SEEN, NOT_SEEN, seen + shift)],
+            )
             owners, theirs = [*owners, rows.person], [*theirs, codes + shift]
             shift += int(codes.max(initial=-1)) + 1
     return (
@@ -190,8 +229,11 @@ def _rows_of(original: RelatedTables, released: RelatedTables, known: tuple[str,
     )
 
 
-def looked_like(before: NDArray[np.int64], after: NDArray[np.int64], origin: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Per original entry the code in the release: its own, or what most entries became that were the same before; −1 where none is left.
+def looked_like(
+    before: NDArray[np.int64], after: NDArray[np.int64], origin: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Per original entry the code in the release: its own, or what most entries became that were
+    the same before; −1 where none is left.
 
     >>> looked_like(np.array([5, 5, 6, 7]), np.array([1, 0]), np.array([0, 2])).tolist()
     [1, 1, 0, -1]
@@ -209,7 +251,9 @@ def looked_like(before: NDArray[np.int64], after: NDArray[np.int64], origin: NDA
     return codes
 
 
-def _same_key(original: RelatedTables, released: RelatedTables, where: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _same_key(
+    original: RelatedTables, released: RelatedTables, where: NDArray[np.int64]
+) -> NDArray[np.bool_]:
     """Per original person whether the release has the person under the very key of the original."""
     same = np.zeros(original.people, dtype=np.bool_)
     names, labels = original.parts[0].names, released.parts[0].labels

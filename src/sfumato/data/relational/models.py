@@ -1,7 +1,10 @@
-"""Promises about persons in several tables: whoever knows rows of a person finds a crowd of persons, and no secret of theirs.
+"""Promises about persons in several tables: whoever knows rows of a person finds a crowd of
+persons, and no secret of theirs.
 
-A promise about the rows of a join counts rows, and the rows of one person count as often as they are: four joined rows of three persons look like a crowd of four,
-and a person with ten different illnesses makes a class look diverse. Here a crowd is as large as its persons, and a value is had by a person or not.
+A promise about the rows of a join counts rows, and the rows of one person count as often as
+they are: four joined rows of three persons look like a crowd of four, and a person with ten
+different illnesses makes a class look diverse. Here a crowd is as large as its persons, and a value
+is had by a person or not.
 """
 
 from __future__ import annotations
@@ -15,7 +18,15 @@ from sfumato.core.data import Evidence
 from sfumato.core.model import TOLERANCE, Facts, make_verdict
 from sfumato.core.parameters import parameters
 from sfumato.core.words import count_of, inflect, join_words, percent
-from sfumato.data.relational.knowledge import EFFORT, Acquaintance, Disclosure, Knows, LowHigh, Secrets, ValueLayout
+from sfumato.data.relational.knowledge import (
+    EFFORT,
+    Acquaintance,
+    Disclosure,
+    Knows,
+    LowHigh,
+    Secrets,
+    ValueLayout,
+)
 from sfumato.data.relational.person_views import Shown, ShownSensitive
 from sfumato.data.relational.promises import PersonsPromise
 from sfumato.errors import InternalError, ParameterError, SchemaError, did_you_mean
@@ -26,18 +37,33 @@ if TYPE_CHECKING:
 
     from sfumato.core.model import Verdict
 
-K = Annotated[int, Field(ge=1, description="smallest number of persons who must share what is known")]
+K = Annotated[
+    int, Field(ge=1, description="smallest number of persons who must share what is known")
+]
 Column = Annotated[str, Field(min_length=1, description="the sensitive column, as table.column")]
 Known = Annotated[
-    Knows, Field(description="what is known of a person: own columns, numbers of rows, all rows, or any few rows")
+    Knows,
+    Field(
+        description=(
+            "what is known of a person: own columns, numbers of rows, all rows, or any few rows"
+        )
+    ),
 ]
 Few = Annotated[
     int | None,
-    Field(alias="facts", ge=1, le=20, description="only for any: rows known at most, from any of the tables"),
+    Field(
+        alias="facts",
+        ge=1,
+        le=20,
+        description="only for any: rows known at most, from any of the tables",
+    ),
 ]
 Own = Annotated[bool, Field(description="whether the own columns are known")]
 Effort = Annotated[
-    int, Field(ge=1, description="only for any: sets of rows that are looked at; beyond, bounds are given")
+    int,
+    Field(
+        ge=1, description="only for any: sets of rows that are looked at; beyond, bounds are given"
+    ),
 ]
 NOBODY = "there is nobody, so there is nothing to judge"
 
@@ -52,7 +78,9 @@ def few_rows(m: int) -> str:
 
 
 class PersonsModel(PersonsPromise):
-    """A promise about persons in several tables, with what means need to know of it. Promises inherit this class."""
+    """A promise about persons in several tables, with what means need to know of it. Promises
+    inherit this class.
+    """
 
     knows: Any
     m: Any
@@ -69,16 +97,22 @@ class PersonsModel(PersonsPromise):
 
     @property
     def rows_to_trim(self) -> tuple[int, int] | None:
-        """(k, m) where it asks that any m rows of a person are shared by k persons: then rows can be trimmed; None: it asks otherwise."""
+        """(k, m) where it asks that any m rows of a person are shared by k persons: then rows can
+        be trimmed; None: it asks otherwise.
+        """
         return None
 
     @property
     def counts_to_even(self) -> int | None:
-        """The k where it asks that k persons have the same numbers of rows: then these can be evened out; None: it asks otherwise."""
+        """The k where it asks that k persons have the same numbers of rows: then these can be
+        evened out; None: it asks otherwise.
+        """
         return None
 
     def found(self, shown: Shown, *, roughly: bool = False) -> LowHigh:
-        """What is found of every person; ``roughly``: no more exactly than is needed to tell who falls short."""
+        """What is found of every person; ``roughly``: no more exactly than is needed to tell who
+        falls short.
+        """
         raise InternalError(f"{self.name} finds nothing")
 
     def short(self, found: LowHigh) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
@@ -98,7 +132,8 @@ class PersonsModel(PersonsPromise):
         return self.judged(shown, self.found(shown))
 
     def falling(self, shown: Shown) -> NDArray[np.bool_]:
-        """Persons of whom it surely does not hold; where there is none, those of whom it does not surely hold.
+        """Persons of whom it surely does not hold; where there is none, those of whom it does not
+        surely hold.
 
         Once the first are gone there may be few enough sets of rows to know more of the others.
         """
@@ -106,7 +141,9 @@ class PersonsModel(PersonsPromise):
         return surely if surely.any() else maybe
 
     def broken(self, people: Any) -> NDArray[np.bool_]:
-        """Per person whether it does not hold for them (see :meth:`falling`), or for them in a table that joins with nobody."""
+        """Per person whether it does not hold for them (see :meth:`falling`), or for them in a
+        table that joins with nobody.
+        """
         shown: Shown = people.shown()
         falling = self.falling(shown)
         if shown.persons == people.people:
@@ -123,17 +160,30 @@ def against(intruder: Acquaintance) -> str:
     >>> against(Acquaintance("any", 2)), against(Acquaintance("rows", own=False))
     ('whoever knows the own columns and any 2 rows', 'whoever knows all rows')
     """
-    more = {"own": "", "counts": "the numbers of rows", "rows": "all rows", "any": few_rows(intruder.facts)}
-    parts = (["the own columns"] if intruder.own else []) + ([more[intruder.knows]] if more[intruder.knows] else [])
+    more = {
+        "own": "",
+        "counts": "the numbers of rows",
+        "rows": "all rows",
+        "any": few_rows(intruder.facts),
+    }
+    parts = (["the own columns"] if intruder.own else []) + (
+        [more[intruder.knows]] if more[intruder.knows] else []
+    )
     return f"whoever knows {join_words(parts)}"
 
 
 def intruder_of(knows: Knows, facts: int | None, own: bool, effort: int) -> Acquaintance:
-    """The intruder that the fields of a promise or an attack describe; what does not go together is refused."""
+    """The intruder that the fields of a promise or an attack describe; what does not go together is
+    refused.
+    """
     if (knows == "any") != (facts is not None):
-        raise ParameterError("facts, the number of rows that are known, must be given for knows: any, and only there")
+        raise ParameterError(
+            "facts, the number of rows that are known, must be given for knows: any, and only there"
+        )
     if knows == "own" and not own:
-        raise ParameterError("knows: own with own: false is somebody who knows nothing; use counts, rows or any")
+        raise ParameterError(
+            "knows: own with own: false is somebody who knows nothing; use counts, rows or any"
+        )
     return Acquaintance(knows, facts or 0, own, effort)
 
 
@@ -147,30 +197,38 @@ def share_of(some: int, persons: int) -> str:
 
 
 def not_known(found: LowHigh, most: int, surely: int, maybe: int, persons: int) -> str:
-    """What a verdict says where not all sets of facts could be looked at and the promise is neither kept nor broken for sure."""
+    """What a verdict says where not all sets of facts could be looked at and the promise is neither
+    kept nor broken for sure.
+    """
     return (
-        f"not known: there are too many sets of {most} rows to look at all of them (of {found.reach} all were), and of "
-        f"{share_of(maybe - surely, persons)} it is neither certain that it holds nor that it does not; give it more effort, "
-        "cap the rows of a person, or ask for fewer facts"
+        f"not known: there are too many sets of {most} rows to look at all of them (of"
+        f" {found.reach} all were), and of {share_of(maybe - surely, persons)} it is neither"
+        " certain that it holds nor that it does not; give it more effort, cap the rows of a"
+        " person, or ask for fewer facts"
     )
 
 
 @parameters
 class PersonsKAnonymity(PersonsModel):
-    r"""An attacker who knows attributes of a person in several tables finds at least ``k`` matching people.
+    r"""An attacker who knows attributes of a person in several tables finds at least ``k`` matching
+    people.
 
     .. math:: \min_i\ \min_{Q} \bigl|\{j : \text{what is known, } Q, \text{ is true of } j\}\bigr| \ge k
 
-    ``knows`` says what *Q* may be: the ``own`` quasi-identifiers; these and the ``counts`` of rows in every table; these and all ``rows``, with what each
-    shows; or these and ``any`` set of ``facts`` rows, from all tables together (a row that somebody has twice may be known twice). The default, ``rows``, is the
-    strictest and implies all others; ``any`` with more facts implies it with fewer. With ``own: false`` the own columns are not known.
+    ``knows`` says what *Q* may be: the ``own`` quasi-identifiers; these and the ``counts`` of rows
+    in every table; these and all ``rows``, with what each shows; or these and ``any`` set of
+    ``facts`` rows, from all tables together (a row that somebody has twice may be known twice). The
+    default, ``rows``, is the strictest and implies all others; ``any`` with more facts implies it
+    with fewer. With ``own: false`` the own columns are not known.
 
-    Persons are counted, without weights. A missing value and a suppressed cell are values of their own. Where there are more sets of rows than
-    ``effort``, it holds only if it holds for whoever knows all rows, fails only if it fails for fewer facts, and is unknown else, which does not hold.
-    Somebody who knows that there are *no* other rows is covered by ``rows`` alone.
+    Persons are counted, without weights. A missing value and a suppressed cell are values of their
+    own. Where there are more sets of rows than ``effort``, it holds only if it holds for whoever
+    knows all rows, fails only if it fails for fewer facts, and is unknown else, which does not
+    hold. Somebody who knows that there are *no* other rows is covered by ``rows`` alone.
 
-    Reference: Samarati 2001, doi:10.1109/69.971193, for one table; Terrovitis, Mamoulis & Kalnis 2008, doi:10.14778/1453856.1453874, for any few facts;
-    Nergiz, Clifton & Nergiz 2009, doi:10.1109/TKDE.2008.210, for persons in several tables.
+    Reference: Samarati 2001, doi:10.1109/69.971193, for one table; Terrovitis, Mamoulis & Kalnis
+    2008, doi:10.14778/1453856.1453874, for any few facts; Nergiz, Clifton & Nergiz 2009,
+    doi:10.1109/TKDE.2008.210, for persons in several tables.
 
     >>> from sfumato import examples
     >>> PersonsKAnonymity(2, "any", facts=1, own=False).judge(Evidence(examples.clinic()))
@@ -226,7 +284,8 @@ class PersonsKAnonymity(PersonsModel):
                 else f"the smallest has {most:,}"
             )
             sentence = (
-                f"what is known leaves {share_of(surely, shown.persons)} in a crowd of fewer than {self.k:,}; {told}"
+                f"what is known leaves {share_of(surely, shown.persons)} in a crowd of fewer than"
+                f" {self.k:,}; {told}"
             )
             if self.k == 2:
                 sentence = f"with what is known {share_of(surely, shown.persons)} stand alone"
@@ -236,13 +295,21 @@ class PersonsKAnonymity(PersonsModel):
             sentence = f"everyone shares what is known with at least {least - 1:,} other persons"
         attained = most if surely else least if not maybe else None
         return make_verdict(
-            self, holds=not maybe, attained=attained, required=self.k, sentence=sentence, broken=surely, people=surely,
+            self,
+            holds=not maybe,
+            attained=attained,
+            required=self.k,
+            sentence=sentence,
+            broken=surely,
+            people=surely,
             crowd=self.k,
-        )  # fmt: skip
+        )
 
 
 class AboutSecrets(PersonsModel):
-    """A promise about the values of a sensitive column, in the table of the people or in one below it."""
+    """A promise about the values of a sensitive column, in the table of the people or in one below
+    it.
+    """
 
     sensitive: Any
 
@@ -286,29 +353,36 @@ class AboutSecrets(PersonsModel):
 
 @parameters
 class PersonsLDiversity(AboutSecrets):
-    r"""In every crowd that somebody who knows something of a person finds, the sensitive column takes at least ``l`` well-represented values.
+    r"""In every crowd that somebody who knows something of a person finds, the sensitive column
+    takes at least ``l`` well-represented values.
 
-    In a crowd *C* of persons, of whom person *i* has the set :math:`S_i` of values (one, in a column of the people; in a table below, as many as the rows of
-    the person show):
+    In a crowd *C* of persons, of whom person *i* has the set :math:`S_i` of values (one, in a
+    column of the people; in a table below, as many as the rows of the person show):
 
     .. math::
         \text{frequency: } \max_v \frac{|\{i \in C : v \in S_i\}|}{|C|} \le \frac1l \qquad
-        \text{distinct: } \max\{|D| : D \subseteq C,\ S_i \cap S_j = \emptyset\ \forall i \ne j \in D\} \ge l \qquad
-        \text{entropy: } \exp\Bigl(-\sum_v q_v \ln q_v\Bigr) \ge l
+        \text{distinct: } \max\{|D| : D \subseteq C,\ S_i \cap S_j = \emptyset\ \forall i \ne j \in
+        D\} \ge l \qquad \text{entropy: } \exp\Bigl(-\sum_v q_v \ln q_v\Bigr) \ge l
 
-    ``frequency`` (the default) limits with what confidence an intruder says «this person has v», and so also «the row that I know has v». ``distinct`` asks for
-    l persons who pairwise share no value: one piece of knowledge «does not have v» rules out at most one of them, so l − 1 are needed to be certain, as in a
-    single table, where it is the number of different values. That number would mislead here, since one person with many values makes
-    a crowd look diverse of which everybody has the same illness. The largest such group is not searched for: it is built from the persons with the fewest values
-    on, which finds no more than there is. ``entropy`` (:math:`q_v` the share of v) is for columns of which everybody has one value at most, and refused
-    for others. The two definitions for sets are ours.
+    ``frequency`` (the default) limits with what confidence an intruder says «this person has v»,
+    and so also «the row that I know has v». ``distinct`` asks for l persons who pairwise share
+    no value: one piece of knowledge «does not have v» rules out at most one of them, so l − 1 are
+    needed to be certain, as in a single table, where it is the number of different values. That
+    number would mislead here, since one person with many values makes a crowd look diverse of which
+    everybody has the same illness. The largest such group is not searched for: it is built from the
+    persons with the fewest values on, which finds no more than there is. ``entropy`` (:math:`q_v`
+    the share of v) is for columns of which everybody has one value at most, and refused for others.
+    The two definitions for sets are ours.
 
-    A missing value is a value of its own. Who has no row at all has no value: that counts once among distinct values and as one in the entropy, never as something
-    that was given away, and a crowd of which nobody has a value gives nothing away. ``knows``, ``facts``, ``own`` and ``effort`` are those of
-    persons_k_anonymity; more knowledge may give away less, so for ``any`` all sets of up to so many rows are looked at.
+    A missing value is a value of its own. Who has no row at all has no value: that counts once
+    among distinct values and as one in the entropy, never as something that was given away, and a
+    crowd of which nobody has a value gives nothing away. ``knows``, ``facts``, ``own`` and
+    ``effort`` are those of persons_k_anonymity; more knowledge may give away less, so for ``any``
+    all sets of up to so many rows are looked at.
 
-    Reference: Machanavajjhala, Kifer, Gehrke & Venkitasubramaniam 2007, doi:10.1145/1217299.1217302; Wong, Li, Fu & Wang 2006,
-    doi:10.1145/1150402.1150499, for the frequency.
+    Reference: Machanavajjhala, Kifer, Gehrke & Venkitasubramaniam 2007,
+    doi:10.1145/1217299.1217302; Wong, Li, Fu & Wang 2006, doi:10.1145/1150402.1150499, for the
+    frequency.
 
     >>> from sfumato import examples
     >>> PersonsLDiversity("prescriptions.drug", 2, knows="any", facts=1, own=False).judge(Evidence(examples.clinic())).records
@@ -316,10 +390,14 @@ class PersonsLDiversity(AboutSecrets):
     """
 
     sensitive: Column
-    l: Annotated[int | float, Field(ge=1, allow_inf_nan=False, description="how many values a crowd must show")]  # noqa: E741
-    kind: Annotated[Literal["frequency", "distinct", "entropy"], Field(description="what well-represented means")] = (
-        "frequency"
-    )
+    l: Annotated[  # noqa: E741
+        int | float,
+        Field(ge=1, allow_inf_nan=False, description="how many values a crowd must show"),
+    ]
+    kind: Annotated[
+        Literal["frequency", "distinct", "entropy"],
+        Field(description="what well-represented means"),
+    ] = "frequency"
     knows: Known = "rows"
     m: Few = None
     own: Own = True
@@ -336,7 +414,9 @@ class PersonsLDiversity(AboutSecrets):
     @property
     def promise(self) -> str:
         """The promise in a few words."""
-        return f"{self.kind} {self.l:g}-diversity of {self.sensitive} against {against(self.intruder)}"
+        return (
+            f"{self.kind} {self.l:g}-diversity of {self.sensitive} against {against(self.intruder)}"
+        )
 
     @property
     def limit(self) -> float:
@@ -347,7 +427,8 @@ class PersonsLDiversity(AboutSecrets):
         """By its kind; entropy only where nobody has several values."""
         if self.kind == "entropy" and self.several(shown):
             raise SchemaError(
-                f"{self.name}: some persons have several values of {self.sensitive!r}, which have no entropy; use kind frequency or distinct"
+                f"{self.name}: some persons have several values of {self.sensitive!r}, which have"
+                " no entropy; use kind frequency or distinct"
             )
         return Disclosure[self.kind.upper()]
 
@@ -357,46 +438,71 @@ class PersonsLDiversity(AboutSecrets):
         worst = float((found.low if surely else found.high).max())
         attained = None if (maybe and not surely) or not worst else 1.0 / worst
         if surely:
-            sentence = f"{share_of(surely, shown.persons)} stand in a crowd that is not {self.l:g}-diverse; the least diverse one reaches {1.0 / worst:.3g}"
+            sentence = (
+                f"{share_of(surely, shown.persons)} stand in a crowd that is not"
+                f" {self.l:g}-diverse; the least diverse one reaches {1.0 / worst:.3g}"
+            )
         elif maybe:
             sentence = not_known(found, self.intruder.facts, surely, maybe, shown.persons)
         elif not worst:
             sentence = f"nobody has a value of {self.sensitive}, so there is none to find out"
         else:
             sentence = {
-                "frequency": f"nobody can say of a person with more than {percent(worst)} confidence that a value of {self.sensitive} is theirs",
-                "distinct": f"every crowd has at least {1.0 / worst:.0f} persons who share no value of {self.sensitive}",
-                "entropy": f"every crowd is as diverse as {1.0 / worst:.3g} equally frequent values of {self.sensitive}, or more",
+                "frequency": (
+                    f"nobody can say of a person with more than {percent(worst)} confidence that a"
+                    f" value of {self.sensitive} is theirs"
+                ),
+                "distinct": (
+                    f"every crowd has at least {1.0 / worst:.0f} persons who share no value of"
+                    f" {self.sensitive}"
+                ),
+                "entropy": (
+                    f"every crowd is as diverse as {1.0 / worst:.3g} equally frequent values of"
+                    f" {self.sensitive}, or more"
+                ),
             }[self.kind]
         return make_verdict(
-            self, holds=not maybe, attained=attained, required=self.l, sentence=sentence, broken=surely, people=surely
+            self,
+            holds=not maybe,
+            attained=attained,
+            required=self.l,
+            sentence=sentence,
+            broken=surely,
+            people=surely,
         )
 
 
 @parameters
 class PersonsTCloseness(AboutSecrets):
-    r"""In every crowd that somebody who knows something of a person finds, the sensitive column looks as it does among all persons.
+    r"""In every crowd that somebody who knows something of a person finds, the sensitive column
+    looks as it does among all persons.
 
     .. math::
-        \text{equal: } \tfrac12 \sum_v |q_v - p_v| \quad\text{where everybody has one value at most,}\qquad
-        \max_v |q_v - p_v| \quad\text{else}
+        \text{equal: } \tfrac12 \sum_v |q_v - p_v| \quad\text{where everybody has one value at
+        most,}\qquad \max_v |q_v - p_v| \quad\text{else}
 
         \text{ordered: } \frac{1}{m-1} \sum_{i=1}^{m-1} |Q_i - P_i| \qquad
         \text{numeric: } \frac{\sum_i |Q_i - P_i|\,(x_{i+1} - x_i)}{x_m - x_1} \qquad
         \text{hierarchical: } \frac{1}{2H} \sum_{v} |q(v) - p(v)|
 
-    with :math:`q_v` the share of the persons of the crowd, and :math:`p_v` of all released persons, who have the value v. The first is t-closeness with
-    equal distances, having no row being one of the values; the second, for tables of which a person may have several rows, limits by how much what is believed of a
-    person having v changes, for every v by itself, and is ours. Shares are of persons: the shares of rows in a join tell of persons with many rows.
+    with :math:`q_v` the share of the persons of the crowd, and :math:`p_v` of all released persons,
+    who have the value v. The first is t-closeness with equal distances, having no row being one of
+    the values; the second, for tables of which a person may have several rows, limits by how much
+    what is believed of a person having v changes, for every v by itself, and is ours. Shares are
+    of persons: the shares of rows in a join tell of persons with many rows.
 
-    The other ``distance`` words are those of t_closeness for one table: *Q, P* are cumulative over the *m* values that occur, and *v* runs over the nodes below the top
-    of the column's hierarchy, which has *H* steps. Who has several values is shared out evenly among them, so that every person weighs the same. Having no value is as far from
-    all values as can be: in a tree it is a branch of its own; in an order the share :math:`|q_0 - p_0|` is moved by 1, and the rest of both sides is compared as it is
-    by itself, :math:`|q_0 - p_0| + (1 - \max(q_0, p_0))\,d`, which is never less than the earth mover's distance, and is that where the shares are the same.
-    Missing values have no place in an order, and are refused there.
+    The other ``distance`` words are those of t_closeness for one table: *Q, P* are cumulative over
+    the *m* values that occur, and *v* runs over the nodes below the top of the column's hierarchy,
+    which has *H* steps. Who has several values is shared out evenly among them, so that every
+    person weighs the same. Having no value is as far from all values as can be: in a tree it is a
+    branch of its own; in an order the share :math:`|q_0 - p_0|` is moved by 1, and the rest of both
+    sides is compared as it is by itself, :math:`|q_0 - p_0| + (1 - \max(q_0, p_0))\,d`, which is
+    never less than the earth mover's distance, and is that where the shares are the same. Missing
+    values have no place in an order, and are refused there.
 
-    With the equal distance a missing value is a value of its own. ``knows``, ``facts``, ``own`` and ``effort`` are those of persons_k_anonymity; for ``any`` all sets of up to
-    so many rows are looked at.
+    With the equal distance a missing value is a value of its own. ``knows``, ``facts``, ``own`` and
+    ``effort`` are those of persons_k_anonymity; for ``any`` all sets of up to so many rows are
+    looked at.
 
     Reference: Li, Li & Venkatasubramanian 2007, doi:10.1109/ICDE.2007.367856.
 
@@ -412,7 +518,8 @@ class PersonsTCloseness(AboutSecrets):
     own: Own = True
     effort: Effort = EFFORT
     distance: Annotated[
-        Literal["equal", "ordered", "numeric", "hierarchical"], Field(description="how distributions are compared")
+        Literal["equal", "ordered", "numeric", "hierarchical"],
+        Field(description="how distributions are compared"),
     ] = "equal"
 
     name: ClassVar[str] = "persons_t_closeness"
@@ -430,7 +537,9 @@ class PersonsTCloseness(AboutSecrets):
         return self.t
 
     def measure(self, shown: Shown) -> Disclosure:
-        """Equal distances, or the largest change of one value where somebody has several; else by where values lie."""
+        """Equal distances, or the largest change of one value where somebody has several; else by
+        where values lie.
+        """
         if self.distance != "equal":
             return Disclosure.TREE if self.distance == "hierarchical" else Disclosure.LINE
         return Disclosure.EACH if self.several(shown) else Disclosure.EQUAL
@@ -441,8 +550,15 @@ class PersonsTCloseness(AboutSecrets):
         if self.distance == "equal":
             return None
         if said is None or (self.distance == "hierarchical" and said.hierarchy is None):
-            return f"the {self.distance} distance needs to know more of {self.sensitive!r}; give it a kind, an order or a hierarchy"
-        return None if self.distance == "hierarchical" else axis_problem(self.sensitive, said, self.distance)
+            return (
+                f"the {self.distance} distance needs to know more of {self.sensitive!r}; give it a"
+                " kind, an order or a hierarchy"
+            )
+        return (
+            None
+            if self.distance == "hierarchical"
+            else axis_problem(self.sensitive, said, self.distance)
+        )
 
     def lacking(self, people: Any) -> str | None:
         """An order or a hierarchy that lists values, which the owner keeps."""
@@ -462,7 +578,8 @@ class PersonsTCloseness(AboutSecrets):
             return ValueLayout("tree", nodes_above(labels, counts, said)[0])  # type: ignore[arg-type]
         if None in labels:
             raise SchemaError(
-                f"{self.promise}: some values are missing, which have no place in an order; fill or drop them, or use the equal distance"
+                f"{self.promise}: some values are missing, which have no place in an order; fill or"
+                " drop them, or use the equal distance"
             )
         keys = sort_keys([name for name in labels if name is not None], self.sensitive, said)  # type: ignore[arg-type]
         if self.distance == "numeric":
@@ -475,13 +592,26 @@ class PersonsTCloseness(AboutSecrets):
         surely, maybe = (int(short.sum()) for short in self.short(found))
         worst = float((found.low if surely else found.high).max())
         if surely:
-            sentence = f"{share_of(surely, shown.persons)} stand in a crowd that is farther than {self.t:g} from all persons; the farthest is {worst:.3g} away"
+            sentence = (
+                f"{share_of(surely, shown.persons)} stand in a crowd that is farther than"
+                f" {self.t:g} from all persons; the farthest is {worst:.3g} away"
+            )
         elif maybe:
             sentence = not_known(found, self.intruder.facts, surely, maybe, shown.persons)
         else:
-            what = "the share of any value" if self.measure(shown) is Disclosure.EACH else "what is believed"
+            what = (
+                "the share of any value"
+                if self.measure(shown) is Disclosure.EACH
+                else "what is believed"
+            )
             sentence = f"no crowd changes {what} of {self.sensitive} by more than {worst:.3g}"
         attained = None if maybe and not surely else worst
         return make_verdict(
-            self, holds=not maybe, attained=attained, required=self.t, sentence=sentence, broken=surely, people=surely
+            self,
+            holds=not maybe,
+            attained=attained,
+            required=self.t,
+            sentence=sentence,
+            broken=surely,
+            people=surely,
         )

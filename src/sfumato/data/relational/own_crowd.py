@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class OwnCrowd(Model):
-    """What a promise about persons asks of the people's table by itself: k persons to every combination.
+    """What a promise about persons asks of the people's table by itself: k persons to every
+    combination.
 
     A step aims at it; nothing is judged by it.
     """
@@ -39,7 +40,10 @@ class OwnCrowd(Model):
     def needs(self, schema: Schema) -> Needs:
         """Nothing but the classes."""
         if not schema.quasi:
-            raise SchemaError("the people's table has no column with role quasi, so that nothing is left to generalise")
+            raise SchemaError(
+                "the people's table has no column with role quasi, so that nothing is left to"
+                " generalise"
+            )
         return Needs()
 
     def failing(self, evidence: ClassEvidence) -> NDArray[np.bool_]:

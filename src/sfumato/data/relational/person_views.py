@@ -1,8 +1,11 @@
-"""What several tables show of every person: the noun that promises and attacks over persons look at.
+"""What several tables show of every person: the noun that promises and attacks over persons look
+at.
 
-Rules, the same for every promise. A missing value is a category of its own. A cell that *we* suppressed is judged as a value of its own
-too, never as a wildcard: verdicts say so. A row below the people shows its own quasi-identifiers; a row below such a row (a prescription of a
-visit) is a row of the person at the top, and whoever knows it knows what its visit shows as well (see :mod:`sfumato.data.relational.knowledge`).
+Rules, the same for every promise. A missing value is a category of its own. A cell that *we*
+suppressed is judged as a value of its own too, never as a wildcard: verdicts say so. A row below
+the people shows its own quasi-identifiers; a row below such a row (a prescription of a visit) is a
+row of the person at the top, and whoever knows it knows what its visit shows as well
+(see :mod:`sfumato.data.relational.knowledge`).
 """
 
 from __future__ import annotations
@@ -40,19 +43,25 @@ class ShownRows:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ShownSensitive:
-    """A sensitive column: per row the person and the code of the value; a missing value is a code of its own."""
+    """A sensitive column: per row the person and the code of the value; a missing value is a code
+    of its own.
+    """
 
     person: NDArray[np.int64]
     code: NDArray[np.int64]
     kinds: pl.Series | None = dataclasses.field(default=None, repr=False)
-    """What each code stands for, but for a missing value, whose code is behind them; data values, which no message shows."""
+    """What each code stands for, but for a missing value, whose code is behind them; data values,
+    which no message shows.
+    """
     attribute: Attribute | None = None
     """What is said of the column: its kind, order and hierarchy."""
 
     @property
     def labels(self) -> tuple[str | None, ...]:
         """What each code stands for, as hierarchies know it; None for missing. Data values."""
-        known: list[str | None] = [] if self.kinds is None else list(map(label, self.kinds.to_list()))
+        known: list[str | None] = (
+            [] if self.kinds is None else list(map(label, self.kinds.to_list()))
+        )
         return (*known, None) if int(self.code.max(initial=-1)) == len(known) else tuple(known)
 
 
@@ -60,8 +69,9 @@ class ShownSensitive:
 class Shown:
     """What all tables show of every person.
 
-    ``rows`` holds every table below the people, with all its rows and also without quasi-identifiers (then all rows show one code).
-    ``sensitive`` is by table and column: ``people.diagnosis``, ``visits.illness``.
+    ``rows`` holds every table below the people, with all its rows and also without
+    quasi-identifiers (then all rows show one code). ``sensitive`` is by table and column:
+    ``people.diagnosis``, ``visits.illness``.
     """
 
     persons: int
@@ -74,8 +84,9 @@ class Shown:
 def shown_of(parts: Sequence[TableRows], *, split: bool = False) -> Shown:
     """What tables show, the people first.
 
-    Tables that do not join with the people (``split``) are judged each by itself, as whoever has them can look at them: the persons of
-    every branch below the people count as other persons than the people, with an own code of the branch, and the people have no rows.
+    Tables that do not join with the people (``split``) are judged each by itself, as whoever has
+    them can look at them: the persons of every branch below the people count as other persons than
+    the people, with an own code of the branch, and the people have no rows.
     """
     people, below = parts[0], parts[1:]
     own = codes_of(people.frame, people.described.quasi, len(people))
@@ -95,7 +106,9 @@ def shown_of(parts: Sequence[TableRows], *, split: bool = False) -> Shown:
     )
     everyone = np.arange(len(people), dtype=np.int64)
     sensitive = {
-        f"{rows.name}.{column}": _sensitive(rows.frame[column], owners.get(rows.name, everyone), rows.described[column])
+        f"{rows.name}.{column}": _sensitive(
+            rows.frame[column], owners.get(rows.name, everyone), rows.described[column]
+        )
         for rows in parts
         for column in rows.described.sensitive
     }
@@ -105,7 +118,8 @@ def shown_of(parts: Sequence[TableRows], *, split: bool = False) -> Shown:
 def _apart(
     own: NDArray[np.int64], below: Sequence[TableRows], people: str
 ) -> tuple[NDArray[np.int64], int, dict[str, NDArray[np.int64]]]:
-    """Own codes of the people and of the persons of every branch, how many these are, and whose every row then is.
+    """Own codes of the people and of the persons of every branch, how many these are, and whose
+    every row then is.
 
     A branch that still joins with the people is theirs.
     """
@@ -126,7 +140,8 @@ def _apart(
 
 
 def codes_of(frame: pl.DataFrame, columns: Sequence[str], rows: int) -> NDArray[np.int64]:
-    """Per row a code of what some columns show, equal where all are equal; 0 for all without columns.
+    """Per row a code of what some columns show, equal where all are equal; 0 for all without
+    columns.
 
     >>> codes_of(pl.DataFrame({"a": ["x", None, "x", None], "b": [1, 1, 1, 2]}), ["a", "b"], 4).tolist()
     [0, 1, 0, 2]
@@ -139,10 +154,14 @@ def codes_of(frame: pl.DataFrame, columns: Sequence[str], rows: int) -> NDArray[
 
 
 def _codes(values: pl.Series) -> tuple[NDArray[np.int64], pl.Series]:
-    """Per value the number of its kind, in order of their values, and the kinds; missing, which NaN is too, comes last."""
+    """Per value the number of its kind, in order of their values, and the kinds; missing, which NaN
+    is too, comes last.
+    """
     values = values.fill_nan(None) if values.dtype.is_float() else values
     kinds = values.drop_nulls().unique().sort()
-    codes: NDArray[np.int64] = (values.rank("dense").cast(pl.Int64) - 1).fill_null(len(kinds)).to_numpy()
+    codes: NDArray[np.int64] = (
+        (values.rank("dense").cast(pl.Int64) - 1).fill_null(len(kinds)).to_numpy()
+    )
     return codes, kinds
 
 

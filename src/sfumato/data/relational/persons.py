@@ -28,12 +28,15 @@ Budget = Annotated[float, Field(ge=0, le=1, description="share of the persons wh
 
 
 def aims(step: str, goal: Goal) -> list[PersonsPromise]:
-    """The promises of a run that can say for whom they are broken; a means is refused where there is none."""
+    """The promises of a run that can say for whom they are broken; a means is refused where there
+    is none.
+    """
     promises: tuple[Any, ...] = goal.models
     found = [model for model in promises if isinstance(model, PersonsPromise)]
     if not found:
         raise ParameterError(
-            f"{step} is a means for promises about persons or about single tables; no promise of the recipe is of this kind"
+            f"{step} is a means for promises about persons or about single tables; no promise of"
+            " the recipe is of this kind"
         )
     return found
 
@@ -48,10 +51,17 @@ def without(shown: Shown, gone: NDArray[np.bool_]) -> Shown:
         stays, above = there[table.table], table.above
         if table.parent is not None and above is not None:
             above = (np.cumsum(there[table.parent]) - 1)[above[stays]]
-        rows.append(ShownRows(table.table, number[table.person[stays]], table.shows[stays], table.parent, above))
+        rows.append(
+            ShownRows(
+                table.table, number[table.person[stays]], table.shows[stays], table.parent, above
+            )
+        )
     secrets = {
         name: ShownSensitive(
-            number[column.person[kept[column.person]]], column.code[kept[column.person]], column.kinds, column.attribute
+            number[column.person[kept[column.person]]],
+            column.code[kept[column.person]],
+            column.kinds,
+            column.attribute,
         )
         for name, column in shown.sensitive.items()
     }
@@ -77,15 +87,20 @@ class PersonsPlan(Plan):
 
 @parameters
 class SuppressPersons(Step):
-    """Leave persons out of all tables, with all their rows, until every promise about persons holds.
+    """Leave persons out of all tables, with all their rows, until every promise about persons
+    holds.
 
-    For promises about persons, and for those about one table (with ``table:``). In every round those go of whom a promise does not hold, until there are
-    none, and then those of whom that is not known. For k-anonymity, whatever is known, no choice is better: who is in too small a crowd stays so when others go,
-    so the persons who are left are the most that can be left. For frequency l-diversity a group in which a value is too frequent first loses, at
-    random, as many persons with that value as it must, x = ⌈(l·c − n)/(l − 1)⌉ of the c among n; other promises about secrets lose whole crowds, which may
-    be more than needed. It comes last, after what makes people alike.
+    For promises about persons, and for those about one table (with ``table:``). In every round
+    those go of whom a promise does not hold, until there are none, and then those of whom that is
+    not known. For k-anonymity, whatever is known, no choice is better: who is in too small a crowd
+    stays so when others go, so the persons who are left are the most that can be left. For
+    frequency l-diversity a group in which a value is too frequent first loses, at random, as many
+    persons with that value as it must, x = ⌈(l·c − n)/(l − 1)⌉ of the c among n; other promises
+    about secrets lose whole crowds, which may be more than needed. It comes last, after what makes
+    people alike.
 
-    Beyond ``budget`` the recipe is unsatisfiable, and what it would have taken is told; so it is where nobody would be left.
+    Beyond ``budget`` the recipe is unsatisfiable, and what it would have taken is told; so it is
+    where nobody would be left.
 
     >>> from sfumato import examples
     >>> from sfumato.core.randomness import Seed
@@ -114,14 +129,19 @@ class SuppressPersons(Step):
         return PersonsPlan(kept, rounds)
 
     def _who_goes(self, models: list[PersonsPromise], people: Any, goal: Goal) -> NDArray[np.bool_]:
-        """Who goes for the promises about persons, all that must for these alone, or, where nobody does, for the others."""
+        """Who goes for the promises about persons, all that must for these alone, or, where nobody
+        does, for the others.
+        """
         shown: Shown = people.shown()
         about_persons = [model for model in models if isinstance(model, PersonsModel)]
         gone = np.zeros(people.people, dtype=np.bool_)
         if shown.persons == people.people:
             gone = _settled(about_persons, shown, goal)
             about_persons = []
-        for model in [*about_persons, *(one for one in models if not isinstance(one, PersonsModel))]:
+        for model in [
+            *about_persons,
+            *(one for one in models if not isinstance(one, PersonsModel)),
+        ]:
             if not gone.any():
                 gone |= model.broken(people)
         return gone
@@ -133,13 +153,15 @@ class SuppressPersons(Step):
         wanted = join_words(model.promise for model in models)
         if gone == len(kept):
             raise Unsatisfiable(
-                f"{self.name}: {wanted} holds for nobody of {len(kept):,} persons as they are; recode columns or trim rows first",
+                f"{self.name}: {wanted} holds for nobody of {len(kept):,} persons as they are;"
+                " recode columns or trim rows first",
                 closest=closest,
             )
         if gone > self.budget * len(kept) + 1e-9:
             raise Unsatisfiable(
-                f"{self.name}: {gone:,} of {len(kept):,} persons would be left out for {wanted}, more than the budget of {self.budget:g} allows; "
-                "recode columns or trim rows first, or ask for less",
+                f"{self.name}: {gone:,} of {len(kept):,} persons would be left out for {wanted},"
+                f" more than the budget of {self.budget:g} allows; recode columns or trim rows"
+                " first, or ask for less",
                 closest=closest,
             )
 
@@ -149,7 +171,11 @@ class SuppressPersons(Step):
         gone = told["people_dropped"]
         if not gone:
             return "Everybody could be hidden among the others, so that nobody had to be left out."
-        return f"{count_of(gone, 'person', 'people')} of whom a promise did not hold {inflect(gone, 'was', 'were')} left out of all tables, {percent(told['share_dropped'])} of those there were."
+        return (
+            f"{count_of(gone, 'person', 'people')} of whom a promise did not hold"
+            f" {inflect(gone, 'was', 'were')} left out of all tables,"
+            f" {percent(told['share_dropped'])} of those there were."
+        )
 
     def apply(self, people: Any, plan: PersonsPlan) -> Any:
         """Leave them out."""
@@ -159,12 +185,19 @@ class SuppressPersons(Step):
 def _settled(models: list[PersonsModel], shown: Shown, goal: Goal) -> NDArray[np.bool_]:
     """Persons who go, round by round, until nobody must.
 
-    Where promises look at no more than those who are alike by their own columns, those are looked at again among whom somebody went, and all of them once more at the end.
+    Where promises look at no more than those who are alike by their own columns, those are looked
+    at again among whom somebody went, and all of them once more at the end.
     """
-    by_class = all(model.own and isinstance(model, PersonsKAnonymity | PersonsLDiversity) for model in models)
+    by_class = all(
+        model.own and isinstance(model, PersonsKAnonymity | PersonsLDiversity) for model in models
+    )
     gone, near = np.zeros(shown.persons, dtype=np.bool_), np.ones(shown.persons, dtype=np.bool_)
     while (looked := np.flatnonzero(near & ~gone)).size:
-        falling = looked[_falling(models, shown if len(looked) == shown.persons else _within(shown, looked), goal)]
+        falling = looked[
+            _falling(
+                models, shown if len(looked) == shown.persons else _within(shown, looked), goal
+            )
+        ]
         if not len(falling) and len(looked) == shown.persons - gone.sum():
             break
         gone[falling] = True
@@ -182,7 +215,9 @@ def _within(shown: Shown, persons: NDArray[np.int64]) -> Shown:
 
 
 def _falling(models: list[PersonsModel], shown: Shown, goal: Goal) -> NDArray[np.bool_]:
-    """Persons who go now: some of those with values that are too frequent in a group, or else everyone of whom a promise does not surely hold."""
+    """Persons who go now: some of those with values that are too frequent in a group, or else
+    everyone of whom a promise does not surely hold.
+    """
     gone = np.zeros(shown.persons, dtype=np.bool_)
     for model in models:
         if isinstance(model, PersonsLDiversity) and model.kind == "frequency":
@@ -196,13 +231,21 @@ def _falling(models: list[PersonsModel], shown: Shown, goal: Goal) -> NDArray[np
 
 
 def _thinned_out(model: PersonsModel, shown: Shown) -> bool:
-    """Whether all groups that a promise is about were looked at already, and none has to lose anybody."""
-    frequent = isinstance(model, PersonsLDiversity) and model.kind == "frequency" and model.sensitive in shown.sensitive
+    """Whether all groups that a promise is about were looked at already, and none has to lose
+    anybody.
+    """
+    frequent = (
+        isinstance(model, PersonsLDiversity)
+        and model.kind == "frequency"
+        and model.sensitive in shown.sensitive
+    )
     return frequent and model.knows != "any"
 
 
 def thinned(model: PersonsLDiversity, shown: Shown, goal: Goal) -> NDArray[np.bool_]:
-    """Persons who go from groups in which one value is too frequent: for the most frequent value of each as many as must, at random."""
+    """Persons who go from groups in which one value is too frequent: for the most frequent value of
+    each as many as must, at random.
+    """
     gone = np.zeros(shown.persons, dtype=np.bool_)
     if model.sensitive not in shown.sensitive or not shown.persons:
         return gone
@@ -210,13 +253,17 @@ def thinned(model: PersonsLDiversity, shown: Shown, goal: Goal) -> NDArray[np.bo
     secrets = Secrets.of(shown.sensitive[model.sensitive], shown.persons)
     owners = np.repeat(np.arange(shown.persons), np.diff(secrets.pointers))
     cells, of_entry, counts = np.unique(
-        groups[owners] * max(secrets.values, 1) + secrets.codes, return_inverse=True, return_counts=True
+        groups[owners] * max(secrets.values, 1) + secrets.codes,
+        return_inverse=True,
+        return_counts=True,
     )
     in_group = cells // max(secrets.values, 1)
     sizes = np.bincount(groups)[in_group]
     over = counts > sizes * model.limit + 1e-9
     order = np.lexsort((-counts, in_group))
-    first = order[np.diff(in_group[order], prepend=-1) > 0]  # of every group the most frequent value
+    first = order[
+        np.diff(in_group[order], prepend=-1) > 0
+    ]  # of every group the most frequent value
     chosen = first[over[first]]
     if not len(chosen):
         return gone

@@ -26,7 +26,8 @@ class PersonsPromise(Model, Protocol):
 
     @property
     def crowd(self) -> int | None:
-        """How many persons must at least share every combination of the people's own quasi-identifiers; None: it asks for nothing so simple.
+        """How many persons must at least share every combination of the people's own
+        quasi-identifiers; None: it asks for nothing so simple.
 
         A step that is placed in the people's table aims at it (:mod:`sfumato.core.placed`).
         """

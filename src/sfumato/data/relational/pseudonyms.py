@@ -19,14 +19,18 @@ if TYPE_CHECKING:
     from sfumato.core.randomness import Seed
 
 LETTERS = np.frombuffer(b"bcdfghjkmnpqrstv", dtype=np.uint8)
-"""One for every four bits; no digits, so that nothing takes a pseudonym for a number, and no vowels, so that it is no word."""
+"""One for every four bits; no digits, so that nothing takes a pseudonym for a number, and no
+vowels, so that it is no word.
+"""
 PURPOSE = "pseudonym of rows"
 
 
 def given(parts: Sequence[TableRows], seed: Seed) -> tuple[TableRows, ...]:
-    """The tables with a random pseudonym for every key, and for every person of a table that joins with nobody, that has none yet.
+    """The tables with a random pseudonym for every key, and for every person of a table that joins
+    with nobody, that has none yet.
 
-    Random pseudonyms are what a keyed code under a key that nobody keeps would be: they say nothing, and no other release has them.
+    Random pseudonyms are what a keyed code under a key that nobody keeps would be: they say
+    nothing, and no other release has them.
     """
     return tuple(_given(rows, seed) for rows in parts)
 
@@ -43,10 +47,12 @@ def _given(rows: TableRows, seed: Seed) -> TableRows:
 
 
 def keyed(parts: Sequence[TableRows], key: bytes) -> tuple[TableRows, ...]:
-    """The tables with the pseudonyms that a secret key gives: HMAC-SHA-256 of the key as text, in the domain of its table.
+    """The tables with the pseudonyms that a secret key gives: HMAC-SHA-256 of the key as text, in
+    the domain of its table.
 
-    Tables that join with the people and tables that do not have other domains: else a release in which they join would put together again what
-    another one under the same key cuts. The first 64 bits are written, more where two of them would be the same.
+    Tables that join with the people and tables that do not have other domains: else a release in
+    which they join would put together again what another one under the same key cuts. The first 64
+    bits are written, more where two of them would be the same.
     """
     split = any(rows.apart for rows in parts)
     return tuple(_keyed(rows, parts[0], key, split=split) for rows in parts)
@@ -100,4 +106,6 @@ def letters(words: NDArray[np.uint64]) -> pl.Series:
     rows = np.ascontiguousarray(words.astype(">u8").reshape(len(words), -1)).view(np.uint8)
     spelled = np.empty((rows.shape[0], 2 * rows.shape[1]), dtype=np.uint8)
     spelled[:, 0::2], spelled[:, 1::2] = LETTERS[rows >> 4], LETTERS[rows & 15]
-    return pl.Series(spelled.view(f"S{spelled.shape[1]}").reshape(-1).astype(str).tolist(), dtype=pl.String)
+    return pl.Series(
+        spelled.view(f"S{spelled.shape[1]}").reshape(-1).astype(str).tolist(), dtype=pl.String
+    )

@@ -20,11 +20,13 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class TableRows:
-    """The rows of one table. Keys are numbers here: ``above`` is the row of the table above, ``owner`` the person at the top.
+    """The rows of one table. Keys are numbers here: ``above`` is the row of the table above,
+    ``owner`` the person at the top.
 
-    ``frame`` has the columns that are no keys; ``schema`` describes all. ``names`` are the keys as they were read, which are never written;
-    ``labels`` what is written for them, ``groups`` what is written for the person where the table does not join with the people. ``origin`` is per row
-    the number of the row it was; None: all of them in their order.
+    ``frame`` has the columns that are no keys; ``schema`` describes all. ``names`` are the keys as
+    they were read, which are never written; ``labels`` what is written for them, ``groups`` what is
+    written for the person where the table does not join with the people. ``origin`` is per row the
+    number of the row it was; None: all of them in their order.
     """
 
     link: Link
@@ -41,7 +43,9 @@ class TableRows:
         return len(self.owner)
 
     def __repr__(self) -> str:
-        return f"TableRows({self.name!r}: {len(self):,} rows, {self.frame.width} columns besides keys)"
+        return (
+            f"TableRows({self.name!r}: {len(self):,} rows, {self.frame.width} columns besides keys)"
+        )
 
     @property
     def name(self) -> str:
@@ -63,8 +67,12 @@ class TableRows:
         """What the columns are that are no keys."""
         return self.schema.without(self.link.columns)
 
-    def taken(self, rows: NDArray[np.int64], above: NDArray[np.int64], owner: NDArray[np.int64]) -> Self:
-        """Some of the rows in the order given, under the new numbers of the rows above and of the persons."""
+    def taken(
+        self, rows: NDArray[np.int64], above: NDArray[np.int64], owner: NDArray[np.int64]
+    ) -> Self:
+        """Some of the rows in the order given, under the new numbers of the rows above and of the
+        persons.
+        """
         return dataclasses.replace(
             self,
             frame=gathered(self.frame, rows),
@@ -78,7 +86,9 @@ class TableRows:
 
     @cached_property
     def dataset(self) -> Table:
-        """The table by itself; below the people every row has the number of its person, so that persons are counted and not rows."""
+        """The table by itself; below the people every row has the number of its person, so that
+        persons are counted and not rows.
+        """
         source = Source(name=self.name)
         if self.is_people or self.link.foreign is None:
             return Table(self.frame, source=source).with_schema(self.described).with_text_coded()  # type: ignore[arg-type]
@@ -92,7 +102,9 @@ class TableRows:
         return Table(frame, source=source).with_schema(schema).with_text_coded()  # type: ignore[arg-type]
 
     def with_dataset(self, changed: Table) -> Self:
-        """The same rows with what a step made of them; ``changed`` must hold all of them in their order."""
+        """The same rows with what a step made of them; ``changed`` must hold all of them in their
+        order.
+        """
         keys = {name: self.schema[name] for name in self.link.columns}
         unit = () if self.is_people or self.link.foreign is None else (self.link.foreign,)
         frame = plain(changed.drop(unit).to_polars())
@@ -102,7 +114,9 @@ class TableRows:
 
 def plain(frame: pl.DataFrame) -> pl.DataFrame:
     """A frame whose categories are text: a list of all of them would go along with every row."""
-    listed = [name for name, dtype in frame.schema.items() if isinstance(dtype, pl.Categorical | pl.Enum)]
+    listed = [
+        name for name, dtype in frame.schema.items() if isinstance(dtype, pl.Categorical | pl.Enum)
+    ]
     return frame.with_columns(frame[name].cast(pl.String) for name in listed) if listed else frame
 
 

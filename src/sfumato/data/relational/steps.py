@@ -1,4 +1,6 @@
-"""Means for several tables: how many rows a person has, who is left out, and what stands for keys."""
+"""Means for several tables: how many rows a person has, who is left out, and what stands for
+keys.
+"""
 
 from __future__ import annotations
 
@@ -30,12 +32,16 @@ if TYPE_CHECKING:
 TABLE = Field(description="the table, by its name in the recipe")
 
 
-BUDGET = Annotated[float, Field(ge=0, le=1, description="share of the rows below the people that may be left out")]
+BUDGET = Annotated[
+    float, Field(ge=0, le=1, description="share of the rows below the people that may be left out")
+]
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class KeptPlan(Plan):
-    """The rows that stay, by table, round after round; for the owner only. ``told`` is what was done, in counts."""
+    """The rows that stay, by table, round after round; for the owner only. ``told`` is what was
+    done, in counts.
+    """
 
     kept: tuple[Mapping[str, NDArray[np.bool_]], ...]
     told: Mapping[str, Any]
@@ -66,21 +72,29 @@ class RowsStep(Step):
 def rows_within(
     budget: float, before: Mapping[str, int], after: Mapping[str, int], *, step: str, first: str
 ) -> dict[str, Any]:
-    """How many rows of the tables below the people went, for a plan to tell; refused beyond the budget, with what should be done ``first``."""
+    """How many rows of the tables below the people went, for a plan to tell; refused beyond the
+    budget, with what should be done ``first``.
+    """
     gone = {table: count - after[table] for table, count in before.items()}
     rows, lost = sum(before.values()), sum(gone.values())
     share = lost / max(rows, 1)
     if share > budget + 1e-9:
         raise Unsatisfiable(
-            f"{step}: {lost:,} of {rows:,} rows would be left out, more than the budget of {budget:g} allows; {first} first, or ask for less",
+            f"{step}: {lost:,} of {rows:,} rows would be left out, more than the budget of"
+            f" {budget:g} allows; {first} first, or ask for less",
             closest={"rows": lost, "budget": share},
         )
     return {"rows_dropped": gone, "share_dropped": round(share, 6)}
 
 
 def left_alone(step: str, persons: int) -> tuple[str, ...]:
-    """The warning that letting rows go makes no larger crowds of some persons; none where there are none."""
-    words = f"{step} leaves {persons:,} persons alone whose own columns too few share; let suppress_persons follow, or recode"
+    """The warning that letting rows go makes no larger crowds of some persons; none where there are
+    none.
+    """
+    words = (
+        f"{step} leaves {persons:,} persons alone whose own columns too few share; let"
+        " suppress_persons follow, or recode"
+    )
     return (words,) if persons else ()
 
 
@@ -89,7 +103,8 @@ def _below(tables: RelatedTables, name: str, step: str) -> TableRows:
     rows = tables[name]
     if rows.is_people:
         raise ParameterError(
-            f"{step}: {name!r} is the table of the people, who have one row each; name a table below it"
+            f"{step}: {name!r} is the table of the people, who have one row each; name a table"
+            " below it"
         )
     return rows
 
@@ -98,11 +113,18 @@ def _more_than(released: Any, table: str, most: int, step: str) -> str | None:
     """That somebody has more rows of a table than a step leaves, in words."""
     rows = _below(require_tables(released, step), table, step)
     more = int((np.bincount(rows.owner) > most).sum()) if len(rows) else 0
-    return f"{more:,} people have more than {most:,} rows of {table}, which {step} cannot have left" if more else None
+    return (
+        f"{more:,} people have more than {most:,} rows of {table}, which {step} cannot have left"
+        if more
+        else None
+    )
 
 
-def chosen(owner: NDArray[np.int64], most: NDArray[np.int64], stream: np.random.Generator) -> NDArray[np.bool_]:
-    """Which rows stay when every person keeps a number of rows at random: of all subsets of that size each as likely.
+def chosen(
+    owner: NDArray[np.int64], most: NDArray[np.int64], stream: np.random.Generator
+) -> NDArray[np.bool_]:
+    """Which rows stay when every person keeps a number of rows at random: of all subsets of that
+    size each as likely.
 
     >>> stays = chosen(np.array([0, 0, 0, 1]), np.array([2, 2]), np.random.default_rng(1))
     >>> int(stays[:3].sum()), bool(stays[3])
@@ -121,8 +143,9 @@ def chosen(owner: NDArray[np.int64], most: NDArray[np.int64], stream: np.random.
 class CapRows(RowsStep):
     """Nobody keeps more than so many rows of a table, chosen at random; the cap is published.
 
-    The number of rows somebody has is known to many, and the few with very many are found by it. Rows of tables below go with theirs. Rows are
-    drawn for each person alike, whatever they hold: a mean over rows weighs people with many rows less than before.
+    The number of rows somebody has is known to many, and the few with very many are found by it.
+    Rows of tables below go with theirs. Rows are drawn for each person alike, whatever they hold: a
+    mean over rows weighs people with many rows less than before.
     """
 
     name: ClassVar[str] = "cap_rows"
@@ -135,16 +158,28 @@ class CapRows(RowsStep):
         """Draw the rows that stay."""
         tables = require_tables(people, self.name)
         rows, counts = _below(tables, self.table, self.name), tables.per_person(self.table)
-        stays = chosen(rows.owner, np.minimum(counts, self.at_most), goal.stream(f"rows of {self.table}"))
-        told = {"table": self.table, "at_most": self.at_most, "people_capped": int((counts > self.at_most).sum())}
+        stays = chosen(
+            rows.owner, np.minimum(counts, self.at_most), goal.stream(f"rows of {self.table}")
+        )
+        told = {
+            "table": self.table,
+            "at_most": self.at_most,
+            "people_capped": int((counts > self.at_most).sum()),
+        }
         return KeptPlan(({self.table: stays},), {**told, "rows_dropped": int((~stays).sum())})
 
     @classmethod
     def story(cls, told: Mapping[str, Any]) -> str:
         """What was done, in a sentence."""
         table, people, rows = told["table"], told["people_capped"], told["rows_dropped"]
-        went = f"; {count_of(people, 'person', 'people')} had more, and {count_of(rows, 'row')} of theirs, drawn at random, went"
-        return f"Nobody keeps more than {count_of(told['at_most'], 'row')} of {table}{went if people else ', and nobody had more'}."
+        went = (
+            f"; {count_of(people, 'person', 'people')} had more, and {count_of(rows, 'row')} of"
+            " theirs, drawn at random, went"
+        )
+        return (
+            f"Nobody keeps more than {count_of(told['at_most'], 'row')} of"
+            f" {table}{went if people else ', and nobody had more'}."
+        )
 
     def contradicted_by(self, released: Any) -> str | None:
         """Somebody has more rows than the cap."""
@@ -153,10 +188,12 @@ class CapRows(RowsStep):
 
 @parameters
 class CoarsenCounts(RowsStep):
-    """How many rows of a table somebody has is one of a few numbers: the largest of them that is not above it; the rest is dropped at random.
+    """How many rows of a table somebody has is one of a few numbers: the largest of them that is
+    not above it; the rest is dropped at random.
 
-    ``to`` lists the numbers in ascending order; whoever has fewer rows than the first keeps none, and nobody more than the last. So the
-    number of rows, which an intruder may know, is told as coarsely as an age in ranges.
+    ``to`` lists the numbers in ascending order; whoever has fewer rows than the first keeps none,
+    and nobody more than the last. So the number of rows, which an intruder may know, is told as
+    coarsely as an age in ranges.
     """
 
     name: ClassVar[str] = "coarsen_counts"
@@ -164,12 +201,15 @@ class CoarsenCounts(RowsStep):
 
     table: Annotated[str, TABLE]
     to: Annotated[
-        tuple[int, ...], Field(min_length=1, description="how many rows people may have, ascending: [1, 2, 5, 10]")
+        tuple[int, ...],
+        Field(min_length=1, description="how many rows people may have, ascending: [1, 2, 5, 10]"),
     ]
 
     def __post_init__(self) -> None:
         if list(self.to) != sorted(set(self.to)) or self.to[0] < 1:
-            raise ParameterError("coarsen_counts: to lists different numbers from 1 up, in ascending order")
+            raise ParameterError(
+                "coarsen_counts: to lists different numbers from 1 up, in ascending order"
+            )
 
     def plan(self, people: Any, goal: Goal) -> KeptPlan:
         """Draw the rows that stay."""
@@ -180,7 +220,9 @@ class CoarsenCounts(RowsStep):
         stays = chosen(rows.owner, most, goal.stream(f"rows of {self.table}"))
         emptied = int(((most == 0) & (counts > 0)).sum())
         warned = (
-            (f"{emptied:,} people keep no row of {self.table}: they had fewer than {self.to[0]}",) if emptied else ()
+            (f"{emptied:,} people keep no row of {self.table}: they had fewer than {self.to[0]}",)
+            if emptied
+            else ()
         )
         told = {
             "table": self.table,
@@ -195,23 +237,29 @@ class CoarsenCounts(RowsStep):
         """What was done, in a sentence."""
         table, rows, emptied = told["table"], told["rows_dropped"], told["people_emptied"]
         kept = (
-            f"; {count_of(emptied, 'person', 'people')} who had fewer {inflect(emptied, 'keeps', 'keep')} none"
+            f"; {count_of(emptied, 'person', 'people')} who had fewer"
+            f" {inflect(emptied, 'keeps', 'keep')} none"
             if emptied
             else ""
         )
         numbers = join_words([f"{number:,}" for number in told["to"]], "or")
         return (
-            f"Everybody has {numbers} rows of {table}, or none: {count_of(rows, 'row')}, drawn at random, went{kept}."
+            f"Everybody has {numbers} rows of {table}, or none: {count_of(rows, 'row')}, drawn at"
+            f" random, went{kept}."
         )
 
     def contradicted_by(self, released: Any) -> str | None:
-        """Somebody has more rows than the largest number; fewer than was chosen may be left by a later step."""
+        """Somebody has more rows than the largest number; fewer than was chosen may be left by a
+        later step.
+        """
         return _more_than(released, self.table, self.to[-1], self.name)
 
 
 @parameters
 class DropPeople(RowsStep):
-    """Leaves out people by how many rows of a table they have: those with more than ``more_than``, or fewer than ``fewer_than``."""
+    """Leaves out people by how many rows of a table they have: those with more than ``more_than``,
+    or fewer than ``fewer_than``.
+    """
 
     name: ClassVar[str] = "drop_people"
     tells: ClassVar[tuple[str, ...]] = ("table", "people_dropped")
@@ -232,17 +280,27 @@ class DropPeople(RowsStep):
         goes = np.zeros(tables.people, dtype=bool)
         goes |= counts > self.more_than if self.more_than is not None else False
         goes |= counts < self.fewer_than if self.fewer_than is not None else False
-        return KeptPlan(({tables.parts[0].name: ~goes},), {"table": self.table, "people_dropped": int(goes.sum())})
+        return KeptPlan(
+            ({tables.parts[0].name: ~goes},),
+            {"table": self.table, "people_dropped": int(goes.sum())},
+        )
 
     @classmethod
     def story(cls, told: Mapping[str, Any]) -> str:
         """What was done, in a sentence."""
         gone = told["people_dropped"]
-        return f"For how many rows of {told['table']} they have, {count_of(gone, 'person', 'people')} {inflect(gone, 'was', 'were')} left out of all tables."
+        return (
+            f"For how many rows of {told['table']} they have, {count_of(gone, 'person', 'people')}"
+            f" {inflect(gone, 'was', 'were')} left out of all tables."
+        )
 
     def contradicted_by(self, released: Any) -> str | None:
         """Somebody has more rows than those who may stay."""
-        return None if self.more_than is None else _more_than(released, self.table, self.more_than, self.name)
+        return (
+            None
+            if self.more_than is None
+            else _more_than(released, self.table, self.more_than, self.name)
+        )
 
 
 # What stands for keys.
@@ -271,13 +329,16 @@ Reference = Annotated[dict[str, str], AfterValidator(reference_form)]
 
 @parameters
 class KeyPseudonyms(Step):
-    """Says what stands for keys: one pseudonym a key, the same in all tables, so that they still join.
+    """Says what stands for keys: one pseudonym a key, the same in all tables, so that they still
+    join.
 
-    Without a ``key`` pseudonyms are random, and no other release has the same. With one (``{file: path}`` or ``{env: NAME}``, at least 16 bytes) they
-    are HMAC-SHA-256(*K*, key as text) in the domain of the table: the same key gives the same people the same pseudonyms in the next
-    release, and whoever has both can join them. ``split: true`` gives the people other pseudonyms in each branch of tables below them: rows of one
-    person in one branch still belong together, and nothing joins with the people's table or with another branch. Promises then judge every
-    branch by itself. Without this step keys get random pseudonyms all the same.
+    Without a ``key`` pseudonyms are random, and no other release has the same. With one
+    (``{file: path}`` or ``{env: NAME}``, at least 16 bytes) they are HMAC-SHA-256(*K*, key as text)
+    in the domain of the table: the same key gives the same people the same pseudonyms in the next
+    release, and whoever has both can join them. ``split: true`` gives the people other pseudonyms
+    in each branch of tables below them: rows of one person in one branch still belong together, and
+    nothing joins with the people's table or with another branch. Promises then judge every branch
+    by itself. Without this step keys get random pseudonyms all the same.
 
     Reference for keyed codes: Krawczyk, Bellare & Canetti 1997, doi:10.17487/RFC2104.
     """
@@ -288,10 +349,14 @@ class KeyPseudonyms(Step):
     secret: ClassVar[tuple[str, ...]] = ("key",)
 
     split: Annotated[
-        bool, Field(description="other pseudonyms in every branch below the people, which then join no more")
+        bool,
+        Field(
+            description="other pseudonyms in every branch below the people, which then join no more"
+        ),
     ] = False
     key: Annotated[
-        Reference | None, Field(description="where the key is: {file: path} or {env: NAME}; random without")
+        Reference | None,
+        Field(description="where the key is: {file: path} or {env: NAME}; random without"),
     ] = None
 
     def plan(self, people: Any, goal: Goal) -> PseudonymPlan:
@@ -299,18 +364,29 @@ class KeyPseudonyms(Step):
         tables = require_tables(people, self.name)
         if self.split:  # the same order in two tables would join them again, whoever asked for it
             tables = tables.shuffled(goal.stream("order of rows"))
-        parts = tuple(_cut(rows, tables.parts[0].name) for rows in tables.parts) if self.split else tables.parts
+        parts = (
+            tuple(_cut(rows, tables.parts[0].name) for rows in tables.parts)
+            if self.split
+            else tables.parts
+        )
         warned: tuple[str, ...] = ()
         if self.key is not None:
             reference = KeyReference.of(self.key)
             parts = pseudonyms.keyed(parts, reference.read())
-            linked = "the pseudonyms follow from a key: releases under the same key can be joined, person by person"
+            linked = (
+                "the pseudonyms follow from a key: releases under the same key can be joined,"
+                " person by person"
+            )
             warned = (linked, *reference.warnings())
         told = {"split": self.split, "keyed": self.key is not None, "tables": len(parts)}
         return PseudonymPlan(dataclasses.replace(tables, parts=parts), told, warned)
 
-    def contradicted(self, told: Mapping[str, Any], schema: Schema, records: int | None) -> str | None:
-        """That the join was cut, or pseudonyms follow from a key, where the recipe says nothing of it."""
+    def contradicted(
+        self, told: Mapping[str, Any], schema: Schema, records: int | None
+    ) -> str | None:
+        """That the join was cut, or pseudonyms follow from a key, where the recipe says nothing of
+        it.
+        """
         if told["split"] != self.split:
             return f"recipe and plan of {self.name} differ in split"
         if told["keyed"] != (self.key is not None):
@@ -320,10 +396,20 @@ class KeyPseudonyms(Step):
     @classmethod
     def story(cls, told: Mapping[str, Any]) -> str:
         """What was done, in a sentence."""
-        what = "pseudonyms that follow from a key the owner keeps" if told["keyed"] else "random pseudonyms"
+        what = (
+            "pseudonyms that follow from a key the owner keeps"
+            if told["keyed"]
+            else "random pseudonyms"
+        )
         if told["split"]:
-            return f"Keys were replaced by {what}, other ones in every branch of tables, so that nothing joins with the people or with another branch."
-        return f"Keys were replaced by {what}, the same in all {told['tables']} tables, so that they still join."
+            return (
+                f"Keys were replaced by {what}, other ones in every branch of tables, so that"
+                " nothing joins with the people or with another branch."
+            )
+        return (
+            f"Keys were replaced by {what}, the same in all {told['tables']} tables, so that they"
+            " still join."
+        )
 
     def apply(self, people: Any, plan: PseudonymPlan) -> Any:
         """Put them in."""
@@ -341,4 +427,6 @@ def _cut(rows: TableRows, people: str) -> TableRows:
     if rows.link.parent != people or rows.link.foreign is None:
         return rows
     schema = rows.schema.replace(rows.link.foreign, of=None)
-    return dataclasses.replace(rows, link=dataclasses.replace(rows.link, parent=None), schema=schema)
+    return dataclasses.replace(
+        rows, link=dataclasses.replace(rows.link, parent=None), schema=schema
+    )

@@ -36,10 +36,12 @@ ROW, KEY, PSEUDONYM = "original_row", "original_key", "pseudonym"
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class RelatedTables(PeopleData):
-    """People in several tables. Immutable; every change gives a new one, in which every key still names a row.
+    """People in several tables. Immutable; every change gives a new one, in which every key still
+    names a row.
 
-    ``parts`` are the tables, the people first and each behind the one it belongs to. Keys are read, looked up and forgotten: rows know each other by
-    their numbers, and pseudonyms are written in their place.
+    ``parts`` are the tables, the people first and each behind the one it belongs to. Keys are read,
+    looked up and forgotten: rows know each other by their numbers, and pseudonyms are written in
+    their place.
 
     >>> import polars as pl
     >>> from sfumato.core.relations import with_keys
@@ -63,8 +65,12 @@ class RelatedTables(PeopleData):
     shape: ClassVar[Shape] = Shape.TABLES
 
     @classmethod
-    def from_tables(cls, tables: Mapping[str, pl.DataFrame], schemas: Mapping[str, Schema], source: Source) -> Self:
-        """Read the tables and look up their keys; what does not join is refused, or dropped and counted where the recipe says so."""
+    def from_tables(
+        cls, tables: Mapping[str, pl.DataFrame], schemas: Mapping[str, Schema], source: Source
+    ) -> Self:
+        """Read the tables and look up their keys; what does not join is refused, or dropped and
+        counted where the recipe says so.
+        """
         parts, notes = from_tables.parts(tables, schemas)
         return cls(parts[0].schema, source, parts, notes=notes)
 
@@ -72,7 +78,9 @@ class RelatedTables(PeopleData):
     def released_schemas(
         cls, tables: Mapping[str, pl.DataFrame], schemas: Mapping[str, Schema]
     ) -> Mapping[str, Schema]:
-        """Columns that were left out are not there; a table whose keys name nobody does not join with the people any more."""
+        """Columns that were left out are not there; a table whose keys name nobody does not join
+        with the people any more.
+        """
         there = {
             name: said.without(c for c in said.attributes if c not in tables[name].columns)
             for name, said in schemas.items()
@@ -81,7 +89,11 @@ class RelatedTables(PeopleData):
         found = dict(there)
         for name, said in there.items():
             link = Link.of(name, said)
-            over = None if link.parent is None or link.parent not in there else Link.of(link.parent, there[link.parent])
+            over = (
+                None
+                if link.parent is None or link.parent not in there
+                else Link.of(link.parent, there[link.parent])
+            )
             if over is None or over.key is None or over.foreign is not None:
                 continue
             if not (
@@ -93,7 +105,9 @@ class RelatedTables(PeopleData):
 
     def __repr__(self) -> str:
         return (
-            "RelatedTables(" + ", ".join(f"{n:,} {what.replace('_', ' ')}" for what, n in self.counts().items()) + ")"
+            "RelatedTables("
+            + ", ".join(f"{n:,} {what.replace('_', ' ')}" for what, n in self.counts().items())
+            + ")"
         )
 
     def __getitem__(self, name: str) -> TableRows:
@@ -120,7 +134,9 @@ class RelatedTables(PeopleData):
 
     @property
     def split(self) -> bool:
-        """Whether the tables below the people have pseudonyms of their own, and join with the people no more."""
+        """Whether the tables below the people have pseudonyms of their own, and join with the
+        people no more.
+        """
         return any(rows.apart for rows in self.parts)
 
     def counts(self) -> dict[str, int]:
@@ -130,7 +146,9 @@ class RelatedTables(PeopleData):
     # What methods with `table:` ask for (SupportsTables).
 
     def table(self, name: str) -> Table:
-        """One table by itself, with the number of the person in every row of one below the people."""
+        """One table by itself, with the number of the person in every row of one below the
+        people.
+        """
         return self[name].dataset
 
     def owners(self, name: str) -> NDArray[np.int64]:
@@ -190,7 +208,9 @@ class RelatedTables(PeopleData):
         return dataclasses.replace(self, parts=parts, schema=parts[0].schema)
 
     def kept(self, stays: Mapping[str, NDArray[np.bool_]]) -> Self:
-        """The rows that stay, by table; a row whose row above goes goes too, down to the last table."""
+        """The rows that stay, by table; a row whose row above goes goes too, down to the last
+        table.
+        """
         masks: dict[str, NDArray[np.bool_]] = {}
         for rows in self.parts:
             mask = stays.get(rows.name, np.ones(len(rows), dtype=bool))
@@ -198,8 +218,12 @@ class RelatedTables(PeopleData):
             masks[rows.name] = mask if above is None else mask & above
         return self._in_order({name: np.flatnonzero(mask) for name, mask in masks.items()})
 
-    def _above(self, rows: TableRows, masks: Mapping[str, NDArray[np.bool_]]) -> NDArray[np.bool_] | None:
-        """Whether the row above each row stays; a table that is written without a link to the people still belongs to them."""
+    def _above(
+        self, rows: TableRows, masks: Mapping[str, NDArray[np.bool_]]
+    ) -> NDArray[np.bool_] | None:
+        """Whether the row above each row stays; a table that is written without a link to the
+        people still belongs to them.
+        """
         if rows.is_people:
             return None
         over = self.parts[0].name if rows.link.parent is None else rows.link.parent
@@ -212,7 +236,9 @@ class RelatedTables(PeopleData):
 
     def shuffled(self, stream: np.random.Generator) -> Self:
         """The same rows, every table in a random order of its own."""
-        return self._in_order({rows.name: stream.permutation(len(rows)).astype(np.int64) for rows in self.parts})
+        return self._in_order(
+            {rows.name: stream.permutation(len(rows)).astype(np.int64) for rows in self.parts}
+        )
 
     def _in_order(self, orders: Mapping[str, NDArray[np.int64]]) -> Self:
         """Rows in the order given, by table; all rows above those given must be given, too."""
@@ -230,16 +256,22 @@ class RelatedTables(PeopleData):
     # What is written.
 
     def sealed(self, seed: Seed) -> Self:
-        """Keys that no step gave pseudonyms get random ones; a table of which no row is left, or that holds keys elsewhere, is not released."""
+        """Keys that no step gave pseudonyms get random ones; a table of which no row is left, or
+        that holds keys elsewhere, is not released.
+        """
         empty = [rows.name for rows in self.parts if not len(rows)]
         if empty:
-            raise ReleaseRefused(f"the steps left no row of {join_words(empty)}; allow more, or leave the table out")
+            raise ReleaseRefused(
+                f"the steps left no row of {join_words(empty)}; allow more, or leave the table out"
+            )
         if problems := bare_keys(self.parts):
             raise SchemaError(problems)
         return dataclasses.replace(self, parts=pseudonyms.given(self.parts, seed))
 
     def to_tables(self) -> dict[str, pl.DataFrame]:
-        """The tables with pseudonyms for keys; where there are none yet, numbers that say nothing but who belongs together."""
+        """The tables with pseudonyms for keys; where there are none yet, numbers that say nothing
+        but who belongs together.
+        """
         tables = {}
         for rows in self.parts:
             keys = dict[str, pl.Series]()
@@ -256,7 +288,11 @@ class RelatedTables(PeopleData):
     def _foreign(self, rows: TableRows) -> pl.Series:
         if rows.link.parent is not None:
             return self._labels(self[rows.link.parent]).gather(rows.above)
-        return rows.groups if rows.groups is not None else pl.Series(rows.owner).cast(pl.String) + f" of {rows.name}"
+        return (
+            rows.groups
+            if rows.groups is not None
+            else pl.Series(rows.owner).cast(pl.String) + f" of {rows.name}"
+        )
 
     def same(self, other: Self) -> bool:
         """Whether others are these rows in this order, and belong to each other alike."""
@@ -267,9 +303,11 @@ class RelatedTables(PeopleData):
     def proven(self) -> Mapping[str, str]:
         """Every key names a row: otherwise the tables could not have been read."""
         told = [
-            f"{len(rows):,} rows of {rows.name} belong to {rows.link.parent}"
-            if rows.link.parent
-            else f"{rows.name} joins with nobody, as said"
+            (
+                f"{len(rows):,} rows of {rows.name} belong to {rows.link.parent}"
+                if rows.link.parent
+                else f"{rows.name} joins with nobody, as said"
+            )
             for rows in self.below
         ]
         return {"every key names a row": "; ".join(told)} if told else {}
@@ -279,7 +317,11 @@ class RelatedTables(PeopleData):
         parts = []
         for rows in self.parts:
             known = schemas.get(rows.name, Schema({})).attributes
-            more = {c: known[c] for c in rows.described.sensitive if c in known and Role.QUASI not in known[c].roles}
+            more = {
+                c: known[c]
+                for c in rows.described.sensitive
+                if c in known and Role.QUASI not in known[c].roles
+            }
             schema = rows.schema
             for column, said in more.items():
                 schema = schema.replace(column, hierarchy=said.hierarchy, order=said.order)
@@ -288,13 +330,23 @@ class RelatedTables(PeopleData):
 
     def doubts(self) -> Mapping[str, str]:
         """Keys that are no pseudonyms: a release holds no others."""
-        names = [(rows.name, keys) for rows in self.parts for keys in (rows.names, rows.groups) if keys is not None]
+        names = [
+            (rows.name, keys)
+            for rows in self.parts
+            for keys in (rows.names, rows.groups)
+            if keys is not None
+        ]
         bare = [name for name, keys in names if not pseudonyms.are_pseudonyms(keys)]
-        told = f"the keys of {join_words(bare)} are not all written as pseudonyms are; they may be the original ones"
+        told = (
+            f"the keys of {join_words(bare)} are not all written as pseudonyms are; they may be the"
+            " original ones"
+        )
         return {"keys are pseudonyms": told} if bare else {}
 
     def alignment(self) -> Mapping[str, pl.DataFrame]:
-        """Per row of every table the number of the row it was, its key, and the pseudonym that stands for it."""
+        """Per row of every table the number of the row it was, its key, and the pseudonym that
+        stands for it.
+        """
         found = {}
         for rows in self.parts:
             origin = np.arange(len(rows), dtype=np.int64) if rows.origin is None else rows.origin
@@ -309,7 +361,9 @@ class RelatedTables(PeopleData):
         parts = []
         for rows in self.parts:
             origin = (
-                tables[rows.name][ROW].to_numpy() if rows.name in tables and ROW in tables[rows.name].columns else None
+                tables[rows.name][ROW].to_numpy()
+                if rows.name in tables and ROW in tables[rows.name].columns
+                else None
             )
             if origin is None or len(origin) != len(rows):
                 raise SchemaError(f"what is kept of who is who does not fit table {rows.name!r}")
@@ -328,7 +382,11 @@ def _same(mine: TableRows, theirs: TableRows) -> bool:
     if (
         mine.link.parent is None and not mine.is_people
     ):  # persons of a table that joins with nobody have numbers of their own
-        joined = bool((_codes(mine.owner) == _codes(theirs.owner)).all()) if len(mine) == len(theirs) else False
+        joined = (
+            bool((_codes(mine.owner) == _codes(theirs.owner)).all())
+            if len(mine) == len(theirs)
+            else False
+        )
     else:
         joined = np.array_equal(mine.above, theirs.above)
     return mine.name == theirs.name and joined and mine.frame.equals(theirs.frame, null_equal=True)

@@ -29,17 +29,22 @@ MOST_LISTED = 3_000_000
 
 @parameters
 class TrimRows(RowsStep):
-    """Leave rows out of the tables below the people where few rows of a person are shared by too few persons; everybody stays.
+    """Leave rows out of the tables below the people where few rows of a person are shared by too
+    few persons; everybody stays.
 
-    A means for persons_k_anonymity with ``knows: any``. Within the persons who are alike in their own columns, a row that fewer than k of them have is
-    left out of the tables of all who have it; a second or third copy of a row counts as a row of its own that only those have who have it so often. Then whoever
-    has a set of two rows that too few share loses one of them: the row that is in most such sets of theirs for each copy that is lost, ties to
-    the one that fewer share, then at random. And so on up to sets of ``facts`` rows, and again from the beginning, since who loses a row is missing among those
-    who have it, until nothing is left to do. Which of several equal rows of a person goes is drawn at random too. Local suppression, greedy: there may
-    be smaller ways.
+    A means for persons_k_anonymity with ``knows: any``. Within the persons who are alike in their
+    own columns, a row that fewer than k of them have is left out of the tables of all who have it;
+    a second or third copy of a row counts as a row of its own that only those have who have it so
+    often. Then whoever has a set of two rows that too few share loses one of them: the row that is
+    in most such sets of theirs for each copy that is lost, ties to the one that fewer share, then
+    at random. And so on up to sets of ``facts`` rows, and again from the beginning, since who loses
+    a row is missing among those who have it, until nothing is left to do. Which of several equal
+    rows of a person goes is drawn at random too. Local suppression, greedy: there may be smaller
+    ways.
 
-    Where there are more sets of rows than the ``effort`` of the promise, it is refused; let cap_rows come before. Classes of fewer than k persons cannot be mended so: they are left alone, with a warning; let suppress_persons follow. Beyond ``budget`` the
-    recipe is unsatisfiable.
+    Where there are more sets of rows than the ``effort`` of the promise, it is refused; let
+    cap_rows come before. Classes of fewer than k persons cannot be mended so: they are left alone,
+    with a warning; let suppress_persons follow. Beyond ``budget`` the recipe is unsatisfiable.
 
     >>> from sfumato import examples
     >>> from sfumato.core.randomness import Seed
@@ -56,18 +61,25 @@ class TrimRows(RowsStep):
     tells: ClassVar[tuple[str, ...]] = ("rows_dropped", "share_dropped")
 
     def plan(self, people: Any, goal: Goal) -> KeptPlan:
-        """Choose the rows that go; rows below rows that go, go with them, so it is looked at again until nothing is left to do."""
+        """Choose the rows that go; rows below rows that go, go with them, so it is looked at again
+        until nothing is left to do.
+        """
         promises = [model for model in aims(self.name, goal) if isinstance(model, PersonsModel)]
         models = [model for model in promises if model.rows_to_trim is not None]
         if not models:
-            raise ParameterError(f"{self.name} is a means for persons_k_anonymity with knows: any; the recipe has none")
+            raise ParameterError(
+                f"{self.name} is a means for persons_k_anonymity with knows: any; the recipe has"
+                " none"
+            )
         left = people
         kept: list[Mapping[str, NDArray[np.bool_]]] = []
         stream = goal.stream("trim_rows: which of equal rows goes")
         while stays := _trimmed(models, left.shown(), stream):
             kept.append(stays)
             left = left.kept(stays)
-        before, after = ({rows.table: len(rows.person) for rows in each.shown().rows} for each in (people, left))
+        before, after = (
+            {rows.table: len(rows.person) for rows in each.shown().rows} for each in (people, left)
+        )
         told = rows_within(self.budget, before, after, step=self.name, first="recode their columns")
         return KeptPlan(tuple(kept), told, left_alone(self.name, _short(models, left.shown())))
 
@@ -75,7 +87,8 @@ class TrimRows(RowsStep):
     def story(cls, told: Mapping[str, Any]) -> str:
         """What was done, in a sentence."""
         return (
-            f"Rows that too few persons share were left out: {rows_gone(told['rows_dropped'], told['share_dropped'])}."
+            "Rows that too few persons share were left out:"
+            f" {rows_gone(told['rows_dropped'], told['share_dropped'])}."
         )
 
 
@@ -88,8 +101,12 @@ def _short(models: list[PersonsModel], shown: Shown) -> int:
     return int(short.sum())
 
 
-def _trimmed(models: list[PersonsModel], shown: Shown, stream: np.random.Generator) -> dict[str, NDArray[np.bool_]]:
-    """Per table the rows that stay, for the first promise that asks for any to go. Empty: nothing is left to do."""
+def _trimmed(
+    models: list[PersonsModel], shown: Shown, stream: np.random.Generator
+) -> dict[str, NDArray[np.bool_]]:
+    """Per table the rows that stay, for the first promise that asks for any to go. Empty: nothing
+    is left to do.
+    """
     for model in models:
         k, m = model.rows_to_trim or (1, 0)
         people = Persons.of(shown, own=model.own, stream=stream)
@@ -98,12 +115,20 @@ def _trimmed(models: list[PersonsModel], shown: Shown, stream: np.random.Generat
             row_gone = np.zeros(len(gone), dtype=np.bool_)
             row_gone[people.of_row] = gone
             parts = np.split(~row_gone, people.tables[1:-1])
-            return {rows.table: part for rows, part in zip(shown.rows, parts, strict=True) if not part.all()}
+            return {
+                rows.table: part
+                for rows, part in zip(shown.rows, parts, strict=True)
+                if not part.all()
+            }
     return {}
 
 
-def _rows_to_go(people: Persons, k: int, m: int, stream: np.random.Generator, effort: int) -> NDArray[np.bool_]:
-    """Which of the ``codes`` of people go, so that any ``m`` rows that are left are shared by k persons of a class, where it has so many."""
+def _rows_to_go(
+    people: Persons, k: int, m: int, stream: np.random.Generator, effort: int
+) -> NDArray[np.bool_]:
+    """Which of the ``codes`` of people go, so that any ``m`` rows that are left are shared by k
+    persons of a class, where it has so many.
+    """
     gone = np.zeros(len(people.codes), dtype=np.bool_)
     large = np.bincount(people.classes, minlength=1)[people.classes] >= k
     size = 1
@@ -112,13 +137,15 @@ def _rows_to_go(people: Persons, k: int, m: int, stream: np.random.Generator, ef
         rows = left.facts(size)
         if rows.reach(size, effort) < size:
             raise Unsatisfiable(
-                f"trim_rows: there are too many sets of {size} rows to look at all of them; cap the rows of a person first, ask for fewer facts, "
-                "or give the promise more effort",
+                f"trim_rows: there are too many sets of {size} rows to look at all of them; cap the"
+                " rows of a person first, ask for fewer facts, or give the promise more effort",
                 closest={"facts": size - 1},
             )
         entries = _rare_rows(rows, k, large) if size == 1 else _of_rare_sets(rows, size, k, stream)
         gone[places[_and_later_copies(left, rows.places[entries])]] = True
-        size = 1 if len(entries) and size > 1 else size + 1  # who loses a row is not among those any more who have it
+        size = (
+            1 if len(entries) and size > 1 else size + 1
+        )  # who loses a row is not among those any more who have it
     return gone
 
 
@@ -126,12 +153,16 @@ def _left(people: Persons, gone: NDArray[np.bool_]) -> tuple[Persons, NDArray[np
     """The people without the rows that go, and where each row that is left stands among all."""
     places = np.flatnonzero(~gone)
     pointers = np.searchsorted(places, people.pointers).astype(np.int64)
-    fewer = dataclasses.replace(people, pointers=pointers, codes=people.codes[places], of_row=people.of_row[places])
+    fewer = dataclasses.replace(
+        people, pointers=pointers, codes=people.codes[places], of_row=people.of_row[places]
+    )
     return fewer, places
 
 
 def _and_later_copies(left: Persons, entries: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Some rows, and all later copies of the same row of the same person: who has two has no third."""
+    """Some rows, and all later copies of the same row of the same person: who has two has no
+    third.
+    """
     start = np.arange(len(left.codes)) - left.copies
     least = np.full(len(left.codes), np.iinfo(np.int64).max)
     np.minimum.at(least, start[entries], left.copies[entries])
@@ -149,9 +180,16 @@ def _rare_rows(rows: FactRows, k: int, large: NDArray[np.bool_]) -> NDArray[np.i
     return np.flatnonzero((carriers[rows.items] < k) & large[_owners(rows)])
 
 
-def _of_rare_sets(rows: FactRows, size: int, k: int, stream: np.random.Generator) -> NDArray[np.int64]:
-    """One row of every set of ``size`` rows that too few share, for everybody who has it; by the places of the rows."""
-    members, people = np.empty((MOST_LISTED, size), dtype=np.int64), np.empty(MOST_LISTED, dtype=np.int64)
+def _of_rare_sets(
+    rows: FactRows, size: int, k: int, stream: np.random.Generator
+) -> NDArray[np.int64]:
+    """One row of every set of ``size`` rows that too few share, for everybody who has it; by the
+    places of the rows.
+    """
+    members, people = (
+        np.empty((MOST_LISTED, size), dtype=np.int64),
+        np.empty(MOST_LISTED, dtype=np.int64),
+    )
     count = min(kernels.fact_sets.rare_sets(rows.kernel, size, k, members, people), MOST_LISTED)
     wide = max(len(rows.roots), 1)
     keys = _owners(rows) * wide + rows.items
@@ -162,7 +200,8 @@ def _of_rare_sets(rows: FactRows, size: int, k: int, stream: np.random.Generator
 def _hitting(
     sets: NDArray[np.int64], people: NDArray[np.int64], rows: FactRows, stream: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Rows of which every set holds one. Everybody loses, again and again, the row that is in most of the sets left for each copy lost with it.
+    """Rows of which every set holds one. Everybody loses, again and again, the row that is in most
+    of the sets left for each copy lost with it.
 
     Ties go to the row that the fewest share, so that what is left is common, then at random.
     """
@@ -172,7 +211,9 @@ def _hitting(
     while len(sets):
         counts = np.bincount(sets.reshape(-1), minlength=len(rows.items))
         there = np.flatnonzero(counts)
-        order = there[np.lexsort((draws[there], shared[there], -counts[there] / lost[there], owners[there]))]
+        order = there[
+            np.lexsort((draws[there], shared[there], -counts[there] / lost[there], owners[there]))
+        ]
         chosen[order[np.diff(owners[order], prepend=-1) > 0]] = True
         open_sets = ~chosen[sets].any(axis=1)
         sets, people = sets[open_sets], people[open_sets]

@@ -1,4 +1,6 @@
-"""What several tables are still worth: rows that are left, how many of them people have, and values that are as they were."""
+"""What several tables are still worth: rows that are left, how many of them people have, and values
+that are as they were.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,13 @@ class RowsKept(Utility):
         before, after = _both(original, released, self.name)
         shares = {rows.name: len(after[rows.name]) / max(1, len(rows)) for rows in before.parts}
         told = ", ".join(f"{percent(share)} of {name}" for name, share in shares.items())
-        return Measure(self.name, min(shares.values()), self.better, f"rows that are left: {told}", per_column=shares)
+        return Measure(
+            self.name,
+            min(shares.values()),
+            self.better,
+            f"rows that are left: {told}",
+            per_column=shares,
+        )
 
 
 @parameters
@@ -49,8 +57,9 @@ class RowsPerPerson(Utility):
 
     .. math:: \max_T \tfrac12 \sum_c |p_T(c) - q_T(c)|
 
-    *p* and *q* are the shares of people with *c* rows of table *T*, before and after (total variation): 0 when as many people as before have each
-    number of rows, 1 when no number is left that anybody had. Where tables do not join with the people any more, people without a row are
+    *p* and *q* are the shares of people with *c* rows of table *T*, before and after (total
+    variation): 0 when as many people as before have each number of rows, 1 when no number is left
+    that anybody had. Where tables do not join with the people any more, people without a row are
     counted nowhere.
     """
 
@@ -62,7 +71,11 @@ class RowsPerPerson(Utility):
     def applies(self, pair: Pair) -> str | None:
         """Wherever there is a table below the people."""
         original = pair.original
-        return None if require_tables(original, self.name).below else "there is no table below the people"
+        return (
+            None
+            if require_tables(original, self.name).below
+            else "there is no table below the people"
+        )
 
     def measure(self, pair: Pair) -> Measure:
         """The largest distance of all tables."""
@@ -74,7 +87,9 @@ class RowsPerPerson(Utility):
         }
         told = ", ".join(f"{distance:.3f} in {name}" for name, distance in distances.items())
         meaning = f"distance between the numbers of rows that people have, before and after: {told}"
-        return Measure(self.name, max(distances.values()), self.better, meaning, per_column=distances)
+        return Measure(
+            self.name, max(distances.values()), self.better, meaning, per_column=distances
+        )
 
 
 def _counts(tables: RelatedTables, name: str, split: bool) -> NDArray[np.int64]:
@@ -90,7 +105,9 @@ def _distance(before: NDArray[np.int64], after: NDArray[np.int64]) -> float:
 
 @parameters
 class CellsUnchanged(Utility):
-    """The share of the cells that were there which are released as they were; what was dropped is lost. The worst table counts."""
+    """The share of the cells that were there which are released as they were; what was dropped is
+    lost. The worst table counts.
+    """
 
     shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.TABLES})
     name: ClassVar[str] = "cells_unchanged"
@@ -101,10 +118,18 @@ class CellsUnchanged(Utility):
         """Cells that are as they were over all that there were, by table."""
         original, released = pair.original, pair.released
         before, after = _both(original, released, self.name)
-        shares = {rows.name: _unchanged(rows, after[rows.name]) for rows in before.parts if rows.frame.width}
+        shares = {
+            rows.name: _unchanged(rows, after[rows.name])
+            for rows in before.parts
+            if rows.frame.width
+        }
         told = ", ".join(f"{percent(share)} of {name}" for name, share in shares.items())
         return Measure(
-            self.name, min(shares.values(), default=1.0), self.better, f"cells as they were: {told}", per_column=shares
+            self.name,
+            min(shares.values(), default=1.0),
+            self.better,
+            f"cells as they were: {told}",
+            per_column=shares,
         )
 
 
@@ -115,6 +140,8 @@ def _unchanged(before: TableRows, after: TableRows) -> float:
     for name in before.frame.columns:
         if name in after.frame.columns:
             was, now = before.frame[name].gather(origin), after.frame[name]
-            was, now = (was, now) if was.dtype == now.dtype else (was.cast(pl.String), now.cast(pl.String))
+            was, now = (
+                (was, now) if was.dtype == now.dtype else (was.cast(pl.String), now.cast(pl.String))
+            )
             same += int(was.eq_missing(now).sum())
     return same / max(1, len(before) * before.frame.width)

@@ -1,6 +1,7 @@
 """Tables in and out: one file a format, two verbs.
 
-``read_table`` gives a polars frame and a :class:`~sfumato.core.source.Source`; ``write_table`` takes both back.
+``read_table`` gives a polars frame and a :class:`~sfumato.core.source.Source`; ``write_table``
+takes both back.
 """
 
 from __future__ import annotations

@@ -22,13 +22,17 @@ ARROW_STREAM = b"\xff\xff\xff\xff"
 def read_arrow(data: bytes, *, name: str, lists: bool = False) -> tuple[pl.DataFrame, Source]:
     """Read an Arrow file or stream."""
     if data.startswith(b"FEA1"):
-        raise UnreadableInput(f"{name} is a Feather file of version 1: write it again as Feather version 2 or Parquet")
+        raise UnreadableInput(
+            f"{name} is a Feather file of version 1: write it again as Feather version 2 or Parquet"
+        )
     if not data.startswith((b"ARROW1", ARROW_STREAM)):
         raise UnreadableInput(
-            f"{name} is no Arrow file: it must begin with ARROW1; pass format= if it is another format"
+            f"{name} is no Arrow file: it must begin with ARROW1; pass format= if it is another"
+            " format"
         )
     with refusing(
-        f"{name} begins like an Arrow file but cannot be read: it is damaged, cut off or of an unknown version"
+        f"{name} begins like an Arrow file but cannot be read: it is damaged, cut off or of an"
+        " unknown version"
     ):
         reader = pl.read_ipc_stream if data.startswith(ARROW_STREAM) else pl.read_ipc
         frame = reader(io.BytesIO(data))
@@ -38,8 +42,9 @@ def read_arrow(data: bytes, *, name: str, lists: bool = False) -> tuple[pl.DataF
 def write_arrow(frame: pl.DataFrame, target: Path, source: Source) -> None:
     """Write an Arrow file.
 
-    An array may keep a value behind a missing one, and the text of rows that are gone: a suppressed cell would be in the file
-    for whoever looks at its bytes. Parquet holds neither, so the table is rewritten by way of it.
+    An array may keep a value behind a missing one, and the text of rows that are gone: a suppressed
+    cell would be in the file for whoever looks at its bytes. Parquet holds neither, so the table is
+    rewritten by way of it.
     """
     clean = io.BytesIO()
     frame.write_parquet(clean)
@@ -54,10 +59,12 @@ def read_parquet(data: bytes, *, name: str, lists: bool = False) -> tuple[pl.Dat
     """Read a Parquet file."""
     if not (data.startswith(b"PAR1") and data.endswith(b"PAR1") and len(data) >= 12):
         raise UnreadableInput(
-            f"{name} is no Parquet file, or only a part of one: it must begin and end with PAR1; fetch it again"
+            f"{name} is no Parquet file, or only a part of one: it must begin and end with PAR1;"
+            " fetch it again"
         )
     with refusing(
-        f"{name} begins like a Parquet file but cannot be read: it is damaged, encrypted or of an unknown version"
+        f"{name} begins like a Parquet file but cannot be read: it is damaged, encrypted or of an"
+        " unknown version"
     ):
         frame = pl.read_parquet(io.BytesIO(data))
     return refuse_nested(frame, name, lists=lists), Source(name, "parquet")
@@ -70,7 +77,8 @@ PART_CELLS = 1 << 22
 
 
 def parquet_parts(file: Path) -> Iterator[tuple[int, pl.DataFrame]]:
-    """The table of a Parquet file part by part: some columns after the others, of these the rows in their order; one part at least.
+    """The table of a Parquet file part by part: some columns after the others, of these the rows in
+    their order; one part at least.
 
     Beside each part stands its first row.
     """
@@ -94,7 +102,8 @@ def write_parquet(frame: pl.DataFrame, target: Path, source: Source) -> None:
 
 
 def more_in_parquet(file: Path, *, exact: bool) -> bool:
-    """Whether a Parquet file tells more than its table: metadata that nobody sees who reads the rows.
+    """Whether a Parquet file tells more than its table: metadata that nobody sees who reads the
+    rows.
 
     ``exact``: this version of polars wrote it, and describes the columns in the same bytes.
     """
@@ -107,7 +116,9 @@ def more_in_parquet(file: Path, *, exact: bool) -> bool:
 
 
 def _is_of_polars(file: Path) -> bool:
-    """Whether polars says at the end of a Parquet file that it wrote it; other engines describe columns in other bytes."""
+    """Whether polars says at the end of a Parquet file that it wrote it; other engines describe
+    columns in other bytes.
+    """
     with file.open("rb") as opened:
         opened.seek(-8, io.SEEK_END)
         footer = int.from_bytes(opened.read(4), "little")

@@ -1,16 +1,19 @@
-"""Values of a column of text that a default reader takes for one: ``00501`` and ``501`` are the number 501, quoted or not.
+"""Values of a column of text that a default reader takes for one: ``00501`` and ``501`` are the
+number 501, quoted or not.
 
 A file of text does not say that a column is text, and readers guess it from all of its values:
 
-- pandas (``read_csv``, ``read_excel``): words for *missing* (``NA``, ``None``, ``null``, …) are missing; a column of nothing but numbers is numbers, one of nothing
-  but ``true``, ``True``, ``TRUE`` and their opposites is truth values;
+- pandas (``read_csv``, ``read_excel``): words for *missing* (``NA``, ``None``, ``null``, …) are
+  missing; a column of nothing but numbers is numbers, one of nothing but ``true``, ``True``,
+  ``TRUE`` and their opposites is truth values;
 - pandas (``read_json``): a column of nothing but numbers in text is numbers;
-- R (``read.csv``): ``NA`` is missing; a column of numbers, hexadecimal ones too, is numbers of 53 bits; one of ``T``, ``TRUE``, ``true``, ``True`` and their opposites is
-  truth values;
+- R (``read.csv``): ``NA`` is missing; a column of numbers, hexadecimal ones too, is numbers of 53
+  bits; one of ``T``, ``TRUE``, ``true``, ``True`` and their opposites is truth values;
 - polars (``read_csv``): as pandas, with fewer spellings.
 
-So ``00501``, ``501``, ``+501``, ``501.0`` and ``5.01e2`` are one value in a column of numbers, and two in a column in which one word stands. None of these
-readers takes text for dates unless it is told to: days keep their spelling.
+So ``00501``, ``501``, ``+501``, ``501.0`` and ``5.01e2`` are one value in a column of numbers, and
+two in a column in which one word stands. None of these readers takes text for dates unless it is
+told to: days keep their spelling.
 """
 
 from __future__ import annotations
@@ -89,7 +92,9 @@ def _truth(words: Iterable[str]) -> Key:
 
 @dataclasses.dataclass(frozen=True)
 class Reader:
-    """What a reader takes text for when nobody tells it: missing values, and what all values of a column can be."""
+    """What a reader takes text for when nobody tells it: missing values, and what all values of a
+    column can be.
+    """
 
     name: str
     formats: tuple[str, ...]
@@ -99,7 +104,9 @@ class Reader:
     def key_for(self, values: Iterable[str]) -> Key:
         """What this reader makes of the values of a column that has these."""
         there = [value for value in values if value not in self.missing]
-        kind = next((kind for kind in self.kinds if there and all(kind(v) is not None for v in there)), None)
+        kind = next(
+            (kind for kind in self.kinds if there and all(kind(v) is not None for v in there)), None
+        )
 
         def key(text: str) -> Hashable | None:
             if text in self.missing:
@@ -119,16 +126,26 @@ READERS = (
 
 @dataclasses.dataclass(frozen=True)
 class ReadAsOne:
-    """Columns in which a reader finds fewer values than were written, and what stands for those it takes for one."""
+    """Columns in which a reader finds fewer values than were written, and what stands for those it
+    takes for one.
+    """
 
     reader: str
     keys: Mapping[str, Key]
     spellings: Mapping[str, Mapping[Hashable, str | None]]
 
     def of(self, dataset: Table) -> Table:
-        """A table as this reader has it, spelled as before: the same columns of an original, too."""
-        names = [name for name in self.keys if name in dataset.columns and dataset.dtype(name) in TEXT]
-        return dataset.with_columns({name: self.column(dataset.column(name)) for name in names}) if names else dataset
+        """A table as this reader has it, spelled as before: the same columns of an original,
+        too.
+        """
+        names = [
+            name for name in self.keys if name in dataset.columns and dataset.dtype(name) in TEXT
+        ]
+        return (
+            dataset.with_columns({name: self.column(dataset.column(name)) for name in names})
+            if names
+            else dataset
+        )
 
     def column(self, column: pl.Series) -> pl.Series:
         """One column as this reader has it."""
@@ -142,21 +159,28 @@ TEXT = (pl.String, pl.Categorical, pl.Enum)
 
 
 def read_as_one(frame: pl.DataFrame, format: str, *, but: Iterable[str] = ()) -> list[ReadAsOne]:  # noqa: A002
-    """Readers that find fewer values in columns of text than a file holds, ``but`` for some columns.
+    """Readers that find fewer values in columns of text than a file holds, ``but`` for some
+    columns.
 
     >>> [one.reader for one in read_as_one(pl.DataFrame({"zip": ["00501", "501"], "ill": ["00501", "flu"]}), "csv")]
     ['pandas', 'R']
     """
     readers = [reader for reader in READERS if format in reader.formats]
-    texts = [c for c in frame.iter_columns() if readers and c.dtype in TEXT and c.name not in set(but)]
+    texts = [
+        c for c in frame.iter_columns() if readers and c.dtype in TEXT and c.name not in set(but)
+    ]
     found = []
-    distinct = {c.name: (c.cast(pl.String).drop_nulls().unique().sort().to_list(), c.null_count() > 0) for c in texts}
+    distinct = {
+        c.name: (c.cast(pl.String).drop_nulls().unique().sort().to_list(), c.null_count() > 0)
+        for c in texts
+    }
     for reader in readers:
         keys: dict[str, Key] = {}
         spellings: dict[str, dict[Hashable, str | None]] = {}
         for name, (values, missing) in distinct.items():
             key = reader.key_for(values)
-            # What this reader takes for one; missing values are one more spelling of what it takes for missing.
+            # What this reader takes for one; missing values are one more spelling of what it takes
+            # for missing.
             groups: dict[Hashable, list[str]] = {MISSING: [""]} if missing else {}
             for value in values:
                 found_key = key(value)
@@ -165,7 +189,8 @@ def read_as_one(frame: pl.DataFrame, format: str, *, but: Iterable[str] = ()) ->
             if any(len(group) > 1 for group in groups.values()):
                 keys[name] = key
                 spellings[name] = {
-                    k: None if k == MISSING else min(group, key=_shortest) for k, group in groups.items()
+                    k: None if k == MISSING else min(group, key=_shortest)
+                    for k, group in groups.items()
                 }
         if keys:
             found.append(ReadAsOne(reader.name, keys, spellings))

@@ -1,9 +1,10 @@
 """Comma, semicolon, tab, bar or blank separated text.
 
 Read with polars' parallel reader, all columns as text; what is a number is decided afterwards
-(:mod:`sfumato.data.table.inference`). An empty field is missing, quoted or not, and nothing else is unless it was said
-(:mod:`sfumato.data.table.values`). Empty lines are left out,
-except in a table of one column, where an empty line is a missing value. A short or long line is refused.
+(:mod:`sfumato.data.table.inference`). An empty field is missing, quoted or not, and nothing else is
+unless it was said (:mod:`sfumato.data.table.values`). Empty lines are left out,
+except in a table of one column, where an empty line is a missing value. A short or long line is
+refused.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ if TYPE_CHECKING:
 
 # Where the records of a delimited file begin and end: looked at only after something went wrong.
 #
-# Quotes toggle; what stands between an odd and an even quote is text. That is exact for files that follow RFC 4180,
-# doubled quotes included, and vectorises: no loop over rows.
+# Quotes toggle; what stands between an odd and an even quote is text. That is exact for files that
+# follow RFC 4180, doubled quotes included, and vectorises: no loop over rows.
 
 _CHUNK = 1 << 24
 _QUOTE = ord('"')
@@ -63,7 +64,9 @@ def find_records(data: bytes, *, delimiter: str, line_end: str, offset: int = 0)
     ends, marks = [], []
     inside, seen = 0, 0
     for start in range(offset, len(data), _CHUNK):
-        chunk = np.frombuffer(data, dtype=np.uint8, count=min(_CHUNK, len(data) - start), offset=start)
+        chunk = np.frombuffer(
+            data, dtype=np.uint8, count=min(_CHUNK, len(data) - start), offset=start
+        )
         quotes = np.cumsum(chunk == _QUOTE, dtype=np.int64) + inside
         outside = quotes % 2 == 0
         breaks = np.flatnonzero((chunk == ord(line_end)) & outside)
@@ -87,44 +90,58 @@ def line_number(data: bytes, offset: int, line_end: str) -> int:
     return 1 + data.count(line_end.encode(), 0, offset)
 
 
-def refuse_broken_quotes(data: bytes, *, name: str, delimiter: str, line_end: str, offset: int = 0) -> None:
+def refuse_broken_quotes(
+    data: bytes, *, name: str, delimiter: str, line_end: str, offset: int = 0
+) -> None:
     """Raise when a quote opens inside a field, or closes before its field ends, or never closes."""
     everything = np.frombuffer(data, dtype=np.uint8)
     quotes = _concatenated(
-        [np.flatnonzero(everything[s : s + _CHUNK] == _QUOTE) + s for s in range(offset, len(data), _CHUNK)]
+        [
+            np.flatnonzero(everything[s : s + _CHUNK] == _QUOTE) + s
+            for s in range(offset, len(data), _CHUNK)
+        ]
     )
     border = [_QUOTE, ord(delimiter), ord("\n"), ord("\r")]
     opening, closing = quotes[0::2], quotes[1::2]
-    bad_open = opening[(opening > offset) & ~np.isin(everything[np.maximum(opening - 1, 0)], border)]
+    bad_open = opening[
+        (opening > offset) & ~np.isin(everything[np.maximum(opening - 1, 0)], border)
+    ]
     bad_close = opening[: len(closing)][
-        (closing + 1 < len(data)) & ~np.isin(everything[np.minimum(closing + 1, len(data) - 1)], border)
+        (closing + 1 < len(data))
+        & ~np.isin(everything[np.minimum(closing + 1, len(data) - 1)], border)
     ]
     first_open = int(bad_open[0]) if len(bad_open) else len(data)
     first_close = int(bad_close[0]) if len(bad_close) else len(data)
     if first_open < first_close:
         where = line_number(data, first_open, line_end)
         raise UnreadableInput(
-            f"{name}, line {where}: a quote inside an unquoted field; quote the field and double the quote inside it"
+            f"{name}, line {where}: a quote inside an unquoted field; quote the field and double"
+            " the quote inside it"
         )
-    unclosed = first_close if first_close < len(data) else int(opening[-1]) if len(quotes) % 2 else None
+    unclosed = (
+        first_close if first_close < len(data) else int(opening[-1]) if len(quotes) % 2 else None
+    )
     if unclosed is not None:
         where = line_number(data, unclosed, line_end)
         raise UnreadableInput(
-            f'{name}, line {where}: a quoted field begins here and is not closed properly; close it with "'
+            f"{name}, line {where}: a quoted field begins here and is not closed properly; close it"
+            ' with "'
         )
 
 
 def refuse_ragged(records: Records, data: bytes, *, name: str, line_end: str, fields: int) -> None:
-    """Raise for the first record that is not blank and has another number of fields than the first."""
+    """Raise for the first record that is not blank and has another number of fields than the
+    first.
+    """
     ragged = np.flatnonzero((records.fields != fields) & ~records.blank(data))
     if len(ragged):
         worst = int(ragged[0])
         where = line_number(data, int(records.starts[worst]), line_end)
         has = int(records.fields[worst])
         raise UnreadableInput(
-            f"{name}, line {where}: {count_of(has, 'field')} where the first line has {fields:,} "
-            f"({len(ragged):,} such {inflect(len(ragged), 'line')}); mend the line, quote fields that hold the delimiter, "
-            "or say --delimiter (delimiter=) if it was guessed wrong"
+            f"{name}, line {where}: {count_of(has, 'field')} where the first line has {fields:,}"
+            f" ({len(ragged):,} such {inflect(len(ragged), 'line')}); mend the line, quote fields"
+            " that hold the delimiter, or say --delimiter (delimiter=) if it was guessed wrong"
         )
 
 
@@ -134,7 +151,13 @@ _SPELLED = {"\t": "tab", " ": "blank"}
 
 
 def read(
-    data: bytes, *, name: str, intake: Intake, text: bool = False, prefer_tab: bool = False, exact: bool = False
+    data: bytes,
+    *,
+    name: str,
+    intake: Intake,
+    text: bool = False,
+    prefer_tab: bool = False,
+    exact: bool = False,
 ) -> tuple[pl.DataFrame, Source]:
     """Read a delimited text; with ``text`` every column stays text, each cell read for itself.
 
@@ -143,9 +166,14 @@ def read(
     data, encoding, notes = to_utf8(data, name=name, encoding=intake.encoding)
     offset = len(data) - len(data.lstrip(b"\r\n")) if data[:1] in (b"\r", b"\n") else 0
     if offset == len(data):
-        raise UnreadableInput(f"{name} is empty: it needs at least a line with the names of the columns")
+        raise UnreadableInput(
+            f"{name} is empty: it needs at least a line with the names of the columns"
+        )
     layout = sniff(
-        data[offset:] if offset else data, delimiter=intake.delimiter, header=intake.header, prefer_tab=prefer_tab
+        data[offset:] if offset else data,
+        delimiter=intake.delimiter,
+        header=intake.header,
+        prefer_tab=prefer_tab,
     )
     if exact:
         layout = dataclasses.replace(layout, padded=False)
@@ -153,7 +181,8 @@ def read(
     columns, more = cells.columns()
     del cells, data  # free the bytes before the columns are converted
     notes += [*_about_layout(layout, intake), *more]
-    # Blanks, codes and types are settled in place; what there is to say about them is noted in this order.
+    # Blanks, codes and types are settled in place; what there is to say about them is noted in this
+    # order.
     decimal = intake.decimal or "."
     if text:
         notes += about_codes(settle_values(columns, intake))
@@ -163,7 +192,9 @@ def read(
         decimal, about_numbers = inference.convert(columns, decimal=intake.decimal)
         blanked += settle_values(columns, intake)  # -9 as a number: -9.0 is the same
         notes += [*about_codes(blanked), *about_numbers]
-    source = Source(name, "csv", layout.delimiter, encoding, decimal, layout.header, notes=tuple(notes))
+    source = Source(
+        name, "csv", layout.delimiter, encoding, decimal, layout.header, notes=tuple(notes)
+    )
     return pl.DataFrame(columns), dataclasses.replace(source, types_found=not text)
 
 
@@ -176,10 +207,13 @@ def _about_layout(layout: TextLayout, intake: Intake) -> list[str]:
     below = [row for row in layout.rows[int(layout.header) :] if row]
     words = bool(below) and all(len(row) == 1 and len(_WORDS.findall(row[0])) > 2 for row in below)
     if intake.delimiter is None and words:
-        notes.append("one column was found; say --delimiter (delimiter=) if something else parts its values")
+        notes.append(
+            "one column was found; say --delimiter (delimiter=) if something else parts its values"
+        )
     if intake.header is None and not layout.header:
         notes.append(
-            "the first line looks like data: columns are named column_1, column_2, …; say --header (header=True) if it names them"
+            "the first line looks like data: columns are named column_1, column_2, …; say --header"
+            " (header=True) if it names them"
         )
     if layout.padded:
         notes.append("blanks after the delimiter were left out")
@@ -222,8 +256,14 @@ class _Text:
             self._refuse("cannot be read as delimited text")
         if frame.width != len(names):
             self._refuse("cannot be split into fields")
-        # polars fills short lines up with missing values; an empty line is one that lacks all fields.
-        if frame.width > 1 and frame.height and frame[:, -1].null_count() and self._absent_fields(frame):
+        # polars fills short lines up with missing values; an empty line is one that lacks all
+        # fields.
+        if (
+            frame.width > 1
+            and frame.height
+            and frame[:, -1].null_count()
+            and self._absent_fields(frame)
+        ):
             frame, more = self._without_blank_lines(frame, names)
             notes += more
         frame.columns = names
@@ -236,18 +276,26 @@ class _Text:
         """Raise with the reason polars did not read the text."""
         where = {"name": self.name, "line_end": self.layout.line_end}
         mark = self.layout.delimiter
-        records = find_records(self.data, delimiter=mark, line_end=self.layout.line_end, offset=self.offset)
+        records = find_records(
+            self.data, delimiter=mark, line_end=self.layout.line_end, offset=self.offset
+        )
         refuse_broken_quotes(self.data, delimiter=mark, offset=self.offset, **where)
         refuse_ragged(records, self.data, fields=int(records.fields[0]), **where)
         raise UnreadableInput(
-            f"{self.name} {otherwise}; check its quotes and line ends, or say --delimiter (delimiter=) if it was guessed wrong"
+            f"{self.name} {otherwise}; check its quotes and line ends, or say --delimiter"
+            " (delimiter=) if it was guessed wrong"
         )
 
-    def _without_blank_lines(self, frame: pl.DataFrame, names: list[str]) -> tuple[pl.DataFrame, list[str]]:
+    def _without_blank_lines(
+        self, frame: pl.DataFrame, names: list[str]
+    ) -> tuple[pl.DataFrame, list[str]]:
         """Drop rows that are empty lines; refuse short lines."""
         where = {"name": self.name, "line_end": self.layout.line_end}
         records = find_records(
-            self.data, delimiter=self.layout.delimiter, line_end=self.layout.line_end, offset=self.offset
+            self.data,
+            delimiter=self.layout.delimiter,
+            line_end=self.layout.line_end,
+            offset=self.offset,
         )
         refuse_ragged(records, self.data, fields=len(names), **where)
         blank = records.blank(self.data)[int(self.layout.header) :]
@@ -260,19 +308,28 @@ class _Text:
         mark = self.layout.delimiter
         should = (frame.height + self.layout.header) * (frame.width - 1)
         if self.data.find(b'"', self.offset) >= 0:  # delimiters inside of fields
-            should += sum(int(column.str.count_matches(mark, literal=True).sum()) for column in frame)
-            should += sum(cell.count(mark) for cell in self.layout.rows[0]) if self.layout.header else 0
+            should += sum(
+                int(column.str.count_matches(mark, literal=True).sum()) for column in frame
+            )
+            should += (
+                sum(cell.count(mark) for cell in self.layout.rows[0]) if self.layout.header else 0
+            )
         return should - self.data.count(mark.encode(), self.offset)
 
     def _unpadded(self, place: int, column: pl.Series) -> pl.Series:
         bare = column.str.strip_chars_start(" ")
         if bare.str.starts_with('"').any():
-            raise UnreadableInput(f"{self.name}: {placed([place])} has blanks between delimiter and quote; remove them")
+            raise UnreadableInput(
+                f"{self.name}: {placed([place])} has blanks between delimiter and quote; remove"
+                " them"
+            )
         return pl.select(pl.when(bare != "").then(bare)).to_series().alias(column.name)
 
 
 def write(frame: pl.DataFrame, target: Path, source: Source) -> None:
-    """Write with the delimiter, encoding, decimal mark and header the source had; NaN becomes missing."""
+    """Write with the delimiter, encoding, decimal mark and header the source had; NaN becomes
+    missing.
+    """
     ready = _writable(frame, source.decimal)
     encoding = codecs.lookup(source.encoding).name
     encoder = codecs.getincrementalencoder(encoding)()
@@ -288,7 +345,11 @@ def write(frame: pl.DataFrame, target: Path, source: Source) -> None:
                 quote_style="always" if ready.width == 1 else "necessary",
             )
             try:
-                out.write(piece.getvalue() if encoding == "utf-8" else encoder.encode(piece.getvalue().decode()))
+                out.write(
+                    piece.getvalue()
+                    if encoding == "utf-8"
+                    else encoder.encode(piece.getvalue().decode())
+                )
             except UnicodeEncodeError:
                 raise OutputError(_unencodable(frame, source)) from None
 
@@ -296,7 +357,9 @@ def write(frame: pl.DataFrame, target: Path, source: Source) -> None:
 def _unencodable(frame: pl.DataFrame, source: Source) -> str:
     def fits(column: str) -> bool:
         try:
-            (column + "".join(map(str, frame[column].unique().drop_nulls()))).encode(source.encoding)
+            (column + "".join(map(str, frame[column].unique().drop_nulls()))).encode(
+                source.encoding
+            )
         except UnicodeEncodeError:
             return False
         return True
@@ -309,12 +372,19 @@ def _unencodable(frame: pl.DataFrame, source: Source) -> str:
 
 
 def _writable(frame: pl.DataFrame, decimal: str) -> pl.DataFrame:
-    """The frame with what CSV cannot say put in words: no NaN, and no decimals that could be thousands."""
+    """The frame with what CSV cannot say put in words: no NaN, and no decimals that could be
+    thousands.
+    """
     unfit = (pl.Binary, pl.Duration)
-    refused = [name for name, dtype in frame.schema.items() if dtype.is_nested() or dtype.is_object() or dtype in unfit]
+    refused = [
+        name
+        for name, dtype in frame.schema.items()
+        if dtype.is_nested() or dtype.is_object() or dtype in unfit
+    ]
     if refused:
         raise OutputError(
-            f"{listed(refused)}: nested or binary values and durations do not fit into CSV; drop them, or write Parquet"
+            f"{listed(refused)}: nested or binary values and durations do not fit into CSV; drop"
+            " them, or write Parquet"
         )
     return frame.with_columns(
         _decided(frame[name], decimal) for name, dtype in frame.schema.items() if dtype.is_float()
@@ -329,7 +399,9 @@ def _decided(numbers: pl.Series, decimal: str) -> pl.Series:
         if inference.classify(text) not in ("missing", "thousands."):
             return clean
     spelled = text.str.replace(r"(\.\d+)$", "${1}0")
-    return (spelled if decimal == "." else spelled.str.replace(".", ",", literal=True)).alias(numbers.name)
+    return (spelled if decimal == "." else spelled.str.replace(".", ",", literal=True)).alias(
+        numbers.name
+    )
 
 
 class Csv(FileFormat):
@@ -354,4 +426,6 @@ class Csv(FileFormat):
     def write(self, frame: pl.DataFrame, target: Path, source: Source, form: Form) -> None:
         """What :func:`write` writes, in the layout of the form."""
         layout = {name: getattr(form, name) for name in LAYOUT}
-        write(defused(frame) if form.defused else frame, target, Source(source.name, "csv", **layout))
+        write(
+            defused(frame) if form.defused else frame, target, Source(source.name, "csv", **layout)
+        )

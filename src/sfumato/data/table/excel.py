@@ -1,7 +1,7 @@
 """Excel workbooks: the first sheet or the one that was named, cell types kept (extra ``excel``).
 
-A cell that Excel holds as text stays text, whatever its digits. Numbers shown with leading zeros (the format ``00000``)
-become text as shown; so do numbers of a column whose name is that of a code.
+A cell that Excel holds as text stays text, whatever its digits. Numbers shown with leading zeros
+(the format ``00000``) become text as shown; so do numbers of a column whose name is that of a code.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ if TYPE_CHECKING:
 
 # Numbers that Excel shows with leading zeros: the cell format ``00000`` of a ZIP code.
 #
-# The sheet reader gives values without formats, so the first rows of the sheet are looked at once more for the formats of
-# their cells. Only bounded pieces of the workbook are read; what does not look as expected gives no widths.
+# The sheet reader gives values without formats, so the first rows of the sheet are looked at once
+# more for the formats of their cells. Only bounded pieces of the workbook are read; what does not
+# look as expected gives no widths.
 
 _SHEET_BYTES = 1 << 20
 _PART_BYTES = 1 << 24
@@ -46,13 +47,28 @@ _KIND = re.compile(r' t="(?!n")')
 
 
 def padded_widths(data: bytes, sheet: str | None = None) -> dict[int, int]:
-    """Position of each column of a sheet (by default the first one) whose numbers are all shown with the same zeros → digits shown."""
+    """Position of each column of a sheet (by default the first one) whose numbers are all shown
+    with the same zeros → digits shown.
+    """
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as book:
             widths = _style_widths(_part(book, "xl/styles.xml"))
-            return _column_widths(_part(book, _sheet_file(book, sheet), _SHEET_BYTES), widths) if widths else {}
-    except (zipfile.BadZipFile, KeyError, ValueError, OSError, NotImplementedError, RuntimeError, EOFError):
-        return {}  # an old .xls, an .ods, a locked or unusual workbook: nothing is known about its formats
+            return (
+                _column_widths(_part(book, _sheet_file(book, sheet), _SHEET_BYTES), widths)
+                if widths
+                else {}
+            )
+    except (
+        zipfile.BadZipFile,
+        KeyError,
+        ValueError,
+        OSError,
+        NotImplementedError,
+        RuntimeError,
+        EOFError,
+    ):
+        # an old .xls, an .ods, a locked or unusual workbook: nothing is known about its formats
+        return {}
 
 
 def _part(book: zipfile.ZipFile, path: str, most: int = _PART_BYTES) -> str:
@@ -90,11 +106,15 @@ def _style_widths(styles: str) -> dict[int, int]:
 
 def _column_widths(sheet: str, widths: dict[int, int]) -> dict[int, int]:
     by_column: dict[int, set[int | None]] = {}
-    first = min((_position(letters) for letters in _FILLED.findall(sheet)), default=0)  # where the reader begins
+    first = min(
+        (_position(letters) for letters in _FILLED.findall(sheet)), default=0
+    )  # where the reader begins
     for letters, _, attributes in _CELL.findall(sheet):
         style = _STYLE.search(attributes)
         if not _KIND.search(attributes):  # text cells say their kind; numbers need not
-            by_column.setdefault(_position(letters) - first, set()).add(widths.get(int(style[1])) if style else None)
+            by_column.setdefault(_position(letters) - first, set()).add(
+                widths.get(int(style[1])) if style else None
+            )
     shown = {position: next(iter(seen)) for position, seen in by_column.items() if len(seen) == 1}
     return {position: width for position, width in shown.items() if width is not None}
 
@@ -118,7 +138,10 @@ _EXACT = 2**53
 def _opened(data: bytes | str, name: str) -> Any:
     fastexcel = require("fastexcel", extra="excel", to="read Excel files")
     require_modest_archive(data, name)
-    with refusing(f"{name} is no Excel workbook, or it is damaged or locked with a password"), _quiet():
+    with (
+        refusing(f"{name} is no Excel workbook, or it is damaged or locked with a password"),
+        _quiet(),
+    ):
         return fastexcel.read_excel(data)
 
 
@@ -128,7 +151,9 @@ def sheets_of(path: Path) -> list[str]:
 
 
 def _place(sheets: list[str], sheet: str | None, name: str) -> int:
-    """Where the sheet stands that was named. Names of others are not told: a workbook may have a sheet a person."""
+    """Where the sheet stands that was named. Names of others are not told: a workbook may have a
+    sheet a person.
+    """
     if sheet is None:
         return 0
     if sheet not in sheets:
@@ -154,15 +179,26 @@ def read(
         above, cells = _head(book, at) if sheets else (0, [])
     if not cells:
         raise UnreadableInput(
-            f"{name}: {which} is empty, or does not begin with the names of the columns in its first row"
+            f"{name}: {which} is empty, or does not begin with the names of the columns in its"
+            " first row"
         )
     named = has_header(cells) if header is None else header
     names, about_names = [f"column_{i}" for i in range(1, len(cells[0]) + 1)], list[str]()
     if named:
-        names, about_names = column_names(cells[0], where=f"{name}, row {above + 1}", rename=bool(rename_duplicates))
+        names, about_names = column_names(
+            cells[0], where=f"{name}, row {above + 1}", rename=bool(rename_duplicates)
+        )
     with refusing(f"{name}: {which} cannot be read as a table"), _quiet():
-        options = {"header_row": None, "schema_sample_rows": None, "skip_whitespace_tail_rows": True}
-        rows = book.load_sheet(at, skip_rows=above + int(named), **options) if len(cells) > named else None
+        options = {
+            "header_row": None,
+            "schema_sample_rows": None,
+            "skip_whitespace_tail_rows": True,
+        }
+        rows = (
+            book.load_sheet(at, skip_rows=above + int(named), **options)
+            if len(cells) > named
+            else None
+        )
         frame = None if rows is None else rows.to_polars()
     frame, codes = _tidied(frame, names, name, padded_widths(data, sheet))
     about = (*_notes(sheets if sheet is None else [], named, header, codes, names), *about_names)
@@ -176,9 +212,15 @@ def _head(book: Any, at: int) -> tuple[int, list[tuple[str, ...]]]:
     """
     looked_at, rows = ROWS, list[tuple[str, ...]]()
     while True:
-        read = book.load_sheet(at, header_row=None, skip_rows=0, n_rows=looked_at, dtypes="string").to_polars().rows()
+        read = (
+            book.load_sheet(at, header_row=None, skip_rows=0, n_rows=looked_at, dtypes="string")
+            .to_polars()
+            .rows()
+        )
         rows = [tuple(cell or "" for cell in row) for row in read]
-        above = next((i for i, row in enumerate(rows) if any(cell.strip() for cell in row)), len(rows))
+        above = next(
+            (i for i, row in enumerate(rows) if any(cell.strip() for cell in row)), len(rows)
+        )
         if len(rows) < looked_at or len(rows) - above >= ROWS:
             return above, rows[above : above + ROWS]
         looked_at *= 4
@@ -195,16 +237,25 @@ def _quiet() -> Iterator[None]:
         log.setLevel(before)
 
 
-def _notes(sheets: list[str], named: bool, header: bool | None, codes: list[int], names: list[str]) -> list[str]:
+def _notes(
+    sheets: list[str], named: bool, header: bool | None, codes: list[int], names: list[str]
+) -> list[str]:
     notes: list[str] = []
     if len(sheets) > 1:
-        notes.append(f"the workbook has {len(sheets)} sheets; only the first was read, --sheet (sheet=) names another")
+        notes.append(
+            f"the workbook has {len(sheets)} sheets; only the first was read, --sheet (sheet=)"
+            " names another"
+        )
     if header is None and not named:
         notes.append(
-            "the first row looks like data: columns are named column_1, column_2, …; say --header (header=True) if it names them"
+            "the first row looks like data: columns are named column_1, column_2, …; say --header"
+            " (header=True) if it names them"
         )
     if codes:
-        said = "{}: codes stored as numbers became text, with the leading zeros their cell format shows"
+        said = (
+            "{}: codes stored as numbers became text, with the leading zeros their cell format"
+            " shows"
+        )
         notes.append(ColumnNote.of(said, codes, names))
     return notes
 
@@ -212,15 +263,20 @@ def _notes(sheets: list[str], named: bool, header: bool | None, codes: list[int]
 def _tidied(
     frame: pl.DataFrame | None, names: list[str], name: str, widths: dict[int, int]
 ) -> tuple[pl.DataFrame, list[int]]:
-    """Name the columns and settle their types; also the places (from 1) of codes that were stored as numbers."""
+    """Name the columns and settle their types; also the places (from 1) of codes that were stored
+    as numbers.
+    """
     if frame is None or not frame.height:
         return pl.DataFrame(schema=dict.fromkeys(names, pl.String)), []
     if frame.width > len(names):
         raise UnreadableInput(
-            f"{name}: {frame.width} columns hold values but only {len(names)} have a name; name them in the first row"
+            f"{name}: {frame.width} columns hold values but only {len(names)} have a name; name"
+            " them in the first row"
         )
     columns = [_settled(column.alias(new)) for column, new in zip(frame, names, strict=False)]
-    columns += [pl.Series(new, [None] * frame.height, dtype=pl.String) for new in names[frame.width :]]
+    columns += [
+        pl.Series(new, [None] * frame.height, dtype=pl.String) for new in names[frame.width :]
+    ]
     codes = []
     for position, column in enumerate(columns):
         if column.dtype == pl.Int64 and (position in widths or is_identifier_name(column.name)):
@@ -253,7 +309,8 @@ def write(frame: pl.DataFrame, target: Path, source: Source) -> None:
             f"({MOST_ROWS:,} × {MOST_COLUMNS:,}); write Parquet or CSV"
         )
     book = xlsxwriter.Workbook(
-        str(target), {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}
+        str(target),
+        {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False},
     )
     book.set_properties({"created": dt.datetime(2000, 1, 1)})  # the same table gives the same bytes
     sheet, formats = book.add_worksheet("data"), _Formats(book)
@@ -273,7 +330,9 @@ _OWN = re.compile(
 
 
 def more_in_workbook(file: Path) -> bool:
-    """Whether a workbook holds more than one plain sheet: others are not read, and nobody judged them."""
+    """Whether a workbook holds more than one plain sheet: others are not read, and nobody judged
+    them.
+    """
     try:
         with zipfile.ZipFile(file) as book:
             parts = book.namelist()
@@ -291,7 +350,9 @@ class _Formats:
         self.time = book.add_format({"num_format": "hh:mm:ss"})
 
 
-def _write_column(sheet: Any, position: int, column: pl.Series, first: int, formats: _Formats) -> None:
+def _write_column(
+    sheet: Any, position: int, column: pl.Series, first: int, formats: _Formats
+) -> None:
     dtype = column.dtype
     if dtype.is_integer() or dtype.is_float():
         exact = dtype.is_float() or int(column.abs().max() or 0) <= _EXACT  # type: ignore[arg-type]
@@ -301,12 +362,19 @@ def _write_column(sheet: Any, position: int, column: pl.Series, first: int, form
     elif dtype == pl.Boolean:
         _write_cells(sheet.write_boolean, position, column, first)
     elif dtype.is_temporal() and dtype != pl.Duration:
-        shown = formats.date if dtype == pl.Date else formats.time if dtype == pl.Time else formats.moment
+        shown = (
+            formats.date
+            if dtype == pl.Date
+            else formats.time
+            if dtype == pl.Time
+            else formats.moment
+        )
         naive = column.dt.replace_time_zone(None) if dtype == pl.Datetime else column
         _write_cells(sheet.write_datetime, position, naive, first, shown)
     elif dtype.is_nested() or dtype.is_object() or dtype == pl.Binary:
         raise OutputError(
-            f"column {column.name!r}: nested or binary values do not fit into Excel; drop them, or write Parquet"
+            f"column {column.name!r}: nested or binary values do not fit into Excel; drop them, or"
+            " write Parquet"
         )
     else:
         _write_cells(sheet.write_string, position, column.cast(pl.String), first)

@@ -1,17 +1,20 @@
 """Tables whose types, texts and layout follow from the recipe alone: what a certified ε needs.
 
-A column of ages is one of whole numbers until one person's is 20.5; a reader finds a decimal comma because one cell has one; a hierarchy
-refuses a value that one record holds. Each of that tells of one record, and no noise hides it. So a recipe with a step that
-accounts for an ε is given its table in a form that no record decides. Every cell is read for itself:
+A column of ages is one of whole numbers until one person's is 20.5; a reader finds a decimal comma
+because one cell has one; a hierarchy refuses a value that one record holds. Each of that tells of
+one record, and no noise hides it. So a recipe with a step that accounts for an ε is given its table
+in a form that no record decides. Every cell is read for itself:
 
-- kind *numeric*, and columns with ``bounds`` or that a step computes with: a double; what is no finite number is missing, and what lies outside of the declared
-  ``bounds`` (or the ends of the hierarchy) becomes the nearest of them;
+- kind *numeric*, and columns with ``bounds`` or that a step computes with: a double; what is no
+  finite number is missing, and what lies outside of the declared ``bounds`` (or the ends of the
+  hierarchy) becomes the nearest of them;
 - kind *date*: the text of the day, ``2024-05-31``, without the time of day;
-- all others: text, numbers among it in their shortest spelling; an empty text, or one that no file can hold, is missing;
+- all others: text, numbers among it in their shortest spelling; an empty text, or one that no file
+  can hold, is missing;
 - what the ``domain``, the ``order`` or the hierarchy of the column does not know is missing.
 
-Columns stand in the order of the recipe, in a frame of polars whatever the table was given as, and a file is written in UTF-8 with commas, points and a
-header unless the recipe says otherwise.
+Columns stand in the order of the recipe, in a frame of polars whatever the table was given as, and
+a file is written in UTF-8 with commas, points and a header unless the recipe says otherwise.
 """
 
 from __future__ import annotations
@@ -54,13 +57,21 @@ def in_fixed_form(dataset: Table, recipe: Recipe) -> Table:
     digest = _digest(dataset, columns)
     mark = dataset.source.intake.decimal or "."
     columns = {
-        name: column if name in dropped else _fixed(column, recipe.schema[name], mark, number=name in computed)
+        name: (
+            column
+            if name in dropped
+            else _fixed(column, recipe.schema[name], mark, number=name in computed)
+        )
         for name, column in columns.items()
     }
     said = {part: getattr(dataset.source.intake, part) for part in LAYOUT}
-    layout = {part: getattr(Form(), part) if value is None else value for part, value in said.items()}
+    layout = {
+        part: getattr(Form(), part) if value is None else value for part, value in said.items()
+    }
     source = dataclasses.replace(dataset.source, digest=digest, labels={}, **layout)
-    frame = nw.from_native(pl.DataFrame(columns), eager_only=True)  # other frames have no whole numbers beside gaps
+    frame = nw.from_native(
+        pl.DataFrame(columns), eager_only=True
+    )  # other frames have no whole numbers beside gaps
     return type(dataset)(frame, source=source, origin=dataset.origin).with_schema(recipe.schema)
 
 
@@ -117,13 +128,17 @@ def _day(text: str) -> str:
     return text if found is None else found[1]
 
 
-def _numbers(column: pl.Series, attribute: Attribute, mark: str, rules: ValueByValue | None) -> pl.Series:
+def _numbers(
+    column: pl.Series, attribute: Attribute, mark: str, rules: ValueByValue | None
+) -> pl.Series:
     """A column of doubles within its bounds."""
     if column.dtype.is_numeric():
         made = column.cast(pl.Float64)
     else:
         encoded = encode(column)
-        numbers = pl.Series(column.name, [_number(text, mark) for text in encoded.labels], dtype=pl.Float64)
+        numbers = pl.Series(
+            column.name, [_number(text, mark) for text in encoded.labels], dtype=pl.Float64
+        )
         made = numbers.gather(encoded.codes)
     made = made.set(~made.is_finite() | (made.abs() >= LARGEST), None) + 0.0  # -0.0 is 0.0
     if attribute.bounds is not None:
@@ -132,12 +147,15 @@ def _numbers(column: pl.Series, attribute: Attribute, mark: str, rules: ValueByV
         return made.alias(column.name)
     made = made.clip(*rules.hierarchy.ends)
     encoded = encode(made)
-    known = pl.Series([text is not None and rules.knows(text) for text in encoded.labels], dtype=pl.Boolean)
+    known = pl.Series(
+        [text is not None and rules.knows(text) for text in encoded.labels], dtype=pl.Boolean
+    )
     return made.set(~known.gather(encoded.codes), None).alias(column.name)
 
 
 def _number(text: str | None, mark: str) -> float | None:
-    """A number as it is written with a decimal mark, the other mark between thousands or, where no thousands can be, in its place.
+    """A number as it is written with a decimal mark, the other mark between thousands or, where no
+    thousands can be, in its place.
 
     >>> _number("1,234.5", "."), _number("1.234,5", ","), _number("20,5", "."), _number("n/a", "."), _number("1e999", ".")
     (1234.5, 1234.5, 20.5, None, inf)
@@ -154,7 +172,9 @@ def _number(text: str | None, mark: str) -> float | None:
 
 
 def without_hierarchies(dataset: Table, columns: Sequence[str]) -> Table:
-    """The table whose columns are what they are: counting them needs no hierarchy, which could refuse a value."""
+    """The table whose columns are what they are: counting them needs no hierarchy, which could
+    refuse a value.
+    """
     schema = dataset.schema
     for name in columns:
         schema = schema.replace(name, hierarchy=None)

@@ -1,11 +1,13 @@
 """How a written table is to be read: layout, and what each column holds.
 
-A file of text does not say whether ``1`` is a number or a word, and what a reader guesses changes when one value
-disappears. So whoever writes a table keeps its form, and whoever reads it by the form gets the values that were written.
+A file of text does not say whether ``1`` is a number or a word, and what a reader guesses changes
+when one value disappears. So whoever writes a table keeps its form, and whoever reads it by the
+form gets the values that were written.
 
-The types: ``text``, ``integer`` (64 bits), ``decimal`` (double), ``boolean``, ``date``, ``time``, ``datetime[ms]``,
-``datetime[us]`` and ``datetime[ns]`` (without zone), and ``list`` of whatever JSON tells apart. Times with a zone, and numbers that neither a 64-bit integer nor a double holds, are text
-wherever the format does not know them itself.
+The types: ``text``, ``integer`` (64 bits), ``decimal`` (double), ``boolean``, ``date``, ``time``,
+``datetime[ms]``, ``datetime[us]`` and ``datetime[ns]`` (without zone), and ``list`` of whatever
+JSON tells apart. Times with a zone, and numbers that neither a 64-bit integer nor a double holds,
+are text wherever the format does not know them itself.
 """
 
 from __future__ import annotations
@@ -42,7 +44,9 @@ class Form:
 
     @classmethod
     def of(cls, format: str, source: Source, *, tabs: bool = False, defused: bool = False) -> Form:  # noqa: A002
-        """The form in which a table from some source is written: that of the source where the format is the same."""
+        """The form in which a table from some source is written: that of the source where the
+        format is the same.
+        """
         if format == "excel":
             return cls(format, header=source.header)
         if format != "csv":
@@ -60,15 +64,28 @@ class Form:
 
     @classmethod
     def from_dict(cls, format: str | None, said: Mapping[str, Any]) -> Form:  # noqa: A002
-        """The form a certificate tells; the null marker and the quote are those of this version, or refused."""
+        """The form a certificate tells; the null marker and the quote are those of this version, or
+        refused.
+        """
         keys = {*LAYOUT, "defused", "types", "null", "quote"}
-        fits = {"delimiter": str, "encoding": str, "decimal": str, "header": bool, "defused": bool, "types": Mapping}
+        fits = {
+            "delimiter": str,
+            "encoding": str,
+            "decimal": str,
+            "header": bool,
+            "defused": bool,
+            "types": Mapping,
+        }
         if not isinstance(said, Mapping):
             raise UnreadableInput("the certificate does not say in parts how its file is read")
         wrong = [name for name in said if name not in keys]
-        wrong += [name for name, kind in fits.items() if name in said and not isinstance(said[name], kind)]
+        wrong += [
+            name for name, kind in fits.items() if name in said and not isinstance(said[name], kind)
+        ]
         if wrong or said.get("null", NULL) != NULL or said.get("quote", QUOTE) != QUOTE:
-            raise UnreadableInput("the certificate says in words that this sfumato does not know how its file is read")
+            raise UnreadableInput(
+                "the certificate says in words that this sfumato does not know how its file is read"
+            )
         return cls(format or "csv", **{k: v for k, v in said.items() if k not in ("null", "quote")})
 
 
@@ -77,7 +94,9 @@ def types_of(frame: pl.DataFrame) -> dict[str, str]:
     types = {}
     for column in frame:
         dtype = column.dtype
-        word = {pl.Boolean: "boolean", pl.Date: "date", pl.Time: "time"}.get(dtype.base_type(), "text")
+        word = {pl.Boolean: "boolean", pl.Date: "date", pl.Time: "time"}.get(
+            dtype.base_type(), "text"
+        )
         if dtype.is_integer():
             fits = column.cast(pl.Int64, strict=False).null_count() == column.null_count()
             word = "integer" if fits else "text"
@@ -100,7 +119,9 @@ def typed(frame: pl.DataFrame, form: Form, name: str) -> pl.DataFrame:
         return frame
     absent = [column for column in form.types if column not in frame.columns]
     if absent:
-        raise UnreadableInput(f"{name} lacks {len(absent)} column(s) that its certificate describes: {listed(absent)}")
+        raise UnreadableInput(
+            f"{name} lacks {len(absent)} column(s) that its certificate describes: {listed(absent)}"
+        )
     columns = []
     for column, kind in form.types.items():
         converted = None
@@ -108,7 +129,9 @@ def typed(frame: pl.DataFrame, form: Form, name: str) -> pl.DataFrame:
         with contextlib.suppress(pl.exceptions.PolarsError, KeyError, TypeError):
             converted = _converted(frame[column], kind, form)
         if converted is None or converted.null_count() != frame[column].null_count():
-            raise UnreadableInput(f"{name}: {listed([column])} does not hold what its certificate says: {kind}")
+            raise UnreadableInput(
+                f"{name}: {listed([column])} does not hold what its certificate says: {kind}"
+            )
         columns.append(converted)
     return frame.with_columns(columns)
 
@@ -122,7 +145,9 @@ def _converted(column: pl.Series, kind: str, form: Form) -> pl.Series:
     if kind == "integer":
         return column.cast(pl.Int64)
     if kind == "decimal":
-        return (STYLES[form.decimal].plain(column) if text and form.decimal != "." else column).cast(pl.Float64)
+        return (
+            STYLES[form.decimal].plain(column) if text and form.decimal != "." else column
+        ).cast(pl.Float64)
     if kind == "boolean":
         return (
             column.replace_strict(["true", "false"], [True, False], return_dtype=pl.Boolean)
@@ -140,23 +165,30 @@ _UNITS: dict[str, Any] = {"datetime[ms]": "ms", "datetime[us]": "us", "datetime[
 def _spelled_moment(text: pl.Series, kind: str) -> pl.Series:
     if kind == "time":
         return text.str.to_time("%H:%M:%S%.f")
-    return text.str.replace("T", " ", literal=True).str.to_datetime("%Y-%m-%d %H:%M:%S%.f", time_unit=_UNITS[kind])
+    return text.str.replace("T", " ", literal=True).str.to_datetime(
+        "%Y-%m-%d %H:%M:%S%.f", time_unit=_UNITS[kind]
+    )
 
 
 def _stored_moment(column: pl.Series, kind: str) -> pl.Series:
-    """Moments of workbooks and statistics files, which keep fractions of a day or second: right to the millisecond."""
+    """Moments of workbooks and statistics files, which keep fractions of a day or second: right to
+    the millisecond.
+    """
     if column.dtype == pl.Time and kind == "time":
         step = 1_000_000
         return (((column.cast(pl.Int64) + step // 2) // step) * step).cast(pl.Time)
-    rounded = (column.cast(pl.Datetime("us")) if column.dtype == pl.Date else column).dt.round("1ms")
+    rounded = (column.cast(pl.Datetime("us")) if column.dtype == pl.Date else column).dt.round(
+        "1ms"
+    )
     return rounded.dt.time() if kind == "time" else rounded.cast(pl.Datetime(_UNITS[kind]))
 
 
 # Cells that a spreadsheet would run: text that begins like a formula.
 #
-# A spreadsheet that opens a CSV takes ``=HYPERLINK(…)`` for a formula, and ``+``, ``-``, ``@``, a tab or a line end before one too.
-# A number is no formula. Defused, such a cell has an apostrophe before it, and so has every cell that begins with apostrophes
-# before such a sign: taking one apostrophe away gives every value back.
+# A spreadsheet that opens a CSV takes ``=HYPERLINK(…)`` for a formula, and ``+``, ``-``, ``@``, a
+# tab or a line end before one too. A number is no formula. Defused, such a cell has an apostrophe
+# before it, and so has every cell that begins with apostrophes before such a sign: taking one
+# apostrophe away gives every value back.
 
 _NUMBER = r"^[+-]?(?:\d[\d.,]*|[.,]\d+)(?:[eE][+-]?\d+)?$"
 _RUNS = r"^[=+\-@\t\r\n]"
@@ -164,7 +196,9 @@ _HARMLESS = r"^'+[=+\-@\t\r\n]"
 
 
 def runnable_cells(frame: pl.DataFrame) -> dict[str, int]:
-    """How many cells of each column a spreadsheet would run, the name of the column counted as one; others are left out."""
+    """How many cells of each column a spreadsheet would run, the name of the column counted as one;
+    others are left out.
+    """
     runs = _runs(pl.Series(frame.columns, dtype=pl.String)).to_list()
     counts = dict(zip(frame.columns, map(int, runs), strict=True))
     for column in frame:
@@ -185,7 +219,8 @@ REPEATS = 8
 
 
 def repeated_once(text: pl.Series) -> pl.Series:
-    """Each distinct text once where texts repeat, to be asked what it looks like; else the column as it is.
+    """Each distinct text once where texts repeat, to be asked what it looks like; else the column
+    as it is.
 
     >>> repeated_once(pl.Series(["a", "b"] * 50)).sort().to_list()
     ['a', 'b']
@@ -216,10 +251,16 @@ def restored(frame: pl.DataFrame) -> pl.DataFrame:
     """
 
     def one(column: pl.Series) -> pl.Series:
-        return column.str.replace(r"^'('*[=+\-@\t\r\n])", "$1") if column.dtype == pl.String else column
+        return (
+            column.str.replace(r"^'('*[=+\-@\t\r\n])", "$1")
+            if column.dtype == pl.String
+            else column
+        )
 
     names = one(pl.Series(frame.columns, dtype=pl.String)).to_list()
-    return pl.DataFrame([one(column).alias(name) for column, name in zip(frame, names, strict=True)])
+    return pl.DataFrame(
+        [one(column).alias(name) for column, name in zip(frame, names, strict=True)]
+    )
 
 
 def _is_text(column: pl.Series) -> bool:
@@ -233,4 +274,8 @@ def _runs(text: pl.Series) -> pl.Series:
 def _marked(text: pl.Series) -> pl.Series:
     marked = _runs(text) | text.str.contains(_HARMLESS)
     named = text.alias("text").to_frame().with_columns(marked.alias("marked"))
-    return named.select(pl.when("marked").then("'" + pl.col("text")).otherwise("text")).to_series().alias(text.name)
+    return (
+        named.select(pl.when("marked").then("'" + pl.col("text")).otherwise("text"))
+        .to_series()
+        .alias(text.name)
+    )

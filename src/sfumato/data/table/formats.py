@@ -19,7 +19,12 @@ if TYPE_CHECKING:
     from sfumato.core.source import Intake, Source
     from sfumato.data.table.form import Form
 
-COMPRESSED = ((b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"), (b"BZh", "bzip2"), (b"\xfd7zXZ\x00", "xz"))
+COMPRESSED = (
+    (b"\x1f\x8b", "gzip"),
+    (b"\x28\xb5\x2f\xfd", "zstd"),
+    (b"BZh", "bzip2"),
+    (b"\xfd7zXZ\x00", "xz"),
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,16 +52,22 @@ class FileFormat:
     openings: ClassVar[tuple[bytes, ...]] = ()
     """The first bytes of such files; none for text."""
     options: ClassVar[frozenset[str]] = frozenset()
-    """The fields of :class:`~sfumato.core.source.Intake` that mean something for the format, besides those about values."""
+    """The fields of :class:`~sfumato.core.source.Intake` that mean something for the format,
+    besides those about values.
+    """
     settles_values: ClassVar[bool] = False
-    """Whether :meth:`read` applies what is said about values (missing codes, blanks, Unicode) itself."""
+    """Whether :meth:`read` applies what is said about values (missing codes, blanks, Unicode)
+    itself.
+    """
 
     def is_announced_by(self, data: bytes) -> bool:
         """Whether the first bytes of a file are those of the format."""
         return bool(self.openings) and data.startswith(self.openings)
 
     def read(self, data: bytes, name: str, request: ReadRequest) -> tuple[pl.DataFrame, Source]:
-        """The table in the bytes of a file, and the form it had; ``name`` is that of the file, for messages."""
+        """The table in the bytes of a file, and the form it had; ``name`` is that of the file, for
+        messages.
+        """
         raise NotImplementedError
 
     def write(self, frame: pl.DataFrame, target: Path, source: Source, form: Form) -> None:
@@ -64,13 +75,17 @@ class FileFormat:
         raise NotImplementedError
 
     def holds_more(self, file: Path, *, exact: bool) -> bool:
-        """Whether a written file holds more than the table read from it; ``exact``: the same version wrote it."""
+        """Whether a written file holds more than the table read from it; ``exact``: the same
+        version wrote it.
+        """
         return False
 
 
 def _is_format(value: object) -> bool:
     if not (
-        isinstance(value, type) and issubclass(value, FileFormat) and isinstance(getattr(value, "name", None), str)
+        isinstance(value, type)
+        and issubclass(value, FileFormat)
+        and isinstance(getattr(value, "name", None), str)
     ):
         return False
     return bool(getattr(value, "suffixes", ())) and value.read is not FileFormat.read
@@ -146,7 +161,8 @@ def choose_format(data: bytes, *, name: str, suffix: str, asked: str | None) -> 
     by_bytes = _format_of_bytes(data, FORMATS.ours)
     if by_bytes is not None:
         raise UnreadableInput(
-            f"{name} is named like {by_suffix} but holds {by_bytes} data: rename it, or pass format={by_bytes!r}"
+            f"{name} is named like {by_suffix} but holds {by_bytes} data: rename it, or pass"
+            f" format={by_bytes!r}"
         )
     return by_suffix
 
@@ -158,7 +174,9 @@ def _format_of_bytes(data: bytes, names: Iterable[str]) -> str | None:
 
 @contextlib.contextmanager
 def refusing(message: str) -> Iterator[None]:
-    """Turn whatever a reader throws into :class:`UnreadableInput` without its text, which may hold values."""
+    """Turn whatever a reader throws into :class:`UnreadableInput` without its text, which may hold
+    values.
+    """
     try:
         yield
     except (SfumatoError, KeyboardInterrupt, SystemExit, MemoryError):
@@ -168,7 +186,9 @@ def refusing(message: str) -> Iterator[None]:
 
 
 def refuse_nested(frame: pl.DataFrame, name: str, *, lists: bool = False) -> pl.DataFrame:
-    """Return the frame, or raise when a column holds lists or records; with ``lists`` those of single values may stand."""
+    """Return the frame, or raise when a column holds lists or records; with ``lists`` those of
+    single values may stand.
+    """
     nested = [
         column
         for column, dtype in frame.schema.items()
@@ -176,8 +196,9 @@ def refuse_nested(frame: pl.DataFrame, name: str, *, lists: bool = False) -> pl.
     ]
     if nested:
         raise UnreadableInput(
-            f"{name}: {listed(nested)} {inflect(len(nested), 'holds', 'hold')} nested values; "
-            "a table has one value a cell: flatten or drop before reading; people with a list of items each are data of shape baskets (sfumato run)"
+            f"{name}: {listed(nested)} {inflect(len(nested), 'holds', 'hold')} nested values; a"
+            " table has one value a cell: flatten or drop before reading; people with a list of"
+            " items each are data of shape baskets (sfumato run)"
         )
     return frame
 

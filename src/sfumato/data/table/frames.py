@@ -1,4 +1,6 @@
-"""A table that comes as a frame: its names, its index and the values that were said to be missing."""
+"""A table that comes as a frame: its names, its index and the values that were said to be
+missing.
+"""
 
 from __future__ import annotations
 
@@ -15,19 +17,26 @@ from sfumato.errors import ParameterError
 ABOUT_FRAMES = ("missing_values", "missing_in", "unicode", "blanks", "rename_duplicates")
 NAME = "the table"
 INDEX_LEFT = (
-    "the index of the pandas frame was left behind, since it may name people; frame.reset_index() makes it a column that can "
-    "have a role"
+    "the index of the pandas frame was left behind, since it may name people; frame.reset_index()"
+    " makes it a column that can have a role"
 )
 
 
 def take_frame(frame: Any, otherwise: Intake, options: Mapping[str, Any]) -> Table:
-    """A dataset of a polars, pandas or Arrow frame; what is decided on the way is in its source's notes."""
+    """A dataset of a polars, pandas or Arrow frame; what is decided on the way is in its source's
+    notes.
+    """
     idle = [name for name in options if name not in ABOUT_FRAMES]
     if idle:
         raise ParameterError(
-            f"a frame takes no reading option {join_words(idle, 'or')}: it is read already; it takes {', '.join(ABOUT_FRAMES)}"
+            f"a frame takes no reading option {join_words(idle, 'or')}: it is read already; it"
+            f" takes {', '.join(ABOUT_FRAMES)}"
         )
-    defaults = {f.name: getattr(otherwise, f.name) for f in dataclasses.fields(otherwise) if f.name in ABOUT_FRAMES}
+    defaults = {
+        f.name: getattr(otherwise, f.name)
+        for f in dataclasses.fields(otherwise)
+        if f.name in ABOUT_FRAMES
+    }
     intake = Intake.of(options).over(Intake(**defaults))
     notes = [INDEX_LEFT] if _has_index(frame) else []
     if intake.rename_duplicates:
@@ -38,7 +47,9 @@ def take_frame(frame: Any, otherwise: Intake, options: Mapping[str, Any]) -> Tab
 
 
 def _has_index(frame: Any) -> bool:
-    """Whether a pandas frame has an index that says something: a name, or anything but 0, 1, 2, …"""
+    """Whether a pandas frame has an index that says something: a name, or anything but 0, 1, 2,
+    …
+    """
     if type(frame).__module__.split(".")[0] != "pandas" or not hasattr(frame, "index"):
         return False
     index = frame.index

@@ -4,17 +4,19 @@ What a format cannot tell apart, and what is made of it:
 
 - any format: NaN is missing, and ``-0.0`` is ``0.0``;
 - CSV, Excel, SPSS, Stata, SAS: an empty text is missing;
-- CSV: spellings of one number in a column of text (``1``, ``1.0``, ``1e0``) become the shortest of them, because a reader
-  who finds nothing but numbers in the column takes them for one; ``01`` is a code and no spelling of ``1``, and the columns of codes
-  (by their name) and numbers that may have thousands marks (``1.000``) are left as they are;
+- CSV: spellings of one number in a column of text (``1``, ``1.0``, ``1e0``) become the shortest of
+  them, because a reader who finds nothing but numbers in the column takes them for one; ``01`` is a
+  code and no spelling of ``1``, and the columns of codes (by their name) and numbers that may have
+  thousands marks (``1.000``) are left as they are;
 - JSON lines, Excel, Stata: infinities are missing;
 - SPSS, SAS: blanks at the end of a text are lost;
 - Excel: decimals have 16 digits; Excel, SPSS, Stata, SAS: times are whole milliseconds.
 
-Everything else is told apart by every format, and stays different: composed and combining accents, upper and lower case, blanks
-at the beginning of a text (and at the end, but for SPSS and SAS), a byte-order mark inside of a text. NUL in a text, and names
-of columns that are blank, begin or end with a blank or hold NUL or a byte-order mark, are refused where the format does not keep them;
-so are texts of more than 32,767 signs in Excel, which leaves their cells empty.
+Everything else is told apart by every format, and stays different: composed and combining accents,
+upper and lower case, blanks at the beginning of a text (and at the end, but for SPSS and SAS), a
+byte-order mark inside of a text. NUL in a text, and names of columns that are blank, begin or end
+with a blank or hold NUL or a byte-order mark, are refused where the format does not keep them; so
+are texts of more than 32,767 signs in Excel, which leaves their cells empty.
 """
 
 from __future__ import annotations
@@ -48,12 +50,15 @@ _NUMERAL = r"^-?(?:0|[1-9]\d*)(?:[.,]\d+)?(?:[eE][+-]?\d+)?$"
 
 
 def made_one(dataset: Table, format: str, *, spellings: bool = True) -> tuple[Table, list[str]]:  # noqa: A002
-    """A table whose values a format tells apart, and sentences about what was made one; direct identifiers are left out.
+    """A table whose values a format tells apart, and sentences about what was made one; direct
+    identifiers are left out.
 
     ``spellings=False`` leaves the spellings of numbers: what steps wrote is theirs.
     """
     shared = [
-        n for n in dataset.columns if n not in dataset.schema.attributes or Role.DIRECT not in dataset.schema[n].roles
+        n
+        for n in dataset.columns
+        if n not in dataset.schema.attributes or Role.DIRECT not in dataset.schema[n].roles
     ]
     changed: dict[str, tuple[pl.Series, str]] = {}
     for name in shared:
@@ -93,11 +98,13 @@ def refuse_unwritable(dataset: Table, format: str, *, header: bool) -> None:  # 
             continue
         column = dataset.column(name)
         if column.dtype in (pl.String, pl.Categorical, pl.Enum):
-            problems += [f"{listed([name])}: {loss}" for loss in _lost(column.cast(pl.String), format)]
+            problems += [
+                f"{listed([name])}: {loss}" for loss in _lost(column.cast(pl.String), format)
+            ]
     if problems:
         raise OutputError(
-            f"{dataset.source.name} cannot be written as {format} so that it can be read again: {'; '.join(problems)}; "
-            "rename or clean them, or write Parquet"
+            f"{dataset.source.name} cannot be written as {format} so that it can be read again:"
+            f" {'; '.join(problems)}; rename or clean them, or write Parquet"
         )
 
 
@@ -105,8 +112,12 @@ def _lost(text: pl.Series, format: str) -> list[str]:  # noqa: A002
     """What a format would lose of a column of text, in words."""
     most = _LONGEST.get(format)
     losses: dict[str, int] = {
-        "with a NUL sign": int(text.str.contains("\0", literal=True).sum()) if format in _NO_NUL else 0,
-        f"of more than {most} signs": 0 if most is None else int((text.str.len_chars() > most).sum()),
+        "with a NUL sign": (
+            int(text.str.contains("\0", literal=True).sum()) if format in _NO_NUL else 0
+        ),
+        f"of more than {most} signs": (
+            0 if most is None else int((text.str.len_chars() > most).sum())
+        ),
     }
     return [f"{count_of(cells, 'cell')} {what}" for what, cells in losses.items() if cells]
 
@@ -115,7 +126,12 @@ def _distinct_texts(dataset: Table, name: str) -> pl.Series:
     return pl.Series(name, dataset.encoded(name).labels, dtype=pl.String)
 
 
-def _merge_values(column: pl.Series, format: str, *, spellings: bool) -> tuple[pl.Series, str] | None:  # noqa: A002
+def _merge_values(
+    column: pl.Series,
+    format: str,  # noqa: A002
+    *,
+    spellings: bool,
+) -> tuple[pl.Series, str] | None:
     """A column of values that are told apart and what was made one, or None where nothing was."""
     if column.dtype.is_float():
         return _numbers(column, format)
@@ -139,7 +155,9 @@ def _numbers(column: pl.Series, format: str) -> tuple[pl.Series, str] | None:  #
     if not (lost.any() or negative.any() or finer):
         return None
     missing = column.is_null() | pl.Series(lost)
-    written = pl.Series(column.name, np.where(negative, 0.0, values), dtype=column.dtype).set(missing, None)
+    written = pl.Series(column.name, np.where(negative, 0.0, values), dtype=column.dtype).set(
+        missing, None
+    )
     notes = {
         "no numbers, missing now": int(lost.sum()),
         "-0.0, now 0.0": int(negative.sum()),
@@ -199,12 +217,16 @@ def _moments(column: pl.Series, format: str) -> tuple[pl.Series, str] | None:  #
 
 
 def _sentence(merged: dict[str, int], format: str) -> str:  # noqa: A002
-    counts = ", ".join(f"{count_of(cells, 'cell')} {words}" for words, cells in merged.items() if cells)
+    counts = ", ".join(
+        f"{count_of(cells, 'cell')} {words}" for words, cells in merged.items() if cells
+    )
     return f"{counts}: {format} cannot tell them apart" if counts else ""
 
 
 def guessed(frame: pl.DataFrame) -> dict[str, pl.Series]:
-    """Columns of text that whoever reads a CSV without its form finds fewer values in: numbers, or text without its blanks."""
+    """Columns of text that whoever reads a CSV without its form finds fewer values in: numbers, or
+    text without its blanks.
+    """
     guesses = {}
     for column in frame:
         if column.dtype != pl.String:

@@ -2,15 +2,17 @@
 
 The rule, per column, over all its values that are not missing:
 
-- every value is a whole number written the one way (no leading zero, no plus, at most 18 digits): integer;
-- every value is a number with the same decimal mark, and at least one value shows which mark that is: decimal,
-  unless a value has more digits than a double keeps;
-- ``33.000`` shows no mark: it is thirty-three thousand in Lisbon and thirty-three in London. Such a column is read as
-  thousands when the other mark is decimal elsewhere in the file or was asked for, as decimals when its own mark was
-  asked for, and stays text otherwise;
-- the name is that of a code (zip, phone, id, …), or all values have the same five or more digits: text;
-- anything else: text. Dates are text. Only the empty field is missing: ``NA``, ``-`` and ``?`` are values, unless they were
-  said to be codes (:mod:`sfumato.data.table.values`).
+- every value is a whole number written the one way (no leading zero, no plus, at most 18 digits):
+  integer;
+- every value is a number with the same decimal mark, and at least one value shows which mark
+  that is: decimal, unless a value has more digits than a double keeps;
+- ``33.000`` shows no mark: it is thirty-three thousand in Lisbon and thirty-three in London. Such a
+  column is read as thousands when the other mark is decimal elsewhere in the file or was asked for,
+  as decimals when its own mark was asked for, and stays text otherwise;
+- the name is that of a code (zip, phone, id, …), or all values have the same five or more digits:
+  text;
+- anything else: text. Dates are text. Only the empty field is missing: ``NA``, ``-`` and ``?`` are
+  values, unless they were said to be codes (:mod:`sfumato.data.table.values`).
 """
 
 from __future__ import annotations
@@ -26,29 +28,151 @@ from sfumato.core.source import ColumnNote
 # Column names that promise a code, not a quantity: digits that must stay text.
 
 ANYWHERE = frozenset(
-    """
-    id ids uid uuid guid pid hid idn ident identifier identifiant identificador identificativo identifikator
-    code codes kode codigo codice kod cod
-    zip plz cep npa postal postcode zipcode postleitzahl pincode eircode codepostal postnummer postnr
-    ssn sin nino nhs nhi mrn dni nie nif cpf cnpj rut curp pesel bsn nir siren siret insee ahv avs svnr
-    iban bic swift imei isbn issn ean gtin upc sku barcode vin npi ndc icd cpt hcpcs atc loinc snomed
-    fips geoid naics nace isco isic nuts ags lau
-    phone telephone telefon telefono telefone tel mobile handy cellphone fax
-    matricola matricule matricula matrikel aktenzeichen kennzeichen kennziffer passport passeport pasaporte reisepass
-    """.split()  # noqa: SIM905 - a list of one word a line would hide the families
+    [
+        "id",
+        "ids",
+        "uid",
+        "uuid",
+        "guid",
+        "pid",
+        "hid",
+        "idn",
+        "ident",
+        "identifier",
+        "identifiant",
+        "identificador",
+        "identificativo",
+        "identifikator",
+        "code",
+        "codes",
+        "kode",
+        "codigo",
+        "codice",
+        "kod",
+        "cod",
+        "zip",
+        "plz",
+        "cep",
+        "npa",
+        "postal",
+        "postcode",
+        "zipcode",
+        "postleitzahl",
+        "pincode",
+        "eircode",
+        "codepostal",
+        "postnummer",
+        "postnr",
+        "ssn",
+        "sin",
+        "nino",
+        "nhs",
+        "nhi",
+        "mrn",
+        "dni",
+        "nie",
+        "nif",
+        "cpf",
+        "cnpj",
+        "rut",
+        "curp",
+        "pesel",
+        "bsn",
+        "nir",
+        "siren",
+        "siret",
+        "insee",
+        "ahv",
+        "avs",
+        "svnr",
+        "iban",
+        "bic",
+        "swift",
+        "imei",
+        "isbn",
+        "issn",
+        "ean",
+        "gtin",
+        "upc",
+        "sku",
+        "barcode",
+        "vin",
+        "npi",
+        "ndc",
+        "icd",
+        "cpt",
+        "hcpcs",
+        "atc",
+        "loinc",
+        "snomed",
+        "fips",
+        "geoid",
+        "naics",
+        "nace",
+        "isco",
+        "isic",
+        "nuts",
+        "ags",
+        "lau",
+        "phone",
+        "telephone",
+        "telefon",
+        "telefono",
+        "telefone",
+        "tel",
+        "mobile",
+        "handy",
+        "cellphone",
+        "fax",
+        "matricola",
+        "matricule",
+        "matricula",
+        "matrikel",
+        "aktenzeichen",
+        "kennzeichen",
+        "kennziffer",
+        "passport",
+        "passeport",
+        "pasaporte",
+        "reisepass",
+    ]
 )
 """Words that make a name a code wherever they stand in it."""
 
 AT_THE_END = frozenset(
-    """
-    number num nr numero nummer numer numeri nro account konto compte cuenta conto conta rekening
-    ref reference referenz token license licence pin
-    """.split()  # noqa: SIM905 - a list of one word a line would hide the families
+    [
+        "number",
+        "num",
+        "nr",
+        "numero",
+        "nummer",
+        "numer",
+        "numeri",
+        "nro",
+        "account",
+        "konto",
+        "compte",
+        "cuenta",
+        "conto",
+        "conta",
+        "rekening",
+        "ref",
+        "reference",
+        "referenz",
+        "token",
+        "license",
+        "licence",
+        "pin",
+    ]
 )
-"""Words that make a name a code only as its last word: ``phone_number``, not ``number_of_children``."""
+"""Words that make a name a code only as its last word: ``phone_number``, not
+``number_of_children``.
+"""
 
 WHOLE_NAME = frozenset({"cap", "cp", "recid", "recno", "recnr"})
-"""Names that are codes only when nothing else stands beside them: ``cap``, not ``market_cap``; ``recid``, not ``is_recid``."""
+"""Names that are codes only when nothing else stands beside them: ``cap``, not ``market_cap``;
+``recid``, not ``is_recid``.
+"""
 
 GLUED = re.compile(
     r"(?:patient|person|personal|customer|client|user|member|case|record|household|hh|subject|student|pupil|employee"
@@ -85,7 +209,9 @@ def is_identifier_name(name: str) -> bool:
     words = words_of(name)
     if not words:
         return False
-    last = words[-2] if words[-1].isdigit() and len(words) > 2 else words[-1]  # member_number_2, but not num1
+    last = (
+        words[-2] if words[-1].isdigit() and len(words) > 2 else words[-1]
+    )  # member_number_2, but not num1
     glued = "".join(words)
     compounds = any(GLUED.search(word) for word in (*words, glued))  # case_no reads like caseno
     return not ANYWHERE.isdisjoint(words) or last in AT_THE_END or glued in WHOLE_NAME or compounds
@@ -114,9 +240,7 @@ class Style:
     def number(self) -> str:
         """Pattern of any number in this style."""
         whole, tail = r"(?:0|[1-9]\d*)", rf"[{self.mark}]\d+"
-        return (
-            rf"^-?(?:{whole}(?:{tail})?|{tail}|[1-9]\d{{0,2}}(?:[{self.group}]\d{{3}})+(?:{tail})?)(?:[eE][+-]?\d+)?$"
-        )
+        return rf"^-?(?:{whole}(?:{tail})?|{tail}|[1-9]\d{{0,2}}(?:[{self.group}]\d{{3}})+(?:{tail})?)(?:[eE][+-]?\d+)?$"
 
     @property
     def grouped(self) -> str:
@@ -125,7 +249,11 @@ class Style:
 
     def plain(self, text: pl.Series) -> pl.Series:
         """The numbers as a machine writes them."""
-        bare = text.str.replace_all(self.group, "", literal=True) if _has_mark(text, self.group) else text
+        bare = (
+            text.str.replace_all(self.group, "", literal=True)
+            if _has_mark(text, self.group)
+            else text
+        )
         return bare if self.mark == "." else bare.str.replace(",", ".", literal=True)
 
 
@@ -135,18 +263,29 @@ STYLES = {".": POINT, ",": COMMA}
 _REASONS = {
     "code": "{} stay{s} text: the name is that of a code",
     "fixed": "{} stay{s} text: all values have the same number of digits, like a code",
-    "thousands.": "{} stay{s} text: a point before three digits may be decimal or separate thousands; pass decimal=',' or decimal='.'",
-    "thousands,": "{} stay{s} text: a comma before three digits may be decimal or separate thousands; pass decimal='.' or decimal=','",
+    "thousands.": (
+        "{} stay{s} text: a point before three digits may be decimal or separate thousands; pass"
+        " decimal=',' or decimal='.'"
+    ),
+    "thousands,": (
+        "{} stay{s} text: a comma before three digits may be decimal or separate thousands; pass"
+        " decimal='.' or decimal=','"
+    ),
     "mixed": "{} stay{s} text: decimal points and decimal commas are mixed in it",
     "zeros": "{} stay{s} text: as numbers leading zeros would be lost",
     "digits": "{} stay{s} text: as numbers some values would lose digits",
     "asked": "{} stay{s} text: written with another decimal mark than the one asked for",
-    "partly": "{} stay{s} text: most values are numbers, some are not (--missing 'NA,?' or missing_values= names codes that stand for a missing value)",
+    "partly": (
+        "{} stay{s} text: most values are numbers, some are not (--missing 'NA,?' or"
+        " missing_values= names codes that stand for a missing value)"
+    ),
 }
 
 
 def convert(columns: list[pl.Series], *, decimal: str | None) -> tuple[str, list[str]]:
-    """Replace text columns in the list by numbers where the rule allows; return the decimal mark and the notes."""
+    """Replace text columns in the list by numbers where the rule allows; return the decimal mark
+    and the notes.
+    """
     verdicts = [_settle(columns, i, decimal) for i in range(len(columns))]
     seen = {mark: verdicts.count(mark) for mark in STYLES}
     for i, verdict in enumerate(verdicts):
@@ -174,7 +313,9 @@ def _settle(columns: list[pl.Series], i: int, decimal: str | None) -> str:
 
 
 def classify(text: pl.Series) -> str:
-    """What a text column is: integer, a decimal mark, ``thousands`` and a mark, or the reason it stays text."""
+    """What a text column is: integer, a decimal mark, ``thousands`` and a mark, or the reason it
+    stays text.
+    """
     return _judged(text)[0]
 
 
@@ -190,21 +331,32 @@ def _judged(text: pl.Series) -> tuple[str, pl.Series | None]:
         return "partly" if share > 0.5 and not code else "text", None
     if code:
         return "code", None
-    seen = len(text) <= SAMPLE  # a longer column is looked at in full only where a part of it is worth it
+    seen = (
+        len(text) <= SAMPLE
+    )  # a longer column is looked at in full only where a part of it is worth it
     numbers = _integers(text) if seen or _integers(sample) is not None else None
     if numbers is None:
         return _style(text), None
     # Numbers of five digits or more that are all equally long are codes.
     widths = text.str.len_bytes()
     narrowest, widest = widths.min(), widths.max()
-    if narrowest == widest and isinstance(widest, int) and widest >= CODE_DIGITS and not _has_mark(text, "-"):
+    if (
+        narrowest == widest
+        and isinstance(widest, int)
+        and widest >= CODE_DIGITS
+        and not _has_mark(text, "-")
+    ):
         return "fixed", None
     return "integer", numbers
 
 
 def is_number_like(text: pl.Series) -> bool:
     """Whether every value that is not missing is made of digits, like a number or a code."""
-    return all(_share(part, _SHAPE) == 1.0 for part in (text.head(SAMPLE), text) if part.null_count() < len(part))
+    return all(
+        _share(part, _SHAPE) == 1.0
+        for part in (text.head(SAMPLE), text)
+        if part.null_count() < len(part)
+    )
 
 
 def _share(text: pl.Series, pattern: str) -> float:
@@ -240,12 +392,16 @@ def _mixed_or_text(text: pl.Series) -> str:
 
 def _decisive(text: pl.Series, style: Style) -> bool:
     """Whether a value has the mark where thousands cannot be separated."""
-    return bool((text.str.contains(style.mark, literal=True) & ~text.str.contains(style.grouped)).any())
+    return bool(
+        (text.str.contains(style.mark, literal=True) & ~text.str.contains(style.grouped)).any()
+    )
 
 
 def _only_groups(text: pl.Series, style: Style) -> bool:
     """Whether every value with the mark is a whole number in groups of three."""
-    return bool((~text.str.contains(style.mark, literal=True) | text.str.contains(style.grouped)).all())
+    return bool(
+        (~text.str.contains(style.mark, literal=True) | text.str.contains(style.grouped)).all()
+    )
 
 
 def _has_mark(text: pl.Series, mark: str) -> bool:
@@ -258,11 +414,15 @@ _OTHERWISE = (
     | _CELL.str.starts_with("-0")
     | _CELL.str.starts_with("+")
 ).any()
-"""Whether a number is not written as it would be again; one question, as each takes longer than a short column is."""
+"""Whether a number is not written as it would be again; one question, as each takes longer than a
+short column is.
+"""
 
 
 def _integers(text: pl.Series) -> pl.Series | None:
-    """The column as integers, or None when a value is not one written the one way, or has more than 18 digits."""
+    """The column as integers, or None when a value is not one written the one way, or has more than
+    18 digits.
+    """
     pieces = []
     for start in range(0, len(text), _PIECE):
         piece = text.slice(start, _PIECE)
@@ -270,7 +430,11 @@ def _integers(text: pl.Series) -> pl.Series | None:
         least, most = numbers.min(), numbers.max()
         if numbers.null_count() != piece.null_count() or piece.to_frame().select(_OTHERWISE).item():
             return None
-        if isinstance(least, int) and isinstance(most, int) and (least <= -_LARGEST or most >= _LARGEST):
+        if (
+            isinstance(least, int)
+            and isinstance(most, int)
+            and (least <= -_LARGEST or most >= _LARGEST)
+        ):
             return None
         pieces.append(numbers)
     return pl.concat(pieces) if pieces else None
@@ -302,15 +466,23 @@ def _kept(plain: pl.Series, numbers: pl.Series) -> bool:
 
 
 def _digits(numbers: pl.Series) -> pl.Series:
-    """Significant digits of numbers written as text: equal digits of a number and its double mean nothing was lost."""
+    """Significant digits of numbers written as text: equal digits of a number and its double mean
+    nothing was lost.
+    """
     mantissa = numbers.str.replace("[eE].*$", "").str.replace_all("[-.]", "")
     return mantissa.str.strip_chars_start("0").str.strip_chars_end("0")
 
 
-def _settle_thousands(columns: list[pl.Series], i: int, mark: str, decimal: str | None, seen: dict[str, int]) -> str:
+def _settle_thousands(
+    columns: list[pl.Series], i: int, mark: str, decimal: str | None, seen: dict[str, int]
+) -> str:
     other = "," if mark == "." else "."
     if decimal == mark:
-        numbers = _decimals(columns[i], STYLES[mark]) if columns[i].str.contains(STYLES[mark].number).all() else None
+        numbers = (
+            _decimals(columns[i], STYLES[mark])
+            if columns[i].str.contains(STYLES[mark].number).all()
+            else None
+        )
     elif decimal == other or (decimal is None and seen[other] and not seen[mark]):
         numbers = _integers(columns[i].str.replace_all(mark, "", literal=True))
     else:
@@ -326,12 +498,19 @@ def _notes(verdicts: list[str], seen: dict[str, int], names: list[str]) -> list[
     for verdict, sentence in _REASONS.items():
         columns = [i for i, judged in enumerate(verdicts, start=1) if judged == verdict]
         if columns:
-            notes.append(ColumnNote.of(sentence.format("{}", s="s" if len(columns) == 1 else ""), columns, names))
+            notes.append(
+                ColumnNote.of(
+                    sentence.format("{}", s="s" if len(columns) == 1 else ""), columns, names
+                )
+            )
     for mark, word in ((".", "points"), (",", "commas")):
         columns = [i for i, judged in enumerate(verdicts, start=1) if judged == f"read{mark}"]
         if columns:
             said = f"{{}}: {word} before three digits read as asked or as elsewhere in the file"
             notes.append(ColumnNote.of(said, columns, names))
     if all(seen.values()):
-        notes.append("decimal points and decimal commas both occur; decimals will be written with one of them")
+        notes.append(
+            "decimal points and decimal commas both occur; decimals will be written with one of"
+            " them"
+        )
     return notes

@@ -21,8 +21,12 @@ if TYPE_CHECKING:
 _HEAD = 100
 
 
-def read(data: bytes, *, name: str, encoding: str | None = None, lists: bool = False) -> tuple[pl.DataFrame, Source]:
-    """Read JSON lines; a key that an object lacks is missing there. With ``lists`` a value may be a list of single ones."""
+def read(
+    data: bytes, *, name: str, encoding: str | None = None, lists: bool = False
+) -> tuple[pl.DataFrame, Source]:
+    """Read JSON lines; a key that an object lacks is missing there. With ``lists`` a value may be a
+    list of single ones.
+    """
     data, encoding, notes = to_utf8(data, name=name, encoding=encoding)
     if not data.strip():
         raise UnreadableInput(f"{name} is empty: it needs one JSON object a line")
@@ -36,7 +40,9 @@ def read(data: bytes, *, name: str, encoding: str | None = None, lists: bool = F
         _diagnose(data, name, lists=lists)
         raise UnreadableInput(f"{name} cannot be read as JSON lines")
     _refuse_hidden_nesting(refuse_nested(frame, name, lists=lists), data, name)
-    frame = frame.with_columns(pl.col(pl.Null).cast(pl.String), pl.col(pl.List(pl.Null)).cast(pl.List(pl.String)))
+    frame = frame.with_columns(
+        pl.col(pl.Null).cast(pl.String), pl.col(pl.List(pl.Null)).cast(pl.List(pl.String))
+    )
     return frame, Source(name, "jsonl", encoding=encoding, notes=tuple(notes), types_found=True)
 
 
@@ -51,9 +57,15 @@ def _refuse_repeated_keys(data: bytes, name: str) -> None:
             pairs: Any = json.loads(line, object_pairs_hook=list)
         except (ValueError, RecursionError):
             return
-        keys = [pair[0] for pair in pairs if isinstance(pair, tuple)] if isinstance(pairs, list) else []
+        keys = (
+            [pair[0] for pair in pairs if isinstance(pair, tuple)]
+            if isinstance(pairs, list)
+            else []
+        )
         if len(keys) != len(set(keys)):
-            raise UnreadableInput(f"{name}, line {number}: a key comes twice in one object; rename one")
+            raise UnreadableInput(
+                f"{name}, line {number}: a key comes twice in one object; rename one"
+            )
         if number > _HEAD:
             return
 
@@ -65,22 +77,30 @@ def _diagnose(data: bytes, name: str, *, lists: bool) -> None:
         try:
             row = json.loads(line)
         except (ValueError, RecursionError):
-            raise UnreadableInput(f"{name}, line {number}: no JSON; each line must be one complete object") from None
+            raise UnreadableInput(
+                f"{name}, line {number}: no JSON; each line must be one complete object"
+            ) from None
         if not isinstance(row, dict):
             raise UnreadableInput(
-                f"{name}, line {number}: a JSON {_word(row)} where an object is expected; write one object a line"
+                f"{name}, line {number}: a JSON {_word(row)} where an object is expected; write one"
+                " object a line"
             )
         for key, value in row.items():
-            if isinstance(value, dict) or (isinstance(value, list) and not (lists and _is_plain(value))):
+            if isinstance(value, dict) or (
+                isinstance(value, list) and not (lists and _is_plain(value))
+            ):
                 raise UnreadableInput(
-                    f"{name}, line {number}: column {key!r} holds nested values; flatten or drop it before reading"
+                    f"{name}, line {number}: column {key!r} holds nested values; flatten or drop it"
+                    " before reading"
                 )
             kinds.setdefault(key, set()).add(type(value))
     if not kinds:
         raise UnreadableInput(f"{name}: no object has a key; a table needs at least one column")
     mixed = [key for key, types in kinds.items() if bool in types and types & {int, float}]
     if mixed:
-        raise UnreadableInput(f"{name}: {listed(mixed)} mixes true/false and numbers; write it one way")
+        raise UnreadableInput(
+            f"{name}: {listed(mixed)} mixes true/false and numbers; write it one way"
+        )
 
 
 def _is_plain(values: list[Any]) -> bool:
@@ -88,7 +108,9 @@ def _is_plain(values: list[Any]) -> bool:
 
 
 def _word(value: Any) -> str:
-    return {list: "array", str: "string", int: "number", float: "number", bool: "boolean"}.get(type(value), "null")
+    return {list: "array", str: "string", int: "number", float: "number", bool: "boolean"}.get(
+        type(value), "null"
+    )
 
 
 def _refuse_hidden_nesting(frame: pl.DataFrame, data: bytes, name: str) -> None:
@@ -98,15 +120,20 @@ def _refuse_hidden_nesting(frame: pl.DataFrame, data: bytes, name: str) -> None:
         for row, (number, line) in enumerate(_lines(data) if suspects else ()):
             if row in suspects and isinstance(json.loads(line).get(column.name), dict | list):
                 raise UnreadableInput(
-                    f"{name}, line {number}: column {column.name!r} holds nested values; flatten or drop it before reading"
+                    f"{name}, line {number}: column {column.name!r} holds nested values; flatten or"
+                    " drop it before reading"
                 )
 
 
 def write(frame: pl.DataFrame, target: Path, source: Source) -> None:
     """Write one object a line in UTF-8; NaN and infinities become null, as JSON has none."""
-    refused = [column for column, dtype in frame.schema.items() if dtype.is_object() or dtype == pl.Binary]
+    refused = [
+        column for column, dtype in frame.schema.items() if dtype.is_object() or dtype == pl.Binary
+    ]
     if refused:
-        raise OutputError(f"{listed(refused)}: binary values do not fit into JSON; drop them, or write Parquet")
+        raise OutputError(
+            f"{listed(refused)}: binary values do not fit into JSON; drop them, or write Parquet"
+        )
     with target.open("wb") as out:
         frame.write_ndjson(out)
 

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 
 def holds_more(file: Path, format: str, *, exact: bool = False) -> bool:  # noqa: A002
-    """Whether a written file holds more than the table that is read from it; ``exact``: the same version of polars wrote it."""
+    """Whether a written file holds more than the table that is read from it; ``exact``: the same
+    version of polars wrote it.
+    """
     return file_format(format).holds_more(file, exact=exact)
 
 
@@ -41,44 +43,56 @@ def read_table(
 
     Parameters:
         path: a file, ``-`` for standard input, or a binary file object.
-        format: ``csv, parquet, arrow, jsonl, excel, spss, stata`` or ``sas``; found by suffix and first bytes when None.
-        text: leave every column of a CSV as text. What a column is then does not depend on what all its rows hold; other
-            formats say it themselves.
-        lists: take columns whose cells are lists of single values (Parquet, Arrow, JSON lines); otherwise they are refused.
-        otherwise: what a recipe says about reading, for what is not said here. Of that, what means nothing for the format is
-            left out: the same recipe may go with a CSV and a Parquet file.
-        said: the fields of :class:`~sfumato.core.source.Intake` that are known: ``delimiter, encoding, decimal, header, sheet,
-            rename_duplicates, missing_values, unicode, blanks``.
+        format: ``csv, parquet, arrow, jsonl, excel, spss, stata`` or ``sas``; found by suffix and
+        first bytes when None.
+        text: leave every column of a CSV as text. What a column is then does not depend on what all
+            its rows hold; other formats say it themselves.
+        lists: take columns whose cells are lists of single values (Parquet, Arrow, JSON lines);
+        otherwise they are refused.
+        otherwise: what a recipe says about reading, for what is not said here. Of that, what means
+            nothing for the format is left out: the same recipe may go with a CSV and a Parquet
+            file.
+        said: the fields of :class:`~sfumato.core.source.Intake` that are known:
+            ``delimiter, encoding, decimal, header, sheet, rename_duplicates, missing_values, unicode, blanks``.
 
     Raises:
-        UnreadableInput: the file is absent, empty, damaged or no table; the message names the line and the fix.
+        UnreadableInput: the file is absent, empty, damaged or no table; the message names the line
+        and the fix.
         ParameterError: an option is out of its range or means nothing for the format.
     """
     name, suffix, data = _load(path)
     kind = choose_format(data, name=name, suffix=suffix, asked=format)
-    # What was said here must mean something for the format; of what a recipe says, the rest is left out.
+    # What was said here must mean something for the format; of what a recipe says, the rest is left
+    # out.
     options = {field.name for field in dataclasses.fields(Intake)}
     meaningful = _ANY_FORMAT | file_format(kind).options
     idle = sorted(name for name in options - meaningful if said.get(name) is not None)
     if idle:
         raise ParameterError(
-            f"{join_words(idle)} {inflect(len(idle), 'means', 'mean')} nothing for {kind} files; leave it out"
+            f"{join_words(idle)} {inflect(len(idle), 'means', 'mean')} nothing for {kind} files;"
+            " leave it out"
         )
     intake = Intake.of(said)
     if otherwise is not None:
-        intake = intake.over(Intake(**{name: getattr(otherwise, name) for name in options & meaningful}))
+        intake = intake.over(
+            Intake(**{name: getattr(otherwise, name) for name in options & meaningful})
+        )
     digest = hashlib.sha256(data).hexdigest()
     tabs = suffix.lower() in (".tsv", ".tab")
-    frame, source = _parse(kind, data, name, ReadRequest(intake, text=text, prefer_tab=tabs, lists=lists))
+    frame, source = _parse(
+        kind, data, name, ReadRequest(intake, text=text, prefer_tab=tabs, lists=lists)
+    )
     return frame, dataclasses.replace(source, digest=digest, intake=intake)
 
 
 def read_written(
     path: str | os.PathLike[str] | BinaryIO, form: Form, *, lists: bool = False
 ) -> tuple[pl.DataFrame, Source]:
-    """Read a file that was written in a known form, as everyone does who checks it: nothing is guessed.
+    """Read a file that was written in a known form, as everyone does who checks it: nothing is
+    guessed.
 
-    A form without types (of a certificate that tells only the layout) leaves the types of a CSV to be found.
+    A form without types (of a certificate that tells only the layout) leaves the types of a CSV to
+    be found.
     """
     chosen = file_format(form.format)
     has_layout = form.format in ("csv", "excel")
@@ -86,10 +100,14 @@ def read_written(
     if form.types is None:
         return read_table(path, format=form.format, lists=lists, **layout)
     name, _, data = _load(path)
-    frame, source = _parse(form.format, data, name, ReadRequest(Intake(**layout), text=True, exact=True, lists=lists))
+    frame, source = _parse(
+        form.format, data, name, ReadRequest(Intake(**layout), text=True, exact=True, lists=lists)
+    )
     frame = restored(frame) if form.defused else frame
     if has_layout and not form.header and frame.width == len(form.types):
-        frame.columns = list(form.types)  # a file without names: the form knows them, in their order
+        frame.columns = list(
+            form.types
+        )  # a file without names: the form knows them, in their order
     return typed(frame, form, name), source
 
 
@@ -115,7 +133,9 @@ def _load(path: str | os.PathLike[str] | BinaryIO) -> tuple[str, str, bytes]:
 
 def _load_stream(stream: BinaryIO) -> tuple[str, str, bytes]:
     if not hasattr(stream, "read"):
-        raise ParameterError(f"a path, '-' or a binary file object is needed, not {type(stream).__name__}")
+        raise ParameterError(
+            f"a path, '-' or a binary file object is needed, not {type(stream).__name__}"
+        )
     label = getattr(stream, "name", None)
     file = Path(label) if isinstance(label, str) else Path("the stream")
     data: Any = stream.read()

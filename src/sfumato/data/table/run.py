@@ -1,4 +1,6 @@
-"""How a release is made of a table in memory: prepare it, run the steps, compare and count what came out."""
+"""How a release is made of a table in memory: prepare it, run the steps, compare and count what
+came out.
+"""
 
 from __future__ import annotations
 
@@ -35,21 +37,27 @@ if TYPE_CHECKING:
 
 
 def describe_table(dataset: Table, recipe: Recipe) -> Table:
-    """The table with the recipe's schema, its values read as the recipe says where reading did not say otherwise.
+    """The table with the recipe's schema, its values read as the recipe says where reading did not
+    say otherwise.
 
     Raises:
-        ParameterError: the recipe cuts the file into cells in another way than it was read: only reading it again helps.
+        ParameterError: the recipe cuts the file into cells in another way than it was read: only
+        reading it again helps.
     """
     source = dataset.source
     intake = source.intake.over(recipe.intake)
     meaningful = {"csv": LAYOUT, "excel": ("header",)}.get(source.format, ())
-    other = [name for name in meaningful if getattr(intake, name) not in (None, getattr(source, name))]
-    if "encoding" in other and codecs.lookup(str(intake.encoding)) == codecs.lookup(source.encoding):
+    other = [
+        name for name in meaningful if getattr(intake, name) not in (None, getattr(source, name))
+    ]
+    if "encoding" in other and codecs.lookup(str(intake.encoding)) == codecs.lookup(
+        source.encoding
+    ):
         other.remove("encoding")
     if other:
         raise ParameterError(
-            f"the recipe reads {source.name} with another {join_words(other)} than it was read with; "
-            "read it as the recipe says: sf.read(path, recipe=...)"
+            f"the recipe reads {source.name} with another {join_words(other)} than it was read"
+            " with; read it as the recipe says: sf.read(path, recipe=...)"
         )
     recipe.schema.check(dataset.columns, dataset.source)
     valued = with_values(dataset, intake).with_schema(recipe.schema)
@@ -65,11 +73,14 @@ def prepare_table(dataset: Table, recipe: Recipe, context: Context) -> Table:
     original = dataset.checked()
     if context.refuse:
         refuse_unwritable(original, form.format, header=form.header)
-    # Values that the format does not tell apart become one; the commitment stays that of the table as it was given.
+    # Values that the format does not tell apart become one; the commitment stays that of the table
+    # as it was given.
     merged, notes = made_one(original, form.format)
     if merged is not original:
         notes = [*merged.source.notes, *notes]
-        source = dataclasses.replace(merged.source, digest=original.input_digest(), notes=tuple(notes))
+        source = dataclasses.replace(
+            merged.source, digest=original.input_digest(), notes=tuple(notes)
+        )
         original = merged.with_source(source)
     if fixed:
         refuse_declared_text(original.schema, original.source.name)
@@ -80,13 +91,17 @@ def prepare_table(dataset: Table, recipe: Recipe, context: Context) -> Table:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class LearntFrom:
-    """Rows of the original that synthetic rows were learnt from, and those that were set aside before; None: there are none."""
+    """Rows of the original that synthetic rows were learnt from, and those that were set aside
+    before; None: there are none.
+    """
 
     learnt_from: NDArray[np.int64] | None = None
     held_out: NDArray[np.int64] | None = None
 
     def after(self, before: Table, table: Table, plan: Plan) -> LearntFrom:
-        """What is known once a step has made one table of another: the first that draws rows decides."""
+        """What is known once a step has made one table of another: the first that draws rows
+        decides.
+        """
         if self.learnt_from is not None or not (table.drawn or plan.held_out is not None):
             return self
         rows = np.arange(len(before), dtype=np.int64) if before.origin is None else before.origin
@@ -99,7 +114,8 @@ class LearntFrom:
 def run_table_steps(original: Table, recipe: Recipe, context: Context) -> StepsResult:
     """Drop direct identifiers, run the steps in order, renumber units, shuffle.
 
-    A direct identifier that a step ``claims`` is kept until that step has replaced it by something else.
+    A direct identifier that a step ``claims`` is kept until that step has replaced it by something
+    else.
     """
     seed = context.seed
     fixed = accounts(recipe.steps, recipe.schema)
@@ -129,12 +145,24 @@ def run_table_steps(original: Table, recipe: Recipe, context: Context) -> StepsR
 def compare_tables(released: Table, original: Table, steps: StepsResult) -> TablePair:
     """Original and release side by side, at the levels that the plans say."""
     levels = levels_of(plan.describe() for _, plan in steps.plans)
-    return TablePair.of(original, released, levels, learnt_from=steps.learnt_from, held_out=steps.held_out)
+    return TablePair.of(
+        original, released, levels, learnt_from=steps.learnt_from, held_out=steps.held_out
+    )
 
 
-def pair_tables(original: Table, released: Table, *, align: str | None, control: Table | None) -> TablePair:
-    """A table beside one that was made of it, here or elsewhere; the released one may lack columns, and roles."""
+def pair_tables(
+    original: Table, released: Table, *, align: str | None, control: Table | None
+) -> TablePair:
+    """A table beside one that was made of it, here or elsewhere; the released one may lack columns,
+    and roles.
+    """
     if not released.schema.attributes:
-        schema = Schema({name: one for name, one in original.schema.attributes.items() if name in released.columns})
+        schema = Schema(
+            {
+                name: one
+                for name, one in original.schema.attributes.items()
+                if name in released.columns
+            }
+        )
         released = released.with_schema(schema)
     return pair_elsewhere(original, released, align=align, control=control)

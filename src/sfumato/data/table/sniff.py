@@ -13,7 +13,9 @@ from collections.abc import Sequence
 from sfumato.errors import ParameterError, UnreadableInput
 
 DELIMITERS = ("\t", ";", "|", ",")
-"""In the order of preference where two explain a text equally well: commas are commonest inside of values."""
+"""In the order of preference where two explain a text equally well: commas are commonest inside of
+values.
+"""
 BLANK = " "
 """Tried where none of the others parts anything: blanks stand inside of values everywhere."""
 HEAD = 1 << 20
@@ -31,7 +33,9 @@ _YEAR = re.compile(r"(?:19|20)\d\d")
 
 @dataclasses.dataclass(frozen=True)
 class TextLayout:
-    """What the head of a delimited text shows. ``rows`` are its first records, a header included."""
+    """What the head of a delimited text shows. ``rows`` are its first records, a header
+    included.
+    """
 
     delimiter: str
     line_end: str
@@ -40,7 +44,9 @@ class TextLayout:
     rows: tuple[tuple[str, ...], ...]
 
 
-def sniff(data: bytes, *, delimiter: str | None, header: bool | None, prefer_tab: bool = False) -> TextLayout:
+def sniff(
+    data: bytes, *, delimiter: str | None, header: bool | None, prefer_tab: bool = False
+) -> TextLayout:
     """Judge a text that has at least one character besides line ends."""
     # A bounded head, or as much as it takes to see two lines.
     size = HEAD
@@ -89,7 +95,8 @@ def _delimiter(text: str, whole: bool, prefer_tab: bool) -> str:
 
 
 def are_records(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether lines that were cut are records: five or more, equally many fields, three at least, and numbers below each other.
+    """Whether lines that were cut are records: five or more, equally many fields, three at least,
+    and numbers below each other.
 
     >>> are_records([["A11", "6", "x"]] * 5), are_records([["Anna", "Berg"]] * 5)
     (True, False)
@@ -101,13 +108,16 @@ def are_records(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def _score(rows: list[list[str]]) -> tuple[float, float, int]:
-    """How well a delimiter explains the rows: equal counts, fields without other delimiters, many fields."""
+    """How well a delimiter explains the rows: equal counts, fields without other delimiters, many
+    fields.
+    """
     if not rows or len(rows[0]) < 2:
         return (0.0, 0.0, 0)
     fields = len(rows[0])
     equal = sum(len(row) == fields for row in rows) / len(rows)
     usual = Counter(map(len, rows)).most_common(1)[0][1] / len(rows)
-    # A field looks uncut when no delimiter is in it, but in a decimal or between brackets, as in ``[20,30)``.
+    # A field looks uncut when no delimiter is in it, but in a decimal or between brackets, as in
+    # ``[20,30)``.
     uncut = cells = 0
     for row in rows:
         for cell in row:
@@ -125,9 +135,9 @@ def _looks_numeric(cell: str) -> bool:
 def has_header(rows: Sequence[Sequence[str]]) -> bool:
     """Whether the first row names the columns.
 
-    Text above numbers names them, and so do counted columns (0, 1, 2, …) and years above other numbers. Numbers
-    above numbers are data, and so is a row most of whose values, or a bare sign, come again below. In doubt it is a
-    header.
+    Text above numbers names them, and so do counted columns (0, 1, 2, …) and years above other
+    numbers. Numbers above numbers are data, and so is a row most of whose values, or a bare sign,
+    come again below. In doubt it is a header.
     """
     if not rows:
         return True
@@ -137,7 +147,9 @@ def has_header(rows: Sequence[Sequence[str]]) -> bool:
         return True
     if not below:
         return not any(map(_looks_numeric, first))
-    votes = [_vote(cell, [row[i] for row in below if row[i].strip()]) for i, cell in enumerate(first)]
+    votes = [
+        _vote(cell, [row[i] for row in below if row[i].strip()]) for i, cell in enumerate(first)
+    ]
     if "names" in votes:
         return True
     return "data" not in votes and 2 * votes.count("again") <= len(votes)
@@ -149,7 +161,9 @@ def _vote(first: str, below: list[str]) -> str:
     if all(map(_looks_numeric, below)):
         if not _looks_numeric(first):
             return "names"
-        years_above = _YEAR.fullmatch(first.strip()) and not any(_YEAR.fullmatch(cell.strip()) for cell in below)
+        years_above = _YEAR.fullmatch(first.strip()) and not any(
+            _YEAR.fullmatch(cell.strip()) for cell in below
+        )
         return "names" if years_above else "data"
     if first not in below:
         return ""
@@ -166,7 +180,9 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _CHUNK = 1 << 22
-_UTF8_PAIR = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
+_UTF8_PAIR = re.compile(
+    rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}"
+)
 _WINDOWS_HOLES = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")
 _ABOVE_ASCII = re.compile(rb"[\x80-\xff]")
 
@@ -174,8 +190,9 @@ _ABOVE_ASCII = re.compile(rb"[\x80-\xff]")
 def to_utf8(data: bytes, *, name: str, encoding: str | None = None) -> tuple[bytes, str, list[str]]:
     """Return the text as UTF-8 bytes without a mark, the encoding it had, and what was guessed.
 
-    A byte-order mark decides, then valid UTF-8, then Windows-1252 with a note. A file that is mostly UTF-8 with a
-    few broken bytes, or that has bytes Windows-1252 does not know, is refused with the line of the first of them.
+    A byte-order mark decides, then valid UTF-8, then Windows-1252 with a note. A file that is
+    mostly UTF-8 with a few broken bytes, or that has bytes Windows-1252 does not know, is refused
+    with the line of the first of them.
     """
     marked = next((label for mark, label in _MARKS if data.startswith(mark)), None)
     if encoding is not None:
@@ -189,7 +206,8 @@ def to_utf8(data: bytes, *, name: str, encoding: str | None = None) -> tuple[byt
         return _without_nul(data, name), marked or "utf-8", []
     if marked is not None:
         raise UnreadableInput(
-            f"{name}, line {line_of(data, broken)}: not valid UTF-8, though the file is marked as UTF-8: save it again"
+            f"{name}, line {line_of(data, broken)}: not valid UTF-8, though the file is marked as"
+            " UTF-8: save it again"
         )
     _without_nul(data, name)
     return (
@@ -215,18 +233,24 @@ def first_broken_byte(data: bytes) -> int | None:
 
 
 def line_of(data: bytes, offset: int) -> int:
-    """1-based line of a byte offset, counting line feeds, or carriage returns where there are none."""
+    """1-based line of a byte offset, counting line feeds, or carriage returns where there are
+    none.
+    """
     feeds = data.count(b"\n", 0, offset)
     return 1 + (feeds or data.count(b"\r", 0, offset) if b"\n" not in data else feeds)
 
 
-def _read_as(encoding: str, data: bytes, name: str, marked: str | None) -> tuple[bytes, str, list[str]]:
+def _read_as(
+    encoding: str, data: bytes, name: str, marked: str | None
+) -> tuple[bytes, str, list[str]]:
     """The text in an encoding that somebody named."""
     try:
         label = codecs.lookup(encoding).name
         "".encode(label)  # codecs such as base64 are known but no text encodings
     except LookupError:
-        raise ParameterError(f"encoding {encoding!r} is not known; try utf-8, cp1252, latin-1 or utf-16") from None
+        raise ParameterError(
+            f"encoding {encoding!r} is not known; try utf-8, cp1252, latin-1 or utf-16"
+        ) from None
     if label not in ("utf-8", "utf-8-sig"):
         return _decoded(data, name, label), label, []
     if marked == "utf-8-sig":
@@ -246,7 +270,8 @@ def _decoded(data: bytes, name: str, encoding: str) -> bytes:
         return _without_nul(text.removeprefix("\ufeff").encode(), name)
     except UnicodeError as error:
         raise UnreadableInput(
-            f"{name}{_where(data, encoding, error)}: not valid {encoding}; say the one it was written in: --encoding (encoding=)"
+            f"{name}{_where(data, encoding, error)}: not valid {encoding}; say the one it was"
+            " written in: --encoding (encoding=)"
         ) from None
 
 
@@ -265,8 +290,9 @@ def _without_nul(data: bytes, name: str) -> bytes:
     nul = data.find(b"\0")
     if nul >= 0:
         raise UnreadableInput(
-            f"{name}, line {line_of(data, nul)}: a NUL byte, so this is no plain text; "
-            "say --encoding utf-16 (encoding=) if it is UTF-16 without a mark; another format is known by the ending of the file's name"
+            f"{name}, line {line_of(data, nul)}: a NUL byte, so this is no plain text; say"
+            " --encoding utf-16 (encoding=) if it is UTF-16 without a mark; another format is"
+            " known by the ending of the file's name"
         )
     return data
 
@@ -276,12 +302,14 @@ def _windows(data: bytes, name: str, broken: int) -> bytes:
     strays = len(_ABOVE_ASCII.findall(data)) - sum(map(len, pairs))
     if len(pairs) >= strays:
         raise UnreadableInput(
-            f"{name}, line {line_of(data, broken)}: broken UTF-8 (stray bytes: {strays:,}; the rest of the file is UTF-8); "
-            "mend the line, or say --encoding cp1252 (encoding=) to read every byte as Windows-1252"
+            f"{name}, line {line_of(data, broken)}: broken UTF-8 (stray bytes: {strays:,}; the rest"
+            " of the file is UTF-8); mend the line, or say --encoding cp1252 (encoding=) to read"
+            " every byte as Windows-1252"
         )
     hole = _WINDOWS_HOLES.search(data)
     if hole is not None:
         raise UnreadableInput(
-            f"{name}, line {line_of(data, hole.start())}: neither UTF-8 nor Windows-1252; say the one it was written in: --encoding (encoding=)"
+            f"{name}, line {line_of(data, hole.start())}: neither UTF-8 nor Windows-1252; say the"
+            " one it was written in: --encoding (encoding=)"
         )
     return data.decode("cp1252").encode()

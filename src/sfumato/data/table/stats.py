@@ -4,7 +4,8 @@
 
 - ``variables``: column → label of the variable;
 - ``values``: column → {code: label};
-- ``missing``: column → codes or ranges the file declares as missing (their cells are read as missing);
+- ``missing``: column → codes or ranges the file declares as missing (their cells are read as
+  missing);
 - ``formats``, ``measures``, ``widths``: how a column is shown, in the file's own words;
 - ``title``: label of the file.
 """
@@ -44,13 +45,16 @@ _NAME_RULE = {
 }
 
 
-def read(data: bytes, *, name: str, kind: str, encoding: str | None = None) -> tuple[pl.DataFrame, Source]:
+def read(
+    data: bytes, *, name: str, kind: str, encoding: str | None = None
+) -> tuple[pl.DataFrame, Source]:
     """Read an SPSS, Stata or SAS file with its labels; user-missing codes become missing."""
     pyreadstat = require("pyreadstat", extra="stats", to=f"read {_TITLE[kind]} files")
     reader = getattr(pyreadstat, _reader(data, name, kind))
     options = {"output_format": "polars"} | ({"encoding": encoding} if encoding else {})
     with refusing(
-        f"{name} cannot be read as {_TITLE[kind]}: it is damaged, cut off, or of an unknown version or encoding"
+        f"{name} cannot be read as {_TITLE[kind]}: it is damaged, cut off, or of an unknown version"
+        " or encoding"
     ):
         frame, meta = reader(io.BytesIO(data), **options)
         missing = _user_missing(reader, data, frame, options)
@@ -64,7 +68,13 @@ def read(data: bytes, *, name: str, kind: str, encoding: str | None = None) -> t
         "widths": {k: v for k, v in meta.variable_display_width.items() if v},
         "title": meta.file_label or "",
     }
-    return frame, Source(name, kind, encoding=meta.file_encoding or "utf-8", labels=labels, notes=_notes(kind, missing))
+    return frame, Source(
+        name,
+        kind,
+        encoding=meta.file_encoding or "utf-8",
+        labels=labels,
+        notes=_notes(kind, missing),
+    )
 
 
 def _reader(data: bytes, name: str, kind: str) -> str:
@@ -77,14 +87,19 @@ def _reader(data: bytes, name: str, kind: str) -> str:
         return "read_sas7bdat"
     if kind == "sas" and data.startswith(SAS_XPORT):
         return "read_xport"
-    if kind == "stata" and (data.startswith(b"<stata_dta>") or data[:1] in tuple(bytes([v]) for v in range(102, 116))):
+    if kind == "stata" and (
+        data.startswith(b"<stata_dta>") or data[:1] in tuple(bytes([v]) for v in range(102, 116))
+    ):
         return "read_dta"
     raise UnreadableInput(
-        f"{name} is no {_TITLE[kind]} file: its first bytes are not those of one; pass format= if it is another format"
+        f"{name} is no {_TITLE[kind]} file: its first bytes are not those of one; pass format= if"
+        " it is another format"
     )
 
 
-def _user_missing(reader: Any, data: bytes, frame: pl.DataFrame, options: Mapping[str, Any]) -> dict[str, list[Any]]:
+def _user_missing(
+    reader: Any, data: bytes, frame: pl.DataFrame, options: Mapping[str, Any]
+) -> dict[str, list[Any]]:
     """Codes declared as missing; only columns with missing values are read again to see them."""
     if reader.__name__ == "read_sav":
         meta = reader(io.BytesIO(data), metadataonly=True, user_missing=True, **options)[1]
@@ -99,10 +114,15 @@ def _user_missing(reader: Any, data: bytes, frame: pl.DataFrame, options: Mappin
 
 
 def _notes(kind: str, missing: Mapping[str, Any]) -> tuple[str, ...]:
-    notes = [f"{listed(list(missing))}: codes declared as missing were read as missing"] if missing else []
+    notes = (
+        [f"{listed(list(missing))}: codes declared as missing were read as missing"]
+        if missing
+        else []
+    )
     if kind == "sas":
         notes.append(
-            "SAS files are read and written by pyreadstat, which is not validated by SAS; written as .xpt only"
+            "SAS files are read and written by pyreadstat, which is not validated by SAS; written"
+            " as .xpt only"
         )
     return tuple(notes)
 
@@ -127,8 +147,9 @@ def _settled(frame: pl.DataFrame) -> pl.DataFrame:
 def write(frame: pl.DataFrame, target: Path, source: Source, *, kind: str) -> None:
     """Write with the labels that still apply.
 
-    A value label stays for values that still occur; a column that became text loses the labels of its numbers and
-    keeps its own; codes declared as missing stay declared where no released value is one of them.
+    A value label stays for values that still occur; a column that became text loses the labels of
+    its numbers and keeps its own; codes declared as missing stay declared where no released value
+    is one of them.
     """
     pyreadstat = require("pyreadstat", extra="stats", to=f"write {_TITLE[kind]} files")
     _refuse_names(frame, kind)
@@ -140,7 +161,9 @@ def write(frame: pl.DataFrame, target: Path, source: Source, *, kind: str) -> No
     labels = source.labels.get("variables", {})
     options["column_labels"] = {k: labels[k] for k in frame.columns if k in labels} or None
     if kind != "sas":
-        options["variable_value_labels"] = surviving_labels(ready, source.labels.get("values", {})) or None
+        options["variable_value_labels"] = (
+            surviving_labels(ready, source.labels.get("values", {})) or None
+        )
     if kind == source.format:
         options |= _own_words(ready, source, kind)
     function = {"spss": "write_sav", "stata": "write_dta", "sas": "write_xport"}[kind]
@@ -150,11 +173,14 @@ def write(frame: pl.DataFrame, target: Path, source: Source, *, kind: str) -> No
         raise
     except Exception:  # noqa: BLE001 - whatever pyreadstat throws may hold values
         raise OutputError(
-            f"the table does not fit into a {_TITLE[kind]} file: text may be too long for it; write another format"
+            f"the table does not fit into a {_TITLE[kind]} file: text may be too long for it; write"
+            " another format"
         ) from None
 
 
-def surviving_labels(frame: pl.DataFrame, values: Mapping[str, Mapping[Any, str]]) -> dict[str, dict[Any, str]]:
+def surviving_labels(
+    frame: pl.DataFrame, values: Mapping[str, Mapping[Any, str]]
+) -> dict[str, dict[Any, str]]:
     """Value labels of the codes that still occur, per column that still holds codes."""
     kept = {}
     for name in (column for column in frame.columns if column in values):
@@ -166,14 +192,29 @@ def surviving_labels(frame: pl.DataFrame, values: Mapping[str, Mapping[Any, str]
 
 
 def _own_words(frame: pl.DataFrame, source: Source, kind: str) -> dict[str, Any]:
-    """Formats, measures, widths and declared missing codes, for columns that are still what they were."""
+    """Formats, measures, widths and declared missing codes, for columns that are still what they
+    were.
+    """
     numeric = [c.name for c in frame if c.dtype.is_numeric()]
-    formats = {k: v for k, v in source.labels.get("formats", {}).items() if k in numeric and _is_number_format(v, kind)}
+    formats = {
+        k: v
+        for k, v in source.labels.get("formats", {}).items()
+        if k in numeric and _is_number_format(v, kind)
+    }
     words: dict[str, Any] = {"variable_format": formats or None}
     if kind == "spss":
-        for ours, theirs in (("measures", "variable_measure"), ("widths", "variable_display_width")):
-            words[theirs] = {k: v for k, v in source.labels.get(ours, {}).items() if k in numeric} or None
-        missing = {k: v for k, v in source.labels.get("missing", {}).items() if k in numeric and not _hits(frame[k], v)}
+        for ours, theirs in (
+            ("measures", "variable_measure"),
+            ("widths", "variable_display_width"),
+        ):
+            words[theirs] = {
+                k: v for k, v in source.labels.get(ours, {}).items() if k in numeric
+            } or None
+        missing = {
+            k: v
+            for k, v in source.labels.get("missing", {}).items()
+            if k in numeric and not _hits(frame[k], v)
+        }
         words["missing_ranges"] = missing or None
     return words
 
@@ -190,14 +231,17 @@ def _is_number_format(shown: str, kind: str) -> bool:
 def _hits(column: pl.Series, ranges: list[Any]) -> bool:
     """Whether a released value is one of the codes declared as missing."""
     pairs = [(r["lo"], r["hi"]) for r in ranges if isinstance(r, dict)]
-    return any(bool(column.is_between(low, high).any()) for low, high in pairs if not isinstance(low, str))
+    return any(
+        bool(column.is_between(low, high).any()) for low, high in pairs if not isinstance(low, str)
+    )
 
 
 def _refuse_names(frame: pl.DataFrame, kind: str) -> None:
     bad = [name for name in frame.columns if not _VALID_NAME[kind].fullmatch(name)]
     if bad:
         raise OutputError(
-            f"{listed(bad)} cannot be named so in {_TITLE[kind]} ({_NAME_RULE[kind]}); rename, or write another format"
+            f"{listed(bad)} cannot be named so in {_TITLE[kind]} ({_NAME_RULE[kind]}); rename, or"
+            " write another format"
         )
 
 
@@ -207,7 +251,10 @@ def _plain_types(frame: pl.DataFrame) -> pl.DataFrame:
     def one(column: pl.Series) -> pl.Series:
         dtype = column.dtype
         if dtype.is_nested() or dtype.is_object() or dtype in (pl.Binary, pl.Duration):
-            raise OutputError(f"column {column.name!r}: this kind of values does not fit; drop it, or write Parquet")
+            raise OutputError(
+                f"column {column.name!r}: this kind of values does not fit; drop it, or write"
+                " Parquet"
+            )
         if dtype.is_decimal() or dtype.is_float():
             return column.cast(pl.Float64).fill_nan(None)
         if dtype.is_integer() or dtype == pl.Boolean:
@@ -243,7 +290,9 @@ class Spss(_Statistics):
     openings: ClassVar[tuple[bytes, ...]] = (b"$FL2", b"$FL3")
 
     def is_announced_by(self, data: bytes) -> bool:
-        """Whether the first bytes are those of SPSS; a portable file has its mark a little later."""
+        """Whether the first bytes are those of SPSS; a portable file has its mark a little
+        later.
+        """
         return SPSS_PORTABLE in data[:100] or super().is_announced_by(data)
 
 

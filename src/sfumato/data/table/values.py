@@ -1,7 +1,7 @@
 """Values as they were said to be read: codes that stand for missing, text in one spelling.
 
-Applied to the cells of a file before their types are settled, so that ``1, 2, NA`` is a column of numbers; and to
-frames, which have their types.
+Applied to the cells of a file before their types are settled, so that ``1, 2, NA`` is a column of
+numbers; and to frames, which have their types.
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ MOST_PAIRS = 5
 def column_names(cells: Sequence[str], *, where: str, rename: bool) -> tuple[list[str], list[str]]:
     """Names of the columns, and what there is to say about them.
 
-    A column without a name gets one by position. A name that comes again is refused, or with ``rename`` gets a number:
-    ``a, a, a`` become ``a, a_2, a_3``. The refusal tells positions, not names: the row may hold data.
+    A column without a name gets one by position. A name that comes again is refused, or with
+    ``rename`` gets a number: ``a, a, a`` become ``a, a_2, a_3``. The refusal tells positions,
+    not names: the row may hold data.
 
     >>> column_names(["a", " a", "a_2", ""], where="t.csv, line 1", rename=True)[0]
     ['a', 'a_3', 'a_2', 'column_4']
@@ -47,8 +48,9 @@ def column_names(cells: Sequence[str], *, where: str, rename: bool) -> tuple[lis
         pairs = [f"{first:,} and {i:,}" for i, first in again.items()]
         more = f" and {len(pairs) - MOST_PAIRS:,} more pairs" if len(pairs) > MOST_PAIRS else ""
         raise UnreadableInput(
-            f"{where}: columns {', '.join(pairs[:MOST_PAIRS])}{more} have the same name; rename them in the file, let "
-            "--rename-duplicates (rename_duplicates=True) number them, or say --no-header (header=False) if the row holds data"
+            f"{where}: columns {', '.join(pairs[:MOST_PAIRS])}{more} have the same name; rename"
+            " them in the file, let --rename-duplicates (rename_duplicates=True) number them, or"
+            " say --no-header (header=False) if the row holds data"
         )
     if again:
         names = numbered(names)
@@ -57,7 +59,9 @@ def column_names(cells: Sequence[str], *, where: str, rename: bool) -> tuple[lis
 
 
 def repeated(names: Sequence[str]) -> dict[int, int]:
-    """Position of every column whose name came before → position of the first one; counted from 1."""
+    """Position of every column whose name came before → position of the first one; counted from
+    1.
+    """
     first: dict[str, int] = {}
     places = enumerate(names, start=1)
     return {i: first[name] for i, name in places if first.setdefault(name, i) != i}
@@ -78,12 +82,18 @@ def numbered(names: Sequence[str]) -> list[str]:
 
 
 def settle_values(columns: list[pl.Series], intake: Intake) -> Counter[str]:
-    """Apply what was said about values to columns, in place; column → number of cells that held a code."""
+    """Apply what was said about values to columns, in place; column → number of cells that held a
+    code.
+    """
     blanked = Counter[str]()
     for i, column in enumerate(columns):
         if column.dtype.is_nested():  # codes and spellings are about single values
             continue
-        if (intake.unicode or intake.blanks) and column.dtype in (pl.String, pl.Categorical, pl.Enum):
+        if (intake.unicode or intake.blanks) and column.dtype in (
+            pl.String,
+            pl.Categorical,
+            pl.Enum,
+        ):
             columns[i] = _respelled(column, intake)
         codes = intake.missing_in.get(column.name, intake.missing_values or ())
         blanked[column.name] += 0  # every column is counted, so that its place is known
@@ -107,8 +117,9 @@ _BLANK = (pl.nth(0).str.starts_with(" ") | pl.nth(0).str.ends_with(" ")).any()
 def strip_habit(columns: list[pl.Series]) -> list[str]:
     """Leave out the blanks around separators, in place; what there is to say about it.
 
-    Blanks are a habit of the writer where the values are numbers without them, and where every value of a column begins
-    (or every one ends) with a blank. Other text is left as it is: ``text: {blanks: strip}`` makes it alike.
+    Blanks are a habit of the writer where the values are numbers without them, and where every
+    value of a column begins (or every one ends) with a blank. Other text is left as it is:
+    ``text: {blanks: strip}`` makes it alike.
     """
     bare, loose = list[int](), list[int]()
     for i, column in enumerate(columns):
@@ -159,7 +170,9 @@ def _holds_numbers(column: pl.Series, codes: tuple[Code, ...]) -> pl.Series:
     if column.dtype.is_integer():
         whole = [int(number) for number in numbers if number == int(number)]
         return column.cast(pl.Int128).is_in(pl.Series(whole, dtype=pl.Int128).implode())
-    return column.cast(pl.Float64).is_in(pl.Series([float(number) for number in numbers], dtype=pl.Float64).implode())
+    return column.cast(pl.Float64).is_in(
+        pl.Series([float(number) for number in numbers], dtype=pl.Float64).implode()
+    )
 
 
 def _number(code: Code) -> int | float | None:
@@ -189,7 +202,9 @@ def with_values(dataset: Table, intake: Intake) -> Table:
 
 
 def _settle_types(before: list[pl.Series], after: list[pl.Series]) -> None:
-    """Numbers, where codes alone had kept a column of a delimited text from being one of numbers."""
+    """Numbers, where codes alone had kept a column of a delimited text from being one of
+    numbers.
+    """
     for i, (old, new) in enumerate(zip(before, after, strict=True)):
         if new is not old and new.dtype == pl.String:
             single = [new]

@@ -10,7 +10,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 from sfumato.core.source import Source
 from sfumato.core.table import compact
@@ -43,15 +43,18 @@ def write_table(
     defuse: bool = False,
     inspect: Inspect | None = None,
 ) -> Form:
-    """Write a table in the format asked for, else that of the path's suffix, else that of the source; return its form.
+    """Write a table in the format asked for, else that of the path's suffix, else that of the
+    source; return its form.
 
-    The file appears complete or not at all. ``-`` is standard output. CSV keeps delimiter, encoding and decimal mark
-    of a CSV source, and goes without header if that did and the names are those of positions; SPSS and Stata keep labels; SAS is written as ``.xpt``. A column of categories is written with those that
-    occur and no others. ``defuse`` keeps spreadsheets from running cells of a CSV. ``inspect`` looks at the written file and its form
-    before it appears, and may raise.
+    The file appears complete or not at all. ``-`` is standard output. CSV keeps delimiter, encoding
+    and decimal mark of a CSV source, and goes without header if that did and the names are those of
+    positions; SPSS and Stata keep labels; SAS is written as ``.xpt``. A column of categories is
+    written with those that occur and no others. ``defuse`` keeps spreadsheets from running cells of
+    a CSV. ``inspect`` looks at the written file and its form before it appears, and may raise.
     """
     if path == "-" or not isinstance(path, str | os.PathLike):
-        return _to_stream(frame, sys.stdout.buffer if path == "-" else path, source, format, defuse, inspect)  # type: ignore[arg-type]
+        stream = sys.stdout.buffer if path == "-" else cast("BinaryIO", path)
+        return _to_stream(frame, stream, source, format, defuse, inspect)
     target = Path(path)
     form = form_for(frame, target, source, format=format, defuse=defuse)
     with _appearing(target) as draft:
@@ -73,17 +76,22 @@ def form_for(
     suffix = target.suffix.lower()
     by_suffix = format_of_suffix(suffix)
     if by_suffix is not None and suffix in file_format(by_suffix).read_only:
-        raise OutputError(f"{target.name}: {suffix} files are read but not written; write {suffix_of(by_suffix)}")
+        raise OutputError(
+            f"{target.name}: {suffix} files are read but not written; write {suffix_of(by_suffix)}"
+        )
     if format is not None:
         kind = require_format(format)
     else:
         kind = by_suffix or ("csv" if source.format == "frame" else source.format)
     if defuse and kind != "csv":
         raise ParameterError(
-            f"defuse means nothing for {kind} files: a spreadsheet runs no text of theirs; leave it out"
+            f"defuse means nothing for {kind} files: a spreadsheet runs no text of theirs; leave"
+            " it out"
         )
     form = Form.of(kind, source, tabs=suffix in (".tsv", ".tab"), defused=defuse)
-    named = frame.columns != [f"column_{i}" for i in range(1, frame.width + 1)]  # names that positions do not give
+    named = frame.columns != [
+        f"column_{i}" for i in range(1, frame.width + 1)
+    ]  # names that positions do not give
     return dataclasses.replace(form, types=types_of(frame), header=form.header or named)
 
 
@@ -111,20 +119,30 @@ def _appearing(target: Path) -> Iterator[Path]:
     except FileNotFoundError:
         raise OutputError(f"{target}: the folder does not exist; create it first") from None
     except PermissionError:
-        raise OutputError(f"{target}: writing is not permitted there; check owner and mode of the folder") from None
+        raise OutputError(
+            f"{target}: writing is not permitted there; check owner and mode of the folder"
+        ) from None
     except OSError as error:
         raise OutputError(
-            f"{target}: cannot be written ({error.strerror or 'no reason given'}); nothing was left behind"
+            f"{target}: cannot be written ({error.strerror or 'no reason given'}); nothing was left"
+            " behind"
         ) from None
     finally:
         draft.unlink(missing_ok=True)
 
 
 def _to_stream(
-    frame: pl.DataFrame, stream: BinaryIO, source: Source, asked: str | None, defuse: bool, inspect: Inspect | None
+    frame: pl.DataFrame,
+    stream: BinaryIO,
+    source: Source,
+    asked: str | None,
+    defuse: bool,
+    inspect: Inspect | None,
 ) -> Form:
     if not hasattr(stream, "write"):
-        raise ParameterError(f"a path, '-' or a binary file object is needed, not {type(stream).__name__}")
+        raise ParameterError(
+            f"a path, '-' or a binary file object is needed, not {type(stream).__name__}"
+        )
     form = form_for(frame, Path(), source, format=asked, defuse=defuse)
     with tempfile.TemporaryDirectory() as folder:
         draft = Path(folder) / f"table{suffix_of(form.format)}"

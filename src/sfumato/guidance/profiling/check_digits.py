@@ -1,11 +1,12 @@
 """Identifiers recognised by their check digits: national ids, bank accounts, payment cards, phones.
 
-A check digit passes by chance: one random number in ten does. So a column counts as a kind of number only when
+A check digit passes by chance: one random number in ten does. So a column counts as a kind of
+number only when
 
 * nearly all of its values are valid (:data:`VALID_SHARE`),
 * far fewer stay valid when their digits are replaced by random ones (:data:`CHANCE_SHARE`), and
-* so many valid values are there that chance is no explanation: ``p**valid <= 1e-6`` with *p* the share that
-  stays valid under random digits.
+* so many valid values are there that chance is no explanation: ``p**valid <= 1e-6`` with *p* the
+  share that stays valid under random digits.
 """
 
 from __future__ import annotations
@@ -57,7 +58,9 @@ _PHONE_REGIONS = (
 
 @dataclasses.dataclass(frozen=True)
 class Number:
-    """A kind of number: what it is, whose, the lengths it has without separators, and its validator."""
+    """A kind of number: what it is, whose, the lengths it has without separators, and its
+    validator.
+    """
 
     what: str
     whose: str
@@ -66,34 +69,71 @@ class Number:
 
 
 _NATIONAL = (
-    ("Argentina", (11,), "ar.cuit"), ("Austria", (10,), "at.vnr"), ("Australia", (8, 9), "au.tfn"),
-    ("Belgium", (11,), "be.nn"), ("Bulgaria", (10,), "bg.egn"), ("Brazil", (11,), "br.cpf"),
-    ("Canada", (9,), "ca.sin"), ("Switzerland", (13,), "ch.ssn"), ("Chile", (8, 9), "cl.rut"),
-    ("China", (18,), "cn.ric"), ("Czechia or Slovakia", (9, 10), "cz.rc"), ("Germany", (11,), "de.idnr"),
-    ("Denmark", (10,), "dk.cpr"), ("Ecuador", (10,), "ec.ci"), ("Estonia or Lithuania", (11,), "ee.ik"),
-    ("Spain", (9,), "es.dni"), ("Spain", (9,), "es.nie"), ("Finland", (10, 11), "fi.hetu"),
-    ("France", (15,), "fr.nir"), ("France", (13,), "fr.nif"), ("United Kingdom", (10,), "gb.nhs"),
-    ("United Kingdom", (13,), "gb.upn"), ("Greece", (11,), "gr.amka"), ("Croatia", (11,), "hr.oib"),
-    ("Indonesia", (16,), "id.nik"), ("Ireland", (8, 9), "ie.pps"), ("Israel", (9,), "il.idnr"),
-    ("India", (12,), "in_.aadhaar"), ("Iceland", (10,), "is_.kennitala"), ("Italy", (16,), "it.codicefiscale"),
-    ("Japan", (12,), "jp.in_"), ("Korea", (13,), "kr.rrn"), ("Mexico", (18,), "mx.curp"),
-    ("Malaysia", (12,), "my.nric"), ("Netherlands", (9,), "nl.bsn"), ("Norway", (11,), "no.fodselsnummer"),
-    ("New Zealand", (8, 9), "nz.ird"), ("Poland", (11,), "pl.pesel"), ("Portugal", (9,), "pt.nif"),
-    ("Portugal", (12,), "pt.cc"), ("Romania", (13,), "ro.cnp"), ("Russia", (12,), "ru.inn"),
-    ("Sweden", (10, 12), "se.personnummer"), ("Slovenia", (13,), "si.emso"), ("Thailand", (13,), "th.pin"),
-    ("Turkey", (11,), "tr.tckimlik"), ("Ukraine", (10,), "ua.rntrc"), ("South Africa", (13,), "za.idnr"),
-)  # fmt: skip
+    ("Argentina", (11,), "ar.cuit"),
+    ("Austria", (10,), "at.vnr"),
+    ("Australia", (8, 9), "au.tfn"),
+    ("Belgium", (11,), "be.nn"),
+    ("Bulgaria", (10,), "bg.egn"),
+    ("Brazil", (11,), "br.cpf"),
+    ("Canada", (9,), "ca.sin"),
+    ("Switzerland", (13,), "ch.ssn"),
+    ("Chile", (8, 9), "cl.rut"),
+    ("China", (18,), "cn.ric"),
+    ("Czechia or Slovakia", (9, 10), "cz.rc"),
+    ("Germany", (11,), "de.idnr"),
+    ("Denmark", (10,), "dk.cpr"),
+    ("Ecuador", (10,), "ec.ci"),
+    ("Estonia or Lithuania", (11,), "ee.ik"),
+    ("Spain", (9,), "es.dni"),
+    ("Spain", (9,), "es.nie"),
+    ("Finland", (10, 11), "fi.hetu"),
+    ("France", (15,), "fr.nir"),
+    ("France", (13,), "fr.nif"),
+    ("United Kingdom", (10,), "gb.nhs"),
+    ("United Kingdom", (13,), "gb.upn"),
+    ("Greece", (11,), "gr.amka"),
+    ("Croatia", (11,), "hr.oib"),
+    ("Indonesia", (16,), "id.nik"),
+    ("Ireland", (8, 9), "ie.pps"),
+    ("Israel", (9,), "il.idnr"),
+    ("India", (12,), "in_.aadhaar"),
+    ("Iceland", (10,), "is_.kennitala"),
+    ("Italy", (16,), "it.codicefiscale"),
+    ("Japan", (12,), "jp.in_"),
+    ("Korea", (13,), "kr.rrn"),
+    ("Mexico", (18,), "mx.curp"),
+    ("Malaysia", (12,), "my.nric"),
+    ("Netherlands", (9,), "nl.bsn"),
+    ("Norway", (11,), "no.fodselsnummer"),
+    ("New Zealand", (8, 9), "nz.ird"),
+    ("Poland", (11,), "pl.pesel"),
+    ("Portugal", (9,), "pt.nif"),
+    ("Portugal", (12,), "pt.cc"),
+    ("Romania", (13,), "ro.cnp"),
+    ("Russia", (12,), "ru.inn"),
+    ("Sweden", (10, 12), "se.personnummer"),
+    ("Slovenia", (13,), "si.emso"),
+    ("Thailand", (13,), "th.pin"),
+    ("Turkey", (11,), "tr.tckimlik"),
+    ("Ukraine", (10,), "ua.rntrc"),
+    ("South Africa", (13,), "za.idnr"),
+)
 """Country, length and stdnum module of numbers that name a person; those of firms are left out."""
 
 NUMBERS = (
     Number("bank account", "IBAN", tuple(range(15, 35)), "iban"),
     Number("device id", "IMEI", (15,), "imei"),
-    *(Number("national id number", country, lengths, module) for country, lengths, module in _NATIONAL),
+    *(
+        Number("national id number", country, lengths, module)
+        for country, lengths, module in _NATIONAL
+    ),
 )
 
 
 def find_number(sample: TextSample, *, whole: bool) -> Recognition | None:
-    """The kind of number the values are by their check digits; ``whole``: the column holds integers."""
+    """The kind of number the values are by their check digits; ``whole``: the column holds
+    integers.
+    """
     if len(sample.texts) < 3:
         return None
     texts = _padded(sample.texts) if whole else sample.texts
@@ -101,7 +141,12 @@ def find_number(sample: TextSample, *, whole: bool) -> Recognition | None:
     length = _usual_length(compact)
     if length < 7 or not any(character.isdigit() for character in "".join(compact[:20])):
         return None
-    return _card(texts, length) or _checked(texts, length) or _ssn(texts) or (None if whole else _phone(texts))
+    return (
+        _card(texts, length)
+        or _checked(texts, length)
+        or _ssn(texts)
+        or (None if whole else _phone(texts))
+    )
 
 
 def _padded(texts: Sequence[str]) -> Sequence[str]:
@@ -120,14 +165,24 @@ def _checked(texts: Sequence[str], length: int) -> Recognition | None:
         if length in number.lengths:
             part = valid_share(_validator(number.module), texts)
             if part:
-                kind = f"an id number ({number.whose})" if number.what == "national id number" else f"an {number.whose}"
-                return Recognition(number.what, f"{percent(part)} of the values have the check digits of {kind}", 0.95)
+                kind = (
+                    f"an id number ({number.whose})"
+                    if number.what == "national id number"
+                    else f"an {number.whose}"
+                )
+                return Recognition(
+                    number.what,
+                    f"{percent(part)} of the values have the check digits of {kind}",
+                    0.95,
+                )
     return None
 
 
 @functools.cache
 def _validator(module: str) -> Callable[[str], bool]:
-    """The validator of a stdnum module; some of them stumble over numbers that are no numbers of theirs."""
+    """The validator of a stdnum module; some of them stumble over numbers that are no numbers of
+    theirs.
+    """
     is_valid = importlib.import_module(f"stdnum.{module}").is_valid
 
     def valid(text: str) -> bool:
@@ -152,7 +207,9 @@ def valid_share(valid: Callable[[str], bool], texts: Sequence[str]) -> float:
 
 
 def _share_by_chance(valid: Callable[[str], bool], texts: Sequence[str]) -> float:
-    """Share of values that stay valid when every digit is drawn anew (fixed seed: the answer must not vary)."""
+    """Share of values that stay valid when every digit is drawn anew (fixed seed: the answer must
+    not vary).
+    """
     draw = random.Random(20070101)
     rounds = max(1, 200 // len(texts))
     noise = [_redrawn(text, draw) for text in texts[:200] for _ in range(rounds)]
@@ -160,7 +217,9 @@ def _share_by_chance(valid: Callable[[str], bool], texts: Sequence[str]) -> floa
 
 
 def _redrawn(text: str, draw: random.Random) -> str:
-    return "".join(str(draw.randrange(10)) if character.isdigit() else character for character in text)
+    return "".join(
+        str(draw.randrange(10)) if character.isdigit() else character for character in text
+    )
 
 
 def _card(texts: Sequence[str], length: int) -> Recognition | None:
@@ -169,7 +228,9 @@ def _card(texts: Sequence[str], length: int) -> Recognition | None:
     part = valid_share(_is_card, texts)
     if not part:
         return None
-    return Recognition("payment card", f"{percent(part)} of the values have the check digit of payment cards", 0.95)
+    return Recognition(
+        "payment card", f"{percent(part)} of the values have the check digit of payment cards", 0.95
+    )
 
 
 _ISSUERS = re.compile(
@@ -190,24 +251,34 @@ def _ssn(texts: Sequence[str]) -> Recognition | None:
     if part < 0.95 or len(texts) < 5:
         return None
     return Recognition(
-        "national id number", f"{percent(part)} of the values are written like US social security numbers", 0.9
+        "national id number",
+        f"{percent(part)} of the values are written like US social security numbers",
+        0.9,
     )
 
 
 def _phone(texts: Sequence[str]) -> Recognition | None:
-    """Phone numbers: international by the plus sign, national by a region's numbering plan and a phone's writing."""
+    """Phone numbers: international by the plus sign, national by a region's numbering plan and a
+    phone's writing.
+    """
     if share(lambda text: bool(_PHONE.fullmatch(text)), texts) < 0.8:
         return None
     part = share(_is_international, texts, at_most=TRIED)
     if part >= 0.6:
-        return Recognition("phone number", f"{percent(part)} of the values are international phone numbers", 0.97)
+        return Recognition(
+            "phone number", f"{percent(part)} of the values are international phone numbers", 0.97
+        )
     if share(_written_like_phone, texts) < 0.9:
         return None
     for region in _PHONE_REGIONS:
         valid = functools.partial(_is_national, region=region)
         part = share(valid, texts, at_most=100)
         if part >= 0.95 and part - _share_by_chance(valid, texts[:100]) >= 0.2:
-            return Recognition("phone number", f"{percent(part)} of the values are phone numbers of one country", 0.85)
+            return Recognition(
+                "phone number",
+                f"{percent(part)} of the values are phone numbers of one country",
+                0.85,
+            )
     return None
 
 
@@ -217,7 +288,9 @@ def _written_like_phone(text: str) -> bool:
 
 
 def _is_international(text: str) -> bool:
-    return text.startswith(("+", "00")) and _is_phone("+" + text.removeprefix("00").lstrip("+"), region=None)
+    return text.startswith(("+", "00")) and _is_phone(
+        "+" + text.removeprefix("00").lstrip("+"), region=None
+    )
 
 
 def _is_national(text: str, region: str) -> bool:

@@ -1,4 +1,6 @@
-"""Columns that hold codes of a public classification: offered where the values fit, and never by accident."""
+"""Columns that hold codes of a public classification: offered where the values fit, and never by
+accident.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +23,9 @@ OTHER = "other"
 class CodeEvidence:
     """When values that fit are taken for codes.
 
-    ``named``: words of the column's name with which ``least_named`` distinct values are enough, if ``plausible``
-    says that they look like it at all. ``telling`` says of values by themselves that nothing else looks so; ``least`` of them are
-    needed then.
+    ``named``: words of the column's name with which ``least_named`` distinct values are enough, if
+    ``plausible`` says that they look like it at all. ``telling`` says of values by themselves that
+    nothing else looks so; ``least`` of them are needed then.
     """
 
     of: str
@@ -48,7 +50,9 @@ class CodeEvidence:
 def _share(pattern: str, least: float) -> Callable[[Sequence[str]], bool]:
     """Whether that share of the codes is written so."""
     written = re.compile(pattern, re.ASCII)
-    return lambda codes: sum(written.fullmatch(code) is not None for code in codes) >= max(1, least * len(codes))
+    return lambda codes: (
+        sum(written.fullmatch(code) is not None for code in codes) >= max(1, least * len(codes))
+    )
 
 
 def _words(*words: str) -> re.Pattern[str]:
@@ -64,13 +68,17 @@ def _always(codes: Sequence[str]) -> bool:
 
 
 def _several_countries(codes: Sequence[str]) -> bool:
-    """Units of three countries at least: letters and digits alone are also numbers of rooms and parts."""
+    """Units of three countries at least: letters and digits alone are also numbers of rooms and
+    parts.
+    """
     return len({code[:2] for code in codes}) >= 3 and _share(r"[A-Z]{2}[0-9A-Z]{2,3}", 0.8)(codes)
 
 
 def _leading_zeros(codes: Sequence[str]) -> bool:
     """Classes that no price looks like: 01.11, or with the letter of their section."""
-    return _share(r"[A-U]?\d\d\.?\d\d", 0.5)(codes) and _share(r"0\d\.\d\d|[A-U]\d\d\.?\d\d", 0.01)(codes)
+    return _share(r"[A-U]?\d\d\.?\d\d", 0.5)(codes) and _share(r"0\d\.\d\d|[A-U]\d\d\.?\d\d", 0.01)(
+        codes
+    )
 
 
 EVIDENCE = (
@@ -83,11 +91,24 @@ EVIDENCE = (
     ),
     CodeEvidence("isco08", _words("isco"), _share(r"\d{3,4}", 0.5), _never, least=0),
     CodeEvidence(
-        "isco08", _words("occup", "job", "profession"), _share(r"\d{4}", 0.9), _never, least=0, least_named=20
+        "isco08",
+        _words("occup", "job", "profession"),
+        _share(r"\d{4}", 0.9),
+        _never,
+        least=0,
+        least_named=20,
     ),
     CodeEvidence("nace", _words("nace"), _always, _leading_zeros, least=10),
-    CodeEvidence("nace", _words("industry", "activity"), _share(r"\d\d\.\d\d|[A-U]\d\d\.?\d\d", 0.5), _never, least=0),
-    CodeEvidence("nuts", _words("nuts"), _share(r"[A-Z]{2}[0-9A-Z]+", 0.5), _several_countries, least=10),
+    CodeEvidence(
+        "nace",
+        _words("industry", "activity"),
+        _share(r"\d\d\.\d\d|[A-U]\d\d\.?\d\d", 0.5),
+        _never,
+        least=0,
+    ),
+    CodeEvidence(
+        "nuts", _words("nuts"), _share(r"[A-Z]{2}[0-9A-Z]+", 0.5), _several_countries, least=10
+    ),
     CodeEvidence("isced", _words("isced"), _always, _share(r"(ED|ISCED ?)\d", 1.0), least=3),
     CodeEvidence(
         "countries",
@@ -98,9 +119,15 @@ EVIDENCE = (
     ),
     CodeEvidence("countries", _words("countr"), _always, _share(r"[A-Z]{3}", 0.9), least=5),
     CodeEvidence(
-        "us_states", _words("state", "usps"), _share(r"[A-Z][A-Za-z ]+", 0.9), _share(r"[A-Z]{2}", 0.9), least=5
+        "us_states",
+        _words("state", "usps"),
+        _share(r"[A-Z][A-Za-z ]+", 0.9),
+        _share(r"[A-Z]{2}", 0.9),
+        least=5,
     ),
-    CodeEvidence("us_states", _words("state"), _always, _share(r"[A-Z][a-z]+( [A-Za-z]+)*", 0.9), least=3),
+    CodeEvidence(
+        "us_states", _words("state"), _always, _share(r"[A-Z][a-z]+( [A-Za-z]+)*", 0.9), least=3
+    ),
 )
 
 
@@ -113,7 +140,8 @@ class Offer:
 
 
 def classified(name: str, labels: Sequence[str], *, numbers: bool) -> Offer | None:
-    """The one classification that the values of a column are codes of; None without one, and where two would do.
+    """The one classification that the values of a column are codes of; None without one, and where
+    two would do.
 
     ``numbers``: the column is read as numbers, whose zeros may be lost.
 
@@ -124,8 +152,12 @@ def classified(name: str, labels: Sequence[str], *, numbers: bool) -> Offer | No
     if not labels or len(labels) > MOST_VALUES:
         return None
     every = sorted(labels)
-    speaking = [evidence for evidence in EVIDENCE if _fit(evidence.of, every, numbers=numbers) >= FITTING]
-    speaking = [evidence for evidence in speaking if evidence.speaks(name, _codes(evidence.of, every))]
+    speaking = [
+        evidence for evidence in EVIDENCE if _fit(evidence.of, every, numbers=numbers) >= FITTING
+    ]
+    speaking = [
+        evidence for evidence in speaking if evidence.speaks(name, _codes(evidence.of, every))
+    ]
     found = {evidence.of for evidence in speaking}
     if len(found) > 1:  # two-letter codes may be states and countries: only a name tells
         found = {evidence.of for evidence in speaking if evidence.calls(name)}
@@ -133,7 +165,9 @@ def classified(name: str, labels: Sequence[str], *, numbers: bool) -> Offer | No
 
 
 def _also(found: set[str], name: str, every: Sequence[str]) -> bool:
-    """Whether the values fit another classification just as well, and the name does not say which it is."""
+    """Whether the values fit another classification just as well, and the name does not say which
+    it is.
+    """
     (of,) = found
     if of not in ("countries", "us_states") or any(e.calls(name) for e in EVIDENCE if e.of == of):
         return False

@@ -1,4 +1,6 @@
-"""A card for every column: its kind and how far it tells records apart. No values, only counts and shares."""
+"""A card for every column: its kind and how far it tells records apart. No values, only counts and
+shares.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ SPREAD = 10_000
 """Rows that are kept of a column to compare it with others, evenly spread."""
 
 MOST_COUNTED = 200_000
-"""Distinct values up to which all of them are kept, so that a proposed hierarchy is checked against every one."""
+"""Distinct values up to which all of them are kept, so that a proposed hierarchy is checked against
+every one.
+"""
 
 _STREAMED = 1_000_000
 """Rows from which polars counts texts in parts."""
@@ -40,8 +44,9 @@ _SORTED = (
 class Card:
     """What a steward sees of a column.
 
-    ``distinct`` counts different values, missing not among them; ``uniqueness`` is the share of records that are
-    alone with their value, ``separation`` the share of pairs of records the column tells apart (formulas in
+    ``distinct`` counts different values, missing not among them; ``uniqueness`` is the share of
+    records that are alone with their value, ``separation`` the share of pairs of records the column
+    tells apart (formulas in
     :mod:`sfumato.guidance.profiling.quasi`; missing equals missing). All are exact.
     """
 
@@ -77,9 +82,10 @@ class ValueCounts:
 class ProfiledColumn:
     """A card with what it was made from: the values, bounded looks at them, the terms in the name.
 
-    ``load`` gives all values again: those of a large table are not kept. ``spread`` has :data:`SPREAD` of its rows at most,
-    evenly spread; ``counted`` every distinct value, where there are few enough; ``missing_codes`` are common codes in it that may
-    stand for a missing value.
+    ``load`` gives all values again: those of a large table are not kept. ``spread``
+    has :data:`SPREAD` of its rows at most, evenly spread; ``counted`` every distinct value, where
+    there are few enough; ``missing_codes`` are common codes in it that may stand for a missing
+    value.
     """
 
     card: Card
@@ -120,7 +126,8 @@ def describe(name: str, values: pl.Series) -> Card:
 def look_at(
     name: str, values: pl.Series, *, prefix: str = "", load: Callable[[], pl.Series] | None = None
 ) -> ProfiledColumn:
-    """A column with its card, its sample and the terms in its name, also without a prefix all columns share.
+    """A column with its card, its sample and the terms in its name, also without a prefix all
+    columns share.
 
     With ``load``, which reads the values again, they are not kept.
     """
@@ -148,7 +155,8 @@ def look_at(
 
 
 def count_values(present: pl.Series) -> ValueCounts:
-    """Every distinct value of a column without missing ones, exactly; numbers by sorting, anything else by hashing.
+    """Every distinct value of a column without missing ones, exactly; numbers by sorting, anything
+    else by hashing.
 
     >>> import polars as pl
     >>> found = count_values(pl.Series([2.0, -0.0, 0.0, 2.0]))
@@ -161,8 +169,19 @@ def count_values(present: pl.Series) -> ValueCounts:
         first = np.flatnonzero(np.append(True, numbers[1:] != numbers[:-1]))
         return ValueCounts(ordered.gather(first), np.diff(np.append(first, len(numbers))))
     if present.dtype == pl.String:
-        rows = present.alias("value").to_frame().lazy().group_by("value").agg(pl.len().alias("records"))
-        # in memory the groups of a large column are partitioned first, which takes three times as long
+        rows = (
+            present.alias("value")
+            .to_frame()
+            .lazy()
+            .group_by("value")
+            .agg(pl.len().alias("records"))
+        )
+        # in memory the groups of a large column are partitioned first, which takes three times as
+        # long
         table = rows.collect(engine="streaming" if present.len() > _STREAMED else "in-memory")
-        return ValueCounts(table.get_column("value"), table.get_column("records").to_numpy().astype(np.int64))
-    return ValueCounts(present.unique(maintain_order=True), present.unique_counts().to_numpy().astype(np.int64))
+        return ValueCounts(
+            table.get_column("value"), table.get_column("records").to_numpy().astype(np.int64)
+        )
+    return ValueCounts(
+        present.unique(maintain_order=True), present.unique_counts().to_numpy().astype(np.int64)
+    )

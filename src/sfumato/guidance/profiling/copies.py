@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Copies:
-    """What is proposed for columns that tell of quasi-identifiers: ``follows`` maps columns to these, ``dropped`` to the reason."""
+    """What is proposed for columns that tell of quasi-identifiers: ``follows`` maps columns to
+    these, ``dropped`` to the reason.
+    """
 
     follows: Mapping[str, str] = dataclasses.field(default_factory=dict)
     dropped: Mapping[str, str] = dataclasses.field(default_factory=dict)
@@ -41,28 +43,46 @@ class Copies:
         """What is proposed for a column, with this."""
         if column.name in self.dropped:
             return dataclasses.replace(
-                column, roles=(Role.DIRECT,), hierarchy=None, unit=None, reasons=(self.dropped[column.name],)
+                column,
+                roles=(Role.DIRECT,),
+                hierarchy=None,
+                unit=None,
+                reasons=(self.dropped[column.name],),
             )
         if column.name not in self.reasons:
             return column
         if column.name not in self.follows:
             return dataclasses.replace(column, reasons=(*column.reasons, self.reasons[column.name]))
         roles = (Role.SENSITIVE,) if Role.SENSITIVE in column.roles else (Role.PLAIN,)
-        return dataclasses.replace(column, roles=roles, hierarchy=None, reasons=(self.reasons[column.name],))
+        return dataclasses.replace(
+            column, roles=roles, hierarchy=None, reasons=(self.reasons[column.name],)
+        )
 
 
 def copies_in(
-    columns: tuple[ColumnProposal, ...], frame: pl.DataFrame, means: ProposedStep | None, *, sampled: bool = False
+    columns: tuple[ColumnProposal, ...],
+    frame: pl.DataFrame,
+    means: ProposedStep | None,
+    *,
+    sampled: bool = False,
 ) -> Copies:
-    """Compare all columns with the proposed quasi-identifiers inside the labels that the proposed step gives them.
+    """Compare all columns with the proposed quasi-identifiers inside the labels that the proposed
+    step gives them.
 
-    A column that determines one, or nearly so, follows it; of columns that do so together, in a sum, the one that tells most is dropped.
-    At most 10,000 rows are looked at; ``sampled``: they are of a sample themselves, and the reasons say so.
+    A column that determines one, or nearly so, follows it; of columns that do so together, in a
+    sum, the one that tells most is dropped. At most 10,000 rows are looked at; ``sampled``: they
+    are of a sample themselves, and the reasons say so.
     """
-    described = {column.name: attribute_of(column) for column in columns if Role.DIRECT not in column.roles}
+    described = {
+        column.name: attribute_of(column) for column in columns if Role.DIRECT not in column.roles
+    }
     quasi = [name for name, one in described.items() if one.has(Role.QUASI)]
     same = {column.name: str(column.copy_of) for column in columns if column.copy_of in quasi}
-    known = Copies(same, {}, {name: _same(quasi) for name, quasi in same.items()}) if means is not None else Copies()
+    known = (
+        Copies(same, {}, {name: _same(quasi) for name, quasi in same.items()})
+        if means is not None
+        else Copies()
+    )
     if means is None or not quasi or len(quasi) == len(described) or frame.height < K:
         return known
     table = Table(frame[list(described)], Schema(described))  # type: ignore[arg-type]
@@ -76,7 +96,9 @@ def copies_in(
     try:
         released = step.apply(table, step.plan(table, Goal((promise,), Seed.of(1))))
         found = find_dependences(TablePair.of(table, _aligned(released)), k=K)
-        return _proposed(found, known, where=f"of {len(table):,} records drawn" if sampled else "of records")
+        return _proposed(
+            found, known, where=f"of {len(table):,} records drawn" if sampled else "of records"
+        )
     except SfumatoError:  # the step cannot keep the promise: the run will say so
         return known
 
@@ -87,21 +109,33 @@ def _same(quasi: str) -> str:
 
 def _proposed(found: Dependences, known: Copies, where: str) -> Copies:
     follows, dropped, reasons = dict(known.follows), dict(known.dropped), dict(known.reasons)
-    strongest = sorted(found.found, key=lambda one: -max(one.figures.gain, one.figures.bits, one.figures.line_gain))
+    strongest = sorted(
+        found.found, key=lambda one: -max(one.figures.gain, one.figures.bits, one.figures.line_gain)
+    )
     for each in strongest:
         first = each.columns[0]
-        if not each.refused or first in follows or any(name in dropped or name in follows for name in each.columns):
+        if (
+            not each.refused
+            or first in follows
+            or any(name in dropped or name in follows for name in each.columns)
+        ):
             continue
         sure = percent(max(each.figures.hit, each.figures.line or 0.0))
         if len(each.columns) > 1:
-            dropped[first] = f"dropped: with {', '.join(each.columns[1:])} it tells {each.quasi} of {sure} {where}"
+            dropped[first] = (
+                f"dropped: with {', '.join(each.columns[1:])} it tells {each.quasi} of {sure}"
+                f" {where}"
+            )
         elif each.finding is DependenceKind.SOME:
             reasons[first] = (
-                f"some of its values tell {each.quasi}, so the run refuses: make it coarser, drop it, or write accept"
+                f"some of its values tell {each.quasi}, so the run refuses: make it coarser, drop"
+                " it, or write accept"
             )
         else:
             follows[first] = each.quasi
-            reasons[first] = f"it tells {each.quasi} of {sure} {where} within the labels, so it follows these"
+            reasons[first] = (
+                f"it tells {each.quasi} of {sure} {where} within the labels, so it follows these"
+            )
     return Copies(follows, dropped, reasons)
 
 
@@ -117,5 +151,9 @@ def _drawn(table: Table, quasi: list[str]) -> Table:
     if len(table) <= ROWS:
         return table
     order = canonical_order(table.drop(set(table.columns) - set(quasi)))
-    chosen = Seed.of(1).stream("profile: rows to look for copies in").choice(len(order), ROWS, replace=False)
+    chosen = (
+        Seed.of(1)
+        .stream("profile: rows to look for copies in")
+        .choice(len(order), ROWS, replace=False)
+    )
     return dataclasses.replace(table.take(order[chosen]), origin=None)

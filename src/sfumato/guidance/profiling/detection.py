@@ -18,7 +18,9 @@ SCREEN = 24
 
 @dataclasses.dataclass(frozen=True)
 class Recognition:
-    """What a column was recognised as, why (never with a value of it), and how sure that is (0-1)."""
+    """What a column was recognised as, why (never with a value of it), and how sure that is
+    (0-1).
+    """
 
     what: str
     reason: str
@@ -27,7 +29,9 @@ class Recognition:
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class TextSample:
-    """Distinct texts of a column from an even spread over its rows, and how many cells they came from."""
+    """Distinct texts of a column from an even spread over its rows, and how many cells they came
+    from.
+    """
 
     texts: tuple[str, ...]
     cells: int

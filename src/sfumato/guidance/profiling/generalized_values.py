@@ -49,7 +49,8 @@ def _next_width(width: Decimal) -> Decimal:
 
 
 def widths_for(spread: float, *, whole: bool) -> list[int | float]:
-    """Nested widths for numbers that spread over a range; whole numbers start with 2; [] if there is no range.
+    """Nested widths for numbers that spread over a range; whole numbers start with 2; [] if there
+    is no range.
 
     >>> widths_for(73, whole=True), widths_for(9, whole=True), widths_for(0.8, whole=False), widths_for(1, whole=True)
     ([5, 10, 20], [2], [0.05, 0.1, 0.2], [])
@@ -107,7 +108,8 @@ class IntervalLabel:
 
 
 def read_interval(text: str) -> IntervalLabel | None:
-    """Read ``20-24`` (whole numbers, both ends inside), ``[20, 25)``, ``<20`` or ``>=80``; None for anything else.
+    """Read ``20-24`` (whole numbers, both ends inside), ``[20, 25)``, ``<20`` or ``>=80``; None for
+    anything else.
 
     >>> read_interval("20-24").width, read_interval("[0.5, 1)").width, read_interval("24-20")
     (Decimal('5'), Decimal('0.5'), None)
@@ -161,10 +163,12 @@ def masked_side(texts: Iterable[str]) -> str | None:
 
 
 def intervals_around(counts: Mapping[str, int]) -> dict[str, object] | None:
-    """Parameters of an ``intervals`` hierarchy that has all interval labels as nodes; None where there is none.
+    """Parameters of an ``intervals`` hierarchy that has all interval labels as nodes; None where
+    there is none.
 
-    The widths of the labels must be multiples of each other and their limits lie on one grid; coarser widths
-    follow. Limits of open ends are taken over when they hold :data:`FEWEST_IN_OPEN_END` records each.
+    The widths of the labels must be multiples of each other and their limits lie on one grid;
+    coarser widths follow. Limits of open ends are taken over when they
+    hold :data:`FEWEST_IN_OPEN_END` records each.
 
     >>> intervals_around({"20-24": 1, "25-29": 1, "95-99": 1})
     {'widths': [5, 10, 20]}
@@ -176,7 +180,11 @@ def intervals_around(counts: Mapping[str, int]) -> dict[str, object] | None:
     widths = sorted({label.width for label in named if label.width is not None})
     if not widths or any(wide % narrow for narrow, wide in itertools.pairwise(widths)):
         return None
-    origin = next(label.low % widths[-1] for label in named if label.width == widths[-1] and label.low is not None)
+    origin = next(
+        label.low % widths[-1]
+        for label in named
+        if label.width == widths[-1] and label.low is not None
+    )
     if any(label.width and (label.limit - origin) % label.width for label in named):
         return None
     opened = _open_ends({t: label for t, label in labels.items() if label is not None}, counts)
@@ -185,13 +193,20 @@ def intervals_around(counts: Mapping[str, int]) -> dict[str, object] | None:
     return _parameters(named, widths, origin, opened)
 
 
-def _open_ends(labels: Mapping[str, IntervalLabel], counts: Mapping[str, int]) -> dict[str, Decimal] | None:
-    """``open_below`` and ``open_above``; None if there are several of a kind or one holds too few records."""
+def _open_ends(
+    labels: Mapping[str, IntervalLabel], counts: Mapping[str, int]
+) -> dict[str, Decimal] | None:
+    """``open_below`` and ``open_above``; None if there are several of a kind or one holds too few
+    records.
+    """
     opened: dict[str, Decimal] = {}
     for text, label in labels.items():
         if label.width is None:
             side = "open_below" if label.low is None else "open_above"
-            if opened.setdefault(side, label.limit) != label.limit or counts[text] < FEWEST_IN_OPEN_END:
+            if (
+                opened.setdefault(side, label.limit) != label.limit
+                or counts[text] < FEWEST_IN_OPEN_END
+            ):
                 return None
     return opened
 

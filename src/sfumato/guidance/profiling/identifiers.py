@@ -1,4 +1,6 @@
-"""Columns that name a person by themselves: found by the words of their name and by the look of their values."""
+"""Columns that name a person by themselves: found by the words of their name and by the look of
+their values.
+"""
 
 from __future__ import annotations
 
@@ -16,20 +18,29 @@ from sfumato.guidance.profiling.check_digits import find_number
 from sfumato.guidance.profiling.detection import Recognition, TextSample, sample_of, share
 from sfumato.guidance.profiling.generalized_values import looks_grouped
 from sfumato.guidance.profiling.kinds import date_form
-from sfumato.guidance.profiling.lexicon_direct import META_WORDS, NEVER_NUMBERS, PERSON_WORDS, THING_WORDS, words_in
+from sfumato.guidance.profiling.lexicon_direct import (
+    META_WORDS,
+    NEVER_NUMBERS,
+    PERSON_WORDS,
+    THING_WORDS,
+    words_in,
+)
 from sfumato.guidance.profiling.words import Match, find
 
 if TYPE_CHECKING:
     from re import Pattern
 
 
-# Identifiers recognised by the look of the values: addresses of machines and mail, codes, names, free text.
+# Identifiers recognised by the look of the values: addresses of machines and mail, codes, names,
+# free text.
 
 EMAIL = re.compile(r"[^\s@<>,;]+@[^\s@<>,;]+\.[^\s@<>,;.]{2,}")
 _URL = re.compile(r"(?:https?://|ftp://|www\.)\S+", re.I)
 _MAC = re.compile(r"(?:[0-9a-f]{2}[:-]){5}[0-9a-f]{2}", re.I)
 _UUID = re.compile(r"\{?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\}?", re.I)
-_HASH = re.compile(r"(?=\D*\d)(?=[^a-f]*[a-f])(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64}|[0-9a-f]{128})", re.I)
+_HASH = re.compile(
+    r"(?=\D*\d)(?=[^a-f]*[a-f])(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64}|[0-9a-f]{128})", re.I
+)
 _VIN = re.compile(r"(?=\D*\d)(?=[^A-Z]*[A-Z])[A-HJ-NPR-Z0-9]{17}")
 _POINT = re.compile(r"-?\d{1,2}\.\d{3,}\s*[,; ]\s*-?\d{1,3}\.\d{3,}")
 _PLATE = re.compile(
@@ -77,9 +88,13 @@ def _email(sample: TextSample) -> Recognition | None:
     holding = sum(1 for text in sample.texts if "@" in text and EMAIL.search(text))
     part = holding / len(sample.texts)
     if part >= 0.5:
-        return Recognition("e-mail address", f"{percent(part)} of the values are e-mail addresses", 0.98)
+        return Recognition(
+            "e-mail address", f"{percent(part)} of the values are e-mail addresses", 0.98
+        )
     if part >= 0.01 and holding >= 2:
-        return Recognition("free text", f"{percent(part)} of the values contain an e-mail address", 0.85)
+        return Recognition(
+            "free text", f"{percent(part)} of the values contain an e-mail address", 0.85
+        )
     return None
 
 
@@ -87,7 +102,9 @@ def _machine_address(sample: TextSample) -> Recognition | None:
     part = share(_is_ip, sample.texts, at_most=1000)
     if part < 0.95 or len(sample.texts) < 3:
         return None
-    return Recognition("ip address", f"{percent(part)} of the values are network (IP) addresses", 0.9)
+    return Recognition(
+        "ip address", f"{percent(part)} of the values are network (IP) addresses", 0.9
+    )
 
 
 def _is_ip(text: str) -> bool:
@@ -106,7 +123,9 @@ def _format(sample: TextSample) -> Recognition | None:
     for what, pattern, enough, confidence in _FORMATS:
         part = share(pattern.fullmatch, sample.texts)
         if part >= enough:
-            return Recognition(what, f"{percent(part)} of the values look like {_LOOKS[what]}", confidence)
+            return Recognition(
+                what, f"{percent(part)} of the values look like {_LOOKS[what]}", confidence
+            )
     return None
 
 
@@ -115,7 +134,9 @@ def _free_text(sample: TextSample) -> Recognition | None:
     words = words_of_free_text(pl.Series(sample.texts, dtype=pl.String), sample.cells)
     if words is None:
         return None
-    return Recognition("free text", f"free text of about {words:.0f} words: names and places can hide in it", 0.8)
+    return Recognition(
+        "free text", f"free text of about {words:.0f} words: names and places can hide in it", 0.8
+    )
 
 
 def _person_names(sample: TextSample) -> Recognition | None:
@@ -127,7 +148,9 @@ def _person_names(sample: TextSample) -> Recognition | None:
     if part < 0.25 or len(set(hits)) < 8:
         return None
     return Recognition(
-        "person name", f"{percent(part)} of the values contain a common given name", 0.6 + min(part, 0.9) / 3
+        "person name",
+        f"{percent(part)} of the values contain a common given name",
+        0.6 + min(part, 0.9) / 3,
     )
 
 
@@ -153,10 +176,10 @@ _DETECTORS: tuple[Callable[[TextSample], Recognition | None], ...] = (
 
 # Common given names of several languages: enough of them in a column, and it holds names of people.
 #
-# The list is ours, short on purpose: a column is recognised by *many different* names, not by rare ones.
+# The list is ours, short on purpose: a column is recognised by *many different* names, not by rare
+# ones.
 
-GIVEN_NAMES = words_in(
-    """
+GIVEN_NAMES = words_in("""
     james john robert michael william david richard joseph thomas charles christopher daniel matthew anthony mark donald
     steven paul andrew joshua kenneth kevin brian george timothy ronald edward jason jeffrey ryan jacob gary nicholas eric
     jonathan stephen larry justin scott brandon benjamin samuel gregory alexander patrick frank raymond jack dennis jerry
@@ -194,8 +217,7 @@ GIVEN_NAMES = words_in(
     mohammed muhammad ahmed ali omar hassan ibrahim yusuf mustafa mehmet fatma aisha fatima zeynep emine hatice elif
     aleksandr sergei dmitri ivan nikolai vladimir olga tatiana natalia svetlana irina anastasia petr pavel jiří zdeněk
     jana marcela lenka wei ming li na fang hiroshi takashi yuki sakura kenji priya rahul amit anita sunita deepak
-    """
-)
+    """)
 
 __all__ = ["Recognition", "detect_identifier", "identify"]
 
@@ -227,9 +249,10 @@ _NO_LETTERS = re.compile(r"[\W\d_]+")
 def detect_identifier(name: str, values: pl.Series) -> Recognition | None:
     """What a column identifies persons by, or None.
 
-    The name counts when a word of it is known (whole words, several languages) and the values do not speak
-    against it; the values count by themselves when nearly all of them have the form or the check digits of an
-    identifier, far more than chance gives. No more than 10,000 values are looked at. Reasons hold no values.
+    The name counts when a word of it is known (whole words, several languages) and the values do
+    not speak against it; the values count by themselves when nearly all of them have the form or
+    the check digits of an identifier, far more than chance gives. No more than 10,000 values are
+    looked at. Reasons hold no values.
 
     >>> import polars as pl
     >>> detect_identifier("Vorname", pl.Series(["a", "b"])).what, detect_identifier("paid", pl.Series([1, 2]))
@@ -241,7 +264,9 @@ def detect_identifier(name: str, values: pl.Series) -> Recognition | None:
 def identify(
     match: Match | None, values: pl.Series, sample: TextSample, distinct: int | None = None
 ) -> Recognition | None:
-    """As :func:`detect_identifier`, for a name already looked up and values already looked at, ``distinct`` of them."""
+    """As :func:`detect_identifier`, for a name already looked up and values already looked at,
+    ``distinct`` of them.
+    """
     facts = _Facts.of(values, sample, distinct)
     if facts.never:
         return None
@@ -269,7 +294,13 @@ class _Facts:
         dtype = values.dtype
         broken = dtype.is_float() and any("." in text or "e" in text for text in sample.texts)
         flag = len(sample.texts) <= 2 and sample.cells >= _FEWEST_ROWS
-        never = isinstance(dtype, pl.Boolean) or dtype.is_temporal() or dtype.is_decimal() or broken or flag
+        never = (
+            isinstance(dtype, pl.Boolean)
+            or dtype.is_temporal()
+            or dtype.is_decimal()
+            or broken
+            or flag
+        )
         return cls(values, sample, distinct, never, dtype.is_numeric())
 
     def have(self, test: str) -> float:
@@ -301,7 +332,9 @@ def _too_short_to_trust(match: Match) -> bool:
 
 
 def _names_person(match: Match, facts: _Facts) -> bool:
-    """Whether ``name`` or ``id`` means a person or a record rather than a firm, a product, a place."""
+    """Whether ``name`` or ``id`` means a person or a record rather than a firm, a product, a
+    place.
+    """
     others = {word for word in match.others if not word.isdigit()}
     if others & THING_WORDS and not others & PERSON_WORDS:
         return False
@@ -323,8 +356,14 @@ def _by_value(facts: _Facts) -> Recognition | None:
 
 
 def _speaks_against(match: Match | None, recognition: Recognition) -> bool:
-    """A column called *city* whose values look like names holds cities; check digits and addresses overrule names."""
-    return match is not None and match.family != "direct" and recognition.what in ("person name", "licence plate")
+    """A column called *city* whose values look like names holds cities; check digits and addresses
+    overrule names.
+    """
+    return (
+        match is not None
+        and match.family != "direct"
+        and recognition.what in ("person name", "licence plate")
+    )
 
 
 def _both(by_name: Recognition, by_value: Recognition) -> Recognition:
@@ -337,7 +376,11 @@ def _both(by_name: Recognition, by_value: Recognition) -> Recognition:
 
 def _numbers_records(match: Match | None, facts: _Facts) -> Recognition | None:
     """Values that differ in every record and are codes or a running count, not measurements."""
-    if match is not None or facts.sample.cells < _FEWEST_ROWS or facts.sample.distinct_share < _ALL_DIFFERENT:
+    if (
+        match is not None
+        or facts.sample.cells < _FEWEST_ROWS
+        or facts.sample.distinct_share < _ALL_DIFFERENT
+    ):
         return None
     values = facts.values.drop_nulls()
     if not (_is_numbering(values, facts.sample) if facts.numeric else _is_code(facts)):
@@ -345,11 +388,15 @@ def _numbers_records(match: Match | None, facts: _Facts) -> Recognition | None:
     different = (values.n_unique() if facts.distinct is None else facts.distinct) / values.len()
     if different < _ALL_DIFFERENT:
         return None
-    return Recognition("record id", f"a number or code that differs in {percent(different)} of the records", 0.55)
+    return Recognition(
+        "record id", f"a number or code that differs in {percent(different)} of the records", 0.55
+    )
 
 
 def _is_numbering(values: pl.Series, sample: TextSample) -> bool:
-    """A running count, or numbers of one length that is long: measurements are of several lengths."""
+    """A running count, or numbers of one length that is long: measurements are of several
+    lengths.
+    """
     low, high = values.min(), values.max()
     lengths = {len(text) for text in sample.texts}
     running = values.dtype.is_integer() and int(high) - int(low) < 1.2 * values.len()  # type: ignore[arg-type]
@@ -361,6 +408,10 @@ def _is_code(facts: _Facts) -> bool:
     texts = facts.sample.texts
     if facts.values.dtype != pl.String or facts.have("digit") < 0.9:
         return False
-    if share(_DECIMAL.fullmatch, texts) >= 0.5 or share(looks_grouped, texts) >= 0.9 or date_form(texts) is not None:
+    if (
+        share(_DECIMAL.fullmatch, texts) >= 0.5
+        or share(looks_grouped, texts) >= 0.9
+        or date_form(texts) is not None
+    ):
         return False
     return facts.have("blank") < 0.1 or share(_NO_LETTERS.fullmatch, texts) >= 0.95

@@ -1,4 +1,6 @@
-"""How the values of a column compare: nominal, ordinal, numeric, date or text, and why we think so."""
+"""How the values of a column compare: nominal, ordinal, numeric, date or text, and why we think
+so.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ from sfumato.guidance.profiling.detection import TextSample, share
 from sfumato.guidance.profiling.generalized_values import is_number, looks_grouped, masked_side
 from sfumato.guidance.profiling.words import Match
 
-# Words with a known order. Only these may be listed in a proposed recipe: they are ours, not the data's.
+# Words with a known order. Only these may be listed in a proposed recipe: they are ours, not the
+# data's.
 
 _LISTS = """
 low < medium < high
@@ -131,7 +134,8 @@ class WordList:
 def known_order(values: Sequence[str]) -> WordList | None:
     """The shortest vocabulary all values are words of, in their spelling; None where there is none.
 
-    Two words of a list of three are enough, longer lists need three: ``S`` and ``M`` need not be sizes.
+    Two words of a list of three are enough, longer lists need three: ``S`` and ``M`` need not be
+    sizes.
 
     >>> known_order(["High", "Low", "High"]).values
     ('Low', 'Medium', 'High')
@@ -153,7 +157,9 @@ def known_order(values: Sequence[str]) -> WordList | None:
 @functools.cache
 def _vocabularies() -> tuple[tuple[tuple[str, ...], frozenset[str]], ...]:
     """All word lists and their words in lower case with blanks, the short ones first."""
-    lists = [tuple(word.strip() for word in line.split("<")) for line in _LISTS.strip().splitlines()]
+    lists = [
+        tuple(word.strip() for word in line.split("<")) for line in _LISTS.strip().splitlines()
+    ]
     return tuple((words, frozenset(map(_plain, words))) for words in sorted(lists, key=len))
 
 
@@ -174,8 +180,12 @@ def _spellings(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
 
 # How the dates of a column are written.
 
-ISO = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:.+)?|\d{4}-\d\d|\d{4}-Q[1-4]|\d{4}-W\d\d|\d{3}0s|\d{4}|\*", re.ASCII)
-"""What the hierarchy ``dates`` reads without a format: dates, times, and periods of the calendar."""
+ISO = re.compile(
+    r"\d{4}-\d\d-\d\d(?:[T ]\d\d:.+)?|\d{4}-\d\d|\d{4}-Q[1-4]|\d{4}-W\d\d|\d{3}0s|\d{4}|\*",
+    re.ASCII,
+)
+"""What the hierarchy ``dates`` reads without a format: dates, times, and periods of the calendar.
+"""
 
 _YEAR_ONLY = re.compile(r"\d{4}|\*", re.ASCII)
 _DIGITS_ONLY = "%Y%m%d"
@@ -191,7 +201,10 @@ _FORMATS = (
     (re.compile(r"\d{1,2}[ -][A-Za-z]{3}[ -]\d{4}", re.ASCII), ("%d %b %Y", "%d-%b-%Y")),
     (re.compile(r"\d{1,2} [A-Za-z]{4,9} \d{4}", re.ASCII), ("%d %B %Y",)),
     (re.compile(r"\d{1,2}\.\d{1,2}\.\d{4} \d{1,2}:\d\d", re.ASCII), ("%d.%m.%Y %H:%M",)),
-    (re.compile(r"\d{1,2}/\d{1,2}/\d{4} \d{1,2}:\d\d", re.ASCII), ("%d/%m/%Y %H:%M", "%m/%d/%Y %H:%M")),
+    (
+        re.compile(r"\d{1,2}/\d{1,2}/\d{4} \d{1,2}:\d\d", re.ASCII),
+        ("%d/%m/%Y %H:%M", "%m/%d/%Y %H:%M"),
+    ),
 )
 _YEARS = range(1850, 2101)
 """Years of dates about people; eight digits of other years are numbers."""
@@ -199,7 +212,9 @@ _YEARS = range(1850, 2101)
 
 @dataclasses.dataclass(frozen=True)
 class DateForm:
-    """``format`` in the language of strptime, None for ISO 8601; ``swappable``: day and month cannot be told apart."""
+    """``format`` in the language of strptime, None for ISO 8601; ``swappable``: day and month
+    cannot be told apart.
+    """
 
     format: str | None
     swappable: bool = False
@@ -217,7 +232,11 @@ def date_form(texts: Sequence[str]) -> DateForm | None:
         return DateForm(None)
     for pattern, formats in _FORMATS:
         if share(pattern.fullmatch, texts) >= 0.98:
-            fitting = [f for f in formats if share(functools.partial(_is_date, form=f), texts, at_most=1000) >= 0.98]
+            fitting = [
+                f
+                for f in formats
+                if share(functools.partial(_is_date, form=f), texts, at_most=1000) >= 0.98
+            ]
             return DateForm(fitting[0], swappable=len(fitting) > 1) if fitting else None
     return None
 
@@ -264,7 +283,9 @@ COUNTED = frozenset(
 """Concepts whose numbers are amounts."""
 
 FEW = 10
-"""Whole numbers of so few different values in a long column are codes, unless their name says otherwise."""
+"""Whole numbers of so few different values in a long column are codes, unless their name says
+otherwise.
+"""
 
 LONG = 30
 _LEADING_ZERO = re.compile(r"0\d+")

@@ -1,9 +1,12 @@
-"""Words for what must not be learned about a person: GDPR Art. 9 and 10 categories, money, and schooling results."""
+"""Words for what must not be learned about a person: GDPR Art. 9 and 10 categories, money, and
+schooling results.
+"""
 
 from __future__ import annotations
 
 SENSITIVE = {
-    "health": """
+    "health": (
+        """
         diagnosis, diagnoses, diag, dx, icd, icd 9, icd 10, icd 11, icd code, disease, illness, condition code,
         medical condition, health, health status, symptom, symptoms, medication, medications, prescription, therapy,
         comorbidity, disability, handicap, hiv, hiv status, cancer, tumor, tumour, diabetes, depression, mental
@@ -30,21 +33,27 @@ SENSITIVE = {
         choroba, zdrowie, stan zdrowia, lek, leki, leczenie, niepełnosprawność, nowotwór, rak, ciąża, palacz, palenie,
         ciśnienie krwi, przyczyna zgonu, szczepienie, zwolnienie lekarskie, diagnos, sjukdom, hälsa, hälsotillstånd,
         läkemedel, behandling, funktionsnedsättning, graviditet, rökare, rökning, blodtryck, dödsorsak, sjukfrånvaro,
-        sykdom, sygdom, helse, helbred, sundhed, diagnoosi, sairaus, terveys""",
-    "religion or belief": """
+        sykdom, sygdom, helse, helbred, sundhed, diagnoosi, sairaus, terveys"""
+    ),
+    "religion or belief": (
+        """
         religion, rlgblg, religious affiliation, faith, denomination, belief, church, kirche, église, iglesia, chiesa,
         kerk, igreja, kościół, kyrka, confession, religionszugehörigkeit, konfession, glaube, kirchensteuer,
         weltanschauung, religion pratiquée, confession religieuse, croyance, culte, religión, credo, creencia,
         confesión, religione, confessione, fede, godsdienst, geloof, geloofsovertuiging, kerkgenootschap, religie,
-        religião, crença, fé, religia, wyznanie, religionstillhörighet, trossamfund, trosretning, trossamfunn, uskonto""",
-    "sexual life": """
+        religião, crença, fé, religia, wyznanie, religionstillhörighet, trossamfund, trosretning, trossamfunn, uskonto"""
+    ),
+    "sexual life": (
+        """
         sexual orientation, sexuality, homo, homosexual, homosexuality, homosexual activity, gay, lesbian, bisexual,
         heterosexual, msm, sexual preference, sexual activity, homosexuell, homosexualität, homosexuel, homosexualité,
         homosexualidad, omosessuale, sex life, lgbt, sexual partners, sexuelle orientierung,
         sexualität, orientation sexuelle, vie sexuelle, orientación sexual, sexualidad, orientamento sessuale,
         seksuele geaardheid, seksuele voorkeur, orientação sexual, sexualidade, orientacja seksualna, sexuell
-        läggning, seksuel orientering, seksuell orientering, seksuaalinen suuntautuminen, transgender, std""",
-    "political opinion": """
+        läggning, seksuel orientering, seksuell orientering, seksuaalinen suuntautuminen, transgender, std"""
+    ),
+    "political opinion": (
+        """
         political party, political affiliation, political opinion, politics, party affiliation, vote, voted for,
         voting intention, lrscale, vote intention, left right scale, party preference, partei, parteizugehörigkeit,
         politische einstellung, wahlabsicht, sonntagsfrage, parteipräferenz, parti politique, opinion politique,
@@ -52,14 +61,18 @@ SENSITIVE = {
         ideología, intención de voto, ideología política, partito, partito politico, orientamento politico, intenzione
         di voto, politieke voorkeur, politieke partij, partij, stemintentie, partido politico, opinião política,
         intenção de voto, filiação partidária, partia, partia polityczna, poglądy polityczne, preferencje polityczne,
-        politiskt parti, partisympati, politisk åsikt, politisk overbevisning, puolue""",
-    "trade union": """
+        politiskt parti, partisympati, politisk åsikt, politisk overbevisning, puolue"""
+    ),
+    "trade union": (
+        """
         union member, union membership, trade union, labor union, labour union, unionized, gewerkschaft,
         gewerkschaftsmitglied, gewerkschaftszugehörigkeit, syndicat, syndiqué, appartenance syndicale, sindicato,
         afiliación sindical, sindicalizado, sindacato, iscrizione sindacale, vakbond, vakbondslidmaatschap,
         vakbondslid, filiação sindical, związek zawodowy, członkostwo w związku zawodowym, fackförbund, facklig
-        tillhörighet, fackmedlem, fagforening, fagforbund, ammattiliitto""",
-    "criminal record": """
+        tillhörighet, fackmedlem, fagforening, fagforbund, ammattiliitto"""
+    ),
+    "criminal record": (
+        """
         criminal record, crime, offence, offense, conviction, convictions, convicted, arrest, arrested, prison,
         sentence, felony, charge, charges, recid, recidivism, two year recid, reoffended, probation, parole, jail,
         custody, bail, misdemeanor, juvenile record, priors, priors count, prior convictions, prior arrests, juv fel
@@ -68,8 +81,10 @@ SENSITIVE = {
         penales, delito, condena, infracción, precedenti penali, reato, condanna, fedina penale, casellario
         giudiziale, strafblad, delict, veroordeling, misdrijf, antecedentes criminais, condenação, karalność,
         przestępstwo, wyrok, rejestr karny, brott, brottslighet, belastningsregister, straffeattest, kriminalitet,
-        rikos""",
-    "income or wealth": """
+        rikos"""
+    ),
+    "income or wealth": (
+        """
         income, annual inc, incwage, hinctnta, hourly rate, daily rate, revol bal, claim amount, loan status, payout,
         salary, salary class, salaries, wage, wages, earnings, annual income, household income, pay, savings, wealth,
         assets, net worth, debt, loan amount, loan, credit score, credit limit, balance, account balance, cost, costs,
@@ -87,23 +102,30 @@ SENSITIVE = {
         poupança, despesas, pensão, empréstimo, renda mensal, dochód, dochody, zarobki, wynagrodzenie, pensja, płaca,
         majątek, dług, oszczędności, wydatki, emerytura, kredyt, inkomst, lön, årsinkomst, förmögenhet, skuld,
         sparande, utgifter, inntekt, indkomst, løn, lønn, gjeld, gæld, tulot, palkka, příjem, mzda, jövedelem, gelir,
-        maaş""",
-    "school result": """
+        maaş"""
+    ),
+    "school result": (
+        """
         grade, grades, gpa, exam result, exam score, test score, marks, note abitur, zensur, abiturnote, schulnote,
         prüfungsergebnis, note moyenne, résultat examen, calificación, calificaciones, nota media, voto esame, voto
         medio, cijfer, eindcijfer, nota final, ocena, ocena końcowa, betyg, slutbetyg, karakter, iq, performance
-        rating, appraisal""",
-    "assessment of a person": """
+        rating, appraisal"""
+    ),
+    "assessment of a person": (
+        """
         decile score, risk score, risk level, performance score, evaluation score, assessment score, score text, risk
         category, suitability, beurteilung, bewertung, évaluation, evaluación, valutazione, beoordeling, avaliação,
-        bedömning""",
+        bedömning"""
+    ),
 }
 """Concept → terms. The concept is also what a reason says the name stands for."""
 
 ALSO_KNOWN_TO_OTHERS = frozenset({"ethnicity"})
 """Quasi concepts that are GDPR Art. 9 categories as well: proposed as quasi and sensitive."""
 
-ART_9 = frozenset({"health", "religion or belief", "sexual life", "political opinion", "trade union", "ethnicity"})
+ART_9 = frozenset(
+    {"health", "religion or belief", "sexual life", "political opinion", "trade union", "ethnicity"}
+)
 """Concepts that are special categories under GDPR Art. 9."""
 
 FAMILIES = {"sensitive": SENSITIVE}

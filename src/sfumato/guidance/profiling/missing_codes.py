@@ -1,7 +1,7 @@
 """Codes that often stand for a missing value, looked for in a column.
 
-Only words and numbers of the lists below are ever named, never another value of the table; and only where they occur at least
-twice, so that none is one person's.
+Only words and numbers of the lists below are ever named, never another value of the table; and only
+where they occur at least twice, so that none is one person's.
 """
 
 from __future__ import annotations
@@ -17,7 +17,22 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 WORDS = frozenset(
-    {"na", "n/a", "n.a.", "nan", "null", "none", "missing", "unknown", "not known", "?", ".", "-", "--", "#n/a"}
+    {
+        "na",
+        "n/a",
+        "n.a.",
+        "nan",
+        "null",
+        "none",
+        "missing",
+        "unknown",
+        "not known",
+        "?",
+        ".",
+        "-",
+        "--",
+        "#n/a",
+    }
 )
 BELOW = (-9, -99, -999, -9999)
 """Proposed where all other numbers are not negative."""
@@ -50,7 +65,9 @@ def codes_in(values: pl.Series, counts: NDArray[np.int64]) -> tuple[Code, ...]:
 
 
 def _words(text: pl.Series, counts: NDArray[np.int64]) -> list[str]:
-    table = pl.DataFrame({"word": text.str.strip_chars(), "records": pl.Series(counts, dtype=pl.Int64)})
+    table = pl.DataFrame(
+        {"word": text.str.strip_chars(), "records": pl.Series(counts, dtype=pl.Int64)}
+    )
     short = table.filter(pl.col("word").str.len_chars() <= _LONGEST)
     common = short.filter(pl.col("word").str.to_lowercase().is_in(list(_SPELLED)))
     records = common.group_by("word").agg(pl.col("records").sum())
@@ -59,7 +76,9 @@ def _words(text: pl.Series, counts: NDArray[np.int64]) -> list[str]:
     if not any(map(_number, found)) or not _all_codes(spelled):
         return found
     below = [word for word in found if word.startswith("-") and _number(word)]
-    lowest = spelled.filter(~spelled.is_in(below)).str.starts_with("-").any()  # a postcode is not negative
+    lowest = (
+        spelled.filter(~spelled.is_in(below)).str.starts_with("-").any()
+    )  # a postcode is not negative
     return [word for word in found if not _number(word) or (word in below and not lowest)]
 
 
@@ -68,14 +87,21 @@ def _number(word: str) -> bool:
 
 
 def _all_codes(text: pl.Series) -> bool:
-    """Whether every value is made of digits: then 9999 may be a code like any other, a postcode for one."""
+    """Whether every value is made of digits: then 9999 may be a code like any other, a postcode for
+    one.
+    """
     return bool(text.str.contains(r"^-?\d+$").all())
 
 
 def _numbers(values: pl.Series, counts: NDArray[np.int64]) -> list[int]:
     if values.dtype.is_integer():
-        values = values.cast(pl.Int64, strict=False)  # a narrow type cannot even be compared with what it cannot hold
-    records = {code: int(counts[(values == code).fill_null(value=False).to_numpy()].sum()) for code in (*BELOW, *ABOVE)}
+        values = values.cast(
+            pl.Int64, strict=False
+        )  # a narrow type cannot even be compared with what it cannot hold
+    records = {
+        code: int(counts[(values == code).fill_null(value=False).to_numpy()].sum())
+        for code in (*BELOW, *ABOVE)
+    }
     codes = [code for code, count in records.items() if count >= LEAST]
     # numbers of one type can be compared, others are refused
     same = pl.Series(codes, dtype=pl.Int64).cast(values.dtype)

@@ -1,4 +1,6 @@
-"""The proposal: a role, a kind and a hierarchy for every column of a table, each with its reasons."""
+"""The proposal: a role, a kind and a hierarchy for every column of a table, each with its
+reasons.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,8 @@ SINGLED_OUT = 0.8
 class ColumnProposal:
     """What is proposed for a column, why, and the figures of its card.
 
-    ``unit`` says what a unit column numbers, ``copy_of`` which quasi-identifier tells the same as one that is dropped.
+    ``unit`` says what a unit column numbers, ``copy_of`` which quasi-identifier tells the same as
+    one that is dropped.
     """
 
     name: str
@@ -61,13 +64,15 @@ class ColumnProposal:
 class Proposal:
     """Proposals for all columns, in table order.
 
-    ``ranking`` has the columns an outsider may know, from most to least dangerous; ``identifying`` the few that
-    single out most records together (None where there was nothing to count). ``missing_codes`` has, per column, common
-    codes in it that may stand for a missing value. ``left_alone`` is the share of records that the columns proposed as plain or asked
-    about single out together. ``means`` is the step that lost least when it was tried; ``follows`` are columns that copy a
-    quasi-identifier and are released through its labels. ``sampled``: of a large table, the rows in which columns were looked at
-    together, which ``identifying``, ``left_alone``, ``means`` and ``follows`` are estimated from; None: all rows. Everything about one
-    column by itself is counted in all rows.
+    ``ranking`` has the columns an outsider may know, from most to least dangerous; ``identifying``
+    the few that single out most records together (None where there was nothing to count).
+    ``missing_codes`` has, per column, common codes in it that may stand for a missing value.
+    ``left_alone`` is the share of records that the columns proposed as plain or asked about single
+    out together. ``means`` is the step that lost least when it was tried; ``follows`` are columns
+    that copy a quasi-identifier and are released through its labels. ``sampled``: of a large table,
+    the rows in which columns were looked at together, which ``identifying``, ``left_alone``,
+    ``means`` and ``follows`` are estimated from; None: all rows. Everything about one column by
+    itself is counted in all rows.
     """
 
     source: Source
@@ -92,12 +97,15 @@ class Proposal:
         raise KeyError(name)
 
 
-def propose(table: pl.DataFrame | ColumnSource, source: Source, *, bound: int = MOST_ROWS) -> Proposal:
-    """Look at every column once and propose what it is. Nothing in the result is a value of the table.
+def propose(
+    table: pl.DataFrame | ColumnSource, source: Source, *, bound: int = MOST_ROWS
+) -> Proposal:
+    """Look at every column once and propose what it is. Nothing in the result is a value of the
+    table.
 
-    Patterns are looked for in at most 10,000 values a column; distinct values, uniqueness and separation are exact. Of a
-    table with more rows than ``bound`` so many are drawn to look at columns together. Works for tables without rows: then names and
-    types speak alone.
+    Patterns are looked for in at most 10,000 values a column; distinct values, uniqueness and
+    separation are exact. Of a table with more rows than ``bound`` so many are drawn to look at
+    columns together. Works for tables without rows: then names and types speak alone.
 
     >>> import polars as pl
     >>> table = pl.DataFrame({"email": ["a@b.org", "c@d.org"], "age": [34, 51], "diagnosis": ["flu", "gout"]})
@@ -107,8 +115,12 @@ def propose(table: pl.DataFrame | ColumnSource, source: Source, *, bound: int = 
     return _propose(as_source(table), source, bound)[0]
 
 
-def propose_recipe(table: pl.DataFrame | ColumnSource, source: Source, *, bound: int = MOST_ROWS) -> Proposal:
-    """As :func:`propose`, with the means that lost least when they were tried on the table, and what becomes of copies of quasi-identifiers."""
+def propose_recipe(
+    table: pl.DataFrame | ColumnSource, source: Source, *, bound: int = MOST_ROWS
+) -> Proposal:
+    """As :func:`propose`, with the means that lost least when they were tried on the table, and
+    what becomes of copies of quasi-identifiers.
+    """
     proposal, rows = _propose(as_source(table), source, bound)
     means = choose_means(proposal, rows)
     copies = copies_in(proposal.columns, rows, means, sampled=proposal.sampled is not None)
@@ -121,7 +133,13 @@ def _propose(table: ColumnSource, source: Source, bound: int) -> tuple[Proposal,
     looked = _look_at_columns(table, bound)
     columns, rows = looked.columns, looked.rows
     guesses = assign_roles(columns, looked.direct)
-    ranking = rank([_candidate(c, guesses[c.card.name]) for c in columns if _may_be_known(guesses[c.card.name])])
+    ranking = rank(
+        [
+            _candidate(c, guesses[c.card.name])
+            for c in columns
+            if _may_be_known(guesses[c.card.name])
+        ]
+    )
     proposal = Proposal(
         source=source,
         rows=table.height,
@@ -137,7 +155,9 @@ def _propose(table: ColumnSource, source: Source, bound: int) -> tuple[Proposal,
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class _LookedAt:
-    """The columns, each looked at in full; what they identify persons by; and the rows in which they are looked at together."""
+    """The columns, each looked at in full; what they identify persons by; and the rows in which
+    they are looked at together.
+    """
 
     columns: list[ProfiledColumn]
     direct: dict[str, Recognition]
@@ -162,18 +182,29 @@ def _look_at_columns(table: ColumnSource, bound: int) -> _LookedAt:
     return _LookedAt(columns, direct, pl.DataFrame(rows))
 
 
-def _left_alone(columns: list[ProfiledColumn], rows: pl.DataFrame, guesses: Mapping[str, RoleGuess]) -> float:
-    """Share of records that plain columns, and those waiting for a decision, single out; :data:`MOST_COLUMNS` are counted."""
+def _left_alone(
+    columns: list[ProfiledColumn], rows: pl.DataFrame, guesses: Mapping[str, RoleGuess]
+) -> float:
+    """Share of records that plain columns, and those waiting for a decision, single
+    out; :data:`MOST_COLUMNS` are counted.
+    """
     free = ((Role.PLAIN,), (Role.ASK,))
-    plain = [c.card.name for c in columns if guesses[c.card.name].roles in free and not c.card.constant][:MOST_COLUMNS]
+    plain = [
+        c.card.name for c in columns if guesses[c.card.name].roles in free and not c.card.constant
+    ][:MOST_COLUMNS]
     coded = as_frame([codes_of(comparable(rows.get_column(name))) for name in plain], plain)
     return uniqueness(class_sizes(coded, coded.columns)) if plain else 0.0
 
 
 def _shared_prefix(names: list[str]) -> str:
-    """Letters all columns begin with (``iage, isex, irace``); none for two columns, whose names may agree by chance."""
+    """Letters all columns begin with (``iage, isex, irace``); none for two columns, whose names may
+    agree by chance.
+    """
     least, most = min(names, default=""), max(names, default="")
-    same = next((i for i, pair in enumerate(zip(least, most, strict=False)) if pair[0] != pair[1]), len(least))
+    same = next(
+        (i for i, pair in enumerate(zip(least, most, strict=False)) if pair[0] != pair[1]),
+        len(least),
+    )
     return least[:same] if len(names) > 2 else ""
 
 
@@ -206,7 +237,9 @@ def _proposal(column: ProfiledColumn, guess: RoleGuess) -> ColumnProposal:
 
 
 def _may_be_known(guess: RoleGuess) -> bool:
-    """Direct identifiers are dropped and units and weights are not known outside: all other columns may be."""
+    """Direct identifiers are dropped and units and weights are not known outside: all other columns
+    may be.
+    """
     return not {Role.DIRECT, Role.UNIT, Role.WEIGHT} & set(guess.roles)
 
 
@@ -218,7 +251,9 @@ def _candidate(column: ProfiledColumn, guess: RoleGuess) -> QuasiCandidate:
 def _identifying(
     frame: pl.DataFrame, ranking: tuple[QuasiCandidate, ...], guesses: Mapping[str, RoleGuess]
 ) -> IdentifyingSet | None:
-    """The set among the proposed quasi-identifiers, for those are what the intruder is taken to know."""
+    """The set among the proposed quasi-identifiers, for those are what the intruder is taken to
+    know.
+    """
     quasi = [c.name for c in ranking if Role.QUASI in guesses[c.name].roles][:MOST_COLUMNS]
     if not quasi or not frame.height:
         return None

@@ -1,4 +1,6 @@
-"""A hierarchy for a column, from its kind, its concept and its spread; with numbers of ours only, never values."""
+"""A hierarchy for a column, from its kind, its concept and its spread; with numbers of ours only,
+never values.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ class Suggestion:
 
 
 def suggest(column: ProfiledColumn) -> Suggestion:
-    """The hierarchy that fits a quasi-identifier best; any column has one, for ``suppress`` fits all."""
+    """The hierarchy that fits a quasi-identifier best; any column has one, for ``suppress`` fits
+    all.
+    """
     card = column.card
     labels = _labels(column)
     return (
@@ -58,11 +62,14 @@ def _frequency(kind: Kind, distinct: int) -> Suggestion:
         if kind in (Kind.NOMINAL, Kind.ORDINAL)
         else f"not all values can be read as {_READ_AS[kind]}"
     )
-    return Suggestion({"frequency": {"keep": kept(distinct)}}, f"{why}: rare values are joined first")
+    return Suggestion(
+        {"frequency": {"keep": kept(distinct)}}, f"{why}: rare values are joined first"
+    )
 
 
 def kept(distinct: int) -> list[int]:
-    """How many frequent values each level keeps: powers of two below the number of values, 64 at most.
+    """How many frequent values each level keeps: powers of two below the number of values, 64 at
+    most.
 
     >>> kept(14), kept(4), kept(40), kept(100_000)
     ([8, 4, 2], [2], [32, 8, 2], [64, 16, 4])
@@ -73,7 +80,9 @@ def kept(distinct: int) -> list[int]:
 
 
 def _labels(column: ProfiledColumn) -> list[str]:
-    """The distinct values as hierarchies will see them; a bounded look where there are very many."""
+    """The distinct values as hierarchies will see them; a bounded look where there are very
+    many.
+    """
     if column.counted is None:
         return list(column.sample.texts)
     return [label(value) for value in column.counted.values.to_list()]
@@ -163,5 +172,7 @@ def _intervals_by_spread(column: ProfiledColumn, labels: list[str]) -> Suggestio
     else:
         widths = widths_for(spread, whole=all("." not in text for text in labels))
     return (
-        Suggestion({"intervals": {"widths": widths}}, "round widths by the spread of the numbers") if widths else None
+        Suggestion({"intervals": {"widths": widths}}, "round widths by the spread of the numbers")
+        if widths
+        else None
     )

@@ -27,21 +27,26 @@ PROMISE: dict[str, Any] = {"k_anonymity": {"k": K}}
 FALLBACK: dict[str, Any] = {"global_recoding": {"suppress": "tuple", "budget": BUDGET}}
 
 ROWS = 10_000
-"""Rows the means are tried on; a larger table is drawn from, with a fixed seed and in an order of its values."""
+"""Rows the means are tried on; a larger table is drawn from, with a fixed seed and in an order of
+its values.
+"""
 
 MOST_NODES = 1_000_000
 """Nodes of the generalization lattice up to which means that search it are tried."""
 
 AS_GOOD = 0.02
-"""Loss by which another means must be better to be taken instead of one whose releases are easier to read."""
+"""Loss by which another means must be better to be taken instead of one whose releases are easier
+to read.
+"""
 
 
 @dataclasses.dataclass(frozen=True)
 class ProposedStep:
     """The step that is proposed, in recipe syntax, and why.
 
-    ``losses`` has what each means tried would lose (0-1), ``rows`` the rows it was tried on; ``searched`` is False where the
-    lattice of levels is too large for the means that search it, so that they were not tried.
+    ``losses`` has what each means tried would lose (0-1), ``rows`` the rows it was tried on;
+    ``searched`` is False where the lattice of levels is too large for the means that search it, so
+    that they were not tried.
     """
 
     step: Mapping[str, Any]
@@ -56,8 +61,12 @@ class ProposedStep:
 
     @property
     def why(self) -> str:
-        """What it loses, the others, and, where another one loses less, why that was not taken; in one line."""
-        others = ", ".join(f"{name} {percent(loss)}" for name, loss in self.losses.items() if name != self.name)
+        """What it loses, the others, and, where another one loses less, why that was not taken; in
+        one line.
+        """
+        others = ", ".join(
+            f"{name} {percent(loss)}" for name, loss in self.losses.items() if name != self.name
+        )
         if not self.searched:
             others = "the others would have to search too many combinations of levels"
         lost = f"information loss on quasi-identifiers: {percent(self.losses[self.name])}"
@@ -69,22 +78,28 @@ class ProposedStep:
         least = min(self.losses, key=lambda name: self.losses[name])
         if self.losses[least] >= self.losses[self.name]:
             return ""
-        return f"; taken before {least}, which is not better by more than {percent(AS_GOOD)}, because {_EASIER[self.name, least]}"
+        return (
+            f"; taken before {least}, which is not better by more than {percent(AS_GOOD)}, because"
+            f" {_EASIER[self.name, least]}"
+        )
 
 
 def choose_means(proposal: Proposal, frame: pl.DataFrame) -> ProposedStep | None:
-    """The means that loses least of the proposed quasi-identifiers while it keeps the promise; None with nothing to try.
+    """The means that loses least of the proposed quasi-identifiers while it keeps the promise; None
+    with nothing to try.
 
-    Tried are local recoding, global recoding and, where a column has an order or the lattice is too large to search,
-    Mondrian. Of means that lose alike, within 0.02, the first of these is taken: it releases labels of the hierarchies
-    only, and drops no record.
+    Tried are local recoding, global recoding and, where a column has an order or the lattice is too
+    large to search, Mondrian. Of means that lose alike, within 0.02, the first of these is taken:
+    it releases labels of the hierarchies only, and drops no record.
     """
     dataset = _table(proposal, frame)
     return None if dataset is None else means_for(dataset)
 
 
 def means_for(dataset: Table) -> ProposedStep | None:
-    """As :func:`choose_means`, for a table whose columns are described; direct identifiers do not matter."""
+    """As :func:`choose_means`, for a table whose columns are described; direct identifiers do not
+    matter.
+    """
     dataset = _drawn(dataset.drop(set(dataset.columns) - set(_judged(dataset.schema))))
     if len(dataset) < K or not dataset.schema.quasi:
         return None
@@ -110,20 +125,28 @@ _EASIER = {
     ("local_recoding", "mondrian"): _OWN_LABELS,
     ("global_recoding", "mondrian"): f"{_OWN_LABELS}, and each column's on one level",
 }
-"""Why the releases of one means are easier to use than those of another: all are read alike otherwise."""
+"""Why the releases of one means are easier to use than those of another: all are read alike
+otherwise.
+"""
 
 
 def _candidates(dataset: Table, *, searched: bool) -> Iterator[tuple[str, Any]]:
-    ordered = any(dataset.schema[name].kind in (Kind.NUMERIC, Kind.DATE) for name in dataset.schema.quasi)
+    ordered = any(
+        dataset.schema[name].kind in (Kind.NUMERIC, Kind.DATE) for name in dataset.schema.quasi
+    )
     for name, step in _STEPS.items():
         if ordered or not searched if name == "mondrian" else searched:
             yield name, registry.build("steps", step)
 
 
 def _loss(step: Any, dataset: Table) -> float | None:
-    """What a means loses by its own objective, which is the same for all of them; None if it cannot keep the promise."""
+    """What a means loses by its own objective, which is the same for all of them; None if it cannot
+    keep the promise.
+    """
     try:
-        return float(step.plan(dataset, Goal((registry.build("models", PROMISE),), Seed.of(1))).score)
+        return float(
+            step.plan(dataset, Goal((registry.build("models", PROMISE),), Seed.of(1))).score
+        )
     except SfumatoError:
         return None
 
@@ -141,7 +164,9 @@ def _nodes(dataset: Table) -> float:
 
 def _table(proposal: Proposal, frame: pl.DataFrame) -> Table | None:
     """The proposed quasi-identifiers and units as a dataset, or None where there are none."""
-    described = {c.name: attribute_of(c) for c in proposal.columns if {Role.QUASI, Role.UNIT} & set(c.roles)}
+    described = {
+        c.name: attribute_of(c) for c in proposal.columns if {Role.QUASI, Role.UNIT} & set(c.roles)
+    }
     if not any(attribute.has(Role.QUASI) for attribute in described.values()):
         return None
     return Table(frame[list(described)], Schema(described))  # type: ignore[arg-type]
@@ -165,5 +190,7 @@ def _drawn(dataset: Table) -> Table:
     if len(dataset) <= ROWS:
         return dataset
     order = canonical_order(dataset)
-    chosen = Seed.of(1).stream("profile: rows to try means on").choice(len(order), ROWS, replace=False)
+    chosen = (
+        Seed.of(1).stream("profile: rows to try means on").choice(len(order), ROWS, replace=False)
+    )
     return dataclasses.replace(dataset.take(order[chosen]), origin=None)

@@ -1,14 +1,15 @@
 r"""How well columns single people out, and which few of them do it together.
 
-With *n* records in classes of sizes :math:`n_1, n_2, \dots` (records with equal values; missing equals missing):
+With *n* records in classes of sizes :math:`n_1, n_2, \dots` (records with equal values; missing
+equals missing):
 
 .. math::
 
     \text{uniqueness} = \frac{|\{c : n_c = 1\}|}{n}, \qquad
     \text{separation} = 1 - \frac{\sum_c n_c (n_c - 1)}{n (n - 1)}
 
-Uniqueness is the share of records that are alone; separation is the share of pairs of records told apart. Both are
-exact, by one group-by.
+Uniqueness is the share of records that are alone; separation is the share of pairs of records told
+apart. Both are exact, by one group-by.
 
 Reference: Motwani and Xu 2007, Efficient algorithms for masking and finding quasi-identifiers.
 """
@@ -36,7 +37,9 @@ MOST_COLUMNS = 64
 
 @dataclasses.dataclass(frozen=True)
 class QuasiCandidate:
-    """A column an intruder may know: how far it separates records and whether its name speaks for it."""
+    """A column an intruder may know: how far it separates records and whether its name speaks for
+    it.
+    """
 
     name: str
     concept: str | None
@@ -45,13 +48,17 @@ class QuasiCandidate:
 
     @property
     def strength(self) -> float:
-        """Mean of uniqueness and separation: what the ranking goes by among columns of equal standing."""
+        """Mean of uniqueness and separation: what the ranking goes by among columns of equal
+        standing.
+        """
         return (self.uniqueness + self.separation) / 2
 
 
 @dataclasses.dataclass(frozen=True)
 class IdentifyingSet:
-    """Columns that single records out together; ``reached``: whether they attain what was asked for."""
+    """Columns that single records out together; ``reached``: whether they attain what was asked
+    for.
+    """
 
     columns: tuple[str, ...]
     uniqueness: float
@@ -85,15 +92,27 @@ def _pairs(counts: NDArray[np.int64]) -> int:
 
 
 def class_sizes(frame: pl.DataFrame, columns: Sequence[str]) -> NDArray[np.int64]:
-    """Sizes of the classes of records that agree on some columns; no column: all records are one class."""
+    """Sizes of the classes of records that agree on some columns; no column: all records are one
+    class.
+    """
     if not columns or not frame.height:
         return np.array([frame.height] if frame.height else [], dtype=np.int64)
-    named = pl.DataFrame([comparable(frame.get_column(name)).alias(str(i)) for i, name in enumerate(columns)])
-    return named.group_by(pl.all()).agg(pl.len().alias("len")).get_column("len").to_numpy().astype(np.int64)
+    named = pl.DataFrame(
+        [comparable(frame.get_column(name)).alias(str(i)) for i, name in enumerate(columns)]
+    )
+    return (
+        named.group_by(pl.all())
+        .agg(pl.len().alias("len"))
+        .get_column("len")
+        .to_numpy()
+        .astype(np.int64)
+    )
 
 
 def rank(candidates: Sequence[QuasiCandidate]) -> tuple[QuasiCandidate, ...]:
-    """Candidates from most to least dangerous: named ones first, then by :attr:`QuasiCandidate.strength`."""
+    """Candidates from most to least dangerous: named ones first, then
+    by :attr:`QuasiCandidate.strength`.
+    """
     return tuple(sorted(candidates, key=lambda c: (c.concept is None, -c.strength)))
 
 
@@ -106,21 +125,29 @@ def smallest_identifying_set(
 ) -> IdentifyingSet:
     """A small set of columns whose uniqueness and separation are at least those asked for.
 
-    Greedy: add the column that parts most of the pairs not yet parted, then drop what is no longer needed. The
-    smallest set is NP-hard to find; for separation the greedy one is larger by a factor of O(ln n) at most
-    (Motwani and Xu 2007). Pairs parted are a submodular count, so a gain computed earlier bounds the gain now and
-    most columns need not be counted again; records already alone leave the count. Of equals the column that
-    comes first wins. If no set attains the goal, ``reached`` is False and all columns that help are returned.
+    Greedy: add the column that parts most of the pairs not yet parted, then drop what is no longer
+    needed. The smallest set is NP-hard to find; for separation the greedy one is larger by a factor
+    of O(ln n) at most (Motwani and Xu 2007). Pairs parted are a submodular count, so a gain
+    computed earlier bounds the gain now and most columns need not be counted again; records already
+    alone leave the count. Of equals the column that comes first wins. If no set attains the goal,
+    ``reached`` is False and all columns that help are returned.
     """
     if uniqueness is None and separation is None:
-        raise ParameterError("smallest_identifying_set: give a target for uniqueness, separation or both (0 to 1)")
+        raise ParameterError(
+            "smallest_identifying_set: give a target for uniqueness, separation or both (0 to 1)"
+        )
     goal = _Goal(uniqueness or 0.0, separation or 0.0)
     parting = _Parting.of(frame, columns)
     coded = as_frame(parting.columns, columns)
     chosen = [columns[i] for i in _greedy(parting, goal)]
     identifying = goal.result(coded, chosen)
-    # adding columns never lowers either share: where all together miss the goal, so does every part of them
-    return goal.result(coded, _without_idle(coded, chosen, goal)) if identifying.reached else identifying
+    # adding columns never lowers either share: where all together miss the goal, so does every part
+    # of them
+    return (
+        goal.result(coded, _without_idle(coded, chosen, goal))
+        if identifying.reached
+        else identifying
+    )
 
 
 def as_frame(coded: Sequence[Codes], names: Sequence[str]) -> pl.DataFrame:
@@ -144,7 +171,9 @@ class _Goal:
 
 @dataclasses.dataclass
 class _Parting:
-    """Records not yet alone: their class by the columns chosen so far, and the codes of all columns."""
+    """Records not yet alone: their class by the columns chosen so far, and the codes of all
+    columns.
+    """
 
     columns: list[Codes]
     classes: Codes
@@ -155,7 +184,12 @@ class _Parting:
     def of(cls, frame: pl.DataFrame, columns: Sequence[str]) -> _Parting:
         coded = [codes_of(comparable(frame.get_column(name))) for name in columns]
         records = frame.height
-        return cls(coded, Codes(np.zeros(records, dtype=np.int64), 1), records, records * (records - 1) // 2)
+        return cls(
+            coded,
+            Codes(np.zeros(records, dtype=np.int64), 1),
+            records,
+            records * (records - 1) // 2,
+        )
 
     def pairs_after(self, column: int) -> int:
         """Pairs still together when a column is added."""
@@ -197,7 +231,11 @@ class Codes:
 
     def counts(self) -> NDArray[np.int64]:
         """How often codes occur; by code where that is compact, in any order otherwise."""
-        return np.bincount(self.of, minlength=self.many) if self.compact else np.unique(self.of, return_counts=True)[1]
+        return (
+            np.bincount(self.of, minlength=self.many)
+            if self.compact
+            else np.unique(self.of, return_counts=True)[1]
+        )
 
     def dense(self) -> Codes:
         """The same partition with codes that all occur."""
@@ -226,7 +264,13 @@ def _codes_of_whole(values: pl.Series) -> Codes | None:
 def _codes_of_any(values: pl.Series) -> Codes:
     """The row in which a value comes first stands for it."""
     first = pl.col("row").first().over("value")
-    rows = values.alias("value").to_frame().with_row_index("row").select(first.cast(pl.Int64)).to_series()
+    rows = (
+        values.alias("value")
+        .to_frame()
+        .with_row_index("row")
+        .select(first.cast(pl.Int64))
+        .to_series()
+    )
     return Codes(rows.to_numpy(), values.len()).dense()
 
 
@@ -261,5 +305,7 @@ def comparable(values: pl.Series) -> pl.Series:
     if values.dtype.is_float():
         return values.fill_nan(None)
     if isinstance(values.dtype, pl.Object):
-        return pl.Series(values.name, [None if v is None else str(v) for v in values.to_list()], dtype=pl.String)
+        return pl.Series(
+            values.name, [None if v is None else str(v) for v in values.to_list()], dtype=pl.String
+        )
     return values

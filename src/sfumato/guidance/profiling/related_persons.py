@@ -1,4 +1,6 @@
-"""What several tables can promise about persons, and by what means: designs are tried on some of the people, and the strongest that is affordable is proposed."""
+"""What several tables can promise about persons, and by what means: designs are tried on some of
+the people, and the strongest that is affordable is proposed.
+"""
 
 from __future__ import annotations
 
@@ -24,15 +26,23 @@ if TYPE_CHECKING:
     from sfumato.guidance.profiling.table_relations import TableGuess
 
 PEOPLE_TRIED = 3_000
-"""People the designs are tried on, with all their rows; of more people some are drawn, with a fixed seed."""
+"""People the designs are tried on, with all their rows; of more people some are drawn, with a fixed
+seed.
+"""
 PEOPLE_LOST, ROWS_LOST, BUDGET = 0.05, 0.5, 0.1
-"""Shares of the people and of the rows that a design may cost to be proposed, and of the people that the recipe then allows."""
+"""Shares of the people and of the rows that a design may cost to be proposed, and of the people
+that the recipe then allows.
+"""
 LARGER = (1, 5, 20)
-"""How many times k persons a step in the people's table aims at: who is to share rows needs more company."""
+"""How many times k persons a step in the people's table aims at: who is to share rows needs more
+company.
+"""
 SPARE = 4
 """How many times k persons share a row before rows go to even out their numbers."""
 COMMON = 1 / 3
-"""Share of the persons who have the most frequent value, above which no crowd can be asked to have it in less than half."""
+"""Share of the persons who have the most frequent value, above which no crowd can be asked to have
+it in less than half.
+"""
 L = 2
 CHILD_MEANS: dict[str, Any] = {"global_recoding": {"suppress": "tuple", "budget": 0.05}}
 
@@ -49,7 +59,9 @@ class ProposedLine:
 
 @dataclasses.dataclass(frozen=True)
 class PersonsDesign:
-    """Promises and steps for several tables in their order; ``refused`` are promises that cost too much where they were tried."""
+    """Promises and steps for several tables in their order; ``refused`` are promises that cost too
+    much where they were tried.
+    """
 
     meet: tuple[ProposedLine, ...]
     steps: tuple[ProposedLine, ...]
@@ -58,7 +70,9 @@ class PersonsDesign:
 
 @dataclasses.dataclass(frozen=True)
 class _Cost:
-    """Shares of people, rows and detail that are lost; ``refused`` says why there is no release at all."""
+    """Shares of people, rows and detail that are lost; ``refused`` says why there is no release at
+    all.
+    """
 
     people: float = 1.0
     rows: float = 1.0
@@ -84,16 +98,22 @@ COUNTS: Spec = {"persons_k_anonymity": {"k": K, "knows": "counts"}}
 ONE_ROW: Spec = {"persons_k_anonymity": {"k": K, "knows": "any", "facts": 1}}
 OWN: Spec = {"persons_k_anonymity": {"k": K, "knows": "own"}}
 WHY = {
-    "counts": "whoever knows the own columns and how many rows somebody has finds 5 persons or more",
+    "counts": (
+        "whoever knows the own columns and how many rows somebody has finds 5 persons or more"
+    ),
     "any": "whoever knows the own columns and one row of somebody finds 5 persons or more",
     "own": "whoever knows the own columns finds 5 persons or more",
 }
 
 
 def design_of(
-    tables: Sequence[TableGuess], frames: Mapping[str, pl.DataFrame], owners: Mapping[str, pl.Series]
+    tables: Sequence[TableGuess],
+    frames: Mapping[str, pl.DataFrame],
+    owners: Mapping[str, pl.Series],
 ) -> PersonsDesign:
-    """The strongest promises about persons that some of the people could be given at a bearable price, and the means."""
+    """The strongest promises about persons that some of the people could be given at a bearable
+    price, and the means.
+    """
     trial = _Trial.of(tables, frames, owners)
     if trial is None:
         return _untried(tables)
@@ -114,14 +134,22 @@ class _Design:
         return any(spec["persons_k_anonymity"]["knows"] == word for spec in self.persons)
 
     def sharing(self, persons: int) -> int:
-        """How many persons should share a row of a table below: more than k where rows go afterwards, and where one that is known must be had by many of a class."""
+        """How many persons should share a row of a table below: more than k where rows go
+        afterwards, and where one that is known must be had by many of a class.
+        """
         spare = SPARE * K if self.knows("counts") else K
-        return max(spare, -(-persons // self.larger)) if self.knows("any") and self.larger > 1 else spare
+        return (
+            max(spare, -(-persons // self.larger))
+            if self.knows("any") and self.larger > 1
+            else spare
+        )
 
 
 @dataclasses.dataclass(frozen=True)
 class _Trial:
-    """Some of the people in several tables as they are described, with what else a design needs to know."""
+    """Some of the people in several tables as they are described, with what else a design needs to
+    know.
+    """
 
     guesses: tuple[TableGuess, ...]
     people: Any
@@ -132,19 +160,29 @@ class _Trial:
 
     @classmethod
     def of(
-        cls, tables: Sequence[TableGuess], frames: Mapping[str, pl.DataFrame], owners: Mapping[str, pl.Series]
+        cls,
+        tables: Sequence[TableGuess],
+        frames: Mapping[str, pl.DataFrame],
+        owners: Mapping[str, pl.Series],
     ) -> _Trial | None:
-        """None where there is nobody to try anything on, or the tables cannot be read as they are described."""
+        """None where there is nobody to try anything on, or the tables cannot be read as they are
+        described.
+        """
         top = tables[0]
         size = frames[top.name].height
         if size < K:
             return None
         drawn = np.sort(
-            Seed.of(1).stream("profile: people to try").choice(size, min(size, PEOPLE_TRIED), replace=False)
+            Seed.of(1)
+            .stream("profile: people to try")
+            .choice(size, min(size, PEOPLE_TRIED), replace=False)
         )
         try:
             schemas = {t.name: _schema(t) for t in tables}
-            some = {n: _of_people(frames[n], owners[n], drawn).select(list(s.attributes)) for n, s in schemas.items()}
+            some = {
+                n: _of_people(frames[n], owners[n], drawn).select(list(s.attributes))
+                for n, s in schemas.items()
+            }
             people: Any = registry.data_class(Shape.TABLES).from_tables(some, schemas, Source())
             found = means_for(people.table(top.name)) if _has_quasi(top) else None
         except SfumatoError:
@@ -158,27 +196,37 @@ class _Trial:
     # Which design.
 
     def affordable(self) -> tuple[_Design, list[ProposedLine]]:
-        """The strongest that is, of two that are no stronger than each other the cheaper one, and what costs too much, or more."""
+        """The strongest that is, of two that are no stronger than each other the cheaper one, and
+        what costs too much, or more.
+        """
         if len(self.guesses) == 1:
             return _Design((OWN,)), []
         both = self._cheapest((COUNTS, ONE_ROW))
         if both[1].affordable:
             return both[0], []
-        single = sorted(map(self._cheapest, ((COUNTS,), (ONE_ROW,))), key=lambda tried: tried[1].total)
+        single = sorted(
+            map(self._cheapest, ((COUNTS,), (ONE_ROW,))), key=lambda tried: tried[1].total
+        )
         bearable = [design for design, cost in single if cost.affordable]
         chosen = bearable[0] if bearable else _Design((OWN,))
         return chosen, [
-            ProposedLine(design.persons[0], _instead(cost)) for design, cost in single if design is not chosen
+            ProposedLine(design.persons[0], _instead(cost))
+            for design, cost in single
+            if design is not chosen
         ]
 
     def _cheapest(self, persons: tuple[Spec, ...]) -> tuple[_Design, _Cost]:
         """The way to keep some promises that costs least."""
         sizes = LARGER if _has_quasi(self.top) else LARGER[:1]
-        tried = [(design, self.cost(design)) for design in (_Design(persons, larger) for larger in sizes)]
+        tried = [
+            (design, self.cost(design)) for design in (_Design(persons, larger) for larger in sizes)
+        ]
         return min(tried, key=lambda one: (not one[1].affordable, one[1].total))
 
     def with_secrets(self, design: _Design) -> tuple[_Design, list[ProposedLine]]:
-        """The same with a promise for every sensitive column that does not cost too much, one after the other."""
+        """The same with a promise for every sensitive column that does not cost too much, one after
+        the other.
+        """
         refused: list[ProposedLine] = []
         for spec in self._about_secrets(design):
             more = dataclasses.replace(design, secrets=(*design.secrets, spec))
@@ -192,9 +240,16 @@ class _Trial:
     def _about_secrets(self, design: _Design) -> Iterator[Spec]:
         knows = "counts" if design.knows("counts") else "own"
         shown = self.people.shown()
-        known = {f"{table.name}.{c.name}" for table in self.guesses for c in table.columns if Role.QUASI in c.roles}
+        known = {
+            f"{table.name}.{c.name}"
+            for table in self.guesses
+            for c in table.columns
+            if Role.QUASI in c.roles
+        }
         for name, column in shown.sensitive.items():
-            if name in known or len(np.unique(column.code)) < L:  # who knows a column does not learn it
+            if (
+                name in known or len(np.unique(column.code)) < L
+            ):  # who knows a column does not learn it
                 continue
             held = np.unique(np.stack([column.person, column.code], axis=1), axis=0)
             most = np.bincount(held[:, 1]).max() / shown.persons
@@ -207,7 +262,10 @@ class _Trial:
         """What a design loses of the people that it is tried on."""
         *steps, last = self._steps(design, self.people.people, budget=1.0)
         models = tuple(_built("models", line.spec) for line in self._meet(design))
-        key = (str(design.persons), design.larger)  # promises about secrets are the last step's alone
+        key = (
+            str(design.persons),
+            design.larger,
+        )  # promises about secrets are the last step's alone
         try:
             if key not in self.tried:
                 self.tried[key] = _carried_out(self.people, steps, models)
@@ -224,7 +282,9 @@ class _Trial:
 
     def lines(self, design: _Design) -> PersonsDesign:
         """The design as promises and steps."""
-        return PersonsDesign(tuple(self._meet(design)), tuple(self._steps(design, self.everybody, budget=BUDGET)))
+        return PersonsDesign(
+            tuple(self._meet(design)), tuple(self._steps(design, self.everybody, budget=BUDGET))
+        )
 
     def _meet(self, design: _Design) -> Iterator[ProposedLine]:
         if _has_quasi(self.top) or len(self.guesses) > 1:
@@ -236,31 +296,49 @@ class _Trial:
                 yield ProposedLine(promise, "every combination in the table is shared by 5 persons")
         for spec in design.secrets:
             fields = spec["persons_l_diversity"]
-            how = "no value is had by more than half of them" if "kind" not in fields else "two of them share no value"
+            how = (
+                "no value is had by more than half of them"
+                if "kind" not in fields
+                else "two of them share no value"
+            )
             yield ProposedLine(spec, f"among those whom somebody finds so, {how}")
 
     def _steps(self, design: _Design, persons: int, *, budget: float) -> Iterator[ProposedLine]:
         for table in self.guesses[1:]:
             if table.parent is not None and table.parent.table == self.top.name:
                 cap = {"cap_rows": {"table": table.name, "at_most": table.usual_rows}}
-                yield ProposedLine(cap, "95 % of the people have no more; the others are found by how many they have")
+                yield ProposedLine(
+                    cap,
+                    "95 % of the people have no more; the others are found by how many they have",
+                )
         if _has_quasi(self.top):
             aim = {"aim": [{"k_anonymity": {"k": K * design.larger}}]} if design.larger > 1 else {}
             why = (
-                f"so that there are {K * design.larger} persons to share rows with" if aim else "means that lose least"
+                f"so that there are {K * design.larger} persons to share rows with"
+                if aim
+                else "means that lose least"
             )
             yield ProposedLine(_placed(self.own_means, {"table": self.top.name, **aim}), why)
         for table in self.guesses[1:]:
             if _has_quasi(table):
                 common = design.sharing(persons)
                 aim = {"aim": [{"k_anonymity": {"k": common}}]} if common > K else {}
-                why = "so that rows are shared by many" if aim else "labels of the hierarchies, one level a column"
+                why = (
+                    "so that rows are shared by many"
+                    if aim
+                    else "labels of the hierarchies, one level a column"
+                )
                 yield ProposedLine(_placed(CHILD_MEANS, {"table": table.name, **aim}), why)
         if design.knows("any"):
             yield ProposedLine({"trim_rows": {}}, "rows that fewer than 5 persons share go")
         if design.knows("counts"):
-            yield ProposedLine({"even_counts": {}}, "rows go until 5 persons have the same numbers of them")
-        yield ProposedLine({"suppress_persons": {"budget": budget}}, "who cannot be hidden so is left out everywhere")
+            yield ProposedLine(
+                {"even_counts": {}}, "rows go until 5 persons have the same numbers of them"
+            )
+        yield ProposedLine(
+            {"suppress_persons": {"budget": budget}},
+            "who cannot be hidden so is left out everywhere",
+        )
 
 
 def _carried_out(
@@ -277,7 +355,11 @@ def _carried_out(
 
 
 def _instead(cost: _Cost) -> str:
-    return f"{cost.words}; instead of the first promise it is bearable, not besides" if cost.affordable else cost.words
+    return (
+        f"{cost.words}; instead of the first promise it is bearable, not besides"
+        if cost.affordable
+        else cost.words
+    )
 
 
 def _untried(tables: Sequence[TableGuess]) -> PersonsDesign:
@@ -291,7 +373,9 @@ def _built(family: str, spec: Spec) -> Any:
 
 
 def _placed(step: Spec, placing: Mapping[str, Any]) -> Spec:
-    """A step of ordinary tables, in recipe syntax, with the table it works in and what it aims at there."""
+    """A step of ordinary tables, in recipe syntax, with the table it works in and what it aims at
+    there.
+    """
     ((name, fields),) = step.items()
     return {name: {**fields, **placing}}
 
@@ -302,12 +386,18 @@ def _has_quasi(table: TableGuess) -> bool:
 
 def _of_people(frame: pl.DataFrame, owner: pl.Series, drawn: Any) -> pl.DataFrame:
     """The rows of some of the people."""
-    return frame.filter(owner.is_in(pl.Series(drawn, dtype=owner.dtype).implode()).fill_null(value=False))
+    return frame.filter(
+        owner.is_in(pl.Series(drawn, dtype=owner.dtype).implode()).fill_null(value=False)
+    )
 
 
 def _schema(table: TableGuess) -> Schema:
-    """What is proposed of a table as a schema; what is dropped, or waits for a decision, stands aside."""
-    described = {c.name: attribute_of(c) for c in table.columns if not {Role.ASK, Role.DIRECT} & set(c.roles)}
+    """What is proposed of a table as a schema; what is dropped, or waits for a decision, stands
+    aside.
+    """
+    described = {
+        c.name: attribute_of(c) for c in table.columns if not {Role.ASK, Role.DIRECT} & set(c.roles)
+    }
     parents = {} if table.parent is None else {table.parent.table: table.parent.column}
     key = None if table.key is None else table.key.column
     return with_keys(table.name, Schema(described), key=key, belongs_to=parents, orphans="drop")

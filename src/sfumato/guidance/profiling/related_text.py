@@ -12,10 +12,22 @@ from sfumato.guidance.profiling.yaml_text import PROPOSED, column_lines, flow, r
 
 
 def relations_text(proposal: RelationsProposal, files: Mapping[str, str]) -> str:
-    """The recipe that a proposal for several tables amounts to; ``files`` are the names of their files."""
+    """The recipe that a proposal for several tables amounts to; ``files`` are the names of their
+    files.
+    """
     first = proposal.tables[0]
-    codes = {name: several for table in proposal.tables for name, several in table.proposal.missing_codes.items()}
-    lines = [*_header(proposal), "sfumato: 1", PROPOSED, *reading_lines(first.proposal.source, codes), "tables:"]
+    codes = {
+        name: several
+        for table in proposal.tables
+        for name, several in table.proposal.missing_codes.items()
+    }
+    lines = [
+        *_header(proposal),
+        "sfumato: 1",
+        PROPOSED,
+        *reading_lines(first.proposal.source, codes),
+        "tables:",
+    ]
     for table in proposal.tables:
         lines += _table(table, files.get(table.name))
     lines += _designed(proposal.design)
@@ -24,7 +36,9 @@ def relations_text(proposal: RelationsProposal, files: Mapping[str, str]) -> str
 
 def _designed(design: PersonsDesign | None) -> Iterator[str]:
     """Promises and steps, with the reason of each, and promises that cost too much as comments."""
-    meet, steps, refused = ((), (), ()) if design is None else (design.meet, design.steps, design.refused)
+    meet, steps, refused = (
+        ((), (), ()) if design is None else (design.meet, design.steps, design.refused)
+    )
     yield "meet:" if meet else "meet: []"
     for line in meet:
         yield f"  - {flow(line.spec)[1:-1]}  # {line.why}"
@@ -36,17 +50,36 @@ def _designed(design: PersonsDesign | None) -> Iterator[str]:
 
 
 def _header(proposal: RelationsProposal) -> Iterator[str]:
-    told = ", ".join(f"{scalar(table.name)} ({table.proposal.rows:,} rows)" for table in proposal.tables)
+    told = ", ".join(
+        f"{scalar(table.name)} ({table.proposal.rows:,} rows)" for table in proposal.tables
+    )
     yield f"# Proposed by sfumato profile for several tables: {told}."
     yield "# Every line marked 'guess' is one. Before you use this recipe, check that"
-    yield f"#   1. {scalar(proposal.tables[0].name)} is the table of the people, and every other table belongs to the right one,"
+    yield (
+        f"#   1. {scalar(proposal.tables[0].name)} is the table of the people, and every other"
+        " table belongs to the right one,"
+    )
     yield "#   2. every column that names a person by itself has role direct (it will be dropped),"
-    yield "#   3. every column an outsider could know has role quasi, and how often somebody comes is capped low enough,"
-    yield "#   4. every column that must not be learned has role sensitive, with a promise under 'meet' if you need one,"
+    yield (
+        "#   3. every column an outsider could know has role quasi, and how often somebody comes is"
+        " capped low enough,"
+    )
+    yield (
+        "#   4. every column that must not be learned has role sensitive, with a promise under"
+        " 'meet' if you need one,"
+    )
     yield "#   5. the hierarchies make sense to the readers of the data."
-    asked = [f"{table.name}.{c.name}" for table in proposal.tables for c in table.columns if Role.ASK in c.roles]
+    asked = [
+        f"{table.name}.{c.name}"
+        for table in proposal.tables
+        for c in table.columns
+        if Role.ASK in c.roles
+    ]
     if asked:
-        yield f"# {len(asked)} column(s) wait for your decision (role: ask), and nothing runs before: {', '.join(map(scalar, asked[:10]))}."
+        yield (
+            f"# {len(asked)} column(s) wait for your decision (role: ask), and nothing runs before:"
+            f" {', '.join(map(scalar, asked[:10]))}."
+        )
     for name, why in zip(proposal.apart, proposal.why, strict=True):
         yield f"# {scalar(name)} is left out: {why}."
 
@@ -58,9 +91,15 @@ def _table(table: TableGuess, file: str | None) -> Iterator[str]:
     if table.key is not None:
         yield f"    key: {scalar(table.key.column)}  # guess: {table.key.reason}"
     if table.parent is not None:
-        yield f"    belongs_to: {flow({table.parent.table: table.parent.column})}  # guess: {table.parent.reason}"
+        yield (
+            f"    belongs_to: {flow({table.parent.table: table.parent.column})}  # guess:"
+            f" {table.parent.reason}"
+        )
         if table.parent.share < 1:
-            yield f"    orphans: drop  # guess: {percent(1 - table.parent.share)} of the rows belong to nobody, and are dropped"
+            yield (
+                f"    orphans: drop  # guess: {percent(1 - table.parent.share)} of the rows belong"
+                " to nobody, and are dropped"
+            )
     yield "    columns:" if table.columns else "    columns: {}"
     for column in table.columns:
         yield from (f"    {line}" for line in column_lines(column))

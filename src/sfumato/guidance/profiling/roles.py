@@ -1,4 +1,6 @@
-"""Roles for all columns of a table, from findings, names, design and how far columns single records out."""
+"""Roles for all columns of a table, from findings, names, design and how far columns single records
+out.
+"""
 
 from __future__ import annotations
 
@@ -31,54 +33,47 @@ from sfumato.guidance.profiling.lexicon_sensitive import ALSO_KNOWN_TO_OTHERS, A
 from sfumato.guidance.profiling.quasi import Codes, codes_of
 from sfumato.guidance.profiling.words import Match, fold
 
-# What a column is by the words in it, where its name says nothing: sex, marital status, ethnicity, schooling, countries.
+# What a column is by the words in it, where its name says nothing: sex, marital status, ethnicity,
+# schooling, countries.
 
 _MOST_VALUES = 400
 """Distinct values above which a column holds no vocabulary of these."""
 
-_SEX = words_in(
-    """
+_SEX = words_in("""
     male female man woman men women boy girl mann frau maennlich weiblich mannlich homme femme masculin feminin hombre mujer
     masculino femenino maschio femmina uomo donna vrouw vrouwelijk mannelijk feminino mezczyzna kobieta kvinna kvinde mand
     kvinne mies nainen m f w
-    """
-)
-_MARITAL = words_in(
-    """
+    """)
+_MARITAL = words_in("""
     married divorced widowed widow widower separated single unmarried spouse cohabiting verheiratet geschieden verwitwet ledig
     marie divorce veuf veuve celibataire casado casada divorciado divorciada viudo viuda soltero soltera coniugato coniugata
     divorziato vedovo vedova celibe nubile gehuwd gescheiden weduwe ongehuwd solteiro solteira viuvo zonaty zamezna rozwiedziony
     wdowiec gift skild ogift anka ugift fraskilt
-    """
-)
-_ETHNIC = words_in(
-    """
+    """)
+_ETHNIC = words_in("""
     white black asian hispanic latino latina caucasian african indian eskimo aleut indigenous mestizo mulatto roma arab pacific
     islander chinese native aboriginal maori
-    """
-)
-_SCHOOL = words_in(
-    """
+    """)
+_SCHOOL = words_in("""
     bachelor bachelors master masters doctorate phd highschool college grade diploma graduate undergraduate abitur hauptschule
     realschule gymnasium hochschule universitaet primaire secondaire licence baccalaureat primaria secundaria universidad
     bachillerato elementare media laurea basisschool universiteit preschool kindergarten primary secondary tertiary school hs
-    """
-)
-_COUNTRIES = words_in(
-    """
+    """)
+_COUNTRIES = words_in("""
     germany france spain italy poland netherlands belgium austria switzerland sweden norway denmark finland portugal greece
     ireland england scotland hungary romania bulgaria russia ukraine turkey israel iran iraq syria egypt morocco algeria tunisia
     nigeria ghana kenya ethiopia somalia china japan korea taiwan vietnam thailand laos cambodia philippines indonesia india
     pakistan bangladesh afghanistan mexico cuba jamaica haiti guatemala honduras nicaragua salvador panama colombia ecuador peru
     bolivia brazil argentina chile uruguay canada australia yugoslavia deutschland frankreich spanien italien polen oesterreich
     schweiz tuerkei allemagne espagne italie pologne turquie alemania francia italia polonia niemcy francja tyskland
-    """
-)
+    """)
 
 
 @dataclasses.dataclass(frozen=True)
 class _Vocabulary:
-    """Words of a concept: how many of them must occur, and the share of the column's values that must have one."""
+    """Words of a concept: how many of them must occur, and the share of the column's values that
+    must have one.
+    """
 
     concept: str
     words: frozenset[str]
@@ -105,7 +100,9 @@ def told_by_values(sample: TextSample) -> str | None:
     if not 2 <= len(sample.texts) <= _MOST_VALUES:
         return None
     values = [frozenset(_WORD.findall(fold(text).lower())) for text in sample.texts]
-    return next((vocabulary.concept for vocabulary in _VOCABULARIES if _made_of(vocabulary, values)), None)
+    return next(
+        (vocabulary.concept for vocabulary in _VOCABULARIES if _made_of(vocabulary, values)), None
+    )
 
 
 def _made_of(vocabulary: _Vocabulary, values: list[frozenset[str]]) -> bool:
@@ -113,25 +110,32 @@ def _made_of(vocabulary: _Vocabulary, values: list[frozenset[str]]) -> bool:
     having = sum(1 for hit in hits if hit)
     if vocabulary.concept == "sex" and len(values) > 5:
         return False
-    return len(frozenset().union(*hits)) >= vocabulary.least and having >= vocabulary.share * len(values)
+    return len(frozenset().union(*hits)) >= vocabulary.least and having >= vocabulary.share * len(
+        values
+    )
 
 
-# Columns that tell each other: codes beside their labels, groups beside what they group, the same column twice.
+# Columns that tell each other: codes beside their labels, groups beside what they group, the same
+# column twice.
 #
-# Column *a* tells column *b* as well as guessing *b* from *a* beats guessing it from nothing (Goodman and Kruskal's λ):
+# Column *a* tells column *b* as well as guessing *b* from *a* beats guessing it from nothing
+# (Goodman and Kruskal's λ):
 #
 # .. math::
 #
 #     \lambda(b \mid a) = \frac{\sum_x \max_y n_{xy} - \max_y n_{\cdot y}}{n - \max_y n_{\cdot y}}
 #
-# Recoding one of two such columns is undone by releasing the other, so a proposal must not leave one of them as it is.
+# Recoding one of two such columns is undone by releasing the other, so a proposal must not leave
+# one of them as it is.
 #
 # Reference: Goodman and Kruskal 1954, Measures of association for cross classifications.
 
 MOST_COLUMNS = 120
 FEWEST_ROWS_TO_DEPEND = 30
 TELLS = 0.9
-"""λ from which one column tells another, where that has :data:`SEVERAL` values; with fewer only λ = 1 counts."""
+"""λ from which one column tells another, where that has :data:`SEVERAL` values; with fewer only λ =
+1 counts.
+"""
 
 SAME = 0.9
 """λ in both directions from which two columns say the same."""
@@ -150,11 +154,13 @@ class Telling:
     mutual: bool
 
 
-def tellings(quasi: Sequence[ProfiledColumn], others: Sequence[ProfiledColumn]) -> tuple[Telling, ...]:
+def tellings(
+    quasi: Sequence[ProfiledColumn], others: Sequence[ProfiledColumn]
+) -> tuple[Telling, ...]:
     """Which of the columns an outsider may know tell which column, or are told by it.
 
-    Looks at 10,000 rows at most and at 120 columns at most. Columns with nearly as many values as records say nothing,
-    unless they are the same column twice.
+    Looks at 10,000 rows at most and at 120 columns at most. Columns with nearly as many values as
+    records say nothing, unless they are the same column twice.
     """
     columns = [*quasi, *others][:MOST_COLUMNS]
     if not columns or columns[0].card.rows < FEWEST_ROWS_TO_DEPEND:
@@ -213,11 +219,17 @@ class _Coded:
         right = _right_guesses(self.codes, other.codes)
         if right == rows:
             return 1.0
-        return (right - other.commonest) / (rows - other.commonest) if other.distinct >= SEVERAL else 0.0
+        return (
+            (right - other.commonest) / (rows - other.commonest)
+            if other.distinct >= SEVERAL
+            else 0.0
+        )
 
 
 def _right_guesses(given: Codes, guessed: Codes) -> int:
-    """Records whose code in one column is the commonest among those with their code in the other."""
+    """Records whose code in one column is the commonest among those with their code in the
+    other.
+    """
     joint = Codes(given.of * guessed.many + guessed.of, given.many * guessed.many)
     if joint.compact:
         return int(joint.counts().reshape(given.many, guessed.many).max(axis=1).sum())
@@ -227,20 +239,30 @@ def _right_guesses(given: Codes, guessed: Codes) -> int:
     return int(best.sum())
 
 
-# Roles once it is known which columns tell each other: no column is left to undo the recoding of another.
+# Roles once it is known which columns tell each other: no column is left to undo the recoding of
+# another.
 
 _SPEAKING = (Kind.ORDINAL, Kind.DATE, Kind.NOMINAL, Kind.NUMERIC)
-"""Of two columns that say the same, words with an order are kept before dates, labels and bare numbers."""
+"""Of two columns that say the same, words with an order are kept before dates, labels and bare
+numbers.
+"""
 
 
-def with_duplicates_found(columns: Sequence[ProfiledColumn], guesses: Mapping[str, RoleGuess]) -> dict[str, RoleGuess]:
+def with_duplicates_found(
+    columns: Sequence[ProfiledColumn], guesses: Mapping[str, RoleGuess]
+) -> dict[str, RoleGuess]:
     """Guesses in which of columns that tell each other one is kept as quasi-identifier.
 
-    Both ways: the others are dropped (role ``direct``), for they would only have to be recoded in step. One way (an age
-    group beside the age): the column that was to be released as it is becomes quasi too.
+    Both ways: the others are dropped (role ``direct``), for they would only have to be recoded in
+    step. One way (an age group beside the age): the column that was to be released as it is becomes
+    quasi too.
     """
     quasi = [c for c in columns if Role.QUASI in guesses[c.card.name].roles]
-    others = [c for c in columns if guesses[c.card.name].roles in ((Role.PLAIN,), (Role.ASK,)) and not c.card.constant]
+    others = [
+        c
+        for c in columns
+        if guesses[c.card.name].roles in ((Role.PLAIN,), (Role.ASK,)) and not c.card.constant
+    ]
     pairs = tellings(quasi, others)
     by_name = {column.card.name: column for column in columns}
     changed = dict(guesses)
@@ -253,20 +275,26 @@ def with_duplicates_found(columns: Sequence[ProfiledColumn], guesses: Mapping[st
     return changed
 
 
-def _keep_one(telling: Telling, columns: Mapping[str, ProfiledColumn], guesses: dict[str, RoleGuess]) -> None:
+def _keep_one(
+    telling: Telling, columns: Mapping[str, ProfiledColumn], guesses: dict[str, RoleGuess]
+) -> None:
     pair = (telling.one, telling.other)
     if any(guesses[name].roles == (Role.DIRECT,) for name in pair):
         return  # one of them is gone already
     kept = min(pair, key=lambda name: _precedence(columns[name], guesses[name]))
     gone = pair[1] if kept == pair[0] else pair[0]
-    reason = f"tells the same as {kept}: dropped, for as it is it would undo the recoding of that column"
+    reason = (
+        f"tells the same as {kept}: dropped, for as it is it would undo the recoding of that column"
+    )
     guesses[gone] = dataclasses.replace(
         guesses[gone], roles=(Role.DIRECT,), reason=reason, confidence=0.7, copy_of=kept
     )
 
 
 def _precedence(column: ProfiledColumn, guess: RoleGuess) -> tuple[bool, int]:
-    """Quasi-identifiers first, those that are sensitive too before others, then what speaks; equals in table order."""
+    """Quasi-identifiers first, those that are sensitive too before others, then what speaks; equals
+    in table order.
+    """
     standing = (Role.QUASI in guess.roles) + (Role.SENSITIVE in guess.roles)
     numbers = column.dtype.is_numeric()
     return standing == 0, 10 * (2 - standing) + 5 * numbers + _SPEAKING.index(column.card.kind)
@@ -274,37 +302,53 @@ def _precedence(column: ProfiledColumn, guess: RoleGuess) -> tuple[bool, int]:
 
 def _know_both(telling: Telling, guesses: dict[str, RoleGuess]) -> None:
     one, other = guesses[telling.one], guesses[telling.other]
-    if (Role.DIRECT,) in (one.roles, other.roles) or (Role.QUASI in one.roles) == (Role.QUASI in other.roles):
+    if (Role.DIRECT,) in (one.roles, other.roles) or (Role.QUASI in one.roles) == (
+        Role.QUASI in other.roles
+    ):
         return
     if Role.QUASI in one.roles:
         reason = f"follows from {telling.one}, which others can know"
-        guesses[telling.other] = dataclasses.replace(other, roles=(Role.QUASI,), reason=reason, confidence=0.6)
+        guesses[telling.other] = dataclasses.replace(
+            other, roles=(Role.QUASI,), reason=reason, confidence=0.6
+        )
     else:
         reason = f"tells {telling.other}, which others can know"
-        guesses[telling.one] = dataclasses.replace(one, roles=(Role.QUASI,), reason=reason, confidence=0.6)
+        guesses[telling.one] = dataclasses.replace(
+            one, roles=(Role.QUASI,), reason=reason, confidence=0.6
+        )
 
 
-def with_differences_found(columns: Sequence[ProfiledColumn], guesses: Mapping[str, RoleGuess]) -> dict[str, RoleGuess]:
-    """Guesses in which no column is released as it is that is the difference or the sum of two quasi-identifiers."""
+def with_differences_found(
+    columns: Sequence[ProfiledColumn], guesses: Mapping[str, RoleGuess]
+) -> dict[str, RoleGuess]:
+    """Guesses in which no column is released as it is that is the difference or the sum of two
+    quasi-identifiers.
+    """
     quasi = [c for c in columns if Role.QUASI in guesses[c.card.name].roles]
     free = ((Role.PLAIN,), (Role.ASK,), (Role.SENSITIVE,))
     others = [c for c in columns if guesses[c.card.name].roles in free]
     return {
         **guesses,
         **{
-            difference.name: _undoing(difference, guesses[difference.name]) for difference in differences(quasi, others)
+            difference.name: _undoing(difference, guesses[difference.name])
+            for difference in differences(quasi, others)
         },
     }
 
 
 def _undoing(difference: Difference, guess: RoleGuess) -> RoleGuess:
-    """Dropped; what is sensitive is recoded with the two instead, for it may be what the table is about."""
+    """Dropped; what is sensitive is recoded with the two instead, for it may be what the table is
+    about.
+    """
     if Role.SENSITIVE in guess.roles:
         reason = (
-            f"{guess.reason}; is {difference} in every record: quasi too, for as it is it would undo their recoding"
+            f"{guess.reason}; is {difference} in every record: quasi too, for as it is it would"
+            " undo their recoding"
         )
         return dataclasses.replace(guess, roles=(Role.QUASI, Role.SENSITIVE), reason=reason)
-    reason = f"is {difference} in every record: dropped, for as it is it would undo the recoding of both"
+    reason = (
+        f"is {difference} in every record: dropped, for as it is it would undo the recoding of both"
+    )
     return dataclasses.replace(guess, roles=(Role.DIRECT,), reason=reason, confidence=0.7)
 
 
@@ -333,7 +377,9 @@ _DEGREES = 180
 
 @dataclasses.dataclass(frozen=True)
 class RoleGuess:
-    """Roles, the reason, how sure it is, the concept behind it, what a unit column numbers, and which quasi-identifier it copies."""
+    """Roles, the reason, how sure it is, the concept behind it, what a unit column numbers, and
+    which quasi-identifier it copies.
+    """
 
     roles: tuple[Role, ...]
     reason: str
@@ -343,26 +389,39 @@ class RoleGuess:
     copy_of: str | None = None
 
 
-def assign_roles(columns: Sequence[ProfiledColumn], direct: Mapping[str, Recognition]) -> dict[str, RoleGuess]:
-    """A guess for every column: the design first, then direct identifiers, then what names and counts say."""
+def assign_roles(
+    columns: Sequence[ProfiledColumn], direct: Mapping[str, Recognition]
+) -> dict[str, RoleGuess]:
+    """A guess for every column: the design first, then direct identifiers, then what names and
+    counts say.
+    """
     guesses = _design_roles(columns, direct)
     for column in columns:
         name = column.card.name
         if name not in guesses:
             recognised = direct.get(name)
-            guesses[name] = _direct_role(recognised) if recognised is not None else _other_role(column)
+            guesses[name] = (
+                _direct_role(recognised) if recognised is not None else _other_role(column)
+            )
     return with_differences_found(columns, with_duplicates_found(columns, guesses))
 
 
-def _design_roles(columns: Sequence[ProfiledColumn], direct: Mapping[str, Recognition]) -> dict[str, RoleGuess]:
+def _design_roles(
+    columns: Sequence[ProfiledColumn], direct: Mapping[str, Recognition]
+) -> dict[str, RoleGuess]:
     guesses = {
         name: RoleGuess((Role.STRATUM,), stratum.reason, stratum.confidence)
         for name, stratum in find_strata(columns).items()
     }
-    for unit, unit_found in (("household", find_household(columns)), ("person", find_person(columns, direct))):
+    for unit, unit_found in (
+        ("household", find_household(columns)),
+        ("person", find_person(columns, direct)),
+    ):
         if unit_found is not None:
             name, finding = unit_found
-            guesses.setdefault(name, RoleGuess((Role.UNIT,), finding.reason, finding.confidence, unit=unit))
+            guesses.setdefault(
+                name, RoleGuess((Role.UNIT,), finding.reason, finding.confidence, unit=unit)
+            )
     weight = find_weight(columns)
     if weight is not None:
         name, finding = weight
@@ -373,12 +432,16 @@ def _design_roles(columns: Sequence[ProfiledColumn], direct: Mapping[str, Recogn
 
 def _direct_role(recognition: Recognition) -> RoleGuess:
     note = "; dropped unless a step rewrites it" if recognition.what == "free text" else ""
-    return RoleGuess((Role.DIRECT,), f"{recognition.reason}{note}", recognition.confidence, recognition.what)
+    return RoleGuess(
+        (Role.DIRECT,), f"{recognition.reason}{note}", recognition.confidence, recognition.what
+    )
 
 
 def _other_role(column: ProfiledColumn) -> RoleGuess:
     card = column.card
-    marks = card.distinct == 1 and card.missing_share > 0  # who has a value and who has none are told apart
+    marks = (
+        card.distinct == 1 and card.missing_share > 0
+    )  # who has a value and who has none are told apart
     if not card.constant or card.rows == 0 or marks:
         return _by_name(column)
     empty = "has no values" if not card.distinct else "has the same value in all records"
@@ -391,7 +454,11 @@ def _by_name(column: ProfiledColumn) -> RoleGuess:
         return RoleGuess((Role.QUASI,), reason, 0.4, "body weight")
     for match in column.matches:
         if match.family == "sensitive" and column.card.kind is Kind.DATE:
-            return RoleGuess((Role.QUASI,), f"a date, and the name says {match.concept}: others can know when", 0.6)
+            return RoleGuess(
+                (Role.QUASI,),
+                f"a date, and the name says {match.concept}: others can know when",
+                0.6,
+            )
         if match.family == "sensitive":
             return _sensitive(match.concept)
         if match.family == "quasi" and _plausible(match, column):
@@ -407,7 +474,9 @@ def _by_words(column: ProfiledColumn) -> RoleGuess | None:
     if concept is None:
         return None
     guess = _quasi(concept)
-    return dataclasses.replace(guess, reason=guess.reason.replace("the name says", "the values say"), confidence=0.6)
+    return dataclasses.replace(
+        guess, reason=guess.reason.replace("the name says", "the values say"), confidence=0.6
+    )
 
 
 def _second_of_design(concept: str, column: ProfiledColumn) -> RoleGuess:
@@ -416,15 +485,18 @@ def _second_of_design(concept: str, column: ProfiledColumn) -> RoleGuess:
         return _second_weight(column) if may_weigh_records(column) else _doubtful_weight()
     if concept == "household id" and column.card.uniqueness >= ONE_ROW_EACH:
         return RoleGuess(
-            (Role.DIRECT,), "the name says household id, and every household has one row", 0.6, "record id"
+            (Role.DIRECT,),
+            "the name says household id, and every household has one row",
+            0.6,
+            "record id",
         )
     return _by_counts(column)
 
 
 def _doubtful_weight() -> RoleGuess:
     reason = (
-        "the name may say survey weight, but its values are not those of one, or it is a body's: weight if records stand for so many "
-        f"people, direct to drop it, {_OR_ELSE}"
+        "the name may say survey weight, but its values are not those of one, or it is a body's:"
+        f" weight if records stand for so many people, direct to drop it, {_OR_ELSE}"
     )
     return RoleGuess((Role.ASK,), reason, 0.3)
 
@@ -433,13 +505,21 @@ def _second_weight(column: ProfiledColumn) -> RoleGuess:
     if column.card.uniqueness >= OFTEN_ALONE or _nearly_all_different(column):
         alone = f"{percent(column.card.uniqueness)} of records stand alone with it"
         return RoleGuess(
-            (Role.ASK,), f"a second survey weight, and {alone}: plain to release it, direct to drop it", 0.4
+            (Role.ASK,),
+            f"a second survey weight, and {alone}: plain to release it, direct to drop it",
+            0.4,
         )
     return RoleGuess((Role.PLAIN,), "a second survey weight: a table can have one", 0.6)
 
 
 def _sensitive(concept: str) -> RoleGuess:
-    law = " (GDPR Art. 9)" if concept in ART_9 else " (GDPR Art. 10)" if concept == "criminal record" else ""
+    law = (
+        " (GDPR Art. 9)"
+        if concept in ART_9
+        else " (GDPR Art. 10)"
+        if concept == "criminal record"
+        else ""
+    )
     return RoleGuess((Role.SENSITIVE,), f"the name says {concept}{law}", 0.75, concept)
 
 
@@ -472,7 +552,12 @@ def _plausible(match: Match, column: ProfiledColumn) -> bool:
 def _is_age(text: str) -> bool:
     if is_number(text):
         return 0 <= float(text) <= _OLDEST
-    return looks_grouped(text) or any(map(str.isdigit, text)) or text.replace(" ", "").isalpha() or text == "*"
+    return (
+        looks_grouped(text)
+        or any(map(str.isdigit, text))
+        or text.replace(" ", "").isalpha()
+        or text == "*"
+    )
 
 
 def _is_place(text: str) -> bool:
@@ -481,21 +566,32 @@ def _is_place(text: str) -> bool:
 
 
 def _by_counts(column: ProfiledColumn) -> RoleGuess:
-    """No known name: a column that tells many records apart is quasi, of any other somebody is asked; none is released unasked."""
+    """No known name: a column that tells many records apart is quasi, of any other somebody is
+    asked; none is released unasked.
+    """
     card = column.card
     apart = (
-        f"distinguishes {percent(card.separation)} of record pairs; {percent(card.uniqueness)} of records are unique"
+        f"distinguishes {percent(card.separation)} of record pairs; {percent(card.uniqueness)} of"
+        " records are unique"
     )
     telling = card.separation >= TELLS_APART or card.uniqueness >= OFTEN_ALONE
     if card.kind is Kind.DATE:
         return RoleGuess((Role.QUASI,), f"a date ({apart}): others can know when", 0.5)
     if _nearly_all_different(column):
-        what = "a measurement, or a number of the records" if card.kind is Kind.NUMERIC else "codes or names"
-        return RoleGuess((Role.ASK,), f"{what} ({apart}): direct if it numbers or names people, {_OR_ELSE}", 0.3)
+        what = (
+            "a measurement, or a number of the records"
+            if card.kind is Kind.NUMERIC
+            else "codes or names"
+        )
+        return RoleGuess(
+            (Role.ASK,), f"{what} ({apart}): direct if it numbers or names people, {_OR_ELSE}", 0.3
+        )
     if card.kind is Kind.NUMERIC and (column.dtype.is_float() or card.distinct > MEASURED):
         return RoleGuess((Role.ASK,), f"a measurement ({apart}): {_OR_ELSE}", 0.3)
     if telling and _may_be_names(column):
-        return RoleGuess((Role.ASK,), f"labels or names ({apart}): direct if they name people, {_OR_ELSE}", 0.3)
+        return RoleGuess(
+            (Role.ASK,), f"labels or names ({apart}): direct if they name people, {_OR_ELSE}", 0.3
+        )
     if telling:
         return RoleGuess((Role.QUASI,), f"unknown name, but it {apart}", 0.4)
     return RoleGuess((Role.ASK,), f"unknown name ({apart}): {_OR_ELSE}", 0.3)
@@ -505,7 +601,9 @@ _OR_ELSE = "quasi if outsiders may know it, sensitive if nobody may learn it, el
 
 
 def _may_be_names(column: ProfiledColumn) -> bool:
-    """Very many texts: kept by frequency, as labels are, common names of people would be published."""
+    """Very many texts: kept by frequency, as labels are, common names of people would be
+    published.
+    """
     texts = column.card.kind is Kind.NOMINAL and not column.dtype.is_numeric()
     return texts and (column.card.distinct > MEASURED or column.card.uniqueness >= MANY_ALONE)
 

@@ -1,4 +1,6 @@
-"""The rows a profile looks at: every column in full, one after the other, and all columns together in a sample of a large table."""
+"""The rows a profile looks at: every column in full, one after the other, and all columns together
+in a sample of a large table.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,8 @@ def as_source(table: pl.DataFrame | ColumnSource) -> ColumnSource:
 
 
 def drawn_positions(height: int, bound: int) -> NDArray[np.int64] | None:
-    """The rows of the sample, ascending, the same for every table of this height; None: all rows are few enough.
+    """The rows of the sample, ascending, the same for every table of this height; None: all rows
+    are few enough.
 
     >>> drawn_positions(5, bound=5) is None, len(drawn_positions(1000, bound=10))
     (True, 10)

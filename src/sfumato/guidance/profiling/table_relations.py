@@ -1,4 +1,6 @@
-"""Several tables: which column is the key of each, and to which other table its rows belong, each guess with its reason."""
+"""Several tables: which column is the key of each, and to which other table its rows belong, each
+guess with its reason.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +22,17 @@ from sfumato.guidance.profiling.lexicon_direct import OTHER_PEOPLE, PERSON_WORDS
 from sfumato.guidance.profiling.proposal import ColumnProposal, Proposal, propose
 from sfumato.guidance.profiling.related_persons import PersonsDesign, design_of
 
-KEY_WORDS = frozenset({"id", "key", "no", "nr", "num", "number", "code", "nummer", "ref", "uid", "guid", "uuid"})
+KEY_WORDS = frozenset(
+    {"id", "key", "no", "nr", "num", "number", "code", "nummer", "ref", "uid", "guid", "uuid"}
+)
 ENOUGH = 0.9
-"""Share of the values of a column that must be keys of another table for its rows to be taken as belonging there."""
+"""Share of the values of a column that must be keys of another table for its rows to be taken as
+belonging there.
+"""
 SAME = "and it has the same name, though not one like a key's"
-"""What is said for a column of the same name that is called neither like a key nor after a table; all of its values must be keys then."""
+"""What is said for a column of the same name that is called neither like a key nor after a table;
+all of its values must be keys then.
+"""
 BOTH = "and both are called after people"
 """The same for a column that is called after people, and so is the other table or its key."""
 MOST_COMBINED = 8
@@ -43,7 +51,9 @@ class KeyGuess:
 
 @dataclasses.dataclass(frozen=True)
 class ParentGuess:
-    """A column whose values are keys of another table, the share of rows of which that is so, and why."""
+    """A column whose values are keys of another table, the share of rows of which that is so, and
+    why.
+    """
 
     column: str
     table: str
@@ -57,7 +67,8 @@ class ParentGuess:
 class TableGuess:
     """One table of several: what is proposed for its columns, its key, and the table it belongs to.
 
-    ``others`` are keys of further tables in it, which are dropped; ``usual_rows`` is how many rows of it nearly all people have at most.
+    ``others`` are keys of further tables in it, which are dropped; ``usual_rows`` is how many rows
+    of it nearly all people have at most.
     """
 
     name: str
@@ -69,7 +80,9 @@ class TableGuess:
 
     @property
     def columns(self) -> tuple[ColumnProposal, ...]:
-        """The proposals for columns that are no keys; keys of further tables are direct identifiers, and so are units."""
+        """The proposals for columns that are no keys; keys of further tables are direct
+        identifiers, and so are units.
+        """
         keys = {one.column for one in (self.key, self.parent) if one is not None}
         further = {one.column: one.table for one in self.others}
         found = [column for column in self.proposal.columns if column.name not in keys]
@@ -78,7 +91,9 @@ class TableGuess:
 
 @dataclasses.dataclass(frozen=True)
 class RelationsProposal:
-    """Several tables that belong together, the people first; ``apart`` are those that belong to nobody of them, and ``why`` they do not."""
+    """Several tables that belong together, the people first; ``apart`` are those that belong to
+    nobody of them, and ``why`` they do not.
+    """
 
     tables: tuple[TableGuess, ...]
     apart: tuple[str, ...] = ()
@@ -88,20 +103,31 @@ class RelationsProposal:
 
 
 def _dropped(column: ColumnProposal, further: str | None) -> ColumnProposal:
-    """What is proposed for a column besides the keys; one that names people or rows of further tables is dropped."""
+    """What is proposed for a column besides the keys; one that names people or rows of further
+    tables is dropped.
+    """
     if further is not None:
-        why = f"its values are keys of {further}, to which these rows belong by another column or through another table"
-        return dataclasses.replace(column, roles=(Role.DIRECT,), hierarchy=None, unit=None, reasons=(why,))
+        why = (
+            f"its values are keys of {further}, to which these rows belong by another column or"
+            " through another table"
+        )
+        return dataclasses.replace(
+            column, roles=(Role.DIRECT,), hierarchy=None, unit=None, reasons=(why,)
+        )
     if Role.UNIT in column.roles:
         why = "it numbers rows or people, and the keys say who belongs together"
-        return dataclasses.replace(column, roles=(Role.DIRECT,), hierarchy=None, unit=None, reasons=(why,))
+        return dataclasses.replace(
+            column, roles=(Role.DIRECT,), hierarchy=None, unit=None, reasons=(why,)
+        )
     return column
 
 
 def propose_relations(tables: Mapping[str, tuple[pl.DataFrame, Source]]) -> RelationsProposal:
-    """Look at several tables: keys are columns of different values without a gap, and a table belongs to the one whose keys it holds.
+    """Look at several tables: keys are columns of different values without a gap, and a table
+    belongs to the one whose keys it holds.
 
-    Names decide between several that fit: a key is called as its table is, or ends in a word like *id*. Nothing in the result is a value.
+    Names decide between several that fit: a key is called as its table is, or ends in a word like
+    *id*. Nothing in the result is a value.
     """
     frames = {name: frame for name, (frame, _) in tables.items()}
     named = _candidates(frames)
@@ -125,7 +151,9 @@ def propose_relations(tables: Mapping[str, tuple[pl.DataFrame, Source]]) -> Rela
         ):
             key = None
         others = tuple(g for g in above[name] if parent is None or g.column != parent.column)
-        others = tuple(g for g in others if g.table in order and (key is None or g.column != key.column))
+        others = tuple(
+            g for g in others if g.table in order and (key is None or g.column != key.column)
+        )
         counts = _counts(owners[name], frames[top].height) if name != top else None
         usual = None if counts is None else max(1, int(np.quantile(counts, USUAL)))
         looked_at = people if name == top else propose(*tables[name])
@@ -149,7 +177,9 @@ def _words(name: str) -> list[str]:
 
 
 def _stem(word: str) -> str:
-    """A word without the end that makes several of one: ``visits`` and ``visit`` are one, and so are ``people`` and ``person``."""
+    """A word without the end that makes several of one: ``visits`` and ``visit`` are one, and so
+    are ``people`` and ``person``.
+    """
     if word in ("people", "persons"):
         return "person"
     return re.sub(r"(ies)$", "y", word) if word.endswith("ies") else word.rstrip("s")
@@ -164,14 +194,18 @@ def _means_people(name: str) -> bool:
 
 
 def _means_whom_rows_are_about(column: str) -> bool:
-    """Whether a column is called after people, and not after others than those whose rows these are, as doctors are."""
+    """Whether a column is called after people, and not after others than those whose rows these
+    are, as doctors are.
+    """
     return _means_people(column) and not _stems(column) & OTHER_PEOPLE
 
 
 def _said(key: KeyGuess) -> bool:
     """Whether a column is called like a key."""
     words = _words(key.column)
-    return bool(words) and (words[-1] in KEY_WORDS or words[0] in KEY_WORDS or key.column.lower().endswith("id"))
+    return bool(words) and (
+        words[-1] in KEY_WORDS or words[0] in KEY_WORDS or key.column.lower().endswith("id")
+    )
 
 
 # Keys, and what refers to them.
@@ -180,7 +214,8 @@ def _said(key: KeyGuess) -> bool:
 def _candidates(frames: Mapping[str, pl.DataFrame]) -> dict[str, list[KeyGuess]]:
     """Per table the columns that could be its key, the likeliest first."""
     return {
-        name: sorted(_unique(frame), key=lambda g: _likely(name, g), reverse=True) for name, frame in frames.items()
+        name: sorted(_unique(frame), key=lambda g: _likely(name, g), reverse=True)
+        for name, frame in frames.items()
     }
 
 
@@ -190,26 +225,43 @@ def _unique(frame: pl.DataFrame) -> list[KeyGuess]:
 
 
 def _tells_apart(column: pl.Series) -> bool:
-    return bool(column.len()) and not column.null_count() and _fits(column) and canonical(column).is_unique().all()
+    return (
+        bool(column.len())
+        and not column.null_count()
+        and _fits(column)
+        and canonical(column).is_unique().all()
+    )
 
 
 def _fits(column: pl.Series) -> bool:
-    """Whether a column may hold keys: text or whole numbers, be they written with a fraction of nothing."""
+    """Whether a column may hold keys: text or whole numbers, be they written with a fraction of
+    nothing.
+    """
     return canonical(column).dtype.is_integer() or column.dtype == pl.String
 
 
 def _likely(table: str, key: KeyGuess) -> tuple[bool, bool, bool]:
-    return bool(_stems(key.column) & _stems(table)) and _said(key), _said(key), bool(_stems(key.column) & _stems(table))
+    return (
+        bool(_stems(key.column) & _stems(table)) and _said(key),
+        _said(key),
+        bool(_stems(key.column) & _stems(table)),
+    )
 
 
-def _parents(name: str, frames: Mapping[str, pl.DataFrame], named: Mapping[str, list[KeyGuess]]) -> list[ParentGuess]:
+def _parents(
+    name: str, frames: Mapping[str, pl.DataFrame], named: Mapping[str, list[KeyGuess]]
+) -> list[ParentGuess]:
     """The columns of a table that hold keys of others."""
     found = []
     for other in frames:
         for key in named[other] if other != name else []:
             for column in frames[name].columns:
                 words = _why(column, key.column, other)  # first, for it costs nothing
-                share = 0.0 if words is None else _included(frames[name][column], frames[other][key.column])
+                share = (
+                    0.0
+                    if words is None
+                    else _included(frames[name][column], frames[other][key.column])
+                )
                 if words is not None and share >= (1.0 if words in (SAME, BOTH) else ENOUGH):
                     told = f"{percent(share)} of its values are a {key.column} of {other}, {words}"
                     like = column.lower() == key.column.lower() and words != SAME
@@ -218,7 +270,9 @@ def _parents(name: str, frames: Mapping[str, pl.DataFrame], named: Mapping[str, 
 
 
 def _nearest(found: Sequence[ParentGuess]) -> list[ParentGuess]:
-    """Of each table the column that fits best, and those that are called as its key is with a word before, like ``tutor_pupil``."""
+    """Of each table the column that fits best, and those that are called as its key is with a word
+    before, like ``tutor_pupil``.
+    """
     best: dict[str, ParentGuess] = {}
     ranked = sorted(found, key=lambda g: (g.named, g.share), reverse=True)
     for guess in ranked:
@@ -228,9 +282,11 @@ def _nearest(found: Sequence[ParentGuess]) -> list[ParentGuess]:
 
 
 def _why(column: str, key: str, table: str) -> str | None:
-    """What the names say for a column holding keys of a table; None: nothing, and numbers alone agree by chance.
+    """What the names say for a column holding keys of a table; None: nothing, and numbers alone
+    agree by chance.
 
-    The same name that is not like a key's says something only where every value is a key, and so do two that mean people.
+    The same name that is not like a key's says something only where every value is a key, and so do
+    two that mean people.
     """
     if column.lower() == key.lower():
         told = _said(KeyGuess(column, "")) or bool(_stems(column) & _stems(table))
@@ -244,7 +300,9 @@ def _why(column: str, key: str, table: str) -> str | None:
 
 
 def _included(values: pl.Series, keys: pl.Series) -> float:
-    """The share of the values of a column that are keys, compared as they are when tables are read; 0 for columns that are no keys."""
+    """The share of the values of a column that are keys, compared as they are when tables are read;
+    0 for columns that are no keys.
+    """
     if not (len(values) and _fits(values) and _fits(keys)):
         return 0.0
     here, there = canonical(values).drop_nulls(), canonical(keys)
@@ -257,13 +315,19 @@ def _included(values: pl.Series, keys: pl.Series) -> float:
 
 
 def _top(
-    frames: Mapping[str, pl.DataFrame], above: Mapping[str, list[ParentGuess]], named: Mapping[str, list[KeyGuess]]
+    frames: Mapping[str, pl.DataFrame],
+    above: Mapping[str, list[ParentGuess]],
+    named: Mapping[str, list[KeyGuess]],
 ) -> str:
-    """The table of the people: they are meant by its name, or else its key; most tables are below, and none above it."""
+    """The table of the people: they are meant by its name, or else its key; most tables are below,
+    and none above it.
+    """
 
     def below(name: str) -> int:
         reached, more = {name}, {name}
-        while more := {t for t in frames if t not in reached and any(g.table in more for g in above[t])}:
+        while more := {
+            t for t in frames if t not in reached and any(g.table in more for g in above[t])
+        }:
             reached |= more
         return len(reached)
 
@@ -282,9 +346,14 @@ def _top(
 
 
 def _require_people(
-    top: str, frames: Mapping[str, pl.DataFrame], named: Mapping[str, list[KeyGuess]], proposal: Proposal
+    top: str,
+    frames: Mapping[str, pl.DataFrame],
+    named: Mapping[str, list[KeyGuess]],
+    proposal: Proposal,
 ) -> None:
-    """Refuse to take rows for people that are none: where the table of the people has no key, or is not there."""
+    """Refuse to take rows for people that are none: where the table of the people has no key, or is
+    not there.
+    """
     meant = [name for name in frames if _means_people(name) and not named[name]]
     if meant and not _means_people(top):
         raise SchemaError([_keyless(name, frames[name]) for name in meant])
@@ -292,20 +361,28 @@ def _require_people(
         any(_likely(top, key)) or _means_people(key.column) for key in named[top][:1]
     ):
         raise SchemaError(
-            f"no table can be told to be that of the people: no key of one is called like a key, or as its table is, nor is a table called after people "
-            f"({', '.join(frames)}); name tables and keys in a recipe (a key of two columns goes into one first)"
+            "no table can be told to be that of the people: no key of one is called like a key, or"
+            f" as its table is, nor is a table called after people ({', '.join(frames)}); name"
+            " tables and keys in a recipe (a key of two columns goes into one first)"
         )
-    units = [c.name for c in proposal.columns if Role.UNIT in c.roles and (c.unit or "person") == "person"]
+    units = [
+        c.name
+        for c in proposal.columns
+        if Role.UNIT in c.roles and (c.unit or "person") == "person"
+    ]
     several = [c for c in units if not _refers_to_itself(frames[top], c, named[top][0].column)]
     if several and not _means_people(top):
         raise SchemaError(
-            f"no table has a row for every person: {top!r} has several rows of one (column {several[0]!r}); "
-            "give the table of the people too, or one with a row for each, and its key"
+            f"no table has a row for every person: {top!r} has several rows of one (column"
+            f" {several[0]!r}); give the table of the people too, or one with a row for each, and"
+            " its key"
         )
 
 
 def _refers_to_itself(frame: pl.DataFrame, column: str, key: str) -> bool:
-    """Whether a column names other rows of its table, as that of the case whom a control was chosen for does."""
+    """Whether a column names other rows of its table, as that of the case whom a control was chosen
+    for does.
+    """
     return not _means_people(column) and _included(frame[column].drop_nulls(), frame[key]) >= ENOUGH
 
 
@@ -314,20 +391,23 @@ def _keyless(name: str, frame: pl.DataFrame) -> str:
     told = f"table {name!r} seems to be that of the people, and"
     if not frame.height:
         return f"{told} has no rows"
-    likely = sorted(frame.columns, key=lambda c: (_said(KeyGuess(c, "")), frame[c].n_unique()), reverse=True)
+    likely = sorted(
+        frame.columns, key=lambda c: (_said(KeyGuess(c, "")), frame[c].n_unique()), reverse=True
+    )
     nearly = _said(KeyGuess(likely[0], "")) and frame[likely[0]].n_unique() >= ENOUGH * frame.height
     for one, other in itertools.combinations([] if nearly else likely[:MOST_COMBINED], 2):
         pair = frame.select(one, other)
         if not sum(pair.null_count().row(0)) and pair.n_unique() == frame.height:
             return (
-                f"{told} no column tells its rows apart by itself; {one!r} and {other!r} together do: "
-                "put both into one column, in every table that has them"
+                f"{told} no column tells its rows apart by itself; {one!r} and {other!r} together"
+                " do: put both into one column, in every table that has them"
             )
     column = frame[likely[0]]
     gaps, again = column.null_count(), frame.height - column.n_unique()
     return (
-        f"{told} no column tells its rows apart; {likely[0]!r} is nearest, with {gaps:,} missing value(s) "
-        f"and {max(0, again - max(0, gaps - 1)):,} row(s) with one that another row has too"
+        f"{told} no column tells its rows apart; {likely[0]!r} is nearest, with {gaps:,} missing"
+        f" value(s) and {max(0, again - max(0, gaps - 1)):,} row(s) with one that another row"
+        " has too"
     )
 
 
@@ -337,20 +417,32 @@ def _stranger(
     keys: Mapping[str, KeyGuess | None],
     above: Mapping[str, Sequence[ParentGuess]],
 ) -> str:
-    """Why a table belongs to none of the others, and what helps: rows belong to it, or a column is called as a key is and differs."""
+    """Why a table belongs to none of the others, and what helps: rows belong to it, or a column is
+    called as a key is and differs.
+    """
     if not frames[name].height:
         return "it has no rows"
     told = _near(name, frames, keys)
     if told is not None:
         return told
-    list_of = next(((other, g.column) for other, several in above.items() for g in several if g.table == name), None)
+    list_of = next(
+        ((other, g.column) for other, several in above.items() for g in several if g.table == name),
+        None,
+    )
     if list_of is not None:
-        return f"rows of {list_of[0]} belong to its rows ({list_of[1]}), and its own to nobody; join to {list_of[0]} first what is wanted of it"
+        return (
+            f"rows of {list_of[0]} belong to its rows ({list_of[1]}), and its own to nobody; join"
+            f" to {list_of[0]} first what is wanted of it"
+        )
     return "no column of it holds keys of the others; join it first, or say what it belongs to"
 
 
-def _near(name: str, frames: Mapping[str, pl.DataFrame], keys: Mapping[str, KeyGuess | None]) -> str | None:
-    """The column of a table that is called as a key is and holds others, or such as differ in writing; None: there is none."""
+def _near(
+    name: str, frames: Mapping[str, pl.DataFrame], keys: Mapping[str, KeyGuess | None]
+) -> str | None:
+    """The column of a table that is called as a key is and holds others, or such as differ in
+    writing; None: there is none.
+    """
     for other, key in keys.items():
         for column in frames[name].columns if key is not None else ():
             if key is None or _why(column, key.column, other) in (None, BOTH):
@@ -359,21 +451,38 @@ def _near(name: str, frames: Mapping[str, pl.DataFrame], keys: Mapping[str, KeyG
             share, alike = _included(values, theirs), _included(_loosely(values), _loosely(theirs))
             told = f"only {percent(share)} of its {column} are a {key.column} of {other}"
             if alike > share:
-                return f"{told}; {percent(alike)} would be if capitals, blanks and leading zeros were the same, so make them so"
-            return f"{told}; give the rows that are missing, or write belongs_to and 'orphans: drop'"
+                return (
+                    f"{told}; {percent(alike)} would be if capitals, blanks and leading zeros were"
+                    " the same, so make them so"
+                )
+            return (
+                f"{told}; give the rows that are missing, or write belongs_to and 'orphans: drop'"
+            )
     return None
 
 
 def _loosely(keys: pl.Series) -> pl.Series:
-    return canonical(keys).cast(pl.String).str.strip_chars().str.to_lowercase().str.strip_chars_start("0")
+    return (
+        canonical(keys)
+        .cast(pl.String)
+        .str.strip_chars()
+        .str.to_lowercase()
+        .str.strip_chars_start("0")
+    )
 
 
 def _tree(top: str, above: Mapping[str, list[ParentGuess]]) -> dict[str, ParentGuess]:
-    """The table that each belongs to: the farthest from the people of those whose keys it holds, since that one leads to them too."""
+    """The table that each belongs to: the farthest from the people of those whose keys it holds,
+    since that one leads to them too.
+    """
     depth, chosen = {top: 0}, dict[str, ParentGuess]()
     for _ in above:
         for name, guesses in above.items():
-            fits = [g for g in guesses if g.table in depth and g.table != name and not _leads(chosen, g.table, name)]
+            fits = [
+                g
+                for g in guesses
+                if g.table in depth and g.table != name and not _leads(chosen, g.table, name)
+            ]
             if name == top or not fits:
                 continue
             best = max(fits, key=lambda g: (depth[g.table], g.named, g.share))
@@ -398,11 +507,15 @@ def _by_depth(chosen: Mapping[str, ParentGuess]) -> list[str]:
     return sorted(chosen, key=depth)
 
 
-def _key_for(name: str, chosen: Mapping[str, ParentGuess], named: Mapping[str, list[KeyGuess]]) -> KeyGuess | None:
+def _key_for(
+    name: str, chosen: Mapping[str, ParentGuess], named: Mapping[str, list[KeyGuess]]
+) -> KeyGuess | None:
     """The key of a table: the one that others refer to by name, else the likeliest."""
     guesses = named[name]
     referred = [g.column.lower() for g in chosen.values() if g.table == name]
-    return next((k for k in guesses if k.column.lower() in referred), guesses[0] if guesses else None)
+    return next(
+        (k for k in guesses if k.column.lower() in referred), guesses[0] if guesses else None
+    )
 
 
 def _owners(

@@ -36,7 +36,9 @@ _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": 
 
 @dataclasses.dataclass(frozen=True)
 class Match:
-    """A term of a lexicon found in a column name: its concept, and the words of the name around it."""
+    """A term of a lexicon found in a column name: its concept, and the words of the name around
+    it.
+    """
 
     family: str
     concept: str
@@ -72,7 +74,8 @@ def words_of(name: str) -> tuple[str, ...]:
 
 
 def find(name: str) -> Match | None:
-    """The term that says most about a column: the longest, and among equals the last (a name's head).
+    """The term that says most about a column: the longest, and among equals the last (a name's
+    head).
 
     >>> find("patient_birth_date").concept, find("adresse_mail").concept, find("paid")
     ('birth date', 'e-mail address', None)
@@ -82,20 +85,29 @@ def find(name: str) -> Match | None:
 
 
 STEMS = {
-    "person name": "surname lastname firstname givenname forename familyname fullname vorname nachname familienname prenom "
-    "apellido cognome voornaam achternaam sobrenome nazwisko efternamn fornamn etternavn efternavn sukunimi etunimi prijmeni",
+    "person name": (
+        "surname lastname firstname givenname forename familyname fullname vorname nachname"
+        " familienname prenom apellido cognome voornaam achternaam sobrenome nazwisko efternamn"
+        " fornamn etternavn efternavn sukunimi etunimi prijmeni"
+    ),
     "e-mail address": "email courriel",
     "phone number": "telephone phonenumber telefonn telefono telefoon",
     "national id number": "socialsecurity sozialversicherung personnummer burgerservice",
     "medical record number": "medicalrecord patientennummer",
-    "birth date": "birthdate dateofbirth geburtsdatum geboortedatum datenaissance fechanacimiento datanascita",
+    "birth date": (
+        "birthdate dateofbirth geburtsdatum geboortedatum datenaissance fechanacimiento datanascita"
+    ),
     "postal code": "zipcode postcode postleitzahl codepostal codigopostal",
 }
-"""Concept → letters that say it wherever they stand in a name: people write ``patvorname`` and ``custlastname`` in one word."""
+"""Concept → letters that say it wherever they stand in a name: people write ``patvorname`` and
+``custlastname`` in one word.
+"""
 
 
 def find_all(name: str) -> list[Match]:
-    """Every term in a column name, best first; only whole words count, joined (``firstname``) or not."""
+    """Every term in a column name, best first; only whole words count, joined (``firstname``) or
+    not.
+    """
     words = words_of(name)
     index = _index()
     matches = [
@@ -119,7 +131,9 @@ def _by_stem(words: tuple[str, ...]) -> list[Match]:
     """Long words that say a concept inside a word; nothing else of the name is known."""
     joined = "".join(words)
     return [
-        Match("direct" if concept in lexicon_direct.DIRECT else "quasi", concept, words, 0, len(words))
+        Match(
+            "direct" if concept in lexicon_direct.DIRECT else "quasi", concept, words, 0, len(words)
+        )
         for concept, stems in STEMS.items()
         if any(stem in joined for stem in stems.split())
     ]
@@ -129,7 +143,11 @@ def _by_stem(words: tuple[str, ...]) -> list[Match]:
 def _index() -> Mapping[str, tuple[tuple[str, str], ...]]:
     """Joined term → the (family, concept) pairs it stands for."""
     index: dict[str, tuple[tuple[str, str], ...]] = {}
-    for family, concepts in {**lexicon_direct.FAMILIES, **lexicon_quasi.FAMILIES, **lexicon_sensitive.FAMILIES}.items():
+    for family, concepts in {
+        **lexicon_direct.FAMILIES,
+        **lexicon_quasi.FAMILIES,
+        **lexicon_sensitive.FAMILIES,
+    }.items():
         for concept, terms in concepts.items():
             for key in _spellings(terms):
                 index[key] = (*index.get(key, ()), (family, concept))

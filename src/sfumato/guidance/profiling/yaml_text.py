@@ -1,4 +1,6 @@
-"""A proposal as a commented recipe: valid YAML for any column names, every guess marked with its reason."""
+"""A proposal as a commented recipe: valid YAML for any column names, every guess marked with its
+reason.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +15,15 @@ from sfumato.guidance.profiling.proposal import ColumnProposal, Proposal
 from sfumato.guidance.profiling.proposed_steps import FALLBACK, PROMISE, K
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_]*(?:[ .-][A-Za-z0-9_]+)*")
-_RESERVED = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null", "none", "nan", "inf"})
+_RESERVED = frozenset(
+    {"y", "n", "yes", "no", "on", "off", "true", "false", "null", "none", "nan", "inf"}
+)
 _LONGEST_KEY = 900
 """YAML allows 1024 characters for a key on one line; longer names get a key of their own line."""
 
-PROPOSED = "proposed_from: profile  # it looked at the table: no ε is certified while this line stands"
+PROPOSED = (
+    "proposed_from: profile  # it looked at the table: no ε is certified while this line stands"
+)
 """The line by which a recipe says that it was not written without looking at the data."""
 
 _LISTED = 10
@@ -38,20 +44,28 @@ def recipe_text(proposal: Proposal) -> str:
     >>> text.split("columns:")[-1].split("#")[0].strip()
     'sex: {role: quasi, hierarchy: {suppress: {}}}'
     """
-    lines = [*_header(proposal), "sfumato: 1", PROPOSED, *reading_lines(proposal.source, proposal.missing_codes)]
+    lines = [
+        *_header(proposal),
+        "sfumato: 1",
+        PROPOSED,
+        *reading_lines(proposal.source, proposal.missing_codes),
+    ]
     lines.append("columns:" if proposal.columns else "columns: {}")
     lines += [line for column in proposal.columns for line in column_lines(column)]
     lines += ["meet:", f"  - {flow(PROMISE)[1:-1]}", "steps:", _step(proposal)]
     if proposal.follows:
         step = flow({"follow": {"columns": dict(proposal.follows)}})[1:-1]
         lines.append(
-            f"  - {step}  # guess: these columns copy quasi-identifiers, and are released through their labels"
+            f"  - {step}  # guess: these columns copy quasi-identifiers, and are released through"
+            " their labels"
         )
     return "\n".join(lines) + "\n"
 
 
 def reading_lines(source: Source, codes: Mapping[str, tuple[Code, ...]]) -> Iterator[str]:
-    """The lines of a recipe about reading: what was said or found, and the codes that may be missing values."""
+    """The lines of a recipe about reading: what was said or found, and the codes that may be
+    missing values.
+    """
     said = source.intake.to_recipe()
     if source.format in ("csv", "excel") and not source.header:
         said["header"] = False
@@ -59,8 +73,13 @@ def reading_lines(source: Source, codes: Mapping[str, tuple[Code, ...]]) -> Iter
         yield f"{key}: {str(value).lower() if isinstance(value, bool) else flow(value)}"
     if codes:
         every = list(dict.fromkeys(code for several in codes.values() for code in several))
-        where = ", ".join(scalar(name) for name in list(codes)[:5]) + (" and others" if len(codes) > 5 else "")
-        yield f"# In {where} stand codes that often mean 'missing'. If they do here, say so by removing the sign # below."
+        where = ", ".join(scalar(name) for name in list(codes)[:5]) + (
+            " and others" if len(codes) > 5 else ""
+        )
+        yield (
+            f"# In {where} stand codes that often mean 'missing'. If they do here, say so by"
+            " removing the sign # below."
+        )
         yield f"# missing_values: {flow(every)}"
 
 
@@ -74,12 +93,21 @@ def _step(proposal: Proposal) -> str:
 
 
 def _header(proposal: Proposal) -> Iterator[str]:
-    yield f"# Proposed by sfumato profile for {scalar(proposal.source.name)}: {proposal.rows:,} rows, {len(proposal.columns):,} columns."
+    yield (
+        f"# Proposed by sfumato profile for {scalar(proposal.source.name)}: {proposal.rows:,} rows,"
+        f" {len(proposal.columns):,} columns."
+    )
     yield "# Every line marked 'guess' is one. Before you use this recipe, check that"
     yield "#   1. every column that names a person by itself has role direct (it will be dropped),"
     yield "#   2. every column an outsider could know has role quasi,"
-    yield "#   3. every column that must not be learned has role sensitive, with a promise under 'meet' if you need one,"
-    yield "#   4. rows of the same person share a column with role unit, or every person has one row only,"
+    yield (
+        "#   3. every column that must not be learned has role sensitive, with a promise under"
+        " 'meet' if you need one,"
+    )
+    yield (
+        "#   4. rows of the same person share a column with role unit, or every person has one row"
+        " only,"
+    )
     yield "#   5. the hierarchies make sense to the readers of the data."
     yield from _sampled(proposal)
     yield from _questions(proposal)
@@ -92,10 +120,14 @@ def _sampled(proposal: Proposal) -> Iterator[str]:
     """How much of a large table was looked at."""
     if proposal.sampled is None:
         return
-    yield f"# Every column by itself was counted in all {proposal.rows:,} rows: missing and distinct values, ranges, records that stand alone."
     yield (
-        f"# Columns together were looked at in {proposal.sampled:,} of these rows at most: what they single out, copies of each other and the"
-        " step are estimates. `sfumato run` looks for copies again."
+        f"# Every column by itself was counted in all {proposal.rows:,} rows: missing and distinct"
+        " values, ranges, records that stand alone."
+    )
+    yield (
+        f"# Columns together were looked at in {proposal.sampled:,} of these rows at most: what"
+        " they single out, copies of each other and the step are estimates. `sfumato run` looks"
+        " for copies again."
     )
 
 
@@ -115,7 +147,10 @@ def _most_dangerous(proposal: Proposal) -> Iterator[str]:
     dangerous = proposal.identifying
     if dangerous is not None and dangerous.uniqueness:
         together = "single out" if len(dangerous.columns) > 1 else "singles out"
-        yield f"# {_names(dangerous.columns)} {together} {percent(dangerous.uniqueness)} of {_records(proposal)}."
+        yield (
+            f"# {_names(dangerous.columns)} {together} {percent(dangerous.uniqueness)} of"
+            f" {_records(proposal)}."
+        )
     if proposal.ranking and proposal.rows > 1:
         yield f"# Most to least identifying: {_names([c.name for c in proposal.ranking])}."
 
@@ -129,8 +164,8 @@ def _unsure(proposal: Proposal) -> Iterator[str]:
 def _warnings(proposal: Proposal) -> Iterator[str]:
     if proposal.left_alone >= _MUCH and proposal.rows > 1:
         yield (
-            f"# The columns with role plain or ask single out {percent(proposal.left_alone)} of {_records(proposal)} together: who knows"
-            " several of them finds people by them."
+            f"# The columns with role plain or ask single out {percent(proposal.left_alone)} of"
+            f" {_records(proposal)} together: who knows several of them finds people by them."
         )
     if not any(Role.QUASI in column.roles for column in proposal.columns):
         yield "# No column has role quasi: k-anonymity promises nothing until one has."
@@ -150,7 +185,9 @@ def _cut(name: str) -> str:
 def column_lines(column: ColumnProposal) -> Iterator[str]:
     """The lines of a recipe about one column."""
     described = flow(_fields(column))
-    comment = f"  # guess: {'; '.join(column.reasons)}{'; unsure' if column.confidence < _UNSURE else ''}"
+    comment = (
+        f"  # guess: {'; '.join(column.reasons)}{'; unsure' if column.confidence < _UNSURE else ''}"
+    )
     key = scalar(column.name)
     if len(key) > _LONGEST_KEY:
         yield f"  ? {key}"
@@ -179,14 +216,19 @@ def flow(value: Any) -> str:
     '{widths: [5, 10], format: "%d.%m.%Y"}'
     """
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{scalar(str(key))}: {flow(item)}" for key, item in value.items()) + "}"
+        return (
+            "{"
+            + ", ".join(f"{scalar(str(key))}: {flow(item)}" for key, item in value.items())
+            + "}"
+        )
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(flow, value)) + "]"
     return scalar(value) if isinstance(value, str) else repr(value)
 
 
 def scalar(text: str) -> str:
-    r"""A text as a YAML scalar that reads back as the same text: bare where that is safe, quoted otherwise.
+    r"""A text as a YAML scalar that reads back as the same text: bare where that is safe, quoted
+    otherwise.
 
     >>> scalar("age"), scalar("yes"), scalar("a: b"), scalar("12"), scalar("x\ny"), scalar("")
     ('age', '"yes"', '"a: b"', '"12"', '"x\\ny"', '""')
@@ -201,4 +243,10 @@ def _escaped(character: str) -> str:
     if escape is not None or (character.isprintable() and character != "\ufeff"):
         return escape or character
     code = ord(character)
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+    return (
+        f"\\x{code:02x}"
+        if code < 0x100
+        else f"\\u{code:04x}"
+        if code < 0x10000
+        else f"\\U{code:08x}"
+    )

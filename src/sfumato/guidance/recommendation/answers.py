@@ -1,8 +1,10 @@
-"""The context of a release: who gets it, under which rules, how bad it would be, of how many people, and what must survive.
+"""The context of a release: who gets it, under which rules, how bad it would be, of how many
+people, and what must survive.
 
-The questions follow the five safes (Desai, Ritchie & Welpton 2016, *Five Safes: designing data access for research*, UWE Economics
-Working Paper 1601): safe people and settings are *recipient* and *contract*, safe data *sensitivity* and *population*, safe projects and
-outputs what must survive.
+The questions follow the five safes (Desai, Ritchie & Welpton 2016, *Five Safes: designing data
+access for research*, UWE Economics Working Paper 1601): safe people and settings are *recipient*
+and *contract*, safe data *sensitivity* and *population*, safe projects and outputs what must
+survive.
 """
 
 from __future__ import annotations
@@ -51,15 +53,21 @@ def _people(value: Any) -> Any:
 
 
 def _names(value: Any) -> Any:
-    return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+    return (
+        tuple(part.strip() for part in value.split(",") if part.strip())
+        if isinstance(value, str)
+        else value
+    )
 
 
 @parameters
 class ContextAnswers:
-    """What is known about the context of a release; ``unknown`` is an answer, and is treated as the worst case.
+    """What is known about the context of a release; ``unknown`` is an answer, and is treated as the
+    worst case.
 
-    ``keep`` are columns that must survive, ``analyses`` lines of a contract as in a recipe (``means: {columns: [cost], at_most:
-    0.05}``), which candidates must keep. ``decide`` gives columns a role, ``{"patient": "unit"}``, where a profile cannot.
+    ``keep`` are columns that must survive, ``analyses`` lines of a contract as in a recipe
+    (``means: {columns: [cost], at_most: 0.05}``), which candidates must keep. ``decide`` gives
+    columns a role, ``{"patient": "unit"}``, where a profile cannot.
 
     >>> ContextAnswers(recipient="researchers", contract="yes").assumed
     {'sensitivity': 'high: people would be harmed if they were recognised', 'population': 'small: the people may know each other'}
@@ -69,13 +77,20 @@ class ContextAnswers:
     contract: Annotated[Bound, Field(description="whether they are bound by contract")] = "unknown"
     sensitivity: Annotated[Sensitivity, Field(description="how bad it would be")] = "unknown"
     population: Annotated[
-        Annotated[int, Field(ge=1)] | None, BeforeValidator(_people), Field(description="people it was drawn from")
+        Annotated[int, Field(ge=1)] | None,
+        BeforeValidator(_people),
+        Field(description="people it was drawn from"),
     ] = None
-    keep: Annotated[tuple[str, ...], BeforeValidator(_names), Field(description="columns that must survive")] = ()
-    analyses: Annotated[
-        tuple[dict[str, Any], ...], Field(description="metrics with bounds, as in the contract of a recipe")
+    keep: Annotated[
+        tuple[str, ...], BeforeValidator(_names), Field(description="columns that must survive")
     ] = ()
-    decide: Annotated[dict[str, str], Field(description="column: its role")] = dataclasses.field(default_factory=dict)
+    analyses: Annotated[
+        tuple[dict[str, Any], ...],
+        Field(description="metrics with bounds, as in the contract of a recipe"),
+    ] = ()
+    decide: Annotated[dict[str, str], Field(description="column: its role")] = dataclasses.field(
+        default_factory=dict
+    )
 
     def __post_init__(self) -> None:
         for column, role in self.decide.items():
@@ -84,17 +99,33 @@ class ContextAnswers:
     @property
     def assumed(self) -> dict[str, str]:
         """The questions without an answer, and what each is taken for."""
-        return {name: worst for name, worst in WORST.items() if getattr(self, name) in (UNKNOWN, None)}
+        return {
+            name: worst for name, worst in WORST.items() if getattr(self, name) in (UNKNOWN, None)
+        }
 
     def with_answers(self, **given: Any) -> ContextAnswers:
         """The same with other answers; what is None stays."""
-        return dataclasses.replace(self, **{name: value for name, value in given.items() if value is not None})
+        return dataclasses.replace(
+            self, **{name: value for name, value in given.items() if value is not None}
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """As ``answers.yaml`` has them: all questions, unknown ones too."""
-        plain = {"recipient": self.recipient, "contract": self.contract, "sensitivity": self.sensitivity}
-        more = {"keep": list(self.keep), "analyses": [dict(one) for one in self.analyses], "decide": dict(self.decide)}
-        return {**plain, "population": self.population or UNKNOWN, **{k: v for k, v in more.items() if v}}
+        plain = {
+            "recipient": self.recipient,
+            "contract": self.contract,
+            "sensitivity": self.sensitivity,
+        }
+        more = {
+            "keep": list(self.keep),
+            "analyses": [dict(one) for one in self.analyses],
+            "decide": dict(self.decide),
+        }
+        return {
+            **plain,
+            "population": self.population or UNKNOWN,
+            **{k: v for k, v in more.items() if v},
+        }
 
 
 FIELDS = tuple(field.name for field in dataclasses.fields(ContextAnswers))
@@ -116,9 +147,13 @@ def answers_from(given: ContextAnswers | Mapping[str, Any] | str | Path | None) 
         raise RecipeError(f"{name} must map questions to answers, like 'recipient: public'")
     strange = [str(key) for key in document if key not in FIELDS]
     if strange:
-        raise RecipeError([f"{name}: {key!r} is no question.{did_you_mean(key, FIELDS)}" for key in strange])
+        raise RecipeError(
+            [f"{name}: {key!r} is no question.{did_you_mean(key, FIELDS)}" for key in strange]
+        )
     try:
-        return ContextAnswers(**{key: _word(value) for key, value in document.items() if value is not None})
+        return ContextAnswers(
+            **{key: _word(value) for key, value in document.items() if value is not None}
+        )
     except ParameterError as error:
         raise RecipeError(f"{name}: {str(error).removeprefix('ContextAnswers: ')}") from None
 
@@ -129,7 +164,8 @@ def _word(value: Any) -> Any:
 
 
 def roles_of(word: str, column: str) -> tuple[tuple[Role, ...], str | None]:
-    """The roles that a decision names, and of a unit what it numbers: ``quasi``, ``quasi+sensitive``, ``unit:household``.
+    """The roles that a decision names, and of a unit what it numbers: ``quasi``,
+    ``quasi+sensitive``, ``unit:household``.
 
     >>> roles_of("quasi+sensitive", "age")[0] == (Role.QUASI, Role.SENSITIVE), roles_of("unit", "patient")[1]
     (True, 'person')
@@ -139,10 +175,16 @@ def roles_of(word: str, column: str) -> tuple[tuple[Role, ...], str | None]:
     names = [part.strip() for part in role.split("+")]
     strange = next((name for name in names if name not in known), None)
     if strange is not None:
-        raise ParameterError(f"column {column!r}: {strange!r} is no role.{did_you_mean(strange, known)}")
+        raise ParameterError(
+            f"column {column!r}: {strange!r} is no role.{did_you_mean(strange, known)}"
+        )
     if unit and names != [str(Role.UNIT)]:
-        raise ParameterError(f"column {column!r}: only a unit numbers something, as in unit:household")
-    return tuple(Role(name) for name in names), (unit or "person") if names == [str(Role.UNIT)] else None
+        raise ParameterError(
+            f"column {column!r}: only a unit numbers something, as in unit:household"
+        )
+    return tuple(Role(name) for name in names), (
+        (unit or "person") if names == [str(Role.UNIT)] else None
+    )
 
 
 def decisions(given: Sequence[str]) -> dict[str, str]:
@@ -164,4 +206,6 @@ def require_columns(answers: ContextAnswers, columns: Sequence[str], table: str)
     """Refuse answers about columns that are not there, all at once."""
     strange = [name for name in (*answers.keep, *answers.decide) if name not in columns]
     if strange:
-        raise SchemaError([f"{table} has no column {name!r}.{did_you_mean(name, columns)}" for name in strange])
+        raise SchemaError(
+            [f"{table} has no column {name!r}.{did_you_mean(name, columns)}" for name in strange]
+        )

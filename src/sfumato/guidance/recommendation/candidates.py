@@ -1,4 +1,6 @@
-"""The candidates: one of every family of means, with the same promises and limits where they make sense."""
+"""The candidates: one of every family of means, with the same promises and limits where they make
+sense.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +20,18 @@ PROFILE = "as profile proposes"
 """The step that a profile of the table names; its twin among the others is left out."""
 BUDGETS = (0.02, 0.05)
 STRENGTHS = (("lightly", 0.1, 0.8), ("strongly", 0.4, 0.3))
-"""Of masking: a word, how far values are swapped by rank (share of the records), and how many nominal values stay."""
+"""Of masking: a word, how far values are swapped by rank (share of the records), and how many
+nominal values stay.
+"""
 
-ONLY_LIMITS = "it promises no class size: values are changed, so counting who looks alike says nothing about persons"
-NOBODYS = "it promises no class size: its records are drawn anew and are nobody's; only copies are limited"
+ONLY_LIMITS = (
+    "it promises no class size: values are changed, so counting who looks alike says nothing about"
+    " persons"
+)
+NOBODYS = (
+    "it promises no class size: its records are drawn anew and are nobody's; only copies are"
+    " limited"
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,8 +53,9 @@ def candidates_for(
 ) -> tuple[TriedMeans, ...]:
     """One candidate of every family that has something to work on.
 
-    ``base`` says what the columns are and what must survive, ``proposed`` is the step that a profile of the table names: it is
-    tried as well, under the same promises, so the best is never worse than that.
+    ``base`` says what the columns are and what must survive, ``proposed`` is the step that a
+    profile of the table names: it is tried as well, under the same promises, so the best is never
+    worse than that.
     """
     models = tuple(registry.build("models", promise) for promise in terms.promises)
     promising = dataclasses.replace(base, meet=models, limits=dict(terms.limits))
@@ -59,41 +70,63 @@ def _recodings() -> list[tuple[str, str, dict[str, Any]]]:
     """Means that change cells into coarser ones, or leave some out."""
     return [
         *(
-            (f"global recoding, {percent(budget)} left out", "global recoding", {"global_recoding": {"budget": budget}})
+            (
+                f"global recoding, {percent(budget)} left out",
+                "global recoding",
+                {"global_recoding": {"budget": budget}},
+            )
             for budget in BUDGETS
         ),
         ("local recoding", "local recoding", {"local_recoding": {}}),
         ("Mondrian", "partitions", {"mondrian": {}}),
         ("Mondrian, relaxed", "partitions", {"mondrian": {"mode": "relaxed"}}),
         ("clusters of similar records", "partitions", {"k_member": {}}),
-        ("recoding and suppressed cells", "cell suppression", {"global_recoding": {"suppress": "cell"}}),
+        (
+            "recoding and suppressed cells",
+            "cell suppression",
+            {"global_recoding": {"suppress": "cell"}},
+        ),
     ]
 
 
-def _with(name: str, family: str, recipe: Recipe, *steps: Mapping[str, Any], other: str = "") -> TriedMeans:
+def _with(
+    name: str, family: str, recipe: Recipe, *steps: Mapping[str, Any], other: str = ""
+) -> TriedMeans:
     built = tuple(registry.build("steps", step) for step in steps)
     return TriedMeans(Candidate(name, dataclasses.replace(recipe, steps=built)), family, other)
 
 
 def _masked(dataset: Table, base: Recipe, terms: ProposedTerms) -> list[TriedMeans]:
-    """Quasi-identifiers with an order are swapped by rank, the others randomised; the limits hold, the promises cannot."""
+    """Quasi-identifiers with an order are swapped by rank, the others randomised; the limits hold,
+    the promises cannot.
+    """
     schema = dataset.schema
     free = [name for name in schema.quasi if Role.STRATUM not in schema[name].roles]
-    ordered = [name for name in free if schema[name].kind is not Kind.NOMINAL and _has_order(dataset, name)]
+    ordered = [
+        name for name in free if schema[name].kind is not Kind.NOMINAL and _has_order(dataset, name)
+    ]
     nominal = [name for name in free if name not in ordered]
     limited = dataclasses.replace(base, limits=dict(terms.limits))
     masked = []
     for word, p, retain in STRENGTHS if free else ():
         steps: list[dict[str, Any]] = [
-            *([{"rank_swap": {"columns": ordered, "p": p, "variant": "p_distribution"}}] if ordered else []),
+            *(
+                [{"rank_swap": {"columns": ordered, "p": p, "variant": "p_distribution"}}]
+                if ordered
+                else []
+            ),
             *([{"pram": {"columns": nominal, "retain": retain}}] if nominal else []),
         ]
-        masked.append(_with(f"swapped and randomised {word}", "masking", limited, *steps, other=ONLY_LIMITS))
+        masked.append(
+            _with(f"swapped and randomised {word}", "masking", limited, *steps, other=ONLY_LIMITS)
+        )
     return masked
 
 
 def _has_order(dataset: Table, name: str) -> bool:
-    """Whether values can be ranked as they are: dates that are text cannot, and ordered words only where their order is said."""
+    """Whether values can be ranked as they are: dates that are text cannot, and ordered words only
+    where their order is said.
+    """
     kind = dataset.dtype(name)
     return kind.is_numeric() or kind.is_temporal() or dataset.schema[name].order is not None
 
@@ -102,7 +135,15 @@ def _drawn(base: Recipe) -> list[TriedMeans]:
     return [_with("drawn anew by trees", "synthetic", base, {"synthesize": {}}, other=NOBODYS)]
 
 
-def contract_of(lines: tuple[Mapping[str, Any], ...], document: Mapping[str, Any]) -> dict[str, Any]:
+def contract_of(
+    lines: tuple[Mapping[str, Any], ...], document: Mapping[str, Any]
+) -> dict[str, Any]:
     """A recipe document with lines of a contract that refuse what breaks them."""
-    refusing = [{name: {**dict(fields), "refuse": True}} for line in lines for name, fields in line.items()]
-    return {**document, "contract": [*document.get("contract", []), *refusing]} if refusing else dict(document)
+    refusing = [
+        {name: {**dict(fields), "refuse": True}} for line in lines for name, fields in line.items()
+    ]
+    return (
+        {**document, "contract": [*document.get("contract", []), *refusing]}
+        if refusing
+        else dict(document)
+    )

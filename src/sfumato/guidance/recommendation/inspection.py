@@ -1,4 +1,6 @@
-"""What a recommendation looks at: the table, what its columns are, and the rows that candidates are tried on."""
+"""What a recommendation looks at: the table, what its columns are, and the rows that candidates are
+tried on.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ from sfumato.guidance.recommendation.candidates import contract_of
 from sfumato.release.read_data import read_one_table
 
 ROWS = 10_000
-"""Rows that candidates are tried on; a larger table is drawn from, whole persons and households at a time."""
+"""Rows that candidates are tried on; a larger table is drawn from, whole persons and households at
+a time.
+"""
 
 ASKED = "it has role ask"
 
@@ -47,17 +51,23 @@ class Looked:
     @property
     def distinct(self) -> dict[str, int]:
         """The number of values of every sensitive column."""
-        return {name: int(self.dataset.column(name).n_unique()) for name in self.dataset.schema.sensitive}
+        return {
+            name: int(self.dataset.column(name).n_unique())
+            for name in self.dataset.schema.sensitive
+        }
 
 
 def table_of(table: Any, recipe: Recipe | None = None) -> Table:
     """A table, or a path or frame that is read into memory."""
     engine = "memory" if isinstance(table, str | Path) else None
-    return read_one_table(table, recipe=recipe, engine=engine, options={}).in_memory("a recommendation")
+    return read_one_table(table, recipe=recipe, engine=engine, options={}).in_memory(
+        "a recommendation"
+    )
 
 
 def looked_at(table: Table, answers: ContextAnswers, recipe: Recipe | None) -> Looked:
-    """The table with the roles of a recipe, else its own, else those a profile guesses; decisions go before all of them.
+    """The table with the roles of a recipe, else its own, else those a profile guesses; decisions
+    go before all of them.
 
     Raises:
         SchemaError: columns wait for a decision; all are listed, with why.
@@ -67,11 +77,14 @@ def looked_at(table: Table, answers: ContextAnswers, recipe: Recipe | None) -> L
     _require_kept(answers, recipe.schema)
     if not recipe.schema.quasi:
         raise SchemaError(
-            f"no column of {table.source.name} has role quasi, so nobody could be recognised by anything and no class size has a meaning; give the "
-            "columns an outsider can know that role (--decide age=quasi; in Python and in answers.yaml: decide)"
+            f"no column of {table.source.name} has role quasi, so nobody could be recognised by"
+            " anything and no class size has a meaning; give the columns an outsider can know that"
+            " role (--decide age=quasi; in Python and in answers.yaml: decide)"
         )
     base = dataclasses.replace(recipe, meet=(), steps=(), limits={})
-    agreed = recipes.from_dict(contract_of(answers.analyses, recipes.to_dict(base)), base=base.base, name="the answers")
+    agreed = recipes.from_dict(
+        contract_of(answers.analyses, recipes.to_dict(base)), base=base.base, name="the answers"
+    )
     base = dataclasses.replace(base, contract=agreed.contract)
     return Looked(table.described_by(base), base, guessed)
 
@@ -85,7 +98,9 @@ def open_decisions(table: Table, answers: ContextAnswers, recipe: Recipe | None)
 def _described_by(
     table: Table, answers: ContextAnswers, recipe: Recipe | None
 ) -> tuple[Recipe, Mapping[str, str], bool]:
-    """The recipe that says what the columns are, with what was decided; why a profile says so; and whether it did."""
+    """The recipe that says what the columns are, with what was decided; why a profile says so; and
+    whether it did.
+    """
     require_columns(answers, table.columns, table.source.name)
     if not len(table):
         raise SchemaError(f"{table.source.name} has no rows; there is nothing to recommend")
@@ -96,11 +111,17 @@ def _described_by(
         proposal = propose(table.to_polars(), table.source)
         recipe, guessed = recipes.parse(recipe_text(proposal), name="the profile"), True
         why = {column.name: column.reasons[0] for column in proposal.columns}
-    return dataclasses.replace(recipe, schema=_decided(table, recipe.schema, answers.decide)), why, guessed
+    return (
+        dataclasses.replace(recipe, schema=_decided(table, recipe.schema, answers.decide)),
+        why,
+        guessed,
+    )
 
 
 def _decided(table: Table, schema: Schema, decisions: Mapping[str, str]) -> Schema:
-    """The schema with the roles that somebody decided on; a quasi-identifier without hierarchy gets the one that fits best."""
+    """The schema with the roles that somebody decided on; a quasi-identifier without hierarchy gets
+    the one that fits best.
+    """
     for column, word in decisions.items():
         roles, unit = roles_of(word, column)
         changes: dict[str, Any] = {"roles": roles, **({"unit": unit} if unit else {})}
@@ -120,8 +141,9 @@ def _require_decided(schema: Schema, table: str, why: Mapping[str, str]) -> None
         lines = [f"  --decide {name}=ROLE  {why.get(name, ASKED)}" for name in asked]
         many = "1 column waits" if len(asked) == 1 else f"{len(asked)} columns wait"
         first = (
-            f"{many} for your decision in {table}, and nothing is recommended before: give --decide (in Python and in "
-            "answers.yaml: decide) the role direct, quasi, sensitive, plain, weight, stratum, unit or unit:household"
+            f"{many} for your decision in {table}, and nothing is recommended before: give --decide"
+            " (in Python and in answers.yaml: decide) the role direct, quasi, sensitive, plain,"
+            " weight, stratum, unit or unit:household"
         )
         raise SchemaError([first, *lines])
 
@@ -131,18 +153,23 @@ def _require_kept(answers: ContextAnswers, schema: Schema) -> None:
     dropped = [name for name in answers.keep if Role.DIRECT in schema[name].roles]
     if dropped:
         raise SchemaError(
-            f"{', '.join(dropped)} cannot survive: a direct identifier is dropped; take it out of keep, or decide on another role"
+            f"{', '.join(dropped)} cannot survive: a direct identifier is dropped; take it out of"
+            " keep, or decide on another role"
         )
 
 
 def drawn_from(dataset: Table, rows: int = ROWS) -> Table:
-    """A random part of a large table that does not depend on the order of its rows; persons and households stay whole.
+    """A random part of a large table that does not depend on the order of its rows; persons and
+    households stay whole.
 
     The first unit that would not fit any more ends it, so there are never more rows than asked for.
     """
     if len(dataset) <= rows:
         return dataset
-    order, stream = canonical_order(dataset), Seed.of(1).stream("recommend: rows to try candidates on")
+    order, stream = (
+        canonical_order(dataset),
+        Seed.of(1).stream("recommend: rows to try candidates on"),
+    )
     units = dataset.schema.columns(Role.UNIT)
     if not units:
         chosen = order[stream.choice(len(order), rows, replace=False)]

@@ -1,4 +1,6 @@
-"""``sf.recommend``: look at a table, ask for the context, try every family of means, and say which release is best and why."""
+"""``sf.recommend``: look at a table, ask for the context, try every family of means, and say which
+release is best and why.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,14 @@ from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
 from sfumato.core.recipe import Recipe
 from sfumato.core.schema import Kind
-from sfumato.guidance.comparison import FOR_DRAWN, ONLY_LINKAGE, Candidate, CommonTerms, Comparison, compare
+from sfumato.guidance.comparison import (
+    FOR_DRAWN,
+    ONLY_LINKAGE,
+    Candidate,
+    CommonTerms,
+    Comparison,
+    compare,
+)
 from sfumato.guidance.profiling.proposed_steps import means_for
 from sfumato.guidance.recommendation.answers import ContextAnswers, answers_from
 from sfumato.guidance.recommendation.candidates import TriedMeans, candidates_for
@@ -35,15 +44,19 @@ def recommend(
     workers: int | None = 1,
     progress: Progress = silent,
 ) -> Recommendation:
-    """Recommend a first release of a table that can be defended, with its reasons, its runners-up and what is not known.
+    """Recommend a first release of a table that can be defended, with its reasons, its runners-up
+    and what is not known.
 
-    ``answers`` tell who receives the table, whether they are bound by contract, how bad it would be for people to be recognised, how
-    many people the table was drawn from, and what must survive: an :class:`~sfumato.guidance.recommendation.answers.ContextAnswers`, a mapping, or
-    a YAML file. What is not answered counts as the worst case. Roles come from ``recipe``, else from the table's own schema, else from a
-    profile; a column that only its owner can decide on stops everything until ``decide`` names its role.
+    ``answers`` tell who receives the table, whether they are bound by contract, how bad it would be
+    for people to be recognised, how many people the table was drawn from, and what must survive:
+    an :class:`~sfumato.guidance.recommendation.answers.ContextAnswers`, a mapping, or a YAML file.
+    What is not answered counts as the worst case. Roles come from ``recipe``, else from the table's
+    own schema, else from a profile; a column that only its owner can decide on stops everything
+    until ``decide`` names its role.
 
-    Candidates of every family are run, attacked and measured alike, on 10,000 rows at most; the best keeps promises and limits and
-    loses least of what must survive. What the profile alone would propose is among them, under the same promises.
+    Candidates of every family are run, attacked and measured alike, on 10,000 rows at most; the
+    best keeps promises and limits and loses least of what must survive. What the profile alone
+    would propose is among them, under the same promises.
 
     >>> import sfumato as sf
     >>> found = recommend(sf.examples.visits(rows=400), {"recipient": "internal", "contract": "yes", "sensitivity": "low"})
@@ -60,7 +73,9 @@ def recommend(
     tried = candidates_for(looked.dataset, looked.recipe, terms, step)
     if loaded is not None and loaded.steps:
         tried = (_own(tried[0], loaded), *tried)
-    common = CommonTerms(Seed.of(seed), (*ONLY_LINKAGE, *FOR_DRAWN), SECONDS, LOOKED_FOR, given.keep)
+    common = CommonTerms(
+        Seed.of(seed), (*ONLY_LINKAGE, *FOR_DRAWN), SECONDS, LOOKED_FOR, given.keep
+    )
     candidates = [one.candidate for one in tried]
     comparison = compare(tried_on, candidates, terms=common, workers=workers, progress=progress)
     order = ranked(comparison, tried, keep=bool(given.keep))
@@ -86,7 +101,9 @@ def _own(first: TriedMeans, recipe: Recipe) -> TriedMeans:
 
 
 def _with_readable_axes(comparison: Comparison, yardstick: str) -> Comparison:
-    """The map of linkage, which says what the promises bound, against what decided; or as it is, where nobody can be linked."""
+    """The map of linkage, which says what the promises bound, against what decided; or as it is,
+    where nobody can be linked.
+    """
     linked = any("linkage" in outcome.risks for outcome in comparison.outcomes)
     return comparison.with_axes(risk="linkage", utility=yardstick) if linked else comparison
 
@@ -94,25 +111,44 @@ def _with_readable_axes(comparison: Comparison, yardstick: str) -> Comparison:
 def unknown_of(answers: ContextAnswers, looked: Looked, tried_rows: int) -> tuple[str, ...]:
     """What a recommendation cannot know, in sentences."""
     schema = looked.dataset.schema
-    told = [f"{question} is unknown and was taken as {worst}" for question, worst in answers.assumed.items()]
+    told = [
+        f"{question} is unknown and was taken as {worst}"
+        for question, worst in answers.assumed.items()
+    ]
     if looked.guessed:
-        told.append("which columns others can know, and which must not be learned: the roles are guesses of a profile")
+        told.append(
+            "which columns others can know, and which must not be learned: the roles are guesses of"
+            " a profile"
+        )
     if schema.person is None:
-        told.append("whether a person has several records: every record counts as a person of its own")
+        told.append(
+            "whether a person has several records: every record counts as a person of its own"
+        )
     numbers = [name for name in schema.sensitive if schema[name].kind is Kind.NUMERIC]
     if numbers:
-        told.append(f"how close values of {', '.join(numbers)} may lie: diversity takes any two numbers as different")
+        told.append(
+            f"how close values of {', '.join(numbers)} may lie: diversity takes any two numbers as"
+            " different"
+        )
     known = [name for name in schema.sensitive if name in schema.quasi]
     if known:
         told.append(
-            f"what becomes of {', '.join(known)}: sensitive, and a quasi-identifier too, so it is in the class size and no diversity is promised for it"
+            f"what becomes of {', '.join(known)}: sensitive, and a quasi-identifier too, so it is"
+            " in the class size and no diversity is promised for it"
         )
     if tried_rows < len(looked.dataset):
         told.append(
-            f"how candidates compare on all {len(looked.dataset):,} rows: they were tried on a sample of {tried_rows:,}"
+            f"how candidates compare on all {len(looked.dataset):,} rows: they were tried on a"
+            f" sample of {tried_rows:,}"
         )
     told += [
-        "what else is published about these people, now or later: a register of releases (sfumato register) remembers yours",
-        "whether the law allows it: numbers are one part of any rule, and no number makes a release lawful",
+        (
+            "what else is published about these people, now or later: a register of releases"
+            " (sfumato register) remembers yours"
+        ),
+        (
+            "whether the law allows it: numbers are one part of any rule, and no number makes a"
+            " release lawful"
+        ),
     ]
     return tuple(told)

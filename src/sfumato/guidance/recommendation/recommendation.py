@@ -36,11 +36,15 @@ if TYPE_CHECKING:
 
 FILE = "recommendation.json"
 MOST_RUNNERS_UP = 3
-NO_CLASSES = "No candidate keeps the promised class size; the best of those that keep limits only is proposed, which promise less."
+NO_CLASSES = (
+    "No candidate keeps the promised class size; the best of those that keep limits only is"
+    " proposed, which promise less."
+)
 FALLBACK = "Fallback"
 NOT_ACCEPTED = (
-    "only limits are kept, and the promised class size is not; nothing is released unless you accept that (--accept-limits; in Python "
-    "accept_limits=True), or answer so that a smaller class size is asked for"
+    "only limits are kept, and the promised class size is not; nothing is released unless you"
+    " accept that (--accept-limits; in Python accept_limits=True), or answer so that a smaller"
+    " class size is asked for"
 )
 NEVER_LAWFUL = "Numbers are one part of any rule: that they are met does not make a release lawful."
 
@@ -49,9 +53,10 @@ NEVER_LAWFUL = "Numbers are one part of any rule: that they are met does not mak
 class Recommendation(Reportable):
     """What is recommended for a table in its context.
 
-    ``terms`` have promises and limits with their reasons, ``bars`` the published numbers that the promise meets or not,
-    ``comparison`` everything that was tried, ``ranked`` the order and why, ``unknown`` what nobody here can know. ``moved`` says
-    why the best on a sample was not taken on the whole table, if so.
+    ``terms`` have promises and limits with their reasons, ``bars`` the published numbers that the
+    promise meets or not, ``comparison`` everything that was tried, ``ranked`` the order and why,
+    ``unknown`` what nobody here can know. ``moved`` says why the best on a sample was not taken on
+    the whole table, if so.
     """
 
     name: str
@@ -105,16 +110,23 @@ class Recommendation(Reportable):
         linked = self.best.risks.get("linkage")
         found = "" if linked is None else f"; {percent(linked)} of the people looked for are found"
         head = f"{FALLBACK} for {self.name}" if self.fallback else self.name
-        return f"{head}: {self.ranked.best}, {self.best.records:,} of {self.tried_rows:,} records{measured}{found}"
+        return (
+            f"{head}: {self.ranked.best}, {self.best.records:,} of {self.tried_rows:,}"
+            f" records{measured}{found}"
+        )
 
     @property
     def why(self) -> str:
         """Why it is the best."""
         if not self.ranked.promising:
             return NO_CLASSES
-        promising = sum(1 for one in self.tried if not one.other_promise and self.outcome(one.name).holds)
+        promising = sum(
+            1 for one in self.tried if not one.other_promise and self.outcome(one.name).holds
+        )
         what = TOLD[self.ranked.yardstick]
-        return f"Of {promising} candidates that keep all promises and limits it has the least {what}."
+        return (
+            f"Of {promising} candidates that keep all promises and limits it has the least {what}."
+        )
 
     def release(
         self,
@@ -133,10 +145,11 @@ class Recommendation(Reportable):
         progress: Progress | None = None,
         accept_limits: bool = False,
     ) -> tuple[Recommendation, TableRelease]:
-        """The release of the whole table by the best recipe, and the recommendation as it stands then.
+        """The release of the whole table by the best recipe, and the recommendation as it stands
+        then.
 
-        What was best on a sample may be refused on the whole table; then the next one that keeps the same promises takes its place.
-        A fallback is released with ``accept_limits`` only.
+        What was best on a sample may be refused on the whole table; then the next one that keeps
+        the same promises takes its place. A fallback is released with ``accept_limits`` only.
 
         Raises:
             ReleaseRefused: the recommendation is a fallback, and nobody accepted that.
@@ -154,14 +167,21 @@ class Recommendation(Reportable):
                 moved.append(f"{name} is refused on all {self.rows:,} rows: {error}")
                 continue
             return self._moved_to(name, tuple(moved)), made
-        raise Unsatisfiable(f"nothing that was recommended holds on the whole table: {'; '.join(moved)}")
+        raise Unsatisfiable(
+            f"nothing that was recommended holds on the whole table: {'; '.join(moved)}"
+        )
 
     def _moved_to(self, name: str, moved: tuple[str, ...]) -> Recommendation:
         if not moved:
             return self
         order = (name, *(one for one in self.ranked.order if one != name))
-        why = {other: self.ranked.why_not.get(other, "it is refused on the whole table") for other in order[1:]}
-        return dataclasses.replace(self, ranked=dataclasses.replace(self.ranked, order=order, why_not=why), moved=moved)
+        why = {
+            other: self.ranked.why_not.get(other, "it is refused on the whole table")
+            for other in order[1:]
+        }
+        return dataclasses.replace(
+            self, ranked=dataclasses.replace(self.ranked, order=order, why_not=why), moved=moved
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The recommendation as plain data: names, counts, rates and reasons."""
@@ -177,10 +197,19 @@ class Recommendation(Reportable):
             "reasons": [dataclasses.asdict(reason) for reason in self.terms.reasons],
             "bars": [dataclasses.asdict(bar) for bar in self.bars],
             "fallback": self.fallback,
-            "best": {"name": self.ranked.best, "headline": self.headline, "why": self.why, "holds": self.best.holds},
+            "best": {
+                "name": self.ranked.best,
+                "headline": self.headline,
+                "why": self.why,
+                "holds": self.best.holds,
+            },
             "yardstick": self.ranked.yardstick,
             "candidates": [
-                {"name": name, "family": families[name], "why_not": self.ranked.why_not.get(name, "")}
+                {
+                    "name": name,
+                    "family": families[name],
+                    "why_not": self.ranked.why_not.get(name, ""),
+                }
                 for name in self.ranked.order
             ],
             "not_on_map": [one.name for one in self.comparison.outcomes if not self._on_map(one)],
@@ -189,17 +218,24 @@ class Recommendation(Reportable):
         }
 
     def _on_map(self, outcome: CandidateOutcome) -> bool:
-        return self.comparison.risk in outcome.risks and self.comparison.utility in outcome.utilities
+        return (
+            self.comparison.risk in outcome.risks and self.comparison.utility in outcome.utilities
+        )
 
     def to_page(self) -> str:
         """One page for the boss: what, why, the map, why not the others, what is not known."""
         plain = as_shown(self.to_dict())
         return rendered(
-            "recommendation.html", found=plain, picture=picture_of(self.comparison.to_dict()), lawful=NEVER_LAWFUL
+            "recommendation.html",
+            found=plain,
+            picture=picture_of(self.comparison.to_dict()),
+            lawful=NEVER_LAWFUL,
         )
 
     def write(self, folder: str | Path, *, force: bool = False) -> Path:
-        """Write the recipes, the reasons, the answers and the map into a folder, or nothing at all."""
+        """Write the recipes, the reasons, the answers and the map into a folder, or nothing at
+        all.
+        """
         target = Path(folder)
         refuse_written(target, force=force)
         try:
@@ -222,7 +258,9 @@ class Recommendation(Reportable):
             (folder / file).write_text(self._recipe_text(name, target), "utf-8")
         answers = "# Answers of sfumato recommend; give them again with --answers.\n"
         (folder / "answers.yaml").write_text(answers + write_yaml(self.answers.to_dict()), "utf-8")
-        (folder / FILE).write_text(json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n", "utf-8")
+        (folder / FILE).write_text(
+            json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n", "utf-8"
+        )
         (folder / "recommendation.html").write_text(self.to_page(), "utf-8")
 
     def _recipe_text(self, name: str, target: Path) -> str:
@@ -251,10 +289,14 @@ class Recommendation(Reportable):
 
 
 def refuse_written(folder: Path, *, force: bool) -> None:
-    """Refuse a folder that holds something: an earlier recommendation unless it shall be replaced, anything else in any case."""
+    """Refuse a folder that holds something: an earlier recommendation unless it shall be replaced,
+    anything else in any case.
+    """
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return
     if not (folder / FILE).is_file():
-        raise OutputError(f"{folder} is not empty and holds no recommendation; choose another folder")
+        raise OutputError(
+            f"{folder} is not empty and holds no recommendation; choose another folder"
+        )
     if not force:
         raise OutputError(f"{folder} already holds a recommendation; give --force to write it anew")

@@ -23,7 +23,8 @@ TOLD = {
 class Ranked:
     """All candidates, best first, each but the best with a sentence on why it was not taken.
 
-    ``yardstick`` is what decided; ``promising`` says whether the best keeps the promises, and not another one.
+    ``yardstick`` is what decided; ``promising`` says whether the best keeps the promises, and not
+    another one.
     """
 
     order: tuple[str, ...]
@@ -44,19 +45,23 @@ class Ranked:
 
 
 def ranked(comparison: Comparison, tried: Sequence[TriedMeans], *, keep: bool) -> Ranked:
-    """Put the candidates in order: those that keep promises and limits, by what is lost; then such as keep limits only.
+    """Put the candidates in order: those that keep promises and limits, by what is lost; then such
+    as keep limits only.
 
     Raises:
         Unsatisfiable: no candidate may be released.
     """
     outcomes = {outcome.name: outcome for outcome in comparison.outcomes}
-    promising = [outcomes[one.name] for one in tried if not one.other_promise and outcomes[one.name].holds]
+    promising = [
+        outcomes[one.name] for one in tried if not one.other_promise and outcomes[one.name].holds
+    ]
     others = [outcomes[one.name] for one in tried if one.other_promise and outcomes[one.name].holds]
     if not promising and not others:
         reasons = "; ".join(f"{o.name}: {o.reason}" for o in comparison.outcomes)
         raise Unsatisfiable(
-            f"no candidate keeps the promises and limits: {reasons}. Ask for less (a recipient who is bound, fewer quasi-identifiers), or share answers "
-            "instead of records (sfumato query)",
+            f"no candidate keeps the promises and limits: {reasons}. Ask for less (a recipient who"
+            " is bound, fewer quasi-identifiers), or share answers instead of records (sfumato"
+            " query)",
             closest=comparison,
         )
     yardstick = yardstick_of(promising or others, keep=keep)
@@ -67,23 +72,31 @@ def ranked(comparison: Comparison, tried: Sequence[TriedMeans], *, keep: bool) -
     order = [*first, *then, *refused]
     other_promise = {one.name: one.other_promise for one in tried}
     why = {o.name: _why_not(o, order[0], yardstick, other_promise) for o in order[1:]}
-    return Ranked(tuple(o.name for o in order), why, yardstick, bool(promising), len(first) + len(then))
+    return Ranked(
+        tuple(o.name for o in order), why, yardstick, bool(promising), len(first) + len(then)
+    )
 
 
 def yardstick_of(outcomes: Sequence[CandidateOutcome], *, keep: bool) -> str:
     """What decides between candidates: the first measure that all of them have."""
     wanted = (KEPT_ERROR, *YARDSTICKS) if keep else YARDSTICKS
-    return next((name for name in wanted if all(name in o.utilities for o in outcomes)), YARDSTICKS[-1])
+    return next(
+        (name for name in wanted if all(name in o.utilities for o in outcomes)), YARDSTICKS[-1]
+    )
 
 
 def _order(outcome: CandidateOutcome, yardstick: str) -> tuple[float, float, float]:
-    """What is lost; among equals the loss of all columns, then the risk. The order of the candidates decides the rest."""
+    """What is lost; among equals the loss of all columns, then the risk. The order of the
+    candidates decides the rest.
+    """
     worst = float("inf")
     lost, loss = outcome.utilities.get(yardstick, worst), outcome.utilities.get("loss", worst)
     return round(lost, 9), round(loss, 9), outcome.risks.get("linkage", worst)
 
 
-def _why_not(outcome: CandidateOutcome, best: CandidateOutcome, yardstick: str, other: dict[str, str]) -> str:
+def _why_not(
+    outcome: CandidateOutcome, best: CandidateOutcome, yardstick: str, other: dict[str, str]
+) -> str:
     """Why a candidate was not taken, in one sentence."""
     if not outcome.holds:
         return f"{outcome.name} may not be released: {outcome.reason or 'nothing came out'}"
@@ -91,11 +104,21 @@ def _why_not(outcome: CandidateOutcome, best: CandidateOutcome, yardstick: str, 
     told = TOLD[yardstick]
     if other[outcome.name] and not other[best.name]:
         shared = next(
-            (n for n in (KEPT_ERROR, "marginal_error") if n in outcome.utilities and n in best.utilities), None
+            (
+                n
+                for n in (KEPT_ERROR, "marginal_error")
+                if n in outcome.utilities and n in best.utilities
+            ),
+            None,
         )
-        beside = "" if shared is None else (
-            f"; its {TOLD[shared]} is {outcome.utilities[shared]:.3f} beside {best.utilities[shared]:.3f}"
-        )  # fmt: skip
+        beside = (
+            ""
+            if shared is None
+            else (
+                f"; its {TOLD[shared]} is {outcome.utilities[shared]:.3f} beside"
+                f" {best.utilities[shared]:.3f}"
+            )
+        )
         return f"{outcome.name} keeps its limits, but {other[outcome.name]}{beside}"
     if mine is None or theirs is None:
         return f"{outcome.name} could not be measured by the {told}"

@@ -1,7 +1,9 @@
-"""From the context to what must hold: intruders, promises and limits, each with its reasoning and its source.
+"""From the context to what must hold: intruders, promises and limits, each with its reasoning and
+its source.
 
-Published thresholds are those of :data:`sfumato.methods.formulas.choice_of_k.PUBLISHED`, with how far each could be checked. Which of
-them belongs to which context is our reading, and is told as such. None makes a release lawful.
+Published thresholds are those of :data:`sfumato.methods.formulas.choice_of_k.PUBLISHED`, with how
+far each could be checked. Which of them belongs to which context is our reading, and is told as
+such. None makes a release lawful.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ from sfumato.release.limit_checks import USUAL_LIMITS
 
 OPEN = "anybody"
 SMALL = 20_000
-"""People below which a population counts as small: those of an area that may be told under the US Safe Harbor rule are more."""
+"""People below which a population counts as small: those of an area that may be told under the US
+Safe Harbor rule are more.
+"""
 
 CLASS_SIZES: dict[str, dict[str, int]] = {
     OPEN: {"low": 11, "medium": 15, "high": 20},
@@ -29,27 +33,41 @@ CLASS_SIZES: dict[str, dict[str, int]] = {
 }
 """Who can be held to account → how bad it would be → the smallest class."""
 
-IPC = "the table of the Ontario IPC's guidelines (2025): 0.09, 0.075 and 0.05 taken as 11, 15 and 20"
+IPC = (
+    "the table of the Ontario IPC's guidelines (2025): 0.09, 0.075 and 0.05 taken as 11, 15 and 20"
+)
 SOURCES: dict[int, tuple[str, str]] = {
     3: (
         "SDC Practice Guide (World Bank and IHSN, 2019): 3 and 5 are typical of official microdata",
         "seen at the source",
     ),
     5: (
-        "SDC Practice Guide (World Bank and IHSN, 2019): 3 and 5 are typical of official microdata; ARX (2025) takes a highest risk of 0.2",
+        (
+            "SDC Practice Guide (World Bank and IHSN, 2019): 3 and 5 are typical of official"
+            " microdata; ARX (2025) takes a highest risk of 0.2"
+        ),
         "seen at the source",
     ),
-    11: (f"EMA Policy 0070 (2016) and Health Canada PRCI (2019): 0.09 taken as 11; {IPC}", "secondary source"),
+    11: (
+        f"EMA Policy 0070 (2016) and Health Canada PRCI (2019): 0.09 taken as 11; {IPC}",
+        "secondary source",
+    ),
     15: (IPC, "secondary source"),
     20: (IPC, "secondary source"),
 }
-SAFE_HARBOR = ("45 CFR 164.514(b)(2): an area is told only if more than 20,000 people live there", "secondary source")
+SAFE_HARBOR = (
+    "45 CFR 164.514(b)(2): an area is told only if more than 20,000 people live there",
+    "secondary source",
+)
 DIVERSITY = (
     "Machanavajjhala, Kifer, Gehrke & Venkitasubramaniam 2007, doi:10.1145/1217299.1217302",
     "it names no number for l",
 )
 COPIES = ("the usual limit of this package; no published threshold is known to us", "our own")
-PROSECUTOR = ("El Emam & Dankar 2008, doi:10.1197/jamia.M2716", "it names the intruders, no threshold")
+PROSECUTOR = (
+    "El Emam & Dankar 2008, doi:10.1197/jamia.M2716",
+    "it names the intruders, no threshold",
+)
 FIVE_SAFES = (
     "Desai, Ritchie & Welpton 2016, Five Safes, UWE Economics Working Paper 1601",
     "it names the questions, no threshold",
@@ -65,12 +83,16 @@ AS_OF = {
     "Singapore PDPC 2022, internal sharing": "2022",
     "Singapore PDPC 2022, external sharing": "2022",
 }
-"""Published numbers that are about classes of records, and the state of the text; the others are about counts in tables."""
+"""Published numbers that are about classes of records, and the state of the text; the others are
+about counts in tables.
+"""
 
 
 @dataclasses.dataclass(frozen=True)
 class Reason:
-    """One thing that is proposed, why, where the number is from, and how far the source could be checked."""
+    """One thing that is proposed, why, where the number is from, and how far the source could be
+    checked.
+    """
 
     what: str
     why: str
@@ -93,7 +115,10 @@ class ProposedTerms:
     @property
     def promises(self) -> list[dict[str, Any]]:
         """The promises as a recipe writes them."""
-        diverse = [{"l_diversity": {"sensitive": column, "l": values}} for column, values in self.diversity.items()]
+        diverse = [
+            {"l_diversity": {"sensitive": column, "l": values}}
+            for column, values in self.diversity.items()
+        ]
         return [{"k_anonymity": {"k": self.k}}, *diverse]
 
 
@@ -119,25 +144,39 @@ def harm_of(answers: ContextAnswers) -> str:
     return steps[min(len(steps) - 1, given + is_small(answers))]
 
 
-def terms_for(answers: ContextAnswers, schema: Schema, distinct: Mapping[str, int], people: int) -> ProposedTerms:
+def terms_for(
+    answers: ContextAnswers, schema: Schema, distinct: Mapping[str, int], people: int
+) -> ProposedTerms:
     """What must hold in this context.
 
-    ``distinct`` has the number of values of every sensitive column, ``people`` how many the table has.
+    ``distinct`` has the number of values of every sensitive column, ``people`` how many the table
+    has.
 
     >>> terms_for(ContextAnswers("researchers", "yes", "medium", 10**6), Schema({}), {}, 100).k
     5
     """
     if answers.population is not None and answers.population < people:
         raise ParameterError(
-            f"the table has {people:,} people, and the population it was drawn from cannot be smaller; give the number of all people"
+            f"the table has {people:,} people, and the population it was drawn from cannot be"
+            " smaller; give the number of all people"
         )
     who, harm = exposure_of(answers), harm_of(answers)
     k = CLASS_SIZES[who][harm]
     wanted = 3 if harm == "high" else 2
-    secret = [name for name in schema.sensitive if name not in schema.quasi]  # what is known cannot be learned
+    secret = [
+        name for name in schema.sensitive if name not in schema.quasi
+    ]  # what is known cannot be learned
     diversity = {name: min(wanted, distinct[name]) for name in secret if distinct[name] > 1}
-    limits = {"linkage": math.ceil(10_000 / k) / 10_000}  # never below 1/k, which classes of k may reach
-    reasons = (*_feared(answers, who), _class_size(answers, k, who, harm), *_small(answers), _linkage(k), _copies())
+    limits = {
+        "linkage": math.ceil(10_000 / k) / 10_000
+    }  # never below 1/k, which classes of k may reach
+    reasons = (
+        *_feared(answers, who),
+        _class_size(answers, k, who, harm),
+        *_small(answers),
+        _linkage(k),
+        _copies(),
+    )
     if diversity:
         reasons = (*reasons, _diverse(diversity, wanted))
     return ProposedTerms(k, diversity, limits, (*reasons, *_sampled(answers, k, people)))
@@ -146,7 +185,9 @@ def terms_for(answers: ContextAnswers, schema: Schema, distinct: Mapping[str, in
 def _feared(answers: ContextAnswers, who: str) -> tuple[Reason, ...]:
     """The intruders of the battery that this context is about."""
     always = Reason(
-        "intruder: prosecutor", "somebody may know that a person is in the file, and all quasi-identifiers", *PROSECUTOR
+        "intruder: prosecutor",
+        "somebody may know that a person is in the file, and all quasi-identifiers",
+        *PROSECUTOR,
     )
     colleague = Reason(
         "intruder: colleague",
@@ -155,50 +196,79 @@ def _feared(answers: ContextAnswers, who: str) -> tuple[Reason, ...]:
     )
     if who != OPEN:
         return (always, colleague) if who == "internal" else (always,)
-    told = "anybody may get it" if answers.recipient in ("public", "unknown") else "nothing binds who gets it"
+    told = (
+        "anybody may get it"
+        if answers.recipient in ("public", "unknown")
+        else "nothing binds who gets it"
+    )
     found = Reason(
-        "intruders: journalist, neighbour, worst case", f"{told}: an attempt is taken as certain", *PROSECUTOR
+        "intruders: journalist, neighbour, worst case",
+        f"{told}: an attempt is taken as certain",
+        *PROSECUTOR,
     )
     return (always, found, colleague)
 
 
 def _class_size(answers: ContextAnswers, k: int, who: str, harm: str) -> Reason:
     fit = "" if who == OPEN and k > 5 else "; that it fits this context is our reading, not theirs"
-    why = f"for {who if who == OPEN else who + ' under contract'} and {harm} harm nobody may be picked rightly more often than once in {k}"
+    why = (
+        f"for {who if who == OPEN else who + ' under contract'} and {harm} harm nobody may be"
+        f" picked rightly more often than once in {k}"
+    )
     return Reason(f"promise: {k}-anonymity", why, SOURCES[k][0] + fit, SOURCES[k][1])
 
 
 def _small(answers: ContextAnswers) -> tuple[Reason, ...]:
     if not is_small(answers):
         return ()
-    said = "an unknown population counts as" if answers.population is None else f"{answers.population:,} people are"
+    said = (
+        "an unknown population counts as"
+        if answers.population is None
+        else f"{answers.population:,} people are"
+    )
     why = f"{said} small: the people may know each other, so harm counts a step worse; our reading"
     return (Reason("harm", why, *SAFE_HARBOR),)
 
 
 def _linkage(k: int) -> Reason:
-    why = f"who links the release with what he knows of people may be right no more often than by guessing in a class of {k}"
+    why = (
+        "who links the release with what he knows of people may be right no more often than by"
+        f" guessing in a class of {k}"
+    )
     return Reason(f"limit: linkage at most 1/{k}", why, *SOURCES[k])
 
 
 def _copies() -> Reason:
     most = USUAL_LIMITS["copied_records"]
-    why = "where records are drawn anew, so many more than chance repeats may be somebody's true record"
+    why = (
+        "where records are drawn anew, so many more than chance repeats may be somebody's true"
+        " record"
+    )
     return Reason(f"limit: copied records at most {most:g}", why, *COPIES)
 
 
 def _diverse(diversity: Mapping[str, int], wanted: int) -> Reason:
     named = ", ".join(diversity)
-    why = f"who finds somebody's class shall not learn {named}; how many values is our choice, 2 the least that mean anything"
-    return Reason(f"promise: {wanted} values of each sensitive column in every class", why, *DIVERSITY)
+    why = (
+        f"who finds somebody's class shall not learn {named}; how many values is our choice, 2 the"
+        " least that mean anything"
+    )
+    return Reason(
+        f"promise: {wanted} values of each sensitive column in every class", why, *DIVERSITY
+    )
 
 
 def _sampled(answers: ContextAnswers, k: int, people: int) -> tuple[Reason, ...]:
-    """What a large population would allow, which is told and never taken: who is in the file may be known."""
+    """What a large population would allow, which is told and never taken: who is in the file may be
+    known.
+    """
     if answers.population is None or not people or answers.population <= people:
         return ()
     enough = choose_k(risk_of(k), population=answers.population, records=people).sample
-    why = f"if nobody knew who is in the file, classes of {enough} would do by estimate; somebody may know, so the promise is not lowered"
+    why = (
+        f"if nobody knew who is in the file, classes of {enough} would do by estimate; somebody may"
+        " know, so the promise is not lowered"
+    )
     return (
         Reason(
             "population",
@@ -223,7 +293,8 @@ class PublishedBar:
 
 
 def bars_for(k: int) -> tuple[PublishedBar, ...]:
-    """Published numbers about classes of records, each met or not; never more than the numeric part.
+    """Published numbers about classes of records, each met or not; never more than the numeric
+    part.
 
     >>> [bar.met for bar in bars_for(11)][:2], bars_for(20)[0].sentence.split(" as of ")[0]
     ([True, True], 'classes of 20 meet the numeric part of EMA Policy 0070, Health Canada PRCI (classes of 11)')
@@ -235,7 +306,10 @@ def _bar(one: Published, k: int) -> PublishedBar:
     met = k >= one.k
     verb = "meet" if met else "do not meet"
     number = f"classes of {one.k}"
-    told = f"classes of {k} {verb} the numeric part of {one.name} ({number}) as of {AS_OF[one.name]}; {one.source}, {one.seen}"
+    told = (
+        f"classes of {k} {verb} the numeric part of {one.name} ({number}) as of {AS_OF[one.name]};"
+        f" {one.source}, {one.seen}"
+    )
     if met and one.risk is not None and risk_of(k) > one.risk:
         told += f"; 1/{k} is more than {one.risk:g}, so do not claim a risk of at most {one.risk:g}"
     return PublishedBar(one.name, one.k, met, told)

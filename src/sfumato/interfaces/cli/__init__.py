@@ -26,7 +26,9 @@ READER_LEFT = 141
 
 
 def program() -> None:
-    """Run the command line as a process of its own: Ctrl-C ends it once, however often it is pressed."""
+    """Run the command line as a process of its own: Ctrl-C ends it once, however often it is
+    pressed.
+    """
     with ending():
         main()
 
@@ -42,7 +44,9 @@ def main() -> None:
     with watching():
         try:
             code = build_app(_words())(standalone_mode=False)
-            if code == INTERRUPTED and pressed():  # the command framework made an exit code of Ctrl-C
+            if (
+                code == INTERRUPTED and pressed()
+            ):  # the command framework made an exit code of Ctrl-C
                 raise KeyboardInterrupt
             sys.stdout.flush()  # here, where a reader that left is told from a bug
             sys.exit(code if isinstance(code, int) else 0)
@@ -53,17 +57,23 @@ def main() -> None:
         except KeyboardInterrupt:
             _fail(f"interrupted; {_standing()}", INTERRUPTED)
         except SystemExit as stop:
-            if isinstance(stop.__context__, BrokenPipeError):  # what prints tables and help has seen it before us
+            if isinstance(
+                stop.__context__, BrokenPipeError
+            ):  # what prints tables and help has seen it before us
                 _end_quietly()
             raise
         except BaseException as error:  # a panic inside of polars is no Exception
-            if pressed():  # inside of a compiled loop or a callback Ctrl-C comes out as some other error
+            if (
+                pressed()
+            ):  # inside of a compiled loop or a callback Ctrl-C comes out as some other error
                 _fail(f"interrupted; {_standing()}", INTERRUPTED)
             if isinstance(error, ModuleNotFoundError) and (error.name or "").startswith("sfumato."):
                 error = not_installed(str(error.name))
             if isinstance(error, SfumatoError):
                 _fail(str(error), error.exit_code)
-            if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:  # wherever a path is looked at first
+            if (
+                isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG
+            ):  # wherever a path is looked at first
                 _fail(
                     "a path of this command is longer than the system allows; nothing can be there",
                     UnreadableInput.exit_code,
@@ -79,9 +89,11 @@ def main() -> None:
 
 
 def _calm_threads() -> None:
-    """Let products of matrices take one thread, unless the user says otherwise: ours are small, and threads that wait take all cores.
+    """Let products of matrices take one thread, unless the user says otherwise: ours are small, and
+    threads that wait take all cores.
 
-    Read when numpy is loaded, which comes later; polars and the compiled loops have threads of their own.
+    Read when numpy is loaded, which comes later; polars and the compiled loops have threads of
+    their own.
     """
     for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"):
         os.environ.setdefault(name, "1")
@@ -90,15 +102,17 @@ def _calm_threads() -> None:
 
 
 FEW_COLLECTIONS = (1_000_000, 10, 10)
-"""After how many new objects Python looks for cycles among them, and how seldom among older ones."""
+"""After how many new objects Python looks for cycles among them, and how seldom among older ones.
+"""
 
 
 def _collect_rarely() -> None:
     """Look for objects that only hold each other rarely, and never when the process ends.
 
-    Starting makes three hundred thousand objects that stay. Looking through them again and again, and once more before the
-    system takes back all memory anyway, was a quarter of the time of a run over a small table. Arrays do not count: most of
-    what a large table takes is given back as soon as nobody holds it, as ever.
+    Starting makes three hundred thousand objects that stay. Looking through them again and again,
+    and once more before the system takes back all memory anyway, was a quarter of the time of a run
+    over a small table. Arrays do not count: most of what a large table takes is given back as soon
+    as nobody holds it, as ever.
     """
     gc.set_threshold(*FEW_COLLECTIONS)
     atexit.unregister(gc.freeze)  # a second call in the same process
@@ -106,20 +120,26 @@ def _collect_rarely() -> None:
 
 
 def _words() -> list[str] | None:
-    """The words of this call; None where a shell asks for completions, which passes them in another way."""
+    """The words of this call; None where a shell asks for completions, which passes them in another
+    way.
+    """
     completing = any(name.startswith("_") and name.endswith("_COMPLETE") for name in os.environ)
     return None if completing else sys.argv[1:]
 
 
 def _end_quietly() -> None:
-    """Nobody reads what is still to be written: no word about it, here or when the interpreter ends."""
+    """Nobody reads what is still to be written: no word about it, here or when the interpreter
+    ends.
+    """
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(READER_LEFT)
 
 
 def _wrong_usage(error: Any) -> None:
     """Tell what was wrong with the words of a command; nothing where its help was shown already."""
-    if not error.message and not hasattr(error, "param"):  # a command without any words shows its help
+    if not error.message and not hasattr(
+        error, "param"
+    ):  # a command without any words shows its help
         sys.exit(SfumatoError.exit_code)
     _fail(in_our_words(error), SfumatoError.exit_code)
 
@@ -147,15 +167,24 @@ def _with_less_memory() -> str:
         return f"{others[0].upper()}{others[1:]}"
     if any(word == "duckdb" or word.endswith("=duckdb") for word in words):
         return (
-            f"Leave out columns that no promise needs, round the finest quasi-identifiers in the file first, {others}"
+            "Leave out columns that no promise needs, round the finest quasi-identifiers in the"
+            f" file first, {others}"
         )
-    if any(word.startswith("--engine") and not word.endswith("=memory") for word in words) and "memory" not in words:
+    if (
+        any(word.startswith("--engine") and not word.endswith("=memory") for word in words)
+        and "memory" not in words
+    ):
         return f"Try --engine duckdb, which spills to disk; else {others}"
-    return f"Save the table as Parquet if it is not, and let an engine hold it: --engine polars or --engine duckdb; else {others}"
+    return (
+        "Save the table as Parquet if it is not, and let an engine hold it: --engine polars or"
+        f" --engine duckdb; else {others}"
+    )
 
 
 def _is_lack_of_memory(error: BaseException) -> bool:
-    return isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
+    return isinstance(error, MemoryError) or (
+        isinstance(error, OSError) and error.errno == errno.ENOMEM
+    )
 
 
 def _bug(error: BaseException) -> str:
@@ -164,7 +193,9 @@ def _bug(error: BaseException) -> str:
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     place = (
-        f"{os.path.basename(trace.tb_frame.f_code.co_filename)}, line {trace.tb_lineno}" if trace else "unknown place"
+        f"{os.path.basename(trace.tb_frame.f_code.co_filename)}, line {trace.tb_lineno}"
+        if trace
+        else "unknown place"
     )
     return (
         f"this is a bug in sfumato ({type(error).__name__} in {place}); {_standing()}.\n"

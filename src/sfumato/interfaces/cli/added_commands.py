@@ -10,11 +10,16 @@ from sfumato.core.plug_ins import load_plug_in, points_by_name
 
 
 def add_commands(
-    app: typer.Typer, words: Collection[str] | None, ours: Collection[str], placeholder: Callable[[], None]
+    app: typer.Typer,
+    words: Collection[str] | None,
+    ours: Collection[str],
+    placeholder: Callable[[], None],
 ) -> None:
-    """Add the commands of plug-ins: functions that typer understands, or groups of them (``typer.Typer``).
+    """Add the commands of plug-ins: functions that typer understands, or groups of them
+    (``typer.Typer``).
 
-    Only one that is among the ``words`` of a call is imported, so that a broken plug-in cannot break ``--help``.
+    Only one that is among the ``words`` of a call is imported, so that a broken plug-in cannot
+    break ``--help``.
     """
     for name, point in points_by_name("commands", lambda name: name in ours).items():
         if words is not None and name not in words:

@@ -10,7 +10,11 @@ import typer
 
 from sfumato import __version__
 
-EPILOG = "Exit codes: 0 all holds · 1 a promise fails · 2 wrong usage or recipe · 3 our bug · 4 nothing satisfies the recipe · 5 input unreadable · 6 another party fails · 7 nothing false, but not all verified"
+EPILOG = (
+    "Exit codes: 0 all holds · 1 a promise fails · 2 wrong usage or recipe · 3 our bug · 4 nothing"
+    " satisfies the recipe · 5 input unreadable · 6 another party fails · 7 nothing false, but not"
+    " all verified"
+)
 
 
 def _tell_version(asked: bool | None) -> None:
@@ -22,39 +26,66 @@ def _tell_version(asked: bool | None) -> None:
 COMMANDS = {
     "profile": (
         "assess:profile",
-        "Look at a table and propose a recipe: roles, kinds and hierarchies, every guess marked with its reason.",
+        (
+            "Look at a table and propose a recipe: roles, kinds and hierarchies, every guess marked"
+            " with its reason."
+        ),
     ),
     "recommend": (
         "recommend:recommend",
-        "Recommend a release: ask for the context, try every family of means, and write the best recipe with its reasons.",
+        (
+            "Recommend a release: ask for the context, try every family of means, and write the"
+            " best recipe with its reasons."
+        ),
     ),
     "assess": (
         "assess:assess",
-        "Say what an intruder can do with a table as it is: uniques, k, risks, and the columns that cause them.",
+        (
+            "Say what an intruder can do with a table as it is: uniques, k, risks, and the columns"
+            " that cause them."
+        ),
     ),
     "run": (
         "run:run",
-        "Anonymize a table as a recipe says, judge the output again, and write what may be shared and what may not.",
+        (
+            "Anonymize a table as a recipe says, judge the output again, and write what may be"
+            " shared and what may not."
+        ),
     ),
     "check": (
         "verify:check",
-        "Judge a released table by a recipe; exit code 1 when a promise does not hold or a direct identifier is left.",
+        (
+            "Judge a released table by a recipe; exit code 1 when a promise does not hold or a"
+            " direct identifier is left."
+        ),
     ),
     "attack": (
         "attack:attack",
-        "Let named intruders (prosecutor, journalist, neighbour, colleague, worst case) try what the literature knows.",
+        (
+            "Let named intruders (prosecutor, journalist, neighbour, colleague, worst case) try"
+            " what the literature knows."
+        ),
     ),
     "evaluate": (
         "evaluate:evaluate",
-        "Measure a release beside its original: loss, moments, tables, queries, models; by default everything that applies.",
+        (
+            "Measure a release beside its original: loss, moments, tables, queries, models; by"
+            " default everything that applies."
+        ),
     ),
     "compare": (
         "compare:compare",
-        "Run candidates alike, attack and measure them alike, and show which of them no other one beats.",
+        (
+            "Run candidates alike, attack and measure them alike, and show which of them no other"
+            " one beats."
+        ),
     ),
     "verify": (
         "verify:verify",
-        "Recompute what a certificate claims: which claims hold, which fail, which need the original.",
+        (
+            "Recompute what a certificate claims: which claims hold, which fail, which need the"
+            " original."
+        ),
     ),
     "explain": (
         "explain:explain",
@@ -62,40 +93,73 @@ COMMANDS = {
     ),
     "table": (
         "table:table",
-        "Count persons or sum a column by other columns, and publish what nobody can be computed from.",
+        (
+            "Count persons or sum a column by other columns, and publish what nobody can be"
+            " computed from."
+        ),
     ),
     "serve": (
         "serve:serve",
-        "Open the workbench: an editor of the recipe in a browser on this machine. Nothing is uploaded anywhere.",
+        (
+            "Open the workbench: an editor of the recipe in a browser on this machine. Nothing is"
+            " uploaded anywhere."
+        ),
     ),
-    "list": ("explain:list_names", "List what can be written in a recipe, with one line of meaning each."),
+    "list": (
+        "explain:list_names",
+        "List what can be written in a recipe, with one line of meaning each.",
+    ),
     "import": (
         "import_arx:import_project",
-        "Take an ARX project over: roles, hierarchies, privacy models and the table as a recipe; what cannot be is named.",
+        (
+            "Take an ARX project over: roles, hierarchies, privacy models and the table as a"
+            " recipe; what cannot be is named."
+        ),
     ),
-    "query": ("query:query", "Answer a question under differential privacy and write down what it cost."),
+    "query": (
+        "query:query",
+        "Answer a question under differential privacy and write down what it cost.",
+    ),
     "demo": (
         "demo:demo",
-        "Anonymize a generated hospital table twice: a release that intruders beat, and one that they do not.",
+        (
+            "Anonymize a generated hospital table twice: a release that intruders beat, and one"
+            " that they do not."
+        ),
     ),
 }
 """Name → where the command is, and its title, so that ``--help`` need not import them all."""
 GROUPS = {
-    "key": ("key:build", "Make keys: to sign certificates, for pseudonyms and vaults, for a party of studies."),
+    "key": (
+        "key:build",
+        "Make keys: to sign certificates, for pseudonyms and vaults, for a party of studies.",
+    ),
     "vault": ("vault:build", "The vault of pseudonyms: list, reidentify (logged), rotate."),
     "party": (
         "party:build",
-        "Several parties, one answer: draft and sign a study, take part in it (party study.yaml data.csv --as NAME), verify a result.",
+        (
+            "Several parties, one answer: draft and sign a study, take part in it (party study.yaml"
+            " data.csv --as NAME), verify a result."
+        ),
     ),
     "register": (
         "register:build",
-        "What was released, of what, to whom, and what all of it tells together: start, list, check, add, withdraw.",
+        (
+            "What was released, of what, to whom, and what all of it tells together: start, list,"
+            " check, add, withdraw."
+        ),
     ),
     "outputs": (
         "outputs:build",
-        "Outputs of researchers: review and decide, release what is approved, verify; find stable results.",
+        (
+            "Outputs of researchers: review and decide, release what is approved, verify; find"
+            " stable results."
+        ),
     ),
-    "policy": ("policy:build", "Privacy policies: check, compile, run, hold against a release, export."),
+    "policy": (
+        "policy:build",
+        "Privacy policies: check, compile, run, hold against a release, export.",
+    ),
 }
 """The same of groups of commands."""
 
@@ -104,21 +168,31 @@ ANONYMIZE = "anonymize"
 """The same as ``run``, for who looks for that word; ``--help`` does not list it."""
 PANELS = {
     "Everyday": (
-        "profile", "recommend", "assess", "run", "attack", "evaluate", "compare", "verify", "explain", "serve",
+        "profile",
+        "recommend",
+        "assess",
+        "run",
+        "attack",
+        "evaluate",
+        "compare",
+        "verify",
+        "explain",
+        "serve",
     ),
     "Publish statistics": ("table", "query", "outputs"),
     "Organisation": ("register", "policy", "party", "vault", "key"),
     "Pipelines": ("check",),
     "Reference": ("list", "import", "demo"),
-}  # fmt: skip
+}
 """Commands as ``--help`` lists them: the heading, and the commands below it."""
 
 
 def build_app(words: Collection[str] | None = None) -> typer.Typer:
     """The application with all its commands.
 
-    Only commands that are among the ``words`` of a call are imported, the others are there with their titles; without words all are.
-    A command can be called only by its name, so one that was not imported is never run.
+    Only commands that are among the ``words`` of a call are imported, the others are there with
+    their titles; without words all are. A command can be called only by its name, so one that was
+    not imported is never run.
     """
     app = typer.Typer(
         name="sfumato",
@@ -142,7 +216,8 @@ def build_app(words: Collection[str] | None = None) -> typer.Typer:
                 app.command(name, rich_help_panel=panel)(_import_command(home))
     if words is None or ANONYMIZE in words:
         app.command(ANONYMIZE, hidden=True)(_import_command(COMMANDS["run"][0]))
-    # Looking for plug-ins reads files of every installed package: a call of a command of ours need not wait for it.
+    # Looking for plug-ins reads files of every installed package: a call of a command of ours need
+    # not wait for it.
     if words is None or next(iter(words), "") not in {*every, ANONYMIZE}:
         from sfumato.interfaces.cli.added_commands import add_commands
 
@@ -163,7 +238,9 @@ def _not_called() -> None:
 def _common(
     version: Annotated[
         bool | None,
-        typer.Option("--version", help="print the version and leave", is_eager=True, callback=_tell_version),
+        typer.Option(
+            "--version", help="print the version and leave", is_eager=True, callback=_tell_version
+        ),
     ] = None,
 ) -> None:
     """Options of the program itself."""

@@ -1,4 +1,6 @@
-"""``sfumato profile`` and ``sfumato assess``: look at a table, propose a recipe, say how exposed its people are."""
+"""``sfumato profile`` and ``sfumato assess``: look at a table, propose a recipe, say how exposed
+its people are.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,15 @@ from sfumato.core.shape import Shape
 from sfumato.core.source import Intake
 from sfumato.core.words import count_of, join_words
 from sfumato.errors import OutputError, ParameterError
-from sfumato.interfaces.cli.console import documents_to_stdout, give_json, notes, out, progress, show_blocks, tell
+from sfumato.interfaces.cli.console import (
+    documents_to_stdout,
+    give_json,
+    notes,
+    out,
+    progress,
+    show_blocks,
+    tell,
+)
 from sfumato.interfaces.cli.hierarchy import ColumnOptions, look_at_column
 from sfumato.interfaces.cli.options import (
     Data,
@@ -49,7 +59,11 @@ def profile(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", help="new file for the recipe, instead of stdout; with --column for its hierarchy (CSV)"
+            "--output",
+            "-o",
+            help=(
+                "new file for the recipe, instead of stdout; with --column for its hierarchy (CSV)"
+            ),
         ),
     ] = None,
     table: TableName = None,
@@ -59,11 +73,14 @@ def profile(
     hierarchy: ColumnOptions,
     reading: ReadOptions,
 ) -> None:
-    """Look at a table and propose a recipe: roles, kinds and hierarchies, every guess marked with its reason.
+    """Look at a table and propose a recipe: roles, kinds and hierarchies, every guess marked with
+    its reason.
 
-    The recipe goes to stdout: [bold]sfumato profile visits.csv > visits.yaml[/]. No value of a person is printed. Several files, a folder of
-    them, or a database without --table are several tables: then keys are found too, which table belongs to which, and what can be promised about persons.
-    With --column the hierarchy of a column is shown with its labels and counts: for the owner's eyes.
+    The recipe goes to stdout: [bold]sfumato profile visits.csv > visits.yaml[/]. No value of a
+    person is printed. Several files, a folder of them, or a database without --table are
+    several tables: then keys are found too, which table belongs to which, and what can be promised
+    about persons. With --column the hierarchy of a column is shown with its labels and counts: for
+    the owner's eyes.
     """
     from sfumato.data.lazy.parquet_columns import parquet_columns
     from sfumato.guidance.profiling.yaml_text import recipe_text
@@ -76,7 +93,9 @@ def profile(
         look_at_column(data, hierarchy, output, reading.intake, json=json, quiet=quiet)
         return
     if any(value is not None for value in vars(hierarchy).values()):
-        raise ParameterError("--recipe, --rule and --show go with --column, which names the column to look at")
+        raise ParameterError(
+            "--recipe, --rule and --show go with --column, which names the column to look at"
+        )
     if json and output is not None:
         raise ParameterError("--json goes to stdout; leave out --output, or --json")
     if table is None and (places := locations_in(data)) is not None:
@@ -96,7 +115,8 @@ def profile(
     first = f"decide the {asked} with role 'ask' and " if asked else ""
     together = "" if proposal.sampled is None else f", together in {proposal.sampled:,} of the rows"
     tell(
-        f"{proposal.rows:,} rows, {count_of(width, 'column')} looked at{together}; {first}check every line marked 'guess'",
+        f"{proposal.rows:,} rows, {count_of(width, 'column')} looked at{together}; {first}check"
+        " every line marked 'guess'",
         quiet=quiet,
     )
 
@@ -116,7 +136,12 @@ def _give(text: str, output: Path | None) -> None:
 
 
 def _profile_several(
-    places: Mapping[str, Path | InDatabase], intake: Intake, output: Path | None, *, json: bool, quiet: bool
+    places: Mapping[str, Path | InDatabase],
+    intake: Intake,
+    output: Path | None,
+    *,
+    json: bool,
+    quiet: bool,
 ) -> None:
     """Propose a recipe for several tables."""
     from sfumato.guidance.profiling.related_text import relations_text
@@ -128,11 +153,18 @@ def _profile_several(
     if json:
         give_json(dataclasses.asdict(proposal))
         return
-    _give(relations_text(proposal, {n: place.name for n, place in places.items() if isinstance(place, Path)}), output)
+    _give(
+        relations_text(
+            proposal, {n: place.name for n, place in places.items() if isinstance(place, Path)}
+        ),
+        output,
+    )
     for name, why in zip(proposal.apart, proposal.why, strict=True):
         tell(escape(f"{name} is left out: {why}"), quiet=quiet)
     together = len(proposal.tables)
-    told = f"{together} tables belong together" if together > 1 else "no table belongs to another one"
+    told = (
+        f"{together} tables belong together" if together > 1 else "no table belongs to another one"
+    )
     told += f", {len(proposal.apart)} left out" if proposal.apart else ""
     tell(f"{told}; check every line marked 'guess'", quiet=quiet)
 
@@ -153,24 +185,35 @@ Told = dict[str, Any]
 def assess(
     data: Data,
     recipe: Annotated[Path | None, typer.Option("--recipe", "-r", help="the recipe (YAML)")] = None,
-    quasi: Annotated[list[str] | None, typer.Option(help="a quasi-identifier, instead of a recipe; repeat it")] = None,
+    quasi: Annotated[
+        list[str] | None, typer.Option(help="a quasi-identifier, instead of a recipe; repeat it")
+    ] = None,
     threshold: Annotated[
         float | None,
-        typer.Option(help="risk above which a record counts as at risk; 0.2 by default", min=0.0001, max=1),
+        typer.Option(
+            help="risk above which a record counts as at risk; 0.2 by default", min=0.0001, max=1
+        ),
     ] = None,
     model: Annotated[
         list[str] | None,
         typer.Option(
             help="a model to judge besides those of the recipe, with or without its degree: "
-            "l_diversity:diagnosis or l_diversity:diagnosis,3 or t_closeness:cost,distance=ordered; repeat it"
+            "l_diversity:diagnosis or l_diversity:diagnosis,3 or t_closeness:cost,distance=ordered;"
+            " repeat it"
         ),
     ] = None,
     record: Annotated[
-        int | None, typer.Option(help="say which columns single out this record, counted from 0", min=0)
+        int | None,
+        typer.Option(help="say which columns single out this record, counted from 0", min=0),
     ] = None,
     seconds: Annotated[
         float | None,
-        typer.Option(help="data that are no table: seconds of computing attacks have, 60 by default; 0: none", min=0),
+        typer.Option(
+            help=(
+                "data that are no table: seconds of computing attacks have, 60 by default; 0: none"
+            ),
+            min=0,
+        ),
     ] = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -178,14 +221,18 @@ def assess(
     given: EngineOptions,
     reading: ReadOptions,
 ) -> None:
-    """Say what an intruder can do with a table as it is: uniques, k, risks, and the columns that cause them."""
+    """Say what an intruder can do with a table as it is: uniques, k, risks, and the columns that
+    cause them.
+    """
     from sfumato.core import recipe_files as recipes
     from sfumato.core.registry import ask
     from sfumato.interfaces.api import assess as look
 
     loaded = None if recipe is None else recipes.load_any(recipe)
     shape = Shape.TABLE if loaded is None else loaded.shape
-    require_options(shape, **vars(given), seconds=seconds, quasi=quasi, record=record, threshold=threshold)
+    require_options(
+        shape, **vars(given), seconds=seconds, quasi=quasi, record=record, threshold=threshold
+    )
     questions = [ask(text, shape) for text in model or []]
     how_to_read = {"engine": given.engine, "table": given.table}
     if given.people is not None:
@@ -197,9 +244,16 @@ def assess(
         return
     base = Path() if recipe is None else recipe.parent
     everyone = None if given.population is None else read_data(given.population, quiet=True)
-    with progress("attacking" if described.attacked_by_run else "counting", quiet=quiet) as on_progress:
+    with progress(
+        "attacking" if described.attacked_by_run else "counting", quiet=quiet
+    ) as on_progress:
         asked = (*models, *(question.model for question in questions))
-        terms: dict[str, Any] = {"threshold": threshold, "population": everyone, "base": base, "seconds": seconds}
+        terms: dict[str, Any] = {
+            "threshold": threshold,
+            "population": everyone,
+            "base": base,
+            "seconds": seconds,
+        }
         assessment = look(described, asked, progress=on_progress, **terms)
     assessment, attained = _told_apart(assessment, questions)
     if json:
@@ -218,7 +272,9 @@ def _explain_record(dataset: Table, record: int, *, json: bool) -> None:
         give_json({"record": record, "alone_on": [list(columns) for columns in reasons]})
         return
     if not reasons:
-        out().print(f"Nobody singles out record {record} with up to five columns: others fit as well.")
+        out().print(
+            f"Nobody singles out record {record} with up to five columns: others fit as well."
+        )
         return
     out().print(f"Record {record} is the only one for who knows")
     for columns in reasons[:20]:
@@ -227,20 +283,34 @@ def _explain_record(dataset: Table, record: int, *, json: bool) -> None:
         out().print(f"  … and {len(reasons) - 20} more sets")
 
 
-def _told_apart(found: Any, questions: Sequence[AskedModel]) -> tuple[Any, list[tuple[Verdict, Told]]]:
-    """The assessment with the verdicts on promises, and what is attained where a degree was left open."""
+def _told_apart(
+    found: Any, questions: Sequence[AskedModel]
+) -> tuple[Any, list[tuple[Verdict, Told]]]:
+    """The assessment with the verdicts on promises, and what is attained where a degree was left
+    open.
+    """
     asked = found.verdicts[len(found.verdicts) - len(questions) :]
-    attained = [(v, _told(q, v, found.size)) for q, v in zip(questions, asked, strict=True) if q.left_open]
+    attained = [
+        (v, _told(q, v, found.size)) for q, v in zip(questions, asked, strict=True) if q.left_open
+    ]
     open_ones = {id(verdict) for verdict, _ in attained}
-    return dataclasses.replace(found, verdicts=tuple(v for v in found.verdicts if id(v) not in open_ones)), attained
+    return (
+        dataclasses.replace(
+            found, verdicts=tuple(v for v in found.verdicts if id(v) not in open_ones)
+        ),
+        attained,
+    )
 
 
 def _told(question: AskedModel, verdict: Verdict, records: int) -> Told:
-    """What a table attains, as plain data; where not even the weakest promise holds the sentence would speak of it."""
+    """What a table attains, as plain data; where not even the weakest promise holds the sentence
+    would speak of it.
+    """
     sentence = verdict.sentence
     if not verdict.holds:
         sentence = (
-            f"no {join_words(question.left_open)} holds: {verdict.records:,} of {records:,} records are beyond any"
+            f"no {join_words(question.left_open)} holds: {verdict.records:,} of {records:,} records"
+            " are beyond any"
         )
     plain = verdict.to_dict()
     return {"asked": question.text, "attained": plain["attained"], "sentence": sentence} | {
@@ -251,16 +321,24 @@ def _told(question: AskedModel, verdict: Verdict, records: int) -> Told:
 def _show_attained(attained: list[tuple[Verdict, Told]]) -> None:
     for verdict, reached in attained:
         value = (
-            "nothing" if verdict.attained is None else "∞" if reached["attained"] is None else f"{verdict.attained:.4g}"
+            "nothing"
+            if verdict.attained is None
+            else "∞"
+            if reached["attained"] is None
+            else f"{verdict.attained:.4g}"
         )
         out().print(
-            f"• [bold]{escape(reached['asked'])}[/]: attained [bold]{value}[/]; {escape(reached['sentence'])}",
+            f"• [bold]{escape(reached['asked'])}[/]: attained [bold]{value}[/];"
+            f" {escape(reached['sentence'])}",
             soft_wrap=True,
         )
 
 
 def _described(
-    data: core_data.Data, recipe: Recipe | None, quasi: list[str], questions: Sequence[AskedModel] = ()
+    data: core_data.Data,
+    recipe: Recipe | None,
+    quasi: list[str],
+    questions: Sequence[AskedModel] = (),
 ) -> tuple[core_data.Data, tuple[Model, ...]]:
     if recipe is not None and quasi:
         raise ParameterError("give either a recipe (-r) or quasi-identifiers (--quasi), not both")
@@ -268,7 +346,8 @@ def _described(
         return data.described_by(recipe), recipe.meet
     if not quasi:
         raise ParameterError(
-            "say what an intruder knows: a recipe (-r visits.yaml) or columns (--quasi age --quasi zip)"
+            "say what an intruder knows: a recipe (-r visits.yaml) or columns (--quasi age --quasi"
+            " zip)"
         )
     table = data.one_table()
     table.require(quasi)

@@ -39,19 +39,32 @@ class IntruderOptions:
     """What an intruder has and knows."""
 
     panel: ClassVar[str] = "What the intruder has"
-    intruder: Annotated[str | None, typer.Option(help="a table, instead of the named intruders")] = None
-    knows: Annotated[str | None, typer.Option(help="columns the intruder knows, with commas")] = None
-    called: Annotated[
-        list[str] | None, typer.Option("--rename", help="a column there and its name here: years=age; repeat it")
+    intruder: Annotated[
+        str | None, typer.Option(help="a table, instead of the named intruders")
     ] = None
-    by: Annotated[str | None, typer.Option(help="column that identifies people in both tables")] = None
-    population: Annotated[str | None, typer.Option(help="a table of everyone, for `unique_in_population`")] = None
-    aux: Annotated[str | None, typer.Option(help="a table of other people, for `other_columns_linkage`")] = None
+    knows: Annotated[str | None, typer.Option(help="columns the intruder knows, with commas")] = (
+        None
+    )
+    called: Annotated[
+        list[str] | None,
+        typer.Option("--rename", help="a column there and its name here: years=age; repeat it"),
+    ] = None
+    by: Annotated[str | None, typer.Option(help="column that identifies people in both tables")] = (
+        None
+    )
+    population: Annotated[
+        str | None, typer.Option(help="a table of everyone, for `unique_in_population`")
+    ] = None
+    aux: Annotated[
+        str | None, typer.Option(help="a table of other people, for `other_columns_linkage`")
+    ] = None
     others: Annotated[
-        list[Path] | None, typer.Option(help="another release of the same people, for `composition`; repeat it")
+        list[Path] | None,
+        typer.Option(help="another release of the same people, for `composition`; repeat it"),
     ] = None
     other_originals: Annotated[
-        list[Path] | None, typer.Option("--other-original", help="the original of each of --others, if another table")
+        list[Path] | None,
+        typer.Option("--other-original", help="the original of each of --others, if another table"),
     ] = None
 
 
@@ -62,29 +75,49 @@ class AttackOptions:
     panel: ClassVar[str] = "Which attacks, and how long"
     only: Annotated[
         list[str] | None,
-        typer.Option("--attack", help="an attack by name: 'interval_disclosure: {kind: deviation}'; repeat it"),
+        typer.Option(
+            "--attack",
+            help="an attack by name: 'interval_disclosure: {kind: deviation}'; repeat it",
+        ),
     ] = None
-    seconds: Annotated[float, typer.Option(help="time for all; what was not done is unknown", metavar=SECONDS)] = 60.0
-    sample: Annotated[int | None, typer.Option(help="records that are looked for; 2000 by default")] = None
+    seconds: Annotated[
+        float, typer.Option(help="time for all; what was not done is unknown", metavar=SECONDS)
+    ] = 60.0
+    sample: Annotated[
+        int | None, typer.Option(help="records that are looked for; 2000 by default")
+    ] = None
     threshold: Annotated[
-        float, typer.Option(help="share of what guessing leaves open, above it an attack is marked", min=0, max=1)
+        float,
+        typer.Option(
+            help="share of what guessing leaves open, above it an attack is marked", min=0, max=1
+        ),
     ] = 0.2
 
 
 @expand_options
 def attack(
     folder: Annotated[
-        Path, typer.Argument(help="the folder that run wrote, with share and owner; or a table made elsewhere")
+        Path,
+        typer.Argument(
+            help="the folder that run wrote, with share and owner; or a table made elsewhere"
+        ),
     ],
     original: Annotated[str, typer.Option(help="the original table")],
     recipe: Annotated[
         Path | None,
-        typer.Option("--recipe", "-r", help="other roles and limits than those of the release; nothing is kept then"),
+        typer.Option(
+            "--recipe",
+            "-r",
+            help="other roles and limits than those of the release; nothing is kept then",
+        ),
     ] = None,
     people: People = None,
-    sign: Annotated[Path | None, typer.Option(help="private key (PEM), if the certificate is signed")] = None,
+    sign: Annotated[
+        Path | None, typer.Option(help="private key (PEM), if the certificate is signed")
+    ] = None,
     keep: Annotated[
-        bool | None, typer.Option("--keep/--no-keep", help="add it to the certificate; usual without --recipe")
+        bool | None,
+        typer.Option("--keep/--no-keep", help="add it to the certificate; usual without --recipe"),
     ] = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -94,10 +127,12 @@ def attack(
     elsewhere: ForeignOptions,
     reading: ReadOptions,
 ) -> None:
-    """Let named intruders (prosecutor, journalist, neighbour, colleague, worst case) try what the literature knows.
+    """Let named intruders (prosecutor, journalist, neighbour, colleague, worst case) try what the
+    literature knows.
 
-    An attack that cannot be tried although it might succeed is unknown. Exit code 1 when an attack that the recipe limits
-    succeeds more often than its limit allows, or is unknown. A table made elsewhere needs a recipe with the roles (-r) and --align.
+    An attack that cannot be tried although it might succeed is unknown. Exit code 1 when an attack
+    that the recipe limits succeeds more often than its limit allows, or is unknown. A table made
+    elsewhere needs a recipe with the roles (-r) and --align.
     """
     from sfumato.core.recipe_files import load
     from sfumato.core.yaml_text import read_yaml
@@ -106,21 +141,35 @@ def attack(
 
     wanted = None if not terms.only else [read_yaml(text, "--attack") for text in terms.only]
     if recipe is not None and keep:
-        raise ParameterError("what is found with another recipe (-r) is not added to the certificate; leave --keep out")
+        raise ParameterError(
+            "what is found with another recipe (-r) is not added to the certificate; leave"
+            " --keep out"
+        )
     if folder.is_file() and (keep or sign is not None or given.others):
-        raise ParameterError("--keep, --sign and --others are about a folder that run wrote; leave them out here")
+        raise ParameterError(
+            "--keep, --sign and --others are about a folder that run wrote; leave them out here"
+        )
     foreign = foreign_file(folder, recipe, elsewhere, reading.intake)
     keep = recipe is None if keep is None else keep
     written: Any = foreign or read_release(folder)
-    of_tables: dict[str, Any] = {**vars(given), "recipe": None if foreign else recipe, "sample": terms.sample}
-    of_tables |= {"rename": of_tables.pop("called"), "other_original": of_tables.pop("other_originals")}
+    of_tables: dict[str, Any] = {
+        **vars(given),
+        "recipe": None if foreign else recipe,
+        "sample": terms.sample,
+    }
+    of_tables |= {
+        "rename": of_tables.pop("called"),
+        "other_original": of_tables.pop("other_originals"),
+    }
     del of_tables["others"]  # every shape knows them
     require_options(written.recipe.shape, people=people, **of_tables)
     said = None if recipe is None else load(recipe)
     if keep:
         written.require_key(sign)
     how_to_read = {"people": people, "format": written.made_for}
-    dataset = open_data(original, quiet=quiet, intake=reading.intake, recipe=written.recipe, **how_to_read)
+    dataset = open_data(
+        original, quiet=quiet, intake=reading.intake, recipe=written.recipe, **how_to_read
+    )
     pair = written.beside(dataset)
     if said is not None:
         pair = pair.with_roles_of(said.schema)
@@ -128,7 +177,11 @@ def attack(
     who = _intruder(pair, given, terms.sample, complete)
     further = _other_releases(given.others or [], given.other_originals or [], dataset)
     everyone = None if given.population is None else read_data(given.population, quiet=True)
-    bounds: dict[str, Any] = {"threshold": terms.threshold, "seconds": terms.seconds, "sample": terms.sample}
+    bounds: dict[str, Any] = {
+        "threshold": terms.threshold,
+        "seconds": terms.seconds,
+        "sample": terms.sample,
+    }
     with progress("attacking", quiet=quiet) as on_progress:
         report = attack_release(
             pair,
@@ -150,19 +203,29 @@ def attack(
 
 
 def _tell_outcome(outcome: Tried | Skipped, *, quiet: bool) -> None:
-    """Say what came of one attack as soon as it is known; what does not apply is told at the end."""
+    """Say what came of one attack as soon as it is known; what does not apply is told at the
+    end.
+    """
     from sfumato.release.attack_report import Skipped
 
     if isinstance(outcome, Skipped):
         if outcome.unknown:
-            tell(f"[dim]{escape(outcome.intruder)}, {escape(outcome.words)}:[/] [yellow]unknown[/]", quiet=quiet)
+            tell(
+                f"[dim]{escape(outcome.intruder)}, {escape(outcome.words)}:[/] [yellow]unknown[/]",
+                quiet=quiet,
+            )
         return
     finding = outcome.finding
-    tell(f"[dim]{escape(outcome.intruder)}, {escape(finding.words)}:[/] {percent(finding.value)}", quiet=quiet)
+    tell(
+        f"[dim]{escape(outcome.intruder)}, {escape(finding.words)}:[/] {percent(finding.value)}",
+        quiet=quiet,
+    )
 
 
 def _tell_found(report: AttackReport, changed: Path | None, *, json: bool, quiet: bool) -> None:
-    """Show what was found, say where it was added, and leave with exit code 1 where a limit is not kept."""
+    """Show what was found, say where it was added, and leave with exit code 1 where a limit is not
+    kept.
+    """
     if json:
         give_json(report.to_dict())
     else:
@@ -173,19 +236,26 @@ def _tell_found(report: AttackReport, changed: Path | None, *, json: bool, quiet
         raise typer.Exit(1)
 
 
-def _other_releases(folders: list[Path], originals: list[Path], data: core_data.Data) -> tuple[Any, ...]:
-    """Further releases, each beside its original: the data that are attacked, or a table that was named for each of them."""
+def _other_releases(
+    folders: list[Path], originals: list[Path], data: core_data.Data
+) -> tuple[Any, ...]:
+    """Further releases, each beside its original: the data that are attacked, or a table that was
+    named for each of them.
+    """
     from sfumato.release.folder import read_release
 
     if originals and len(originals) != len(folders):
         raise ParameterError(
-            f"--other-original was given {len(originals)} times and --others {len(folders)} times; give one original for each"
+            f"--other-original was given {len(originals)} times and --others {len(folders)} times;"
+            " give one original for each"
         )
     others = []
     for place, folder in enumerate(folders):
         release = read_release(folder)
         if release.recipe.shape is not data.shape:
-            raise ParameterError(f"{folder} holds a release of shape {release.recipe.shape}, not {data.shape}")
+            raise ParameterError(
+                f"{folder} holds a release of shape {release.recipe.shape}, not {data.shape}"
+            )
         before = data
         if originals:
             before = open_data(str(originals[place]), quiet=True, recipe=release.recipe)
@@ -193,15 +263,24 @@ def _other_releases(folders: list[Path], originals: list[Path], data: core_data.
     return tuple(others)
 
 
-def _intruder(pair: TablePair, given: IntruderOptions, sample: int | None, aux: Table | None) -> Intruder | None:
+def _intruder(
+    pair: TablePair, given: IntruderOptions, sample: int | None, aux: Table | None
+) -> Intruder | None:
     from sfumato.release.attack_run import DEFAULT_SAMPLE
     from sfumato.release.intruders import intruder_from, intruder_with, renamed
 
     columns = [c.strip() for c in given.knows.split(",") if c.strip()] if given.knows else None
     if given.intruder is None:
         if given.by is not None or given.called or aux is not None:
-            raise ParameterError("--by, --rename and --aux are about an intruder's own table; give it with --intruder")
-        return None if columns is None else intruder_from(pair, columns, sample=sample or DEFAULT_SAMPLE, seed=Seed(0))
+            raise ParameterError(
+                "--by, --rename and --aux are about an intruder's own table; give it with"
+                " --intruder"
+            )
+        return (
+            None
+            if columns is None
+            else intruder_from(pair, columns, sample=sample or DEFAULT_SAMPLE, seed=Seed(0))
+        )
     table = renamed(read_data(given.intruder, quiet=True), _names(given.called or []))
     return intruder_with(pair, table, columns, by=given.by, aux=aux)
 
@@ -210,7 +289,9 @@ def _names(called: list[str]) -> dict[str, str]:
     """What the intruder calls columns, and what they are called here."""
     pairs = [[part.strip() for part in text.split("=")] for text in called]
     if any(len(pair) != 2 or not all(pair) for pair in pairs):
-        raise ParameterError("--rename takes the intruder's name and ours with = between: years=age")
+        raise ParameterError(
+            "--rename takes the intruder's name and ours with = between: years=age"
+        )
     names = {pair[0]: pair[1] for pair in pairs}
     if len(names) < len(pairs):
         raise ParameterError("--rename: a column of the intruder's table is named twice")

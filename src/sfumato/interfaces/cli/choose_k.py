@@ -1,4 +1,6 @@
-"""``sfumato explain`` with figures: from a tolerable risk to k, and what buckets t-closeness allows."""
+"""``sfumato explain`` with figures: from a tolerable risk to k, and what buckets t-closeness
+allows.
+"""
 
 from __future__ import annotations
 
@@ -19,19 +21,31 @@ class ChoiceOptions:
     """What k is chosen from."""
 
     panel: ClassVar[str] = "Which k: explain k_anonymity"
-    risk: Annotated[float | None, typer.Option(help="the risk that can be tolerated, at most 1")] = None
+    risk: Annotated[
+        float | None, typer.Option(help="the risk that can be tolerated, at most 1")
+    ] = None
     population: Annotated[int | None, typer.Option(help="people the file was drawn from")] = None
-    records: Annotated[int | None, typer.Option(help="records of the file, with --population")] = None
-    recipe: Annotated[Path | None, typer.Option("--recipe", "-r", help="the recipe of the table")] = None
+    records: Annotated[int | None, typer.Option(help="records of the file, with --population")] = (
+        None
+    )
+    recipe: Annotated[
+        Path | None, typer.Option("--recipe", "-r", help="the recipe of the table")
+    ] = None
 
 
 def tell_choice(
-    data: str | None, k: int | None, asked: ChoiceOptions, intake: Intake, *, json: bool, quiet: bool
+    data: str | None,
+    k: int | None,
+    asked: ChoiceOptions,
+    intake: Intake,
+    *,
+    json: bool,
+    quiet: bool,
 ) -> None:
     """Say which k a tolerable risk asks for, strictly and in practice, or which risk a k bounds.
 
-    With a table and its recipe: how many of its records stand in smaller classes today, what each k costs by the recipe's steps,
-    and which is reached. Nothing is written.
+    With a table and its recipe: how many of its records stand in smaller classes today, what each k
+    costs by the recipe's steps, and which is reached. Nothing is written.
     """
     sample = (asked.population, asked.records)
     if data is not None or asked.recipe is not None:
@@ -52,24 +66,37 @@ def tell_choice(
 
 
 def _from_table(
-    data: str | None, recipe: Path | None, risk: float | None, others: list[int | None], intake: Intake, *, quiet: bool
+    data: str | None,
+    recipe: Path | None,
+    risk: float | None,
+    others: list[int | None],
+    intake: Intake,
+    *,
+    quiet: bool,
 ) -> dict[str, Any]:
-    """What a table and its recipe say about k; the records, and the people they stand for, are the table's own."""
+    """What a table and its recipe say about k; the records, and the people they stand for, are the
+    table's own.
+    """
     from sfumato.core import recipe_files as recipes
     from sfumato.guidance.cost_of_k import PUBLIC_RISK, choose_for
     from sfumato.interfaces.api import with_recipe
 
     if data is None or recipe is None:
         raise ParameterError(
-            "a table and its recipe go together: sfumato explain k_anonymity visits.csv -r visits.yaml"
+            "a table and its recipe go together: sfumato explain k_anonymity visits.csv -r"
+            " visits.yaml"
         )
     if any(other is not None for other in others):
-        raise ParameterError("--k, --population and --records go without a table, which has figures of its own")
+        raise ParameterError(
+            "--k, --population and --records go without a table, which has figures of its own"
+        )
     loaded = recipes.load(recipe)
     read = read_data(data, quiet=quiet, intake=intake, recipe=loaded)
     dataset = with_recipe(read, loaded)[0].in_memory("explain k_anonymity")
     with progress("trying", quiet=quiet) as on_progress:
-        return choose_for(dataset, loaded, risk=PUBLIC_RISK if risk is None else risk, progress=on_progress).to_dict()
+        return choose_for(
+            dataset, loaded, risk=PUBLIC_RISK if risk is None else risk, progress=on_progress
+        ).to_dict()
 
 
 def _from_risk(risk: float, population: int | None, records: int | None) -> dict[str, Any]:
@@ -83,7 +110,11 @@ def _from_k(k: int | None) -> dict[str, Any]:
 
     risk = risk_of(k or 0)
     chance = "the chance of picking the right record of somebody known to be in the file"
-    return {"k": k, "risk": risk, "sentences": [f"k = {k:,} bounds {chance} by 1/{k:,} = {risk:.4g}."]}
+    return {
+        "k": k,
+        "risk": risk,
+        "sentences": [f"k = {k:,} bounds {chance} by 1/{k:,} = {risk:.4g}."],
+    }
 
 
 def _show_habits() -> None:
@@ -91,10 +122,15 @@ def _show_habits() -> None:
     from sfumato.methods.formulas.choice_of_k import RULE_OF_THUMB
 
     habits = ", ".join(f"{need} {low}–{high}" for need, low, high in RULE_OF_THUMB)
-    out().print(f"Rule of thumb by need of protection, a habit and no norm: {habits}.", soft_wrap=True, markup=False)
+    out().print(
+        f"Rule of thumb by need of protection, a habit and no norm: {habits}.",
+        soft_wrap=True,
+        markup=False,
+    )
 
 
-# ``sfumato explain bucketize --plan``: what buckets and classes t-closeness allows, before any data are touched.
+# ``sfumato explain bucketize --plan``: what buckets and classes t-closeness allows, before any data
+# are touched.
 
 NOTHING_FITS = 4
 
@@ -104,15 +140,25 @@ class PlanOptions:
     """What buckets are planned from."""
 
     panel: ClassVar[str] = "Which buckets: explain bucketize --plan"
-    plan: Annotated[bool | None, typer.Option("--plan", help="plan buckets of confidential values")] = None
+    plan: Annotated[
+        bool | None, typer.Option("--plan", help="plan buckets of confidential values")
+    ] = None
     n: Annotated[int | None, typer.Option("--n", help="records of the table")] = None
-    t: Annotated[float | None, typer.Option("--t", help="factor that classes may be away from the table")] = None
-    epsilon: Annotated[float | None, typer.Option(help="instead of --t, which is e^(ε/2) then")] = None
-    buckets: Annotated[int | None, typer.Option(help="how many; else t rounded down, plus 1")] = None
+    t: Annotated[
+        float | None, typer.Option("--t", help="factor that classes may be away from the table")
+    ] = None
+    epsilon: Annotated[float | None, typer.Option(help="instead of --t, which is e^(ε/2) then")] = (
+        None
+    )
+    buckets: Annotated[int | None, typer.Option(help="how many; else t rounded down, plus 1")] = (
+        None
+    )
 
 
 def tell_plan(k: int | None, asked: PlanOptions, *, json: bool) -> None:
-    """Plan buckets of confidential values: how many, how many classes, whether they fit, how far classes can be."""
+    """Plan buckets of confidential values: how many, how many classes, whether they fit, how far
+    classes can be.
+    """
     from sfumato.methods.formulas.bridge import needed_t, plan_buckets
 
     if asked.n is None or k is None or (asked.t is None) == (asked.epsilon is None):

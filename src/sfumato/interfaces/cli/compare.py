@@ -19,32 +19,50 @@ if TYPE_CHECKING:
 @expand_options
 def compare(
     data: Data,
-    candidates: Annotated[list[Path], typer.Argument(help="recipes; {vary: [3, 5, 10]} in one tries values in turn")],
+    candidates: Annotated[
+        list[Path], typer.Argument(help="recipes; {vary: [3, 5, 10]} in one tries values in turn")
+    ],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="folder for JSON, CSV, HTML and the map; finished ones are kept"),
+        typer.Option(
+            "--output", "-o", help="folder for JSON, CSV, HTML and the map; finished ones are kept"
+        ),
     ] = None,
     vary: Annotated[
         list[str] | None,
-        typer.Option(help="try values in turn: k_anonymity.k=3,5,10, or k=3,5,10 where one has a k; repeat it"),
+        typer.Option(
+            help=(
+                "try values in turn: k_anonymity.k=3,5,10, or k=3,5,10 where one has a k; repeat it"
+            )
+        ),
     ] = None,
     risk: Annotated[str | None, typer.Option(help="the risk or attack of the map")] = None,
     utility: Annotated[str | None, typer.Option(help="the utility of the map")] = None,
     attack: Annotated[
         list[str] | None,
-        typer.Option(help="an attack to try, with parameters as in a recipe: 'suda: {most: 2}'; repeat it, or 'all'"),
+        typer.Option(
+            help=(
+                "an attack to try, with parameters as in a recipe: 'suda: {most: 2}'; repeat it, or"
+                " 'all'"
+            )
+        ),
     ] = None,
     seconds: Annotated[
         float, typer.Option(help="budget of the attacks on each candidate, in seconds of computing")
     ] = 20.0,
     sample: Annotated[int, typer.Option(help="records the intruders look for")] = 2000,
-    workers: Annotated[int | None, typer.Option(help="processes; all cores when not given", min=1)] = None,
-    seed: Annotated[str | None, typer.Option(help="hexadecimal seed, to repeat a comparison")] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="processes; all cores when not given", min=1)
+    ] = None,
+    seed: Annotated[
+        str | None, typer.Option(help="hexadecimal seed, to repeat a comparison")
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="replace an earlier comparison")] = False,
     pictures: Annotated[
         bool,
         typer.Option(
-            "--pictures", help="write the maps of all other risks and utilities as PNG files too; goes with -o"
+            "--pictures",
+            help="write the maps of all other risks and utilities as PNG files too; goes with -o",
         ),
     ] = False,
     json: Json = False,
@@ -52,7 +70,8 @@ def compare(
     *,
     reading: ReadOptions,
 ) -> None:
-    """Run candidates alike, attack and measure them alike, and show which of them no other one beats.
+    """Run candidates alike, attack and measure them alike, and show which of them no other one
+    beats.
 
     An interrupted comparison with the same output folder and seed goes on where it stopped.
     """
@@ -63,7 +82,13 @@ def compare(
     if output is not None and (output / "comparison.json").exists() and not force:
         raise OutputError(f"{output} already holds a comparison; give --force to write it anew")
     dataset = read_data(data, quiet=quiet, intake=reading.intake, recipe=_first(candidates))
-    attacks = ["linkage"] if not attack else None if "all" in attack else [_attack_label(text) for text in attack]
+    attacks = (
+        ["linkage"]
+        if not attack
+        else None
+        if "all" in attack
+        else [_attack_label(text) for text in attack]
+    )
     risk = None if risk is None else known_as(risk)
     if risk is not None and attacks is not None and risk not in attacks and _is_attack(risk):
         attacks = [*attacks, risk]
@@ -92,7 +117,9 @@ def compare(
 
 
 def _first(candidates: list[Path]) -> Recipe | None:
-    """The recipe that says how the table is read: candidates are compared on one table, so they must agree on it."""
+    """The recipe that says how the table is read: candidates are compared on one table, so they
+    must agree on it.
+    """
     from sfumato.guidance.comparison import candidates_from
 
     return candidates_from(candidates, ())[0].recipe

@@ -39,7 +39,9 @@ from sfumato.errors import did_you_mean, printable, printable_json
 
 
 class SpellingConsole(Console):
-    """A console that shows control characters of names and values spelled out, wherever they stand in what is printed."""
+    """A console that shows control characters of names and values spelled out, wherever they stand
+    in what is printed.
+    """
 
     def render_str(self, text: str, **options: Any) -> Text:
         """Text with markup, spelled out before widths are measured."""
@@ -70,13 +72,19 @@ def tell(text: str, *, quiet: bool = False) -> None:
 
 
 def give_json(document: Any) -> None:
-    """Print a result for machines; where stdout does not take all letters they are escaped as JSON does."""
+    """Print a result for machines; where stdout does not take all letters they are escaped as JSON
+    does.
+    """
     plain = not _takes_all(sys.stdout)
-    sys.stdout.write(printable_json(json.dumps(document, indent=2, ensure_ascii=plain, default=str)) + "\n")
+    sys.stdout.write(
+        printable_json(json.dumps(document, indent=2, ensure_ascii=plain, default=str)) + "\n"
+    )
 
 
 def documents_to_stdout() -> Any:
-    """Where a recipe or a table is printed that a program reads again: in UTF-8, whatever the terminal takes."""
+    """Where a recipe or a table is printed that a program reads again: in UTF-8, whatever the
+    terminal takes.
+    """
     if not _takes_all(sys.stdout) and isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")
     return sys.stdout
@@ -112,7 +120,9 @@ STAND_INS = {
 
 
 def spell_out_signs() -> None:
-    """Let streams that do not take all letters have others for them, instead of an error in the middle of a sentence."""
+    """Let streams that do not take all letters have others for them, instead of an error in the
+    middle of a sentence.
+    """
     codecs.register_error("sfumato", _stand_in)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper) and not _takes_all(stream):
@@ -120,7 +130,9 @@ def spell_out_signs() -> None:
 
 
 def _stand_in(error: UnicodeError) -> tuple[str, int]:
-    """ASCII for the signs that could not be written; of unknown ones their number, so that nothing is taken for another."""
+    """ASCII for the signs that could not be written; of unknown ones their number, so that nothing
+    is taken for another.
+    """
     if not isinstance(error, UnicodeEncodeError):
         raise error
     signs = error.object[error.start : error.end]
@@ -155,7 +167,9 @@ _CODE = re.compile("`([^`]+)`")
 
 
 def show_blocks(blocks: Iterable[Block]) -> None:
-    """Print what a result says. Folded blocks are left to pages: a terminal has nothing to click on."""
+    """Print what a result says. Folded blocks are left to pages: a terminal has nothing to click
+    on.
+    """
     previous: Block | None = None
     for block in blocks:
         if isinstance(previous, TableBlock) and not getattr(block, "caption", ""):
@@ -179,7 +193,9 @@ def _show_block(block: Block) -> None:
             else:
                 about = f": {_inline(sentence)}" if sentence else ""
                 name = f"[bold]{_inline(title)}[/]" if sentence else _inline(title)
-                console.print(f"[{colour}]{block.mark}[/] {name}{about}", soft_wrap=block.holds is not None)
+                console.print(
+                    f"[{colour}]{block.mark}[/] {name}{about}", soft_wrap=block.holds is not None
+                )
         case ListBlock(entries, title):
             if title:
                 console.print(f"\n{_inline(title)}", soft_wrap=True)
@@ -198,7 +214,9 @@ def _show_table(block: TableBlock) -> None:
 
     if block.caption:
         name, colon, story = block.caption.partition(": ")
-        told = f"[bold]{_inline(name)}[/]{colon}[dim]{_inline(story)}[/]" if colon else _inline(name)
+        told = (
+            f"[bold]{_inline(name)}[/]{colon}[dim]{_inline(story)}[/]" if colon else _inline(name)
+        )
         out().print(f"\n{told}")
     table = Table(box=None, pad_edge=False, header_style="dim", show_header=any(block.header))
     for head, numeric in zip(block.header, numeric_columns(block), strict=True):
@@ -225,7 +243,10 @@ def _inline(text: str) -> str:
 def progress(words: str, *, quiet: bool) -> Iterator[Progress]:
     """A progress bar on a terminal; silence elsewhere. Says when the first run has to compile."""
     if must_compile():
-        tell("[dim]first run on this machine: compiling the fast loops once, a few seconds …[/]", quiet=quiet)
+        tell(
+            "[dim]first run on this machine: compiling the fast loops once, a few seconds …[/]",
+            quiet=quiet,
+        )
     if quiet or not err().is_terminal:
         yield silent
         return
@@ -258,7 +279,10 @@ _OURS = (
     (r"Input should be a valid (number|decimal).*", "a number is needed"),
     (r"Input should be a valid integer.*", "a whole number is needed"),
     (r"Input should be a valid boolean.*", "true or false is needed"),
-    (r"Input should be (greater|less) than or equal to (\S+)", r"it should be \1 than or equal to \2"),
+    (
+        r"Input should be (greater|less) than or equal to (\S+)",
+        r"it should be \1 than or equal to \2",
+    ),
     (r"Input should be (greater|less) than (\S+)", r"it should be \1 than \2"),
 )
 
@@ -280,8 +304,8 @@ MOVED = {
 def in_our_words(error: Any) -> str:
     """What was wrong with the words of a command, and where its help is.
 
-    ``error`` is what the command framework raised; its classes are private, so it is told by what it knows: the parameter
-    that lacks a value or has a wrong one, the option that nobody has.
+    ``error`` is what the command framework raised; its classes are private, so it is told by what
+    it knows: the parameter that lacks a value or has a wrong one, the option that nobody has.
     """
     context = getattr(error, "ctx", None)
     message = str(getattr(error, "message", ""))
@@ -305,10 +329,17 @@ def _reason(error: Any, context: Any) -> str:
     if hasattr(error, "param_type"):
         return f"{_called(parameter)} must be given{_meaning(parameter)}"
     if parameter is not None:
-        return f"{_called(parameter)}: {_said(str(getattr(error, 'message', '')))}{_meaning(parameter)}"
+        return (
+            f"{_called(parameter)}:"
+            f" {_said(str(getattr(error, 'message', '')))}{_meaning(parameter)}"
+        )
     option = getattr(error, "option_name", None)
     if option is not None and hasattr(error, "possibilities"):
-        options = [name for one in getattr(context.command, "params", ()) for name in one.opts] if context else []
+        options = (
+            [name for one in getattr(context.command, "params", ()) for name in one.opts]
+            if context
+            else []
+        )
         return f"there is no option {option}.{_nearest_option(option, options)}".rstrip(".")
     if option is not None:
         return f"{option} needs a value after it"
@@ -316,7 +347,8 @@ def _reason(error: Any, context: Any) -> str:
 
 
 def _nearest_option(option: str, options: Iterable[str]) -> str:
-    """The option that was meant, compared without the dashes that all have; else all of them, where they are few.
+    """The option that was meant, compared without the dashes that all have; else all of them, where
+    they are few.
 
     >>> _nearest_option("--quite", ["--key", "--quiet"]), _nearest_option("--because", ["--key", "--quiet", "-q"])
     (" Did you mean '--quiet'?", ' There are: --key, --quiet.')
@@ -330,9 +362,15 @@ def _about_words(message: str, context: Any) -> str:
     """A command nobody has, or more words than a command takes."""
     if unknown := UNKNOWN_COMMAND.fullmatch(message):
         commands = list(getattr(context.command, "commands", ())) if context else []
-        return f"there is no command {unknown[1]!r}.{did_you_mean(unknown[1], commands)}".rstrip(".")
-    if more := re.fullmatch(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)", message, flags=re.DOTALL):
-        return f"more words than {context.command_path if context else 'the command'} takes: {more[1]}"
+        return f"there is no command {unknown[1]!r}.{did_you_mean(unknown[1], commands)}".rstrip(
+            "."
+        )
+    if more := re.fullmatch(
+        r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)", message, flags=re.DOTALL
+    ):
+        return (
+            f"more words than {context.command_path if context else 'the command'} takes: {more[1]}"
+        )
     return _said(message)
 
 

@@ -1,4 +1,6 @@
-"""``sfumato demo``: the main job on bundled data, with a release that intruders beat and one that they do not."""
+"""``sfumato demo``: the main job on bundled data, with a release that intruders beat and one that
+they do not.
+"""
 
 from __future__ import annotations
 
@@ -24,17 +26,24 @@ FORGOTTEN = {
     "ward": {"suppress": {}},
     "diagnosis": None,
 }
-"""Columns that the first release leaves as they are, and how they become coarser; None: as the table says."""
+"""Columns that the first release leaves as they are, and how they become coarser; None: as the
+table says.
+"""
 
 
 def demo(
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="folder to make; an earlier demo there is replaced")
+        Path,
+        typer.Option("--output", "-o", help="folder to make; an earlier demo there is replaced"),
     ] = Path("sfumato-demo"),
-    table: Annotated[Path | None, typer.Option(help="only write the table, as CSV, to try other commands on")] = None,
+    table: Annotated[
+        Path | None, typer.Option(help="only write the table, as CSV, to try other commands on")
+    ] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Anonymize a generated hospital table twice: a release that intruders beat, and one that they do not."""
+    """Anonymize a generated hospital table twice: a release that intruders beat, and one that they
+    do not.
+    """
     from sfumato.data import examples
     from sfumato.interfaces.cli import verify
 
@@ -49,7 +58,11 @@ def demo(
     if first.attacks is not None:
         show_blocks(first.attacks.blocks())
     _sum_up(first)
-    _head("3  A second one: what the colleague knows counts too (cost, length of stay, ward, diagnosis)", quiet=quiet)
+    _head(
+        "3  A second one: what the colleague knows counts too (cost, length of stay, ward,"
+        " diagnosis)",
+        quiet=quiet,
+    )
     second = _released(_known_too(people), quiet=quiet)
     show_blocks(second.blocks())
     _sum_up(second)
@@ -58,7 +71,8 @@ def demo(
     verify.verify(folder / "share", quiet=quiet)
     out().file.flush()
     tell(
-        f"\nOpen {folder / 'share' / 'report.html'} (to publish) and {folder / 'owner' / 'report.html'} (to keep).",
+        f"\nOpen {folder / 'share' / 'report.html'} (to publish) and"
+        f" {folder / 'owner' / 'report.html'} (to keep).",
         quiet=quiet,
     )
 
@@ -76,7 +90,10 @@ def _leave(people: Table, table: Path, *, quiet: bool) -> None:
         raise OutputError(f"{table} already exists; choose another name") from None
     except OSError as error:
         raise OutputError(f"{table} cannot be written: {error.strerror}") from None
-    tell(f"{len(people):,} invented hospital visits in {table}; next: sfumato profile {table}", quiet=quiet)
+    tell(
+        f"{len(people):,} invented hospital visits in {table}; next: sfumato profile {table}",
+        quiet=quiet,
+    )
 
 
 def _head(words: str, *, quiet: bool) -> None:
@@ -90,8 +107,8 @@ def _alone(people: Table) -> None:
     unique = assess(people).measure("unique_records")
     columns = ", ".join(people.schema.quasi).replace("_", " ")
     out().print(
-        f"{len(people):,} invented hospital visits. Names and numbers aside, {percent(unique)} of the patients are the only one "
-        f"of their kind in what outsiders may know: {columns}.",
+        f"{len(people):,} invented hospital visits. Names and numbers aside, {percent(unique)} of"
+        f" the patients are the only one of their kind in what outsiders may know: {columns}.",
     )
 
 
@@ -100,10 +117,16 @@ def _sum_up(release: TableRelease) -> None:
     tried = () if release.attacks is None else release.attacks.tried
     through = sorted({one.intruder for one in tried if one.exceeds})
     if through:
-        words = f"The promise holds, and the {' and the '.join(through)} finds people all the same, by columns it does not cover."
+        words = (
+            f"The promise holds, and the {' and the '.join(through)} finds people all the same, by"
+            " columns it does not cover."
+        )
         out().print(f"\n[bold red]{words}[/]", soft_wrap=True)
     else:
-        out().print("\n[bold green]The promise holds, and none of these intruders gets through.[/]", soft_wrap=True)
+        out().print(
+            "\n[bold green]The promise holds, and none of these intruders gets through.[/]",
+            soft_wrap=True,
+        )
 
 
 def _known_too(people: Table) -> Table:
@@ -112,7 +135,11 @@ def _known_too(people: Table) -> Table:
 
     sensitive = [name for name in FORGOTTEN if name in people.schema.sensitive]
     described = people.with_roles(quasi=list(FORGOTTEN), sensitive=sensitive)
-    built = {name: registry.build("hierarchies", spec) for name, spec in FORGOTTEN.items() if spec is not None}
+    built = {
+        name: registry.build("hierarchies", spec)
+        for name, spec in FORGOTTEN.items()
+        if spec is not None
+    }
     return described.with_hierarchies(**built)
 
 
@@ -126,10 +153,18 @@ def _released(people: Table, *, quiet: bool) -> TableRelease:
         means = means_for(people)
     step = registry.build("steps", FALLBACK if means is None else means.step)
     with progress("recoding", quiet=quiet) as on_progress:
-        release = anonymize(people, [registry.build("models", PROMISE)], [step], progress=on_progress)
+        release = anonymize(
+            people, [registry.build("models", PROMISE)], [step], progress=on_progress
+        )
     if means is not None:
-        out().print(f"{means.name.replace('_', ' ')}: {means.why.replace('_', ' ')}\n", soft_wrap=True)
+        out().print(
+            f"{means.name.replace('_', ' ')}: {means.why.replace('_', ' ')}\n", soft_wrap=True
+        )
     with progress("attacking", quiet=quiet) as on_progress:
-        options: dict[str, Any] = {"seconds": DEMO_SECONDS, "sample": DEMO_PEOPLE, "only": DEMO_ATTACKS}
+        options: dict[str, Any] = {
+            "seconds": DEMO_SECONDS,
+            "sample": DEMO_PEOPLE,
+            "only": DEMO_ATTACKS,
+        }
         attacked: TableRelease = release.attacked(progress=on_progress, **options)
         return attacked

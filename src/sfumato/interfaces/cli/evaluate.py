@@ -28,27 +28,39 @@ if TYPE_CHECKING:
 @expand_options
 def evaluate(
     folder: Annotated[
-        Path, typer.Argument(help="the folder that run wrote, with share and owner; or a table made elsewhere")
+        Path,
+        typer.Argument(
+            help="the folder that run wrote, with share and owner; or a table made elsewhere"
+        ),
     ],
     original: Annotated[str, typer.Option(help="the original table")],
     metric: Annotated[
         list[str] | None,
-        typer.Option(help="a metric by name, with parameters as in a recipe: 'c_avg: {k: 5}'; repeat it"),
+        typer.Option(
+            help="a metric by name, with parameters as in a recipe: 'c_avg: {k: 5}'; repeat it"
+        ),
     ] = None,
     recipe: Annotated[
         Path | None,
-        typer.Option("--recipe", "-r", help="for a table made elsewhere: a recipe that says what columns are"),
+        typer.Option(
+            "--recipe", "-r", help="for a table made elsewhere: a recipe that says what columns are"
+        ),
     ] = None,
     people: People = None,
-    keep: Annotated[bool, typer.Option(help="add the values to the certificate and the reports")] = False,
-    sign: Annotated[Path | None, typer.Option(help="private key (PEM), for a certificate that is signed")] = None,
+    keep: Annotated[
+        bool, typer.Option(help="add the values to the certificate and the reports")
+    ] = False,
+    sign: Annotated[
+        Path | None, typer.Option(help="private key (PEM), for a certificate that is signed")
+    ] = None,
     json: Json = False,
     quiet: Quiet = False,
     *,
     elsewhere: ForeignOptions,
     reading: ReadOptions,
 ) -> None:
-    """Measure a release beside its original: loss, moments, tables, queries, models; by default everything that applies.
+    """Measure a release beside its original: loss, moments, tables, queries, models; by default
+    everything that applies.
 
     A table made elsewhere needs a recipe with the roles (-r) and --align.
     """
@@ -57,14 +69,20 @@ def evaluate(
 
     wanted = None if metric is None else [_spec(text) for text in metric]
     if folder.is_file() and (keep or sign is not None):
-        raise ParameterError("--keep and --sign are about a folder that run wrote; leave them out here")
+        raise ParameterError(
+            "--keep and --sign are about a folder that run wrote; leave them out here"
+        )
     if not folder.is_file() and recipe is not None:
-        raise ParameterError("-r is about a table made elsewhere; a folder that run wrote has its recipe")
+        raise ParameterError(
+            "-r is about a table made elsewhere; a folder that run wrote has its recipe"
+        )
     foreign = foreign_file(folder, recipe, elsewhere, reading.intake)
     written: Any = foreign or read_release(folder)
     require_options(written.recipe.shape, people=people)
     how_to_read = {"people": people, "format": written.made_for}
-    dataset = open_data(original, quiet=quiet, intake=reading.intake, recipe=written.recipe, **how_to_read)
+    dataset = open_data(
+        original, quiet=quiet, intake=reading.intake, recipe=written.recipe, **how_to_read
+    )
     with progress("measuring", quiet=quiet):
         evaluation = measure(written.beside(dataset), metrics=wanted)
     if keep:
@@ -77,9 +95,18 @@ def evaluate(
 
 
 def _kept(known: Mapping[str, Any], evaluation: Evaluation, wanted: list[Any]) -> dict[str, Any]:
-    """What a certificate says of utility from now on: a name stands for the measure without parameters, where there is one."""
+    """What a certificate says of utility from now on: a name stands for the measure without
+    parameters, where there is one.
+    """
     asked = {name for spec in wanted if isinstance(spec, Mapping) for name in spec}
-    return {**known, **{m.name: m.value for m in evaluation.measures if m.name not in known or m.name not in asked}}
+    return {
+        **known,
+        **{
+            m.name: m.value
+            for m in evaluation.measures
+            if m.name not in known or m.name not in asked
+        },
+    }
 
 
 def _spec(text: str) -> Any:

@@ -1,4 +1,6 @@
-"""Releases that were made elsewhere, as files: what ``attack`` and ``evaluate`` need to know of them."""
+"""Releases that were made elsewhere, as files: what ``attack`` and ``evaluate`` need to know of
+them.
+"""
 
 from __future__ import annotations
 
@@ -26,17 +28,23 @@ class ForeignOptions:
     align: Annotated[
         str | None,
         typer.Option(
-            help="a column that identifies records in both tables; `order`: row i is row i; `none`: synthetic"
+            help=(
+                "a column that identifies records in both tables; `order`: row i is row i; `none`:"
+                " synthetic"
+            )
         ),
     ] = None
     control: Annotated[
-        str | None, typer.Option(help="with `--align none`: people that the rows were not made from")
+        str | None,
+        typer.Option(help="with `--align none`: people that the rows were not made from"),
     ] = None
 
 
 @dataclasses.dataclass(frozen=True)
 class ForeignFile:
-    """A released table that another tool wrote; ``recipe`` says what columns are, and nothing of how it was made."""
+    """A released table that another tool wrote; ``recipe`` says what columns are, and nothing of
+    how it was made.
+    """
 
     path: Path
     recipe: Recipe
@@ -53,17 +61,27 @@ class ForeignFile:
 
         original = original.in_memory("a release made elsewhere").described_by(self.recipe)
         released = read_data(str(self.path), quiet=True, intake=self.intake)
-        known = {name: one for name, one in original.schema.attributes.items() if name in released.columns}
+        known = {
+            name: one
+            for name, one in original.schema.attributes.items()
+            if name in released.columns
+        }
         others = (
             None
             if self.control is None
             else read_data(self.control, quiet=True, intake=self.intake, recipe=self.recipe)
         )
-        return pair_elsewhere(original, released.with_schema(Schema(known)), align=self.align, control=others)
+        return pair_elsewhere(
+            original, released.with_schema(Schema(known)), align=self.align, control=others
+        )
 
 
-def foreign_file(path: Path, recipe: Path | None, said: ForeignOptions, intake: Intake) -> ForeignFile | None:
-    """A file made elsewhere; None where the path is a folder that ``run`` wrote. Raises where it is not said how it is aligned."""
+def foreign_file(
+    path: Path, recipe: Path | None, said: ForeignOptions, intake: Intake
+) -> ForeignFile | None:
+    """A file made elsewhere; None where the path is a folder that ``run`` wrote. Raises where it is
+    not said how it is aligned.
+    """
     from sfumato.core.alignment import CHOICES
     from sfumato.core.recipe_files import load
 
@@ -72,14 +90,19 @@ def foreign_file(path: Path, recipe: Path | None, said: ForeignOptions, intake: 
             raise UnreadableInput(f"{path} is not there; give the table that was made elsewhere")
         if said != ForeignOptions():
             raise ParameterError(
-                "--align and --control are about a file made elsewhere; a folder that run wrote needs neither"
+                "--align and --control are about a file made elsewhere; a folder that run wrote"
+                " needs neither"
             )
         return None
     if said.align is None:
-        raise ParameterError(f"{path.name} was made elsewhere; say with --align which rows belong together: {CHOICES}")
+        raise ParameterError(
+            f"{path.name} was made elsewhere; say with --align which rows belong together:"
+            f" {CHOICES}"
+        )
     if recipe is None:
         raise ParameterError(
-            f"{path.name} was made elsewhere; give a recipe that says what columns are with -r (sfumato profile writes one)"
+            f"{path.name} was made elsewhere; give a recipe that says what columns are with -r"
+            " (sfumato profile writes one)"
         )
     described = dataclasses.replace(load(recipe), steps=(), meet=())
     return ForeignFile(path, described, said.align, said.control, intake)

@@ -32,23 +32,39 @@ class ColumnOptions:
 
     panel: ClassVar[str] = "The hierarchy of one column"
     column: Annotated[str | None, typer.Option(help="look at the hierarchy of this column")] = None
-    recipe: Annotated[Path | None, typer.Option("--recipe", "-r", help="the recipe that has its hierarchy")] = None
-    rule: Annotated[str | None, typer.Option(help="a hierarchy instead: 'intervals: {widths: [5, 10]}'")] = None
-    show: Annotated[int | None, typer.Option(help=f"labels of each level, {SHOWN} by default; 0: all", min=0)] = None
+    recipe: Annotated[
+        Path | None, typer.Option("--recipe", "-r", help="the recipe that has its hierarchy")
+    ] = None
+    rule: Annotated[
+        str | None, typer.Option(help="a hierarchy instead: 'intervals: {widths: [5, 10]}'")
+    ] = None
+    show: Annotated[
+        int | None, typer.Option(help=f"labels of each level, {SHOWN} by default; 0: all", min=0)
+    ] = None
 
 
 def look_at_column(
-    data: Sequence[str], wanted: ColumnOptions, output: Path | None, intake: Intake, *, json: bool, quiet: bool
+    data: Sequence[str],
+    wanted: ColumnOptions,
+    output: Path | None,
+    intake: Intake,
+    *,
+    json: bool,
+    quiet: bool,
 ) -> None:
-    """Show the hierarchy of a column: levels, nodes, how many records stand under each, and what it does not cover.
+    """Show the hierarchy of a column: levels, nodes, how many records stand under each, and what it
+    does not cover.
 
-    It shows labels and small counts as they are: for the owner's eyes. What stands on the lowest level is counted and not listed.
+    It shows labels and small counts as they are: for the owner's eyes. What stands on the lowest
+    level is counted and not listed.
     """
     column = wanted.column or ""
     if len(data) != 1:
         raise ParameterError("--column looks at one table; name one file")
     if (wanted.recipe is None) == (wanted.rule is None):
-        raise ParameterError("give either a recipe (-r) or a hierarchy: --rule 'intervals: {widths: [5, 10]}'")
+        raise ParameterError(
+            "give either a recipe (-r) or a hierarchy: --rule 'intervals: {widths: [5, 10]}'"
+        )
     if wanted.recipe is not None:
         dataset = _from_recipe(data[0], wanted.recipe, intake, quiet=quiet)
     else:
@@ -57,12 +73,18 @@ def look_at_column(
     if output is not None:
         from sfumato.methods.hierarchies.leaf_lists import write_hierarchy
 
-        tell(f"wrote  {write_hierarchy(view.ladder, view.covered, output)}: it holds values, keep it", quiet=quiet)
+        tell(
+            f"wrote  {write_hierarchy(view.ladder, view.covered, output)}: it holds values,"
+            " keep it",
+            quiet=quiet,
+        )
     if json:
         give_json(document)
         return
     _show(view, SHOWN if wanted.show is None else wanted.show)
-    tell("for the owner's eyes: labels are values of people, and small counts are shown", quiet=quiet)
+    tell(
+        "for the owner's eyes: labels are values of people, and small counts are shown", quiet=quiet
+    )
 
 
 def _from_recipe(data: str, recipe: Path, intake: Intake, *, quiet: bool) -> Table:
@@ -77,7 +99,9 @@ def _from_recipe(data: str, recipe: Path, intake: Intake, *, quiet: bool) -> Tab
 def _by_rule(data: str, column: str, rule: str | None, intake: Intake, *, quiet: bool) -> Table:
     from sfumato.core import registry
 
-    named = registry.build("hierarchies", read_yaml(rule or "", "--rule"), "--rule").resolved(Path.cwd())
+    named = registry.build("hierarchies", read_yaml(rule or "", "--rule"), "--rule").resolved(
+        Path.cwd()
+    )
     dataset = read_data(data, quiet=quiet, intake=intake)
     return dataset.with_roles(quasi=[column]).with_hierarchies(**{column: named})
 
@@ -89,13 +113,19 @@ def _viewed(dataset: Table, column: str) -> tuple[HierarchyView, dict[str, objec
     dataset.require([column])
     attribute = dataset.schema.attributes.get(column)
     if attribute is None or attribute.hierarchy is None:
-        raise ParameterError(f"the recipe gives column {column!r} no hierarchy; name one with --rule")
+        raise ParameterError(
+            f"the recipe gives column {column!r} no hierarchy; name one with --rule"
+        )
     encoded = dataset.encoded(column)
     try:
         view = view_hierarchy(attribute.hierarchy, encoded.labels, encoded.counts.tolist())
     except SchemaError as error:
         raise SchemaError([f"column {column!r}: {problem}" for problem in error.problems]) from None
-    return view, {"column": column, "hierarchy": registry.write(attribute.hierarchy), **view.to_dict()}
+    return view, {
+        "column": column,
+        "hierarchy": registry.write(attribute.hierarchy),
+        **view.to_dict(),
+    }
 
 
 def _show(view: HierarchyView, show: int) -> None:
@@ -106,7 +136,8 @@ def _show(view: HierarchyView, show: int) -> None:
         out().print(_nodes(level, show))
     if view.uncovered_values:
         out().print(
-            f"not covered: {view.uncovered_values:,} distinct values, {view.uncovered_records:,} records; a run refuses them"
+            f"not covered: {view.uncovered_values:,} distinct values, {view.uncovered_records:,}"
+            " records; a run refuses them"
         )
 
 
@@ -117,14 +148,26 @@ def _figures(view: HierarchyView) -> RichTable:
         table.add_column(heading, justify="right")
     for level in view.levels:
         smallest, median, largest = level.spread
-        table.add_row(str(level.level), f"{len(level.nodes):,}", f"{smallest:,}", f"{median:,.10g}", f"{largest:,}")
+        table.add_row(
+            str(level.level),
+            f"{len(level.nodes):,}",
+            f"{smallest:,}",
+            f"{median:,.10g}",
+            f"{largest:,}",
+        )
     return table
 
 
 def _nodes(level: LevelView, show: int) -> RichTable:
     ranked = sorted(level.nodes, key=lambda node: -node.records) if show else list(level.nodes)
     shown = ranked[:show] if show else ranked
-    table = RichTable(box=None, pad_edge=False, title=f"level {level.level}", title_justify="left", title_style="bold")
+    table = RichTable(
+        box=None,
+        pad_edge=False,
+        title=f"level {level.level}",
+        title_justify="left",
+        title_style="bold",
+    )
     table.add_column("label", overflow="fold")
     table.add_column("records", justify="right")
     table.add_column("values", justify="right")
@@ -134,6 +177,8 @@ def _nodes(level: LevelView, show: int) -> RichTable:
     if len(shown) < len(ranked):
         rest = ranked[len(shown) :]
         table.add_row(
-            f"… {len(rest):,} more", f"{sum(node.records for node in rest):,}", f"{sum(node.values for node in rest):,}"
+            f"… {len(rest):,} more",
+            f"{sum(node.records for node in rest):,}",
+            f"{sum(node.values for node in rest):,}",
         )
     return table

@@ -14,17 +14,28 @@ from sfumato.interfaces.cli.options import Json, Quiet
 
 def import_project(
     project: Annotated[Path, typer.Argument(help="a project that ARX saved (.deid)")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="folder to make: recipe.yaml, hierarchies, data.csv")],
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", help="folder to make: recipe.yaml, hierarchies, data.csv"),
+    ],
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Take an ARX project over: roles, hierarchies, privacy models and the table as a recipe; what cannot be is named."""
+    """Take an ARX project over: roles, hierarchies, privacy models and the table as a recipe; what
+    cannot be is named.
+    """
     from sfumato.interfaces.arx_import import read_arx
 
     read = read_arx(project)
     folder = read.write(output)
     if json:
-        give_json({"folder": str(folder), "not_taken": list(read.not_taken), "recipe": dict(read.document)})
+        give_json(
+            {
+                "folder": str(folder),
+                "not_taken": list(read.not_taken),
+                "recipe": dict(read.document),
+            }
+        )
     else:
         out().print(escape(str(read)), soft_wrap=True)
     asked = [name for name, spec in read.document["columns"].items() if spec["role"] == "ask"]

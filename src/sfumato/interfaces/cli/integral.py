@@ -1,4 +1,6 @@
-"""``sfumato outputs stable``: which result may be published because many different sets of records give it."""
+"""``sfumato outputs stable``: which result may be published because many different sets of records
+give it.
+"""
 
 from __future__ import annotations
 
@@ -19,34 +21,61 @@ NOTHING_PROVED = 4
 @expand_options
 def stable(
     data: Data,
-    k: Annotated[int, typer.Option("-k", "--k", help="different sets of records that must give the same result")],
-    size: Annotated[int, typer.Option(help="records of each set: as many as the result is computed from")],
+    k: Annotated[
+        int,
+        typer.Option("-k", "--k", help="different sets of records that must give the same result"),
+    ],
+    size: Annotated[
+        int, typer.Option(help="records of each set: as many as the result is computed from")
+    ],
     mean: Annotated[str | None, typer.Option(help="the mean of this column")] = None,
-    regression: Annotated[str | None, typer.Option(help="the least-squares line of this column, with --by")] = None,
+    regression: Annotated[
+        str | None, typer.Option(help="the least-squares line of this column, with --by")
+    ] = None,
     stump: Annotated[
-        str | None, typer.Option(help="one threshold that tells the two classes of this column apart, with --by")
+        str | None,
+        typer.Option(
+            help="one threshold that tells the two classes of this column apart, with --by"
+        ),
     ] = None,
-    tree: Annotated[str | None, typer.Option(help="a decision tree for this column, with --by")] = None,
-    by: Annotated[str | None, typer.Option(help="columns that explain it, with commas between")] = None,
-    grid: Annotated[float | None, typer.Option(help="results (of trees: thresholds) are multiples of this")] = None,
-    depth: Annotated[int | None, typer.Option(help="splits of a tree from root to leaf, at most")] = None,
-    samples: Annotated[int | None, typer.Option(help="draw so many sets at random instead of counting all")] = None,
+    tree: Annotated[
+        str | None, typer.Option(help="a decision tree for this column, with --by")
+    ] = None,
+    by: Annotated[
+        str | None, typer.Option(help="columns that explain it, with commas between")
+    ] = None,
+    grid: Annotated[
+        float | None, typer.Option(help="results (of trees: thresholds) are multiples of this")
+    ] = None,
+    depth: Annotated[
+        int | None, typer.Option(help="splits of a tree from root to leaf, at most")
+    ] = None,
+    samples: Annotated[
+        int | None, typer.Option(help="draw so many sets at random instead of counting all")
+    ] = None,
     known: Annotated[
-        str | None, typer.Option(help="rows that the intruder knows to be used, from 1, with commas between")
+        str | None,
+        typer.Option(help="rows that the intruder knows to be used, from 1, with commas between"),
     ] = None,
-    seed: Annotated[str | None, typer.Option(help="hexadecimal text, to draw the same samples again")] = None,
+    seed: Annotated[
+        str | None, typer.Option(help="hexadecimal text, to draw the same samples again")
+    ] = None,
     json: Json = False,
     quiet: Quiet = False,
     *,
     reading: ReadOptions,
 ) -> None:
-    """Say which mean, regression, stump or tree may be published: one that many different sets of records give.
+    """Say which mean, regression, stump or tree may be published: one that many different sets of
+    records give.
 
-    Only a result for which k-integral privacy is proved is printed, the most useful of them. Exit code 4 when there is none.
+    Only a result for which k-integral privacy is proved is printed, the most useful of them. Exit
+    code 4 when there is none.
     """
     from sfumato.interfaces.api import integral_privacy
 
-    algorithm = _algorithm({"mean": mean, "regression": regression, "stump": stump, "tree": tree}, by, grid, depth)
+    algorithm = _algorithm(
+        {"mean": mean, "regression": regression, "stump": stump, "tree": tree}, by, grid, depth
+    )
     dataset = read_data(data, quiet=quiet, intake=reading.intake)
     with progress("computing results", quiet=quiet) as on_progress:
         found = integral_privacy(
@@ -67,16 +96,22 @@ def stable(
         raise typer.Exit(NOTHING_PROVED)
 
 
-def _algorithm(asked: dict[str, str | None], by: str | None, grid: float | None, depth: int | None) -> Computed:
+def _algorithm(
+    asked: dict[str, str | None], by: str | None, grid: float | None, depth: int | None
+) -> Computed:
     from sfumato.results import integral as results
 
     named = {name: column for name, column in asked.items() if column is not None}
     if len(named) != 1:
-        raise ParameterError("say what is computed by one of --mean, --regression, --stump and --tree: --mean cost")
+        raise ParameterError(
+            "say what is computed by one of --mean, --regression, --stump and --tree: --mean cost"
+        )
     name, column = next(iter(named.items()))
     columns = [one.strip() for one in (by or "").split(",") if one.strip()]
     if (name == "mean") == bool(columns):
-        raise ParameterError("--by goes with --regression, --stump and --tree, and each of them needs it")
+        raise ParameterError(
+            "--by goes with --regression, --stump and --tree, and each of them needs it"
+        )
     if depth is not None and name != "tree":
         raise ParameterError("--depth goes with --tree")
     given = {} if grid is None else {"grid": grid}

@@ -1,4 +1,6 @@
-"""``sfumato key``: new keys, to sign certificates, for pseudonyms and vaults, and for a party of studies."""
+"""``sfumato key``: new keys, to sign certificates, for pseudonyms and vaults, and for a party of
+studies.
+"""
 
 from __future__ import annotations
 
@@ -18,18 +20,27 @@ from sfumato.interfaces.cli.options import Quiet
 def build() -> typer.Typer:
     """The group of commands."""
     group = typer.Typer(
-        no_args_is_help=True, help="Make keys: to sign certificates, for pseudonyms and vaults, for a party of studies."
+        no_args_is_help=True,
+        help="Make keys: to sign certificates, for pseudonyms and vaults, for a party of studies.",
     )
-    for name, command in (("sign", make_signing_key), ("vault", make_vault_key), ("party", make_party_keys)):
+    for name, command in (
+        ("sign", make_signing_key),
+        ("vault", make_vault_key),
+        ("party", make_party_keys),
+    ):
         group.command(name)(command)
     return group
 
 
 def make_signing_key(
-    file: Annotated[Path, typer.Argument(help="where the private key goes, for example office.pem")],
+    file: Annotated[
+        Path, typer.Argument(help="where the private key goes, for example office.pem")
+    ],
     quiet: Quiet = False,
 ) -> None:
-    """Make an Ed25519 key pair: the private key signs certificates, the public one (.pub.pem) is given away."""
+    """Make an Ed25519 key pair: the private key signs certificates, the public one (.pub.pem) is
+    given away.
+    """
     from sfumato.release.signatures import new_key
 
     try:
@@ -38,15 +49,21 @@ def make_signing_key(
         raise OutputError(f"{file} already exists; a key is never overwritten") from None
     except OSError as error:
         raise OutputError(f"cannot write {file}: {error.strerror}") from None
-    tell(f"keep {file} secret; give {file.with_suffix('.pub.pem')} to whoever verifies", quiet=quiet)
+    tell(
+        f"keep {file} secret; give {file.with_suffix('.pub.pem')} to whoever verifies", quiet=quiet
+    )
 
 
 def make_vault_key(
-    file: Annotated[Path, typer.Argument(help="where the key goes, for example pseudonyms.key")], quiet: Quiet = False
+    file: Annotated[Path, typer.Argument(help="where the key goes, for example pseudonyms.key")],
+    quiet: Quiet = False,
 ) -> None:
     """Make a random key of 256 bits for pseudonyms and vaults."""
     new_key_file(file)
-    tell(f"keep {escape(str(file))} secret, and keep a copy: without it a vault cannot be opened", quiet=quiet)
+    tell(
+        f"keep {escape(str(file))} secret, and keep a copy: without it a vault cannot be opened",
+        quiet=quiet,
+    )
     notes(cannot_promise("modes"), quiet=quiet)
 
 
@@ -57,7 +74,8 @@ def make_party_keys(
     address: Annotated[str, typer.Option(help="where this party listens, host:port")] = "HOST:PORT",
     dataset: Annotated[str, typer.Option(help="what the party's table is called")] = "DATASET",
     ledger_id: Annotated[
-        str | None, typer.Option(help="whose budget studies with noise spend: the name in its ledger")
+        str | None,
+        typer.Option(help="whose budget studies with noise spend: the name in its ledger"),
     ] = None,
     quiet: Quiet = False,
 ) -> None:
@@ -71,8 +89,9 @@ def make_party_keys(
         entry["ledger_id"] = ledger_id
     documents_to_stdout().write(write_yaml([entry]))
     tell(
-        f"[dim]this goes into the study, under parties (number them 0, 1, 2, …); keep {escape(str(made.private))}, "
-        f"{escape(made.signing.name)} and {escape(made.secret.name)} to yourself[/]",
+        "[dim]this goes into the study, under parties (number them 0, 1, 2, …); keep"
+        f" {escape(str(made.private))}, {escape(made.signing.name)} and {escape(made.secret.name)}"
+        " to yourself[/]",
         quiet=quiet,
     )
     notes(cannot_promise("modes"), quiet=quiet)

@@ -25,19 +25,28 @@ if TYPE_CHECKING:
 Data = Annotated[
     str,
     typer.Argument(
-        help="the table: CSV, Parquet, Arrow, JSON lines, Excel, SPSS, Stata, SAS; '-' for stdin; a folder of tables; a database, like sqlite:///file.db"
+        help=(
+            "the table: CSV, Parquet, Arrow, JSON lines, Excel, SPSS, Stata, SAS; '-' for stdin; a"
+            " folder of tables; a database, like sqlite:///file.db"
+        )
     ),
 ]
 Several = Annotated[
-    list[str], typer.Argument(help="the table; several files or a folder of them are tables that belong together")
+    list[str],
+    typer.Argument(
+        help="the table; several files or a folder of them are tables that belong together"
+    ),
 ]
 RecipeFile = Annotated[Path, typer.Option("--recipe", "-r", help="the recipe (YAML)")]
 Json = Annotated[bool, typer.Option("--json", help="print the result as JSON")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="print results and errors only")]
 TableName = Annotated[
-    str | None, typer.Option("--table", help="of a database: the table, like clinic.visits", metavar="<name>")
+    str | None,
+    typer.Option("--table", help="of a database: the table, like clinic.visits", metavar="<name>"),
 ]
-People = Annotated[str | None, typer.Option("--people", help="of data that are no table: people's columns")]
+People = Annotated[
+    str | None, typer.Option("--people", help="of data that are no table: people's columns")
+]
 Population = Annotated[str | None, typer.Option(help="everyone, or whom swap_across takes from")]
 SECONDS = "<seconds>"
 
@@ -50,7 +59,9 @@ class ReadOptions:
     delimiter: Annotated[str | None, typer.Option(help="of CSV, if guessed wrongly")] = None
     encoding: Annotated[str | None, typer.Option(help="of CSV, if guessed wrongly")] = None
     decimal: Annotated[str | None, typer.Option(help="mark of CSV: '.' or ','")] = None
-    header: Annotated[bool | None, typer.Option("--header/--no-header", help="the first row has names")] = None
+    header: Annotated[
+        bool | None, typer.Option("--header/--no-header", help="the first row has names")
+    ] = None
     sheet: Annotated[str | None, typer.Option(help="of Excel; else the first")] = None
     missing: Annotated[str | None, typer.Option(help="codes: 'NA,?,-9'; '' for none")] = None
     rename_duplicates: Annotated[
@@ -80,14 +91,17 @@ class DataOptions:
 class EngineOptions(DataOptions):
     """Where the data are, and who holds them."""
 
-    engine: Annotated[str | None, typer.Option(help="Parquet: memory, polars, duckdb, spark or auto")] = None
+    engine: Annotated[
+        str | None, typer.Option(help="Parquet: memory, polars, duckdb, spark or auto")
+    ] = None
 
 
 def expand_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command an option for each field of the dataclasses among its parameters.
 
-    ``def check(data: Data, *, reading: ReadOptions)`` gets ``--delimiter``, ``--encoding`` and the others, and takes them
-    together as ``reading``. The ``panel`` of a dataclass is their heading in the help.
+    ``def check(data: Data, *, reading: ReadOptions)`` gets ``--delimiter``, ``--encoding`` and the
+    others, and takes them together as ``reading``. The ``panel`` of a dataclass is their heading in
+    the help.
     """
     signature = inspect.signature(command, eval_str=True)
     bundles: dict[str, Any] = {}
@@ -98,7 +112,11 @@ def expand_options(command: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(command)
     def take_options(*args: Any, **options: Any) -> None:
         for name, bundle in bundles.items():
-            values = {field.name: options.pop(field.name) for field in fields(bundle) if field.name in options}
+            values = {
+                field.name: options.pop(field.name)
+                for field in fields(bundle)
+                if field.name in options
+            }
             options[name] = bundle(**values)
         command(*args, **options)
 
@@ -122,7 +140,9 @@ def _field_options(bundle: Any) -> list[inspect.Parameter]:
         in_panel.rich_help_panel = bundle.panel
         form: Any = Annotated[kind, in_panel]
         options.append(
-            inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=form)
+            inspect.Parameter(
+                field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=form
+            )
         )
     return options
 
@@ -133,7 +153,9 @@ def codes_of(text: str) -> tuple[str, ...]:
     >>> codes_of('NA, ?,-9,"a,b"'), codes_of("")
     (('NA', '?', '-9', 'a,b'), ())
     """
-    return tuple(code.strip() for code in next(csv.reader([text], skipinitialspace=True), []) if code.strip())
+    return tuple(
+        code.strip() for code in next(csv.reader([text], skipinitialspace=True), []) if code.strip()
+    )
 
 
 def read_beside(table: str | None) -> Table | None:
@@ -148,9 +170,16 @@ def read_beside(table: str | None) -> Table | None:
 
 
 def read_data(
-    data: str, *, quiet: bool, intake: Intake | None = None, recipe: Recipe | None = None, **options: Any
+    data: str,
+    *,
+    quiet: bool,
+    intake: Intake | None = None,
+    recipe: Recipe | None = None,
+    **options: Any,
 ) -> Table:
-    """Read the table of a command as its options say, else its recipe, and tell what was decided on the way."""
+    """Read the table of a command as its options say, else its recipe, and tell what was decided on
+    the way.
+    """
     from sfumato.interfaces.api import read
 
     table = read(data, recipe=recipe, **(intake or Intake()).said(), **options)
@@ -159,9 +188,15 @@ def read_data(
 
 
 def open_data(
-    data: str, *, quiet: bool, intake: Intake | None = None, recipe: Recipe | None = None, **options: Any
+    data: str,
+    *,
+    quiet: bool,
+    intake: Intake | None = None,
+    recipe: Recipe | None = None,
+    **options: Any,
 ) -> core_data.Data:
-    """The data of a command, as its recipe says; without one they are a table. What was decided on the way is told.
+    """The data of a command, as its recipe says; without one they are a table. What was decided on
+    the way is told.
 
     Options are those of :func:`sfumato.release.read_data.read_recipe_data`.
     """
@@ -187,4 +222,6 @@ def require_options(shape: Shape, **given: Any) -> None:
     """Refuse, by name, options that data of this shape do not know."""
     from sfumato.core.registry import data_class
 
-    data_class(shape).require_options({f"--{name.replace('_', '-')}": value for name, value in given.items()})
+    data_class(shape).require_options(
+        {f"--{name.replace('_', '-')}": value for name, value in given.items()}
+    )

@@ -20,12 +20,25 @@ if TYPE_CHECKING:
     from sfumato.results.checking.log import OutputLog, ReviewedOutput
     from sfumato.results.checking.seals import Seal
 
-Folder = Annotated[Path, typer.Argument(help="the folder of a session: sf.output_session(folder, data)")]
-SealFile = Annotated[
-    Path | None, typer.Option(help="where you keep the seal of the log; else it lies in the folder of the session")
+Folder = Annotated[
+    Path, typer.Argument(help="the folder of a session: sf.output_session(folder, data)")
 ]
-SealKey = Annotated[Path | None, typer.Option(help="the public key that the log must have been sealed with")]
-COLOURS = {"pass": "green", "review": "yellow", "fail": "red", "approved": "green", "refused": "red"}
+SealFile = Annotated[
+    Path | None,
+    typer.Option(
+        help="where you keep the seal of the log; else it lies in the folder of the session"
+    ),
+]
+SealKey = Annotated[
+    Path | None, typer.Option(help="the public key that the log must have been sealed with")
+]
+COLOURS = {
+    "pass": "green",
+    "review": "yellow",
+    "fail": "red",
+    "approved": "green",
+    "refused": "red",
+}
 MARKS = {"pass": "✓", "review": "?", "fail": "✗"}
 PASSES = "passes"
 MOST_REASONS = 3
@@ -35,32 +48,52 @@ def build() -> typer.Typer:
     """The group of commands."""
     group = typer.Typer(
         no_args_is_help=True,
-        help="Outputs of researchers: review and decide, release what is approved, verify; find stable results.",
+        help=(
+            "Outputs of researchers: review and decide, release what is approved, verify; find"
+            " stable results."
+        ),
     )
-    for name, command in (("review", review), ("release", release), ("verify", verify), ("stable", stable)):
+    for name, command in (
+        ("review", review),
+        ("release", release),
+        ("verify", verify),
+        ("stable", stable),
+    ):
         group.command(name)(command)
     return group
 
 
 def review(
     folder: Folder,
-    show: Annotated[int | None, typer.Option(help="one output: its reasons, comments, and first lines")] = None,
+    show: Annotated[
+        int | None, typer.Option(help="one output: its reasons, comments, and first lines")
+    ] = None,
     approve: Annotated[
-        str | None, typer.Option(help="numbers of outputs that may leave: 3, or 1-4,7; 'passes' for all that pass")
+        str | None,
+        typer.Option(
+            help="numbers of outputs that may leave: 3, or 1-4,7; 'passes' for all that pass"
+        ),
     ] = None,
     refuse: Annotated[str | None, typer.Option(help="numbers of outputs that may not")] = None,
     because: Annotated[str | None, typer.Option(help="why it was so decided")] = None,
     by: Annotated[str | None, typer.Option(help="who decided")] = None,
-    html: Annotated[Path | None, typer.Option(help="write the review as a page, with the outputs in it")] = None,
-    sign: Annotated[Path | None, typer.Option(help="a private key to seal the log with, as it is after this")] = None,
+    html: Annotated[
+        Path | None, typer.Option(help="write the review as a page, with the outputs in it")
+    ] = None,
+    sign: Annotated[
+        Path | None, typer.Option(help="a private key to seal the log with, as it is after this")
+    ] = None,
     seal: SealFile = None,
     key: SealKey = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """See every output of a session with what was found, open one, approve or refuse; on a terminal, one after the other.
+    """See every output of a session with what was found, open one, approve or refuse; on a
+    terminal, one after the other.
 
-    Exit code 0 when all are approved, 1 when some are undecided, refused, changed or missing, or tell of few persons together without anybody having seen it, 5 when the log is not what was sealed.
+    Exit code 0 when all are approved, 1 when some are undecided, refused, changed or missing, or
+    tell of few persons together without anybody having seen it, 5 when the log is not what was
+    sealed.
     """
     from sfumato.results.checking.log import OutputLog
     from sfumato.results.checking.seals import checked_seal
@@ -69,7 +102,11 @@ def review(
     before = checked_seal(log, seal, key)
     deciding = approve is not None or refuse is not None
     _require_words(deciding, because, by)
-    if approve is not None and refuse is not None and set(_numbers(approve, log)) & set(_numbers(refuse, log)):
+    if (
+        approve is not None
+        and refuse is not None
+        and set(_numbers(approve, log)) & set(_numbers(refuse, log))
+    ):
         raise ParameterError("an output is approved or refused, not both")
     for said, word in ((approve, "approved"), (refuse, "refused")):
         if said is not None:
@@ -92,7 +129,9 @@ def review(
         raise typer.Exit(1)
 
 
-def _sealed(log: OutputLog, before: Seal | None, seal: Path | None, sign: Path | None) -> Seal | None:
+def _sealed(
+    log: OutputLog, before: Seal | None, seal: Path | None, sign: Path | None
+) -> Seal | None:
     """Seal the log where that is asked for; the seal that holds then."""
     from sfumato.results.checking.seals import write_seal
 
@@ -105,7 +144,9 @@ def _noticed(before: Seal | None, seal: Path | None, sign: Path | None, key: Pat
     return what_is_noticed(before, key=key is not None or sign is not None, apart=seal is not None)
 
 
-def _decide(log: OutputLog, numbers: list[int], word: Any, by: str, because: str, *, quiet: bool) -> None:
+def _decide(
+    log: OutputLog, numbers: list[int], word: Any, by: str, because: str, *, quiet: bool
+) -> None:
     from sfumato.results.checking.output_pairs import in_ranges
 
     for number in numbers:
@@ -139,13 +180,19 @@ def _require_words(deciding: bool, because: str | None, by: str | None) -> None:
 def _numbers(said: str, log: OutputLog) -> list[int]:
     """Numbers of outputs: ``1-4,7``; ``passes`` for all that pass and are as they were checked."""
     if said.strip() == PASSES:
-        found = [one.logged.number for one in log.all_reviewed() if one.logged.status == "pass" and one.as_checked]
+        found = [
+            one.logged.number
+            for one in log.all_reviewed()
+            if one.logged.status == "pass" and one.as_checked
+        ]
         return [number for number in found if log.reviewed(number).state == "undecided"]
     numbers: list[int] = []
     for part in said.split(","):
         match = re.fullmatch(r"\s*(\d{1,6})(?:\s*-\s*(\d{1,6}))?\s*", part)
         if match is None:
-            raise ParameterError("outputs are named by their numbers: 3, or 1-4,7; 'passes' for all that pass")
+            raise ParameterError(
+                "outputs are named by their numbers: 3, or 1-4,7; 'passes' for all that pass"
+            )
         first, last = int(match[1]), int(match[2] or match[1])
         numbers += range(first, last + 1)
     for number in numbers:
@@ -170,14 +217,19 @@ def _list(log: OutputLog) -> None:
         return
     table = Table(box=None, pad_edge=False)
     for name in ("no.", "output", "persons", "found", "decided", "why"):
-        table.add_column(name, justify="right" if name in ("no.", "persons") else "left", overflow="fold")
+        table.add_column(
+            name, justify="right" if name in ("no.", "persons") else "left", overflow="fold"
+        )
     for one in log.all_reviewed():
         table.add_row(*_row(one))
     out().print(table)
     for words in _warnings(log):
         out().print(words, markup=False, soft_wrap=True)
     if strangers := log.strangers():
-        out().print(f"{len(strangers):,} files beside them were added by nobody; they are never released", markup=False)
+        out().print(
+            f"{len(strangers):,} files beside them were added by nobody; they are never released",
+            markup=False,
+        )
 
 
 def _warnings(log: OutputLog) -> list[str]:
@@ -189,14 +241,19 @@ def _warnings(log: OutputLog) -> list[str]:
     lax = f"the session asks for less than usual: {', '.join(told['laxer'])}"
     alone = "the session was opened without records: nothing in it was compared with any of its own"
     named = "; ".join(in_ranges(one) for one in told["together"])
-    unseen = f"outputs tell of few persons together, or may, which nobody was told when they were checked: {named}. Refuse one of them, or add it again"
+    unseen = (
+        "outputs tell of few persons together, or may, which nobody was told when they were"
+        f" checked: {named}. Refuse one of them, or add it again"
+    )
     found = ((lax, told["laxer"]), (alone, not told["with_records"]), (unseen, told["together"]))
     return [words for words, so in found if so]
 
 
 def _row(one: ReviewedOutput) -> tuple[str, ...]:
     verdict, status = one.logged.verdict, one.logged.status
-    grave = [reason["sentence"] for reason in verdict["reasons"] if reason["status"] == status != "pass"]
+    grave = [
+        reason["sentence"] for reason in verdict["reasons"] if reason["status"] == status != "pass"
+    ]
     more = f" (+{len(grave) - MOST_REASONS})" if len(grave) > MOST_REASONS else ""
     persons = "–" if verdict["persons"] is None else f"{verdict['persons']:,}"
     state = f"[{COLOURS.get(one.state, 'yellow')}]{one.state}[/]"
@@ -218,12 +275,16 @@ def _show(log: OutputLog, one: ReviewedOutput) -> None:
     out().print(f"[bold]{logged.number}. {escape(logged.title)}[/]  {logged.status}, {one.state}")
     for reason in logged.verdict["reasons"]:
         out().print(f"  {MARKS[reason['status']]} {escape(reason['sentence'])}", soft_wrap=True)
-    for word, text in (("comment", logged.comment), ("an exception is asked for", logged.exception)):
+    for word, text in (
+        ("comment", logged.comment),
+        ("an exception is asked for", logged.exception),
+    ):
         if text:
             out().print(f"  {word}: {escape(text)}", soft_wrap=True)
     if one.decision is not None:
         out().print(
-            f"  {one.decision.decision} by {escape(one.decision.by)}, {one.decision.at}: {escape(one.decision.because)}",
+            f"  {one.decision.decision} by {escape(one.decision.by)}, {one.decision.at}:"
+            f" {escape(one.decision.because)}",
             soft_wrap=True,
         )
     if not one.as_checked:
@@ -244,23 +305,38 @@ def _ask(log: OutputLog, by: str | None) -> None:
         _show(log, one)
         answer = ""
         while answer not in ("a", "r", "s", "q"):
-            answer = str(typer.prompt("approve (a), refuse (r), skip (s), quit (q)", default="s")).strip().lower()[:1]
+            answer = (
+                str(typer.prompt("approve (a), refuse (r), skip (s), quit (q)", default="s"))
+                .strip()
+                .lower()[:1]
+            )
         if answer == "q":
             return
         if answer in ("a", "r"):
             by = by or str(typer.prompt("who decides"))
             because = str(typer.prompt("why"))
-            log.decide(one.logged.number, "approved" if answer == "a" else "refused", by=by, because=because)
+            log.decide(
+                one.logged.number,
+                "approved" if answer == "a" else "refused",
+                by=by,
+                because=because,
+            )
 
 
 def release(
     folder: Folder,
-    output: Annotated[Path, typer.Option("--output", "-o", help="the folder to write, which must be new or empty")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="the folder to write, which must be new or empty")
+    ],
     accept_passes: Annotated[
         bool, typer.Option("--accept-passes", help="outputs that pass leave without a decision")
     ] = False,
-    partly: Annotated[bool, typer.Option("--partly", help="leave behind what is not decided yet")] = False,
-    sign: Annotated[Path | None, typer.Option(help="a private key to sign the certificate with")] = None,
+    partly: Annotated[
+        bool, typer.Option("--partly", help="leave behind what is not decided yet")
+    ] = False,
+    sign: Annotated[
+        Path | None, typer.Option(help="a private key to sign the certificate with")
+    ] = None,
     seal: SealFile = None,
     key: SealKey = None,
     json: Json = False,
@@ -268,8 +344,8 @@ def release(
 ) -> None:
     """Copy approved outputs, and nothing else, into a folder with a certificate.
 
-    Exit code 1, and nothing written, when an output is undecided, or changed since it was decided (unless --partly), or when decisions came after the seal; 5 when the log is not what was
-    sealed.
+    Exit code 1, and nothing written, when an output is undecided, or changed since it was decided
+    (unless --partly), or when decisions came after the seal; 5 when the log is not what was sealed.
     """
     from sfumato.results.checking.log import OutputLog
     from sfumato.results.checking.output_pairs import in_ranges
@@ -284,24 +360,32 @@ def release(
     if json:
         give_json({**certificate, "folder": str(output)})
     else:
-        out().print(f"{count:,} of {len(log.outputs):,} outputs released to {output}", markup=False, soft_wrap=True)
+        out().print(
+            f"{count:,} of {len(log.outputs):,} outputs released to {output}",
+            markup=False,
+            soft_wrap=True,
+        )
         excused = [one["number"] for one in released if one["checked"] != "pass"]
         if excused:
-            tell(f"released by decision, although they did not pass: {in_ranges(excused)}", quiet=quiet)
+            tell(
+                f"released by decision, although they did not pass: {in_ranges(excused)}",
+                quiet=quiet,
+            )
 
 
 def verify(
     folder: Annotated[Path, typer.Argument(help="a folder that outputs were released to")],
     key: Annotated[Path | None, typer.Option(help="the public key of who signed it")] = None,
     session: Annotated[
-        Path | None, typer.Option(help="the folder of the session it came from: is its log still all there")
+        Path | None,
+        typer.Option(help="the folder of the session it came from: is its log still all there"),
     ] = None,
     json: Json = False,
 ) -> None:
     """Check that a released folder holds what its certificate says, and nothing else.
 
-    Exit code 0 when the log of the session shows that all was checked or approved, or a key you trust vouches for it; 1 when something
-    is false; 7 when neither was given.
+    Exit code 0 when the log of the session shows that all was checked or approved, or a key you
+    trust vouches for it; 1 when something is false; 7 when neither was given.
     """
     from sfumato.interfaces.cli.verify import tell_claims
     from sfumato.release.certificate_files import read_certificate

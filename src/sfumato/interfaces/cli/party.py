@@ -37,7 +37,10 @@ if TYPE_CHECKING:
     from sfumato.parties.conduct import Home, Planned, StudyResult
     from sfumato.parties.study import Study
 
-HELP = "Several parties, one answer: draft and sign a study, take part in it (party study.yaml data.csv --as NAME), verify a result."
+HELP = (
+    "Several parties, one answer: draft and sign a study, take part in it (party study.yaml"
+    " data.csv --as NAME), verify a result."
+)
 MAX_RESULT = 256 * MEGABYTE
 TOLD_WITHIN = 10
 """Seconds in which the others are told that this party declines."""
@@ -48,9 +51,17 @@ class StudyFirst(TyperGroup):
     """A group in which a word that is no command is a study to take part in."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the command that is meant; a mere word that is no file either is a command that was misspelled."""
-        mere = bool(args) and re.fullmatch("[a-z-]+", args[0]) is not None and not Path(args[0]).exists()
-        return super().resolve_command(ctx, args if mere or not args or args[0] in self.commands else ["run", *args])
+        """Find the command that is meant; a mere word that is no file either is a command that was
+        misspelled.
+        """
+        mere = (
+            bool(args)
+            and re.fullmatch("[a-z-]+", args[0]) is not None
+            and not Path(args[0]).exists()
+        )
+        return super().resolve_command(
+            ctx, args if mere or not args or args[0] in self.commands else ["run", *args]
+        )
 
 
 def build() -> typer.Typer:
@@ -62,18 +73,28 @@ def build() -> typer.Typer:
 
 
 def draft(
-    entries: Annotated[list[Path], typer.Argument(help="what 'sfumato key party' printed, a file for each party")],
-    question: Annotated[str, typer.Option(help='what is asked, e.g. \'{mean: {column: age, bounds: ["0", "120"]}}\'')],
+    entries: Annotated[
+        list[Path], typer.Argument(help="what 'sfumato key party' printed, a file for each party")
+    ],
+    question: Annotated[
+        str,
+        typer.Option(help='what is asked, e.g. \'{mean: {column: age, bounds: ["0", "120"]}}\''),
+    ],
     output: Annotated[Path, typer.Option("--out", "-o", help="where the study goes")],
     protocol: Annotated[
-        str, typer.Option(help="additive, shamir, joint, or {name: encrypted, server: a, key_holder: b}")
+        str,
+        typer.Option(
+            help="additive, shamir, joint, or {name: encrypted, server: a, key_holder: b}"
+        ),
     ] = "shamir",
     noise: Annotated[
         str | None, typer.Option(help="noise nobody knows, e.g. '{epsilon: \"0.5\", colluders: 1}'")
     ] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Put the parties' entries and a question together into a study, to be completed, passed round and signed."""
+    """Put the parties' entries and a question together into a study, to be completed, passed round
+    and signed.
+    """
     from sfumato.core.yaml_text import read_yaml, write_yaml
     from sfumato.parties.study import drafted
 
@@ -88,7 +109,9 @@ def draft(
 
 def sign(
     study: StudyFile,
-    key: Annotated[Path, typer.Option(help="the signing key of a party of the study (.signing.pem)")],
+    key: Annotated[
+        Path, typer.Option(help="the signing key of a party of the study (.signing.pem)")
+    ],
     quiet: Quiet = False,
 ) -> None:
     """Sign a study: the signature is added to the file, which then goes to the next party."""
@@ -97,39 +120,63 @@ def sign(
 
     name = add_signature(study, key)
     rest = read_study(study).unsigned()
-    tell(f"{escape(name)} signed; " + (f"still to sign: {', '.join(rest)}" if rest else "all have signed"), quiet=quiet)
+    tell(
+        f"{escape(name)} signed; "
+        + (f"still to sign: {', '.join(rest)}" if rest else "all have signed"),
+        quiet=quiet,
+    )
 
 
 @expand_options
 def run(
     study: StudyFile,
-    data: Annotated[str | None, typer.Argument(help="this party's own table; it stays here")] = None,
-    name: Annotated[str | None, typer.Option("--as", help="which party of the study this is")] = None,
-    keys: Annotated[Path | None, typer.Option(help="folder of its keys; by default that of the study")] = None,
-    home: Annotated[
-        Path | None, typer.Option(help="folder that remembers attempts and answers; by default that of the keys")
+    data: Annotated[
+        str | None, typer.Argument(help="this party's own table; it stays here")
     ] = None,
-    ledger: Annotated[Path | None, typer.Option(help="the ledger of the dataset, for studies with noise")] = None,
-    output: Annotated[Path | None, typer.Option("--out", "-o", help="where the result goes (JSON)")] = None,
+    name: Annotated[
+        str | None, typer.Option("--as", help="which party of the study this is")
+    ] = None,
+    keys: Annotated[
+        Path | None, typer.Option(help="folder of its keys; by default that of the study")
+    ] = None,
+    home: Annotated[
+        Path | None,
+        typer.Option(
+            help="folder that remembers attempts and answers; by default that of the keys"
+        ),
+    ] = None,
+    ledger: Annotated[
+        Path | None, typer.Option(help="the ledger of the dataset, for studies with noise")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--out", "-o", help="where the result goes (JSON)")
+    ] = None,
     table: Annotated[
         Path | None, typer.Option("--release", help="where the table of a joint release goes (CSV)")
     ] = None,
     check: Annotated[
         bool, typer.Option("--check", help="say what is asked, learned and spent, and do nothing")
     ] = False,
-    tries: Annotated[int, typer.Option(min=1, help="how often to come back when a connection is lost")] = 1,
+    tries: Annotated[
+        int, typer.Option(min=1, help="how often to come back when a connection is lost")
+    ] = 1,
     again: Annotated[
-        bool, typer.Option("--confirm-again", help="answered already: come once more, for those who lack signatures")
+        bool,
+        typer.Option(
+            "--confirm-again",
+            help="answered already: come once more, for those who lack signatures",
+        ),
     ] = False,
     json: Json = False,
     quiet: Quiet = False,
     *,
     reading: ReadOptions,
 ) -> None:
-    """Take part in a study with a table of one's own; the table stays here, and the answer comes when all have signed it.
+    """Take part in a study with a table of one's own; the table stays here, and the answer comes
+    when all have signed it.
 
-    When a connection is lost, all parties give the same command again: the question is not asked twice. Exit code 6 when another party
-    is missing, leaves or does not fit.
+    When a connection is lost, all parties give the same command again: the question is not asked
+    twice. Exit code 6 when another party is missing, leaves or does not fit.
     """
     from sfumato.parties.attempt import alone
     from sfumato.parties.conduct import Home, attempt_file
@@ -141,7 +188,9 @@ def run(
         _show_study(loaded, json=json)
         return
     if data is None or name is None:
-        raise ParameterError("name this party's table and the party: sfumato party study.yaml data.csv --as NAME")
+        raise ParameterError(
+            "name this party's table and the party: sfumato party study.yaml data.csv --as NAME"
+        )
     number = loaded.number_of(name)
     kept = keys or study.parent
     own = Home(home or kept, Keys(kept, name), ledger, progress=_talk(quiet=quiet))
@@ -196,7 +245,9 @@ def _stored(planned: Planned, *, again: bool) -> StudyResult | None:
 def _tried(planned: Planned, tries: int) -> StudyResult:
     """Meet the others, and again when one was missing or left; the attempt stays the same."""
     if planned.home.keys.expired(planned.home.today):
-        raise WrongCertificate("the certificate of this party has expired; make new keys, and a new study with them")
+        raise WrongCertificate(
+            "the certificate of this party has expired; make new keys, and a new study with them"
+        )
     for left in reversed(range(tries)):
         try:
             return asyncio.run(_together(planned))
@@ -246,14 +297,19 @@ def _write(target: Path, result: StudyResult) -> None:
 def _require_places(study: Study, target: Path, table: Path | None) -> None:
     """Refuse places that cannot take the result before anything is sent or spent."""
     if table is not None and study.question.name != "release":
-        raise ParameterError(f"--release: the study asks for {study.question.name}, which has no table to write")
+        raise ParameterError(
+            f"--release: the study asks for {study.question.name}, which has no table to write"
+        )
     if table is not None and table.exists():
         raise OutputError(f"--release: {table} is there already, and is not overwritten")
     for path, option in ((target, "--out"), (table, "--release")):
         if path is not None and path.is_dir():
             raise OutputError(f"{path} is a folder; name a file in it with {option}")
         if path is not None and not (path.parent.is_dir() and os.access(path.parent, os.W_OK)):
-            raise OutputError(f"cannot write to the folder {path.parent}; make it, or name another file with {option}")
+            raise OutputError(
+                f"cannot write to the folder {path.parent}; make it, or name another file with"
+                f" {option}"
+            )
     _require_own(target, study.digest.hex())
 
 
@@ -263,7 +319,10 @@ def _require_own(target: Path, study: str | None) -> None:
     with contextlib.suppress(UnreadableInput):
         found = _read(target)["certificate"].get("study") if target.exists() else study
     if found is None or found != study:
-        raise OutputError(f"{target} is there already and is no result of this study; name another file with --out")
+        raise OutputError(
+            f"{target} is there already and is no result of this study; name another file with"
+            " --out"
+        )
 
 
 def _write_table(target: Path, result: StudyResult) -> None:
@@ -271,7 +330,9 @@ def _write_table(target: Path, result: StudyResult) -> None:
     from sfumato.parties.assembled_rows import released_frame
 
     if not result.answer.get("counts"):
-        raise ParameterError("--release: there is no released table in this answer, or it is at the collector")
+        raise ParameterError(
+            "--release: there is no released table in this answer, or it is at the collector"
+        )
     write_whole(target, released_frame(result.answer).write_csv().encode())
     as_new(target)
 
@@ -283,7 +344,9 @@ def _read(file: Path) -> dict[str, Any]:
     except (ValueError, RecursionError):
         raise UnreadableInput(f"{file} is not JSON, or says one thing twice") from None
     if not is_spelled_once(data, document):
-        raise UnreadableInput(f"{file} spells something otherwise than it was signed; it was edited")
+        raise UnreadableInput(
+            f"{file} spells something otherwise than it was signed; it was edited"
+        )
     if not isinstance(document, dict) or not isinstance(document.get("certificate"), dict):
         raise UnreadableInput(f"{file} is no result of a study")
     return document
@@ -296,18 +359,22 @@ def _show(result: StudyResult, target: Path, *, json: bool, quiet: bool, sent: b
     for name, value in result.answer.items():
         text = jsons.dumps(value, ensure_ascii=False, default=str)
         out().print(
-            f"[bold]{escape(str(name))}[/]: {escape(text if len(text) < 2000 else text[:2000] + ' …')}", soft_wrap=True
+            f"[bold]{escape(str(name))}[/]:"
+            f" {escape(text if len(text) < 2000 else text[:2000] + ' …')}",
+            soft_wrap=True,
         )
     if "asked_before" in result.certificate:
         tell(
-            "the rule 'asked_before': this was answered before, with the same rows and parties; nothing was sent",
+            "the rule 'asked_before': this was answered before, with the same rows and parties;"
+            " nothing was sent",
             quiet=quiet,
         )
     elif not sent:
         tell("this study was answered already; nothing was sent", quiet=quiet)
     signed = result.certificate.get("signatures", {})
     tell(
-        f"[dim]written to {escape(str(target))}" + (f", signed by {', '.join(signed)}[/]" if signed else "[/]"),
+        f"[dim]written to {escape(str(target))}"
+        + (f", signed by {', '.join(signed)}[/]" if signed else "[/]"),
         quiet=quiet,
     )
 
@@ -333,11 +400,19 @@ def _show_study(study: Study, *, json: bool) -> None:
         f"[bold]question[/]: {escape(jsons.dumps(plain['question'], ensure_ascii=False))}",
         f"[bold]parties[/]: {escape(', '.join(plain['parties']))}, by {study.protocol.name}",
         *(f"[bold]learned[/]: {escape(line)}" for line in plain["learned"]),
-        f"[bold]rules[/]: {study.control.least_records} records, {study.control.least_parties} parties with one, at least",
-        f"[bold]spent[/]: {escape(plain['loss'])} of every party's budget"
-        if plain["loss"]
-        else "[bold]spent[/]: no budget, no noise",
-        f"[bold]cost[/]: about {cost.messages:,} messages and {cost.sent:,} bytes sent by each party, {seconds:.1f} s",
+        (
+            f"[bold]rules[/]: {study.control.least_records} records, {study.control.least_parties}"
+            " parties with one, at least"
+        ),
+        (
+            f"[bold]spent[/]: {escape(plain['loss'])} of every party's budget"
+            if plain["loss"]
+            else "[bold]spent[/]: no budget, no noise"
+        ),
+        (
+            f"[bold]cost[/]: about {cost.messages:,} messages and {cost.sent:,} bytes sent by each"
+            f" party, {seconds:.1f} s"
+        ),
         *(["[bold]valid[/]: from {} until {}".format(*study.days)] if any(study.valid) else []),
         f"[bold]digest[/]: {plain['digest']}",
         f"[bold]signatures[/]: {escape(study.lacking) or 'of all'}",

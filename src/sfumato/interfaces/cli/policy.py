@@ -14,7 +14,15 @@ from sfumato.core import environment
 from sfumato.core.portable import cannot_promise
 from sfumato.core.source import Intake
 from sfumato.errors import ParameterError, UnreadableInput
-from sfumato.interfaces.cli.console import documents_to_stdout, give_json, notes, out, progress, show_blocks, tell
+from sfumato.interfaces.cli.console import (
+    documents_to_stdout,
+    give_json,
+    notes,
+    out,
+    progress,
+    show_blocks,
+    tell,
+)
 from sfumato.interfaces.cli.options import (
     Data,
     Json,
@@ -30,55 +38,102 @@ if TYPE_CHECKING:
     from sfumato.policy.people import Policies
 
 PolicyFiles = Annotated[
-    list[str], typer.Option("--policy", "-p", help="a policy file, preset:NAME, or a folder with one file per person")
+    list[str],
+    typer.Option(
+        "--policy", "-p", help="a policy file, preset:NAME, or a folder with one file per person"
+    ),
 ]
 PurposeName = Annotated[str, typer.Option(help="what the data are used for")]
-RecipientName = Annotated[str | None, typer.Option(help="who receives them; left out: the controller itself")]
-Today = Annotated[str | None, typer.Option(help="the day to judge retention by, like 2030-12-31; left out: today")]
-Ended = Annotated[str | None, typer.Option(help="the day the purpose ended, for retention that counts from it")]
+RecipientName = Annotated[
+    str | None, typer.Option(help="who receives them; left out: the controller itself")
+]
+Today = Annotated[
+    str | None, typer.Option(help="the day to judge retention by, like 2030-12-31; left out: today")
+]
+Ended = Annotated[
+    str | None, typer.Option(help="the day the purpose ended, for retention that counts from it")
+]
 
 
 @expand_options
 def lint(
-    files: Annotated[list[str], typer.Argument(help="policy files, folders of them, or preset:NAME")],
-    data: Annotated[str | None, typer.Option(help="a table whose columns the policy should name")] = None,
+    files: Annotated[
+        list[str], typer.Argument(help="policy files, folders of them, or preset:NAME")
+    ],
+    data: Annotated[
+        str | None, typer.Option(help="a table whose columns the policy should name")
+    ] = None,
     today: Today = None,
     json: Json = False,
     *,
     reading: ReadOptions,
 ) -> None:
-    """Find what is inconsistent in policies, with rule, line and path; exit code 1 when one is unusable, 5 when unreadable."""
+    """Find what is inconsistent in policies, with rule, line and path; exit code 1 when one is
+    unusable, 5 when unreadable.
+    """
     from sfumato.policy.lint import UNREADABLE, lint_file
     from sfumato.policy.people import policy_files
 
     columns = read_data(data, quiet=True, intake=reading.intake).columns if data else None
-    every = [str(one) for file in files for one in (policy_files(Path(file)) if Path(file).is_dir() else [file])]
-    by_file = {file: lint_file(file, today=_day(today) or _now(), columns=columns) for file in every}
+    every = [
+        str(one)
+        for file in files
+        for one in (policy_files(Path(file)) if Path(file).is_dir() else [file])
+    ]
+    by_file = {
+        file: lint_file(file, today=_day(today) or _now(), columns=columns) for file in every
+    }
     if json:
-        give_json({file: [finding.to_dict() for finding in findings] for file, findings in by_file.items()})
+        give_json(
+            {
+                file: [finding.to_dict() for finding in findings]
+                for file, findings in by_file.items()
+            }
+        )
     else:
         for file, findings in by_file.items():
             for finding in findings:
                 out().print(f"{file}: {finding}", markup=False, soft_wrap=True)
-    broken = {finding.rule for findings in by_file.values() for finding in findings if finding.severity == "error"}
+    broken = {
+        finding.rule
+        for findings in by_file.values()
+        for finding in findings
+        if finding.severity == "error"
+    }
     if broken:
         raise typer.Exit(UnreadableInput.exit_code if UNREADABLE in broken else 1)
 
 
 @dataclasses.dataclass(frozen=True)
 class Choices:
-    """What is decided about the use of a table under policies, as it was said on the command line."""
+    """What is decided about the use of a table under policies, as it was said on the command
+    line.
+    """
 
     panel: ClassVar[str] = "How policies are kept"
     recipient: RecipientName = None
-    by: Annotated[str | None, typer.Option(help="column of the person, for a folder of people's policies")] = None
-    table: Annotated[Path | None, typer.Option("--recipe", "-r", help="a recipe: roles and hierarchies")] = None
-    on_conflict: Annotated[str, typer.Option(help="floor above cap: privacy, suppress_rows or fail")] = "privacy"
-    floor: Annotated[bool, typer.Option(help="raise everybody to the largest minimum level")] = False
-    budget: Annotated[float, typer.Option(min=0, max=1, help="share of records that may be suppressed")] = 0.0
-    meet: Annotated[list[str] | None, typer.Option(help="a promise besides, like k_anonymity:5")] = None
+    by: Annotated[
+        str | None, typer.Option(help="column of the person, for a folder of people's policies")
+    ] = None
+    table: Annotated[
+        Path | None, typer.Option("--recipe", "-r", help="a recipe: roles and hierarchies")
+    ] = None
+    on_conflict: Annotated[
+        str, typer.Option(help="floor above cap: privacy, suppress_rows or fail")
+    ] = "privacy"
+    floor: Annotated[bool, typer.Option(help="raise everybody to the largest minimum level")] = (
+        False
+    )
+    budget: Annotated[
+        float, typer.Option(min=0, max=1, help="share of records that may be suppressed")
+    ] = 0.0
+    meet: Annotated[
+        list[str] | None, typer.Option(help="a promise besides, like k_anonymity:5")
+    ] = None
     key: Annotated[str | None, typer.Option(help="key for pseudonyms: a file, or env:NAME")] = None
-    vault: Annotated[str | None, typer.Option(help="encrypted file that remembers pseudonyms")] = None
+    vault: Annotated[str | None, typer.Option(help="encrypted file that remembers pseudonyms")] = (
+        None
+    )
     today: Today = None
     ended: Ended = None
 
@@ -88,7 +143,9 @@ class Choices:
         from sfumato.core import registry
 
         if self.on_conflict not in ("privacy", "suppress_rows", "fail"):
-            raise ParameterError(f"--on-conflict is privacy, suppress_rows or fail, not {self.on_conflict!r}")
+            raise ParameterError(
+                f"--on-conflict is privacy, suppress_rows or fail, not {self.on_conflict!r}"
+            )
         asked = [registry.ask(text) for text in self.meet or []]
         if any(question.left_open for question in asked):
             raise ParameterError("--meet needs a degree, like k_anonymity:5")
@@ -117,21 +174,36 @@ def compile_recipe(
     choices: Choices,
     reading: ReadOptions,
 ) -> None:
-    """Print the recipe that enforces policies on a table, to read and to edit; decisions go to stderr."""
+    """Print the recipe that enforces policies on a table, to read and to edit; decisions go to
+    stderr.
+    """
     from sfumato.core import recipe_files as recipes
     from sfumato.policy.compile import compile_policies
     from sfumato.policy.people import Policies
 
     policies = Policies.load(*policy)
-    dataset = _assigned(policies, _table(data, choices.table, intake=reading.intake, quiet=quiet), choices.by)
-    compiled = compile_policies(policies, dataset, purpose=purpose, recipient=choices.recipient, **choices.options)
+    dataset = _assigned(
+        policies, _table(data, choices.table, intake=reading.intake, quiet=quiet), choices.by
+    )
+    compiled = compile_policies(
+        policies, dataset, purpose=purpose, recipient=choices.recipient, **choices.options
+    )
     _tell(compiled, quiet=quiet)
     if policies.groups:
-        tell("this recipe needs a column with each person's policy; sfumato policy run adds it", quiet=quiet)
+        tell(
+            "this recipe needs a column with each person's policy; sfumato policy run adds it",
+            quiet=quiet,
+        )
     if json:
-        decisions = [{"rule": d.rule, "subject": d.subject, "text": d.text} for d in compiled.decisions]
+        decisions = [
+            {"rule": d.rule, "subject": d.subject, "text": d.text} for d in compiled.decisions
+        ]
         give_json(
-            {"recipe": recipes.to_dict(compiled.recipe), "decisions": decisions, "refused": dict(compiled.refused)}
+            {
+                "recipe": recipes.to_dict(compiled.recipe),
+                "decisions": decisions,
+                "refused": dict(compiled.refused),
+            }
         )
     else:
         documents_to_stdout().write(recipes.dump(compiled.recipe))
@@ -144,16 +216,21 @@ def run(
     purpose: PurposeName,
     output: Annotated[str, typer.Option("--output", "-o", help="folder to make")],
     seed: Annotated[
-        str | None, typer.Option(help="hexadecimal seed, to repeat a run; short ones mark a rehearsal")
+        str | None,
+        typer.Option(help="hexadecimal seed, to repeat a run; short ones mark a rehearsal"),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="replace an earlier release in that folder")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="replace an earlier release in that folder")
+    ] = False,
     json: Json = False,
     quiet: Quiet = False,
     *,
     choices: Choices,
     reading: ReadOptions,
 ) -> None:
-    """Make a release under policies: authorise, pseudonymize, personal levels, promises, verdicts, compliance record."""
+    """Make a release under policies: authorise, pseudonymize, personal levels, promises, verdicts,
+    compliance record.
+    """
     from sfumato.core.exchange import refuse_existing
     from sfumato.policy.enforce import enforce
     from sfumato.policy.people import Policies
@@ -176,23 +253,37 @@ def run(
 
 @expand_options
 def comply(
-    folder: Annotated[Path, typer.Argument(help="the shared folder, the one with certificate.json")],
+    folder: Annotated[
+        Path, typer.Argument(help="the shared folder, the one with certificate.json")
+    ],
     policy: PolicyFiles,
     purpose: PurposeName,
     recipient: RecipientName = None,
-    original: Annotated[str | None, typer.Option(help="the original table, for models that compare with it")] = None,
-    age: Annotated[list[str] | None, typer.Option(help="columns that are ages, for rules about numbers")] = None,
-    zip_code: Annotated[list[str] | None, typer.Option("--zip", help="columns that are ZIP codes")] = None,
+    original: Annotated[
+        str | None, typer.Option(help="the original table, for models that compare with it")
+    ] = None,
+    age: Annotated[
+        list[str] | None, typer.Option(help="columns that are ages, for rules about numbers")
+    ] = None,
+    zip_code: Annotated[
+        list[str] | None, typer.Option("--zip", help="columns that are ZIP codes")
+    ] = None,
     date: Annotated[list[str] | None, typer.Option(help="columns that are dates")] = None,
-    category: Annotated[list[str] | None, typer.Option(help="data categories, for SPECIAL, DPV and ODRL")] = None,
-    days: Annotated[int | None, typer.Option(min=0, help="days of storage, for SPECIAL, DPV and ODRL")] = None,
+    category: Annotated[
+        list[str] | None, typer.Option(help="data categories, for SPECIAL, DPV and ODRL")
+    ] = None,
+    days: Annotated[
+        int | None, typer.Option(min=0, help="days of storage, for SPECIAL, DPV and ODRL")
+    ] = None,
     today: Today = None,
     ended: Ended = None,
     json: Json = False,
     *,
     reading: ReadOptions,
 ) -> None:
-    """Hold a release against policies it need not have been made for; exit code 1 with reasons when one is not kept."""
+    """Hold a release against policies it need not have been made for; exit code 1 with reasons when
+    one is not kept.
+    """
     from sfumato.policy.comply import hold_against
 
     numbers = {"age": age or [], "zip": zip_code or [], "date": date or []}
@@ -217,8 +308,12 @@ def comply(
 
 
 def export(
-    to: Annotated[str, typer.Option(help="ours, lpl-a, lpl-b, lpl-xml, dpv; schema: the JSON Schema of ours")],
-    source: Annotated[str | None, typer.Argument(help="a policy file, preset:NAME, or a shared folder (dpv)")] = None,
+    to: Annotated[
+        str, typer.Option(help="ours, lpl-a, lpl-b, lpl-xml, dpv; schema: the JSON Schema of ours")
+    ],
+    source: Annotated[
+        str | None, typer.Argument(help="a policy file, preset:NAME, or a shared folder (dpv)")
+    ] = None,
 ) -> None:
     """Print a policy in another language, or what was released in terms of DPV."""
     from sfumato.policy.dialects.dialect_detection import load_policy, write_policy
@@ -281,9 +376,16 @@ def _tell(compiled: Compiled, *, quiet: bool) -> None:
 def build() -> typer.Typer:
     """The commands about policies."""
     app = typer.Typer(
-        help="Privacy policies: check, compile, run, hold against a release, export.", no_args_is_help=True
+        help="Privacy policies: check, compile, run, hold against a release, export.",
+        no_args_is_help=True,
     )
-    commands = (("lint", lint), ("compile", compile_recipe), ("run", run), ("comply", comply), ("export", export))
+    commands = (
+        ("lint", lint),
+        ("compile", compile_recipe),
+        ("run", run),
+        ("comply", comply),
+        ("export", export),
+    )
     for name, command in commands:
         app.command(name)(command)
     return app

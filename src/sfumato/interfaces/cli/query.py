@@ -31,7 +31,9 @@ class LedgerOptions:
     delta: Annotated[float | None, typer.Option(help="δ besides ε")] = None
     budget_rho: Annotated[float | None, typer.Option(help="ρ (zCDP) in total, instead of ε")] = None
     name: Annotated[str | None, typer.Option(help="the dataset's name; else the recipe's")] = None
-    protects: Annotated[str | None, typer.Option(help="the column that names persons, or 'row'")] = None
+    protects: Annotated[
+        str | None, typer.Option(help="the column that names persons, or 'row'")
+    ] = None
     neighbours: Annotated[str | None, typer.Option(help="add_remove or change_one")] = None
     contributions: Annotated[int | None, typer.Option(help="rows of one person that count")] = None
 
@@ -47,21 +49,35 @@ class LedgerOptions:
     @property
     def terms(self) -> dict[str, Any]:
         """What is said of the data and the people in them."""
-        return {name: getattr(self, name) for name in ("name", "protects", "neighbours", "contributions")}
+        return {
+            name: getattr(self, name)
+            for name in ("name", "protects", "neighbours", "contributions")
+        }
 
 
 @expand_options
 def query(
-    recipe: Annotated[Path, typer.Argument(help="the recipe (YAML): its columns declare bounds and domains")],
+    recipe: Annotated[
+        Path, typer.Argument(help="the recipe (YAML): its columns declare bounds and domains")
+    ],
     data: Annotated[str, typer.Argument(help="the table")],
     statement: Annotated[
-        str | None, typer.Argument(help='the question, e.g. "SELECT sex, AVG(cost) FROM people GROUP BY sex"')
+        str | None,
+        typer.Argument(help='the question, e.g. "SELECT sex, AVG(cost) FROM people GROUP BY sex"'),
     ] = None,
-    epsilon: Annotated[float | None, typer.Option(help="what the answer may cost (Laplace noise)")] = None,
+    epsilon: Annotated[
+        float | None, typer.Option(help="what the answer may cost (Laplace noise)")
+    ] = None,
     rho: Annotated[float | None, typer.Option(help="or in zCDP (Gaussian noise)")] = None,
-    ledger: Annotated[Path | None, typer.Option(help="what was spent; by default beside the recipe, .ledger")] = None,
-    quantum: Annotated[float, typer.Option(help="replies leave at multiples of so many seconds")] = 2.0,
-    fresh: Annotated[bool, typer.Option("--fresh", help="pay again for new noise, even if asked before")] = False,
+    ledger: Annotated[
+        Path | None, typer.Option(help="what was spent; by default beside the recipe, .ledger")
+    ] = None,
+    quantum: Annotated[
+        float, typer.Option(help="replies leave at multiples of so many seconds")
+    ] = 2.0,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="pay again for new noise, even if asked before")
+    ] = False,
     json: Json = False,
     quiet: Quiet = False,
     *,
@@ -70,13 +86,17 @@ def query(
 ) -> None:
     """Answer a question under differential privacy and write down what it cost.
 
-    The first call starts the ledger with --budget; what was spent stays spent, also when the data change. The same
-    question gets the same answer and costs nothing. The table is read whole before the question is looked at: where a
-    line is malformed, no question is taken, whatever it is. Without a question, the state of the budget is shown.
+    The first call starts the ledger with --budget; what was spent stays spent, also when the data
+    change. The same question gets the same answer and costs nothing. The table is read whole before
+    the question is looked at: where a line is malformed, no question is taken, whatever it is.
+    Without a question, the state of the budget is shown.
     """
     from sfumato.results.queries import Quantum
 
-    waiting = Quantum(quantum, alarm=lambda n: tell(f"[yellow]note: the reply took {n} quanta; raise --quantum[/]"))
+    waiting = Quantum(
+        quantum,
+        alarm=lambda n: tell(f"[yellow]note: the reply took {n} quanta; raise --quantum[/]"),
+    )
     with waiting.reply(since=time.monotonic()):
         asking = _session(recipe, data, reading.intake, ledger, start, statement)
         if statement is None:
@@ -112,10 +132,11 @@ def _session(
 
 
 def _opened(data: str, intake: Intake, recipe: Recipe) -> Table:
-    """The whole table, or a refusal in the same words whatever is wrong with it and whatever was asked.
+    """The whole table, or a refusal in the same words whatever is wrong with it and whatever was
+    asked.
 
-    A line that cannot be read is somebody's record: which one it is, and what is odd about it, is told by commands of the
-    owner, not by one that others ask through.
+    A line that cannot be read is somebody's record: which one it is, and what is odd about it, is
+    told by commands of the owner, not by one that others ask through.
     """
     try:
         dataset = _read(data, intake, recipe)
@@ -127,19 +148,27 @@ def _opened(data: str, intake: Intake, recipe: Recipe) -> Table:
         if data != "-" and not Path(data).is_file():
             raise
         raise UnreadableInput(
-            f"{data} cannot be read as a whole, so no question is taken; "
-            "`sfumato profile` tells its owner where, --encoding says how a CSV is written that is not UTF-8"
+            f"{data} cannot be read as a whole, so no question is taken; `sfumato profile` tells"
+            " its owner where, --encoding says how a CSV is written that is not UTF-8"
         ) from None
 
 
 def _read(data: str, intake: Intake, recipe: Recipe) -> Table:
-    """The table, every cell read for itself: what one row holds must not decide how all others are read."""
-    return cell_by_cell(read_data(data, quiet=True, intake=intake, recipe=recipe, text=True), recipe)
+    """The table, every cell read for itself: what one row holds must not decide how all others are
+    read.
+    """
+    return cell_by_cell(
+        read_data(data, quiet=True, intake=intake, recipe=recipe, text=True), recipe
+    )
 
 
 def _show(asking: Session, answers: tuple[Answer, ...], *, json: bool, quiet: bool) -> None:
     terms = asking.ledger.terms
-    state = {"budget": terms.budget.to_dict(), "spent": asking.spent, "largest_epsilon": asking.largest_epsilon}
+    state = {
+        "budget": terms.budget.to_dict(),
+        "spent": asking.spent,
+        "largest_epsilon": asking.largest_epsilon,
+    }
     if json:
         give_json({"answers": [answer.to_dict() for answer in answers], **state})
         return
@@ -148,7 +177,7 @@ def _show(asking: Session, answers: tuple[Answer, ...], *, json: bool, quiet: bo
     if not answers:
         out().print(escape("\n".join([repr(asking), *asking.history])), soft_wrap=True)
     tell(
-        f"[dim]{escape(terms.dataset)}: {state['spent']:g} spent of {escape(str(terms.budget))}; one more answer may "
-        f"cost up to ε = {state['largest_epsilon']:g}[/]",
+        f"[dim]{escape(terms.dataset)}: {state['spent']:g} spent of {escape(str(terms.budget))};"
+        f" one more answer may cost up to ε = {state['largest_epsilon']:g}[/]",
         quiet=quiet,
     )

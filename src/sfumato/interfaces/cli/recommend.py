@@ -1,4 +1,6 @@
-"""``sfumato recommend``: from a table and who is to have it to a first release that can be defended."""
+"""``sfumato recommend``: from a table and who is to have it to a first release that can be
+defended.
+"""
 
 from __future__ import annotations
 
@@ -24,43 +26,72 @@ if TYPE_CHECKING:
 def recommend(
     data: Data,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="folder for recipes, reasons, answers and the map")
+        Path,
+        typer.Option("--output", "-o", help="folder for recipes, reasons, answers and the map"),
     ] = Path("recommended"),
     recipe: Annotated[
         Path | None,
-        typer.Option("--recipe", "-r", help="roles from a recipe instead of a profile; its steps are a candidate too"),
+        typer.Option(
+            "--recipe",
+            "-r",
+            help="roles from a recipe instead of a profile; its steps are a candidate too",
+        ),
     ] = None,
-    answers: Annotated[Path | None, typer.Option(help="answers in a YAML file; flags go before it")] = None,
-    recipient: Annotated[str | None, typer.Option(help="public, researchers, internal, trusted or unknown")] = None,
-    contract: Annotated[str | None, typer.Option(help="whether they are bound by contract: yes, no or unknown")] = None,
-    sensitivity: Annotated[str | None, typer.Option(help="how bad it would be: low, medium, high or unknown")] = None,
-    population: Annotated[str | None, typer.Option(help="how many people the file was drawn from, or unknown")] = None,
-    keep: Annotated[str | None, typer.Option(help="columns that must survive, with commas between")] = None,
+    answers: Annotated[
+        Path | None, typer.Option(help="answers in a YAML file; flags go before it")
+    ] = None,
+    recipient: Annotated[
+        str | None, typer.Option(help="public, researchers, internal, trusted or unknown")
+    ] = None,
+    contract: Annotated[
+        str | None, typer.Option(help="whether they are bound by contract: yes, no or unknown")
+    ] = None,
+    sensitivity: Annotated[
+        str | None, typer.Option(help="how bad it would be: low, medium, high or unknown")
+    ] = None,
+    population: Annotated[
+        str | None, typer.Option(help="how many people the file was drawn from, or unknown")
+    ] = None,
+    keep: Annotated[
+        str | None, typer.Option(help="columns that must survive, with commas between")
+    ] = None,
     decide: Annotated[
         list[str] | None,
-        typer.Option(help="the role of a column that a profile cannot decide on: patient=unit; repeat it"),
+        typer.Option(
+            help="the role of a column that a profile cannot decide on: patient=unit; repeat it"
+        ),
     ] = None,
-    run: Annotated[Path | None, typer.Option(help="folder for the release itself, made of all rows")] = None,
+    run: Annotated[
+        Path | None, typer.Option(help="folder for the release itself, made of all rows")
+    ] = None,
     accept_limits: Annotated[
         bool,
         typer.Option(
-            "--accept-limits", help="take a fallback that keeps limits only, such as masked or synthetic records"
+            "--accept-limits",
+            help="take a fallback that keeps limits only, such as masked or synthetic records",
         ),
     ] = False,
     seed: Annotated[
-        str | None, typer.Option(help="hexadecimal seed of the release; short ones mark a rehearsal")
+        str | None,
+        typer.Option(help="hexadecimal seed of the release; short ones mark a rehearsal"),
     ] = None,
-    workers: Annotated[int | None, typer.Option(help="processes; all cores when not given", min=1)] = None,
-    force: Annotated[bool, typer.Option("--force", help="replace an earlier recommendation, and release")] = False,
+    workers: Annotated[
+        int | None, typer.Option(help="processes; all cores when not given", min=1)
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="replace an earlier recommendation, and release")
+    ] = False,
     json: Json = False,
     quiet: Quiet = False,
     *,
     reading: ReadOptions,
 ) -> None:
-    """Recommend a release: ask for the context, try every family of means, and write the best recipe with its reasons.
+    """Recommend a release: ask for the context, try every family of means, and write the best
+    recipe with its reasons.
 
-    Questions that no flag and no file answers are asked on a terminal; elsewhere they count as the worst case, and it says so. Where no
-    candidate keeps the promises, the best that keeps limits only is written as a fallback, and the command ends with exit code 1.
+    Questions that no flag and no file answers are asked on a terminal; elsewhere they count as the
+    worst case, and it says so. Where no candidate keeps the promises, the best that keeps limits
+    only is written as a fallback, and the command ends with exit code 1.
     """
     from sfumato.core import recipe_files as recipes
     from sfumato.core.exchange import refuse_existing
@@ -72,7 +103,11 @@ def recommend(
     if run is not None:
         refuse_existing(run, force=force)
     said = answers_from(answers)
-    flags: dict[str, Any] = {"recipient": recipient, "contract": contract, "sensitivity": sensitivity}
+    flags: dict[str, Any] = {
+        "recipient": recipient,
+        "contract": contract,
+        "sensitivity": sensitivity,
+    }
     flags |= {"population": population, "keep": keep}
     said = said.with_answers(**flags, decide={**said.decide, **decisions(decide or [])})
     loaded = None if recipe is None else recipes.load(recipe)
@@ -87,7 +122,9 @@ def recommend(
     refused = found.fallback and not accept_limits
     if run is not None and not refused:
         with progress("making the release", quiet=quiet) as on_progress:
-            found, release = found.released(seed=seed, progress=on_progress, accept_limits=accept_limits)
+            found, release = found.released(
+                seed=seed, progress=on_progress, accept_limits=accept_limits
+            )
             release.write(run, force=force)
     found.write(output, force=force)
     _tell(found, json=json)
@@ -123,7 +160,9 @@ def _asked(said: ContextAnswers, answered: set[str]) -> ContextAnswers:
 
 
 def _decided(said: ContextAnswers, dataset: Table, recipe: Recipe | None) -> ContextAnswers:
-    """The answers with the roles that somebody at a terminal gave to columns that wait for a decision."""
+    """The answers with the roles that somebody at a terminal gave to columns that wait for a
+    decision.
+    """
     from sfumato.errors import ParameterError
     from sfumato.guidance.recommendation.answers import roles_of
     from sfumato.guidance.recommendation.inspection import open_decisions
@@ -132,7 +171,9 @@ def _decided(said: ContextAnswers, dataset: Table, recipe: Recipe | None) -> Con
     for column, why in open_decisions(dataset, said, recipe).items():
         while column not in decided:
             tell(escape(f"{column}: {why}"))
-            role = typer.prompt(f"Its role (direct, quasi, sensitive, plain, unit …) of {column}", err=True).strip()
+            role = typer.prompt(
+                f"Its role (direct, quasi, sensitive, plain, unit …) of {column}", err=True
+            ).strip()
             try:
                 roles_of(role, column)
             except ParameterError as error:
@@ -153,4 +194,7 @@ def _tell_files(output: Path, run: Path | None, *, quiet: bool) -> None:
     tell(f"\nbest   {output / 'recipe.yaml'}, runners-up beside it", quiet=quiet)
     tell(f"why    {output / 'recommendation.html'}", quiet=quiet)
     if run is not None:
-        tell(f"share  {run / 'share'}: data, certificate, report\nkeep   {run / 'owner'}", quiet=quiet)
+        tell(
+            f"share  {run / 'share'}: data, certificate, report\nkeep   {run / 'owner'}",
+            quiet=quiet,
+        )

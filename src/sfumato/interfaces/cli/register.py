@@ -1,4 +1,6 @@
-"""``sfumato register``: what was released, of what, to whom, and what all releases tell together."""
+"""``sfumato register``: what was released, of what, to whom, and what all releases tell
+together.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ if TYPE_CHECKING:
     from sfumato.release.register.store import Register
 
 RegisterFile = Annotated[Path, typer.Argument(help="the register, for example releases.db")]
-KeyFile = Annotated[Path | None, typer.Option("--key", help="file with its key, when it is not beside it")]
+KeyFile = Annotated[
+    Path | None, typer.Option("--key", help="file with its key, when it is not beside it")
+]
 Folder = Annotated[Path, typer.Argument(help="the folder that run wrote, with share and owner")]
 Original = Annotated[str, typer.Option(help="the original table")]
 
@@ -31,9 +35,18 @@ def build() -> typer.Typer:
     """The group of commands."""
     group = typer.Typer(
         no_args_is_help=True,
-        help="What was released, of what, to whom, and what all of it tells together: start, list, check, add, withdraw.",
+        help=(
+            "What was released, of what, to whom, and what all of it tells together: start, list,"
+            " check, add, withdraw."
+        ),
     )
-    commands = (("start", start), ("list", show), ("check", check), ("add", add), ("withdraw", withdraw))
+    commands = (
+        ("start", start),
+        ("list", show),
+        ("check", check),
+        ("add", add),
+        ("withdraw", withdraw),
+    )
     for name, command in commands:
         group.command(name)(command)
     return group
@@ -47,7 +60,8 @@ def start(register: RegisterFile, key: KeyFile = None, quiet: Quiet = False) -> 
         pass
     kept = key or key_file(register)
     tell(
-        f"keep {escape(str(kept))} apart from the register if others can read your folders, and keep a copy",
+        f"keep {escape(str(kept))} apart from the register if others can read your folders, and"
+        " keep a copy",
         quiet=quiet,
     )
     notes(cannot_promise("modes"), quiet=quiet)
@@ -67,7 +81,11 @@ def show(register: RegisterFile, key: KeyFile = None, json: Json = False) -> Non
         return
     table = Table(box=None, pad_edge=False)
     for head in ("no.", "when", "to", "of", "people", "k", "ε", "state"):
-        table.add_column(head, justify="right" if head in ("no.", "people", "k", "ε") else "left", overflow="fold")
+        table.add_column(
+            head,
+            justify="right" if head in ("no.", "people", "k", "ε") else "left",
+            overflow="fold",
+        )
     for entry in entries:
         epsilon = "–" if entry.epsilon is None else f"{entry.epsilon:g}"
         told = (
@@ -96,12 +114,18 @@ def check(
     *,
     reading: ReadOptions,
 ) -> None:
-    """Say what a written release tells together with all that are registered; exit code 1 when it singles people out."""
+    """Say what a written release tells together with all that are registered; exit code 1 when it
+    singles people out.
+    """
     from sfumato.release.register.store import open_register
 
     with open_register(register, key=key) as held:
-        candidate, certificate, _ = _candidate(held, folder, original, person, reading.intake, quiet=quiet)
-        own = [entry.number for entry in held.standing if entry.certificate == certificate["digest"]]
+        candidate, certificate, _ = _candidate(
+            held, folder, original, person, reading.intake, quiet=quiet
+        )
+        own = [
+            entry.number for entry in held.standing if entry.certificate == certificate["digest"]
+        ]
         found = candidate.together(besides=own)
     tell_together(found, json=json)
     if found.alone or found.unknown:
@@ -126,14 +150,23 @@ def add(
     from sfumato.release.register.store import open_register
 
     with open_register(register, key=key) as held:
-        candidate, certificate, digest = _candidate(held, folder, original, person, reading.intake, quiet=quiet)
+        candidate, certificate, digest = _candidate(
+            held, folder, original, person, reading.intake, quiet=quiet
+        )
         with held.turn():
             if any(entry.certificate == certificate["digest"] for entry in held.standing):
                 raise ParameterError(f"{folder} is registered already")
             found = candidate.together()
             smallest = certificate.get("classes", {}).get("smallest")
-            told = {"certificate": certificate["digest"], "digest": digest, "k": smallest, "note": note}
-            number = held.plan(candidate.entry(recipient=to, folder=folder, **told), candidate.people)
+            told = {
+                "certificate": certificate["digest"],
+                "digest": digest,
+                "k": smallest,
+                "note": note,
+            }
+            number = held.plan(
+                candidate.entry(recipient=to, folder=folder, **told), candidate.people
+            )
             held.now_is(number, "released")
     tell_together(found, json=json)
     tell(f"registered as release {number}", quiet=quiet)
@@ -145,12 +178,16 @@ def withdraw(
     key: KeyFile = None,
     quiet: Quiet = False,
 ) -> None:
-    """Say that a release was never handed out, or a run that died never wrote it: it counts no more. This stays on record."""
+    """Say that a release was never handed out, or a run that died never wrote it: it counts no
+    more. This stays on record.
+    """
     from sfumato.release.register.store import open_register
 
     with open_register(register, key=key) as held, held.turn():
         held.now_is(number, "withdrawn")
-    tell(f"release {number} counts no more; what somebody has seen cannot be withdrawn", quiet=quiet)
+    tell(
+        f"release {number} counts no more; what somebody has seen cannot be withdrawn", quiet=quiet
+    )
 
 
 def tell_together(found: Together, *, json: bool) -> None:
@@ -164,7 +201,13 @@ def tell_together(found: Together, *, json: bool) -> None:
 
 
 def _candidate(
-    register: Register, folder: Path, original: str, person: str | None, intake: Intake, *, quiet: bool
+    register: Register,
+    folder: Path,
+    original: str,
+    person: str | None,
+    intake: Intake,
+    *,
+    quiet: bool,
 ) -> tuple[Newcomer, dict[str, Any], str]:
     """A written release beside its original, its certificate, and the digest of the original."""
     from sfumato.release.folder import read_table_release

@@ -26,11 +26,13 @@ class TableRegisterOptions:
     """The register that a published table is written down in."""
 
     panel: ClassVar[str] = "Register of releases"
-    register: Annotated[Path | None, typer.Option(help="look first at what all releases tell together; add this")] = (
-        None
-    )
+    register: Annotated[
+        Path | None, typer.Option(help="look first at what all releases tell together; add this")
+    ] = None
     to: Annotated[str | None, typer.Option("--to", help="who receives it")] = None
-    register_key: Annotated[Path | None, typer.Option(help="the key file, if not beside the register")] = None
+    register_key: Annotated[
+        Path | None, typer.Option(help="the key file, if not beside the register")
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,10 @@ def tell_remembered(remembered: Remembering, *, json: bool, quiet: bool) -> None
         mark = "[yellow]![/]" if found.alone or found.unknown else "[green]✓[/]"
         for sentence in found.sentences:
             out().print(f"{mark} {escape(sentence)}", soft_wrap=True)
-    tell(f"kept   release {remembered.number} of the register, to {escape(remembered.to)}", quiet=quiet)
+    tell(
+        f"kept   release {remembered.number} of the register, to {escape(remembered.to)}",
+        quiet=quiet,
+    )
 
 
 def memory_of(named: RegisterOptions, output: str) -> Remembering:
@@ -61,5 +66,9 @@ def memory_of(named: RegisterOptions, output: str) -> Remembering:
             raise ParameterError("--to, --person and --register-key go with --register")
         return Remembering()
     if named.to and output == "-":
-        raise ParameterError("--register goes with a folder (-o out/), which holds the certificate it writes down")
-    return remember(named.register, to=named.to or "", person=named.person or "", key=named.register_key)
+        raise ParameterError(
+            "--register goes with a folder (-o out/), which holds the certificate it writes down"
+        )
+    return remember(
+        named.register, to=named.to or "", person=named.person or "", key=named.register_key
+    )

@@ -38,11 +38,17 @@ class WriteOptions:
     panel: ClassVar[str] = "How the release is written"
     force: Annotated[bool, typer.Option("--force", help="replace an earlier release")] = False
     sign: Annotated[Path | None, typer.Option(help="private key (PEM) to sign with")] = None
-    seed: Annotated[str | None, typer.Option(help="hexadecimal, to repeat a run; short ones mark a rehearsal")] = None
+    seed: Annotated[
+        str | None, typer.Option(help="hexadecimal, to repeat a run; short ones mark a rehearsal")
+    ] = None
     shuffle: Annotated[bool, typer.Option(help="shuffle rows: order identifies too")] = True
     format: Annotated[str | None, typer.Option(help="another format than the input's")] = None
-    defuse: Annotated[bool, typer.Option("--defuse", help="CSV: an apostrophe before formulas")] = False
-    pictures: Annotated[bool, typer.Option("--pictures", help="pictures of reports as PNG too")] = False
+    defuse: Annotated[bool, typer.Option("--defuse", help="CSV: an apostrophe before formulas")] = (
+        False
+    )
+    pictures: Annotated[bool, typer.Option("--pictures", help="pictures of reports as PNG too")] = (
+        False
+    )
     into: Annotated[str | None, typer.Option(help="a database for the table, too")] = None
     into_table: Annotated[str | None, typer.Option(help="the name of the table there")] = None
 
@@ -50,12 +56,18 @@ class WriteOptions:
 @expand_options
 def run(
     data: Data,
-    output: Annotated[str, typer.Option("--output", "-o", help="folder to make; '-': print the data")],
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="folder to make; '-': print the data")
+    ],
     recipe: Annotated[Path | None, typer.Option("--recipe", "-r", help="the recipe (YAML)")] = None,
-    like: Annotated[Path | None, typer.Option(help="instead of a recipe: do as in this earlier release")] = None,
+    like: Annotated[
+        Path | None, typer.Option(help="instead of a recipe: do as in this earlier release")
+    ] = None,
     attack: Annotated[
         float | None,
-        typer.Option(help="time that intruders have to try the release; 0: none", min=0, metavar=SECONDS),
+        typer.Option(
+            help="time that intruders have to try the release; 0: none", min=0, metavar=SECONDS
+        ),
     ] = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -65,9 +77,11 @@ def run(
     register: RegisterOptions,
     reading: ReadOptions,
 ) -> None:
-    """Anonymize a table as a recipe says, judge the output again, and write what may be shared and what may not.
+    """Anonymize a table as a recipe says, judge the output again, and write what may be shared and
+    what may not.
 
-    Intruders try data that are no table, and records drawn anew, for 60 seconds unless --attack says otherwise.
+    Intruders try data that are no table, and records drawn anew, for 60 seconds unless --attack
+    says otherwise.
     """
     from sfumato.core.exchange import refuse_existing
     from sfumato.core.registry import data_class
@@ -83,12 +97,25 @@ def run(
     if output != "-":
         refuse_existing(Path(output), force=writing.force)
     elif target is not None:
-        raise ParameterError("--into goes with a folder (-o out/), which holds the certificate of the table")
+        raise ParameterError(
+            "--into goes with a folder (-o out/), which holds the certificate of the table"
+        )
     engine = given.engine
     may_be_held = "engine" in data_class(loaded.shape).options
-    if may_be_held and engine is None and output != "-" and format in (None, "parquet") and register.register is None:
+    if (
+        may_be_held
+        and engine is None
+        and output != "-"
+        and format in (None, "parquet")
+        and register.register is None
+    ):
         engine = "auto"
-    how_to_read: dict[str, Any] = {"people": given.people, "format": format, "engine": engine, "table": given.table}
+    how_to_read: dict[str, Any] = {
+        "people": given.people,
+        "format": format,
+        "engine": engine,
+        "table": given.table,
+    }
     dataset = open_data(data, quiet=quiet, intake=reading.intake, recipe=loaded, **how_to_read)
     if output == "-":
         dataset.one_table()  # only one table can be printed; everything else goes into a folder
@@ -140,13 +167,20 @@ def _recipe(recipe: Path | None, like: Path | None, *, quiet: bool) -> Any:
     from sfumato.core import recipe_files as recipes
 
     if (recipe is None) == (like is None):
-        raise ParameterError("say what to do with -r recipe.yaml, or with --like the folder of an earlier release")
+        raise ParameterError(
+            "say what to do with -r recipe.yaml, or with --like the folder of an earlier release"
+        )
     if recipe is not None:
         return recipes.load_any(recipe)
     from sfumato.release.reapply import recipe_like
 
     loaded, anew = recipe_like(str(like))
-    notes(tuple(f"{name} cannot do to other rows what it did before, and decides anew" for name in anew), quiet=quiet)
+    notes(
+        tuple(
+            f"{name} cannot do to other rows what it did before, and decides anew" for name in anew
+        ),
+        quiet=quiet,
+    )
     return loaded
 
 
@@ -159,7 +193,11 @@ def _tell_written(release: Release, folder: Path, told: dict[str, Any], *, json:
 
     written = list(sections(read_json(folder / "share" / FILE)).values())
     if json:
-        runnable = {column: cells for section in written for column, cells in section.get("formulas", {}).items()}
+        runnable = {
+            column: cells
+            for section in written
+            for column, cells in section.get("formulas", {}).items()
+        }
         if runnable or release.columns:  # of one table it is told where there are none, too
             told = {"formulas": runnable, **told}
         give_json({**release.summary(), "folder": str(folder), **told})

@@ -28,39 +28,62 @@ def serve(
     data: Annotated[
         str | None,
         typer.Argument(
-            help="a table to open: CSV, Parquet, Arrow, JSON lines, Excel …; a database with --table, such as sqlite:///file.db"
+            help=(
+                "a table to open: CSV, Parquet, Arrow, JSON lines, Excel …; a database with"
+                " --table, such as sqlite:///file.db"
+            )
         ),
     ] = None,
     recipe: Annotated[
-        Path | None, typer.Option("--recipe", "-r", help="a recipe (YAML) to begin with, or to go on with")
+        Path | None,
+        typer.Option("--recipe", "-r", help="a recipe (YAML) to begin with, or to go on with"),
     ] = None,
     project: Annotated[
         Path | None,
         typer.Option(
-            help="folder of the project, made where there is none; by default one a table, in the folder for data of your account"
+            help=(
+                "folder of the project, made where there is none; by default one a table, in the"
+                " folder for data of your account"
+            )
         ),
     ] = None,
-    port: Annotated[int, typer.Option(help="port to listen on; 0: any free one", min=0, max=65535)] = 0,
-    browser: Annotated[bool, typer.Option(help="open the browser; without, the address is only printed")] = True,
+    port: Annotated[
+        int, typer.Option(help="port to listen on; 0: any free one", min=0, max=65535)
+    ] = 0,
+    browser: Annotated[
+        bool, typer.Option(help="open the browser; without, the address is only printed")
+    ] = True,
     host: Annotated[
         str | None,
         typer.Option(
-            help="an address of this machine that others can reach; with --certificate, --key and --to-others"
+            help=(
+                "an address of this machine that others can reach; with --certificate, --key and"
+                " --to-others"
+            )
         ),
     ] = None,
-    certificate: Annotated[Path | None, typer.Option(help="with --host: certificate of that address (PEM)")] = None,
-    key: Annotated[Path | None, typer.Option(help="with --host: key of the certificate (PEM)")] = None,
+    certificate: Annotated[
+        Path | None, typer.Option(help="with --host: certificate of that address (PEM)")
+    ] = None,
+    key: Annotated[
+        Path | None, typer.Option(help="with --host: key of the certificate (PEM)")
+    ] = None,
     to_others: Annotated[
-        bool, typer.Option("--to-others", help="with --host: yes, who has the address may work with these data")
+        bool,
+        typer.Option(
+            "--to-others", help="with --host: yes, who has the address may work with these data"
+        ),
     ] = False,
     table: TableName = None,
     *,
     reading: ReadOptions,
 ) -> None:
-    """Open the workbench: an editor of the recipe in a browser on this machine. Nothing is uploaded anywhere.
+    """Open the workbench: an editor of the recipe in a browser on this machine. Nothing is uploaded
+    anywhere.
 
-    What is done there is kept in a project: every version of the recipe, and what it did. The same table opens the same project
-    again. End it with Ctrl-C. The same command once more, while it runs, gives a new address for another browser.
+    What is done there is kept in a project: every version of the recipe, and what it did. The same
+    table opens the same project again. End it with Ctrl-C. The same command once more, while it
+    runs, gives a new address for another browser.
     """
     from sfumato.core import recipe_files
     from sfumato.interfaces.web import server
@@ -84,22 +107,39 @@ def serve(
     try:
         opened = Project.open(folder)
     except Held as held:
-        more = {"--recipe": recipe, "--port": port, "--host": host, "how the table is read": reading.intake.said()}
-        _address_of_running(folder, held, first, [name for name, given in more.items() if given], browser=browser)
+        more = {
+            "--recipe": recipe,
+            "--port": port,
+            "--host": host,
+            "how the table is read": reading.intake.said(),
+        }
+        _address_of_running(
+            folder, held, first, [name for name, given in more.items() if given], browser=browser
+        )
         return
     _begin_with(opened, recipe, loaded)
     workbench = Workbench(opened, first=first, local=place.local)
     try:
         server.serve(
-            workbench, place, browser=browser, on_ready=lambda address: _say(address, opened.folder, place.local)
+            workbench,
+            place,
+            browser=browser,
+            on_ready=lambda address: _say(address, opened.folder, place.local),
         )
     except KeyboardInterrupt:  # this is how a workbench ends
-        tell(f"The workbench has ended. The project is kept in {escape(str(workbench.project.folder))}.")
+        tell(
+            "The workbench has ended. The project is kept in"
+            f" {escape(str(workbench.project.folder))}."
+        )
         raise typer.Exit(INTERRUPTED) from None
 
 
-def _address_of_running(folder: Path, held: Held, first: Any, more: list[str], *, browser: bool) -> None:
-    """Print a new address of the workbench that has the project open; what would change what it does is refused."""
+def _address_of_running(
+    folder: Path, held: Held, first: Any, more: list[str], *, browser: bool
+) -> None:
+    """Print a new address of the workbench that has the project open; what would change what it
+    does is refused.
+    """
     from sfumato.interfaces.web.login_links import new_address
     from sfumato.interfaces.web.project import data_in
     from sfumato.interfaces.web.server import open_browser
@@ -115,24 +155,29 @@ def _address_of_running(folder: Path, held: Held, first: Any, more: list[str], *
     out().print(address, soft_wrap=True, markup=False)
     out().file.flush()
     tell(
-        "The project is open in a workbench that runs. This is a new address of it, good once; earlier ones are not good any more."
+        "The project is open in a workbench that runs. This is a new address of it, good once;"
+        " earlier ones are not good any more."
     )
     if browser:
         open_browser(there)
 
 
-def _place(host: str | None, port: int, certificate: Path | None, key: Path | None, *, to_others: bool) -> server.Reach:
+def _place(
+    host: str | None, port: int, certificate: Path | None, key: Path | None, *, to_others: bool
+) -> server.Reach:
     from sfumato.interfaces.web.server import LOCAL, Reach
 
     if host in (None, LOCAL, "localhost"):
         if certificate or key or to_others:
             raise ParameterError(
-                "--certificate, --key and --to-others go with --host, an address that others can reach"
+                "--certificate, --key and --to-others go with --host, an address that others can"
+                " reach"
             )
         return Reach(port=port)
     if not to_others:
         raise ParameterError(
-            f"at {host} others could open the workbench and see the data; say --to-others if that is meant, with --certificate and --key"
+            f"at {host} others could open the workbench and see the data; say --to-others if that"
+            " is meant, with --certificate and --key"
         )
     return Reach(str(host), port, certificate, key)
 

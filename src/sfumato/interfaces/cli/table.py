@@ -36,13 +36,25 @@ class RuleOptions:
 
     panel: ClassVar[str] = "When a cell is sensitive"
     threshold: Annotated[int | None, typer.Option(help="fewest persons in a cell")] = None
-    zeros: Annotated[bool, typer.Option("--zeros-disclosive", help="empty cells are sensitive too")] = False
-    dominance: Annotated[str | None, typer.Option(help="n,k: the n largest have at most k percent: 2,90")] = None
-    p_percent: Annotated[float | None, typer.Option(help="nobody estimates the largest within so many percent")] = None
-    pq: Annotated[str | None, typer.Option(help="p,q: nor does one who knows all within q percent: 10,50")] = None
+    zeros: Annotated[
+        bool, typer.Option("--zeros-disclosive", help="empty cells are sensitive too")
+    ] = False
+    dominance: Annotated[
+        str | None, typer.Option(help="n,k: the n largest have at most k percent: 2,90")
+    ] = None
+    p_percent: Annotated[
+        float | None, typer.Option(help="nobody estimates the largest within so many percent")
+    ] = None
+    pq: Annotated[
+        str | None, typer.Option(help="p,q: nor does one who knows all within q percent: 10,50")
+    ] = None
     colluders: Annotated[int, typer.Option(help="respondents who collude, for p and pq")] = 1
-    group: Annotated[str | None, typer.Option(help="a column that must not be told of whole groups")] = None
-    all_equal: Annotated[bool, typer.Option("--all-equal", help="cells of equal contributions are too")] = False
+    group: Annotated[
+        str | None, typer.Option(help="a column that must not be told of whole groups")
+    ] = None
+    all_equal: Annotated[
+        bool, typer.Option("--all-equal", help="cells of equal contributions are too")
+    ] = False
 
 
 @dataclass(frozen=True)
@@ -50,18 +62,26 @@ class ProtectOptions:
     """How cells are protected."""
 
     panel: ClassVar[str] = "How cells are protected"
-    method: Annotated[str, typer.Option(help="auto, exact, heuristic, rounding, cta or perturb")] = "auto"
+    method: Annotated[
+        str, typer.Option(help="auto, exact, heuristic, rounding, cta or perturb")
+    ] = "auto"
     base: Annotated[int | None, typer.Option(help="rounding, perturb: multiples of this")] = None
     reach: Annotated[int, typer.Option(help="rounding: so many multiples away at most")] = 1
-    free_zeros: Annotated[bool, typer.Option("--free-zeros", help="empty cells may be suppressed too")] = False
+    free_zeros: Annotated[
+        bool, typer.Option("--free-zeros", help="empty cells may be suppressed too")
+    ] = False
     cost: Annotated[str, typer.Option(help="of a suppressed cell: value, one or log")] = "value"
     seed: Annotated[str | None, typer.Option(help="hexadecimal text, for perturb")] = None
     slide: Annotated[
-        float, typer.Option(help="width of a sensitive interval, in multiples of what is asked on both sides", min=0)
+        float,
+        typer.Option(
+            help="width of a sensitive interval, in multiples of what is asked on both sides", min=0
+        ),
     ] = 0.0
-    prior: Annotated[float | None, typer.Option(help="percent within which an intruder knows cells before", min=0)] = (
-        None
-    )
+    prior: Annotated[
+        float | None,
+        typer.Option(help="percent within which an intruder knows cells before", min=0),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -69,13 +89,23 @@ class CountOptions:
     """What is counted."""
 
     panel: ClassVar[str] = "What is counted"
-    unit: Annotated[str | None, typer.Option(help="column of the person; else every row is one")] = None
-    weight: Annotated[str | None, typer.Option(help="column that contributions are multiplied by")] = None
-    negatives: Annotated[bool, typer.Option("--negatives", help="negative contributions count by size")] = False
-    missing_counts: Annotated[bool, typer.Option("--missing-counts", help="count persons with no contribution")] = False
+    unit: Annotated[
+        str | None, typer.Option(help="column of the person; else every row is one")
+    ] = None
+    weight: Annotated[
+        str | None, typer.Option(help="column that contributions are multiplied by")
+    ] = None
+    negatives: Annotated[
+        bool, typer.Option("--negatives", help="negative contributions count by size")
+    ] = False
+    missing_counts: Annotated[
+        bool, typer.Option("--missing-counts", help="count persons with no contribution")
+    ] = False
     where: Annotated[
         str | None,
-        typer.Option(help='only these records: "year = 2024 and region in n1, n2"; = != < <= > >= in, not in'),
+        typer.Option(
+            help='only these records: "year = 2024 and region in n1, n2"; = != < <= > >= in, not in'
+        ),
     ] = None
 
 
@@ -85,16 +115,26 @@ def table(
     what: Annotated[
         str,
         typer.Argument(
-            help="columns and what is told: 'region × diagnosis: sum(cost)', 'region x sex: count'; several tables with ';' between; names with such signs in quotes: \"'a x b' × c\""
+            help=(
+                "columns and what is told: 'region × diagnosis: sum(cost)', 'region x sex: count';"
+                " several tables with ';' between; names with such signs in quotes: \"'a x b' × c\""
+            )
         ),
     ],
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="folder to make: share/ and owner/")] = None,
-    protect: Annotated[bool, typer.Option("--protect", help="change cells until the audit holds")] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="folder to make: share/ and owner/")
+    ] = None,
+    protect: Annotated[
+        bool, typer.Option("--protect", help="change cells until the audit holds")
+    ] = False,
     recipe: Annotated[
-        Path | None, typer.Option("--recipe", "-r", help="a recipe, for hierarchies and the person's column")
+        Path | None,
+        typer.Option("--recipe", "-r", help="a recipe, for hierarchies and the person's column"),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="replace an earlier release")] = False,
-    sign: Annotated[Path | None, typer.Option(help="a private key to sign the certificate with")] = None,
+    sign: Annotated[
+        Path | None, typer.Option(help="a private key to sign the certificate with")
+    ] = None,
     json: Json = False,
     quiet: Quiet = False,
     *,
@@ -106,8 +146,9 @@ def table(
 ) -> None:
     """Count persons or sum a column by other columns, and publish what nobody can be computed from.
 
-    Without --protect only says how many cells are sensitive. Exit code 4 when nothing can be published, 1 when an audit fails.
-    With --register the table is protected and audited together with those published before of the same records.
+    Without --protect only says how many cells are sensitive. Exit code 4 when nothing can be
+    published, 1 when an audit fails. With --register the table is protected and audited together
+    with those published before of the same records.
     """
     from sfumato.core import recipe_files as recipes
     from sfumato.core.exchange import refuse_existing
@@ -124,7 +165,11 @@ def table(
     read = read_data(data, quiet=quiet, intake=reading.intake, recipe=loaded)
     dataset = read if loaded is None else with_recipe(read, loaded)[0].in_memory("table")
     rules = _rules(rule)
-    with progress("tabulating", quiet=quiet) as on_progress, solvers_aside(), warnings_told(quiet=quiet):
+    with (
+        progress("tabulating", quiet=quiet) as on_progress,
+        solvers_aside(),
+        warnings_told(quiet=quiet),
+    ):
         made = tabulate(
             dataset,
             groups,
@@ -139,9 +184,13 @@ def table(
         judged = made.sensitive(*rules)
         zeroed: Any = "free" if means.free_zeros else "known"
         priced: Any = means.cost
-        how: dict[str, Any] = {name: getattr(means, name) for name in ("base", "reach", "seed", "slide", "prior")}
+        how: dict[str, Any] = {
+            name: getattr(means, name) for name in ("base", "reach", "seed", "slide", "prior")
+        }
         protected = (
-            judged.protect(means.method, weight=priced, zeros=zeroed, progress=on_progress, **how) if protect else None
+            judged.protect(means.method, weight=priced, zeros=zeroed, progress=on_progress, **how)
+            if protect
+            else None
         )
         if output is not None and protected is not None:
             protected.write(output, force=force, sign=sign, to=register.to)
@@ -150,10 +199,14 @@ def table(
         return
     if json:
         told = {} if protected.beside is None else {"register": protected.beside.to_dict()}
-        give_json({**protected.summary(), "folder": None if output is None else str(output), **told})
+        give_json(
+            {**protected.summary(), "folder": None if output is None else str(output), **told}
+        )
     elif output is None:
         for number in range(len(groups)):
-            out().print(protected.to_polars(number).write_csv().rstrip("\n"), markup=False, soft_wrap=True)
+            out().print(
+                protected.to_polars(number).write_csv().rstrip("\n"), markup=False, soft_wrap=True
+            )
     for sentence in protected.own_sentences if not json else ():
         if sentence == protected.unknown:  # marked, and not left out when talk is
             out().print(f"[yellow]![/] {escape(sentence)}", soft_wrap=True)
@@ -163,13 +216,16 @@ def table(
         _tell_beside(protected.beside)
     if output is not None:
         tell(
-            f"share  {output / 'share'}: table, certificate, page\nkeep   {output / 'owner'}: lock and page with parameters and intervals",
+            f"share  {output / 'share'}: table, certificate, page\nkeep   {output / 'owner'}: lock"
+            " and page with parameters and intervals",
             quiet=quiet,
         )
 
 
 def _tell_beside(beside: Beside) -> None:
-    """Print what the table tells together with releases before it; what is unknown is marked, and not left out when talk is."""
+    """Print what the table tells together with releases before it; what is unknown is marked, and
+    not left out when talk is.
+    """
     mark = "[green]✓[/]" if beside.verdict == "holds" else "[yellow]![/]"
     for sentence in beside.sentences:
         out().print(f"{mark} {escape(sentence)}", soft_wrap=True)
@@ -183,7 +239,8 @@ def _register(named: TableRegisterOptions, output: Path | None) -> Any:
         return None
     if not named.to or output is None:
         raise ParameterError(
-            "a register wants to know what was published and who receives it: give --protect -o FOLDER --to RECIPIENT"
+            "a register wants to know what was published and who receives it: give --protect -o"
+            " FOLDER --to RECIPIENT"
         )
     from sfumato.release.register.store import open_register
 
@@ -214,13 +271,17 @@ def warnings_told(*, quiet: bool) -> Iterator[None]:
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", SlowTable)
-        warnings.showwarning = lambda message, *_, **__: tell(f"note: {escape(str(message))}", quiet=quiet)
+        warnings.showwarning = lambda message, *_, **__: tell(
+            f"note: {escape(str(message))}", quiet=quiet
+        )
         yield
 
 
 def _tell_sensitive(judged: Any, *, json: bool) -> None:
     if json:
-        give_json({"cells": len(judged.unsafe), "sensitive": len(judged), "by_rule": judged.count()})
+        give_json(
+            {"cells": len(judged.unsafe), "sensitive": len(judged), "by_rule": judged.count()}
+        )
         return
     out().print(f"{len(judged):,} of {len(judged.unsafe):,} cells are sensitive", markup=False)
     from sfumato.results.tables.rules import parameters_of
@@ -228,7 +289,9 @@ def _tell_sensitive(judged: Any, *, json: bool) -> None:
     count = judged.count()
     for rule in judged.rules:
         out().print(
-            f"  {rule.name.replace('_', ' ')}: {count[rule.name]:,}  ({parameters_of(rule.said())})", markup=False
+            f"  {rule.name.replace('_', ' ')}: {count[rule.name]:,} "
+            f" ({parameters_of(rule.said())})",
+            markup=False,
         )
 
 
@@ -250,9 +313,15 @@ def asked(what: str) -> tuple[list[list[str]], str]:
     columns, colon, measure = QUOTED.sub(hold, what).rpartition(":")
     if not colon:
         columns, measure = measure, "count"
-    groups = [[_name(name, names) for name in TIMES.split(part.strip())] for part in columns.split(";") if part.strip()]
+    groups = [
+        [_name(name, names) for name in TIMES.split(part.strip())]
+        for part in columns.split(";")
+        if part.strip()
+    ]
     if not groups or not all(all(group) for group in groups):
-        raise ParameterError("say what is tabulated: 'region × diagnosis: sum(cost)', with x or * for × if you like")
+        raise ParameterError(
+            "say what is tabulated: 'region × diagnosis: sum(cost)', with x or * for × if you like"
+        )
     summed = SUM.fullmatch(measure.strip())
     return groups, measure.strip() if summed is None else f"sum({_name(summed[1], names)})"
 
@@ -265,18 +334,28 @@ def _name(text: str, quoted: list[str]) -> str:
         return quoted[int(held[1])]
     if HELD.search(text) or text[:1] in ("'", '"'):
         raise ParameterError(
-            "a quote stands around a whole name, and is closed: \"'a x b' × c: sum('cost: net')\"; a quote inside of a name is written twice"
+            "a quote stands around a whole name, and is closed: \"'a x b' × c: sum('cost: net')\";"
+            " a quote inside of a name is written twice"
         )
     return text
 
 
 def _rules(said: RuleOptions) -> list[SensitivityRule]:
     """The rules that were named; an empty list means the usual ones."""
-    from sfumato.results.tables.rules import PQ, AllEqual, Dominance, GroupDisclosure, PPercent, Threshold
+    from sfumato.results.tables.rules import (
+        PQ,
+        AllEqual,
+        Dominance,
+        GroupDisclosure,
+        PPercent,
+        Threshold,
+    )
 
     rules: list[SensitivityRule] = []
     if said.threshold is not None or said.zeros:
-        rules.append(Threshold(said.threshold if said.threshold is not None else 10, zeros=said.zeros))
+        rules.append(
+            Threshold(said.threshold if said.threshold is not None else 10, zeros=said.zeros)
+        )
     if said.dominance is not None:
         n, k = _pair(said.dominance, "--dominance")
         rules.append(Dominance(int(n), k))
@@ -299,5 +378,7 @@ def _pair(text: str, option: str) -> tuple[float, float]:
     try:
         first, second = (float(part) for part in parts)
     except ValueError:
-        raise ParameterError(f"{option} takes two numbers with a comma between, such as 2,90") from None
+        raise ParameterError(
+            f"{option} takes two numbers with a comma between, such as 2,90"
+        ) from None
     return first, second

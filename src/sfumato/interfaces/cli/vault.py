@@ -17,12 +17,16 @@ from sfumato.interfaces.cli.options import Json, Quiet
 
 VaultFile = Annotated[Path, typer.Argument(help="the vault")]
 KeyFile = Annotated[Path | None, typer.Option(help="file with the vault's key")]
-KeyVariable = Annotated[str | None, typer.Option("--key-env", help="environment variable with the vault's key")]
+KeyVariable = Annotated[
+    str | None, typer.Option("--key-env", help="environment variable with the vault's key")
+]
 
 
 def build() -> typer.Typer:
     """The group of commands."""
-    group = typer.Typer(no_args_is_help=True, help="The vault of pseudonyms: list, reidentify (logged), rotate.")
+    group = typer.Typer(
+        no_args_is_help=True, help="The vault of pseudonyms: list, reidentify (logged), rotate."
+    )
     for name, command in (
         ("list", list_domains),
         ("reidentify", reidentify),
@@ -32,25 +36,39 @@ def build() -> typer.Typer:
     return group
 
 
-def list_domains(vault: VaultFile, key_file: KeyFile = None, key_env: KeyVariable = None, json: Json = False) -> None:
+def list_domains(
+    vault: VaultFile, key_file: KeyFile = None, key_env: KeyVariable = None, json: Json = False
+) -> None:
     """What a vault holds: its domains and how many pseudonyms each has, and who looked into it."""
     from sfumato.methods.steps.pseudonyms.vault import read_log, summary
 
     domains = summary(vault, key=_reference(key_file, key_env))
     log = read_log(vault)
     if json:
-        give_json({"domains": [dataclasses.asdict(d) for d in domains], "log": [dataclasses.asdict(e) for e in log]})
+        give_json(
+            {
+                "domains": [dataclasses.asdict(d) for d in domains],
+                "log": [dataclasses.asdict(e) for e in log],
+            }
+        )
         return
     for one in domains:
-        out().print(f"[bold]{escape(repr(one.domain))}[/]: {one.pseudonyms:,} pseudonyms, {one.method}", soft_wrap=True)
+        out().print(
+            f"[bold]{escape(repr(one.domain))}[/]: {one.pseudonyms:,} pseudonyms, {one.method}",
+            soft_wrap=True,
+        )
     for act in log:
-        line = f"{act.when} {act.who}: {act.act}, {act.found:,} of {act.asked:,} found: {act.reason}"
+        line = (
+            f"{act.when} {act.who}: {act.act}, {act.found:,} of {act.asked:,} found: {act.reason}"
+        )
         out().print(f"[dim]{escape(line)}[/]", soft_wrap=True)
 
 
 def reidentify(
     vault: VaultFile,
-    pseudonyms: Annotated[list[str], typer.Argument(help="the pseudonyms; '-' reads them from stdin, one a line")],
+    pseudonyms: Annotated[
+        list[str], typer.Argument(help="the pseudonyms; '-' reads them from stdin, one a line")
+    ],
     reason: Annotated[str, typer.Option(help="why; it is kept in the vault's log")],
     domain: Annotated[str, typer.Option(help="the domain of the pseudonyms")] = "",
     key_file: KeyFile = None,
@@ -66,10 +84,16 @@ def reidentify(
 
     asked = sys.stdin.read().split("\n") if pseudonyms == ["-"] else pseudonyms
     named = go_back(
-        vault, [one for one in asked if one], key=_reference(key_file, key_env), reason=reason, domain=domain
+        vault,
+        [one for one in asked if one],
+        key=_reference(key_file, key_env),
+        reason=reason,
+        domain=domain,
     )
     if json:
-        give_json({code: None if values is None else list(values) for code, values in named.items()})
+        give_json(
+            {code: None if values is None else list(values) for code, values in named.items()}
+        )
     else:
         _give_lines(named)
     unknown = sum(values is None for values in named.values())
@@ -81,7 +105,11 @@ def reidentify(
 def _give_lines(named: dict[str, Any]) -> None:
     """One CSV line a pseudonym, without those that are unknown."""
     lines = csv.writer(documents_to_stdout(), lineterminator="\n")
-    lines.writerows([code, *(value or "" for value in values)] for code, values in named.items() if values is not None)
+    lines.writerows(
+        [code, *(value or "" for value in values)]
+        for code, values in named.items()
+        if values is not None
+    )
 
 
 def rotate(
@@ -89,7 +117,9 @@ def rotate(
     key_file: KeyFile = None,
     key_env: KeyVariable = None,
     new_key_file: Annotated[Path | None, typer.Option(help="file with the new key")] = None,
-    new_key_env: Annotated[str | None, typer.Option(help="environment variable with the new key")] = None,
+    new_key_env: Annotated[
+        str | None, typer.Option(help="environment variable with the new key")
+    ] = None,
     reason: Annotated[str, typer.Option(help="why; it is kept in the vault's log")] = "rotation",
     quiet: Quiet = False,
 ) -> None:
@@ -99,12 +129,15 @@ def rotate(
     new = _reference(new_key_file, new_key_env, "--new-key-file or --new-key-env")
     count = seal_anew(vault, _reference(key_file, key_env), new, reason=reason)
     tell(
-        f"{count:,} pseudonyms are sealed with the new key; the old key still opens old copies of the vault",
+        f"{count:,} pseudonyms are sealed with the new key; the old key still opens old copies of"
+        " the vault",
         quiet=quiet,
     )
 
 
-def _reference(file: Path | None, env: str | None, options: str = "--key-file or --key-env") -> dict[str, str]:
+def _reference(
+    file: Path | None, env: str | None, options: str = "--key-file or --key-env"
+) -> dict[str, str]:
     if (file is None) == (env is None):
         raise ParameterError(f"say where the key is with one of {options}")
     return {"env": env} if env is not None else {"file": str(file)}

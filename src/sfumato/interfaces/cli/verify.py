@@ -37,27 +37,45 @@ def check(
     recipe: RecipeFile,
     data: Annotated[str | None, typer.Argument(help="the released table; none with --sql")] = None,
     original: Annotated[
-        str | None, typer.Option(help="the table before anything was released of it, for promises that compare with it")
+        str | None,
+        typer.Option(
+            help="the table before anything was released of it, for promises that compare with it"
+        ),
     ] = None,
-    sql: Annotated[bool, typer.Option("--sql", help="print the promises as a query on --table")] = False,
+    sql: Annotated[
+        bool, typer.Option("--sql", help="print the promises as a query on --table")
+    ] = False,
     json: Json = False,
     quiet: Quiet = False,
     *,
     given: EngineOptions,
     reading: ReadOptions,
 ) -> None:
-    """Judge a released table by a recipe; exit code 1 when a promise does not hold or a direct identifier is left.
+    """Judge a released table by a recipe; exit code 1 when a promise does not hold or a direct
+    identifier is left.
 
-    With --sql nothing is read: the promises are printed as a query that returns a row for every class that breaks one, a test for dbt.
+    With --sql nothing is read: the promises are printed as a query that returns a row for every
+    class that breaks one, a test for dbt.
     """
     from sfumato.core import recipe_files as recipes
     from sfumato.release.check import check_released, read_to_check
 
     if sql:
-        beside = {**vars(given), **vars(reading), "table": None, "original": original, "json": json or None}
-        if data is not None or given.table is None or any(value is not None for value in beside.values()):
+        beside = {
+            **vars(given),
+            **vars(reading),
+            "table": None,
+            "original": original,
+            "json": json or None,
+        }
+        if (
+            data is not None
+            or given.table is None
+            or any(value is not None for value in beside.values())
+        ):
             raise ParameterError(
-                "--sql goes with a recipe and the name of the table only: check --sql -r visits.yaml --table visits"
+                "--sql goes with a recipe and the name of the table only: check --sql -r"
+                " visits.yaml --table visits"
             )
         _print_sql(recipe, given.table)
         return
@@ -70,18 +88,27 @@ def check(
     notes(files.notes, quiet=quiet)
     with progress("judging", quiet=quiet):
         before = None if original is None else open_data(original, quiet=True, recipe=loaded)
-        verdicts = check_released(files, loaded, original=before, population=read_beside(given.population))
+        verdicts = check_released(
+            files, loaded, original=before, population=read_beside(given.population)
+        )
     if before is None and needed(loaded.meet, loaded.schema).reference:
-        tell("[dim]note: the released table stands for the original one; --original names that[/]", quiet=quiet)
+        tell(
+            "[dim]note: the released table stands for the original one; --original names that[/]",
+            quiet=quiet,
+        )
     _tell_verdicts(verdicts, json=json)
 
 
 def _print_sql(recipe: Path, table: str) -> None:
-    """The promises of a recipe as a query; ``table`` is its name as SQL has it, such as ``{{ ref('visits') }}``."""
+    """The promises of a recipe as a query; ``table`` is its name as SQL has it, such as
+    ``{{ ref('visits') }}``.
+    """
     from sfumato.core import recipe_files as recipes
     from sfumato.interfaces.sql_tests import sql_test
 
-    out().print(sql_test(recipes.load(recipe), table), soft_wrap=True, markup=False, highlight=False)
+    out().print(
+        sql_test(recipes.load(recipe), table), soft_wrap=True, markup=False, highlight=False
+    )
 
 
 def _tell_verdicts(verdicts: Sequence[Verdict], *, json: bool) -> None:
@@ -97,11 +124,20 @@ def _tell_verdicts(verdicts: Sequence[Verdict], *, json: bool) -> None:
 @expand_options
 def verify(
     folder: Annotated[
-        Path, typer.Argument(help="the shared folder, the one with certificate.json, or the one that run wrote")
+        Path,
+        typer.Argument(
+            help="the shared folder, the one with certificate.json, or the one that run wrote"
+        ),
     ],
-    original: Annotated[str | None, typer.Option(help="the original table, to check what needs it")] = None,
-    owner: Annotated[Path | None, typer.Option(help="the owner's folder; found beside 'share' when not given")] = None,
-    key: Annotated[Path | None, typer.Option(help="public key (PEM) of whom you trust to sign")] = None,
+    original: Annotated[
+        str | None, typer.Option(help="the original table, to check what needs it")
+    ] = None,
+    owner: Annotated[
+        Path | None, typer.Option(help="the owner's folder; found beside 'share' when not given")
+    ] = None,
+    key: Annotated[
+        Path | None, typer.Option(help="public key (PEM) of whom you trust to sign")
+    ] = None,
     json: Json = False,
     quiet: Quiet = False,
     *,
@@ -110,8 +146,8 @@ def verify(
 ) -> None:
     """Recompute what a certificate claims: which claims hold, which fail, which need the original.
 
-    Exit code 0 when every promise was checked and holds, or a key you trust (--key) vouches for it; 1 when a claim is false; 7 when
-    nothing is false and a promise needs the original.
+    Exit code 0 when every promise was checked and holds, or a key you trust (--key) vouches for it;
+    1 when a claim is false; 7 when nothing is false and a promise needs the original.
     """
     from sfumato.core.shape import Shape
     from sfumato.interfaces.api import verify as recompute
@@ -129,7 +165,12 @@ def verify(
     with progress("verifying", quiet=quiet):
         how: dict[str, Any] = {"people": given.people, "said": reading.intake, "table": given.table}
         verification = recompute(
-            folder, original=original, population=read_beside(given.population), owner=kept, trusted_key=key, **how
+            folder,
+            original=original,
+            population=read_beside(given.population),
+            owner=kept,
+            trusted_key=key,
+            **how,
         )
     tell_claims(verification, json=json)
 
@@ -148,20 +189,27 @@ def owner_of(folder: Path) -> Path | None:
     return beside if beside.is_dir() else None
 
 
-def _verify_table(folder: Path, owner: Path | None, key: Path | None, *, json: bool, **given: Any) -> None:
-    """Check a published table of counts or sums; the owner's lock, where it is, lets the audit be done again."""
+def _verify_table(
+    folder: Path, owner: Path | None, key: Path | None, *, json: bool, **given: Any
+) -> None:
+    """Check a published table of counts or sums; the owner's lock, where it is, lets the audit be
+    done again.
+    """
     from sfumato.interfaces.api import verify as recompute
 
     named = [f"--{name}" for name, value in given.items() if value]
     if named:
         raise ParameterError(
-            f"{join_words(named)} goes with releases of records; this is a published table of counts or sums"
+            f"{join_words(named)} goes with releases of records; this is a published table of"
+            " counts or sums"
         )
     tell_claims(recompute(folder, owner=owner, trusted_key=key), json=json)
 
 
 def tell_claims(verification: Verification, *, json: bool) -> None:
-    """Say what comes of checking and which claims hold; leave with 1 where one fails, with 7 where a promise could not be checked."""
+    """Say what comes of checking and which claims hold; leave with 1 where one fails, with 7 where
+    a promise could not be checked.
+    """
     if json:
         give_json(verification.to_dict())
     else:

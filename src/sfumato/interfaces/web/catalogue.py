@@ -1,4 +1,6 @@
-"""What can be added to a recipe: every member of a family in one line, under headings, ours and those of plug-ins."""
+"""What can be added to a recipe: every member of a family in one line, under headings, ours and
+those of plug-ins.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ GREEK = {"alpha": "α", "beta": "β", "delta": "δ", "epsilon": "ε", "ge": "≥
 
 @dataclasses.dataclass(frozen=True)
 class CatalogueEntry:
-    """Something that can be added: its name in a recipe, as it is said, one line about it, and its heading."""
+    """Something that can be added: its name in a recipe, as it is said, one line about it, and its
+    heading.
+    """
 
     name: str
     title: str
@@ -84,7 +88,8 @@ def meaning_of(cls: Any) -> str:
 
 
 def summary_of(thing: Any) -> str:
-    """What is set about something, in a few words: only numbers, switches, choices and names of columns.
+    """What is set about something, in a few words: only numbers, switches, choices and names of
+    columns.
 
     >>> from sfumato.methods.steps import GlobalRecoding
     >>> summary_of(GlobalRecoding(budget=0.05))
@@ -104,7 +109,9 @@ def summary_of(thing: Any) -> str:
 
 
 def sentence_of(name: str, field: Any, thing: Any) -> str:
-    """What an edit did, in one sentence without a data value: lists, texts and mappings are only said to be changed."""
+    """What an edit did, in one sentence without a data value: lists, texts and mappings are only
+    said to be changed.
+    """
     now = next(one for one in form_of(thing) if one.name == field.name)
     told = title_of(name)
     if now.kind in ("text", "texts", "yaml", "mapping", "path") or now.value is None:

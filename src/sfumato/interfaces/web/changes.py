@@ -1,4 +1,6 @@
-"""What differs between two versions of a recipe, in lines that a person reads: where, before, after."""
+"""What differs between two versions of a recipe, in lines that a person reads: where, before,
+after.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ class Change:
 
 
 def changes(before: Recipe | None, after: Recipe) -> list[Change]:
-    """All places where two recipes differ, in the order of the second one; what is gone stands last.
+    """All places where two recipes differ, in the order of the second one; what is gone stands
+    last.
 
     >>> old = recipes.parse("{columns: {age: quasi}, meet: [{k_anonymity: {k: 5}}]}")
     >>> new = recipes.parse("{columns: {age: quasi}, meet: [{k_anonymity: {k: 7}}], limits: {loss: 0.5}}")
@@ -43,11 +46,17 @@ def changes(before: Recipe | None, after: Recipe) -> list[Change]:
 
 
 def _leaves(node: Any, place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Every value of a document with its place; entries of a list of single mappings are named by their key."""
+    """Every value of a document with its place; entries of a list of single mappings are named by
+    their key.
+    """
     if isinstance(node, Mapping) and node:
         for key, below in node.items():
             yield from _leaves(below, (*place, str(key)))
-    elif isinstance(node, list) and node and all(isinstance(one, Mapping) and len(one) == 1 for one in node):
+    elif (
+        isinstance(node, list)
+        and node
+        and all(isinstance(one, Mapping) and len(one) == 1 for one in node)
+    ):
         seen: dict[str, int] = {}
         for one in node:
             ((key, below),) = one.items()

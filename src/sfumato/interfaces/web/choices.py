@@ -1,4 +1,6 @@
-"""Choosing a node of the lattice by hand: what of a recipe says so, how it is put in, and how it is taken out again."""
+"""Choosing a node of the lattice by hand: what of a recipe says so, how it is put in, and how it is
+taken out again.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,11 @@ def chosen_in(recipe: Recipe) -> dict[str, int] | None:
         return None
     bounds = _step(recipe, place).levels
     fixed = {column: _only(bounds.get(column)) for column in recipe.schema.quasi}
-    return None if None in fixed.values() else {column: int(level or 0) for column, level in fixed.items()}
+    return (
+        None
+        if None in fixed.values()
+        else {column: int(level or 0) for column, level in fixed.items()}
+    )
 
 
 def _only(bound: Any) -> int | None:
@@ -42,10 +48,14 @@ def _only(bound: Any) -> int | None:
 
 
 def with_node(recipe: Recipe, levels: Mapping[str, int], *, lost: int, records: int) -> Recipe:
-    """The recipe at one node; the budget is raised where the node loses more records than it allows."""
+    """The recipe at one node; the budget is raised where the node loses more records than it
+    allows.
+    """
     place = _place(recipe)
     step = _step(recipe, place)
-    changes: dict[str, Any] = {"levels": {column: (level, level) for column, level in levels.items()}}
+    changes: dict[str, Any] = {
+        "levels": {column: (level, level) for column, level in levels.items()}
+    }
     if step.suppress in BUDGETED and allowed(step.budget, records) < lost:
         changes["budget"] = raised(lost, records)
     return _with_step(recipe, place, dataclasses.replace(step, **changes))
@@ -75,8 +85,8 @@ def records_allowed(recipe: Recipe, records: int) -> int:
 def left_open(recipe: Recipe, before: Iterable[Recipe]) -> Recipe:
     """The recipe with the choice given back to the search.
 
-    ``before`` are the recipes it came from, newest first: bounds that one of them had are bounds again. A recipe that leaves a
-    choice is as it was.
+    ``before`` are the recipes it came from, newest first: bounds that one of them had are bounds
+    again. A recipe that leaves a choice is as it was.
     """
     place = place_of(recipe)
     if place is None or chosen_in(recipe) is None:
@@ -85,20 +95,31 @@ def left_open(recipe: Recipe, before: Iterable[Recipe]) -> Recipe:
     for earlier in before:
         at = place_of(earlier)
         if at is not None and chosen_in(earlier) is None:
-            bounds = {c: bound for c, bound in _step(earlier, at).levels.items() if c in recipe.schema.quasi}
+            bounds = {
+                c: bound
+                for c, bound in _step(earlier, at).levels.items()
+                if c in recipe.schema.quasi
+            }
             break
     return _with_step(recipe, place, dataclasses.replace(_step(recipe, place), levels=bounds))
 
 
 def lattice_key(recipe: Recipe) -> str:
-    """What two recipes share that have the same lattice with the same figures: all but how it is searched and what is asked of the result.
+    """What two recipes share that have the same lattice with the same figures: all but how it is
+    searched and what is asked of the result.
 
-    How much may be lost does not count as long as anything may: a landscape is read under any budget.
+    How much may be lost does not count as long as anything may: a landscape is read under any
+    budget.
     """
     place = _place(recipe)
     step = _step(recipe, place)
     plain = dataclasses.replace(
-        step, budget=float(step.budget > 0), algorithm="auto", effort=None, seconds=None, objective=step.objective
+        step,
+        budget=float(step.budget > 0),
+        algorithm="auto",
+        effort=None,
+        seconds=None,
+        objective=step.objective,
     )
     cut = dataclasses.replace(recipe, steps=(*recipe.steps[:place], plain), limits={}, contract=())
     return hashlib.sha256(json.dumps(recipes.to_dict(cut), sort_keys=True).encode()).hexdigest()
@@ -112,7 +133,9 @@ def searched_key(recipe: Recipe) -> str:
 
 
 def with_any_loss(recipe: Recipe) -> Recipe:
-    """The recipe that may lose all records but some: where nothing stays within the budget, there is still something to look at."""
+    """The recipe that may lose all records but some: where nothing stays within the budget, there
+    is still something to look at.
+    """
     place = _place(recipe)
     return _with_step(recipe, place, dataclasses.replace(_step(recipe, place), budget=1.0))
 
@@ -120,7 +143,9 @@ def with_any_loss(recipe: Recipe) -> Recipe:
 def to_survey(recipe: Recipe) -> Recipe:
     """The recipe up to the step that chooses from a lattice, with nothing asked of the result."""
     place = _place(recipe)
-    return dataclasses.replace(recipe, meet=recipe.goals, steps=recipe.steps[: place + 1], limits={}, contract=())
+    return dataclasses.replace(
+        recipe, meet=recipe.goals, steps=recipe.steps[: place + 1], limits={}, contract=()
+    )
 
 
 def _place(recipe: Recipe) -> int:
@@ -135,4 +160,6 @@ def _step(recipe: Recipe, place: int) -> Any:
 
 
 def _with_step(recipe: Recipe, place: int, step: Any) -> Recipe:
-    return dataclasses.replace(recipe, steps=(*recipe.steps[:place], step, *recipe.steps[place + 1 :]))
+    return dataclasses.replace(
+        recipe, steps=(*recipe.steps[:place], step, *recipe.steps[place + 1 :])
+    )

@@ -1,8 +1,9 @@
-"""The process that holds the data and does the work, so that pages never wait and a run can be ended.
+"""The process that holds the data and does the work, so that pages never wait and a run can be
+ended.
 
-Short questions and long work have a thread each: counts are told while a search runs. A task is a function of a module of ``tasks``,
-called with the bench and what was asked; it answers in plain data that can be sent, and never prints. What is asked to stop does so at its next
-word of progress.
+Short questions and long work have a thread each: counts are told while a search runs. A task is a
+function of a module of ``tasks``, called with the bench and what was asked; it answers in plain
+data that can be sent, and never prints. What is asked to stop does so at its next word of progress.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ class Stopped(BaseException):
 
 @dataclasses.dataclass(eq=False)
 class Bench:
-    """What the process holds: the table as it was read, and what was made of it, the newest last."""
+    """What the process holds: the table as it was read, and what was made of it, the newest
+    last.
+    """
 
     table: Table | None = None
     made: OrderedDict[str, Any] = dataclasses.field(default_factory=OrderedDict)
@@ -112,7 +115,9 @@ def work(pipe: Connection) -> None:
         lanes[TASKS[task].lane].submit(_answer, bench, call, task, given, calls)
 
 
-def _answer(bench: Bench, call: Call, task: str, given: dict[str, Any], calls: dict[int, Call]) -> None:
+def _answer(
+    bench: Bench, call: Call, task: str, given: dict[str, Any], calls: dict[int, Call]
+) -> None:
     """Do one task and send what came of it."""
     answer: tuple[Any, ...]
     try:
@@ -135,7 +140,9 @@ def _answer(bench: Bench, call: Call, task: str, given: dict[str, Any], calls: d
 def found(task: str) -> Callable[..., Any]:
     """The function that does a task."""
     module, _, name = TASKS[task].home.partition(":")
-    function: Callable[..., Any] = getattr(importlib.import_module(f"sfumato.interfaces.web.tasks.{module}"), name)
+    function: Callable[..., Any] = getattr(
+        importlib.import_module(f"sfumato.interfaces.web.tasks.{module}"), name
+    )
     return function
 
 
@@ -145,9 +152,15 @@ def _closest(error: SfumatoError) -> Any:
 
 
 def _bug(task: str, error: BaseException) -> str:
-    """What is said of our own bugs: where, and of which kind; never what the error itself says, which may quote a person."""
+    """What is said of our own bugs: where, and of which kind; never what the error itself says,
+    which may quote a person.
+    """
     last = error.__traceback__
     while last is not None and last.tb_next is not None:
         last = last.tb_next
-    where = "" if last is None else f" at {os.path.basename(last.tb_frame.f_code.co_filename)}:{last.tb_lineno}"
+    where = (
+        ""
+        if last is None
+        else f" at {os.path.basename(last.tb_frame.f_code.co_filename)}:{last.tb_lineno}"
+    )
     return f"this is a bug of ours: {type(error).__name__} in {task}{where}. Please report it."

@@ -1,4 +1,5 @@
-"""What gestures on the stages *Data* and *Hierarchies* change in a recipe: pure functions from a recipe to another one.
+"""What gestures on the stages *Data* and *Hierarchies* change in a recipe: pure functions from a
+recipe to another one.
 
 The sentences for the history hold names of columns and counts, never a value of the table.
 """
@@ -45,7 +46,8 @@ class Edited:
 
 
 def choice_of(attribute: Attribute) -> str:
-    """What a column is said to be, as :data:`CHOICES` calls it; rare combinations in their own words.
+    """What a column is said to be, as :data:`CHOICES` calls it; rare combinations in their own
+    words.
 
     >>> choice_of(Attribute((Role.UNIT,), unit="household"))
     'unit: household'
@@ -55,10 +57,14 @@ def choice_of(attribute: Attribute) -> str:
     return next(known, join_words(attribute.roles))
 
 
-def with_role(recipe: Recipe, columns: Sequence[str], choice: str, suggested: Mapping[str, Any]) -> Edited:
-    """Say what columns are. A column that becomes a quasi-identifier without a hierarchy gets the suggested one.
+def with_role(
+    recipe: Recipe, columns: Sequence[str], choice: str, suggested: Mapping[str, Any]
+) -> Edited:
+    """Say what columns are. A column that becomes a quasi-identifier without a hierarchy gets the
+    suggested one.
 
-    A hierarchy stays with quasi-identifiers and sensitive columns only; levels that were set for what is no quasi-identifier any more go.
+    A hierarchy stays with quasi-identifiers and sensitive columns only; levels that were set for
+    what is no quasi-identifier any more go.
     """
     roles, unit = CHOICES[choice]
     attributes = dict(recipe.schema.attributes)
@@ -82,10 +88,15 @@ def with_kind(recipe: Recipe, columns: Sequence[str], kind: str) -> Edited:
 def with_missing(recipe: Recipe, columns: Sequence[str], rule: str) -> Edited:
     """Say what missing values of columns equal."""
     words = "a value like others" if Missing(rule) is Missing.CATEGORY else "equal to every value"
-    return Edited(_with(recipe, columns, missing=Missing(rule)), f"{_called(columns)}: missing values are {words}")
+    return Edited(
+        _with(recipe, columns, missing=Missing(rule)),
+        f"{_called(columns)}: missing values are {words}",
+    )
 
 
-def with_hierarchy(recipe: Recipe, column: str, hierarchy: Any, words: str, *, top: int | None) -> Edited:
+def with_hierarchy(
+    recipe: Recipe, column: str, hierarchy: Any, words: str, *, top: int | None
+) -> Edited:
     """Give a column another hierarchy; levels set for it that the new one does not have go."""
     changed = _with(recipe, [column], hierarchy=hierarchy)
     bound = bounds_of(recipe).get(column)
@@ -97,30 +108,42 @@ def with_hierarchy(recipe: Recipe, column: str, hierarchy: Any, words: str, *, t
 def without_columns(recipe: Recipe, columns: Sequence[str]) -> Edited:
     """Take columns out of the recipe that the table does not have."""
     changed = dataclasses.replace(recipe, schema=recipe.schema.without(columns))
-    return Edited(_without_levels(changed, columns), f"{_called(columns)}: not in the table any more")
+    return Edited(
+        _without_levels(changed, columns), f"{_called(columns)}: not in the table any more"
+    )
 
 
 def with_missing_codes(recipe: Recipe, codes: Mapping[str, Sequence[Any]]) -> Edited:
     """Read codes of single columns as missing values."""
     said = {**recipe.intake.missing_in, **{name: tuple(some) for name, some in codes.items()}}
     intake = dataclasses.replace(recipe.intake, missing_in=said)
-    return Edited(dataclasses.replace(recipe, intake=intake), f"{_called(list(codes))}: codes are missing values")
+    return Edited(
+        dataclasses.replace(recipe, intake=intake),
+        f"{_called(list(codes))}: codes are missing values",
+    )
 
 
 # Levels: those of the step that gives whole columns one.
 
 
 def recoding(recipe: Recipe) -> Any | None:
-    """The step that gives every quasi-identifier one level of its hierarchy, where the recipe has one."""
+    """The step that gives every quasi-identifier one level of its hierarchy, where the recipe has
+    one.
+    """
     kind = registry.known("steps", "global_recoding")
     return next((step for step in recipe.steps if isinstance(step, kind)), None)
 
 
 def bounds_of(recipe: Recipe) -> dict[str, tuple[int, int]]:
-    """The lowest and highest level that the recipe allows a column, of those that it says anything of."""
+    """The lowest and highest level that the recipe allows a column, of those that it says anything
+    of.
+    """
     step = recoding(recipe)
     given = {} if step is None else step.levels
-    return {name: (0, bound) if isinstance(bound, int) else tuple(bound) for name, bound in given.items()}
+    return {
+        name: (0, bound) if isinstance(bound, int) else tuple(bound)
+        for name, bound in given.items()
+    }
 
 
 def set_levels(recipe: Recipe) -> dict[str, int]:
@@ -133,12 +156,18 @@ def with_level(recipe: Recipe, column: str, level: int | None) -> Edited:
     if level is None:
         return Edited(_without_levels(recipe, [column]), f"{column}: the search chooses the level")
     step = recoding(recipe)
-    changed = None if step is None else dataclasses.replace(step, levels={**step.levels, column: (level, level)})
+    changed = (
+        None
+        if step is None
+        else dataclasses.replace(step, levels={**step.levels, column: (level, level)})
+    )
     return Edited(_stepped(recipe, step, changed), f"{column}: level {level}")
 
 
 def with_recoding(recipe: Recipe) -> Edited:
-    """Recode whole columns, instead of what formed classes so far; steps that mask single columns stay."""
+    """Recode whole columns, instead of what formed classes so far; steps that mask single columns
+    stay.
+    """
     step = registry.build("steps", {"global_recoding": {"budget": 0.02}})
     kept = tuple(old for old in recipe.steps if old.masks)
     return Edited(dataclasses.replace(recipe, steps=(*kept, step)), "Whole columns are recoded")
@@ -158,7 +187,9 @@ def _stepped(recipe: Recipe, old: Any, new: Any) -> Recipe:
 
 
 def crowd_of(recipe: Recipe) -> int:
-    """The k below which a class is called small: that of the strongest k-anonymity promised, else five."""
+    """The k below which a class is called small: that of the strongest k-anonymity promised, else
+    five.
+    """
     return max((model.crowd for model in recipe.meet if model.crowd is not None), default=USUAL_K)
 
 

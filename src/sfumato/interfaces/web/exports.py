@@ -34,9 +34,18 @@ KINDS = {
         "application/yaml",
         "The whole state of this workbench. Change it here, or keep it with your data.",
     ),
-    "python": Parcel("Python", "release.py", "text/x-python", "A script that makes the same release."),
-    "command": Parcel("Command line", "release.sh", "text/x-sh", "The words for a terminal, a Makefile or a pipeline."),
-    "notebook": Parcel("Notebook", "release.ipynb", "application/x-ipynb+json", "The script in cells, for Jupyter."),
+    "python": Parcel(
+        "Python", "release.py", "text/x-python", "A script that makes the same release."
+    ),
+    "command": Parcel(
+        "Command line",
+        "release.sh",
+        "text/x-sh",
+        "The words for a terminal, a Makefile or a pipeline.",
+    ),
+    "notebook": Parcel(
+        "Notebook", "release.ipynb", "application/x-ipynb+json", "The script in cells, for Jupyter."
+    ),
 }
 
 
@@ -53,19 +62,31 @@ def taken(project: Project, kind: str) -> tuple[str, str]:
 
 
 def _from_anywhere(recipe: Recipe) -> Recipe:
-    """The recipe with files that are found from any folder: the text is saved where the files of the project are not."""
+    """The recipe with files that are found from any folder: the text is saved where the files of
+    the project are not.
+    """
 
     def found(model: Any) -> Any:
         path = model.population
-        return model if path is None else dataclasses.replace(model, population=str(recipe.base.absolute() / path))
+        return (
+            model
+            if path is None
+            else dataclasses.replace(model, population=str(recipe.base.absolute() / path))
+        )
 
     attributes = {
-        name: attribute
-        if attribute.hierarchy is None
-        else dataclasses.replace(attribute, hierarchy=attribute.hierarchy.resolved(recipe.base.absolute()))
+        name: (
+            attribute
+            if attribute.hierarchy is None
+            else dataclasses.replace(
+                attribute, hierarchy=attribute.hierarchy.resolved(recipe.base.absolute())
+            )
+        )
         for name, attribute in recipe.schema.attributes.items()
     }
-    return dataclasses.replace(recipe, schema=Schema(attributes), meet=tuple(map(found, recipe.meet)))
+    return dataclasses.replace(
+        recipe, schema=Schema(attributes), meet=tuple(map(found, recipe.meet))
+    )
 
 
 def errand_of(project: Project) -> Errand:
@@ -73,6 +94,8 @@ def errand_of(project: Project) -> Errand:
     data = project.data
     options = dict(data.options)
     if is_address(data.path):
-        options |= {"engine": "memory"}  # as it was read here; a database that counts itself may search otherwise
+        options |= {
+            "engine": "memory"
+        }  # as it was read here; a database that counts itself may search otherwise
     asked = project.register if project.register.get("file") and project.register.get("to") else {}
     return Errand(data.path or "data.csv", example=data.example, options=options, register=asked)

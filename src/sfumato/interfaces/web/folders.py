@@ -1,4 +1,6 @@
-"""Where projects are: one a table, in the user's own data folder, and a list of those that were open last."""
+"""Where projects are: one a table, in the user's own data folder, and a list of those that were
+open last.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ UNTITLED = "untitled"
 
 
 def home() -> Path:
-    """The folder of ours among the user's data: ``$XDG_DATA_HOME/sfumato``, or what the system has in its place."""
+    """The folder of ours among the user's data: ``$XDG_DATA_HOME/sfumato``, or what the system has
+    in its place.
+    """
     if base := os.environ.get("XDG_DATA_HOME"):
         return Path(base) / "sfumato"
     if sys.platform == "win32":
@@ -31,7 +35,8 @@ def home() -> Path:
 
 
 def project_of(data: Path | None) -> Path:
-    """The folder of the project of a table: the same for the same path. Without a table: the first one that nobody began to use.
+    """The folder of the project of a table: the same for the same path. Without a table: the first
+    one that nobody began to use.
 
     >>> project_of(Path("/data/visits.csv")).name.startswith("visits-")
     True
@@ -39,7 +44,11 @@ def project_of(data: Path | None) -> Path:
     if data is not None:
         path = str(data.absolute())
         stem = re.sub(r"[^\w.-]+", "-", data.stem).strip("-.")[:40] or "table"
-        return home() / "projects" / f"{stem}-{hashlib.sha256(path.encode(errors='replace')).hexdigest()[:6]}"
+        return (
+            home()
+            / "projects"
+            / f"{stem}-{hashlib.sha256(path.encode(errors='replace')).hexdigest()[:6]}"
+        )
     number = 1
     while not _unused(home() / "projects" / f"{UNTITLED}-{number}"):
         number += 1
@@ -62,9 +71,13 @@ def _unused(folder: Path) -> bool:
 
 
 def recent(*, besides: Path | None = None) -> list[dict[str, Any]]:
-    """Projects that were open, the last one first: ``folder``, ``name`` of the table, ``records`` (or None), and whether it is still ``there``."""
+    """Projects that were open, the last one first: ``folder``, ``name`` of the table, ``records``
+    (or None), and whether it is still ``there``.
+    """
     try:
-        listed = json.loads(read_plain(home() / "recent.json", most=MEGABYTE, what="the list of projects"))
+        listed = json.loads(
+            read_plain(home() / "recent.json", most=MEGABYTE, what="the list of projects")
+        )
     except (SfumatoError, ValueError):
         return []
     known = (
@@ -88,7 +101,11 @@ def forget_recent(folder: str) -> None:
 
 
 def _keep(listed: list[dict[str, Any]]) -> None:
-    plain = [{name: one[name] for name in ("folder", "name", "records") if name in one} for one in listed]
+    plain = [
+        {name: one[name] for name in ("folder", "name", "records") if name in one} for one in listed
+    ]
     with contextlib.suppress(SfumatoError, OSError):
         home().mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
-        write_whole(home() / "recent.json", json.dumps(plain[:MOST_RECENT], ensure_ascii=False).encode())
+        write_whole(
+            home() / "recent.json", json.dumps(plain[:MOST_RECENT], ensure_ascii=False).encode()
+        )

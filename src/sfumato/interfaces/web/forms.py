@@ -1,7 +1,10 @@
-"""Forms from declarations: the fields of any model, step, hierarchy or metric, what may be entered in each, and the object back.
+"""Forms from declarations: the fields of any model, step, hierarchy or metric, what may be entered
+in each, and the object back.
 
-Nothing here knows a class by name: what a field is drawn as follows from its type, its limits and the marker
-:class:`~sfumato.core.parameters.Naming`. A class of a plug-in gets its form without a line in the workbench.
+Nothing here knows a class by name: what a field is drawn as follows from its type, its limits and
+the marker
+:class:`~sfumato.core.parameters.Naming`. A class of a plug-in gets its form without a line in the
+workbench.
 
 >>> from sfumato.methods.models import KAnonymity
 >>> [(field.name, field.kind, field.text, field.low) for field in form_of(KAnonymity(5))]
@@ -32,9 +35,22 @@ if typing.TYPE_CHECKING:
     from sfumato.core.schema import Schema
 
 Kind = Literal[
-    "switch", "segments", "select", "many", "number", "share", "column", "columns",
-    "mapping", "numbers", "texts", "text", "path", "date", "yaml",
-]  # fmt: skip
+    "switch",
+    "segments",
+    "select",
+    "many",
+    "number",
+    "share",
+    "column",
+    "columns",
+    "mapping",
+    "numbers",
+    "texts",
+    "text",
+    "path",
+    "date",
+    "yaml",
+]
 FEW = 4
 MOST_STEPS = 500
 """A slider of more steps cannot be set by hand: the number is typed."""
@@ -44,16 +60,22 @@ LEFT_OUT: Any = object()
 
 
 class FormError(ParameterError):
-    """What was entered does not make an object. ``problems`` says why, by field; under ``""`` stands what is about them together."""
+    """What was entered does not make an object. ``problems`` says why, by field; under ``""``
+    stands what is about them together.
+    """
 
     def __init__(self, problems: Mapping[str, str]) -> None:
-        super().__init__("; ".join(f"{name} {said}" if name else said for name, said in problems.items()))
+        super().__init__(
+            "; ".join(f"{name} {said}" if name else said for name, said in problems.items())
+        )
         self.problems = dict(problems)
 
 
 @dataclasses.dataclass(frozen=True)
 class FormChoice:
-    """Something that can be chosen: what it is in a recipe, how it is called, and under which heading it stands."""
+    """Something that can be chosen: what it is in a recipe, how it is called, and under which
+    heading it stands.
+    """
 
     value: str
     words: str
@@ -64,10 +86,12 @@ class FormChoice:
 class FormField:
     """A field as it is drawn.
 
-    ``default`` and ``value`` are plain data as in a recipe; a field that is ``required`` has no default, and its value is None until
-    one is entered. ``optional`` fields may stay empty where that means something of its own. ``low``, ``high`` and ``step`` bound
-    numbers (of a share too, which is 0–1 here and shown in percent); an end that is itself not allowed is ``open_low`` or
-    ``open_high``. ``single``: one column may stand alone, without a list; ``least``: entries of a list.
+    ``default`` and ``value`` are plain data as in a recipe; a field that is ``required`` has no
+    default, and its value is None until one is entered. ``optional`` fields may stay empty where
+    that means something of its own. ``low``, ``high`` and ``step`` bound numbers (of a share too,
+    which is 0–1 here and shown in percent); an end that is itself not allowed is ``open_low`` or
+    ``open_high``. ``single``: one column may stand alone, without a list; ``least``: entries of a
+    list.
     """
 
     name: str
@@ -91,7 +115,9 @@ class FormField:
 
     @property
     def text(self) -> str:
-        """The value as it stands in a field of text; a share in percent, a list a line each, anything else as YAML."""
+        """The value as it stands in a field of text; a share in percent, a list a line each,
+        anything else as YAML.
+        """
         return shown(self, self.value)
 
     @property
@@ -108,7 +134,9 @@ class FormField:
 
     @property
     def slider(self) -> tuple[float, float, float] | None:
-        """Ends and step of a slider: where both ends are known and near enough to be told apart by hand."""
+        """Ends and step of a slider: where both ends are known and near enough to be told apart by
+        hand.
+        """
         if self.kind not in ("number", "share") or self.low is None or self.high is None:
             return None
         step = self.step or (self.high - self.low) / 100
@@ -118,7 +146,9 @@ class FormField:
 
 
 def form_of(thing: Any, schema: Schema | None = None) -> tuple[FormField, ...]:
-    """The fields of an object with their values, or of a class with its defaults; columns are offered from the schema."""
+    """The fields of an object with their values, or of a class with its defaults; columns are
+    offered from the schema.
+    """
     cls = thing if isinstance(thing, type) else type(thing)
     declared: Mapping[str, Any] = cls.__pydantic_fields__  # type: ignore[attr-defined]
     return tuple(
@@ -128,13 +158,17 @@ def form_of(thing: Any, schema: Schema | None = None) -> tuple[FormField, ...]:
 
 
 def read_form(cls: Any, values: Mapping[str, Any]) -> Any:
-    """The object that was entered: per field what its widget holds, as text or plain data; raises :class:`FormError`."""
+    """The object that was entered: per field what its widget holds, as text or plain data;
+    raises :class:`FormError`.
+    """
     fields = {field.name: field for field in form_of(cls)}
     problems: dict[str, str] = {}
     given: dict[str, Any] = {}
     for name, entered in values.items():
         if name not in fields:
-            raise ParameterError(f"{cls.__name__} has no field {name!r}.{did_you_mean(name, fields)}")
+            raise ParameterError(
+                f"{cls.__name__} has no field {name!r}.{did_you_mean(name, fields)}"
+            )
         try:
             value = read_value(fields[name], entered)
         except SfumatoError as error:
@@ -142,7 +176,9 @@ def read_form(cls: Any, values: Mapping[str, Any]) -> Any:
             continue
         if value is not LEFT_OUT:
             given[name] = value
-    lacking = [name for name, field in fields.items() if field.required and name not in {*given, *problems}]
+    lacking = [
+        name for name, field in fields.items() if field.required and name not in {*given, *problems}
+    ]
     problems |= dict.fromkeys(lacking, "must be given")
     if problems:
         raise FormError({name: problems[name] for name in fields if name in problems})
@@ -153,7 +189,8 @@ def read_form(cls: Any, values: Mapping[str, Any]) -> Any:
 
 
 def placed(message: str, who: str, names: Sequence[str]) -> dict[str, str]:
-    """What is wrong, by the field that each sentence begins with; under ``""`` what begins with none.
+    """What is wrong, by the field that each sentence begins with; under ``""`` what begins with
+    none.
 
     >>> placed("Crowd: k should be a number; say 5; both are lacking", "Crowd", ["k"])
     {'k': 'should be a number; say 5; both are lacking'}
@@ -167,7 +204,9 @@ def placed(message: str, who: str, names: Sequence[str]) -> dict[str, str]:
         mine = begins is not None and begins[1] in names
         said = part[begins.end() :] if mine and begins else part
         last = begins[1] if mine and begins else last
-        if not sentences.get(last, "").startswith(said):  # a field that may be two things is told of once
+        if not sentences.get(last, "").startswith(
+            said
+        ):  # a field that may be two things is told of once
             sentences[last] = f"{sentences[last]}; {said}" if last in sentences else said
     return sentences
 
@@ -177,7 +216,9 @@ def placed(message: str, who: str, names: Sequence[str]) -> dict[str, str]:
 
 @dataclasses.dataclass(frozen=True)
 class DeclaredType:
-    """A type with what stands around it taken off: its alternatives but None, and all that was said about it."""
+    """A type with what stands around it taken off: its alternatives but None, and all that was said
+    about it.
+    """
 
     types: tuple[Any, ...]
     said: tuple[Any, ...]
@@ -189,23 +230,35 @@ class DeclaredType:
         origin = typing.get_origin(annotation)
         if origin is typing.Annotated:
             inner, *more = typing.get_args(annotation)
-            return cls.of(inner, (*said, *(part for one in more for part in getattr(one, "metadata", (one,)))))
+            return cls.of(
+                inner, (*said, *(part for one in more for part in getattr(one, "metadata", (one,))))
+            )
         if origin in (typing.Union, types.UnionType):
             parts = [cls.of(part) for part in typing.get_args(annotation)]
             inside = tuple(kind for part in parts for kind in part.types)
             optional = any(part.optional for part in parts)
             return cls(inside, (*said, *(word for part in parts for word in part.said)), optional)
-        return cls((), tuple(said), True) if annotation is type(None) else cls((annotation,), tuple(said), False)
+        return (
+            cls((), tuple(said), True)
+            if annotation is type(None)
+            else cls((annotation,), tuple(said), False)
+        )
 
     @property
     def names(self) -> Naming | None:
         """What its text names, here or further inside."""
         found = next((word for word in self.said if isinstance(word, Naming)), None)
-        return found or next((n for kind in self.types for n in _inside(kind) if n is not None), None)
+        return found or next(
+            (n for kind in self.types for n in _inside(kind) if n is not None), None
+        )
 
 
 def _inside(kind: Any) -> list[Naming | None]:
-    return [DeclaredType.of(part).names for part in typing.get_args(kind) if typing.get_origin(kind) is not Literal]
+    return [
+        DeclaredType.of(part).names
+        for part in typing.get_args(kind)
+        if typing.get_origin(kind) is not Literal
+    ]
 
 
 def _field(name: str, info: Any, thing: Any, schema: Schema | None) -> FormField:
@@ -222,7 +275,9 @@ def _field(name: str, info: Any, thing: Any, schema: Schema | None) -> FormField
         optional=declared.optional and default is None,
         default=default,
         value=value,
-        least=max((word.min_length for word in declared.said if hasattr(word, "min_length")), default=0),
+        least=max(
+            (word.min_length for word in declared.said if hasattr(word, "min_length")), default=0
+        ),
         example=(info.examples or [None])[0],
     )
     return dataclasses.replace(plain, **_drawn(declared, schema))
@@ -235,7 +290,10 @@ def _drawn(declared: DeclaredType, schema: Schema | None) -> dict[str, Any]:
         return {"kind": "switch"}
     if words := _words(kinds) or (names.words if names and names.what == "words" else ()):
         few = len(words) + declared.optional <= FEW
-        return {"kind": "segments" if few else "select", "choices": tuple(FormChoice(w, spoken(w)) for w in words)}
+        return {
+            "kind": "segments" if few else "select",
+            "choices": tuple(FormChoice(w, spoken(w)) for w in words),
+        }
     if kinds and set(kinds) <= {int, float}:
         return _number(declared)
     if names is not None and names.what == "columns" and (drawn := _columns(kinds, names, schema)):
@@ -251,8 +309,15 @@ def _drawn(declared: DeclaredType, schema: Schema | None) -> dict[str, Any]:
 
 def _words(kinds: tuple[Any, ...]) -> tuple[str, ...]:
     """The words of a choice; none where something else than words may stand there."""
-    words = tuple(word for kind in kinds if typing.get_origin(kind) is Literal for word in typing.get_args(kind))
-    only = all(typing.get_origin(kind) is Literal for kind in kinds) and all(isinstance(w, str) for w in words)
+    words = tuple(
+        word
+        for kind in kinds
+        if typing.get_origin(kind) is Literal
+        for word in typing.get_args(kind)
+    )
+    only = all(typing.get_origin(kind) is Literal for kind in kinds) and all(
+        isinstance(w, str) for w in words
+    )
     return words if only else ()
 
 
@@ -260,7 +325,13 @@ def _number(declared: DeclaredType) -> dict[str, Any]:
     low, open_low = _limit(declared.said, "ge", "gt")
     high, open_high = _limit(declared.said, "le", "lt")
     whole = float not in declared.types
-    bounds = {"low": low, "high": high, "open_low": open_low, "open_high": open_high, "whole": whole}
+    bounds = {
+        "low": low,
+        "high": high,
+        "open_low": open_low,
+        "open_high": open_high,
+        "whole": whole,
+    }
     if not whole and low is not None and low >= 0 and high is not None and high <= 1:
         return {"kind": "share", "step": 0.001 if high - low <= 0.1 else 0.01, **bounds}
     return {"kind": "number", "step": 1 if whole else None, **bounds}
@@ -281,19 +352,30 @@ def _columns(kinds: tuple[Any, ...], names: Naming, schema: Schema | None) -> di
     if set(kinds) - {str} != set(lists):
         return None
     offered = offered_columns(schema, names.roles)
-    return {"kind": "columns" if lists else "column", "choices": offered, "single": bool(lists) and str in kinds}
+    return {
+        "kind": "columns" if lists else "column",
+        "choices": offered,
+        "single": bool(lists) and str in kinds,
+    }
 
 
 def offered_columns(schema: Schema | None, roles: Sequence[str] = ()) -> tuple[FormChoice, ...]:
-    """The columns of a schema under the role they have, those of certain roles first: those that have no other role before the rest."""
+    """The columns of a schema under the role they have, those of certain roles first: those that
+    have no other role before the rest.
+    """
     if schema is None:
         return ()
-    columns = [FormChoice(name, name, join_words(map(str, one.roles))) for name, one in schema.attributes.items()]
+    columns = [
+        FormChoice(name, name, join_words(map(str, one.roles)))
+        for name, one in schema.attributes.items()
+    ]
     return tuple(sorted(columns, key=lambda one: _beside(one.group.split(" and "), roles)))
 
 
 def _beside(own: Sequence[str], roles: Sequence[str]) -> int:
-    """0 where a column has nothing but the roles that are asked for, 1 where it has others too, 2 where it has none of them."""
+    """0 where a column has nothing but the roles that are asked for, 1 where it has others too, 2
+    where it has none of them.
+    """
     if not set(own) & set(roles):
         return 2
     return int(not set(own) <= set(roles))
@@ -335,7 +417,12 @@ def _pair(kind: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]] | None:
 
 def _in_one_line(kind: Any) -> bool:
     """Whether a value of a mapping can be written in one line."""
-    return typing.get_origin(kind) in (tuple, list, Sequence, Literal) or kind in (str, int, float, bool)
+    return typing.get_origin(kind) in (tuple, list, Sequence, Literal) or kind in (
+        str,
+        int,
+        float,
+        bool,
+    )
 
 
 def spoken(word: str) -> str:
@@ -404,14 +491,18 @@ def _plain_number(number: decimal.Decimal) -> str:
 
 
 def read_value(field: FormField, entered: Any) -> Any:
-    """What was entered in one field as plain data, or :data:`LEFT_OUT`; raises :class:`ParameterError` on what cannot be read."""
+    """What was entered in one field as plain data, or :data:`LEFT_OUT`;
+    raises :class:`ParameterError` on what cannot be read.
+    """
     if field.kind == "mapping":
         return _read_mapping(entered)
     if isinstance(entered, str):
         entered = entered if field.kind in ("text", "yaml", "texts") else entered.strip()
         nothing = [] if field.kind == "texts" and field.required and not field.least else LEFT_OUT
         return nothing if entered == "" else _read_text(field, entered)
-    if entered is None or (field.required and field.least and isinstance(entered, list) and not entered):
+    if entered is None or (
+        field.required and field.least and isinstance(entered, list) and not entered
+    ):
         return LEFT_OUT
     if field.kind == "columns":
         chosen = list(entered)
@@ -468,16 +559,24 @@ def share_in(text: str) -> float:
 
 
 def _within(field: FormField, share: float) -> float:
-    """A share that is within its limits; what is said of one that is not is in percent, as it was entered."""
+    """A share that is within its limits; what is said of one that is not is in percent, as it was
+    entered.
+    """
     if field.low is not None and (share < field.low or (field.open_low and share == field.low)):
-        raise ParameterError(f"should be {'more than' if field.open_low else 'at least'} {percent_tick(field.low)}")
+        raise ParameterError(
+            f"should be {'more than' if field.open_low else 'at least'} {percent_tick(field.low)}"
+        )
     if field.high is not None and (share > field.high or (field.open_high and share == field.high)):
-        raise ParameterError(f"should be {'less than' if field.open_high else 'at most'} {percent_tick(field.high)}")
+        raise ParameterError(
+            f"should be {'less than' if field.open_high else 'at most'} {percent_tick(field.high)}"
+        )
     return share
 
 
 def _read_mapping(entered: Any) -> Any:
-    """A mapping from its rows; rows without a key are left out, and the same key twice is refused."""
+    """A mapping from its rows; rows without a key are left out, and the same key twice is
+    refused.
+    """
     if isinstance(entered, str):
         entered = read_yaml(entered, "this") if entered.strip() else {}
     if entered is None or isinstance(entered, Mapping):
@@ -488,5 +587,7 @@ def _read_mapping(entered: Any) -> Any:
     empty = [key for key, value in rows if isinstance(value, str) and not value.strip()]
     if empty:
         raise ParameterError("has a row without a value")
-    made = {key: read_yaml(value, "this") if isinstance(value, str) else value for key, value in rows}
+    made = {
+        key: read_yaml(value, "this") if isinstance(value, str) else value for key, value in rows
+    }
     return made or LEFT_OUT

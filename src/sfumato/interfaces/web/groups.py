@@ -1,4 +1,6 @@
-"""Groups of categories as somebody changes them by hand: values are moved, groups are made and renamed."""
+"""Groups of categories as somebody changes them by hand: values are moved, groups are made and
+renamed.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,8 @@ MOST_VALUES = 5000
 class Grouping:
     """One row a value, from the value to the top; ``other`` adopts values that have no row.
 
-    Level *L* has the groups in which the labels of level *L − 1* stand. The level of the top itself stands for groups that are yet to be
-    made of what stands below the top.
+    Level *L* has the groups in which the labels of level *L − 1* stand. The level of the top itself
+    stands for groups that are yet to be made of what stands below the top.
     """
 
     rows: tuple[Row, ...]
@@ -29,17 +31,22 @@ class Grouping:
 
     @classmethod
     def of(cls, hierarchy: Hierarchy | None, counts: Mapping[str, int]) -> Grouping:
-        """The groups that a hierarchy makes of values that occur so often; without one, all stand below the top."""
+        """The groups that a hierarchy makes of values that occur so often; without one, all stand
+        below the top.
+        """
         if len(counts) > MOST_VALUES:
             raise ParameterError(
-                f"{len(counts):,} distinct values are too many to group by hand; import a file, or choose a rule"
+                f"{len(counts):,} distinct values are too many to group by hand; import a file, or"
+                " choose a rule"
             )
         if hierarchy is None:
             return cls(tuple((value, TOP) for value in counts))
         listed = hierarchy.listed()
         values = [*counts] if listed is None else [*listed]
         if len(values) > MOST_VALUES:
-            raise ParameterError(f"{len(values):,} values are too many to group by hand; change the file instead")
+            raise ParameterError(
+                f"{len(values):,} values are too many to group by hand; change the file instead"
+            )
         rows = hierarchy.paths(values, [counts.get(value, 1) for value in values]).rows
         other = hierarchy.other if isinstance(hierarchy, Tree | TableHierarchy) else None
         return cls(tuple(dict.fromkeys(rows)), other)
@@ -55,7 +62,9 @@ class Grouping:
         return self.rows[0][-1] if self.rows else TOP
 
     def to_dict(self, level: int, counts: Mapping[str, int]) -> dict[str, Any]:
-        """The groups of a level and what stands in each, with records; what does not occur has none."""
+        """The groups of a level and what stands in each, with records; what does not occur has
+        none.
+        """
         level = min(max(level, 1), self.depth - 1)
         fresh = level == self.depth - 1
         records: dict[tuple[str, str], int] = {}
@@ -65,7 +74,11 @@ class Grouping:
         boxes: dict[str, list[tuple[str, int]]] = {}
         for (group, member), n in records.items():
             boxes.setdefault(group, []).append((member, n))
-        single = {group for group, members in boxes.items() if [member for member, _ in members] == [group]}
+        single = {
+            group
+            for group, members in boxes.items()
+            if [member for member, _ in members] == [group]
+        }
         placed = {row[0] for row in self.rows} | {label for row in self.rows for label in row[1:]}
         lost = [(value, n) for value, n in counts.items() if value not in placed and value != TOP]
         return {
@@ -93,7 +106,9 @@ class Grouping:
         return acts[act](level, **given)  # type: ignore[operator,no-any-return]
 
     def moved(self, level: int, members: Sequence[str], to: str) -> Grouping:
-        """Put some labels of the level below into a group of a level, which is made where there is none."""
+        """Put some labels of the level below into a group of a level, which is made where there is
+        none.
+        """
         name = self._name(to)
         rows = self._with_level(level)
         depth = len(rows[0]) if rows else 2
@@ -117,14 +132,22 @@ class Grouping:
         """Give a group another name; where its label is repeated above, it is renamed there too."""
         name = self._name(new)
         if any(row[level] == name for row in self.rows):
-            raise ParameterError("there is a group of that name already; move the values there instead")
-        return dataclasses.replace(self, rows=tuple(_relabelled(row, level, old, name) for row in self.rows))
+            raise ParameterError(
+                "there is a group of that name already; move the values there instead"
+            )
+        return dataclasses.replace(
+            self, rows=tuple(_relabelled(row, level, old, name) for row in self.rows)
+        )
 
     def hierarchy(self, *, as_table: bool = False) -> Tree | TableHierarchy:
-        """The hierarchy that this makes: a tree, or a table where a tree would count the levels otherwise."""
+        """The hierarchy that this makes: a tree, or a table where a tree would count the levels
+        otherwise.
+        """
         if not as_table:
             try:
-                tree = Tree(nested={self.top: _nested([row[:-1] for row in self.rows])}, other=self.other)
+                tree = Tree(
+                    nested={self.top: _nested([row[:-1] for row in self.rows])}, other=self.other
+                )
             except SfumatoError:
                 return TableHierarchy(rows=self.rows, other=self.other)
             leaves = tree.listed()
@@ -133,7 +156,9 @@ class Grouping:
         return TableHierarchy(rows=self.rows, other=self.other)
 
     def _with_level(self, level: int) -> tuple[Row, ...]:
-        """The rows; with one more level below the top, where groups are made of what stands below it."""
+        """The rows; with one more level below the top, where groups are made of what stands below
+        it.
+        """
         if level < self.depth - 1:
             return self.rows
         return tuple((*row[:-1], row[-2], row[-1]) for row in self.rows)
@@ -163,7 +188,9 @@ def _ranked(members: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
 
 
 def _nested(paths: Sequence[Row]) -> Any:
-    """Paths from the leaf up, without the top, as nested mappings; lists where only leaves stand below."""
+    """Paths from the leaf up, without the top, as nested mappings; lists where only leaves stand
+    below.
+    """
     below: dict[str, list[Row]] = {}
     for path in paths:
         last = path[-1]

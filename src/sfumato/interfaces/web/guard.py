@@ -1,12 +1,15 @@
 """Who is let in: this user's browser, at our address, with the token that was printed once.
 
-The outermost layer, around pages and sockets alike. In this order: the connection is opened by a process of this user, where the system
-tells it (403), the ``Host`` is ours (421: a name that was pointed here by others), the ``Origin`` is ours where it is sent, and is sent where
-something may change (403), path and cookie are those that the token was exchanged for (401), the browser says that one of our own pages asks
-(403), and what is sent is not too much (413, counted while it comes).
+The outermost layer, around pages and sockets alike. In this order: the connection is opened by a
+process of this user, where the system tells it (403), the ``Host`` is ours (421: a name that was
+pointed here by others), the ``Origin`` is ours where it is sent, and is sent where something may
+change (403), path and cookie are those that the token was exchanged for (401), the browser says
+that one of our own pages asks (403), and what is sent is not too much (413, counted while it
+comes).
 
-A cookie alone is not enough: browsers send cookies to every port of a machine, so that the server of another user of this machine could get
-one. All pages lie below a secret path, which only a tab that was opened by the token knows, and the cookie is sent to that path only.
+A cookie alone is not enough: browsers send cookies to every port of a machine, so that the server
+of another user of this machine could get one. All pages lie below a secret path, which only a tab
+that was opened by the token knows, and the cookie is sent to that path only.
 """
 
 from __future__ import annotations
@@ -20,11 +23,14 @@ from urllib.parse import parse_qs
 from sfumato.interfaces.web.peer import is_own_user
 
 POLICY = (
-    "default-src 'none'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
-    "font-src 'self'; connect-src 'self' {socket}://{host}; frame-src 'self'; frame-ancestors 'self'; base-uri 'none'; form-action 'none'"
+    "default-src 'none'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self'"
+    " 'unsafe-inline'; img-src 'self' data:; font-src 'self'; connect-src 'self' {socket}://{host};"
+    " frame-src 'self'; frame-ancestors 'self'; base-uri 'none'; form-action 'none'"
 )
-"""What a page may load: from here only. The library that draws pages puts them into inline scripts, and evaluates templates and handlers of ours, hence
-the two unsafe words. No text that is evaluated holds a name or a value of a table (a test reads all of them)."""
+"""What a page may load: from here only. The library that draws pages puts them into inline scripts,
+and evaluates templates and handlers of ours, hence the two unsafe words. No text that is evaluated
+holds a name or a value of a table (a test reads all of them).
+"""
 HEADERS = {
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
@@ -34,12 +40,14 @@ HEADERS = {
 PAGE = {
     **HEADERS,
     "cache-control": "no-store",
-    "content-security-policy": "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+    "content-security-policy": (
+        "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+    ),
 }
 """What goes with the few pages of the guard itself."""
 LANDING = (
-    "<!doctype html><html lang=en><title>sfumato</title><meta http-equiv=refresh content='0;url={home}'>"
-    "<p><a href='{home}'>Open the workbench</a></p></html>"
+    "<!doctype html><html lang=en><title>sfumato</title><meta http-equiv=refresh"
+    " content='0;url={home}'><p><a href='{home}'>Open the workbench</a></p></html>"
 )
 FORWARDED = b"x-forwarded-prefix"
 """The header by which the library that draws pages knows below which path they lie."""
@@ -62,7 +70,8 @@ class TooMuch(Exception):
 class Guard:
     """The application inside is reached only by who may.
 
-    ``hosts`` are the names and ports that browsers may ask for; ``most`` and ``most_upload`` the bytes of a request.
+    ``hosts`` are the names and ports that browsers may ask for; ``most`` and ``most_upload`` the
+    bytes of a request.
     """
 
     def __init__(
@@ -87,7 +96,9 @@ class Guard:
         self._most, self._most_upload = most, most_upload
 
     def renew(self) -> str:
-        """Another token, good once as the first one was; one that was given before and not used is good no more."""
+        """Another token, good once as the first one was; one that was given before and not used is
+        good no more.
+        """
         self._token = secrets.token_urlsafe(32)
         return self._token
 
@@ -130,7 +141,9 @@ class Guard:
         return origin in {f"{self._scheme}://{host}" for host in self._hosts}
 
     def _knows(self, prefix: str, cookies: str) -> bool:
-        """Whether a path is secret and one of the cookies belongs to it. Cookies of other ports of this machine may be malformed."""
+        """Whether a path is secret and one of the cookies belongs to it. Cookies of other ports of
+        this machine may be malformed.
+        """
         cookie = self._sessions.get(prefix)
         if cookie is None:
             return False
@@ -142,26 +155,44 @@ class Guard:
         return any(hmac.compare_digest(value.encode(), cookie.encode()) for value in given)
 
     def _lands(self, scope: Mapping[str, Any], heads: Mapping[str, str]) -> bool:
-        """Whether this is the address that was printed, opened for the first time; only here another site may lead to us."""
+        """Whether this is the address that was printed, opened for the first time; only here
+        another site may lead to us.
+        """
         if scope["type"] != "http" or scope.get("method") != "GET" or scope.get("path") != "/":
             return False
         if heads.get("host", "") not in self._hosts or not self._right_origin(scope, heads):
             return False
         given = parse_qs(scope.get("query_string", b"").decode("latin1")).get("token", [""])[0]
-        if not given or self._token is None or not hmac.compare_digest(given.encode(), self._token.encode()):
+        if (
+            not given
+            or self._token is None
+            or not hmac.compare_digest(given.encode(), self._token.encode())
+        ):
             return False
         self._token = None
         return True
 
     async def _land(self, send: Send) -> None:
-        """Exchange the token for a secret path and a cookie. A redirect would not carry a strict cookie along, a page that refreshes does."""
+        """Exchange the token for a secret path and a cookie. A redirect would not carry a strict
+        cookie along, a page that refreshes does.
+        """
         prefix, value = f"/{secrets.token_urlsafe(24)}", secrets.token_urlsafe(32)
         self._sessions[prefix] = value
-        cookie = f"{self._name}={value}; HttpOnly; SameSite=Strict; Path={prefix}/{'; Secure' if self._tls else ''}"
+        cookie = (
+            f"{self._name}={value}; HttpOnly; SameSite=Strict;"
+            f" Path={prefix}/{'; Secure' if self._tls else ''}"
+        )
         page = LANDING.format(home=f"{prefix}/").encode()
-        await _answer(send, 200, {"content-type": "text/html; charset=utf-8", "set-cookie": cookie, **PAGE}, page)
+        await _answer(
+            send,
+            200,
+            {"content-type": "text/html; charset=utf-8", "set-cookie": cookie, **PAGE},
+            page,
+        )
 
-    async def _pass(self, scope: Mapping[str, Any], receive: Receive, send: Send, host: str) -> None:
+    async def _pass(
+        self, scope: Mapping[str, Any], receive: Receive, send: Send, host: str
+    ) -> None:
         begun = False
 
         async def sending(message: dict[str, Any]) -> None:
@@ -179,7 +210,9 @@ class Guard:
         return self._most_upload if "/upload/" in scope.get("path", "") else self._most
 
     def _counted(self, scope: Mapping[str, Any], receive: Receive) -> Receive:
-        """The same messages, until they are too much: a length that is said need not be true, and none need be said."""
+        """The same messages, until they are too much: a length that is said need not be true, and
+        none need be said.
+        """
         left = self._limit(scope)
 
         async def receiving() -> dict[str, Any]:
@@ -203,8 +236,15 @@ class Guard:
         replaced = ours.keys() - {
             "content-security-policy"
         }  # a page that allows itself less says so too: browsers obey both
-        kept = [(name, value) for name, value in message["headers"] if name.decode("latin1").lower() not in replaced]
-        return {**message, "headers": [*kept, *((name.encode(), value.encode()) for name, value in ours.items())]}
+        kept = [
+            (name, value)
+            for name, value in message["headers"]
+            if name.decode("latin1").lower() not in replaced
+        ]
+        return {
+            **message,
+            "headers": [*kept, *((name.encode(), value.encode()) for name, value in ours.items())],
+        }
 
 
 def _prefix_of(scope: Mapping[str, Any]) -> str:
@@ -218,10 +258,16 @@ def _prefix_of(scope: Mapping[str, Any]) -> str:
 
 
 def _below_prefix(scope: Mapping[str, Any]) -> dict[str, Any]:
-    """The same request as the application inside sees it: without the secret path, which is told in a header that nobody else can set."""
+    """The same request as the application inside sees it: without the secret path, which is told in
+    a header that nobody else can set.
+    """
     prefix = _prefix_of(scope)
     headers = [(name, value) for name, value in scope["headers"] if name.lower() != FORWARDED]
-    inner = {**scope, "path": scope["path"][len(prefix) :], "headers": [*headers, (FORWARDED, prefix.encode())]}
+    inner = {
+        **scope,
+        "path": scope["path"][len(prefix) :],
+        "headers": [*headers, (FORWARDED, prefix.encode())],
+    }
     if "raw_path" in scope:
         inner["raw_path"] = scope["raw_path"][len(prefix) :]
     return inner
@@ -245,11 +291,14 @@ async def _refuse(scope: Mapping[str, Any], send: Send, status: int) -> None:
         await send({"type": "websocket.close", "code": 4403})
         return
     words = (
-        b"This is the workbench of somebody else, or its address was used before, which is good once. Open the address that "
-        b"'sfumato serve' printed; after another browser was closed, the same command once more, in another terminal, gives a new address.\n"
+        b"This is the workbench of somebody else, or its address was used before, which is good"
+        b" once. Open the address that 'sfumato serve' printed; after another browser was closed,"
+        b" the same command once more, in another terminal, gives a new address.\n"
     )
     if status == 413:
-        words = b"This is more than the workbench takes through a browser. Open the file by its path.\n"
+        words = (
+            b"This is more than the workbench takes through a browser. Open the file by its path.\n"
+        )
     await _answer(send, status, {"content-type": "text/plain; charset=utf-8", **PAGE}, words)
 
 

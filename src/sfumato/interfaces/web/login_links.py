@@ -1,8 +1,11 @@
-"""A new address for a workbench that runs: asked for, and given, by files in the folder of its project.
+"""A new address for a workbench that runs: asked for, and given, by files in the folder of its
+project.
 
-The address that was printed is good once, and its cookie goes with the browser. Whoever starts the workbench of an open project again writes
-a file ``.knock``, which holds a word of its own; the one that runs answers with a new address in ``.address-WORD``. Only the owner of the folder can
-do the one and read the other: nothing of it goes over the network, and an address that was given before is not good any more.
+The address that was printed is good once, and its cookie goes with the browser. Whoever starts the
+workbench of an open project again writes a file ``.knock``, which holds a word of its own; the one
+that runs answers with a new address in ``.address-WORD``. Only the owner of the folder can do the
+one and read the other: nothing of it goes over the network, and an address that was given before is
+not good any more.
 """
 
 from __future__ import annotations
@@ -83,7 +86,9 @@ def clear(folder: Path) -> None:
 
 @contextlib.contextmanager
 def at_the_door(folder: Callable[[], Path], renew: Callable[[], str]) -> Iterator[None]:
-    """Answer whoever knocks, in a thread of its own, until the block is left; ``folder`` tells which project is open now."""
+    """Answer whoever knocks, in a thread of its own, until the block is left; ``folder`` tells
+    which project is open now.
+    """
     leave = threading.Event()
 
     def listen() -> None:

@@ -1,4 +1,6 @@
-"""Recipes that somebody typed or pasted into a page: read beside the pages, and only for so long."""
+"""Recipes that somebody typed or pasted into a page: read beside the pages, and only for so
+long.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ LONGEST_LINE = 100_000
 
 
 async def recipe_of_text(text: str, *, base: Path, name: str = "the recipe") -> Recipe:
-    """The recipe that a text is; pages go on meanwhile, and what is too long, too deep or endless is a :class:`RecipeError`."""
+    """The recipe that a text is; pages go on meanwhile, and what is too long, too deep or endless
+    is a :class:`RecipeError`.
+    """
     return await asyncio.to_thread(read, text, base, name)
 
 
@@ -28,5 +32,8 @@ def read(text: str, base: Path, name: str) -> Recipe:
     """The recipe that a text is, within the bounds of this module."""
     for number, line in enumerate(text.split("\n"), 1):
         if len(line) > LONGEST_LINE:
-            raise RecipeError(f"{name}, line {number} is longer than {LONGEST_LINE:,} characters; that is no recipe")
+            raise RecipeError(
+                f"{name}, line {number} is longer than {LONGEST_LINE:,} characters; that is no"
+                " recipe"
+            )
     return recipe_files.from_dict(read_yaml(text, name, seconds=SECONDS), base=base, name=name)

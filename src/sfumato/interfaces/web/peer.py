@@ -1,4 +1,6 @@
-"""Who is at the other end of a connection on this machine: the user that owns its socket, where the system tells it."""
+"""Who is at the other end of a connection on this machine: the user that owns its socket, where the
+system tells it.
+"""
 
 from __future__ import annotations
 
@@ -10,23 +12,29 @@ from collections.abc import Sequence
 from pathlib import Path
 
 TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
-"""All connections of a Linux machine: one line each, with both ends and the user who owns the socket."""
+"""All connections of a Linux machine: one line each, with both ends and the user who owns the
+socket.
+"""
 LOCAL_END, REMOTE_END, USER = 1, 2, 7
 """Positions in a line of these tables."""
 ROOT = 0
 
 
 def is_own_user(client: Sequence[object] | None, server: Sequence[object] | None) -> bool:
-    """Whether a connection comes from a process of this user, or of root. Where the system does not tell, it may.
+    """Whether a connection comes from a process of this user, or of root. Where the system does not
+    tell, it may.
 
-    Other users of the same machine reach every port of 127.0.0.1 too, and a browser sends its cookies to all of these ports.
+    Other users of the same machine reach every port of 127.0.0.1 too, and a browser sends its
+    cookies to all of these ports.
     """
     user = user_of_peer(client, server)
     return user is None or user in (os.getuid(), ROOT)
 
 
 def user_of_peer(client: Sequence[object] | None, server: Sequence[object] | None) -> int | None:
-    """The user whose process opened a connection; None where it is not known: not Linux, or the connection is gone."""
+    """The user whose process opened a connection; None where it is not known: not Linux, or the
+    connection is gone.
+    """
     if client is None or server is None or not sys.platform.startswith("linux"):
         return None
     ends = (_written_end(client), _written_end(server))

@@ -27,10 +27,17 @@ def of_version(project: Project, version: int) -> Pin:
     return {"kind": "version", "version": version, "title": f"version {version}: {sentence}"}
 
 
-def of_node(version: int, levels: Mapping[str, int], recipe: Recipe, figures: Mapping[str, float]) -> Pin:
+def of_node(
+    version: int, levels: Mapping[str, int], recipe: Recipe, figures: Mapping[str, float]
+) -> Pin:
     """A node of the lattice of a version as a candidate."""
     told = ", ".join(f"{column} {level}" for column, level in levels.items())
-    plain = {"kind": "node", "version": version, "title": f"levels {told}", "figures": dict(figures)}
+    plain = {
+        "kind": "node",
+        "version": version,
+        "title": f"levels {told}",
+        "figures": dict(figures),
+    }
     return {**plain, "recipe": recipes.to_dict(recipe, base=recipe.base)}
 
 
@@ -57,21 +64,35 @@ def letter(place: int) -> str:
 
 def digest_of(pins: Sequence[Pin], register: Mapping[str, str]) -> str:
     """What tells one set of candidates, and the register that is asked about them, from another."""
-    return hashlib.sha256(json.dumps([list(pins), dict(register)], sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(
+        json.dumps([list(pins), dict(register)], sort_keys=True).encode()
+    ).hexdigest()
 
 
 def figures_of(found: Mapping[str, Any]) -> list[Line]:
-    """The rows of the comparison: title, a cell a candidate, and which of them are best; what is unknown is never best."""
+    """The rows of the comparison: title, a cell a candidate, and which of them are best; what is
+    unknown is never best.
+    """
     every = found["candidates"]
     risk, utility = found["axes"]["risk"], found["axes"]["utility"]
-    lines = [("may be released", ["yes" if one["holds"] else f"no: {one['reason']}" for one in every], set[int]())]
+    lines = [
+        (
+            "may be released",
+            ["yes" if one["holds"] else f"no: {one['reason']}" for one in every],
+            set[int](),
+        )
+    ]
     lines += [
         _figure(in_words(name), [one["risks"].get(name) for one in every], every, share=True)
         for name in dict.fromkeys((risk, *RISKS))
     ]
     for name in dict.fromkeys((utility, *LOSSES)):
         higher = any(name in one["higher"] for one in every)
-        lines.append(_figure(title_of(name), [one["utilities"].get(name) for one in every], every, higher=higher))
+        lines.append(
+            _figure(
+                title_of(name), [one["utilities"].get(name) for one in every], every, higher=higher
+            )
+        )
     lost = [None if not one["risks"] else one["suppressed"] for one in every]
     lines.append(_figure("records lost", lost, every))
     return [*lines, _together(found), *_levels(found), *_contracts(found)]
@@ -83,13 +104,23 @@ def in_words(name: str) -> str:
 
 
 def _figure(
-    title: str, values: Sequence[float | None], every: Sequence[Any], *, share: bool = False, higher: bool = False
+    title: str,
+    values: Sequence[float | None],
+    every: Sequence[Any],
+    *,
+    share: bool = False,
+    higher: bool = False,
 ) -> Line:
-    """One figure of all candidates; best is the least (or most) of those that are known and may be released.
+    """One figure of all candidates; best is the least (or most) of those that are known and may be
+    released.
 
     Where all are alike, none is best.
     """
-    known = [value for value, one in zip(values, every, strict=True) if value is not None and one["holds"]]
+    known = [
+        value
+        for value, one in zip(values, every, strict=True)
+        if value is not None and one["holds"]
+    ]
     wanted = None if len(set(known)) < 2 else max(known) if higher else min(known)
     best = {
         place
@@ -101,7 +132,9 @@ def _figure(
 
 
 def _together(found: Mapping[str, Any]) -> Line:
-    """What each would tell together with earlier releases, as *Write* would say it, or that nobody was asked."""
+    """What each would tell together with earlier releases, as *Write* would say it, or that nobody
+    was asked.
+    """
     standing = found["registered"]
     if standing is None:
         cells = ["not asked: no register is named under Write"] * len(found["candidates"])
@@ -130,6 +163,7 @@ def _contracts(found: Mapping[str, Any]) -> list[Line]:
     if not any(every):
         return []
     cells = [
-        "; ".join(f"{'✓' if kept['holds'] else '✗'} {kept['sentence']}" for kept in one) or "none" for one in every
+        "; ".join(f"{'✓' if kept['holds'] else '✗'} {kept['sentence']}" for kept in one) or "none"
+        for one in every
     ]
     return [("contract", cells, set[int]())]

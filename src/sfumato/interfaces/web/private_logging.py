@@ -1,7 +1,8 @@
 """What libraries below the workbench log, without a word of the data.
 
-They log addresses that were asked for and tracebacks with what an error said; both may hold a value. So nothing of it is
-written but where an error came from and of which kind it was. ``SFUMATO_DEBUG`` shows all of it, as everywhere.
+They log addresses that were asked for and tracebacks with what an error said; both may hold a
+value. So nothing of it is written but where an error came from and of which kind it was.
+``SFUMATO_DEBUG`` shows all of it, as everywhere.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ LEFT = "No response returned."
 
 
 class Discreet(logging.Handler):
-    """Writes one line an error: its kind and where it was raised; everything that is no error is left out."""
+    """Writes one line an error: its kind and where it was raised; everything that is no error is
+    left out.
+    """
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write the line."""
@@ -50,16 +53,25 @@ def told(record: logging.LogRecord) -> str:
     if record.levelno < logging.ERROR or (isinstance(error, RuntimeError) and str(error) == LEFT):
         return ""
     if error is None:
-        return f"error: {record.name} complained at {os.path.basename(record.pathname)}:{record.lineno}"
+        return (
+            f"error: {record.name} complained at"
+            f" {os.path.basename(record.pathname)}:{record.lineno}"
+        )
     return f"error: {told_bug(error)} Set SFUMATO_DEBUG=1 to see all of it; that may show data."
 
 
 def told_bug(error: BaseException) -> str:
-    """What is said of our own bugs: of which kind, and where; never what the error itself says, which may quote a person."""
+    """What is said of our own bugs: of which kind, and where; never what the error itself says,
+    which may quote a person.
+    """
     last = error.__traceback__
     while last is not None and last.tb_next is not None:
         last = last.tb_next
-    where = "" if last is None else f" at {os.path.basename(last.tb_frame.f_code.co_filename)}:{last.tb_lineno}"
+    where = (
+        ""
+        if last is None
+        else f" at {os.path.basename(last.tb_frame.f_code.co_filename)}:{last.tb_lineno}"
+    )
     return f"This is a bug of ours: {type(error).__name__}{where}."
 
 

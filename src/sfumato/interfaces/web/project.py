@@ -6,11 +6,12 @@
       project.json      where the data are, their digest, which version is in use, what is pinned
       recipe.yaml       the version in use, as the command line takes it
       history/0001.yaml every version, never changed
-      log.jsonl         a journal: an entry a version (time, parent, sentence), and entries that say what it did to risk and loss
-      releases/         what was written
+      log.jsonl         a journal: an entry a version (time, parent, sentence), and entries that say
+      what it did to risk and loss releases/         what was written
       lock              held while a workbench has the project open
 
-Undo moves the pointer, an edit after that is a branch, and redo follows the newest child. No data value stands in the log.
+Undo moves the pointer, an edit after that is a branch, and redo follows the newest child. No data
+value stands in the log.
 """
 
 from __future__ import annotations
@@ -82,7 +83,9 @@ PROJECT_LOG = JournalKind(
 
 @dataclasses.dataclass(frozen=True)
 class Version:
-    """A version of the recipe: what was changed, when, from which version, and what came of it (risk, loss …; numbers only)."""
+    """A version of the recipe: what was changed, when, from which version, and what came of it
+    (risk, loss …; numbers only).
+    """
 
     version: int
     parent: int
@@ -93,7 +96,9 @@ class Version:
 
 @dataclasses.dataclass(frozen=True)
 class Opened:
-    """The data of a project: a path or the name of a bundled example, how it was read, and what was found when it was."""
+    """The data of a project: a path or the name of a bundled example, how it was read, and what was
+    found when it was.
+    """
 
     path: str | None = None
     example: str | None = None
@@ -103,7 +108,9 @@ class Opened:
 
 
 class Project:
-    """The recipe in use and its history. One process has it open; what changes it is told to all who listen."""
+    """The recipe in use and its history. One process has it open; what changes it is told to all
+    who listen.
+    """
 
     def __init__(self, folder: Path, handle: int, state: Mapping[str, Any]) -> None:
         self.folder = folder
@@ -114,7 +121,9 @@ class Project:
         self.data = Opened(**state.get("data", {}))
         self.pins: tuple[dict[str, Any], ...] = tuple(state.get("pins", ()))
         self.register: dict[str, str] = dict(state.get("register", {}))
-        """The register that releases of this project are written down in (``file``, ``to``, ``person``, ``key``); empty: none."""
+        """The register that releases of this project are written down in (``file``, ``to``,
+        ``person``, ``key``); empty: none.
+        """
         self._recipes: dict[int, Recipe] = {}
         self._listeners: list[Callable[[], None]] = []
 
@@ -136,16 +145,22 @@ class Project:
     def _mend(self) -> None:
         """Put right what a crash between two writes left; what cannot be put right is said."""
         if self._at and self._at not in self._entries:
-            raise UnreadableInput(f"{self.folder}: the log does not know version {self._at}; the project is damaged")
+            raise UnreadableInput(
+                f"{self.folder}: the log does not know version {self._at}; the project is damaged"
+            )
         for leftover in (*self.folder.glob(".*-*"), *(self.folder / "history").glob(".*-*")):
-            leftover.unlink(missing_ok=True)  # drafts of files: we hold the lock, so nobody writes them
+            leftover.unlink(
+                missing_ok=True
+            )  # drafts of files: we hold the lock, so nobody writes them
         if not self._at:
             return
         try:
             self.recipe_of(self._at)
             text = self._file(self._at).read_bytes()
         except (SfumatoError, OSError) as error:
-            raise UnreadableInput(f"{self.folder}: version {self._at} cannot be read: {error}") from None
+            raise UnreadableInput(
+                f"{self.folder}: version {self._at} cannot be read: {error}"
+            ) from None
         current = self.folder / "recipe.yaml"
         if not current.is_file() or current.read_bytes() != text:
             write_whole(current, text)
@@ -182,7 +197,9 @@ class Project:
         if version not in self._recipes:
             require_plain(self._file(version), most=MOST_BYTES, what="a recipe")
             document = recipes.read_document(self._file(version))
-            self._recipes[version] = recipes.from_dict(document, base=self.folder, name=f"version {version}")
+            self._recipes[version] = recipes.from_dict(
+                document, base=self.folder, name=f"version {version}"
+            )
         return self._recipes[version]
 
     @property
@@ -215,10 +232,19 @@ class Project:
     # what changes it
 
     def edit(self, recipe: Recipe, sentence: str, *, based_on: int) -> int:
-        """Make a recipe the one in use, as a new version; the number of that. A recipe that changes nothing makes none."""
+        """Make a recipe the one in use, as a new version; the number of that. A recipe that changes
+        nothing makes none.
+        """
         if based_on != self._at:
-            raise Outdated("The recipe was changed in another tab. Look at it as it is now, and change it again.")
-        moved = dataclasses.replace(recipe, base=self.folder) if recipe.base == self.folder else self._moved(recipe)
+            raise Outdated(
+                "The recipe was changed in another tab. Look at it as it is now, and change it"
+                " again."
+            )
+        moved = (
+            dataclasses.replace(recipe, base=self.folder)
+            if recipe.base == self.folder
+            else self._moved(recipe)
+        )
         text = write_yaml(recipes.to_dict(moved, base=self.folder))
         if self._at and text == self._file(self._at).read_text(encoding="utf-8"):
             return self._at
@@ -269,7 +295,9 @@ class Project:
         self.tell()
 
     def set_register(self, register: Mapping[str, str]) -> None:
-        """Say which register releases are written down in, and who receives them; what is empty is left out."""
+        """Say which register releases are written down in, and who receives them; what is empty is
+        left out.
+        """
         said = {name: register[name].strip() for name in REGISTER if register.get(name, "").strip()}
         if said != self.register:
             self.register = said
@@ -299,17 +327,27 @@ class Project:
         return self.folder / "history" / f"{version:04}.yaml"
 
     def _moved(self, recipe: Recipe) -> Recipe:
-        """A recipe from another folder as it reads from this one: files of hierarchies are found from here."""
+        """A recipe from another folder as it reads from this one: files of hierarchies are found
+        from here.
+        """
         document = recipes.to_dict(recipe, base=self.folder)
         return recipes.from_dict(document, base=self.folder, name="the recipe")
 
     def _newest_child(self) -> int | None:
-        return max((entry.version for entry in self._entries.values() if entry.parent == self._at), default=None)
+        return max(
+            (entry.version for entry in self._entries.values() if entry.parent == self._at),
+            default=None,
+        )
 
     def _point_to(self, version: int) -> None:
-        """Make a version the one in use. Where that cannot be written down, the one before stays it: nobody works on what is lost later."""
+        """Make a version the one in use. Where that cannot be written down, the one before
+        stays it: nobody works on what is lost later.
+        """
         before = self._at
-        write_whole(self.folder / "recipe.yaml", read_plain(self._file(version), most=MOST_BYTES, what="a recipe"))
+        write_whole(
+            self.folder / "recipe.yaml",
+            read_plain(self._file(version), most=MOST_BYTES, what="a recipe"),
+        )
         self._at = version
         try:
             self._save()
@@ -326,7 +364,9 @@ class Project:
             "pins": list(self.pins),
             "register": self.register,
         }
-        write_whole(self.folder / "project.json", json.dumps(state, indent=1, ensure_ascii=False).encode())
+        write_whole(
+            self.folder / "project.json", json.dumps(state, indent=1, ensure_ascii=False).encode()
+        )
 
     def _append(self, entry: Entry) -> None:
         """Add an entry to the log, and to what is known of the versions."""
@@ -335,12 +375,17 @@ class Project:
 
 
 def _make(path: Path) -> None:
-    """Make the folder of a project, or let only its owner look into it; a folder of somebody else's things is refused."""
+    """Make the folder of a project, or let only its owner look into it; a folder of somebody else's
+    things is refused.
+    """
     try:
         there = {one.name for one in path.iterdir()} if path.exists() else set()
-        if "project.json" not in there and not all(name in OURS or name.startswith(".") for name in there):
+        if "project.json" not in there and not all(
+            name in OURS or name.startswith(".") for name in there
+        ):
             raise OutputError(
-                f"{path} holds other things and no project; name an empty folder, or one that does not exist"
+                f"{path} holds other things and no project; name an empty folder, or one that does"
+                " not exist"
             )
         path.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
         path.chmod(PRIVATE_FOLDER)
@@ -370,7 +415,8 @@ def _held(path: Path) -> int:
     if not free:
         os.close(handle)
         raise Held(
-            f"{path.parent} is open in another workbench; use that one, or end it first (Ctrl-C where it was started)"
+            f"{path.parent} is open in another workbench; use that one, or end it first (Ctrl-C"
+            " where it was started)"
         )
     return handle
 
@@ -423,7 +469,9 @@ def _kept_in(state: Mapping[str, Any]) -> bool:
 
 
 def _pinned(pin: Any) -> bool:
-    """Whether this can be a candidate that was pinned: a version of the history, or a recipe of its own."""
+    """Whether this can be a candidate that was pinned: a version of the history, or a recipe of its
+    own.
+    """
     if not isinstance(pin, dict) or not isinstance(pin.get("title"), str):
         return False
     if pin.get("kind") == "version":
@@ -445,14 +493,24 @@ def _versions(journal: Journal) -> dict[int, Version]:
 def _enter(versions: dict[int, Version], entry: Entry) -> None:
     """Enter what an entry of a log says, which must go with those before it."""
     if isinstance(entry, EffectsForgotten):
-        versions.update({number: dataclasses.replace(one, effect={}) for number, one in versions.items()})
+        versions.update(
+            {number: dataclasses.replace(one, effect={}) for number, one in versions.items()}
+        )
     elif isinstance(entry, VersionEffect):
-        if any(isinstance(value, str) and name != "objective" for name, value in entry.effect.items()):
+        if any(
+            isinstance(value, str) and name != "objective" for name, value in entry.effect.items()
+        ):
             raise ValueError  # all but the name of what the search made small are numbers
         earlier = versions[entry.version]
-        versions[entry.version] = dataclasses.replace(earlier, effect={**earlier.effect, **entry.effect})
+        versions[entry.version] = dataclasses.replace(
+            earlier, effect={**earlier.effect, **entry.effect}
+        )
     elif isinstance(entry, NewVersion):
-        if entry.version < 1 or entry.version in versions or not (entry.parent == 0 or entry.parent in versions):
+        if (
+            entry.version < 1
+            or entry.version in versions
+            or not (entry.parent == 0 or entry.parent in versions)
+        ):
             raise ValueError
         versions[entry.version] = Version(entry.version, entry.parent, entry.sentence, entry.time)
 

@@ -16,10 +16,14 @@ NAME = "checked.json"
 
 
 def checked(project: Project) -> frozenset[str]:
-    """The columns that were looked at; a file that cannot be read says none, so that guesses are asked about once more."""
+    """The columns that were looked at; a file that cannot be read says none, so that guesses are
+    asked about once more.
+    """
     path = project.folder / NAME
     try:
-        names = json.loads(read_plain(path, most=MEGABYTE * 16, what="the columns that were looked at"))
+        names = json.loads(
+            read_plain(path, most=MEGABYTE * 16, what="the columns that were looked at")
+        )
         return frozenset(str(name) for name in names)
     except (SfumatoError, OSError, ValueError, TypeError):
         return frozenset()

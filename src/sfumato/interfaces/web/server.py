@@ -28,17 +28,22 @@ if TYPE_CHECKING:
 LOCAL = "127.0.0.1"
 ANYWHERE = ("0.0.0.0", "::", "")  # noqa: S104 - these are refused
 AWAY = 60.0
-"""Seconds that a page may be silent, on a busy or sleeping machine, and still goes on where it was; then it is loaded anew."""
+"""Seconds that a page may be silent, on a busy or sleeping machine, and still goes on where it was;
+then it is loaded anew.
+"""
 PATIENCE = 2
 """Seconds that open pages have to close when the server ends."""
 REDIRECT = (
-    "<!doctype html><meta charset=utf-8><title>sfumato</title><meta http-equiv=refresh content='0;url={address}'>"
+    "<!doctype html><meta charset=utf-8><title>sfumato</title><meta http-equiv=refresh"
+    " content='0;url={address}'>"
 )
 
 
 @dataclasses.dataclass(frozen=True)
 class Reach:
-    """Where the workbench listens: on this machine only, or, with a certificate, at another address of it."""
+    """Where the workbench listens: on this machine only, or, with a certificate, at another address
+    of it.
+    """
 
     host: str = LOCAL
     port: int = 0
@@ -55,17 +60,22 @@ class Reach:
         if self.local:
             return
         if self.host in ANYWHERE:
-            raise ParameterError("--host takes one address or name of this machine, not all of them at once")
+            raise ParameterError(
+                "--host takes one address or name of this machine, not all of them at once"
+            )
         if self.certificate is None or self.key is None:
             raise ParameterError(
-                f"{self.host} can be reached by others: what goes there must be encrypted; name --certificate and --key (PEM files)"
+                f"{self.host} can be reached by others: what goes there must be encrypted; name"
+                " --certificate and --key (PEM files)"
             )
         _usable(self.certificate, self.key)
 
     def bind(self) -> socket.socket:
         """A socket that listens; who comes before the first page is ready waits."""
         try:
-            family, kind, number, _, address = socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM)[0]
+            family, kind, number, _, address = socket.getaddrinfo(
+                self.host, self.port, type=socket.SOCK_STREAM
+            )[0]
         except (OSError, UnicodeError):
             raise ParameterError(f"{self.host} is no address of this machine") from None
         listening = socket.socket(family, kind, number)
@@ -76,13 +86,18 @@ class Reach:
         except OSError as error:
             listening.close()
             raise ParameterError(
-                f"cannot listen at {self.host}, port {self.port}: {(error.strerror or 'refused').lower()}; without --port a free one is found"
+                f"cannot listen at {self.host}, port {self.port}:"
+                f" {(error.strerror or 'refused').lower()}; without --port a free one is found"
             ) from None
         return listening
 
     def names(self, port: int) -> frozenset[str]:
         """What browsers may call it, with the port."""
-        shown = [LOCAL, "localhost"] if self.local else [f"[{self.host}]" if ":" in self.host else self.host.lower()]
+        shown = (
+            [LOCAL, "localhost"]
+            if self.local
+            else [f"[{self.host}]" if ":" in self.host else self.host.lower()]
+        )
         usual = port == (80 if self.local else 443)
         return frozenset({f"{name}:{port}" for name in shown} | {name for name in shown if usual})
 
@@ -126,13 +141,21 @@ def application(workbench: Workbench) -> Any:
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     enter(app, workbench)
     drawing.on_startup(workbench.begin)
-    look: dict[str, Any] = {"title": "sfumato", "language": "en-US", "dark": None, "tailwind": False}
+    look: dict[str, Any] = {
+        "title": "sfumato",
+        "language": "en-US",
+        "dark": None,
+        "tailwind": False,
+    }
     ui.run_with(app, show_welcome_message=False, reconnect_timeout=AWAY, **look)
     return app
 
 
-def serve(workbench: Workbench, place: Reach, *, browser: bool, on_ready: Callable[[str], None]) -> None:
-    """Serve the pages until interrupted; ``on_ready`` is told the address with the token once it listens.
+def serve(
+    workbench: Workbench, place: Reach, *, browser: bool, on_ready: Callable[[str], None]
+) -> None:
+    """Serve the pages until interrupted; ``on_ready`` is told the address with the token once it
+    listens.
 
     Whatever ends it, no process, no token and no upload is left.
     """
@@ -147,7 +170,9 @@ def serve(workbench: Workbench, place: Reach, *, browser: bool, on_ready: Callab
         port = listening.getsockname()[1]
         token = secrets.token_urlsafe(32)
         tls = not place.local
-        guarded = Guard(application(workbench), hosts=place.names(port), token=token, port=port, tls=tls)
+        guarded = Guard(
+            application(workbench), hosts=place.names(port), token=token, port=port, tls=tls
+        )
         server = _server(guarded, place)
         after.enter_context(_ended_by_signals(server))
 
@@ -160,7 +185,9 @@ def serve(workbench: Workbench, place: Reach, *, browser: bool, on_ready: Callab
         address = place.address(port, token)
         if browser:
             write_whole(workbench.project.folder / OPEN, REDIRECT.format(address=address).encode())
-            threading.Thread(target=open_browser, args=(workbench.project.folder,), daemon=True).start()
+            threading.Thread(
+                target=open_browser, args=(workbench.project.folder,), daemon=True
+            ).start()
         on_ready(address)
         server.run(sockets=[listening])
 
@@ -186,7 +213,9 @@ def _server(app: Any, place: Reach) -> Any:
 
 @contextlib.contextmanager
 def _private_uploads() -> Iterator[Path]:
-    """What comes through the browser is kept, as long as it is needed, in a folder that nobody else can look into."""
+    """What comes through the browser is kept, as long as it is needed, in a folder that nobody else
+    can look into.
+    """
     folder, before = tempfile.mkdtemp(prefix="sfumato-"), tempfile.tempdir
     tempfile.tempdir = folder
     try:
@@ -198,7 +227,9 @@ def _private_uploads() -> Iterator[Path]:
 
 @contextlib.contextmanager
 def _ended_by_signals(server: Any) -> Iterator[None]:
-    """Let a request to end, or a terminal that is closed, end it as Ctrl-C does: with all that is to be cleared away."""
+    """Let a request to end, or a terminal that is closed, end it as Ctrl-C does: with all that is
+    to be cleared away.
+    """
 
     def leave(number: int, frame: Any) -> None:
         raise SystemExit(128 + number)
@@ -212,7 +243,9 @@ def _ended_by_signals(server: Any) -> Iterator[None]:
 
 
 def open_browser(folder: Path) -> None:
-    """Open the browser by a file that only its owner can read: the words of a command are seen by every user of a machine."""
+    """Open the browser by a file that only its owner can read: the words of a command are seen by
+    every user of a machine.
+    """
     import webbrowser
 
     webbrowser.open((folder / OPEN).as_uri())

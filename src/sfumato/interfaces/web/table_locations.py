@@ -1,4 +1,6 @@
-"""Where a table is: a file, a sheet of a workbook, a table of a database; and what to do with what is no single table."""
+"""Where a table is: a file, a sheet of a workbook, a table of a database; and what to do with what
+is no single table.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ GRAPHS = (".graphml",)
 
 
 def placed(given: str) -> str:
-    """A path, or the address of a database, as it is found from every folder; a database that is named by its file has its address.
+    """A path, or the address of a database, as it is found from every folder; a database that is
+    named by its file has its address.
 
     >>> placed("sqlite:////data/clinic.db"), placed("postgresql://host/clinic")
     ('sqlite:////data/clinic.db', 'postgresql://host/clinic')
@@ -30,7 +33,11 @@ def placed(given: str) -> str:
         kind = kind_of_file(path)
         return str(path) if kind is None else f"{kind}:///{path}"
     place = address(given)
-    return given if place.kind not in ("sqlite", "duckdb") else f"{place.kind}:///{at_home(str(place.file)).absolute()}"
+    return (
+        given
+        if place.kind not in ("sqlite", "duckdb")
+        else f"{place.kind}:///{at_home(str(place.file)).absolute()}"
+    )
 
 
 def file_of(place: str, table: str | None = None) -> Path:
@@ -43,7 +50,9 @@ def file_of(place: str, table: str | None = None) -> Path:
 
 
 def require_one_table(place: str) -> None:
-    """Raise where this cannot be a table, with what to do instead. A device never ends, a pipe may never begin."""
+    """Raise where this cannot be a table, with what to do instead. A device never ends, a pipe may
+    never begin.
+    """
     if is_address(place):
         return
     path = Path(place)
@@ -52,12 +61,14 @@ def require_one_table(place: str) -> None:
         return
     if path.suffix.lower() in RECIPES:
         raise UnreadableInput(
-            f"{path.name} is named like a recipe; a recipe goes with its table: sfumato serve TABLE -r {shlex.quote(place)}"
+            f"{path.name} is named like a recipe; a recipe goes with its table: sfumato serve TABLE"
+            f" -r {shlex.quote(place)}"
         )
     if path.suffix.lower() in GRAPHS:
         raise UnreadableInput(
-            f"{path.name} holds ties between people, and the workbench edits recipes of one table. A recipe with 'shape: graph' is run in "
-            f"a terminal: sfumato run {shlex.quote(place)} -r recipe.yaml -o out"
+            f"{path.name} holds ties between people, and the workbench edits recipes of one table."
+            f" A recipe with 'shape: graph' is run in a terminal: sfumato run {shlex.quote(place)}"
+            " -r recipe.yaml -o out"
         )
     require_plain(path, most=MOST_BYTES, what="a table")
 
@@ -66,9 +77,13 @@ def _require_parts(folder: Path) -> None:
     """Raise unless a folder can hold parts of one table."""
     named = shlex.quote(str(folder))
     if (folder / "project.json").is_file():
-        raise UnreadableInput(f"{folder} is the folder of a project: sfumato serve --project {named} opens it")
+        raise UnreadableInput(
+            f"{folder} is the folder of a project: sfumato serve --project {named} opens it"
+        )
     if any((folder / at).is_file() for at in ("certificate.json", "share/certificate.json")):
-        raise UnreadableInput(f"{folder} is a release that was written; sfumato verify computes again what it says")
+        raise UnreadableInput(
+            f"{folder} is a release that was written; sfumato verify computes again what it says"
+        )
     if not any(next(folder.rglob(f"*{suffix}"), None) for suffix in PARTS):
         raise UnreadableInput(several(folder, "is a folder"))
 
@@ -77,13 +92,16 @@ def several(folder: Path, why: str) -> str:
     """What to do with a folder that is no single table."""
     named = shlex.quote(str(folder))
     return (
-        f"{folder} {why}, and the workbench opens one table: name a file in it. Tables that belong together are treated as one data set in a "
-        f"terminal: sfumato profile {named} > recipe.yaml, then sfumato run {named} -r recipe.yaml -o out"
+        f"{folder} {why}, and the workbench opens one table: name a file in it. Tables that belong"
+        f" together are treated as one data set in a terminal: sfumato profile {named} >"
+        f" recipe.yaml, then sfumato run {named} -r recipe.yaml -o out"
     )
 
 
 def parts_in(place: str) -> tuple[str, list[str]]:
-    """What must be chosen in a file, ``sheet`` or ``table`` ("": nothing), and the names there are."""
+    """What must be chosen in a file, ``sheet`` or ``table`` ("": nothing), and the names there
+    are.
+    """
     if is_address(place):
         return "table", tables_in(place)
     path = Path(place)

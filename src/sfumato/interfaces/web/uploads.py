@@ -1,7 +1,7 @@
 """Files that came through the browser, and folders that are looked at on the way to a path.
 
-Uploads are kept in ``uploads`` of the project, readable by its owner only. They go there directly, part by part: nothing of them
-is ever in the temporary folder of the system.
+Uploads are kept in ``uploads`` of the project, readable by its owner only. They go there directly,
+part by part: nothing of them is ever in the temporary folder of the system.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ def folder_of(project: Path, name: str = FOLDER) -> Path:
 
 
 def clean(name: str) -> str:
-    r"""A file name without folders, control characters and leading dots; something is left of every name.
+    r"""A file name without folders, control characters and leading dots; something is left of every
+    name.
 
     >>> clean("../../etc/pass\nwd"), clean("..\\visits 1.csv"), clean("...")
     ('passwd', 'visits 1.csv', 'file')
@@ -73,8 +74,12 @@ def fresh(folder: Path, name: str) -> Path:
     return path
 
 
-async def take(project: Path, header: str, parts: AsyncIterator[bytes], *, most: int = MOST_BYTES) -> str:
-    """Keep what is sent; the name it is kept under. What breaks off or grows too large leaves nothing."""
+async def take(
+    project: Path, header: str, parts: AsyncIterator[bytes], *, most: int = MOST_BYTES
+) -> str:
+    """Keep what is sent; the name it is kept under. What breaks off or grows too large leaves
+    nothing.
+    """
     folder = folder_of(project)
     most = min(most, max(0, shutil.disk_usage(folder).free // 2))
     partial = folder / f".{secrets.token_hex(8)}.part"  # two files of one name may come at once
@@ -84,14 +89,18 @@ async def take(project: Path, header: str, parts: AsyncIterator[bytes], *, most:
             async for part in parts:
                 taken += len(part)
                 if taken > most:
-                    raise TooLarge(f"a file of more than {most:,} bytes is not taken; give its path instead")
+                    raise TooLarge(
+                        f"a file of more than {most:,} bytes is not taken; give its path instead"
+                    )
                 file.write(part)
         path = fresh(folder, unquote(header, errors="replace"))
         partial.replace(path)
     except TooLarge:
         raise
     except OSError as error:
-        raise OutputError(f"the file cannot be kept: {error.strerror or 'the connection broke off'}") from None
+        raise OutputError(
+            f"the file cannot be kept: {error.strerror or 'the connection broke off'}"
+        ) from None
     finally:
         partial.unlink(missing_ok=True)
     return path.name
@@ -109,7 +118,9 @@ def kept(project: Path, name: str) -> Path:
 
 
 def at_home(path: str) -> Path:
-    """A path as it was typed; ``~`` is the home of the user. A home that nobody has is left as it stands: nothing is there."""
+    """A path as it was typed; ``~`` is the home of the user. A home that nobody has is left as
+    it stands: nothing is there.
+    """
     try:
         return Path(path).expanduser()
     except RuntimeError:
@@ -117,7 +128,9 @@ def at_home(path: str) -> Path:
 
 
 def _found(entry: os.DirEntry[str]) -> os.stat_result | None:
-    """What stands behind a name in a folder; None: a link to nothing, or to itself, which is no reason to show nothing at all."""
+    """What stands behind a name in a folder; None: a link to nothing, or to itself, which is no
+    reason to show nothing at all.
+    """
     try:
         return entry.stat()
     except OSError:
@@ -132,7 +145,9 @@ def _short(path: str | None) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Listing:
-    """A folder as a browser shows it: the folder above it, those in it, and the files that could be a table with their bytes."""
+    """A folder as a browser shows it: the folder above it, those in it, and the files that could be
+    a table with their bytes.
+    """
 
     path: str
     above: str | None
@@ -142,7 +157,9 @@ class Listing:
 
 
 def listing(path: str | None, *, suffixes: frozenset[str] = SUFFIXES) -> Listing:
-    """What is in a folder; of a file, of the folder it lies in. Hidden things, and files of other kinds, are left out."""
+    """What is in a folder; of a file, of the folder it lies in. Hidden things, and files of other
+    kinds, are left out.
+    """
     start = at_home(path) if path else Path.cwd()
     folders, files = [], []
     try:
@@ -160,4 +177,6 @@ def listing(path: str | None, *, suffixes: frozenset[str] = SUFFIXES) -> Listing
     full = Path(os.path.abspath(folder))
     above = None if full.parent == full else str(full.parent)
     more = max(0, len(folders) - MOST_ENTRIES) + max(0, len(files) - MOST_ENTRIES)
-    return Listing(str(full), above, tuple(folders[:MOST_ENTRIES]), tuple(files[:MOST_ENTRIES]), more)
+    return Listing(
+        str(full), above, tuple(folders[:MOST_ENTRIES]), tuple(files[:MOST_ENTRIES]), more
+    )

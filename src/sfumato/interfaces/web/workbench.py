@@ -1,4 +1,6 @@
-"""The state of an open workbench: the project, the worker, what is under way, and answers that were asked for before."""
+"""The state of an open workbench: the project, the worker, what is under way, and answers that were
+asked for before.
+"""
 
 from __future__ import annotations
 
@@ -27,11 +29,13 @@ OPENING = ("open_data", "propose")
 """Work that belongs to opening a table: where a process dies of it, the next one would too."""
 MOST_DEATHS = 3
 TOO_OFTEN = (
-    f"The process that holds the data died {MOST_DEATHS} times, perhaps for want of memory. The table is not opened again by itself: "
-    "make room, or open a smaller one."
+    f"The process that holds the data died {MOST_DEATHS} times, perhaps for want of memory. The"
+    " table is not opened again by itself: make room, or open a smaller one."
 )
 LATELY = 120.0
-"""Processes that may die within so many seconds before the table is left alone until somebody asks for it."""
+"""Processes that may die within so many seconds before the table is left alone until somebody asks
+for it.
+"""
 PAUSE = 0.2
 """Seconds between two words of progress that pages are told."""
 
@@ -49,10 +53,15 @@ class Underway:
 
 
 class Workbench:
-    """What all tabs share. Every edit goes through :meth:`edit`; every number through :meth:`answer` or :meth:`do`."""
+    """What all tabs share. Every edit goes through :meth:`edit`; every number
+    through :meth:`answer` or :meth:`do`.
+    """
 
-    def __init__(self, project: Project, *, first: Mapping[str, Any] | None = None, local: bool = True) -> None:
-        """``first``: the table to open when the server is up, as :meth:`open` takes it; by default the one of the project.
+    def __init__(
+        self, project: Project, *, first: Mapping[str, Any] | None = None, local: bool = True
+    ) -> None:
+        """``first``: the table to open when the server is up, as :meth:`open` takes it; by default
+        the one of the project.
 
         ``local``: only this machine can reach the pages.
         """
@@ -63,17 +72,23 @@ class Workbench:
         self.worker = BenchProcess(on_fresh=self._fresh)
         self._jobs: list[Underway] = []
         self.opened: dict[str, Any] | None = None
-        """What ``open_data`` answered: records, columns, notes, whether it ``changed`` since; None: no table is open."""
+        """What ``open_data`` answered: records, columns, notes, whether it ``changed`` since; None:
+        no table is open.
+        """
         self.searched: dict[int, dict[str, int]] = {}
         """The levels that a search chose, by the version it was made for."""
         self.trouble = ""
         """Why the table could not be opened again; empty: it could, or there is none."""
         self.reading = False
-        """Whether a table that nobody chose on a page is being opened: the one named at the start, or that of the project."""
+        """Whether a table that nobody chose on a page is being opened: the one named at the start,
+        or that of the project.
+        """
         self._first = first
         self._read_as: Intake | None = None
         self.findings: dict[str, Any] = {}
-        """What long work found and pages of all tabs show, by what it is about; gone with the table."""
+        """What long work found and pages of all tabs show, by what it is about; gone with the
+        table.
+        """
         self._answers: OrderedDict[tuple[Any, ...], asyncio.Future[Any]] = OrderedDict()
         self.remembered: dict[str, Any] = {}
         """What stages keep for all tabs, by a name of theirs."""
@@ -99,13 +114,19 @@ class Workbench:
         return self.project.recipe
 
     def edit(self, recipe: Recipe, sentence: str, *, based_on: int | None = None) -> int:
-        """Make a recipe the one in use; ``based_on`` is the version that the page showed when the user began."""
-        return self.project.edit(recipe, sentence, based_on=self.project.version if based_on is None else based_on)
+        """Make a recipe the one in use; ``based_on`` is the version that the page showed when the
+        user began.
+        """
+        return self.project.edit(
+            recipe, sentence, based_on=self.project.version if based_on is None else based_on
+        )
 
     # the data
 
     async def begin(self) -> None:
-        """Open the table that was named at the start, else the one of the project; what goes wrong is told on the first page."""
+        """Open the table that was named at the start, else the one of the project; what goes wrong
+        is told on the first page.
+        """
         await self._try(self.open(**self._first) if self._first else self.reopen())
 
     async def _try(self, opening: Awaitable[None]) -> None:
@@ -121,12 +142,17 @@ class Workbench:
                 self.tell_opened()
 
     async def open(
-        self, *, path: str | None = None, example: str | None = None, options: Mapping[str, Any] | None = None
+        self,
+        *,
+        path: str | None = None,
+        example: str | None = None,
+        options: Mapping[str, Any] | None = None,
     ) -> None:
-        """Open a table; a project without a recipe gets the proposed one as its first version, another one keeps its recipe.
+        """Open a table; a project without a recipe gets the proposed one as its first version,
+        another one keeps its recipe.
 
-        Where the project was about a table of other content, that is said (``opened["changed"]``): its numbers are of another table, which
-        may be one from elsewhere (``opened["other"]``).
+        Where the project was about a table of other content, that is said (``opened["changed"]``):
+        its numbers are of another table, which may be one from elsewhere (``opened["other"]``).
         """
         before = self.project.data
         data = Opened(path=path, example=example, options=dict(options or {}))
@@ -135,7 +161,9 @@ class Workbench:
         opened["other"] = (before.path, before.example, before.options.get("table")) != (
             (path, example, data.options.get("table"))
         )
-        self.project.set_data(dataclasses.replace(data, digest=opened["digest"], name=opened["name"]))
+        self.project.set_data(
+            dataclasses.replace(data, digest=opened["digest"], name=opened["name"])
+        )
         if opened["changed"]:
             self.project.forget_effects()
         if not self.project.has_recipe:
@@ -149,7 +177,9 @@ class Workbench:
         self.tell_opened()
 
     async def reopen(self) -> None:
-        """Open the table that the project is about; one that changed since keeps the recipe and drops the numbers."""
+        """Open the table that the project is about; one that changed since keeps the recipe and
+        drops the numbers.
+        """
         data = self.project.data
         if data.path is not None or data.example is not None:
             await self.open(path=data.path, example=data.example, options=data.options)
@@ -157,24 +187,32 @@ class Workbench:
     async def _read(self, data: Opened) -> dict[str, Any]:
         """Read a table as it was said, else as the recipe says."""
         recipe = self.project.recipe if self.project.has_recipe else None
-        how: dict[str, Any] = {"path": data.path, "example": data.example, "options": dict(data.options)}
+        how: dict[str, Any] = {
+            "path": data.path,
+            "example": data.example,
+            "options": dict(data.options),
+        }
         if recipe is not None:
             how["recipe"] = recipe
         self.findings.clear()
         return dict(await self.do("open_data", "Reading the table", **how))
 
     def move_to(self, folder: Path) -> None:
-        """Let go of the project and open another one in its place, with its table; all tabs are told to load anew.
+        """Let go of the project and open another one in its place, with its table; all tabs are
+        told to load anew.
 
-        What is refused (it is open elsewhere, gone or damaged, or work is under way) leaves everything as it is.
+        What is refused (it is open elsewhere, gone or damaged, or work is under way) leaves
+        everything as it is.
         """
         if self.job is not None:
             raise ParameterError(
-                f"{self.job.title} is under way. Cancel it or wait for its end, then open the other project."
+                f"{self.job.title} is under way. Cancel it or wait for its end, then open the other"
+                " project."
             )
         if not (folder / "project.json").is_file():
             raise UnreadableInput(
-                f"There is no project in {folder} any more. If it was moved: sfumato serve --project FOLDER, with its new folder."
+                f"There is no project in {folder} any more. If it was moved: sfumato serve"
+                " --project FOLDER, with its new folder."
             )
         other = Project.open(folder)
         self._leave()
@@ -192,13 +230,19 @@ class Workbench:
 
     def _recipe_changed(self) -> None:
         """A recipe that says something else about reading has the table read again."""
-        if self._read_as is None or not self.project.has_recipe or self.project.recipe.intake == self._read_as:
+        if (
+            self._read_as is None
+            or not self.project.has_recipe
+            or self.project.recipe.intake == self._read_as
+        ):
             return
         self._read_as = self.project.recipe.intake
         self._open_again()
 
     def _fresh(self, asked: bool) -> None:
-        """A new process holds no data: let it read them again, unless reading them is what ended the one before, or one dies after the other."""
+        """A new process holds no data: let it read them again, unless reading them is what ended
+        the one before, or one dies after the other.
+        """
         reading = self.job is not None and self.job.task in OPENING
         now = time.monotonic()
         self._died = [when for when in self._died if now - when < LATELY] + ([] if asked else [now])
@@ -217,7 +261,9 @@ class Workbench:
     # questions
 
     async def answer(self, task: str, *, version: int | None = None, **given: Any) -> Any:
-        """What a quick task says of a version of the recipe (by default the one in use); asked once, then remembered."""
+        """What a quick task says of a version of the recipe (by default the one in use); asked
+        once, then remembered.
+        """
         number = self.project.version if version is None else version
         key = (task, number if TASKS[task].recipe else 0, repr(sorted(given.items())))
         if key not in self._answers:
@@ -234,7 +280,8 @@ class Workbench:
     async def do(self, task: str, title: str, *, version: int | None = None, **given: Any) -> Any:
         """Do long work that tells how far it is; one at a time, the next one waits.
 
-        What a task answers as its ``effect`` (numbers by name: suppressed, loss, risk …) is noted with the version it was done for.
+        What a task answers as its ``effect`` (numbers by name: suppressed, loss, risk …) is noted
+        with the version it was done for.
         """
         number = self.project.version if version is None else version
         job = Underway(task, title, number, time.monotonic())
@@ -267,7 +314,9 @@ class Workbench:
             await self.worker.cancel(self.job.task)
 
     async def _ask(self, task: str, version: int, given: dict[str, Any], **how: Any) -> Any:
-        recipe: dict[str, Any] = {"recipe": self.project.recipe_of(version)} if TASKS[task].recipe else {}
+        recipe: dict[str, Any] = (
+            {"recipe": self.project.recipe_of(version)} if TASKS[task].recipe else {}
+        )
         return await self.worker.ask(task, **how, **recipe, **given)
 
     # who is told
@@ -295,6 +344,8 @@ class Workbench:
             listener()
 
 
-def _entered(listeners: list[Callable[[], None]], listener: Callable[[], None]) -> Callable[[], None]:
+def _entered(
+    listeners: list[Callable[[], None]], listener: Callable[[], None]
+) -> Callable[[], None]:
     listeners.append(listener)
     return lambda: listeners.remove(listener) if listener in listeners else None

@@ -1,4 +1,6 @@
-"""Asking the bench: one process apart that holds the data; when it dies or is ended, another one takes its place."""
+"""Asking the bench: one process apart that holds the data; when it dies or is ended, another one
+takes its place.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ PATIENCE = 2.0
 
 
 class TaskFailed(SfumatoError):
-    """A task failed. ``kind`` is the name of the error it ended with, ``closest`` what comes nearest where nothing satisfies a recipe."""
+    """A task failed. ``kind`` is the name of the error it ended with, ``closest`` what comes
+    nearest where nothing satisfies a recipe.
+    """
 
     def __init__(self, kind: str, message: str, closest: Any = None) -> None:
         super().__init__(message)
@@ -43,9 +47,11 @@ class Waiting:
 
 
 class BenchProcess:
-    """The process that does the work, seen from the pages. All members are called on the event loop.
+    """The process that does the work, seen from the pages. All members are called on the event
+    loop.
 
-    ``on_fresh`` is called after a process had to be replaced, with whether the user had asked for its end: the data must be opened again.
+    ``on_fresh`` is called after a process had to be replaced, with whether the user had asked for
+    its end: the data must be opened again.
     """
 
     def __init__(self, on_fresh: Callable[[bool], Any] | None = None) -> None:
@@ -57,17 +63,23 @@ class BenchProcess:
         self._closed = False
 
     def start(self) -> None:
-        """Start the process; it is ready about a second later, and what is asked meanwhile waits."""
+        """Start the process; it is ready about a second later, and what is asked meanwhile
+        waits.
+        """
         context = multiprocessing.get_context("spawn")
         mine, theirs = context.Pipe()
-        self._process = context.Process(target=work, args=(theirs,), daemon=True, name="sfumato bench")
+        self._process = context.Process(
+            target=work, args=(theirs,), daemon=True, name="sfumato bench"
+        )
         self._process.start()
         theirs.close()
         self._pipe = mine
         loop = asyncio.get_running_loop()
         threading.Thread(target=self._listen, args=(mine, loop), daemon=True).start()
 
-    async def ask(self, task: str, /, *, on_progress: Callable[[float, str], None] | None = None, **given: Any) -> Any:
+    async def ask(
+        self, task: str, /, *, on_progress: Callable[[float, str], None] | None = None, **given: Any
+    ) -> Any:
         """What a task answers; raises :class:`TaskFailed` or :class:`Cancelled`."""
         if self._process is None:
             self.start()
@@ -82,8 +94,12 @@ class BenchProcess:
         return await future
 
     async def cancel(self, task: str | None = None) -> None:
-        """End tasks of a name, or all: ask them to stop, and end the process of what does not within two seconds."""
-        mine = [number for number, asked in self._asked.items() if task is None or asked.task == task]
+        """End tasks of a name, or all: ask them to stop, and end the process of what does not
+        within two seconds.
+        """
+        mine = [
+            number for number, asked in self._asked.items() if task is None or asked.task == task
+        ]
         for number in mine:
             with contextlib.suppress(OSError, ValueError):
                 self._send(("stop", number))
@@ -115,7 +131,9 @@ class BenchProcess:
             process.join(5)
 
     def _another(self, reason: str) -> None:
-        """Start another process, and tell all who wait why theirs is gone (no reason: they asked for it)."""
+        """Start another process, and tell all who wait why theirs is gone (no reason: they asked
+        for it).
+        """
         if not self._closed:
             self.start()
             if self._on_fresh is not None:
@@ -126,7 +144,9 @@ class BenchProcess:
         asked, self._asked = self._asked, {}
         for each in asked.values():
             if not each.answer.done():
-                each.answer.set_exception(TaskFailed("InternalError", reason) if reason else Cancelled("Cancelled."))
+                each.answer.set_exception(
+                    TaskFailed("InternalError", reason) if reason else Cancelled("Cancelled.")
+                )
 
     def _send(self, message: tuple[Any, ...]) -> None:
         if self._pipe is None:
@@ -148,7 +168,10 @@ class BenchProcess:
         """The process died by itself: say so, and start another."""
         if pipe is self._pipe:
             self._end()
-            self._another("the process that holds the data died, perhaps for want of memory; another one was started")
+            self._another(
+                "the process that holds the data died, perhaps for want of memory; another one was"
+                " started"
+            )
 
     def _take(self, message: tuple[Any, ...]) -> None:
         word, number, *rest = message

@@ -1,4 +1,6 @@
-"""What intruders try on a release, attacks of one ground in one file. A new one is added here and nowhere else."""
+"""What intruders try on a release, attacks of one ground in one file. A new one is added here and
+nowhere else.
+"""
 
 from __future__ import annotations
 

@@ -26,30 +26,40 @@ if TYPE_CHECKING:
 
 @parameters
 class Composition(Attack):
-    r"""The share of people in several releases whose sensitive value follows from all of them together.
+    r"""The share of people in several releases whose sensitive value follows from all of them
+    together.
 
     Whoever knows that a person is in all releases intersects the values of that person's classes:
 
     .. math:: P(s) \propto \prod_r q_r(s) \quad\text{or}\quad \prod_r q_r(s) \Big/ p(s)^{R-1}
 
-    with :math:`q_r` the distribution in the class of release *r* and *p* the one of the first release's whole table (``divide=True``, the form that
-    corrects for values which are frequent anyway). A person is a victim when the posterior of the true value
-    reaches ``confidence``. Needs the same sensitive column, under the same labels, in all releases.
+    with :math:`q_r` the distribution in the class of release *r* and *p* the one of the first
+    release's whole table (``divide=True``, the form that corrects for values which are frequent
+    anyway). A person is a victim when the posterior of the true value reaches ``confidence``. Needs
+    the same sensitive column, under the same labels, in all releases.
 
-    The releases may be of one table, or of different tables that share people (a patient of two doctors). Then ``people`` names the
-    columns that tell in both originals who is who; without it direct identifiers that both have are taken, else all quasi-identifiers
-    that both have. Somebody whom these columns do not name uniquely in each table is left out, and counted. In another table the
-    intruder knows that table's quasi-identifiers.
+    The releases may be of one table, or of different tables that share people (a patient of two
+    doctors). Then ``people`` names the columns that tell in both originals who is who; without it
+    direct identifiers that both have are taken, else all quasi-identifiers that both have. Somebody
+    whom these columns do not name uniquely in each table is left out, and counted. In another table
+    the intruder knows that table's quasi-identifiers.
     Reference: Ganta, Kasiviswanathan & Smith 2008, doi:10.1145/1401890.1401926.
     """
 
-    confidence: Annotated[float, Field(gt=0, le=1, description="posterior from which a value is certain")] = 1.0
-    divide: Annotated[bool, Field(description="divide by how frequent a value is in the whole table")] = False
+    confidence: Annotated[
+        float, Field(gt=0, le=1, description="posterior from which a value is certain")
+    ] = 1.0
+    divide: Annotated[
+        bool, Field(description="divide by how frequent a value is in the whole table")
+    ] = False
 
     people: Annotated[
         tuple[str, ...],
         Field(
-            description="columns that name the same people in originals of different tables; none: identifiers, then quasi-identifiers"
+            description=(
+                "columns that name the same people in originals of different tables; none:"
+                " identifiers, then quasi-identifiers"
+            )
         ),
     ] = ()
 
@@ -64,7 +74,9 @@ class Composition(Attack):
         """None when there are several releases with a sensitive column in common."""
         if not scene.others:
             return NothingToAttack("there is no other release of these people")
-        common = [c for c in targets(scene) if all(c in other.released.columns for other in scene.others)]
+        common = [
+            c for c in targets(scene) if all(c in other.released.columns for other in scene.others)
+        ]
         reason = no_target(scene)
         if reason is not None:
             return reason
@@ -80,7 +92,9 @@ class Composition(Attack):
 
     def attack(self, scene: Scene) -> Finding:
         """Intersect the classes of every person that is in all releases."""
-        common = [c for c in targets(scene) if all(c in other.released.columns for other in scene.others)]
+        common = [
+            c for c in targets(scene) if all(c in other.released.columns for other in scene.others)
+        ]
         found = [self._one(scene, column) for column in common]
         return max(found, key=lambda finding: finding.value)
 
@@ -91,15 +105,32 @@ class Composition(Attack):
         under[pair.rows] = true_labels(pair, column)
         true = posteriors[np.arange(len(rows)), under[rows]] if len(rows) else np.zeros(0)
         hit = (true >= self.confidence - 1e-12) & (under[rows] >= 0)
-        told = f"{int(hit.sum()):,} of {len(rows):,} people in all {1 + len(scene.others)} releases give away their {column}"
-        details: dict[str, Any] = {"people": len(rows), "values": len(pair.reading(column).labels), "column": column}
+        told = (
+            f"{int(hit.sum()):,} of {len(rows):,} people in all {1 + len(scene.others)} releases"
+            f" give away their {column}"
+        )
+        details: dict[str, Any] = {
+            "people": len(rows),
+            "values": len(pair.reading(column).labels),
+            "column": column,
+        }
         unclear = sum(common_people(pair, other, self.people).ambiguous for other in scene.others)
         if unclear:
             details["not_named_uniquely"] = unclear
-        return Finding(self.name, float(hit.mean()) if len(rows) else 0.0, told, victims=rows[hit], details=details)
+        return Finding(
+            self.name,
+            float(hit.mean()) if len(rows) else 0.0,
+            told,
+            victims=rows[hit],
+            details=details,
+        )
 
-    def posteriors(self, scene: Scene, column: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """The rows of the first original whose people are in all releases, and per row the posterior of each label of the first release."""
+    def posteriors(
+        self, scene: Scene, column: str
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The rows of the first original whose people are in all releases, and per row the
+        posterior of each label of the first release.
+        """
         pair = scene.pair
         rows = np.unique(pair.rows)
         matches = [common_people(pair, other, self.people) for other in scene.others]
@@ -119,7 +150,9 @@ class Composition(Attack):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class CommonPeople:
-    """People who are in two originals: row ``here[i]`` of the first and ``there[i]`` of the second are one person's; ``here`` is sorted."""
+    """People who are in two originals: row ``here[i]`` of the first and ``there[i]`` of the second
+    are one person's; ``here`` is sorted.
+    """
 
     here: NDArray[np.int64]
     there: NDArray[np.int64]
@@ -128,12 +161,16 @@ class CommonPeople:
     """Rows of the first table whose person is not named uniquely in both."""
 
     def rows_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The rows of the second table of the people of some rows of the first, all of whom are in both."""
+        """The rows of the second table of the people of some rows of the first, all of whom are in
+        both.
+        """
         return self.there[np.searchsorted(self.here, rows)]
 
 
 def common_people(pair: TablePair, other: TablePair, columns: Sequence[str] = ()) -> CommonPeople:
-    """Who is in the originals of two releases: row for row where these are one table, else by columns that name people."""
+    """Who is in the originals of two releases: row for row where these are one table, else by
+    columns that name people.
+    """
     key = ("common people", id(other), tuple(columns))
     if key not in pair.memo:
         pair.memo[key] = _common_people(pair.original, other.original, columns)
@@ -149,19 +186,29 @@ def _common_people(one: Table, two: Table, columns: Sequence[str]) -> CommonPeop
     one.require(names)
     two.require(names)
     first, second = (_named_people(table, names) for table in (one, two))
-    both = first.filter(pl.col("times") == 1).join(second.filter(pl.col("times") == 1), on="person").sort("row")
+    both = (
+        first.filter(pl.col("times") == 1)
+        .join(second.filter(pl.col("times") == 1), on="person")
+        .sort("row")
+    )
     there = first.join(second, on="person", how="semi")["times"].sum()
-    return CommonPeople(both["row"].to_numpy(), both["row_right"].to_numpy(), ambiguous=int(there) - len(both))
+    return CommonPeople(
+        both["row"].to_numpy(), both["row_right"].to_numpy(), ambiguous=int(there) - len(both)
+    )
 
 
 def _same_table(one: Table, two: Table) -> bool:
-    """Whether two originals are one table: as many rows, and the same values in all columns that both have."""
+    """Whether two originals are one table: as many rows, and the same values in all columns that
+    both have.
+    """
     if one.frame is two.frame:
         return True
     if len(one) != len(two):
         return False
     shared = [name for name in one.columns if name in two.columns]
-    return bool(shared) and all(_text_of(one, name).equals(_text_of(two, name), null_equal=True) for name in shared)
+    return bool(shared) and all(
+        _text_of(one, name).equals(_text_of(two, name), null_equal=True) for name in shared
+    )
 
 
 def _text_of(table: Table, name: str) -> pl.Series:
@@ -170,19 +217,24 @@ def _text_of(table: Table, name: str) -> pl.Series:
 
 
 def _naming_columns(one: Table, two: Table) -> list[str]:
-    """The columns by which people are recognised in two tables: identifiers that both have, else quasi-identifiers."""
+    """The columns by which people are recognised in two tables: identifiers that both have, else
+    quasi-identifiers.
+    """
     for role in (Role.DIRECT, Role.QUASI):
         shared = [name for name in one.schema.columns(role) if name in two.schema.columns(role)]
         if shared:
             return shared
     raise SchemaError(
-        "the releases are of different tables that have neither an identifier nor a quasi-identifier in common; "
-        "name the columns that tell who is in both: composition: {people: [patient_id]}"
+        "the releases are of different tables that have neither an identifier nor a"
+        " quasi-identifier in common; name the columns that tell who is in both: composition:"
+        " {people: [patient_id]}"
     )
 
 
 def _named_people(table: Table, names: Sequence[str]) -> pl.DataFrame:
-    """One row a person: a text of all columns that name people, a row of that person, and how many rows there are. Nobody is named by a gap."""
+    """One row a person: a text of all columns that name people, a row of that person, and how many
+    rows there are. Nobody is named by a gap.
+    """
     texts = pl.DataFrame([_text_of(table, name).alias(name) for name in names])
     rows = texts.with_row_index("row").with_columns(pl.col("row").cast(pl.Int64)).drop_nulls()
     person = pl.concat_list(names).alias("person")
@@ -190,9 +242,15 @@ def _named_people(table: Table, names: Sequence[str]) -> pl.DataFrame:
 
 
 def _distributions(
-    pair: TablePair, knows: tuple[str, ...], column: str, rows: NDArray[np.int64], labels: tuple[str | None, ...]
+    pair: TablePair,
+    knows: tuple[str, ...],
+    column: str,
+    rows: NDArray[np.int64],
+    labels: tuple[str | None, ...],
 ) -> NDArray[np.float64]:
-    """Per original row the distribution of the column in its class, under the labels of the first release."""
+    """Per original row the distribution of the column in its class, under the labels of the first
+    release.
+    """
     crowd = crowd_of(pair, tuple(k for k in knows if k in pair.released.columns), column)
     place = {label: i for i, label in enumerate(labels)}
     known = np.array([place.get(label, -1) for label in crowd.labels], dtype=np.int64)

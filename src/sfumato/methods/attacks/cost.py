@@ -15,7 +15,11 @@ from sfumato.core.consistency import Pairs, pair_up
 from sfumato.core.parameters import parameters
 from sfumato.core.words import percent
 from sfumato.errors import ParameterError, SfumatoError
-from sfumato.methods.attacks.linkage.comparable_columns import common_columns, refusal, sampled_interval
+from sfumato.methods.attacks.linkage.comparable_columns import (
+    common_columns,
+    refusal,
+    sampled_interval,
+)
 from sfumato.methods.attacks.linkage.files import files_of
 from sfumato.methods.formulas.matchings import MOST, matchings_with
 
@@ -30,39 +34,50 @@ ALL_ORDERS = 6
 """Facts of which all orders are averaged over; with more, some orders are drawn."""
 DRAWN_ORDERS = 20
 MOST_LADDER_CELLS = 1_000_000
-"""Cells of quasi-identifiers up to which everybody is paired up with all records that fit: beyond, that takes longer than the attack itself."""
+"""Cells of quasi-identifiers up to which everybody is paired up with all records that fit: beyond,
+that takes longer than the attack itself.
+"""
 MOST_WAYS = 1 << 22
 """Sets of records that the exact posteriors of a table may look at."""
 
 
 @parameters
 class AttackCost(Attack):
-    r"""How many candidates are left for a person, and how much work it took, as the intruder uses one known fact after the other.
+    r"""How many candidates are left for a person, and how much work it took, as the intruder uses
+    one known fact after the other.
 
     .. math:: w_j = \sum_{i<j} |C_i|, \qquad C_{i} = \{y \in C_{i-1} : \text{fact } i \text{ fits } y\}, \quad C_0 = \text{all released records}
 
-    A unit of work is one test of one fact on one candidate that is left, which no machine changes. Facts are the cells that the intruder knows of a
-    person; what is missing is none. ``order`` is ``rarest`` (the fact that fits fewest released records first) or ``random`` (the mean of all orders). The details hold both: per
-    number of facts the work, the mean and quantiles of the candidates left, and the share of people left with one. The value is the share of people who are left
-    with their own record alone once all facts are used; beside it stand the work for each of them, and the work until half of the people
-    are among at most ``few`` candidates (None: never). An intruder is *sound* for a person while the own record is still a candidate: where values were
+    A unit of work is one test of one fact on one candidate that is left, which no machine changes.
+    Facts are the cells that the intruder knows of a person; what is missing is none. ``order`` is
+    ``rarest`` (the fact that fits fewest released records first) or ``random`` (the mean of all
+    orders). The details hold both: per number of facts the work, the mean and quantiles of the
+    candidates left, and the share of people left with one. The value is the share of people who are
+    left with their own record alone once all facts are used; beside it stand the work for each of
+    them, and the work until half of the people are among at most ``few`` candidates (None: never).
+    An intruder is *sound* for a person while the own record is still a candidate: where values were
     only generalised, always.
 
-    Where values were only generalised and the intruder knows all quasi-identifiers of everybody, a ladder of three rungs is told, each more work than the last:
-    the records that fit a person (*neighbours*), those that fit in some assignment of all people at once (*matches*), and the probability of the own record
-    if all assignments are equally likely (*posterior*, exact within groups of at most 20 records that can trade places; the work doubles with each; tables of up to a million cells of quasi-identifiers). Matches
-    may be k while the posterior of one is above 1/k.
+    Where values were only generalised and the intruder knows all quasi-identifiers of everybody, a
+    ladder of three rungs is told, each more work than the last: the records that fit a person
+    (*neighbours*), those that fit in some assignment of all people at once (*matches*), and the
+    probability of the own record if all assignments are equally likely (*posterior*, exact within
+    groups of at most 20 records that can trade places; the work doubles with each; tables of up to
+    a million cells of quasi-identifiers). Matches may be k while the posterior of one is above 1/k.
 
-    "Computational anonymity" is named in the literature without a definition that we know of. This is a **measurement of ours**, of named intruders, and no
-    guarantee against others.
+    "Computational anonymity" is named in the literature without a definition that we know of. This
+    is a **measurement of ours**, of named intruders, and no guarantee against others.
 
-    Reference: Tassa, Mazza & Gionis 2012, *k-Concealment: An Alternative Model of k-Type Anonymity*, Transactions on Data Privacy 5 (the graph of the ladder).
+    Reference: Tassa, Mazza & Gionis 2012, *k-Concealment: An Alternative Model of k-Type
+    Anonymity*, Transactions on Data Privacy 5 (the graph of the ladder).
 
     >>> AttackCost(order="random").few
     1
     """
 
-    order: Annotated[Literal["rarest", "random"], Field(description="in which order facts are used")] = "rarest"
+    order: Annotated[
+        Literal["rarest", "random"], Field(description="in which order facts are used")
+    ] = "rarest"
     few: Annotated[int, Field(ge=1, description="candidates that are few enough")] = 1
 
     name: ClassVar[str] = "attack_cost"
@@ -83,7 +98,9 @@ class AttackCost(Attack):
         asked = np.flatnonzero(scene.intruder.truth >= 0)
         hunts: list[_Hunt] = []
         dearest = len(files.ours.records) * len(files.columns) * DRAWN_ORDERS
-        people = scene.sampled(len(asked), "attack cost", cost=dearest, spent=lambda: sum(hunt.cells for hunt in hunts))
+        people = scene.sampled(
+            len(asked), "attack cost", cost=dearest, spent=lambda: sum(hunt.cells for hunt in hunts)
+        )
         for number in people:
             hunts.append(_hunt(scene, files, int(asked[number])))  # noqa: PERF401 - how many there will be depends on the first ones
         facts = len(files.columns)
@@ -97,8 +114,13 @@ class AttackCost(Attack):
         until = next((one["work"] for one in chosen if one["quantiles"]["0.5"] <= self.few), None)
         sound = [hunt.sound for hunt in hunts if hunt.sound is not None]
         details: dict[str, Any] = {
-            "a measurement of ours": "work is counted in tests of one fact on one candidate that is left",
-            "curve": {"known": "facts used", "points": [[one["facts"], one["unique"]] for one in chosen]},
+            "a measurement of ours": (
+                "work is counted in tests of one fact on one candidate that is left"
+            ),
+            "curve": {
+                "known": "facts used",
+                "points": [[one["facts"], one["unique"]] for one in chosen],
+            },
             "cost": curves,
             "work_per_found": work / found if found else None,
             "work_until_few": until,
@@ -106,18 +128,24 @@ class AttackCost(Attack):
             "ladder": _ladder(scene),
         }
         effort = (
-            f"{work / found:,.0f} tests of a fact for each of them" if found else f"{work:,.0f} tests of a fact in vain"
+            f"{work / found:,.0f} tests of a fact for each of them"
+            if found
+            else f"{work:,.0f} tests of a fact in vain"
         )
         sentence = (
-            f"Using {', '.join(files.names)} one after the other ({_ORDERS[self.order]}), an intruder is left with {chosen[-1]['candidates']:,.1f} of "
-            f"{len(scene.pair.released):,} records on average, and with the own record alone for {percent(float(alone.mean()))} of {len(hunts):,} people"
-            f"{cut_short(len(hunts), len(asked))}: {effort}."
+            f"Using {', '.join(files.names)} one after the other ({_ORDERS[self.order]}), an"
+            f" intruder is left with {chosen[-1]['candidates']:,.1f} of"
+            f" {len(scene.pair.released):,} records on average, and with the own record alone for"
+            f" {percent(float(alone.mean()))} of {len(hunts):,}"
+            f" people{cut_short(len(hunts), len(asked))}: {effort}."
         )
         return Finding(
             self.name,
             float(alone.mean()),
             sentence,
-            sampled_interval(alone, everybody=len(hunts) == len(asked) and not scene.intruder.sampled),
+            sampled_interval(
+                alone, everybody=len(hunts) == len(asked) and not scene.intruder.sampled
+            ),
             1.0 / len(scene.pair.released),
             np.sort(np.array([hunt.row for hunt in hunts if hunt.own_alone], dtype=np.int64)),
             details=details,
@@ -130,7 +158,8 @@ _ORDERS = {"rarest": "the rarest first", "random": "in any order"}
 
 @dataclasses.dataclass(frozen=True)
 class _Hunt:
-    """One person sought: candidates and the chance to be the only one, per number of facts used; ``sound``: None where nothing was released of them.
+    """One person sought: candidates and the chance to be the only one, per number of facts used;
+    ``sound``: None where nothing was released of them.
 
     ``cells`` is how many cells our search looked at, which is more than the intruder's work.
     """
@@ -160,7 +189,14 @@ def _hunt(scene: Scene, files: Files, row: int) -> _Hunt:
     kept = bool(np.isin(own, left).any() if left is not EVERYBODY else True) if len(own) else None
     random = _any_order(scene, narrowing, row)
     cells = narrowing.cells + len(facts) * len(records) + len(scene.pair.rows)
-    return _Hunt(int(scene.intruder.truth[row]), (sizes, alone), random, bool(kept) and sizes[-1] == 1, kept, cells)
+    return _Hunt(
+        int(scene.intruder.truth[row]),
+        (sizes, alone),
+        random,
+        bool(kept) and sizes[-1] == 1,
+        kept,
+        cells,
+    )
 
 
 EVERYBODY = None
@@ -168,16 +204,24 @@ EVERYBODY = None
 
 
 class _Narrowing:
-    """Candidates, as numbers of distinct records, that are left after some of the facts; what was looked at is counted in ``cells``."""
+    """Candidates, as numbers of distinct records, that are left after some of the facts; what was
+    looked at is counted in ``cells``.
+    """
 
     def __init__(self, facts: Sequence[NDArray[np.bool_]], records: NDArray[np.int64]) -> None:
         self.facts, self.records, self.total = facts, records, int(records.sum())
         self.fitting = [EVERYBODY if fact.all() else np.flatnonzero(fact) for fact in facts]
-        self.sizes = [self.total if fit is EVERYBODY else int(records[fit].sum()) for fit in self.fitting]
+        self.sizes = [
+            self.total if fit is EVERYBODY else int(records[fit].sum()) for fit in self.fitting
+        ]
         self.cells = len(facts) * len(records)
 
-    def left_after(self, left: NDArray[np.int64] | None, size: int, fact: int) -> tuple[NDArray[np.int64] | None, int]:
-        """Who is left of some candidates, who are so many rows, after one more fact, and how many rows these are."""
+    def left_after(
+        self, left: NDArray[np.int64] | None, size: int, fact: int
+    ) -> tuple[NDArray[np.int64] | None, int]:
+        """Who is left of some candidates, who are so many rows, after one more fact, and how many
+        rows these are.
+        """
         if self.fitting[fact] is EVERYBODY:
             return left, size
         if left is EVERYBODY:
@@ -188,7 +232,9 @@ class _Narrowing:
 
 
 def _fits(column: Compared, files: Files, at: int, row: int) -> NDArray[np.bool_] | None:
-    """Per distinct released record whether a cell of the intruder's may be its; None where the intruder does not know the cell."""
+    """Per distinct released record whether a cell of the intruder's may be its; None where the
+    intruder does not know the cell.
+    """
     value = int(column.theirs[row])
     if column.missing_theirs[value] or column.open_theirs[value]:
         return None
@@ -205,7 +251,9 @@ def _fits(column: Compared, files: Files, at: int, row: int) -> NDArray[np.bool_
 
 
 def _any_order(scene: Scene, narrowing: _Narrowing, row: int) -> tuple[list[float], list[float]]:
-    """Candidates and the chance to be the only one when so many facts were used, on average over orders."""
+    """Candidates and the chance to be the only one when so many facts were used, on average over
+    orders.
+    """
     facts = len(narrowing.facts)
     sizes: list[list[int]] = [[] for _ in range(facts + 1)]
     if facts <= ALL_ORDERS:
@@ -219,7 +267,9 @@ def _any_order(scene: Scene, narrowing: _Narrowing, row: int) -> tuple[list[floa
             for used, fact in enumerate(draws.permutation(facts).tolist(), start=1):
                 left, size = narrowing.left_after(left, size, fact)
                 sizes[used].append(size)
-    return [float(np.mean(one)) for one in sizes], [float(np.mean(np.array(one) == 1)) for one in sizes]
+    return [float(np.mean(one)) for one in sizes], [
+        float(np.mean(np.array(one) == 1)) for one in sizes
+    ]
 
 
 def _subsets(
@@ -234,7 +284,9 @@ def _subsets(
 
 
 def _curve(people: Sequence[tuple[list[float], list[float]]], facts: int) -> list[dict[str, Any]]:
-    """Work, candidates and the share of people left with one, per number of facts; who has fewer facts stays where they end."""
+    """Work, candidates and the share of people left with one, per number of facts; who has fewer
+    facts stays where they end.
+    """
     sizes = np.array([_to_length(one[0], facts + 1) for one in people])
     alone = np.array([_to_length(one[1], facts + 1) for one in people])
     used = np.array([len(one[0]) - 1 for one in people])
@@ -271,7 +323,9 @@ def _ladder(scene: Scene) -> dict[str, Any] | str:
     if "ladder" not in scene.pair.memo:
         try:
             classes, rows = count_rows(scene.pair.released, scene.pair.quasi)
-            scene.pair.memo["ladder"] = ladder(pair_up(scene.pair.original, scene.pair.released, classes, rows))
+            scene.pair.memo["ladder"] = ladder(
+                pair_up(scene.pair.original, scene.pair.released, classes, rows)
+            )
         except SfumatoError as error:  # values were changed, or too many pairs fit
             scene.pair.memo["ladder"] = str(error)
     told: dict[str, Any] | str = scene.pair.memo["ladder"]
@@ -279,9 +333,11 @@ def _ladder(scene: Scene) -> dict[str, Any] | str:
 
 
 def ladder(pairs: Pairs) -> dict[str, Any]:
-    """The fewest neighbours and matches of anybody, and the largest posterior of the own record, where it is known.
+    """The fewest neighbours and matches of anybody, and the largest posterior of the own record,
+    where it is known.
 
-    ``work`` counts pairs of records that fit, once for each of the first two rungs, and sets of records for the third.
+    ``work`` counts pairs of records that fit, once for each of the first two rungs, and sets of
+    records for the third.
     """
     neighbours, matches = pairs.neighbours_of_originals(), pairs.matches_of_originals()
     edges = int((pairs.originals[pairs.edges[0]] * pairs.released[pairs.edges[1]]).sum())
@@ -292,8 +348,17 @@ def ladder(pairs: Pairs) -> dict[str, Any]:
             "mean": _mean(neighbours, pairs.originals),
             "work": edges,
         },
-        "matches": {"fewest": _fewest(matches), "mean": _mean(matches, pairs.originals), "work": edges},
-        "posterior": {"largest": largest, "people": people, "of": int(pairs.originals.sum()), "work": ways},
+        "matches": {
+            "fewest": _fewest(matches),
+            "mean": _mean(matches, pairs.originals),
+            "work": edges,
+        },
+        "posterior": {
+            "largest": largest,
+            "people": people,
+            "of": int(pairs.originals.sum()),
+            "work": ways,
+        },
     }
 
 
@@ -306,19 +371,27 @@ def _mean(values: NDArray[np.int64], weights: NDArray[np.int64]) -> float:
 
 
 def _posteriors(pairs: Pairs) -> tuple[float | None, int, int]:
-    """The largest probability of an own record, for how many people it was worked out, and how many sets were looked at."""
+    """The largest probability of an own record, for how many people it was worked out, and how many
+    sets were looked at.
+    """
     largest, people, ways = 0.0, 0, 0
     for group in _groups(pairs):
         if group.joined.all():  # everybody can be anybody
             largest, people = max(largest, 1 / group.size), people + group.size
         elif group.size <= MOST and ways + (1 << group.size) <= MOST_WAYS:
-            largest, people, ways = max(largest, group.largest()), people + group.size, ways + (1 << group.size)
+            largest, people, ways = (
+                max(largest, group.largest()),
+                people + group.size,
+                ways + (1 << group.size),
+            )
     return (largest if people else None), people, ways
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Group:
-    """Original and released classes whose records can trade places: how large they are, which fit, and which are the same people's."""
+    """Original and released classes whose records can trade places: how large they are, which fit,
+    and which are the same people's.
+    """
 
     originals: NDArray[np.int64]
     released: NDArray[np.int64]
@@ -334,7 +407,10 @@ class _Group:
         """The largest posterior of an own record."""
         records = np.repeat(np.repeat(self.joined, self.originals, axis=0), self.released, axis=1)
         total, counts = matchings_with(records)
-        firsts = np.cumsum(self.originals) - self.originals, np.cumsum(self.released) - self.released
+        firsts = (
+            np.cumsum(self.originals) - self.originals,
+            np.cumsum(self.released) - self.released,
+        )
         shares = counts[np.ix_(*firsts)] / max(1, total)
         return float(shares[self.same].max(initial=0.0))
 
@@ -349,7 +425,9 @@ def _groups(pairs: Pairs) -> Iterator[_Group]:
     inside = np.argsort(left[edges[0]], kind="stable")
     own = np.argsort(left[pairs.same[0]], kind="stable")
     for group in np.unique(left).tolist():
-        mine, theirs = (_run(members, side, group) for members, side in zip(sides, (left, right), strict=True))
+        mine, theirs = (
+            _run(members, side, group) for members, side in zip(sides, (left, right), strict=True)
+        )
         for numbers, members in zip(place, (mine, theirs), strict=True):
             numbers[members] = np.arange(len(members))
         marks = []

@@ -1,4 +1,6 @@
-"""The crowd a person stands in: the released records an intruder cannot tell apart, and the sensitive values they have."""
+"""The crowd a person stands in: the released records an intruder cannot tell apart, and the
+sensitive values they have.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ WORD = 1 << 62
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Distinct:
-    """The distinct records of a file: ``kind_of[i]`` is the one row *i* has, ``codes`` its cells, ``records`` how often it occurs."""
+    """The distinct records of a file: ``kind_of[i]`` is the one row *i* has, ``codes`` its cells,
+    ``records`` how often it occurs.
+    """
 
     kind_of: NDArray[np.int64]
     codes: NDArray[np.int64]
@@ -36,7 +40,8 @@ class Distinct:
 def distinct(codes: Sequence[NDArray[np.int64]]) -> Distinct:
     """Number records alike that have the same codes, in the order of the codes.
 
-    The codes of a record are one number to a mixed base; where it would not fit a word, records are numbered before the next column.
+    The codes of a record are one number to a mixed base; where it would not fit a word, records are
+    numbered before the next column.
 
     >>> import numpy as np
     >>> found = distinct([np.array([1, 0, 1]), np.array([5, 5, 5])])
@@ -51,7 +56,11 @@ def distinct(codes: Sequence[NDArray[np.int64]]) -> Distinct:
             size = len(first)
         keys, size = keys * width + part, size * width
     ids, first = _in_order(keys)
-    return Distinct(ids, np.column_stack([part[first] for part in codes]), np.bincount(ids, minlength=len(first)))
+    return Distinct(
+        ids,
+        np.column_stack([part[first] for part in codes]),
+        np.bincount(ids, minlength=len(first)),
+    )
 
 
 def _in_order(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -64,7 +73,9 @@ def _in_order(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.in
 
 
 def alike_records(pair: TablePair, names: Sequence[str]) -> Distinct:
-    """The distinct released records of some columns, whatever their order; found once for a pair."""
+    """The distinct released records of some columns, whatever their order; found once for a
+    pair.
+    """
     key = ("alike", *sorted(names))
     if key not in pair.memo:
         pair.memo[key] = distinct([pair.reading(name).released for name in key[1:]])
@@ -74,13 +85,15 @@ def alike_records(pair: TablePair, names: Sequence[str]) -> Distinct:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Crowd:
-    """Classes of released records and how often each value of one sensitive column occurs in each, as an intruder sees it.
+    """Classes of released records and how often each value of one sensitive column occurs in each,
+    as an intruder sees it.
 
-    ``classes`` are codes per released row; pair *j* says that value ``pair_values[j]`` (a code of ``labels``) occurs ``counts[j]``
-    times in class ``pair_classes[j]``. ``sizes`` are class sizes, ``totals`` counts in the whole release. ``truth`` is, per row,
-    the label that the person's true value stands under (−1: none that was released) and ``pairs`` its pair in the class (−1: the
-    class does not have it): whether an intruder is right is decided by these alone. Where the released values are true they
-    are the released ones.
+    ``classes`` are codes per released row; pair *j* says that value ``pair_values[j]`` (a code of
+    ``labels``) occurs ``counts[j]`` times in class ``pair_classes[j]``. ``sizes`` are class sizes,
+    ``totals`` counts in the whole release. ``truth`` is, per row, the label that the person's true
+    value stands under (−1: none that was released) and ``pairs`` its pair in the class (−1: the
+    class does not have it): whether an intruder is right is decided by these alone. Where the
+    released values are true they are the released ones.
     """
 
     column: str
@@ -105,12 +118,18 @@ class Crowd:
         counted: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]],
         totals: NDArray[np.float64],
     ) -> Crowd:
-        """Find the pair of every person's true value among those that are counted, which come in order."""
+        """Find the pair of every person's true value among those that are counted, which come in
+        order.
+        """
         width = max(1, len(labels))
         keys = counted[0] * width + counted[1]
         wanted = classes * width + truth
         at = np.minimum(np.searchsorted(keys, wanted), max(0, len(keys) - 1))
-        pairs = np.where((truth >= 0) & (keys[at] == wanted), at, -1) if len(keys) else np.full(len(truth), -1)
+        pairs = (
+            np.where((truth >= 0) & (keys[at] == wanted), at, -1)
+            if len(keys)
+            else np.full(len(truth), -1)
+        )
         return cls(column, classes, labels, sizes, totals, truth, pairs, *counted)
 
     @property
@@ -139,7 +158,9 @@ class Crowd:
 
 
 def crowd_of(pair: TablePair, knows: Sequence[str], column: str) -> Crowd:
-    """The crowds that an intruder sees who knows some columns of the release; found once for a pair."""
+    """The crowds that an intruder sees who knows some columns of the release; found once for a
+    pair.
+    """
     known = sorted(name for name in knows if name in pair.released.columns and name != column)
     key = ("crowd", column, *known)
     if key not in pair.memo:
@@ -152,21 +173,38 @@ def _crowd(pair: TablePair, known: Sequence[str], column: str) -> Crowd:
     reading = pair.reading(column)
     released, truth = reading.released, true_labels(pair, column)
     rows = len(released)
-    nothing = Distinct(np.zeros(rows, dtype=np.int64), np.zeros((1, 0), dtype=np.int64), np.array([rows]))
+    nothing = Distinct(
+        np.zeros(rows, dtype=np.int64), np.zeros((1, 0), dtype=np.int64), np.array([rows])
+    )
     classes = alike_records(pair, known) if known else nothing
     cells = distinct([classes.kind_of, released])
     counted = cells.codes[:, 0], cells.codes[:, 1], cells.records.astype(np.float64)
     totals = np.bincount(released, minlength=max(1, len(reading.labels))).astype(np.float64)
     if generalises(pair, column):
-        pairs = cells.kind_of  # what is released is true, so the pair of every person is that of the own record
-        return Crowd(column, classes.kind_of, tuple(reading.labels), classes.records, totals, truth, pairs, *counted)
-    return Crowd.of(column, classes.kind_of, classes.records, tuple(reading.labels), truth, counted, totals)
+        pairs = (
+            cells.kind_of
+        )  # what is released is true, so the pair of every person is that of the own record
+        return Crowd(
+            column,
+            classes.kind_of,
+            tuple(reading.labels),
+            classes.records,
+            totals,
+            truth,
+            pairs,
+            *counted,
+        )
+    return Crowd.of(
+        column, classes.kind_of, classes.records, tuple(reading.labels), truth, counted, totals
+    )
 
 
 def true_labels(pair: TablePair, column: str) -> NDArray[np.int64]:
-    """Per released row the label that its true value stands under: the released one where that is true.
+    """Per released row the label that its true value stands under: the released one where that is
+    true.
 
-    A value that was changed stands under its own label, or under the narrowest that holds it; −1 where none was released.
+    A value that was changed stands under its own label, or under the narrowest that holds it; −1
+    where none was released.
     """
     reading = pair.reading(column)
     true = pair.truthful(column)
@@ -176,7 +214,9 @@ def true_labels(pair: TablePair, column: str) -> NDArray[np.int64]:
 
 
 def standing_under(reading: Reading) -> NDArray[np.int64]:
-    """Per original value of a column its own label, or the narrowest that holds it; −1 where none was released."""
+    """Per original value of a column its own label, or the narrowest that holds it; −1 where none
+    was released.
+    """
     under = positions_in(reading.labels, reading.values)
     for label in _wide_labels(reading):
         under[(under < 0) & reading.held_by(label)] = label
@@ -185,7 +225,9 @@ def standing_under(reading: Reading) -> NDArray[np.int64]:
 
 def _wide_labels(reading: Reading) -> list[int]:
     """The labels that stand for more than one value but not for all, the narrowest first."""
-    several = np.diff(reading.starts) > 1 if reading.scale == "category" else reading.high > reading.low
+    several = (
+        np.diff(reading.starts) > 1 if reading.scale == "category" else reading.high > reading.low
+    )
     wide = np.flatnonzero(several & ~reading.everything)
     return sorted(wide.tolist(), key=lambda label: (reading.loss[label], label))
 
@@ -201,7 +243,9 @@ def targets(scene: Scene) -> tuple[str, ...]:
 
 
 def generalises(pair: TablePair, column: str) -> bool:
-    """Whether every released cell of a column can stand for its own original: whether what is released is true."""
+    """Whether every released cell of a column can stand for its own original: whether what is
+    released is true.
+    """
     return bool(pair.truthful(column).all())
 
 
@@ -213,37 +257,57 @@ def no_secret(scene: Scene) -> str | None:
     if not any(name in scene.pair.released.columns for name in schema.sensitive):
         return NothingToAttack("no sensitive column was released")
     if not targets(scene):
-        return NothingToAttack("this intruder knows every sensitive column that was released already")
+        return NothingToAttack(
+            "this intruder knows every sensitive column that was released already"
+        )
     return None
 
 
 def no_target(scene: Scene) -> str | None:
-    """Why attacks on the classes of a release cannot be tried on sensitive columns here, or None."""
+    """Why attacks on the classes of a release cannot be tried on sensitive columns here, or
+    None.
+    """
     reason = no_secret(scene)
     if reason is not None:
         return reason
     if not len(scene.pair.released):
         return NothingToAttack("nothing was released")
-    changed = [c for c in scene.intruder.knows if c in scene.pair.columns and not generalises(scene.pair, c)]
+    changed = [
+        c
+        for c in scene.intruder.knows
+        if c in scene.pair.columns and not generalises(scene.pair, c)
+    ]
     if changed:
-        return f"values of {', '.join(changed[:3])} were changed, not generalised: a class does not hold the people it seems to"
+        return (
+            f"values of {', '.join(changed[:3])} were changed, not generalised: a class does not"
+            " hold the people it seems to"
+        )
     return None
 
 
-def worst_column(name: str, scene: Scene, attack: Callable[[Crowd], Finding], *, by_matrix: bool = True) -> Finding:
-    """The attack on each sensitive column; the most successful one counts, and the others are told beside it.
+def worst_column(
+    name: str, scene: Scene, attack: Callable[[Crowd], Finding], *, by_matrix: bool = True
+) -> Finding:
+    """The attack on each sensitive column; the most successful one counts, and the others are told
+    beside it.
 
-    A column that was randomised with a known matrix is attacked twice: with what was released, and with what that makes likely
-    (``by_matrix``). Only what is true of a person counts.
+    A column that was randomised with a known matrix is attacked twice: with what was released, and
+    with what that makes likely (``by_matrix``). Only what is true of a person counts.
     """
-    found = {column: _on_column(scene, column, attack, by_matrix=by_matrix) for column in targets(scene)}
-    worst = max(found, key=lambda column: (found[column].gain, found[column].beyond_guessing, column))
+    found = {
+        column: _on_column(scene, column, attack, by_matrix=by_matrix) for column in targets(scene)
+    }
+    worst = max(
+        found, key=lambda column: (found[column].gain, found[column].beyond_guessing, column)
+    )
     others = {column: finding.value for column, finding in found.items()}
     details = {**found[worst].details, "column": worst, "per_column": others}
     return dataclasses.replace(found[worst], attack=name, details=details)
 
 
-def _on_column(scene: Scene, column: str, attack: Callable[[Crowd], Finding], *, by_matrix: bool) -> Finding:
+def _on_column(
+    scene: Scene, column: str, attack: Callable[[Crowd], Finding], *, by_matrix: bool
+) -> Finding:
     """The better of what the released values give and what a known matrix gives."""
     crowd = crowd_of(scene.pair, scene.intruder.knows, column)
     changed = int((~scene.pair.truthful(column)).sum())
@@ -254,14 +318,21 @@ def _on_column(scene: Scene, column: str, attack: Callable[[Crowd], Finding], *,
     guessed = None if likely is None else attack(likely)
     if guessed is not None and guessed.beyond_guessing > found.beyond_guessing:
         found = _told(guessed, "by Bayes' rule with the known transition matrix", matrix=True)
-    return _told(found, f"{changed:,} of the released values are not the true ones, which alone count", changed=changed)
+    return _told(
+        found,
+        f"{changed:,} of the released values are not the true ones, which alone count",
+        changed=changed,
+    )
 
 
 def _told(finding: Finding, words: str, **details: Any) -> Finding:
-    return dataclasses.replace(finding, sentence=f"{finding.sentence}; {words}", details={**finding.details, **details})
+    return dataclasses.replace(
+        finding, sentence=f"{finding.sentence}; {words}", details={**finding.details, **details}
+    )
 
 
-# Sensitive columns that were randomised with known probabilities: what an intruder believes who uses them.
+# Sensitive columns that were randomised with known probabilities: what an intruder believes who
+# uses them.
 
 if TYPE_CHECKING:
     Floats = NDArray[np.float64]
@@ -275,10 +346,11 @@ LEAST = 1e-6
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class KnownMatrix:
-    """How a column was randomised: ``chances[v, l]`` is the probability that value *v* is released as label *l*.
+    """How a column was randomised: ``chances[v, l]`` is the probability that value *v* is released
+    as label *l*.
 
-    Values and labels are those of the column's reading. ``shares`` is how frequent values are in the whole table, as far as
-    the release tells it.
+    Values and labels are those of the column's reading. ``shares`` is how frequent values are in
+    the whole table, as far as the release tells it.
     """
 
     chances: Floats
@@ -293,7 +365,9 @@ class KnownMatrix:
 
 
 def known_matrix(scene: Scene, column: str) -> KnownMatrix | None:
-    """The transition matrix of a column that one step randomised, value by value and everywhere alike; else None."""
+    """The transition matrix of a column that one step randomised, value by value and everywhere
+    alike; else None.
+    """
     reading = scene.pair.reading(column)
     steps = [step for step in scene.steps if column in step.masks]
     told = [t for step in steps for t in step.transitions(scene.pair.original)]
@@ -303,7 +377,9 @@ def known_matrix(scene: Scene, column: str) -> KnownMatrix | None:
     place = {label[0]: i for i, label in enumerate(told[0].labels)}
     if not {v for v in (*reading.values, *reading.labels) if v is not None} <= set(place):
         return None
-    chances = np.array([[_chance(told[0].matrix, place, v, t) for t in reading.labels] for v in reading.values])
+    chances = np.array(
+        [[_chance(told[0].matrix, place, v, t) for t in reading.labels] for v in reading.values]
+    )
     counts = np.bincount(reading.released, minlength=len(reading.labels)).astype(np.float64)
     even = np.full(len(reading.values), 1 / len(reading.values))
     return KnownMatrix(chances, likeliest(counts[None, :], chances, even, weight=1.0)[0])
@@ -320,8 +396,8 @@ def likeliest(counts: Floats, chances: Floats, prior: Floats, *, weight: float) 
 
     .. math:: q_v \leftarrow \frac{1}{m+w}\Bigl(w\,p_v + \sum_l n_l \frac{q_v R_{vl}}{\sum_u q_u R_{ul}}\Bigr)
 
-    with :math:`n_l` of the *m* records released as label *l*, the transition matrix *R* and a prior *p* that weighs as much as
-    *w* records: expectation and maximisation.
+    with :math:`n_l` of the *m* records released as label *l*, the transition matrix *R* and a prior
+    *p* that weighs as much as *w* records: expectation and maximisation.
 
     >>> import numpy as np
     >>> chances = np.array([[0.75, 0.25], [0.25, 0.75]])
@@ -339,9 +415,11 @@ def likeliest(counts: Floats, chances: Floats, prior: Floats, *, weight: float) 
 
 
 def crowd_by_matrix(scene: Scene, crowd: Crowd) -> Crowd | None:
-    """The crowds as an intruder believes them to be who knows how the column was randomised; None where nobody can know.
+    """The crowds as an intruder believes them to be who knows how the column was randomised; None
+    where nobody can know.
 
-    Every class is taken for itself, with the whole table as a prior that weighs as much as one record.
+    Every class is taken for itself, with the whole table as a prior that weighs as much as one
+    record.
     """
     known = known_matrix(scene, crowd.column)
     if known is None:
@@ -351,13 +429,20 @@ def crowd_by_matrix(scene: Scene, crowd: Crowd) -> Crowd | None:
     classes, values, counts = (np.concatenate(part) for part in zip(*parts, strict=True))
     original = reading.original[scene.pair.rows]
     return Crowd.of(
-        crowd.column, crowd.classes, crowd.sizes, tuple(reading.values), original,
-        (classes, values, counts), known.shares * len(original),
-    )  # fmt: skip
+        crowd.column,
+        crowd.classes,
+        crowd.sizes,
+        tuple(reading.values),
+        original,
+        (classes, values, counts),
+        known.shares * len(original),
+    )
 
 
 def _believed(crowd: Crowd, known: KnownMatrix, labels: int) -> Iterator[tuple[Any, Any, Any]]:
-    """Class, value and expected count of all values that are likely in a class, some classes at a time."""
+    """Class, value and expected count of all values that are likely in a class, some classes at a
+    time.
+    """
     step = max(1, CLASSES_AT_ONCE // max(labels, len(known.shares)))
     for start in range(0, len(crowd.sizes), step):
         end = min(len(crowd.sizes), start + step)

@@ -1,4 +1,6 @@
-"""The downcoding attack: a release that is as fine as k allows says, by being no finer, what lies below its cells."""
+"""The downcoding attack: a release that is as fine as k allows says, by being no finer, what lies
+below its cells.
+"""
 
 from __future__ import annotations
 
@@ -26,21 +28,26 @@ if TYPE_CHECKING:
     from sfumato.core.attack import Scene
 
 
-# How many records of a class can lie in each part of its cells, if the class could not have been released finer.
+# How many records of a class can lie in each part of its cells, if the class could not have been
+# released finer.
 
 MOST_CASES = 5_000
 """Ways to fill the parts up to which all are looked at; beyond, a solver is asked."""
 MOST_COMBINATIONS = 4_096
 """Combinations of parts up to which columns are taken together."""
 WORK_A_QUESTION = 2.0
-"""What the solver may do to answer one question, in its own units: about as many seconds, and the same on every machine."""
+"""What the solver may do to answer one question, in its own units: about as many seconds, and the
+same on every machine.
+"""
 
 Combination = tuple[int, ...]
 
 
 @dataclasses.dataclass(frozen=True)
 class PartBounds:
-    """Per column and part the least and the greatest number of records; ``together`` if columns were solved jointly."""
+    """Per column and part the least and the greatest number of records; ``together`` if columns
+    were solved jointly.
+    """
 
     least: tuple[tuple[int, ...], ...]
     most: tuple[tuple[int, ...], ...]
@@ -51,8 +58,11 @@ class PartBounds:
         return self.least[column] == self.most[column]
 
 
-def column_bounds(size: int, parts: int, most: int) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """Bounds of ``size`` records over ``parts`` parts of at most ``most`` each; None where they do not fit.
+def column_bounds(
+    size: int, parts: int, most: int
+) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """Bounds of ``size`` records over ``parts`` parts of at most ``most`` each; None where they do
+    not fit.
 
     >>> column_bounds(6, 3, 2)
     ((2, 2, 2), (2, 2, 2))
@@ -66,10 +76,13 @@ def column_bounds(size: int, parts: int, most: int) -> tuple[tuple[int, ...], tu
     return (max(0, size - most * (parts - 1)),) * parts, (min(most, size),) * parts
 
 
-def joint_bounds(size: int, parts: Sequence[int], most: int, allowed: Sequence[Combination]) -> PartBounds | None:
+def joint_bounds(
+    size: int, parts: Sequence[int], most: int, allowed: Sequence[Combination]
+) -> PartBounds | None:
     """Bounds when only some combinations of parts are allowed; None where nothing fits.
 
-    Exact by enumeration where there are few cases, by CP-SAT otherwise; where that is too much work, its proved bounds.
+    Exact by enumeration where there are few cases, by CP-SAT otherwise; where that is too much
+    work, its proved bounds.
 
     >>> joint_bounds(2, [2, 2], 1, [(0, 1), (1, 0), (1, 1)])
     PartBounds(least=((1, 1), (1, 1)), most=((1, 1), (1, 1)), together=True)
@@ -81,8 +94,12 @@ def joint_bounds(size: int, parts: Sequence[int], most: int, allowed: Sequence[C
     return _solved(size, parts, most, allowed)
 
 
-def occupancies(size: int, most: int, allowed: Sequence[Combination]) -> Iterator[Mapping[tuple[int, int], int]]:
-    """Every way to give ``size`` records allowed combinations with at most ``most`` records in a part: counts by (column, part)."""
+def occupancies(
+    size: int, most: int, allowed: Sequence[Combination]
+) -> Iterator[Mapping[tuple[int, int], int]]:
+    """Every way to give ``size`` records allowed combinations with at most ``most`` records in
+    a part: counts by (column, part).
+    """
     for chosen in itertools.combinations_with_replacement(allowed, size):
         counts: dict[tuple[int, int], int] = {}
         for combination in chosen:
@@ -92,7 +109,9 @@ def occupancies(size: int, most: int, allowed: Sequence[Combination]) -> Iterato
             yield counts
 
 
-def _enumerated(size: int, parts: Sequence[int], most: int, allowed: Sequence[Combination]) -> PartBounds | None:
+def _enumerated(
+    size: int, parts: Sequence[int], most: int, allowed: Sequence[Combination]
+) -> PartBounds | None:
     places = [(c, p) for c, n in enumerate(parts) for p in range(n)]
     least, greatest = dict.fromkeys(places, size + 1), dict.fromkeys(places, -1)
     for counts in occupancies(size, most, allowed):
@@ -102,14 +121,22 @@ def _enumerated(size: int, parts: Sequence[int], most: int, allowed: Sequence[Co
     return None if greatest[places[0]] < 0 else _bounds(parts, least, greatest)
 
 
-def _solved(size: int, parts: Sequence[int], most: int, allowed: Sequence[Combination]) -> PartBounds | None:
+def _solved(
+    size: int, parts: Sequence[int], most: int, allowed: Sequence[Combination]
+) -> PartBounds | None:
     """Ask CP-SAT for the least and the greatest number in every part."""
-    cp = require("ortools.sat.python.cp_model", extra="solvers", to="take several columns of large classes together")
+    cp = require(
+        "ortools.sat.python.cp_model",
+        extra="solvers",
+        to="take several columns of large classes together",
+    )
     model = cp.CpModel()
     amounts = [model.new_int_var(0, size, f"combination {i}") for i in range(len(allowed))]
     model.add(sum(amounts) == size)
     every = [(c, p) for c, n in enumerate(parts) for p in range(n)]
-    sums = {(c, p): _sum(amounts, allowed, c, p) for c, p in every if any(a[c] == p for a in allowed)}
+    sums = {
+        (c, p): _sum(amounts, allowed, c, p) for c, p in every if any(a[c] == p for a in allowed)
+    }
     for total in sums.values():
         model.add(total <= most)
     least, greatest = dict.fromkeys(every, 0), dict.fromkeys(every, 0)
@@ -123,11 +150,17 @@ def _solved(size: int, parts: Sequence[int], most: int, allowed: Sequence[Combin
 
 
 def _sum(amounts: Sequence[Any], allowed: Sequence[Combination], column: int, part: int) -> Any:
-    return sum(amount for amount, combination in zip(amounts, allowed, strict=True) if combination[column] == part)
+    return sum(
+        amount
+        for amount, combination in zip(amounts, allowed, strict=True)
+        if combination[column] == part
+    )
 
 
 def _extreme(cp: Any, model: Any, total: Any, *, least: bool) -> int | None:
-    """The least or greatest value, or the bound proved for it within some work; None if there is no way to fill the parts, or nothing is proved."""
+    """The least or greatest value, or the bound proved for it within some work; None if there is no
+    way to fill the parts, or nothing is proved.
+    """
     (model.minimize if least else model.maximize)(total)
     solver = cp.CpSolver()
     solver.parameters.num_workers = 1
@@ -156,10 +189,11 @@ def _bounds(
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ClassAudit:
-    """One class: columns of which the parts are certain and ``right`` or ``wrong``, or ``contradicted`` by any filling.
+    """One class: columns of which the parts are certain and ``right`` or ``wrong``, or
+    ``contradicted`` by any filling.
 
-    ``rows`` are its released rows, ``pinned`` those that a single other member can tell, ``to_the_value`` cells known to the value;
-    ``narrowed`` if a part surely has somebody.
+    ``rows`` are its released rows, ``pinned`` those that a single other member can tell,
+    ``to_the_value`` cells known to the value; ``narrowed`` if a part surely has somebody.
     """
 
     rows: NDArray[np.int64]
@@ -182,7 +216,9 @@ class Audit:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ReleasedClasses:
-    """The classes of a release over its node columns: the label of each class per column, and its rows."""
+    """The classes of a release over its node columns: the label of each class per column, and its
+    rows.
+    """
 
     columns: tuple[NodeColumn, ...]
     keys: NDArray[np.int64]
@@ -203,7 +239,9 @@ class ReleasedClasses:
         return self.columns[column].children[int(self.keys[place, column])]
 
     def finer(self, place: int) -> NDArray[np.int64]:
-        """Other classes that lie below a class in every column, sought in the column first in which fewest do."""
+        """Other classes that lie below a class in every column, sought in the column first in which
+        fewest do.
+        """
         key, found = self.keys[place].tolist(), np.arange(len(self.keys))
         for c in sorted(range(len(key)), key=lambda c: int(self._amounts[c][key[c]])):
             found = found[self.columns[c].below[self.keys[found, c], key[c]]]
@@ -212,18 +250,25 @@ class ReleasedClasses:
     @functools.cached_property
     def _amounts(self) -> list[NDArray[np.int64]]:
         """Per column and label how many classes have the label or one below it."""
-        return [np.bincount(self.keys[:, c], minlength=len(n.below)) @ n.below for c, n in enumerate(self.columns)]
+        return [
+            np.bincount(self.keys[:, c], minlength=len(n.below)) @ n.below
+            for c, n in enumerate(self.columns)
+        ]
 
 
 def audit_release(scene: Scene, k: int, assumed: str, most: int) -> Audit:
     """What is certain of every class of at least k records."""
     released = ReleasedClasses.of(scene)
     limits = _limits(scene, released, k, assumed)
-    open_classes = sorted({place for place, _ in limits}, key=lambda place: (len(released.rows[place]), place))
+    open_classes = sorted(
+        {place for place, _ in limits}, key=lambda place: (len(released.rows[place]), place)
+    )
     found: list[ClassAudit] = []
     for place in open_classes:
         scene.require_time()
-        wanted = [(c, limits[place, c]) for c in range(len(released.columns)) if (place, c) in limits]
+        wanted = [
+            (c, limits[place, c]) for c in range(len(released.columns)) if (place, c) in limits
+        ]
         finer = released.finer(place) if assumed == "release" else ()
         for c, _ in wanted:
             _require_few(scene, released.columns[c].name, released.parts(place, c))
@@ -234,24 +279,40 @@ def audit_release(scene: Scene, k: int, assumed: str, most: int) -> Audit:
 
 
 def _require_few(scene: Scene, name: str, parts: Sequence[NDArray[np.bool_]]) -> None:
-    """Refuse a cell with so many parts that to look at them all is more than the work of an attack."""
+    """Refuse a cell with so many parts that to look at them all is more than the work of an
+    attack.
+    """
     if isinstance(parts, NodeParts) and parts.cells > scene.work:
         raise ParameterError(
-            f"a label of {name} stands for {len(parts):,} finer ones, too many to audit its classes; leave {name} out, or give it more levels"
+            f"a label of {name} stands for {len(parts):,} finer ones, too many to audit its"
+            f" classes; leave {name} out, or give it more levels"
         )
 
 
-def _limits(scene: Scene, released: ReleasedClasses, k: int, assumed: str) -> dict[tuple[int, int], int]:
-    """Per class and column with something below its cell, the most records that one part can have."""
+def _limits(
+    scene: Scene, released: ReleasedClasses, k: int, assumed: str
+) -> dict[tuple[int, int], int]:
+    """Per class and column with something below its cell, the most records that one part can
+    have.
+    """
     found: dict[tuple[int, int], int] = {}
     for c in range(len(released.columns)):
-        places = [p for p in range(len(released.rows)) if released.parts(p, c) and len(released.rows[p]) > 1]
-        if assumed == "table" and (len(places) != 1 or scene.pair.suppressed or _mixed(released, c)):
-            continue  # any of several classes, a suppressed record or cell may be why the column is no finer
+        places = [
+            p
+            for p in range(len(released.rows))
+            if released.parts(p, c) and len(released.rows[p]) > 1
+        ]
+        if assumed == "table" and (
+            len(places) != 1 or scene.pair.suppressed or _mixed(released, c)
+        ):
+            # any of several classes, a suppressed record or cell may be why the column is no finer
+            continue
         for place in places:
             size = len(released.rows[place])
             if size >= k:
-                found[place, c] = k - 1 if size >= 2 * k and assumed in ("release", "class") else size - 1
+                found[place, c] = (
+                    k - 1 if size >= 2 * k and assumed in ("release", "class") else size - 1
+                )
     return found
 
 
@@ -270,7 +331,9 @@ def bounds_of(
     k: int,
     most_together: int,
 ) -> dict[int, PartBounds | None]:
-    """Per column of a class the bounds of its parts (as a table of one column), or None where nothing fits."""
+    """Per column of a class the bounds of its parts (as a table of one column), or None where
+    nothing fits.
+    """
     size = len(released.rows[place])
     boxes = [box for other in finer if (box := _box(released, place, int(other)))]
     if size == k:
@@ -280,7 +343,9 @@ def bounds_of(
     for c, most in wanted:
         taken = [box[c] for box in boxes if list(box) == [c]]
         free = [i for i, part in enumerate(released.parts(place, c)) if not _covered(part, taken)]
-        found[c] = _spread(column_bounds(size, len(free), most), free, len(released.parts(place, c)))
+        found[c] = _spread(
+            column_bounds(size, len(free), most), free, len(released.parts(place, c))
+        )
     allowed = _allowed(released, place, linked, boxes) if size <= most_together and linked else None
     if allowed is not None:
         counts = [len(released.parts(place, c)) for c in linked]
@@ -296,10 +361,11 @@ def _bounds_where_all_would_leave(
     wanted: Sequence[tuple[int, int]],
     boxes: Sequence[dict[int, NDArray[np.bool_]]],
 ) -> dict[int, PartBounds | None]:
-    """Bounds of a class of just k records: none may leave alone, but all would have, had each a finer class to join.
+    """Bounds of a class of just k records: none may leave alone, but all would have, had each a
+    finer class to join.
 
-    So one record, at least, lies in no box. As the others lie anywhere, that tells of a column only where the one can be in
-    but one of its parts.
+    So one record, at least, lies in no box. As the others lie anywhere, that tells of a column only
+    where the one can be in but one of its parts.
     """
     linked = sorted({c for box in boxes for c in box})
     allowed = _allowed(released, place, linked, boxes)
@@ -322,13 +388,18 @@ def _tighter(alone: PartBounds | None, joint: PartBounds | None, column: int) ->
     if alone is None or joint is None:
         return None
     least = tuple(map(max, alone.least[0], joint.least[column]))
-    return PartBounds((least,), (tuple(map(min, alone.most[0], joint.most[column])),), together=True)
+    return PartBounds(
+        (least,), (tuple(map(min, alone.most[0], joint.most[column])),), together=True
+    )
 
 
 def _box(released: ReleasedClasses, place: int, other: int) -> dict[int, NDArray[np.bool_]]:
     """Where a finer class holds fewer values, and which."""
     own, theirs = released.keys[place], released.keys[other]
-    masks = {c: (column.holds[theirs[c]], column.holds[own[c]]) for c, column in enumerate(released.columns)}
+    masks = {
+        c: (column.holds[theirs[c]], column.holds[own[c]])
+        for c, column in enumerate(released.columns)
+    }
     return {c: mask for c, (mask, whole) in masks.items() if mask.sum() < whole.sum()}
 
 
@@ -347,26 +418,40 @@ def _spread(
     if bounds is None:
         return None
     least, most = (dict(zip(free, side, strict=True)) for side in bounds)
-    return PartBounds((tuple(least.get(i, 0) for i in range(parts)),), (tuple(most.get(i, 0) for i in range(parts)),))
+    return PartBounds(
+        (tuple(least.get(i, 0) for i in range(parts)),),
+        (tuple(most.get(i, 0) for i in range(parts)),),
+    )
 
 
 def _allowed(
-    released: ReleasedClasses, place: int, linked: Sequence[int], boxes: Sequence[dict[int, NDArray[np.bool_]]]
+    released: ReleasedClasses,
+    place: int,
+    linked: Sequence[int],
+    boxes: Sequence[dict[int, NDArray[np.bool_]]],
 ) -> list[Combination] | None:
-    """The combinations of parts with a value in each that lie in no box; None if there are too many."""
-    atoms = [_atoms(released.parts(place, c), [box[c] for box in boxes if c in box]) for c in linked]
+    """The combinations of parts with a value in each that lie in no box; None if there are too
+    many.
+    """
+    atoms = [
+        _atoms(released.parts(place, c), [box[c] for box in boxes if c in box]) for c in linked
+    ]
     if math.prod(map(len, atoms)) > MOST_COMBINATIONS:
         return None
     inside = [{c: box.get(c) for c in linked} for box in boxes if set(box) <= set(linked)]
     found = set()
     for chosen in itertools.product(*atoms):
         values = {c: value for c, (_, value) in zip(linked, chosen, strict=True)}
-        if not any(all(mask is None or mask[values[c]] for c, mask in box.items()) for box in inside):
+        if not any(
+            all(mask is None or mask[values[c]] for c, mask in box.items()) for box in inside
+        ):
             found.add(tuple(part for part, _ in chosen))
     return sorted(found)
 
 
-def _atoms(parts: Sequence[NDArray[np.bool_]], masks: Sequence[NDArray[np.bool_]]) -> list[tuple[int, int]]:
+def _atoms(
+    parts: Sequence[NDArray[np.bool_]], masks: Sequence[NDArray[np.bool_]]
+) -> list[tuple[int, int]]:
     """Values that no mask and no part tells apart, once each: the part and one of the values."""
     found: dict[tuple[int, ...], tuple[int, int]] = {}
     for i, part in enumerate(parts):
@@ -375,7 +460,9 @@ def _atoms(parts: Sequence[NDArray[np.bool_]], masks: Sequence[NDArray[np.bool_]
     return list(found.values())
 
 
-def _judged(released: ReleasedClasses, place: int, bounds: dict[int, PartBounds | None]) -> ClassAudit:
+def _judged(
+    released: ReleasedClasses, place: int, bounds: dict[int, PartBounds | None]
+) -> ClassAudit:
     """Hold what seems certain against the truth."""
     rows = released.rows[place]
     right, wrong, contradicted = list[str](), list[str](), list[str]()
@@ -385,19 +472,31 @@ def _judged(released: ReleasedClasses, place: int, bounds: dict[int, PartBounds 
         within = np.array([part[column.original[rows]] for part in parts])
         counts = tuple(int(n) for n in within.sum(axis=1))
         if bound is None or any(
-            not low <= n <= high for low, n, high in zip(bound.least[0], counts, bound.most[0], strict=True)
+            not low <= n <= high
+            for low, n, high in zip(bound.least[0], counts, bound.most[0], strict=True)
         ):
-            (wrong if bound is not None and bound.determined(0) else contradicted).append(column.name)
+            (wrong if bound is not None and bound.determined(0) else contradicted).append(
+                column.name
+            )
             continue
         together |= bound.together
         narrowed |= any(bound.least[0])
         if bound.determined(0):
             right.append(column.name)
             to_the_value += sum(n for n, part in zip(counts, parts, strict=True) if part.sum() == 1)
-            pinned += [rows[inside] for inside, n in zip(within, counts, strict=True) if n == len(rows) - 1]
+            pinned += [
+                rows[inside] for inside, n in zip(within, counts, strict=True) if n == len(rows) - 1
+            ]
     told = np.unique(np.concatenate(pinned)) if pinned else np.zeros(0, dtype=np.int64)
     return ClassAudit(
-        rows, tuple(right), tuple(wrong), tuple(contradicted), told, to_the_value, bool(narrowed), bool(together)
+        rows,
+        tuple(right),
+        tuple(wrong),
+        tuple(contradicted),
+        told,
+        to_the_value,
+        bool(narrowed),
+        bool(together),
     )
 
 
@@ -406,41 +505,53 @@ Assumption = Literal["auto", "release", "class", "cover", "table"]
 
 @parameters
 class Downcoding(Attack):
-    r"""The share of records whose released cells follow one step finer from the release being as fine as k-anonymity allows.
+    r"""The share of records whose released cells follow one step finer from the release being as
+    fine as k-anonymity allows.
 
-    Let a class *E* of *m* records be released with node *v* in a column, *v* have children :math:`w_1 \ldots w_b`,
-    and :math:`n_i` of the *m* records lie below :math:`w_i`. The intruder sees *m*, *v*, the hierarchy, the values
-    that occur, and *k*. Had *k* or more records of one child been able to leave without bringing the rest below *k*,
-    they would have been released finer. So
+    Let a class *E* of *m* records be released with node *v* in a column, *v* have
+    children :math:`w_1 \ldots w_b`, and :math:`n_i` of the *m* records lie below :math:`w_i`. The
+    intruder sees *m*, *v*, the hierarchy, the values that occur, and *k*. Had *k* or more records
+    of one child been able to leave without bringing the rest below *k*, they would have been
+    released finer. So
 
     .. math:: n_i \le k-1 \text{ if } m \ge 2k, \qquad n_i \le m-1 \text{ otherwise},
 
-    for every column and child. Within one class that is *all* that minimality says: any finer release of the class,
-    of however many columns and steps, contains one that tells one child of one column. Where a finer class was
-    released too and :math:`m > k`, no record of *E* may lie below it, or it would have joined; that forbids
-    combinations of children of several columns, which are then solved together: by enumeration, beyond that by CP-SAT
-    (extra ``solvers``). Where :math:`m = k`, they would have joined finer classes only all at once, so one at least
-    lies below none. The attack succeeds on a column of a class where :math:`(n_1 \ldots n_b)` is the only
-    solution: then all *m* cells are known one step finer, up to the order of the records of the class, which nobody
-    but its members can tell apart. Six records under a node with three children and k = 3 lie two and two and two.
+    for every column and child. Within one class that is *all* that minimality says: any finer
+    release of the class, of however many columns and steps, contains one that tells one child of
+    one column. Where a finer class was released too and :math:`m > k`, no record of *E* may lie
+    below it, or it would have joined; that forbids combinations of children of several columns,
+    which are then solved together: by enumeration, beyond that by CP-SAT (extra ``solvers``).
+    Where :math:`m = k`, they would have joined finer classes only all at once, so one at least lies
+    below none. The attack succeeds on a column of a class where :math:`(n_1 \ldots n_b)` is the
+    only
+    solution: then all *m* cells are known one step finer, up to the order of the records of the
+    class, which nobody but its members can tell apart. Six records under a node with three children
+    and k = 3 lie two and two and two.
 
-    ``assume`` says what the intruder takes for granted: ``release`` all of the above (no record could have been
-    released finer; Cohen's minimality), ``class`` the bounds for single classes, ``cover`` only that a cell is the
-    lowest node above its records (:math:`n_i \le m-1`), ``table`` that no column could have been one level finer in
-    the whole table, which says something where a single class can be the reason and nothing was suppressed. ``auto``
-    takes ``table`` for global recoding and ``release`` otherwise; local recoding of the bundled hospital table with k
-    = 2 tells finer cells of more than half of the records that way. That records of several classes might have formed
-    a new one is not used, so what is certain here stays so; there may be more.
+    ``assume`` says what the intruder takes for granted: ``release`` all of the above (no record
+    could have been released finer; Cohen's minimality), ``class`` the bounds for single classes,
+    ``cover`` only that a cell is the lowest node above its records (:math:`n_i \le m-1`), ``table``
+    that no column could have been one level finer in the whole table, which says something where a
+    single class can be the reason and nothing was suppressed. ``auto`` takes ``table`` for global
+    recoding and ``release`` otherwise; local recoding of the bundled hospital table with k = 2
+    tells finer cells of more than half of the records that way. That records of several classes
+    might have formed a new one is not used, so what is certain here stays so; there may be more.
 
-    The owner knows what is true: only right conclusions count. ``details`` tell wrong ones (``wrong``: the release was not minimal in
-    that sense), cells known to the value itself (``to_the_value``), ``pinned`` (records whose cell every other member but one shares, so
-    the odd one out reads it off), and ``narrowed`` (records in classes where some child surely has somebody). Labels that are no nodes of
-    the hierarchy (ranges of Mondrian) and nodes whose values do not divide are left alone. Classes of more than ``most`` records are judged column by column.
+    The owner knows what is true: only right conclusions count. ``details`` tell wrong ones
+    (``wrong``: the release was not minimal in that sense), cells known to the value itself
+    (``to_the_value``), ``pinned`` (records whose cell every other member but one shares, so the odd
+    one out reads it off), and ``narrowed`` (records in classes where some child surely has
+    somebody). Labels that are no nodes of the hierarchy (ranges of Mondrian) and nodes whose values
+    do not divide are left alone. Classes of more than ``most`` records are judged column by column.
     Reference: Cohen 2022, "Attacks on deidentification's defenses", USENIX Security.
     """
 
-    assume: Annotated[Assumption, Field(description="what the intruder takes for granted of the method")] = "auto"
-    most: Annotated[int, Field(ge=2, description="largest class whose columns are solved together")] = 50
+    assume: Annotated[
+        Assumption, Field(description="what the intruder takes for granted of the method")
+    ] = "auto"
+    most: Annotated[
+        int, Field(ge=2, description="largest class whose columns are solved together")
+    ] = 50
 
     name: ClassVar[str] = "downcoding"
     learns: ClassVar[Learns] = "attribute"
@@ -454,24 +565,40 @@ class Downcoding(Attack):
         schema = scene.pair.original.schema
         if k is None:
             return NothingToAttack(
-                "no k-anonymity with k above 1 was promised, so nothing follows from being as fine as it allows"
+                "no k-anonymity with k above 1 was promised, so nothing follows from being as fine"
+                " as it allows"
             )
         if not _only_k(scene):
-            return "other promises than k-anonymity may be why cells are coarse, and what follows from those is not worked out"
-        if schema.person is not None or any(schema[c].missing is Missing.WILDCARD for c in scene.pair.quasi):
-            return "classes are counted by persons or with wildcards; what follows is worked out for equal records only"
+            return (
+                "other promises than k-anonymity may be why cells are coarse, and what follows from"
+                " those is not worked out"
+            )
+        if schema.person is not None or any(
+            schema[c].missing is Missing.WILDCARD for c in scene.pair.quasi
+        ):
+            return (
+                "classes are counted by persons or with wildcards; what follows is worked out for"
+                " equal records only"
+            )
         if not scene.pair.quasi or not len(scene.pair.released):
             return NothingToAttack("no quasi-identifier was released")
         unsure = [step.name for step in scene.steps if step.fineness == "none"]
         if unsure and self.assume == "auto":
-            return NothingToAttack(f"{unsure[0].replace('_', ' ')} does not promise to be as fine as k allows")
+            return NothingToAttack(
+                f"{unsure[0].replace('_', ' ')} does not promise to be as fine as k allows"
+            )
         return None
 
     def attack(self, scene: Scene) -> Finding:
         """Find the classes whose cells admit one refinement only."""
         k = promised_k(scene) or 1
         assumed = self._assumed(scene)
-        return _told(self.name, scene, audit_release(scene, k, assumed, self.most), {"assumed": assumed, "k": k})
+        return _told(
+            self.name,
+            scene,
+            audit_release(scene, k, assumed, self.most),
+            {"assumed": assumed, "k": k},
+        )
 
     def _assumed(self, scene: Scene) -> str:
         if self.assume != "auto":
@@ -501,12 +628,19 @@ def _told(name: str, scene: Scene, audit: Audit, details: dict[str, Any]) -> Fin
         for column in found.right:
             per_column[column] += len(found.rows)
     told = (
-        f"being as fine as {details['k']}-anonymity allows gives away finer cells of {int(hit.sum()):,} records, "
-        f"up to their order in the class; {int(pinned.sum()):,} of them to a member of their class for certain"
+        f"being as fine as {details['k']}-anonymity allows gives away finer cells of"
+        f" {int(hit.sum()):,} records, up to their order in the class; {int(pinned.sum()):,} of"
+        " them to a member of their class for certain"
     )
     cells = sum(per_column.values())
     counts = _counted(audit)
-    more = {**details, **counts, "pinned": int(pinned.sum()), "narrowed": int(narrowed.sum()), "cells": cells}
+    more = {
+        **details,
+        **counts,
+        "pinned": int(pinned.sum()),
+        "narrowed": int(narrowed.sum()),
+        "cells": cells,
+    }
     weights = {column: amount / cells for column, amount in per_column.items() if amount}
     return Finding(
         name,

@@ -1,4 +1,6 @@
-"""The attacks that the Article 29 Working Party names: singling out, linkability, inference, and membership beside them."""
+"""The attacks that the Article 29 Working Party names: singling out, linkability, inference, and
+membership beside them.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,22 @@ from sfumato.core.parameters import parameters
 from sfumato.core.words import percent
 from sfumato.methods.attacks.crowd import alike_records, distinct, known_matrix, no_secret, targets
 from sfumato.methods.attacks.linkage.files import Files
-from sfumato.methods.attacks.nearest import AT_MOST, NO_CONTROL, Surroundings, refused, slices_of, surroundings
-from sfumato.methods.attacks.rates import ExcessRisk, Rate, Successes, area, told_rates, true_positives
+from sfumato.methods.attacks.nearest import (
+    AT_MOST,
+    NO_CONTROL,
+    Surroundings,
+    refused,
+    slices_of,
+    surroundings,
+)
+from sfumato.methods.attacks.rates import (
+    ExcessRisk,
+    Rate,
+    Successes,
+    area,
+    told_rates,
+    true_positives,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,14 +46,18 @@ if TYPE_CHECKING:
 
 @parameters
 class SinglingOut(Attack):
-    r"""How often the cells of a released record describe exactly one person of the original, beyond its control.
+    r"""How often the cells of a released record describe exactly one person of the original, beyond
+    its control.
 
-    A predicate is the conjunction of some cells of a random released record (``columns`` of those the intruder knows, all where there are fewer):
-    *age within 30–39 and zip below 478*. It singles out when exactly one original record satisfies it. The control asks whether it would do so
-    had the record's own person not been there; the naive rate is that of cells put together at random. Rows that were drawn anew are nobody's
-    own: there it is asked how often a predicate fits exactly one of the people they were learnt from, and as the control exactly one
-    of as many who were set aside.
-    Reference: Cohen & Nissim 2020, doi:10.1073/pnas.1914598117; Giomi et al. 2023, doi:10.56553/popets-2023-0055.
+    A predicate is the conjunction of some cells of a random released record (``columns`` of those
+    the intruder knows, all where there are fewer): *age within 30–39 and zip below 478*. It singles
+    out when exactly one original record satisfies it. The control asks whether it would do so had
+    the record's own person not been there; the naive rate is that of cells put together at random.
+    Rows that were drawn anew are nobody's
+    own: there it is asked how often a predicate fits exactly one of the people they were learnt
+    from, and as the control exactly one of as many who were set aside.
+    Reference: Cohen & Nissim 2020, doi:10.1073/pnas.1914598117; Giomi et al. 2023,
+    doi:10.56553/popets-2023-0055.
     """
 
     columns: Annotated[int, Field(ge=1, description="cells in a predicate")] = 4
@@ -70,7 +90,10 @@ class SinglingOut(Attack):
             columns = [holders[known[i]] for i in np.sort(chosen).tolist()]
             labels = [int(c.released[row]) for c in columns]
             fit = fitting(columns, labels)
-            own = all(bool(c.fits(pair.rows[[row]], label)[0]) for c, label in zip(columns, labels, strict=True))
+            own = all(
+                bool(c.fits(pair.rows[[row]], label)[0])
+                for c, label in zip(columns, labels, strict=True)
+            )
             single += len(fit) == 1
             control += len(fit) - own == 1
             if len(fit) == 1:
@@ -80,8 +103,9 @@ class SinglingOut(Attack):
         rates = Rate.of(single, trials), Rate.of(control, trials)
         risk = ExcessRisk.of(*rates)
         told = (
-            f"{percent(single / trials)} of {trials:,} descriptions taken from released records fit exactly one person; "
-            f"{percent(naive / trials)} of descriptions put together at random do{cut_short(trials, len(rows))}"
+            f"{percent(single / trials)} of {trials:,} descriptions taken from released records fit"
+            f" exactly one person; {percent(naive / trials)} of descriptions put together at random"
+            f" do{cut_short(trials, len(rows))}"
         )
         return Finding(
             self.name,
@@ -89,22 +113,39 @@ class SinglingOut(Attack):
             told,
             risk.interval,
             victims=np.unique(np.array(victims, dtype=np.int64)),
-            details={**told_rates(*rates, naive / trials, trials), "limited_by_work": trials < len(rows)},
+            details={
+                **told_rates(*rates, naive / trials, trials),
+                "limited_by_work": trials < len(rows),
+            },
             trials=trials,
         )
 
     def _beside_held_out(self, scene: Scene) -> Finding:
-        """Count whom predicates of drawn records fit: of the people learnt from, and of as many who were set aside."""
+        """Count whom predicates of drawn records fit: of the people learnt from, and of as many who
+        were set aside.
+        """
         pair, draw = scene.pair, scene.seed.stream("singling out")
         known = [c for c in scene.intruder.knows if c in pair.columns]
-        groups = [np.zeros(0, dtype=np.int64) if g is None else g for g in (pair.learnt_from, pair.held_out)]
-        people = [np.sort(draw.choice(group, min(map(len, groups)), replace=False)) for group in groups]
-        holders = [{name: CellHolders(pair.reading(name), some) for name in known} for some in people]
+        groups = [
+            np.zeros(0, dtype=np.int64) if g is None else g
+            for g in (pair.learnt_from, pair.held_out)
+        ]
+        people = [
+            np.sort(draw.choice(group, min(map(len, groups)), replace=False)) for group in groups
+        ]
+        holders = [
+            {name: CellHolders(pair.reading(name), some) for name in known} for some in people
+        ]
         rows = draw.choice(len(pair.released), min(AT_MOST, len(pair.released)), replace=False)
         seen, naive, victims = [], 0, []
         cost = 3 * min(self.columns, len(known)) * max(map(len, people))
         for place in scene.sampled(len(rows), self.name, cost=cost):
-            chosen = [known[i] for i in np.sort(draw.choice(len(known), min(self.columns, len(known)), replace=False))]
+            chosen = [
+                known[i]
+                for i in np.sort(
+                    draw.choice(len(known), min(self.columns, len(known)), replace=False)
+                )
+            ]
             labels = [int(holders[0][name].released[rows[place]]) for name in chosen]
             fit, control = (fitting([side[name] for name in chosen], labels) for side in holders)
             mixed = [int(draw.choice(holders[0][name].released)) for name in chosen]
@@ -115,33 +156,53 @@ class SinglingOut(Attack):
         tally = Successes(sum(hit for hit, _ in seen), trials, sum(hit for _, hit in seen), trials)
         risk = ExcessRisk.of(*tally.rates)
         told = (
-            f"{percent(tally.share)} of {trials:,} descriptions taken from drawn records fit exactly one of the people they were learnt from, "
-            f"{percent(tally.control_share)} exactly one of as many who were set aside; {percent(naive / trials)} of descriptions put together at "
-            f"random fit one{cut_short(trials, len(rows))}"
+            f"{percent(tally.share)} of {trials:,} descriptions taken from drawn records fit"
+            f" exactly one of the people they were learnt from, {percent(tally.control_share)}"
+            f" exactly one of as many who were set aside; {percent(naive / trials)} of descriptions"
+            f" put together at random fit one{cut_short(trials, len(rows))}"
         )
-        details = {**told_rates(*tally.rates, naive / trials, trials), "limited_by_work": trials < len(rows)}
+        details = {
+            **told_rates(*tally.rates, naive / trials, trials),
+            "limited_by_work": trials < len(rows),
+        }
         hit = np.unique(np.array(victims, dtype=np.int64))
-        return Finding(self.name, risk.clipped, told, risk.interval, victims=hit, details=details, trials=trials)
+        return Finding(
+            self.name,
+            risk.clipped,
+            told,
+            risk.interval,
+            victims=hit,
+            details=details,
+            trials=trials,
+        )
 
 
 def _described(
     scene: Scene, rows: NDArray[np.int64], holders: Collection[CellHolders], columns: int
 ) -> Iterator[np.int64]:
-    """The first of some released rows, as many as the work is enough for: a description is held against all people at most."""
+    """The first of some released rows, as many as the work is enough for: a description is held
+    against all people at most.
+    """
     cost = 2 * min(columns, len(holders)) * max(len(each.original) for each in holders)
-    for start, end in scene.portions(len(rows), cost=cost, spent=lambda: sum(each.looked_at for each in holders)):
+    for start, end in scene.portions(
+        len(rows), cost=cost, spent=lambda: sum(each.looked_at for each in holders)
+    ):
         for row in rows[start:end]:
             scene.require_time()
             yield row
 
 
 SETTLED = 3
-"""Rows that satisfy a description after which no more are looked for: neither it nor its control describes one person then."""
+"""Rows that satisfy a description after which no more are looked for: neither it nor its control
+describes one person then.
+"""
 AT_FIRST = 1024
 
 
 class CellHolders:
-    """The original rows whose value of a column a released label may stand for, found without a look at all rows."""
+    """The original rows whose value of a column a released label may stand for, found without a
+    look at all rows.
+    """
 
     def __init__(self, reading: Reading, some: NDArray[np.int64] | None = None) -> None:
         """Of all rows, or of ``some``, which are then known by their place among these."""
@@ -150,7 +211,11 @@ class CellHolders:
         self.original = reading.original if some is None else reading.original[some]
         self.line = reading.scale != "category"
         self.slack = 1e-9 * max(1.0, abs(reading.span))
-        self.codes = np.argsort(reading.places, kind="stable") if self.line else np.arange(len(reading.values))
+        self.codes = (
+            np.argsort(reading.places, kind="stable")
+            if self.line
+            else np.arange(len(reading.values))
+        )
         self.places = reading.places[self.codes]
         counts = np.bincount(self.original, minlength=len(reading.values))
         self.starts = np.concatenate([[0], np.cumsum(counts[self.codes])])
@@ -163,7 +228,9 @@ class CellHolders:
         return np.argsort(rank[self.original], kind="stable")
 
     def spans(self, label: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Where the runs of values begin, in order, that a label may stand for, and where they end."""
+        """Where the runs of values begin, in order, that a label may stand for, and where they
+        end.
+        """
         reading = self.reading
         if reading.everything[label]:
             return np.array([0]), np.array([len(self.codes)])
@@ -195,13 +262,18 @@ class CellHolders:
         if reading.labels[label] is None or not self.line:
             return np.asarray(reading.held_by(label)[values])
         places = reading.places[values]
-        return np.asarray((places >= reading.low[label] - self.slack) & (places <= reading.high[label] + self.slack))
+        return np.asarray(
+            (places >= reading.low[label] - self.slack)
+            & (places <= reading.high[label] + self.slack)
+        )
 
 
 def fitting(columns: Sequence[CellHolders], labels: Sequence[int]) -> NDArray[np.int64]:
-    """The original rows that satisfy the conjunction of some released cells; some of them, at least three, where there are more.
+    """The original rows that satisfy the conjunction of some released cells; some of them, at least
+    three, where there are more.
 
-    The narrowest cell names the rows that come into question; they are looked through until it is settled.
+    The narrowest cell names the rows that come into question; they are looked through until it is
+    settled.
     """
     narrow = min(range(len(columns)), key=lambda c: columns[c].count(labels[c]))
     asked, done = columns[narrow].rows(labels[narrow]), 0
@@ -216,8 +288,9 @@ def fitting(columns: Sequence[CellHolders], labels: Sequence[int]) -> NDArray[np
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Half:
-    """Every other column of both files, as files with a tree of their own: ``part``; ``kind_of`` tells which of its distinct
-    records each distinct record of all columns has. A tree over all columns leaves out little where half of them count nothing.
+    """Every other column of both files, as files with a tree of their own: ``part``; ``kind_of``
+    tells which of its distinct records each distinct record of all columns has. A tree over all
+    columns leaves out little where half of them count nothing.
     """
 
     around: Surroundings
@@ -229,7 +302,9 @@ class Half:
         """The first, third … of the columns, or the others."""
         columns = tuple(c for c in around.files.columns if c.name in around.names[side::2])
         ours = alike_records(pair, [column.name for column in columns])
-        files = Files(columns, distinct([column.theirs for column in columns]), ours, around.files.same)
+        files = Files(
+            columns, distinct([column.theirs for column in columns]), ours, around.files.same
+        )
         order, starts = around.by_kind
         part = Surroundings(files, files.plain, around.targets, around.own, around.members)
         return cls(around, part, np.asarray(ours.kind_of[order[starts[:-1]]], dtype=np.int64))
@@ -241,20 +316,28 @@ class Half:
         return np.argsort(self.kind_of, kind="stable"), np.concatenate([[0], np.cumsum(amounts)])
 
     def met(self, other: Half, target: int) -> tuple[bool, bool]:
-        """Whether some released record is nearest to a target by both halves: as it is, and without the target's own."""
+        """Whether some released record is nearest to a target by both halves: as it is, and without
+        the target's own.
+        """
         ours = self.around.files.ours
         own = int(ours.kind_of[self.around.own[target]])
         near = [half.part.near(target, np.ones(len(half.part.names))) for half in (self, other)]
         found, others = (self._both(other, near[0][way][1], near[1][way][1]) for way in (0, 1))
-        return bool(len(found)), bool(len(found) if ours.records[own] > 1 else (others != own).any())
+        return bool(len(found)), bool(
+            len(found) if ours.records[own] > 1 else (others != own).any()
+        )
 
     def meets(self, other: Half, target: int) -> bool:
         """Whether some released record is nearest to a target by both halves."""
         mine, theirs = (half.part.nearest(target)[1] for half in (self, other))
         return bool(len(self._both(other, mine, theirs)))
 
-    def _both(self, other: Half, mine: NDArray[np.int64], theirs: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The distinct records of all columns that have one of these here and one of those there."""
+    def _both(
+        self, other: Half, mine: NDArray[np.int64], theirs: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """The distinct records of all columns that have one of these here and one of those
+        there.
+        """
         order, starts = self.having
         found = slices_of(order, starts[mine], starts[mine + 1])
         return np.asarray(found[np.isin(other.kind_of[found], theirs)])
@@ -262,13 +345,16 @@ class Half:
 
 @parameters
 class Linkability(Attack):
-    r"""How often two halves of what is known about a person meet in one released record, beyond chance.
+    r"""How often two halves of what is known about a person meet in one released record, beyond
+    chance.
 
-    The columns an intruder knows are split in two files (every other column). A person's halves are *linked* when some released
-    record is nearest to both. The control repeats this with the person's own record taken out of the release;
-    :math:`R = (r_a - r_c)/(1 - r_c)` is the risk, with the error of both rates (95 %). Where rows were drawn anew the control are people who
-    were set aside.
-    Reference: Giomi et al. 2023, doi:10.56553/popets-2023-0055 (control group there: people who did not take part).
+    The columns an intruder knows are split in two files (every other column). A person's halves are
+    *linked* when some released record is nearest to both. The control repeats this with the
+    person's own record taken out of the release;
+    :math:`R = (r_a - r_c)/(1 - r_c)` is the risk, with the error of both rates (95 %). Where rows
+    were drawn anew the control are people who were set aside.
+    Reference: Giomi et al. 2023, doi:10.56553/popets-2023-0055 (control group there: people who did
+    not take part).
     """
 
     name: ClassVar[str] = "linkability"
@@ -288,23 +374,32 @@ class Linkability(Attack):
         around = surroundings(scene, self.name)
         halves = Half.of(around, scene.pair, 0), Half.of(around, scene.pair, 1)
         if not scene.pair.aligned:
-            tally = around.tally(scene, self.name, lambda target: halves[0].meets(halves[1], target))
+            tally = around.tally(
+                scene, self.name, lambda target: halves[0].meets(halves[1], target)
+            )
             told = "two files about the same people meet in one drawn record"
             return beside(self.name, told, tally, 1 / len(scene.pair.released), len(around.targets))
         parts = [half.part for half in halves]
         people = scene.sampled(
-            len(around.targets), self.name, cost=around.full_cost, spent=lambda: sum(part.spent for part in parts)
+            len(around.targets),
+            self.name,
+            cost=around.full_cost,
+            spent=lambda: sum(part.spent for part in parts),
         )
         met = [halves[0].met(halves[1], target) for target in people]
         linked, control, trials = sum(one for one, _ in met), sum(one for _, one in met), len(met)
         rates = Rate.of(linked, trials), Rate.of(control, trials)
         risk = ExcessRisk.of(*rates)
         told = (
-            f"two files about the same people meet in one released record for {percent(linked / trials)} of {trials:,} people, "
-            f"for {percent(control / trials)} without their own record{cut_short(trials, len(around.targets))}"
+            "two files about the same people meet in one released record for"
+            f" {percent(linked / trials)} of {trials:,} people, for {percent(control / trials)}"
+            f" without their own record{cut_short(trials, len(around.targets))}"
         )
         guess = 1 / len(scene.pair.released)
-        details = {**told_rates(*rates, guess, trials), "limited_by_work": trials < len(around.targets)}
+        details = {
+            **told_rates(*rates, guess, trials),
+            "limited_by_work": trials < len(around.targets),
+        }
         return Finding(self.name, risk.clipped, told, risk.interval, details=details, trials=trials)
 
 
@@ -313,20 +408,23 @@ class Linkability(Attack):
 
 @parameters
 class Inference(Attack):
-    r"""How often a sensitive value is guessed from the nearest released records, beyond what the person's own record changes.
+    r"""How often a sensitive value is guessed from the nearest released records, beyond what the
+    person's own record changes.
 
-    The guess is the most frequent label among the nearest records (the mean, for numbers; the likeliest value, where the column was
-    randomised with a known matrix and that gives more). It is right when the original value
-    is the label or below it, for numbers within ``tolerance`` of the column's range. The control guesses with the person's own record taken
-    out: what can be said about everyone is no breach of anyone. :math:`R = (r_a-r_c)/(1-r_c)`. The worst column counts; where none
-    is certainly beyond its control, one counts first of which nothing is known, as its control succeeds for nearly everyone. Where rows
-    were drawn anew the control are people who were set aside.
+    The guess is the most frequent label among the nearest records (the mean, for numbers; the
+    likeliest value, where the column was randomised with a known matrix and that gives more). It is
+    right when the original value is the label or below it, for numbers within ``tolerance`` of the
+    column's range. The control guesses with the person's own record taken
+    out: what can be said about everyone is no breach of anyone. :math:`R = (r_a-r_c)/(1-r_c)`. The
+    worst column counts; where none is certainly beyond its control, one counts first of which
+    nothing is known, as its control succeeds for nearly everyone. Where rows were drawn anew the
+    control are people who were set aside.
     Reference: Giomi et al. 2023, doi:10.56553/popets-2023-0055.
     """
 
-    tolerance: Annotated[float, Field(ge=0, le=1, description="numbers: share of the range that counts as right")] = (
-        0.05
-    )
+    tolerance: Annotated[
+        float, Field(ge=0, le=1, description="numbers: share of the range that counts as right")
+    ] = 0.05
 
     name: ClassVar[str] = "inference"
     learns: ClassVar[Learns] = "attribute"
@@ -343,18 +441,22 @@ class Inference(Attack):
     def attack(self, scene: Scene) -> Finding:
         """Guess every secret of every target, with and without the target's own record."""
         if not scene.pair.aligned:
-            return worst_of([
-                self._beside_held_out(seen, surroundings(seen, self.name), secret)
-                for column, seen in self._not_knowing(scene).items()
-                for secret in self._secrets(seen, column)
-            ])  # fmt: skip
+            return worst_of(
+                [
+                    self._beside_held_out(seen, surroundings(seen, self.name), secret)
+                    for column, seen in self._not_knowing(scene).items()
+                    for secret in self._secrets(seen, column)
+                ]
+            )
         secrets = [secret for column in targets(scene) for secret in self._secrets(scene, column)]
         return worst_of(self._guessed(scene, surroundings(scene, self.name), secrets))
 
     def _not_knowing(self, scene: Scene) -> dict[str, Scene]:
-        """Per sensitive column the scene of an intruder who knows all that this one does but that column.
+        """Per sensitive column the scene of an intruder who knows all that this one does but that
+        column.
 
-        Nobody has an own record among drawn rows: so who knows a secret already still tells whether it could be guessed.
+        Nobody has an own record among drawn rows: so who knows a secret already still tells whether
+        it could be guessed.
         """
         pair, who = scene.pair, scene.intruder
         known = {
@@ -363,27 +465,36 @@ class Inference(Attack):
             if column in pair.released.columns
         }
         return {
-            column: dataclasses.replace(scene, intruder=Intruder(who.file, knows, who.truth, who.sampled))
+            column: dataclasses.replace(
+                scene, intruder=Intruder(who.file, knows, who.truth, who.sampled)
+            )
             for column, knows in known.items()
             if any(name in pair.columns for name in knows)
         }
 
     def _secrets(self, scene: Scene, column: str) -> Iterator[_Secret]:
-        """A column by what was released of it, and by what that makes likely where a transition matrix is known."""
+        """A column by what was released of it, and by what that makes likely where a transition
+        matrix is known.
+        """
         reading = scene.pair.reading(column)
         yield _Secret(reading, reading.released, self.tolerance)
         matrix = known_matrix(scene, column) if reading.scale == "category" else None
         if matrix is not None:
             yield _Secret(reading, reading.released, self.tolerance, matrix.beliefs)
 
-    def _guessed(self, scene: Scene, around: Surroundings, secrets: Sequence[_Secret]) -> list[Finding]:
+    def _guessed(
+        self, scene: Scene, around: Surroundings, secrets: Sequence[_Secret]
+    ) -> list[Finding]:
         """Per secret how often it is guessed of the same people, each of whom is looked up once."""
         alike, seen, looked_at = np.ones(len(around.names)), list[int](), list[int]()
         people = scene.intruder.truth[around.targets]
         values = [secret.reading.original[people].tolist() for secret in secrets]
         hits = np.zeros((len(secrets), 2), dtype=np.int64)
         targeted = scene.sampled(
-            len(around.targets), self.name, cost=around.full_cost, spent=lambda: around.spent + sum(looked_at)
+            len(around.targets),
+            self.name,
+            cost=around.full_cost,
+            spent=lambda: around.spent + sum(looked_at),
         )
         for target in targeted:
             seen.append(target)
@@ -392,52 +503,83 @@ class Inference(Attack):
                 own = int(around.own[target]) if without else None
                 looked_at.append(len(rows) * len(secrets))
                 for place, secret in enumerate(secrets):
-                    hits[place, without] += secret.right(secret.guess(rows, own), values[place][target])
+                    hits[place, without] += secret.right(
+                        secret.guess(rows, own), values[place][target]
+                    )
         return [
-            self._one(around, secret, [values[place][target] for target in seen], *hits[place].tolist())
+            self._one(
+                around, secret, [values[place][target] for target in seen], *hits[place].tolist()
+            )
             for place, secret in enumerate(secrets)
         ]
 
-    def _one(self, around: Surroundings, secret: _Secret, values: list[int], right: int, control: int) -> Finding:
-        """What comes of so many right guesses of people with these values, with and without their own record."""
+    def _one(
+        self, around: Surroundings, secret: _Secret, values: list[int], right: int, control: int
+    ) -> Finding:
+        """What comes of so many right guesses of people with these values, with and without their
+        own record.
+        """
         column, trials = secret.reading.name, len(values)
         rates = Rate.of(right, trials), Rate.of(control, trials)
         common = secret.guess(np.arange(len(secret.released)), None)
         naive = float(np.mean([secret.right(common, value) for value in values]))
         risk = ExcessRisk.of(*rates)
         told = (
-            f"{column} is guessed rightly for {percent(right / trials)} of {trials:,} people, for {percent(control / trials)} without "
+            f"{column} is guessed rightly for {percent(right / trials)} of {trials:,} people, for"
+            f" {percent(control / trials)} without "
             f"their own record; baseline (always the most common value): {percent(naive)}"
             f"{'' if secret.beliefs is None else '; by the known transition matrix'}{cut_short(trials, len(around.targets))}"
         )
-        details = {**told_rates(*rates, naive, trials), "column": column, "matrix": secret.beliefs is not None}
+        details = {
+            **told_rates(*rates, naive, trials),
+            "column": column,
+            "matrix": secret.beliefs is not None,
+        }
         details["limited_by_work"] = trials < len(around.targets)
         return Finding(self.name, risk.clipped, told, risk.interval, details=details, trials=trials)
 
     def _beside_held_out(self, scene: Scene, around: Surroundings, secret: _Secret) -> Finding:
-        """The guesses of a secret from drawn records: of people they were learnt from, and of such as were set aside."""
+        """The guesses of a secret from drawn records: of people they were learnt from, and of such
+        as were set aside.
+        """
         values = secret.reading.original[scene.intruder.truth[around.targets]].tolist()
 
         def right(target: int) -> bool:
-            return secret.right(secret.guess(around.rows(around.nearest(target)[1]), None), values[target])
+            return secret.right(
+                secret.guess(around.rows(around.nearest(target)[1]), None), values[target]
+            )
 
         tally = around.tally(scene, self.name, right)
         common = secret.guess(np.arange(len(secret.released)), None)
         naive = float(np.mean([secret.right(common, value) for value in values[: around.members]]))
         column = secret.reading.name
-        told = f"{column} is guessed rightly by the nearest drawn records (baseline, always the most common value: {percent(naive)})"
+        told = (
+            f"{column} is guessed rightly by the nearest drawn records (baseline, always the most"
+            f" common value: {percent(naive)})"
+        )
         return beside(
-            self.name, told, tally, naive, len(around.targets), column=column, matrix=secret.beliefs is not None
+            self.name,
+            told,
+            tally,
+            naive,
+            len(around.targets),
+            column=column,
+            matrix=secret.beliefs is not None,
         )
 
 
-def beside(name: str, told: str, tally: Successes, naive: float, wanted: int, **details: Any) -> Finding:
-    """What was found on people that drawn rows were learnt from, beside those who were set aside."""
+def beside(
+    name: str, told: str, tally: Successes, naive: float, wanted: int, **details: Any
+) -> Finding:
+    """What was found on people that drawn rows were learnt from, beside those who were set
+    aside.
+    """
     rates, done = tally.rates, tally.trials + tally.control_trials
     risk = ExcessRisk.of(*rates)
     sentence = (
-        f"{told}: for {percent(tally.share)} of {tally.trials:,} people they were learnt from, for {percent(tally.control_share)} of "
-        f"{tally.control_trials:,} who were set aside{cut_short(done, wanted)}"
+        f"{told}: for {percent(tally.share)} of {tally.trials:,} people they were learnt from, for"
+        f" {percent(tally.control_share)} of {tally.control_trials:,} who were set"
+        f" aside{cut_short(done, wanted)}"
     )
     facts = {**told_rates(*rates, naive, tally.trials), "controls": tally.control_trials, **details}
     facts["limited_by_work"] = done < wanted
@@ -445,15 +587,20 @@ def beside(name: str, told: str, tally: Successes, naive: float, wanted: int, **
 
 
 def worst_of(found: Sequence[Finding]) -> Finding:
-    """The finding that counts: the largest of those that are certain, else one that is not defined, else the largest."""
-    return max(found, key=lambda f: (f.undefined is None and f.certain, f.undefined is not None, f.value))
+    """The finding that counts: the largest of those that are certain, else one that is not defined,
+    else the largest.
+    """
+    return max(
+        found, key=lambda f: (f.undefined is None and f.certain, f.undefined is not None, f.value)
+    )
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Secret:
     """A sensitive column: its released labels by row, and when a guess is right.
 
-    With ``beliefs`` (how likely each label stands for each value) values are guessed, otherwise labels.
+    With ``beliefs`` (how likely each label stands for each value) values are guessed, otherwise
+    labels.
     """
 
     reading: Reading
@@ -462,7 +609,9 @@ class _Secret:
     beliefs: NDArray[np.float64] | None = None
 
     def guess(self, rows: NDArray[np.int64], own: int | None) -> float | None:
-        """The mean place, the most frequent label or the likeliest value among released rows, but for one's own."""
+        """The mean place, the most frequent label or the likeliest value among released rows, but
+        for one's own.
+        """
         labels = self.released[rows if own is None else rows[rows != own]]
         if not len(labels):
             return None
@@ -481,7 +630,9 @@ class _Secret:
         if self.reading.scale != "category":
             far = abs(guess - float(self.reading.places[value]))
             return bool(far <= self.tolerance * self.reading.span + 1e-12)
-        return self.reading.fits(value, int(guess)) and not bool(self.reading.everything[int(guess)])
+        return self.reading.fits(value, int(guess)) and not bool(
+            self.reading.everything[int(guess)]
+        )
 
 
 # Membership: was this person in the table?
@@ -493,13 +644,15 @@ FALSE_ALARMS = (0.01, 0.001)
 class Membership(Attack):
     r"""How well being near a released record tells that a person took part.
 
-    The score of a person is the distance to the nearest released record. Members have their own record in the release; the control is the
-    same people with it taken out; where rows were drawn anew, people who were set aside before. At a share ``false_alarms`` of false alarms,
+    The score of a person is the distance to the nearest released record. Members have their own
+    record in the release; the control is the same people with it taken out; where rows were drawn
+    anew, people who were set aside before. At a share ``false_alarms`` of false alarms,
 
     .. math:: \text{advantage} = \text{TPR} - \text{FPR}
 
-    is the value: averages hide the few who are exposed, so it is taken at few false alarms (Carlini et al. 2022,
-    doi:10.1109/SP46214.2022.9833649). ``details`` hold the true positive rates at 1 % and 0.1 % and the area under the curve.
+    is the value: averages hide the few who are exposed, so it is taken at few false alarms (Carlini
+    et al. 2022, doi:10.1109/SP46214.2022.9833649). ``details`` hold the true positive rates at 1 %
+    and 0.1 % and the area under the curve.
     """
 
     false_alarms: Annotated[
@@ -517,31 +670,46 @@ class Membership(Attack):
     def attack(self, scene: Scene) -> Finding:
         """Score members and the same people as if they had not taken part."""
         members, others, wanted = self._scores(scene)
-        hits = {share: true_positives(members, others, share) for share in (self.false_alarms, *FALSE_ALARMS)}
+        hits = {
+            share: true_positives(members, others, share)
+            for share in (self.false_alarms, *FALSE_ALARMS)
+        }
         caught, alarms = hits[self.false_alarms]
         rate = Rate.of(caught * len(members), len(members))
         told = (
-            f"{percent(caught)} of {len(members):,} people are recognised as members at {percent(alarms)} false alarms; "
-            f"the area under the curve is {area(members, others):.3f} (0.5: no better than a coin)"
-            f"{cut_short(len(members), wanted)}"
+            f"{percent(caught)} of {len(members):,} people are recognised as members at"
+            f" {percent(alarms)} false alarms; the area under the curve is"
+            f" {area(members, others):.3f} (0.5: no better than a"
+            f" coin){cut_short(len(members), wanted)}"
         )
-        details: dict[str, Any] = {f"true_positives_at_{share:g}": hits[share][0] for share in FALSE_ALARMS}
+        details: dict[str, Any] = {
+            f"true_positives_at_{share:g}": hits[share][0] for share in FALSE_ALARMS
+        }
         details["limited_by_work"] = len(members) < wanted
         value = max(0.0, caught - alarms)
-        interval = max(0.0, rate.centre - rate.error - alarms), min(1.0, max(value, rate.centre + rate.error - alarms))
+        interval = (
+            max(0.0, rate.centre - rate.error - alarms),
+            min(1.0, max(value, rate.centre + rate.error - alarms)),
+        )
         details["area_under_curve"] = area(members, others)
         if not scene.pair.aligned:
-            told += f"; {percent(hits[FALSE_ALARMS[1]][0])} at no more than {percent(FALSE_ALARMS[1])} (of {len(others):,} people set aside)"
+            told += (
+                f"; {percent(hits[FALSE_ALARMS[1]][0])} at no more than {percent(FALSE_ALARMS[1])}"
+                f" (of {len(others):,} people set aside)"
+            )
             interval = min(interval[0], value), interval[1]
         return Finding(self.name, value, told, interval, details=details, trials=len(members))
 
     def _scores(self, scene: Scene) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
-        """How far members and their control are from the release, and how many members were to be looked at."""
+        """How far members and their control are from the release, and how many members were to be
+        looked at.
+        """
         if not scene.pair.aligned:
             around = surroundings(scene, self.name, len(scene.intruder.truth))
             far = {target: around.nearest(target)[0] for target in around.sampled(scene, self.name)}
             sides = (
-                [d for target, d in far.items() if (target < around.members) == member] for member in (True, False)
+                [d for target, d in far.items() if (target < around.members) == member]
+                for member in (True, False)
             )
             members, others = (np.array(side, dtype=np.float64) for side in sides)
             return members, others, around.members

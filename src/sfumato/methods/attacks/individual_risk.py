@@ -1,4 +1,6 @@
-"""Record-level risk of survey data: how many people of the population share a record's keys, judged by the weights."""
+"""Record-level risk of survey data: how many people of the population share a record's keys, judged
+by the weights.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class IndividualRisks:
-    """Per record: its class size *f*, the estimated size *F* in the population, its risk, and that of its household."""
+    """Per record: its class size *f*, the estimated size *F* in the population, its risk, and that
+    of its household.
+    """
 
     sizes: NDArray[np.int64]
     population: NDArray[np.float64]
@@ -43,14 +47,20 @@ def individual_risks(
 
     .. math:: r = E[1/F \mid f] = \frac{\hat p^f}{f}\,{}_2F_1(f, f; f+1; 1-\hat p), \qquad \hat p = f/\hat F
 
-    with :math:`\hat F` the sum of the weights of the class. In exact form for all *f*: the usual approximation for f ≥ 3 is up to 4 %
-    too high at f = 3, and less above. A household is re-identified when one of its members is: :math:`1-\prod(1-r_i)`.
-    Reference: Benedetti & Franconi 1998; Franconi & Polettini 2004, doi:10.1007/978-3-540-25955-8_20.
+    with :math:`\hat F` the sum of the weights of the class. In exact form for all *f*: the usual
+    approximation for f ≥ 3 is up to 4 % too high at f = 3, and less above. A household is
+    re-identified when one of its members is: :math:`1-\prod(1-r_i)`.
+    Reference: Benedetti & Franconi 1998; Franconi & Polettini 2004,
+    doi:10.1007/978-3-540-25955-8_20.
     """
     weights = weights_of(dataset)
     ids, first = alike(dataset, columns)
     sizes = np.bincount(ids, minlength=len(first))
-    counted = sizes.astype(np.float64) if weights is None else np.bincount(ids, weights=weights, minlength=len(first))
+    counted = (
+        sizes.astype(np.float64)
+        if weights is None
+        else np.bincount(ids, weights=weights, minlength=len(first))
+    )
     summed: NDArray[np.float64] = np.maximum(
         counted, sizes.astype(np.float64)
     )  # a class cannot be rarer in the population than in the sample
@@ -67,12 +77,16 @@ def individual_risks(
 class IndividualRisk(Attack):
     """The mean record-level risk of survey data, and how many records exceed a threshold.
 
-    See :func:`sfumato.methods.attacks.individual_risk.individual_risks`. Needs survey weights. Where the table says who lives
-    together, the risk of a person is that of the household.
+    See :func:`sfumato.methods.attacks.individual_risk.individual_risks`. Needs survey weights.
+    Where the table says who lives together, the risk of a person is that of the household.
     """
 
-    threshold: Annotated[float, Field(gt=0, lt=1, description="risk above which a record counts as a victim")] = 0.1
-    households: Annotated[bool, Field(description="take the risk of the household where it is known")] = True
+    threshold: Annotated[
+        float, Field(gt=0, lt=1, description="risk above which a record counts as a victim")
+    ] = 0.1
+    households: Annotated[
+        bool, Field(description="take the risk of the household where it is known")
+    ] = True
 
     name: ClassVar[str] = "individual_risk"
     follows_rows: ClassVar[bool] = True
@@ -84,7 +98,11 @@ class IndividualRisk(Attack):
         """None when the release has weights and the intruder knows some of its columns."""
         if weights_of(scene.pair.released) is None:
             return not_a_sample(scene)
-        return None if _known(scene) else NothingToAttack("this intruder knows no column of the release")
+        return (
+            None
+            if _known(scene)
+            else NothingToAttack("this intruder knows no column of the release")
+        )
 
     def attack(self, scene: Scene) -> Finding:
         """The risk of every released record."""
@@ -94,11 +112,18 @@ class IndividualRisk(Attack):
         risks = per_record.risks if per_record.household is None else per_record.household
         hit = risks > self.threshold
         sentence = (
-            f"about {per_record.expected:,.3g} of {len(risks):,} records would be re-identified in the population; the risk of "
-            f"{int(hit.sum()):,} {'persons, household and all,' if mine is not None else 'records'} exceeds {self.threshold:g}"
+            f"about {per_record.expected:,.3g} of {len(risks):,} records would be re-identified in"
+            f" the population; the risk of {int(hit.sum()):,}"
+            f" {'persons, household and all,' if mine is not None else 'records'} exceeds"
+            f" {self.threshold:g}"
         )
-        details = {"expected_re_identifications": per_record.expected, "highest": float(risks.max())}
-        return Finding(self.name, float(risks.mean()), sentence, victims=rows_of(scene, hit), details=details)
+        details = {
+            "expected_re_identifications": per_record.expected,
+            "highest": float(risks.max()),
+        }
+        return Finding(
+            self.name, float(risks.mean()), sentence, victims=rows_of(scene, hit), details=details
+        )
 
 
 def _known(scene: Scene) -> tuple[str, ...]:

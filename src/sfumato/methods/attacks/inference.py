@@ -1,4 +1,6 @@
-"""Secrets inferred from the crowd a person stands in: homogeneity, probabilistic inference, background knowledge, skewness, similarity."""
+"""Secrets inferred from the crowd a person stands in: homogeneity, probabilistic inference,
+background knowledge, skewness, similarity.
+"""
 
 from __future__ import annotations
 
@@ -28,19 +30,21 @@ if TYPE_CHECKING:
 
 @parameters
 class Homogeneity(Attack):
-    r"""The share of records whose sensitive value an intruder reads off their class with confidence τ or more.
+    r"""The share of records whose sensitive value an intruder reads off their class with confidence
+    τ or more.
 
-    A class gives itself away when :math:`\max_s n_{E,s}/|E| \ge \tau`; those of its records that truly have that value are victims.
-    With τ = 1 all of them share one value. Missing values count as a value. Where released values were changed, the intruder goes
-    by them, and by what they make likely where a transition matrix is known; only people whose true value it is are victims.
-    The baseline is the same attack on the whole table as one class, which is what is known without the release: 0, unless the
-    table itself gives a value away.
+    A class gives itself away when :math:`\max_s n_{E,s}/|E| \ge \tau`; those of its records that
+    truly have that value are victims. With τ = 1 all of them share one value. Missing values count
+    as a value. Where released values were changed, the intruder goes by them, and by what they make
+    likely where a transition matrix is known; only people whose true value it is are victims. The
+    baseline is the same attack on the whole table as one class, which is what is known without
+    the release: 0, unless the table itself gives a value away.
     Reference: Machanavajjhala et al. 2007, doi:10.1145/1217299.1217302.
     """
 
-    confidence: Annotated[float, Field(gt=0, le=1, description="share of a class from which its value is certain")] = (
-        1.0
-    )
+    confidence: Annotated[
+        float, Field(gt=0, le=1, description="share of a class from which its value is certain")
+    ] = 1.0
 
     name: ClassVar[str] = "homogeneity"
     learns: ClassVar[Learns] = "attribute"
@@ -58,14 +62,30 @@ class Homogeneity(Attack):
     def _one(self, scene: Scene, crowd: Crowd) -> Finding:
         certain = crowd.shares >= self.confidence - 1e-12
         hit = crowd.mine(certain)
-        classes = int(certain.sum()) if self.confidence > 0.5 else len(set(crowd.pair_classes[certain].tolist()))
-        how = "all records have" if self.confidence == 1 else f"{percent(self.confidence)} or more of the records have"
+        classes = (
+            int(certain.sum())
+            if self.confidence > 0.5
+            else len(set(crowd.pair_classes[certain].tolist()))
+        )
+        how = (
+            "all records have"
+            if self.confidence == 1
+            else f"{percent(self.confidence)} or more of the records have"
+        )
         told = (
-            f"in {classes:,} of {len(crowd.sizes):,} classes {how} the same {crowd.column}: {int(hit.sum()):,} records"
+            f"in {classes:,} of {len(crowd.sizes):,} classes {how} the same {crowd.column}:"
+            f" {int(hit.sum()):,} records"
         )
         guess = self._known_of_all(crowd)
         details = {"classes": classes}
-        return Finding(self.name, float(hit.mean()), told, baseline=guess, victims=rows_of(scene, hit), details=details)
+        return Finding(
+            self.name,
+            float(hit.mean()),
+            told,
+            baseline=guess,
+            victims=rows_of(scene, hit),
+            details=details,
+        )
 
     def _known_of_all(self, crowd: Crowd) -> float:
         """The share of records whose value the table as one class gives away."""
@@ -78,14 +98,16 @@ class Homogeneity(Attack):
 
 @parameters
 class ProbabilisticInference(Attack):
-    r"""How often guessing the most frequent sensitive value of a person's class is right, against guessing for all alike.
+    r"""How often guessing the most frequent sensitive value of a person's class is right, against
+    guessing for all alike.
 
     .. math:: \frac1N \sum_E \max_s n_{E,s}, \quad\text{baseline } \max_s n_s / N
 
-    Where released values were changed, :math:`n` are those that were released (or expected, where a transition matrix is known),
-    and a guess is right when it is the person's true value.
+    Where released values were changed, :math:`n` are those that were released (or expected, where a
+    transition matrix is known), and a guess is right when it is the person's true value.
 
-    Ten records with values 1, 1 and 8 times are distinct-3-diverse, and yet the guess is right in 80 % of the cases.
+    Ten records with values 1, 1 and 8 times are distinct-3-diverse, and yet the guess is right in
+    80 % of the cases.
     """
 
     name: ClassVar[str] = "probabilistic_inference"
@@ -104,9 +126,14 @@ class ProbabilisticInference(Attack):
     def _one(self, crowd: Crowd) -> Finding:
         value = float((crowd.guesses()[crowd.classes] == crowd.truth).mean())
         guess = float((crowd.truth == crowd.totals.argmax()).mean())
-        told = f"guessing {crowd.column} by class is right for {percent(value)} of the records, for all alike {percent(guess)}"
+        told = (
+            f"guessing {crowd.column} by class is right for {percent(value)} of the records, for"
+            f" all alike {percent(guess)}"
+        )
         strongest = float((crowd.largest() / crowd.sizes).max())
-        return Finding(self.name, value, told, baseline=guess, details={"strongest_class": strongest})
+        return Finding(
+            self.name, value, told, baseline=guess, details={"strongest_class": strongest}
+        )
 
 
 # Background knowledge: an intruder who can rule out values, or who knows some people of the class.
@@ -116,24 +143,33 @@ class ProbabilisticInference(Attack):
 class BackgroundKnowledge(Attack):
     r"""The share of records whose sensitive value is certain to who can exclude a few others.
 
-    ``excludes="values"``: the intruder knows of ``amount`` values that a person does not have them; ``"records"``: knows the values
-    of ``amount`` other persons of the class (the own record is one). What is left is renormalised:
+    ``excludes="values"``: the intruder knows of ``amount`` values that a person does not have them;
+    ``"records"``: knows the values of ``amount`` other persons of the class (the own record is
+    one). What is left is renormalised:
 
     .. math:: P(s) = \frac{n_{E,s}}{|E| - \text{excluded}}
 
-    and the worst choice for the person counts: the largest other counts are excluded first. A record is a victim when
-    :math:`P(s)` of its own (true) value reaches ``confidence``. With nothing excluded this is the homogeneity attack.
+    and the worst choice for the person counts: the largest other counts are excluded first. A
+    record is a victim when
+    :math:`P(s)` of its own (true) value reaches ``confidence``. With nothing excluded this is the
+    homogeneity attack.
     Reference: Martin et al. 2007, doi:10.1109/ICDE.2007.367858.
     """
 
-    excludes: Annotated[Literal["values", "records"], Field(description="what the intruder can rule out")] = "records"
+    excludes: Annotated[
+        Literal["values", "records"], Field(description="what the intruder can rule out")
+    ] = "records"
     amount: Annotated[int, Field(ge=0, description="how many of them")] = 1
-    confidence: Annotated[float, Field(gt=0, le=1, description="posterior from which a value is certain")] = 1.0
+    confidence: Annotated[
+        float, Field(gt=0, le=1, description="posterior from which a value is certain")
+    ] = 1.0
 
     name: ClassVar[str] = "background_knowledge"
     learns: ClassVar[Learns] = "attribute"
     follows_rows: ClassVar[bool] = True
-    line: ClassVar[str] = "A sensitive value becomes certain to someone who can exclude a few people"
+    line: ClassVar[str] = (
+        "A sensitive value becomes certain to someone who can exclude a few people"
+    )
     tried_by: ClassVar[tuple[str, ...]] = ("worst case",)
 
     def applies(self, scene: Scene) -> str | None:
@@ -148,12 +184,19 @@ class BackgroundKnowledge(Attack):
         left = crowd.sizes[crowd.pair_classes] - self._excluded(crowd)
         posterior = crowd.counts / np.maximum(left, crowd.counts)
         hit = crowd.mine(posterior >= self.confidence - 1e-12)
-        what = f"{self.amount} other {inflect(self.amount, 'person' if self.excludes == 'records' else 'value')}"
-        told = f"who can rule out {what} is sure of the {crowd.column} of {int(hit.sum()):,} records"
+        what = (
+            f"{self.amount} other"
+            f" {inflect(self.amount, 'person' if self.excludes == 'records' else 'value')}"
+        )
+        told = (
+            f"who can rule out {what} is sure of the {crowd.column} of {int(hit.sum()):,} records"
+        )
         return Finding(self.name, float(hit.mean()), told, victims=rows_of(scene, hit))
 
     def _excluded(self, crowd: Crowd) -> NDArray[np.float64]:
-        """Per pair of class and value, the records of other values that can be ruled out at most."""
+        """Per pair of class and value, the records of other values that can be ruled out at
+        most.
+        """
         others = crowd.sizes[crowd.pair_classes] - crowd.counts
         if self.excludes == "records":
             few: NDArray[np.float64] = np.minimum(others, self.amount)
@@ -165,9 +208,13 @@ class BackgroundKnowledge(Attack):
         summed = np.concatenate([[0], np.cumsum(crowd.counts[order])])
         ends = np.append(starts[1:], len(order))[crowd.pair_classes]
         begin = starts[crowd.pair_classes]
-        within = rank < self.amount  # the value itself is among the largest: the next one is ruled out in its place
+        within = (
+            rank < self.amount
+        )  # the value itself is among the largest: the next one is ruled out in its place
         reach = np.minimum(begin + self.amount + within, ends)
-        gone: NDArray[np.float64] = summed[reach] - summed[begin] - np.where(rank < reach - begin, crowd.counts, 0)
+        gone: NDArray[np.float64] = (
+            summed[reach] - summed[begin] - np.where(rank < reach - begin, crowd.counts, 0)
+        )
         return gone
 
 
@@ -176,21 +223,26 @@ class BackgroundKnowledge(Attack):
 
 @parameters
 class Skewness(Attack):
-    r"""The share of records whose value is much more frequent in their class than in the whole table.
+    r"""The share of records whose value is much more frequent in their class than in the whole
+    table.
 
     .. math:: \text{lift} = \frac{n_{E,s}/|E|}{n_s/N} \ge \lambda
 
-    Half of a class with an illness that one in two hundred has is a lift of 100. Classes of one record have the highest lift there
-    is, as they should. Where released values were changed, shares are those of the released values (or what they make likely
-    where a transition matrix is known), and only people whose true value it is count.
-    The baseline is what chance gives: the same for classes of the same sizes whose other members are drawn at random from the
-    table, :math:`P\bigl(1 + \mathrm{Bin}(|E|-1, \tfrac{n_s-1}{N-1}) \ge \lambda |E| n_s/N\bigr)` on average. A value that hardly anyone has
-    is frequent in any class that has it: in a column with as many values as records that says nothing, and the baseline is 1.
-    Chance explains no class of one record: its baseline is 0.
+    Half of a class with an illness that one in two hundred has is a lift of 100. Classes of one
+    record have the highest lift there is, as they should. Where released values were changed,
+    shares are those of the released values (or what they make likely where a transition matrix is
+    known), and only people whose true value it is count. The baseline is what chance gives: the
+    same for classes of the same sizes whose other members are drawn at random from the
+    table, :math:`P\bigl(1 + \mathrm{Bin}(|E|-1, \tfrac{n_s-1}{N-1}) \ge \lambda |E| n_s/N\bigr)` on
+    average. A value that hardly anyone has is frequent in any class that has it: in a column with
+    as many values as records that says nothing, and the baseline is 1. Chance explains no class of
+    one record: its baseline is 0.
     Reference: Li, Li & Venkatasubramanian 2007, doi:10.1109/ICDE.2007.367856.
     """
 
-    lift: Annotated[float, Field(gt=1, description="lift from which a record counts as given away")] = 5.0
+    lift: Annotated[
+        float, Field(gt=1, description="lift from which a record counts as given away")
+    ] = 5.0
 
     name: ClassVar[str] = "skewness"
     learns: ClassVar[Learns] = "attribute"
@@ -209,8 +261,9 @@ class Skewness(Attack):
         lifts = crowd.shares / (crowd.totals[crowd.pair_values] / crowd.sizes.sum())
         hit = crowd.mine(lifts >= self.lift - 1e-12)
         told = (
-            f"the {crowd.column} of {int(hit.sum()):,} records is at least {self.lift:g} times as frequent in their class "
-            f"as in the table; at most {upper_figure(float(lifts.max()), 3)} times"
+            f"the {crowd.column} of {int(hit.sum()):,} records is at least {self.lift:g} times as"
+            " frequent in their class as in the table; at most"
+            f" {upper_figure(float(lifts.max()), 3)} times"
         )
         guess = self._by_chance(crowd)
         return Finding(
@@ -223,7 +276,9 @@ class Skewness(Attack):
         )
 
     def _by_chance(self, crowd: Crowd) -> float:
-        """The share of records that would be given away by classes of these sizes, were their members drawn at random."""
+        """The share of records that would be given away by classes of these sizes, were their
+        members drawn at random.
+        """
         from scipy.special import bdtrc
 
         records = float(crowd.sizes.sum())
@@ -231,7 +286,9 @@ class Skewness(Attack):
         totals, values = np.unique(crowd.totals[crowd.totals > 0], return_counts=True)
         found = 0.0
         for size, often in zip(sizes.tolist(), classes.tolist(), strict=True):
-            needed = np.ceil(self.lift * size * totals / records - 1e-9) - 1  # of the others; the own record is one
+            needed = (
+                np.ceil(self.lift * size * totals / records - 1e-9) - 1
+            )  # of the others; the own record is one
             odds = np.clip((totals - 1) / max(1.0, records - 1), 0.0, 1.0)
             above = bdtrc(np.clip(needed - 1, 0, size - 1), size - 1, odds)
             chance = np.where(needed <= 0, 1.0, np.where(needed > size - 1, 0.0, above))
@@ -246,17 +303,22 @@ class Skewness(Attack):
 class Similarity(Attack):
     r"""The share of records in classes whose sensitive values lie close together.
 
-    On a line (numbers, dates, ordered values): :math:`(\max_E - \min_E)/(\max - \min) \le \tau`; salaries of 3,000 to 5,000 in a table
-    that reaches from 3,000 to 11,000 have 0.25. For categories: all values of the class lie below one node of the column's hierarchy that is
-    not its top (gastric ulcer, gastritis and stomach cancer are all illnesses of the stomach). Classes of one value count too.
-    A category without a hierarchy has nothing to be similar by: only equal values count. A constant column is no secret. Where
-    released values were changed, only records count whose true value lies among (or below the same node as) those of the class.
-    The baseline is guessing alike for all: the share of records within the range of that width, or below the node, that holds most.
-    Where a few large values make the range wide, nearly everyone is close to everyone without any release.
+    On a line (numbers, dates, ordered values): :math:`(\max_E - \min_E)/(\max - \min) \le \tau`;
+    salaries of 3,000 to 5,000 in a table that reaches from 3,000 to 11,000 have 0.25.
+    For categories: all values of the class lie below one node of the column's hierarchy that is not
+    its top (gastric ulcer, gastritis and stomach cancer are all illnesses of the stomach). Classes
+    of one value count too. A category without a hierarchy has nothing to be similar by: only equal
+    values count. A constant column is no secret. Where released values were changed, only records
+    count whose true value lies among (or below the same node as) those of the class. The baseline
+    is guessing alike for all: the share of records within the range of that width, or below the
+    node, that holds most. Where a few large values make the range wide, nearly everyone is close to
+    everyone without any release.
     Reference: Li, Li & Venkatasubramanian 2007, doi:10.1109/ICDE.2007.367856.
     """
 
-    range: Annotated[float, Field(ge=0, lt=1, description="share of the column's range that counts as close")] = 0.25
+    range: Annotated[
+        float, Field(ge=0, lt=1, description="share of the column's range that counts as close")
+    ] = 0.25
 
     name: ClassVar[str] = "similarity"
     learns: ClassVar[Learns] = "attribute"
@@ -269,19 +331,41 @@ class Similarity(Attack):
 
     def attack(self, scene: Scene) -> Finding:
         """Look for classes whose values mean much the same."""
-        return worst_column(self.name, scene, lambda crowd: self._one(scene, crowd), by_matrix=False)
+        return worst_column(
+            self.name, scene, lambda crowd: self._one(scene, crowd), by_matrix=False
+        )
 
     def _one(self, scene: Scene, crowd: Crowd) -> Finding:
         reading = scene.pair.reading(crowd.column)
-        near, hit = self._on_a_line(scene, crowd) if reading.scale != "category" else self._below_a_node(scene, crowd)
-        told = f"in {int(near.sum()):,} of {len(near):,} classes the values of {crowd.column} are close: {int(hit.sum()):,} records"
-        guess = self._guess_on_a_line(reading) if reading.scale != "category" else _guess_of_nodes(scene, crowd)
+        near, hit = (
+            self._on_a_line(scene, crowd)
+            if reading.scale != "category"
+            else self._below_a_node(scene, crowd)
+        )
+        told = (
+            f"in {int(near.sum()):,} of {len(near):,} classes the values of {crowd.column} are"
+            f" close: {int(hit.sum()):,} records"
+        )
+        guess = (
+            self._guess_on_a_line(reading)
+            if reading.scale != "category"
+            else _guess_of_nodes(scene, crowd)
+        )
         details = {"classes": int(near.sum())}
         told = f"{told}; for all alike {percent(guess)} are as close"
-        return Finding(self.name, float(hit.mean()), told, baseline=guess, victims=rows_of(scene, hit), details=details)
+        return Finding(
+            self.name,
+            float(hit.mean()),
+            told,
+            baseline=guess,
+            victims=rows_of(scene, hit),
+            details=details,
+        )
 
     def _guess_on_a_line(self, reading: Reading) -> float:
-        """The share of released values within the range of the allowed width that holds most of them."""
+        """The share of released values within the range of the allowed width that holds most of
+        them.
+        """
         low, high = (np.sort(end[reading.released]) for end in (reading.low, reading.high))
         low, high = low[~np.isnan(low)], high[~np.isnan(high)]
         if not len(low) or high[-1] <= low[0]:
@@ -289,11 +373,15 @@ class Similarity(Attack):
         starts = np.unique(low)
         width = self.range * float(np.nanmax(reading.high) - np.nanmin(reading.low))
         ends = starts + width + 1e-12 * abs(width)
-        inside = np.searchsorted(high, ends, side="right") - np.searchsorted(low, starts, side="left")
+        inside = np.searchsorted(high, ends, side="right") - np.searchsorted(
+            low, starts, side="left"
+        )
         return float(max(0, inside.max())) / len(reading.released)
 
     def _on_a_line(self, scene: Scene, crowd: Crowd) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """The classes whose released values are close, and the records of which the true value is among them."""
+        """The classes whose released values are close, and the records of which the true value is
+        among them.
+        """
         reading = scene.pair.reading(crowd.column)
         low, high = np.full(len(crowd.sizes), np.inf), np.full(len(crowd.sizes), -np.inf)
         np.fmin.at(low, crowd.pair_classes, reading.low[crowd.pair_values])
@@ -302,13 +390,22 @@ class Similarity(Attack):
         width = float(np.nanmax(reading.high) - np.nanmin(reading.low)) if known.size else 0.0
         if width <= 0:
             return np.zeros(len(crowd.sizes), dtype=bool), np.zeros(len(crowd.classes), dtype=bool)
-        near: NDArray[np.bool_] = np.isfinite(low) & (high - low <= self.range * width + 1e-12 * abs(width))
-        place, slack = reading.places[reading.original[scene.pair.rows]], 1e-9 * max(1.0, abs(reading.span))
+        near: NDArray[np.bool_] = np.isfinite(low) & (
+            high - low <= self.range * width + 1e-12 * abs(width)
+        )
+        place, slack = (
+            reading.places[reading.original[scene.pair.rows]],
+            1e-9 * max(1.0, abs(reading.span)),
+        )
         outside = (place < low[crowd.classes] - slack) | (place > high[crowd.classes] + slack)
         return near, near[crowd.classes] & ~outside
 
-    def _below_a_node(self, scene: Scene, crowd: Crowd) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """The classes whose released values lie below one node, and the records of which the true value does so too."""
+    def _below_a_node(
+        self, scene: Scene, crowd: Crowd
+    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """The classes whose released values lie below one node, and the records of which the true
+        value does so too.
+        """
         near = np.zeros(len(crowd.sizes), dtype=bool)
         hit = np.zeros(len(crowd.classes), dtype=bool)
         for nodes, true in _node_levels(scene, crowd):
@@ -321,19 +418,31 @@ class Similarity(Attack):
 
 
 def _guess_of_nodes(scene: Scene, crowd: Crowd) -> float:
-    """The share of records whose true value lies below the one node, not the top, that holds most."""
+    """The share of records whose true value lies below the one node, not the top, that holds
+    most.
+    """
     found = [true[true >= 0] for _, true in _node_levels(scene, crowd)]
-    return max((float(np.bincount(true).max(initial=0)) for true in found), default=0.0) / len(crowd.classes)
+    return max((float(np.bincount(true).max(initial=0)) for true in found), default=0.0) / len(
+        crowd.classes
+    )
 
 
-def _node_levels(scene: Scene, crowd: Crowd) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Per level below the top, the node of every released label, and the node of every record's true value.
+def _node_levels(
+    scene: Scene, crowd: Crowd
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Per level below the top, the node of every released label, and the node of every record's
+    true value.
 
     Without a hierarchy there is the level of the values alone; a column of one value has none.
     """
     reading = scene.pair.reading(crowd.column)
-    own = [reading.values[code] for code in reading.original[scene.pair.rows[crowd.truth < 0]].tolist()]
-    labels = (*crowd.labels, *sorted({str(value) for value in own if value is not None} - set(crowd.labels)))
+    own = [
+        reading.values[code] for code in reading.original[scene.pair.rows[crowd.truth < 0]].tolist()
+    ]
+    labels = (
+        *crowd.labels,
+        *sorted({str(value) for value in own if value is not None} - set(crowd.labels)),
+    )
     if len(crowd.labels) < 2:
         return
     code = {label: i for i, label in enumerate(labels)}
@@ -343,7 +452,11 @@ def _node_levels(scene: Scene, crowd: Crowd) -> Iterator[tuple[NDArray[np.int64]
     hierarchy = scene.pair.original.schema[crowd.column].hierarchy
     if hierarchy is None:
         return
-    ladder = bind(hierarchy, labels, [*crowd.totals.astype(int).tolist(), *[0] * (len(labels) - len(crowd.labels))])
+    ladder = bind(
+        hierarchy,
+        labels,
+        [*crowd.totals.astype(int).tolist(), *[0] * (len(labels) - len(crowd.labels))],
+    )
     place = {label: i for i, label in enumerate(ladder.labels[0])}
     leaf = np.array([place[label] for label in labels], dtype=np.int64)
     for level in range(1, ladder.top):

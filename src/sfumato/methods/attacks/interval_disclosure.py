@@ -1,4 +1,6 @@
-"""Interval disclosure: the released value is so near that the original one is known up to a small interval."""
+"""Interval disclosure: the released value is so near that the original one is known up to a small
+interval.
+"""
 
 from __future__ import annotations
 
@@ -28,32 +30,46 @@ USUAL_WIDTHS = tuple(range(1, 11))
 
 @parameters
 class IntervalDisclosure(Attack):
-    r"""The share of records whose original value lies within a small interval around the released one.
+    r"""The share of records whose original value lies within a small interval around the released
+    one.
 
-    ``kind="rank"``: with the released column sorted as *R*, the tie block of a released value from :math:`i_{lo}` to
+    ``kind="rank"``: with the released column sorted as *R*, the tie block of a released value
+    from :math:`i_{lo}` to
     :math:`i_{hi}` and :math:`w=\lfloor pN/200\rfloor`, the interval is
-    :math:`[R_{\max(i_{lo}-w,0)}, R_{\min(i_{hi}+w,N-1)}]`. ``kind="deviation"``: :math:`v' \pm \tfrac{p}{100}\,s` with the standard deviation *s*
-    (n − 1) of the released column. The value is the mean over the widths *p* (percent), by default 1 to 10 as is usual.
-    For categories the released value must be the original one, or share a node ``levels`` levels up the hierarchy.
+    :math:`[R_{\max(i_{lo}-w,0)}, R_{\min(i_{hi}+w,N-1)}]`.
+    ``kind="deviation"``: :math:`v' \pm \tfrac{p}{100}\,s` with the standard deviation *s* (n − 1)
+    of the released column. The value is the mean over the widths *p* (percent), by default 1 to 10
+    as is usual. For categories the released value must be the original one, or share a node
+    ``levels`` levels up the hierarchy.
 
-    The textbook rule clips the ends the wrong way round and does not say what ties do; this is the mended one.
-    The columns are those with numbers, dates or ordered values that the release changed and the intruder does not know, with categories where
-    ``levels`` asks for them, or else the ``columns`` that are named, whoever knows them; the worst counts. A generalised cell discloses when its own range is within the interval around its middle; a suppressed one
-    discloses nothing. ``baseline``: the same with released values dealt out to other people.
-    Reference: Domingo-Ferrer & Torra 2001, "A quantitative comparison of disclosure control methods for microdata".
+    The textbook rule clips the ends the wrong way round and does not say what ties do; this is the
+    mended one. The columns are those with numbers, dates or ordered values that the release changed
+    and the intruder does not know, with categories where ``levels`` asks for them, or else the
+    ``columns`` that are named, whoever knows them; the worst counts. A generalised cell discloses
+    when its own range is within the interval around its middle; a suppressed one discloses nothing.
+    ``baseline``: the same with released values dealt out to other people.
+    Reference: Domingo-Ferrer & Torra 2001, "A quantitative comparison of disclosure control methods
+    for microdata".
     """
 
-    kind: Annotated[Literal["rank", "deviation"], Field(description="how the width of an interval is measured")] = (
-        "rank"
-    )
-    widths: Annotated[tuple[float, ...], Field(min_length=1, description="widths in percent; the mean is reported")] = (
-        USUAL_WIDTHS
-    )
-    levels: Annotated[int, Field(ge=0, description="categories: levels up the hierarchy that count as disclosed")] = 0
+    kind: Annotated[
+        Literal["rank", "deviation"], Field(description="how the width of an interval is measured")
+    ] = "rank"
+    widths: Annotated[
+        tuple[float, ...],
+        Field(min_length=1, description="widths in percent; the mean is reported"),
+    ] = USUAL_WIDTHS
+    levels: Annotated[
+        int, Field(ge=0, description="categories: levels up the hierarchy that count as disclosed")
+    ] = 0
     columns: Annotated[
         tuple[str, ...] | None,
         COLUMNS,
-        Field(description="columns to look at; None: all that were masked, can be near and are not known"),
+        Field(
+            description=(
+                "columns to look at; None: all that were masked, can be near and are not known"
+            )
+        ),
     ] = None
 
     name: ClassVar[str] = "interval_disclosure"
@@ -66,18 +82,26 @@ class IntervalDisclosure(Attack):
         if self._targets(scene):
             return None
         return NothingToAttack(
-            "no column that this intruder does not know was released with changed values that can be near"
+            "no column that this intruder does not know was released with changed values that can"
+            " be near"
         )
 
     def attack(self, scene: Scene) -> Finding:
-        """Put an interval around every released value and look whether the original one is inside."""
-        dealt = scene.seed.stream("interval disclosure: other people").permutation(len(scene.pair.rows))
+        """Put an interval around every released value and look whether the original one is
+        inside.
+        """
+        dealt = scene.seed.stream("interval disclosure: other people").permutation(
+            len(scene.pair.rows)
+        )
         found = {c: self.disclosed(scene.pair, c) for c in self._targets(scene)}
         guess = {c: float(self.disclosed(scene.pair, c, dealt).mean()) for c in found}
         rates = {c: float(d.mean()) for c, d in found.items()}
         worst = max(rates, key=lambda c: (rates[c] - guess[c], c))
         certain = np.flatnonzero(found[worst] >= 1 - 1e-12)
-        told = f"the released {worst} is near the original one for {percent(rates[worst])} of the records, by chance for {percent(guess[worst])}"
+        told = (
+            f"the released {worst} is near the original one for {percent(rates[worst])} of the"
+            f" records, by chance for {percent(guess[worst])}"
+        )
         return Finding(
             self.name,
             rates[worst],
@@ -88,14 +112,18 @@ class IntervalDisclosure(Attack):
         )
 
     def _targets(self, scene: Scene) -> tuple[str, ...]:
-        """The columns that were masked, whose values can be near, and that the intruder does not know; or those that are named."""
+        """The columns that were masked, whose values can be near, and that the intruder does not
+        know; or those that are named.
+        """
         pair = scene.pair
         if self.columns is not None:
             return tuple(c for c in self.columns if c in pair.columns)
         unknown = [c for c in pair.columns if c not in scene.intruder.knows and _changed(pair, c)]
         return tuple(c for c in unknown if self.levels > 0 or pair.reading(c).scale != "category")
 
-    def disclosed(self, pair: TablePair, column: str, order: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
+    def disclosed(
+        self, pair: TablePair, column: str, order: NDArray[np.int64] | None = None
+    ) -> NDArray[np.float64]:
         """Per released row, in how many of the widths its original value is disclosed (a share).
 
         ``order`` deals the released values out to other people.
@@ -113,12 +141,20 @@ class IntervalDisclosure(Attack):
         place, hits = reading.places[value], []
         for low, high in self._ends(reading, np.bincount(released, minlength=len(reading.labels))):
             narrow = (reading.low >= low - 1e-12) & (reading.high <= high + 1e-12)
-            hits.append(narrow[label] & (place >= low[label] - 1e-12) & (place <= high[label] + 1e-12))
-        shares = np.asarray(np.stack(hits).mean(axis=0, dtype=np.float64)) if hits[0].size else np.zeros(0)
+            hits.append(
+                narrow[label] & (place >= low[label] - 1e-12) & (place <= high[label] + 1e-12)
+            )
+        shares = (
+            np.asarray(np.stack(hits).mean(axis=0, dtype=np.float64))
+            if hits[0].size
+            else np.zeros(0)
+        )
         return shares if cells is None else shares[cells.kind_of]
 
     def _ends(self, reading: Reading, records: NDArray[np.int64]) -> Iterator[Ends]:
-        """Per width the ends of the interval around every label, as often released as ``records`` says."""
+        """Per width the ends of the interval around every label, as often released as ``records``
+        says.
+        """
         middle = reading.middle
         order = np.argsort(middle, kind="stable")
         order = order[~np.isnan(middle[order])]
@@ -126,20 +162,27 @@ class IntervalDisclosure(Attack):
         first, last = np.zeros(len(middle), dtype=np.int64), np.zeros(len(middle), dtype=np.int64)
         first[order] = np.searchsorted(known, middle[order], side="left")
         last[order] = np.searchsorted(known, middle[order], side="right") - 1
-        spread = float(np.std(known, ddof=1)) if self.kind == "deviation" and len(known) > 1 else 0.0
+        spread = (
+            float(np.std(known, ddof=1)) if self.kind == "deviation" and len(known) > 1 else 0.0
+        )
         for window in map(float, self.widths):
             if self.kind == "deviation" or not known.size:
                 half = window / 100 * spread
                 yield middle - half, middle + half
                 continue
             width = int(window * len(known) / 200 + 1e-9)
-            low, high = known[np.maximum(first - width, 0)], known[np.minimum(last + width, len(known) - 1)]
+            low, high = (
+                known[np.maximum(first - width, 0)],
+                known[np.minimum(last + width, len(known) - 1)],
+            )
             yield np.where(np.isnan(middle), np.nan, low), np.where(np.isnan(middle), np.nan, high)
 
     def _same_category(
         self, pair: TablePair, column: str, labels: NDArray[np.int64], values: NDArray[np.int64]
     ) -> NDArray[np.bool_]:
-        """Whether the released category is the original one, or meets it ``levels`` up the hierarchy."""
+        """Whether the released category is the original one, or meets it ``levels`` up the
+        hierarchy.
+        """
         reading, attribute = pair.reading(column), pair.original.schema[column]
         counts = np.bincount(reading.original, minlength=len(reading.values)).tolist()
         ladder = bind(attribute.hierarchy, reading.values, counts)
@@ -154,7 +197,9 @@ class IntervalDisclosure(Attack):
 
 
 def _changed(pair: TablePair, column: str) -> bool:
-    """Whether any cell of a column differs from its original; columns released as they were need no codes, which take much room."""
+    """Whether any cell of a column differs from its original; columns released as they were need no
+    codes, which take much room.
+    """
     before, after = pair.original.column(column), pair.released.column(column)
     comparable = pair.aligned and before.dtype == after.dtype and len(after) == len(pair.rows)
     if comparable and before.gather(pair.rows).equals(after, null_equal=True):

@@ -1,4 +1,6 @@
-"""Log-linear risk: what a model of the whole table of keys says about those who are unique in the sample."""
+"""Log-linear risk: what a model of the whole table of keys says about those who are unique in the
+sample.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ ROUNDS, CLOSE = 200, 1e-8
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class LogLinearRisk:
-    """Per record that is unique in the sample: P(F=1 | f=1) and E[1/F | f=1]; 0 for all others. τ₁ and τ₂ are their sums."""
+    """Per record that is unique in the sample: P(F=1 | f=1) and E[1/F | f=1]; 0 for all others. τ₁
+    and τ₂ are their sums.
+    """
 
     unique: NDArray[np.float64]
     inverse: NDArray[np.float64]
@@ -48,14 +52,16 @@ def log_linear_risk(
 ) -> LogLinearRisk:
     r"""Poisson log-linear risk of the sample uniques.
 
-    Sample counts of the keys are Poisson, :math:`f_k \sim \text{Po}(\pi\lambda_k)`, with a log-linear model of μ = πλ over the whole
-    grid of keys: main effects (``interactions=1``) or all two-way interactions (2), fitted by iterative proportional
-    fitting, whose fixed point is the maximum-likelihood fit. Then :math:`\lambda = \mu/\pi` and
+    Sample counts of the keys are Poisson, :math:`f_k \sim \text{Po}(\pi\lambda_k)`, with a
+    log-linear model of μ = πλ over the whole grid of keys: main effects (``interactions=1``) or all
+    two-way interactions (2), fitted by iterative proportional fitting, whose fixed point is the
+    maximum-likelihood fit. Then :math:`\lambda = \mu/\pi` and
 
     .. math:: P(F=1 \mid f=1) = e^{-\lambda(1-\pi)}, \qquad E[1/F \mid f=1] = \frac{1-e^{-\lambda(1-\pi)}}{\lambda(1-\pi)}
 
-    Dividing by π matters: with λ = 2 and π = 0.1 the first is 0.165, and 0.835 with μ in its place, which is what
-    sdcMicro's ``modRisk`` computes. Missing values are a category. Grids of more than 4 million cells are refused.
+    Dividing by π matters: with λ = 2 and π = 0.1 the first is 0.165, and 0.835 with μ in its place,
+    which is what sdcMicro's ``modRisk`` computes. Missing values are a category. Grids of more than
+    4 million cells are refused.
     References: Skinner & Holmes 1998; Elamir & Skinner 2006.
     """
     if not 0 < fraction <= 1:
@@ -64,8 +70,8 @@ def log_linear_risk(
     shape = tuple(len(e.labels) for e in encoded)
     if math.prod(shape) > MOST_CELLS:
         raise ParameterError(
-            f"the grid of {len(columns)} columns has {math.prod(shape):,} cells, more than {MOST_CELLS:,}; "
-            "take fewer or coarser columns"
+            f"the grid of {len(columns)} columns has {math.prod(shape):,} cells, more than"
+            f" {MOST_CELLS:,}; take fewer or coarser columns"
         )
     cells = np.ravel_multi_index([e.codes for e in encoded], shape)
     counts = np.bincount(cells, minlength=math.prod(shape)).astype(np.float64)
@@ -79,7 +85,9 @@ def log_linear_risk(
 
 
 def fit_log_linear(table: NDArray[np.float64], interactions: int) -> NDArray[np.float64]:
-    """Maximum-likelihood fit of a log-linear model with all interactions up to an order, by proportional fitting."""
+    """Maximum-likelihood fit of a log-linear model with all interactions up to an order, by
+    proportional fitting.
+    """
     axes = range(table.ndim)
     kept = list(itertools.combinations(axes, min(interactions, table.ndim)))
     margins = [(tuple(a for a in axes if a not in keep), keep) for keep in kept]
@@ -98,13 +106,19 @@ def fit_log_linear(table: NDArray[np.float64], interactions: int) -> NDArray[np.
 
 @parameters
 class LogLinear(Attack):
-    """The expected share of released records that a register would match rightly, by a log-linear model of the keys.
+    """The expected share of released records that a register would match rightly, by a log-linear
+    model of the keys.
 
-    See :func:`sfumato.methods.attacks.log_linear.log_linear_risk`; the value is τ₂ over the number of records.
+    See :func:`sfumato.methods.attacks.log_linear.log_linear_risk`; the value is τ₂ over the number
+    of records.
     """
 
-    fraction: Annotated[float | None, Field(gt=0, le=1, description="share of the population that was sampled")] = None
-    interactions: Annotated[int, Field(ge=1, le=3, description="1: main effects; 2: all pairs; 3: all triples")] = 2
+    fraction: Annotated[
+        float | None, Field(gt=0, le=1, description="share of the population that was sampled")
+    ] = None
+    interactions: Annotated[
+        int, Field(ge=1, le=3, description="1: main effects; 2: all pairs; 3: all triples")
+    ] = 2
 
     name: ClassVar[str] = "log_linear"
     follows_rows: ClassVar[bool] = True
@@ -132,10 +146,17 @@ class LogLinear(Attack):
             scene.pair.released, self._known(scene), fraction or 1.0, interactions=self.interactions
         )
         hit = fitted.inverse > 0.5
-        sentence = f"about {fitted.tau2:,.3g} matches with unique records would be right; {fitted.tau1:,.3g} are unique in the population"
+        sentence = (
+            f"about {fitted.tau2:,.3g} matches with unique records would be right;"
+            f" {fitted.tau1:,.3g} are unique in the population"
+        )
         details = {"tau1": fitted.tau1, "tau2": fitted.tau2}
         return Finding(
-            self.name, fitted.tau2 / len(fitted.inverse), sentence, victims=rows_of(scene, hit), details=details
+            self.name,
+            fitted.tau2 / len(fitted.inverse),
+            sentence,
+            victims=rows_of(scene, hit),
+            details=details,
         )
 
     def _known(self, scene: Scene) -> tuple[str, ...]:

@@ -1,4 +1,6 @@
-"""The minimality attack: a careful algorithm generalises no more than it must, and that tells something."""
+"""The minimality attack: a careful algorithm generalises no more than it must, and that tells
+something.
+"""
 
 from __future__ import annotations
 
@@ -18,23 +20,31 @@ if TYPE_CHECKING:
     from sfumato.core.attack import Scene
 
 MOST_IN_CLASS = 400
-"""Larger classes are left out: their sub-groups are many and the attack learns next to nothing of them."""
+"""Larger classes are left out: their sub-groups are many and the attack learns next to nothing of
+them.
+"""
 TERM_WORK = 8_000
-"""Cells that are compared in the time that the posterior takes for each sub-group (three convolutions, twice)."""
+"""Cells that are compared in the time that the posterior takes for each sub-group (three
+convolutions, twice).
+"""
 
 
 @parameters
 class Minimality(Attack):
-    r"""The share of records of which an intruder learns, beyond the class, because the release is as fine as l-diversity allows.
+    r"""The share of records of which an intruder learns, beyond the class, because the release is
+    as fine as l-diversity allows.
 
-    The intruder knows everyone's quasi-identifiers, hence the sub-groups (of :math:`n_i` people) that a released class was made
-    of. Had each of them kept simplified l-diversity (no value more often than :math:`n_i/l`) they would have been released
-    apart. So allocations of the :math:`s` records with a value to the sub-groups that keep it everywhere are ruled out; the others
-    weigh :math:`\prod_i \binom{m_i}{s_i}` with :math:`m_i` of the sub-group's people in the class. A record is a victim when the
-    posterior of its value rises above :math:`1/l`. Values of people of a sub-group who were released elsewhere are taken as known.
+    The intruder knows everyone's quasi-identifiers, hence the sub-groups (of :math:`n_i` people)
+    that a released class was made of. Had each of them kept simplified l-diversity (no value more
+    often than :math:`n_i/l`) they would have been released apart. So allocations of the :math:`s`
+    records with a value to the sub-groups that keep it everywhere are ruled out; the others
+    weigh :math:`\prod_i \binom{m_i}{s_i}` with :math:`m_i` of the sub-group's people in the class.
+    A record is a victim when the posterior of its value rises above :math:`1/l`. Values of people
+    of a sub-group who were released elsewhere are taken as known.
 
-    Sub-groups of 2 and 4 people, 2 of them ill, l = 2, and a released class of two of each: naively each is ill with ½; but only
-    if the two of the first sub-group are the ill ones was there a reason to generalise. Classes of more than 400 records are left out.
+    Sub-groups of 2 and 4 people, 2 of them ill, l = 2, and a released class of two of each: naively
+    each is ill with ½; but only if the two of the first sub-group are the ill ones was there a
+    reason to generalise. Classes of more than 400 records are left out.
     Reference: Wong et al. 2007, VLDB, "Minimality attack in privacy preserving data publishing".
     """
 
@@ -49,10 +59,15 @@ class Minimality(Attack):
         reason, promised = no_target(scene), _promised(scene)
         changed = [column for column in promised if not generalises(scene.pair, column)]
         if reason is None and changed:
-            return f"values of {', '.join(changed[:3])} were changed; what minimality says is worked out for true ones only"
+            return (
+                f"values of {', '.join(changed[:3])} were changed; what minimality says is worked"
+                " out for true ones only"
+            )
         if reason is not None or promised:
             return reason
-        return NothingToAttack("no l-diversity was promised of a column, so nothing follows from minimality")
+        return NothingToAttack(
+            "no l-diversity was promised of a column, so nothing follows from minimality"
+        )
 
     def attack(self, scene: Scene) -> Finding:
         """Rule out what would have been released finer."""
@@ -79,12 +94,16 @@ class Minimality(Attack):
                 hit[inside] = _exposed(subgroups, inside, degree)
         return self._finding(scene, column, degree, hit, unseen)
 
-    def _finding(self, scene: Scene, column: str, degree: int, hit: NDArray[np.bool_], unseen: int) -> Finding:
-        """What comes of the records that were hit; of ``unseen`` ones nothing is known but that each may be hit or not."""
+    def _finding(
+        self, scene: Scene, column: str, degree: int, hit: NDArray[np.bool_], unseen: int
+    ) -> Finding:
+        """What comes of the records that were hit; of ``unseen`` ones nothing is known but that
+        each may be hit or not.
+        """
         hits, looked_at = int(hit.sum()), len(hit) - unseen
         told = (
-            f"knowing that no more was generalised than {degree}-diversity needs exposes the {column} "
-            f"of {hits:,} records"
+            f"knowing that no more was generalised than {degree}-diversity needs exposes the"
+            f" {column} of {hits:,} records"
         )
         details = {"column": column, "l": degree}
         victims = scene.pair.rows[hit]
@@ -104,17 +123,21 @@ class Minimality(Attack):
 
 @dataclasses.dataclass(eq=False)
 class Subgroups:
-    """People with the same original quasi-identifiers: the group and value of each row, and how many each has.
+    """People with the same original quasi-identifiers: the group and value of each row, and how
+    many each has.
 
-    Classes that differ in people but not in numbers have the same posteriors (of five people who are all unlike, say), so these are
-    kept in ``posteriors``; ``spent`` is the work of those that had to be computed.
+    Classes that differ in people but not in numbers have the same posteriors (of five people who
+    are all unlike, say), so these are kept in ``posteriors``; ``spent`` is the work of those that
+    had to be computed.
     """
 
     groups: NDArray[np.int64]
     values: NDArray[np.int64]
     sizes: NDArray[np.int64]
     carriers: dict[tuple[int, int], int]
-    posteriors: dict[tuple[int, bytes, bytes], NDArray[np.float64]] = dataclasses.field(default_factory=dict)
+    posteriors: dict[tuple[int, bytes, bytes], NDArray[np.float64]] = dataclasses.field(
+        default_factory=dict
+    )
     spent: int = 0
 
     @classmethod
@@ -123,11 +146,17 @@ class Subgroups:
         width = int(values.max()) + 1
         keys, counts = np.unique(groups * width + values, return_counts=True)
         pairs = zip((keys // width).tolist(), (keys % width).tolist(), strict=True)
-        return cls(groups, values, np.bincount(groups), dict(zip(pairs, counts.tolist(), strict=True)))
+        return cls(
+            groups, values, np.bincount(groups), dict(zip(pairs, counts.tolist(), strict=True))
+        )
 
-    def posterior(self, sizes: NDArray[np.int64], carriers: int, quiet: NDArray[np.int64]) -> NDArray[np.float64]:
+    def posterior(
+        self, sizes: NDArray[np.int64], carriers: int, quiet: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
         """:func:`posterior_by_minimality`, computed once for the same numbers."""
-        bounded = np.clip(quiet, -1, np.minimum(sizes, carriers))  # beyond these ends nothing changes
+        bounded = np.clip(
+            quiet, -1, np.minimum(sizes, carriers)
+        )  # beyond these ends nothing changes
         key = (carriers, sizes.tobytes(), bounded.tobytes())
         known = self.posteriors.get(key)
         if known is None:
@@ -138,7 +167,9 @@ class Subgroups:
 
 
 def _exposed(subgroups: Subgroups, inside: NDArray[np.int64], degree: int) -> NDArray[np.bool_]:
-    """Which records of a released class have a value that is likelier than 1/l once minimality is known."""
+    """Which records of a released class have a value that is likelier than 1/l once minimality is
+    known.
+    """
     names, group = np.unique(subgroups.groups[inside], return_inverse=True)
     sizes, values = np.bincount(group), subgroups.values[inside]
     exposed = np.zeros(len(inside), dtype=bool)
@@ -152,12 +183,15 @@ def _exposed(subgroups: Subgroups, inside: NDArray[np.int64], degree: int) -> ND
     return exposed
 
 
-def posterior_by_minimality(sizes: list[int], carriers: int, quiet: list[int]) -> NDArray[np.float64]:
-    """Per sub-group the chance that one of its people carries a value, when some sub-group must break l-diversity.
+def posterior_by_minimality(
+    sizes: list[int], carriers: int, quiet: list[int]
+) -> NDArray[np.float64]:
+    """Per sub-group the chance that one of its people carries a value, when some sub-group must
+    break l-diversity.
 
-    ``sizes`` are the people of each sub-group in a released class with ``carriers`` records of the value; sub-group *i* keeps
-    l-diversity with at most ``quiet[i]`` of them. Where no allocation breaks it (then there was another reason to generalise)
-    the posterior is the naive one.
+    ``sizes`` are the people of each sub-group in a released class with ``carriers`` records of the
+    value; sub-group *i* keeps l-diversity with at most ``quiet[i]`` of them. Where no allocation
+    breaks it (then there was another reason to generalise) the posterior is the naive one.
 
     >>> posterior_by_minimality([2, 2], 2, [1, 2]).tolist()
     [1.0, 0.0]
@@ -166,12 +200,18 @@ def posterior_by_minimality(sizes: list[int], carriers: int, quiet: list[int]) -
     calm, calm_weight = _expected(sizes, carriers, quiet)
     if weight - calm_weight <= weight * 1e-12:
         calm, calm_weight = np.zeros(len(sizes)), 0.0
-    found: NDArray[np.float64] = np.clip((every - calm) / (weight - calm_weight) / np.array(sizes), 0.0, 1.0)
+    found: NDArray[np.float64] = np.clip(
+        (every - calm) / (weight - calm_weight) / np.array(sizes), 0.0, 1.0
+    )
     return found
 
 
-def _expected(sizes: list[int], carriers: int, most: list[int]) -> tuple[NDArray[np.float64], float]:
-    """Σ s_i·weight per sub-group, and Σ weight, over allocations with s_i at most ``most[i]``; weights are scaled alike."""
+def _expected(
+    sizes: list[int], carriers: int, most: list[int]
+) -> tuple[NDArray[np.float64], float]:
+    """Σ s_i·weight per sub-group, and Σ weight, over allocations with s_i at most ``most[i]``;
+    weights are scaled alike.
+    """
     from scipy.special import gammaln
 
     total = sum(sizes)
@@ -180,7 +220,12 @@ def _expected(sizes: list[int], carriers: int, most: list[int]) -> tuple[NDArray
     def terms(i: int) -> NDArray[np.float64]:
         s = np.arange(carriers + 1)
         allowed = s <= min(most[i], sizes[i])  # none where even nobody breaks it
-        log = gammaln(sizes[i] + 1) - gammaln(s + 1) - gammaln(np.maximum(sizes[i] - s, 0) + 1) - scale / len(sizes)
+        log = (
+            gammaln(sizes[i] + 1)
+            - gammaln(s + 1)
+            - gammaln(np.maximum(sizes[i] - s, 0) + 1)
+            - scale / len(sizes)
+        )
         return np.where(allowed, np.exp(np.where(allowed, log, 0.0)), 0.0)
 
     each = [terms(i) for i in range(len(sizes))]
@@ -200,7 +245,9 @@ def _expected(sizes: list[int], carriers: int, most: list[int]) -> tuple[NDArray
 
 
 def crowd_of_originals(scene: Scene, column: str) -> NDArray[np.int64]:
-    """Per released row the sub-group it came from: people with the same original quasi-identifiers."""
+    """Per released row the sub-group it came from: people with the same original
+    quasi-identifiers.
+    """
     known = [c for c in scene.intruder.knows if c in scene.pair.columns and c != column]
     codes = [scene.pair.reading(c).original[scene.pair.rows] for c in known]
     ids, _ = kernels.keys.group(np.stack(codes, axis=1).astype(np.uint64))

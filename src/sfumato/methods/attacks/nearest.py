@@ -1,4 +1,6 @@
-"""The released records nearest to people: both files as distinct records, and whom an attack is tried on."""
+"""The released records nearest to people: both files as distinct records, and whom an attack is
+tried on.
+"""
 
 from __future__ import annotations
 
@@ -27,16 +29,19 @@ Near = tuple[float, "NDArray[np.int64]"]
 NEARBY_CODES = 1 << 16
 """Codes of all categories together that a search still finds in the processor's cache."""
 FAR_CELL = 4
-"""How many other cells one takes the time of where there are more codes: a tree leaves out little then, and memory is slow."""
+"""How many other cells one takes the time of where there are more codes: a tree leaves out little
+then, and memory is slow.
+"""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Surroundings:
-    """Both files as distinct records; ``targets`` are rows of the intruder's file whose record was released.
+    """Both files as distinct records; ``targets`` are rows of the intruder's file whose record was
+    released.
 
-    ``own`` is the released row of each target; ``names`` are the columns in the order of the costs. Of rows that were drawn anew none
-    is anybody's own: then the first ``members`` targets are people that the rows were learnt from, and the others, their control, such
-    as were set aside.
+    ``own`` is the released row of each target; ``names`` are the columns in the order of the costs.
+    Of rows that were drawn anew none is anybody's own: then the first ``members`` targets are
+    people that the rows were learnt from, and the others, their control, such as were set aside.
     """
 
     files: Files
@@ -51,13 +56,17 @@ class Surroundings:
         return tuple(self.arrays.names)
 
     def near(self, target: int, weights: NDArray[np.float64]) -> tuple[Near, Near]:
-        """How far the nearest released record is from a target, columns weighted, and all distinct records that are so near.
+        """How far the nearest released record is from a target, columns weighted, and all distinct
+        records that are so near.
 
-        First as it is, then as if the target had not taken part: infinitely far where no record is left then.
+        First as it is, then as if the target had not taken part: infinitely far where no record is
+        left then.
         """
         own = int(self.files.ours.kind_of[self.own[target]])
         found = self.nearest(target, weights)
-        return found, found if self.files.ours.records[own] > 1 else self._near(target, weights, own)
+        return found, (
+            found if self.files.ours.records[own] > 1 else self._near(target, weights, own)
+        )
 
     def nearest(self, target: int, weights: NDArray[np.float64] | None = None) -> Near:
         """The first of these; without weights all columns count alike."""
@@ -66,31 +75,45 @@ class Surroundings:
     def cost(self, target: int) -> float:
         """How far the nearest released record is from a target, all columns alike."""
         query = self._query(target, np.ones(len(self.names)), -1)
-        least: float = kernels.neighbours.least_cost(query, self.arrays.files, self.arrays.tree, self._buffers)
+        least: float = kernels.neighbours.least_cost(
+            query, self.arrays.files, self.arrays.tree, self._buffers
+        )
         return least
 
     def tally(self, scene: Scene, purpose: str, succeeds: Callable[[int], bool]) -> Successes:
-        """On how many members and on how many of their control an attack succeeds, of a random sample as large as the work allows."""
-        seen = [(target < self.members, succeeds(target)) for target in self.sampled(scene, purpose)]
+        """On how many members and on how many of their control an attack succeeds, of a random
+        sample as large as the work allows.
+        """
+        seen = [
+            (target < self.members, succeeds(target)) for target in self.sampled(scene, purpose)
+        ]
         members = [hit for member, hit in seen if member]
         others = [hit for member, hit in seen if not member]
         return Successes(sum(members), len(members), sum(others), len(others))
 
     def _near(self, target: int, weights: NDArray[np.float64], skip: int) -> Near:
         query = self._query(target, weights, skip)
-        near: Near = kernels.neighbours.all_nearest(query, self.arrays.files, self.arrays.tree, self._buffers)
+        near: Near = kernels.neighbours.all_nearest(
+            query, self.arrays.files, self.arrays.tree, self._buffers
+        )
         return near
 
-    def _query(self, target: int, weights: NDArray[np.float64], skip: int) -> kernels.neighbours.Query:
+    def _query(
+        self, target: int, weights: NDArray[np.float64], skip: int
+    ) -> kernels.neighbours.Query:
         """A target that seeks its nearest released record, but for the one to skip."""
         record = int(self.files.theirs.kind_of[self.targets[target]])
         return kernels.neighbours.Query(record, skip, weights, TIE)
 
     @functools.cached_property
     def _buffers(self) -> kernels.neighbours.Buffers:
-        """Memory of the searches, and how many records and boxes of records targets were compared with."""
+        """Memory of the searches, and how many records and boxes of records targets were compared
+        with.
+        """
         work = np.zeros(1, dtype=np.int64)
-        buffers: kernels.neighbours.Buffers = kernels.neighbours.make_buffers(self.arrays.files, self.arrays.tree, work)
+        buffers: kernels.neighbours.Buffers = kernels.neighbours.make_buffers(
+            self.arrays.files, self.arrays.tree, work
+        )
         return buffers
 
     @property
@@ -111,13 +134,17 @@ class Surroundings:
 
     def sampled(self, scene: Scene, purpose: str) -> Iterator[int]:
         """Targets in a random order, as many as the work of an attack is enough for."""
-        return scene.sampled(len(self.targets), purpose, cost=self.full_cost, spent=lambda: self.spent)
+        return scene.sampled(
+            len(self.targets), purpose, cost=self.full_cost, spent=lambda: self.spent
+        )
 
     @functools.cached_property
     def by_kind(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The released rows in order of their distinct record, and where those of each begin."""
         ours = self.files.ours
-        return np.argsort(ours.kind_of, kind="stable"), np.concatenate([[0], np.cumsum(ours.records)])
+        return np.argsort(ours.kind_of, kind="stable"), np.concatenate(
+            [[0], np.cumsum(ours.records)]
+        )
 
     def rows(self, kinds: NDArray[np.int64]) -> NDArray[np.int64]:
         """The released rows that have some of the distinct records, in order."""
@@ -129,7 +156,9 @@ class Surroundings:
         return np.sort(slices_of(order, starts[kinds], starts[kinds + 1]))
 
 
-def slices_of(values: NDArray[np.int64], begins: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
+def slices_of(
+    values: NDArray[np.int64], begins: NDArray[np.int64], ends: NDArray[np.int64]
+) -> NDArray[np.int64]:
     """The slices of an array that begin and end at these places, one after the other.
 
     >>> slices_of(np.arange(10, 20), np.array([6, 0, 3]), np.array([8, 1, 3])).tolist()
@@ -145,7 +174,9 @@ def slices_of(values: NDArray[np.int64], begins: NDArray[np.int64], ends: NDArra
 
 
 def surroundings(scene: Scene, purpose: str, most: int = AT_MOST) -> Surroundings:
-    """Read both files and draw the targets; where rows were drawn anew, as many of the control besides."""
+    """Read both files and draw the targets; where rows were drawn anew, as many of the control
+    besides.
+    """
     files = files_of(scene)
     if not scene.pair.aligned:
         drawn = [_some(scene, group, purpose, most) for group in beside_held_out(scene)]
@@ -154,7 +185,12 @@ def surroundings(scene: Scene, purpose: str, most: int = AT_MOST) -> Surrounding
     released = np.full(len(scene.pair.original), -1, dtype=np.int64)
     released[scene.pair.rows] = np.arange(len(scene.pair.rows))
     truth = scene.intruder.truth
-    there = _some(scene, np.flatnonzero((truth != NOT_IN_FILE) & (released[np.maximum(truth, 0)] >= 0)), purpose, most)
+    there = _some(
+        scene,
+        np.flatnonzero((truth != NOT_IN_FILE) & (released[np.maximum(truth, 0)] >= 0)),
+        purpose,
+        most,
+    )
     return Surroundings(files, files.plain, there, released[truth[there]], len(there))
 
 
@@ -162,17 +198,22 @@ def _some(scene: Scene, rows: NDArray[np.int64], purpose: str, most: int) -> NDA
     """At most so many of some rows, in order."""
     if len(rows) <= most:
         return rows
-    return np.sort(scene.seed.stream(f"{purpose}: whom to attack").choice(rows, most, replace=False))
+    return np.sort(
+        scene.seed.stream(f"{purpose}: whom to attack").choice(rows, most, replace=False)
+    )
 
 
 NO_CONTROL = (
-    "nobody is known to have been set aside before the rows were drawn, so there is no control; "
-    "let the step set a share of the people aside (holdout: 0.2), or give people of whom a table made elsewhere was not made (control)"
+    "nobody is known to have been set aside before the rows were drawn, so there is no control; let"
+    " the step set a share of the people aside (holdout: 0.2), or give people of whom a table made"
+    " elsewhere was not made (control)"
 )
 
 
 def beside_held_out(scene: Scene) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Rows of the intruder's file: people that drawn rows were learnt from, and such as were set aside before."""
+    """Rows of the intruder's file: people that drawn rows were learnt from, and such as were set
+    aside before.
+    """
     pair, truth = scene.pair, scene.intruder.truth
     none = np.zeros(0, dtype=np.int64)
     groups = (none if rows is None else rows for rows in (pair.learnt_from, pair.held_out))
@@ -181,12 +222,17 @@ def beside_held_out(scene: Scene) -> tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 def no_control(scene: Scene) -> str | None:
-    """Why nothing is known of an attack on rows that were drawn anew: nobody was set aside; None: somebody was."""
+    """Why nothing is known of an attack on rows that were drawn anew: nobody was set aside; None:
+    somebody was.
+    """
     if scene.held_out is None or scene.pair.learnt_from is None:
         return NO_CONTROL
     learnt, aside = beside_held_out(scene)
     if not len(learnt) or not len(aside):
-        return f"the intruder knows {len(learnt):,} people that the rows were learnt from and {len(aside):,} set aside: both are needed"
+        return (
+            f"the intruder knows {len(learnt):,} people that the rows were learnt from and"
+            f" {len(aside):,} set aside: both are needed"
+        )
     return None
 
 

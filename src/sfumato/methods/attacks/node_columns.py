@@ -1,4 +1,6 @@
-"""A released column as nodes of its hierarchy: which values each label stands for, and into what these divide one step below."""
+"""A released column as nodes of its hierarchy: which values each label stands for, and into what
+these divide one step below.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +24,10 @@ if TYPE_CHECKING:
 class NodeColumn:
     """A released column as nodes of its hierarchy.
 
-    ``released`` and ``original`` are codes per released row. Label *i* stands for the values ``holds[i]`` (a mask); its parts one
-    step below are ``children[i]`` (masks; none for a single value and for labels that are no nodes, ``known[i]`` false; a label that
-    several levels write for different values is no node unless the column's level is known). Steps on which nothing
+    ``released`` and ``original`` are codes per released row. Label *i* stands for the values
+    ``holds[i]`` (a mask); its parts one step below are ``children[i]`` (masks; none for a single
+    value and for labels that are no nodes, ``known[i]`` false; a label that several levels write
+    for different values is no node unless the column's level is known). Steps on which nothing
     divides are passed over. ``below[i, j]`` says that label *i* is label *j* or lies below it.
     """
 
@@ -45,11 +48,13 @@ class NodeColumn:
         levels = _levels(ladder, tuple(reading.values))
         if len(reading.labels) * max(len(reading.labels), len(reading.values)) > BLOCK_BYTES:
             raise ParameterError(
-                f"{name} has {len(reading.values):,} values under {len(reading.labels):,} labels, too many to audit its classes; "
-                "generalise it further, or leave it out"
+                f"{name} has {len(reading.values):,} values under {len(reading.labels):,} labels,"
+                " too many to audit its classes; generalise it further, or leave it out"
             )
         found = [_node(ladder, levels, label, reading.level) for label in reading.labels]
-        holds = np.array([mask for mask, _ in found], dtype=bool).reshape(len(found), len(reading.values))
+        holds = np.array([mask for mask, _ in found], dtype=bool).reshape(
+            len(found), len(reading.values)
+        )
         known: NDArray[np.bool_] = holds.sum(axis=1) > 0
         inside = _contained(holds)
         below = (inside & known[:, None] & known[None, :]) | np.eye(len(found), dtype=bool)
@@ -58,7 +63,9 @@ class NodeColumn:
 
 
 def _contained(holds: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Per two labels whether all values of the first are values of the second; few labels hold any one value, so few pairs have any in common."""
+    """Per two labels whether all values of the first are values of the second; few labels hold any
+    one value, so few pairs have any in common.
+    """
     from scipy.sparse import csr_array
 
     table = csr_array(holds.astype(np.int64))
@@ -68,7 +75,9 @@ def _contained(holds: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 class NodeParts(Sequence["NDArray[np.bool_]"]):
-    """The parts of a label, as masks over the values; a mask is made when it is asked for, as a label may have very many."""
+    """The parts of a label, as masks over the values; a mask is made when it is asked for, as a
+    label may have very many.
+    """
 
     def __init__(self, held: NDArray[np.bool_], nodes: NDArray[np.int64]) -> None:
         self._held, self._nodes = held, nodes
@@ -97,7 +106,9 @@ def _levels(ladder: Ladder, values: tuple[str | None, ...]) -> list[NDArray[np.i
 def _node(
     ladder: Ladder, levels: list[NDArray[np.int64]], label: str | None, known: int | None
 ) -> tuple[NDArray[np.bool_], Sequence[NDArray[np.bool_]]]:
-    """The values below a label, and how they divide one step below; nothing for a label that is no node."""
+    """The values below a label, and how they divide one step below; nothing for a label that is no
+    node.
+    """
     having = [level for level, labels in enumerate(ladder.labels) if label in labels]
     if having:
         level = known if known in having else having[0]
@@ -110,7 +121,9 @@ def _node(
     return everything, _divided(lower, everything)
 
 
-def _divided(lower: list[NDArray[np.int64]], held: NDArray[np.bool_]) -> Sequence[NDArray[np.bool_]]:
+def _divided(
+    lower: list[NDArray[np.int64]], held: NDArray[np.bool_]
+) -> Sequence[NDArray[np.bool_]]:
     """The parts into which values fall on the next level where they do fall apart."""
     for nodes in reversed(lower):
         parts = NodeParts(held, nodes)

@@ -25,15 +25,21 @@ if TYPE_CHECKING:
 
 @parameters
 class PopulationUniques(Attack):
-    """The share of released records that are, by estimate, unique in the population they were drawn from.
+    """The share of released records that are, by estimate, unique in the population they were drawn
+    from.
 
-    The sampling fraction is the number of records over the sum of their weights, or given. Zayatz, Pitman, slide negative
-    binomial, or Dankar's rule that chooses among them: see :func:`sfumato.methods.formulas.uniqueness.population_uniques`. Every record that is
-    unique in the release is a possible victim.
+    The sampling fraction is the number of records over the sum of their weights, or given. Zayatz,
+    Pitman, slide negative binomial, or Dankar's rule that chooses among them:
+    see :func:`sfumato.methods.formulas.uniqueness.population_uniques`. Every record that is unique
+    in the release is a possible victim.
     """
 
-    fraction: Annotated[float | None, Field(gt=0, le=1, description="share of the population that was sampled")] = None
-    estimator: Annotated[Estimator, Field(description="how uniques of the population are estimated")] = "dankar"
+    fraction: Annotated[
+        float | None, Field(gt=0, le=1, description="share of the population that was sampled")
+    ] = None
+    estimator: Annotated[
+        Estimator, Field(description="how uniques of the population are estimated")
+    ] = "dankar"
 
     name: ClassVar[str] = "population_uniques"
     follows_rows: ClassVar[bool] = True
@@ -59,19 +65,28 @@ class PopulationUniques(Attack):
         uniques = estimated(_class_sizes(released, columns), fraction, self.estimator)
         alone = sizes == 1
         sentence = (
-            f"{int(alone.sum()):,} records are unique in the release; about {percent(uniques.share)} of the population of "
-            f"{uniques.population:,} is unique there ({uniques.how})"
+            f"{int(alone.sum()):,} records are unique in the release; about"
+            f" {percent(uniques.share)} of the population of {uniques.population:,} is unique there"
+            f" ({uniques.how})"
         )
-        details = {"sample_uniques": int(alone.sum()), "fraction": fraction, "estimator": uniques.estimator}
+        details = {
+            "sample_uniques": int(alone.sum()),
+            "fraction": fraction,
+            "estimator": uniques.estimator,
+        }
         details["capped"] = uniques.capped
-        return Finding(self.name, uniques.share, sentence, victims=rows_of(scene, alone), details=details)
+        return Finding(
+            self.name, uniques.share, sentence, victims=rows_of(scene, alone), details=details
+        )
 
 
 def _fraction(released: Table) -> float:
     weights = weights_of(released)
     total = 0.0 if weights is None else float(weights.sum())
     if total <= 0:
-        raise SchemaError("the survey weights add up to nothing, so there is no population to compare with")
+        raise SchemaError(
+            "the survey weights add up to nothing, so there is no population to compare with"
+        )
     return min(1.0, len(released) / total)
 
 

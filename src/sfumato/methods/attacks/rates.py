@@ -1,4 +1,6 @@
-"""Rates of an attack and of its control, the risk between them, and how well a score tells members from others."""
+"""Rates of an attack and of its control, the risk between them, and how well a score tells members
+from others.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ class Rate:
 
     @classmethod
     def of(cls, successes: float, trials: int, z: float = Z95) -> Rate:
-        r"""Wilson's centre :math:`(s+z^2/2)/(n+z^2)` and half width :math:`\frac{z}{n+z^2}\sqrt{s(n-s)/n+z^2/4}`.
+        r"""Wilson's centre :math:`(s+z^2/2)/(n+z^2)` and half
+        width :math:`\frac{z}{n+z^2}\sqrt{s(n-s)/n+z^2/4}`.
 
         >>> rate = Rate.of(30, 100)
         >>> round(rate.centre, 6), round(rate.error, 6)
@@ -34,7 +37,11 @@ class Rate:
         if trials <= 0:
             return cls(0.5, 0.5)
         centre = (successes + z * z / 2) / (trials + z * z)
-        error = z / (trials + z * z) * math.sqrt(max(0.0, successes * (trials - successes) / trials) + z * z / 4)
+        error = (
+            z
+            / (trials + z * z)
+            * math.sqrt(max(0.0, successes * (trials - successes) / trials) + z * z / 4)
+        )
         return cls(centre, error)
 
 
@@ -47,10 +54,12 @@ class ExcessRisk:
 
     @classmethod
     def of(cls, attack: Rate, control: Rate) -> ExcessRisk:
-        r"""Risk with propagated error; a control that always succeeds leaves nothing to learn, and the risk is not defined: 0 ± 1.
+        r"""Risk with propagated error; a control that always succeeds leaves nothing to learn, and
+        the risk is not defined: 0 ± 1.
 
         .. math:: R = \frac{r_a - r_c}{1 - r_c}, \qquad
-                  \sigma_R = \sqrt{\Bigl(\frac{\sigma_a}{1-r_c}\Bigr)^2 + \Bigl(\frac{(1-r_a)\,\sigma_c}{(1-r_c)^2}\Bigr)^2}
+                  \sigma_R = \sqrt{\Bigl(\frac{\sigma_a}{1-r_c}\Bigr)^2 +
+                  \Bigl(\frac{(1-r_a)\,\sigma_c}{(1-r_c)^2}\Bigr)^2}
 
         Reference: Giomi et al. 2023, doi:10.56553/popets-2023-0055.
 
@@ -68,7 +77,9 @@ class ExcessRisk:
     @property
     def interval(self) -> tuple[float, float]:
         """The interval, within 0 and 1."""
-        return min(1.0, max(0.0, self.value - self.error)), max(0.0, min(1.0, self.value + self.error))
+        return min(1.0, max(0.0, self.value - self.error)), max(
+            0.0, min(1.0, self.value + self.error)
+        )
 
     @property
     def clipped(self) -> float:
@@ -77,7 +88,9 @@ class ExcessRisk:
 
 
 def told_rates(attack: Rate, control: Rate, naive: float, trials: int) -> dict[str, Any]:
-    """What the details of a finding tell: all rates, and whether the attack beats guessing at all."""
+    """What the details of a finding tell: all rates, and whether the attack beats guessing at
+    all.
+    """
     return {
         "attack_rate": attack.centre,
         "control_rate": control.centre,
@@ -89,7 +102,9 @@ def told_rates(attack: Rate, control: Rate, naive: float, trials: int) -> dict[s
 
 @dataclasses.dataclass(frozen=True)
 class Successes:
-    """How often an attack succeeded on people, and how often on its control, who are other people."""
+    """How often an attack succeeded on people, and how often on its control, who are other
+    people.
+    """
 
     hits: int
     trials: int
@@ -113,7 +128,8 @@ class Successes:
 
     @property
     def excess(self) -> float:
-        r"""What is found beyond the control, of the shares as they are: :math:`R = (a - h)/(1 - h)`; 0 where the control always succeeds.
+        r"""What is found beyond the control, of the shares as
+        they are: :math:`R = (a - h)/(1 - h)`; 0 where the control always succeeds.
 
         >>> round(Successes(2507, 10_000, 449, 10_000).excess, 4)
         0.2155
@@ -123,7 +139,9 @@ class Successes:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The interval of :class:`ExcessRisk`, wide enough for the excess of the shares as they are."""
+        """The interval of :class:`ExcessRisk`, wide enough for the excess of the shares as they
+        are.
+        """
         low, high = ExcessRisk.of(*self.rates).interval
         excess = min(1.0, max(0.0, self.excess))
         return min(low, excess), max(high, excess)
@@ -135,7 +153,8 @@ class Successes:
 def true_positives(
     members: NDArray[np.float64], others: NDArray[np.float64], false_alarms: float
 ) -> tuple[float, float]:
-    """The highest rate of members found, with at most this share of false alarms, and that share; nearer is likelier.
+    """The highest rate of members found, with at most this share of false alarms, and that share;
+    nearer is likelier.
 
     >>> import numpy as np
     >>> true_positives(np.array([0.0, 0.0, 3.0]), np.array([1.0, 2.0, 3.0]), 0.01)
@@ -151,7 +170,9 @@ def true_positives(
 
 
 def area(members: NDArray[np.float64], others: NDArray[np.float64]) -> float:
-    """The chance that a member is nearer than a non-member, ties half: the area under the ROC curve."""
+    """The chance that a member is nearer than a non-member, ties half: the area under the ROC
+    curve.
+    """
     ordered = np.sort(others)
     below = np.searchsorted(ordered, members, side="right")
     at = below - np.searchsorted(ordered, members, side="left")

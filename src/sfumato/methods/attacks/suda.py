@@ -32,8 +32,9 @@ MOST_COLUMNS = 24
 class SpecialUniques:
     """SUDA scores of a table.
 
-    ``scores`` and ``disclosure`` (DIS-SUDA) are per row; ``contributions`` is, per column, the share of all scores in whose minimal subsets it
-    takes part; ``per_record`` the same for each row (rows × columns). ``minimal`` counts the minimal subsets of each row.
+    ``scores`` and ``disclosure`` (DIS-SUDA) are per row; ``contributions`` is, per column, the
+    share of all scores in whose minimal subsets it takes part; ``per_record`` the same for each row
+    (rows × columns). ``minimal`` counts the minimal subsets of each row.
     """
 
     columns: tuple[str, ...]
@@ -55,18 +56,22 @@ def special_uniques(
 ) -> SpecialUniques:
     r"""SUDA2 scores: how few columns single a record out, and how many such sets there are.
 
-    A *minimal sample unique* (MSU) is a set of columns on which a record is alone, and on no part of which it is. With *A* columns and
-    sets of at most *M*:
+    A *minimal sample unique* (MSU) is a set of columns on which a record is alone, and on no part
+    of which it is. With *A* columns and sets of at most *M*:
 
     .. math:: \text{score} = \sum_{\text{MSU}} \prod_{i=|\text{MSU}|}^{\min(M, A-1)} (A - i)
 
-    which is :math:`\sum (A-|\text{MSU}|)!` when all sizes are searched. DIS-SUDA makes a probability of it: with *U* unique records (on all columns, so that *M* does not change who they are), *n_p*
-    records in pairs and sampling fraction π, :math:`\theta = \pi U/(\pi U + n_p (1-\pi))` and
+    which is :math:`\sum (A-|\text{MSU}|)!` when all sizes are searched. DIS-SUDA makes a
+    probability of it: with *U* unique records (on all columns, so that *M* does not change who they
+    are), *n_p* records in pairs and sampling fraction
+    π, :math:`\theta = \pi U/(\pi U + n_p (1-\pi))` and
     :math:`1/(1 + (U/\theta - U)/(s^Q \sum_j s_j^{-Q}))` with :math:`Q = 1 + (8-A)/20`.
 
-    Missing values are a category of their own. ``most`` is *M* (None: all sizes), ``fraction`` is π. ``between`` is called
-    before every set of columns and may raise to stop the search: half of it says nothing.
-    References: Manning, Haglin & Keane 2008, doi:10.1007/s10618-007-0078-6; Elliot, Skinner & Dale 1998.
+    Missing values are a category of their own. ``most`` is *M* (None: all sizes), ``fraction`` is
+    π. ``between`` is called before every set of columns and may raise to stop the search: half of
+    it says nothing.
+    References: Manning, Haglin & Keane 2008, doi:10.1007/s10618-007-0078-6; Elliot, Skinner & Dale
+    1998.
 
     >>> from sfumato import examples
     >>> special_uniques(examples.special_uniques()).scores.tolist()
@@ -87,7 +92,9 @@ def special_uniques(
     shares = np.zeros((len(dataset), len(names)))
     shares[alone] = parts[rows[alone]] / np.maximum(scores[rows[alone]], 1e-300)[:, None]
     total = float(scores.sum())
-    contributions = {n: float(parts[:, a].sum() / total) if total else 0.0 for a, n in enumerate(names)}
+    contributions = {
+        n: float(parts[:, a].sum() / total) if total else 0.0 for a, n in enumerate(names)
+    }
     theta = _match_probability(table.sizes, fraction)
     return SpecialUniques(
         names,
@@ -102,7 +109,9 @@ def special_uniques(
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Classes:
-    """Distinct rows: codes per column, how many records each has, and the number of those that have one."""
+    """Distinct rows: codes per column, how many records each has, and the number of those that have
+    one.
+    """
 
     codes: NDArray[np.int64]
     sizes: NDArray[np.int64]
@@ -115,7 +124,12 @@ class _Classes:
         ids, first = kernels.keys.group(codes.astype(np.uint64))
         sizes = np.bincount(ids, minlength=len(first)).astype(np.int64)
         single = np.where(sizes == 1, np.cumsum(sizes == 1) - 1, -1)
-        return cls(np.ascontiguousarray(codes[first].T.astype(np.int64)), sizes, single, ids.astype(np.int64))
+        return cls(
+            np.ascontiguousarray(codes[first].T.astype(np.int64)),
+            sizes,
+            single,
+            ids.astype(np.int64),
+        )
 
 
 def _checked(dataset: Table, names: tuple[str, ...], most: int | None, fraction: float) -> int:
@@ -130,8 +144,9 @@ def _checked(dataset: Table, names: tuple[str, ...], most: int | None, fraction:
     subsets = sum(math.comb(len(names), s) for s in range(1, size + 1))
     if len(names) > MOST_COLUMNS or subsets > MOST_SUBSETS:
         raise ParameterError(
-            f"{len(names)} columns have {subsets:,} sets of at most {size}; at most {MOST_SUBSETS:,} sets of "
-            f"{MOST_COLUMNS} columns are searched: lower the size of the sets, or name fewer columns"
+            f"{len(names)} columns have {subsets:,} sets of at most {size}; at most"
+            f" {MOST_SUBSETS:,} sets of {MOST_COLUMNS} columns are searched: lower the size of the"
+            " sets, or name fewer columns"
         )
     return size
 
@@ -141,7 +156,9 @@ def _masks(columns: int, size: int) -> Iterator[int]:
         yield sum(1 << a for a in chosen)
 
 
-def _walk(table: _Classes, masks: list[int], size: int, between: Callable[[], object]) -> NDArray[np.uint64]:
+def _walk(
+    table: _Classes, masks: list[int], size: int, between: Callable[[], object]
+) -> NDArray[np.uint64]:
     """For every record that is alone on all columns, on which subsets it is: a bit a subset."""
     place = {mask: j for j, mask in enumerate(masks)}
     columns, rows = table.codes.shape
@@ -153,7 +170,9 @@ def _walk(table: _Classes, masks: list[int], size: int, between: Callable[[], ob
     room = np.empty(max(1 << 16, 4 * rows), dtype=np.int64)
     counts = np.empty(rows, dtype=np.int64)
 
-    def below(mask: int, start: int, live: NDArray[np.int64], ids: NDArray[np.int64], groups: int) -> None:
+    def below(
+        mask: int, start: int, live: NDArray[np.int64], ids: NDArray[np.int64], groups: int
+    ) -> None:
         for step in range(start, columns):
             between()
             a = order[step]
@@ -167,7 +186,13 @@ def _walk(table: _Classes, masks: list[int], size: int, between: Callable[[], ob
                 live, fresh, counts, table.single, bits, j >> 6, j & 63, kept, kept_ids
             )
             if going and step + 1 < columns and (mask | 1 << a).bit_count() < size:
-                below(mask | 1 << a, step + 1, kept[:going].copy(), kept_ids[:going].copy(), groups_below)
+                below(
+                    mask | 1 << a,
+                    step + 1,
+                    kept[:going].copy(),
+                    kept_ids[:going].copy(),
+                    groups_below,
+                )
 
     if len(bits):
         below(0, 0, np.arange(rows), np.zeros(rows, dtype=np.int64), 1)
@@ -177,25 +202,36 @@ def _walk(table: _Classes, masks: list[int], size: int, between: Callable[[], ob
 def _scored(
     bits: NDArray[np.uint64], masks: list[int], columns: int, size: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
-    weights = [float(math.prod(columns - i for i in range(m.bit_count(), min(size, columns - 1) + 1))) for m in masks]
+    weights = [
+        float(math.prod(columns - i for i in range(m.bit_count(), min(size, columns - 1) + 1)))
+        for m in masks
+    ]
     places = np.full(1 << columns, -1, dtype=np.int64)
     places[masks] = np.arange(len(masks))
     scores, amounts = np.zeros(len(bits)), np.zeros(len(bits), dtype=np.int64)
     parts = np.zeros((len(bits), columns))
     if len(bits):
-        kernels.uniques.score_minimal(bits, np.array(masks), places, np.array(weights), columns, scores, parts, amounts)
+        kernels.uniques.score_minimal(
+            bits, np.array(masks), places, np.array(weights), columns, scores, parts, amounts
+        )
     return scores, parts, amounts
 
 
 def _match_probability(sizes: NDArray[np.int64], fraction: float) -> float:
-    """The chance that a match with a unique record is right (Skinner & Elliot 2002, doi:10.1111/1467-9868.00365)."""
+    """The chance that a match with a unique record is right (Skinner & Elliot 2002,
+    doi:10.1111/1467-9868.00365).
+    """
     uniques, in_pairs = int((sizes == 1).sum()), int(2 * (sizes == 2).sum())
     below = fraction * uniques + in_pairs * (1 - fraction)
     return fraction * uniques / below if below else 0.0
 
 
-def _disclosure(scores: NDArray[np.float64], uniques: int, theta: float, columns: int) -> NDArray[np.float64]:
-    """DIS-SUDA of every row; ``uniques`` are all records that are alone on all columns, whether or not small sets single them out."""
+def _disclosure(
+    scores: NDArray[np.float64], uniques: int, theta: float, columns: int
+) -> NDArray[np.float64]:
+    """DIS-SUDA of every row; ``uniques`` are all records that are alone on all columns, whether or
+    not small sets single them out.
+    """
     positive = scores > 0
     disclosed = np.zeros(len(scores))
     if positive.any() and theta > 0:
@@ -207,14 +243,20 @@ def _disclosure(scores: NDArray[np.float64], uniques: int, theta: float, columns
 
 @parameters
 class Suda(Attack):
-    """The share of released records that few columns single out: those whose DIS-SUDA exceeds a threshold.
+    """The share of released records that few columns single out: those whose DIS-SUDA exceeds a
+    threshold.
 
-    See :func:`sfumato.methods.attacks.suda.special_uniques` for the scores. Columns are those the intruder knows.
+    See :func:`sfumato.methods.attacks.suda.special_uniques` for the scores. Columns are those the
+    intruder knows.
     """
 
-    most: Annotated[int | None, Field(ge=1, description="largest set of columns to search; None: all sizes")] = None
+    most: Annotated[
+        int | None, Field(ge=1, description="largest set of columns to search; None: all sizes")
+    ] = None
     fraction: Annotated[float, Field(gt=0, le=1, description="sampling fraction")] = 0.01
-    threshold: Annotated[float, Field(gt=0, lt=1, description="DIS-SUDA above which a record counts")] = 0.1
+    threshold: Annotated[
+        float, Field(gt=0, lt=1, description="DIS-SUDA above which a record counts")
+    ] = 0.1
 
     name: ClassVar[str] = "suda"
     follows_rows: ClassVar[bool] = True
@@ -241,11 +283,13 @@ class Suda(Attack):
         most = self.most if self.most is not None or len(columns) <= 12 else 3
         sets = sum(math.comb(len(columns), size) for size in range(1, (most or len(columns)) + 1))
         between = bool if sets * len(scene.pair.released) <= AT_ONCE else scene.require_time
-        uniques = special_uniques(scene.pair.released, columns, most=most, fraction=self.fraction, between=between)
+        uniques = special_uniques(
+            scene.pair.released, columns, most=most, fraction=self.fraction, between=between
+        )
         hit = uniques.disclosure > self.threshold
         sentence = (
-            f"{int((uniques.scores > 0).sum()):,} records are special uniques; DIS-SUDA of {int(hit.sum()):,} "
-            f"exceeds {self.threshold:g}"
+            f"{int((uniques.scores > 0).sum()):,} records are special uniques; DIS-SUDA of"
+            f" {int(hit.sum()):,} exceeds {self.threshold:g}"
         )
         return Finding(
             self.name,

@@ -1,6 +1,8 @@
-"""Attacks on rows that were drawn anew: are they copies of the people they were learnt from, or all but copies?
+"""Attacks on rows that were drawn anew: are they copies of the people they were learnt from, or all
+but copies?
 
-All compare with people who were set aside before anything was learnt: what happens to these as well is chance.
+All compare with people who were set aside before anything was learnt: what happens to these as well
+is chance.
 """
 
 from __future__ import annotations
@@ -15,14 +17,27 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
-from sfumato.core.attack import NOT_IN_FILE, Attack, Finding, Intruder, NothingToAttack, Scene, cut_short
+from sfumato.core.attack import (
+    NOT_IN_FILE,
+    Attack,
+    Finding,
+    Intruder,
+    NothingToAttack,
+    Scene,
+    cut_short,
+)
 from sfumato.core.pair import TablePair
 from sfumato.core.parameters import parameters
 from sfumato.core.schema import Role
 from sfumato.core.words import percent
 from sfumato.errors import ParameterError
 from sfumato.methods.attacks.crowd import distinct, standing_under
-from sfumato.methods.attacks.linkage.comparable_columns import arrays_of, compare, distance_rule, wilson
+from sfumato.methods.attacks.linkage.comparable_columns import (
+    arrays_of,
+    compare,
+    distance_rule,
+    wilson,
+)
 from sfumato.methods.attacks.linkage.files import Files
 from sfumato.methods.attacks.nearest import NO_CONTROL, Surroundings, surroundings
 from sfumato.methods.attacks.rates import Successes, area, true_positives
@@ -32,19 +47,25 @@ if TYPE_CHECKING:
 
     from sfumato.core.table import Table
 
-SOMEBODYS = "every released record is somebody's; copies are looked for among rows that were drawn anew"
+SOMEBODYS = (
+    "every released record is somebody's; copies are looked for among rows that were drawn anew"
+)
 MOST_PEOPLE = 1000
 """People of either kind whose distance to the drawn rows is measured."""
 MOST_DRAWN = 500
 """Drawn rows whose distance to people is measured."""
 ALARMS = 0.001
-"""False alarms at which it is told how many members are recognised: averages hide the few who are exposed."""
+"""False alarms at which it is told how many members are recognised: averages hide the few who are
+exposed.
+"""
 
 
 def data_columns(pair: TablePair) -> tuple[str, ...]:
-    """The columns in which a drawn record may be a copy: all that both tables have but names of people and units, which are new, and weights.
+    """The columns in which a drawn record may be a copy: all that both tables have but names of
+    people and units, which are new, and weights.
 
-    A copy is one whatever survey weight it has: those of drawn records are multiplied, so that they add up to the population again.
+    A copy is one whatever survey weight it has: those of drawn records are multiplied, so that they
+    add up to the population again.
     """
     named = {Role.DIRECT, Role.UNIT, Role.WEIGHT}
     return tuple(name for name in pair.columns if not named & set(pair.original.schema[name].roles))
@@ -61,7 +82,9 @@ def out_of_reach(scene: Scene) -> str | None:
 
 
 def _groups(scene: Scene) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """People that the rows were learnt from, and people set aside; an attack that applies has both."""
+    """People that the rows were learnt from, and people set aside; an attack that applies has
+    both.
+    """
     none = np.zeros(0, dtype=np.int64)
     learnt, aside = scene.pair.learnt_from, scene.held_out
     return none if learnt is None else learnt, none if aside is None else aside
@@ -72,20 +95,26 @@ def _groups(scene: Scene) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 @parameters
 class CopiedRecords(Attack):
-    r"""How much more often unique people reappear among drawn rows when the rows were learnt from them.
+    r"""How much more often unique people reappear among drawn rows when the rows were learnt from
+    them.
 
-    A record that is unique in the original (in all columns that were released, but for names of people and units) *reappears* when some
-    drawn row is the same in all of them. In a small domain that happens by chance, as often to people who were set aside. With the share
-    *a* of unique people learnt from who reappear, and the share *h* of unique people set aside who do,
+    A record that is unique in the original (in all columns that were released, but for names of
+    people and units) *reappears* when some drawn row is the same in all of them. In a small domain
+    that happens by chance, as often to people who were set aside. With the share *a* of unique
+    people learnt from who reappear, and the share *h* of unique people set aside who do,
 
     .. math:: R = \frac{a - h}{1 - h}
 
-    is the copied excess, at least 0. A generalised column is compared as it was released. Where nobody is unique nothing can be told to be
-    a copy: 0. Where none of those set aside is unique chance is unknown, and so is the excess. The interval is that of
-    :class:`~sfumato.methods.attacks.rates.ExcessRisk`. Unless a recipe says otherwise drawn rows with :math:`R > 0.10` are not released.
+    is the copied excess, at least 0. A generalised column is compared as it was released. Where
+    nobody is unique nothing can be told to be a copy: 0. Where none of those set aside is unique
+    chance is unknown, and so is the excess. The interval is that of
+    :class:`~sfumato.methods.attacks.rates.ExcessRisk`. Unless a recipe says otherwise drawn rows
+    with :math:`R > 0.10` are not released.
 
-    Worked example: 25.07 % and 4.49 % give R = 0.2155; raw counts of copies would not tell a small domain from a leak.
-    Reference: the excess over a control group is that of Giomi et al. 2023, doi:10.56553/popets-2023-0055.
+    Worked example: 25.07 % and 4.49 % give R = 0.2155; raw counts of copies would not tell a small
+    domain from a leak.
+    Reference: the excess over a control group is that of Giomi et al. 2023,
+    doi:10.56553/popets-2023-0055.
     """
 
     name: ClassVar[str] = "copied_records"
@@ -103,23 +132,33 @@ class CopiedRecords(Attack):
         learnt, aside = (group[unique[group]] for group in _groups(scene))
         if not len(learnt):
             told = (
-                "nobody that the rows were learnt from is unique in the table: no drawn record can be told to be a copy"
+                "nobody that the rows were learnt from is unique in the table: no drawn record can"
+                " be told to be a copy"
             )
             return Finding(self.name, 0.0, told, details=_copies(Successes(0, 0, 0, len(aside))))
         if not len(aside):
             raise ParameterError(
-                f"none of the {len(_groups(scene)[1]):,} people set aside is unique in the table, so nobody knows how often records "
-                "reappear by chance; set more people aside"
+                f"none of the {len(_groups(scene)[1]):,} people set aside is unique in the table,"
+                " so nobody knows how often records reappear by chance; set more people aside"
             )
-        tally = Successes(int(there[learnt].sum()), len(learnt), int(there[aside].sum()), len(aside))
+        tally = Successes(
+            int(there[learnt].sum()), len(learnt), int(there[aside].sum()), len(aside)
+        )
         told = (
-            f"{tally.hits:,} of {tally.trials:,} unique people that the rows were learnt from stand among them in every column "
-            f"({percent(tally.share)}), and {tally.control_hits:,} of {tally.control_trials:,} who were set aside ({percent(tally.control_share)}): "
-            f"a copied excess of {max(0.0, tally.excess):.4f}"
+            f"{tally.hits:,} of {tally.trials:,} unique people that the rows were learnt from stand"
+            f" among them in every column ({percent(tally.share)}), and {tally.control_hits:,} of"
+            f" {tally.control_trials:,} who were set aside ({percent(tally.control_share)}): a"
+            f" copied excess of {max(0.0, tally.excess):.4f}"
         )
         value, victims = min(1.0, max(0.0, tally.excess)), learnt[there[learnt]]
         return Finding(
-            self.name, value, told, tally.interval, victims=victims, details=_copies(tally), trials=tally.trials
+            self.name,
+            value,
+            told,
+            tally.interval,
+            victims=victims,
+            details=_copies(tally),
+            trials=tally.trials,
         )
 
 
@@ -134,10 +173,14 @@ def _copies(tally: Successes) -> dict[str, Any]:
     }
 
 
-def reappearing(pair: TablePair, columns: Sequence[str]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Per original row whether it is unique in some columns, and whether a released row is the same in all of them.
+def reappearing(
+    pair: TablePair, columns: Sequence[str]
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Per original row whether it is unique in some columns, and whether a released row is the same
+    in all of them.
 
-    Values are known by the released label they stand under, and by themselves where none was released.
+    Values are known by the released label they stand under, and by themselves where none was
+    released.
     """
     before, after = {}, {}
     for place, name in enumerate(columns):
@@ -148,10 +191,16 @@ def reappearing(pair: TablePair, columns: Sequence[str]) -> tuple[NDArray[np.boo
     original = pl.DataFrame(before).with_row_index("row")
     places = list(before)
     alone = (
-        original.group_by(places).agg(pl.len().alias("records"), pl.col("row").first()).filter(pl.col("records") == 1)
+        original.group_by(places)
+        .agg(pl.len().alias("records"), pl.col("row").first())
+        .filter(pl.col("records") == 1)
     )
     drawn = pl.DataFrame(after).unique().with_columns(pl.lit(True).alias("there"))
-    found = original.join(drawn, on=places, how="left", maintain_order="left")["there"].fill_null(False).to_numpy()
+    found = (
+        original.join(drawn, on=places, how="left", maintain_order="left")["there"]
+        .fill_null(False)
+        .to_numpy()
+    )
     unique = np.zeros(len(pair.original), dtype=bool)
     unique[alone["row"].to_numpy()] = True
     return unique, np.asarray(found, dtype=bool)
@@ -162,7 +211,8 @@ def reappearing(pair: TablePair, columns: Sequence[str]) -> tuple[NDArray[np.boo
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Distances:
-    """How far people learnt from, and people set aside, are from the nearest drawn row; ``wanted`` is how many of both were to be tried.
+    """How far people learnt from, and people set aside, are from the nearest drawn row; ``wanted``
+    is how many of both were to be tried.
 
     ``member_rows`` and ``other_rows`` are their rows in the original.
     """
@@ -175,7 +225,9 @@ class Distances:
 
     @property
     def recognised(self) -> tuple[float, float]:
-        """The share of members recognised by being near, at no more than one false alarm in a thousand, and that share."""
+        """The share of members recognised by being near, at no more than one false alarm in a
+        thousand, and that share.
+        """
         return true_positives(self.members, self.others, ALARMS)
 
     def within(self, radius: float) -> Successes:
@@ -185,7 +237,9 @@ class Distances:
 
 
 def distances(scene: Scene, most: int = MOST_PEOPLE) -> Distances:
-    """The distances of some people of either kind, in all columns alike; measured once for all who ask."""
+    """The distances of some people of either kind, in all columns alike; measured once for all who
+    ask.
+    """
     key = ("distances to drawn rows", scene.seed.text, most)
     if key not in scene.pair.memo:
         scene.pair.memo[key] = _distances(scene, most)
@@ -198,7 +252,9 @@ def _distances(scene: Scene, most: int) -> Distances:
     rows = np.concatenate(people)
     intruder = Intruder(scene.pair.original.take(rows), data_columns(scene.pair), rows)
     around = surroundings(dataclasses.replace(scene, intruder=intruder), "distance", most)
-    far = {target: around.cost(target) for target in around.sampled(scene, "distance to drawn rows")}
+    far = {
+        target: around.cost(target) for target in around.sampled(scene, "distance to drawn rows")
+    }
     tried = np.array(sorted(far), dtype=np.int64)
     costs = np.sqrt(np.array([far[target] for target in tried.tolist()], dtype=np.float64))
     member, who = tried < around.members, rows[around.targets[tried]]
@@ -215,22 +271,36 @@ def _some(scene: Scene, rows: NDArray[np.int64], most: int, purpose: str) -> NDA
 def from_people(
     scene: Scene, file: Table, groups: Sequence[NDArray[np.int64]], purpose: str
 ) -> list[NDArray[np.float64]]:
-    """How far rows of a file are from the nearest person of each group (rows of the original); NaN for rows that were too much work.
+    """How far rows of a file are from the nearest person of each group (rows of the original); NaN
+    for rows that were too much work.
 
     Columns are standardised alike for all groups, else the scale would tell one from the other.
     """
     pair, every = scene.pair, np.concatenate(list(groups))
-    beside = TablePair(pair.original, dataclasses.replace(pair.original.take(every), origin=every), every)
+    beside = TablePair(
+        pair.original, dataclasses.replace(pair.original.take(every), origin=every), every
+    )
     strangers = Intruder(file, data_columns(pair), np.full(len(file), NOT_IN_FILE, dtype=np.int64))
-    columns = tuple(compare(dataclasses.replace(scene, pair=beside, intruder=strangers), n) for n in data_columns(pair))
-    rules = [distance_rule(c, weight=1.0, standard="pooled", ranges="nearest", suppressed="zero") for c in columns]
-    theirs, nobody = distinct([c.theirs for c in columns]), np.full(len(file), NOT_IN_FILE, dtype=np.int64)
+    columns = tuple(
+        compare(dataclasses.replace(scene, pair=beside, intruder=strangers), n)
+        for n in data_columns(pair)
+    )
+    rules = [
+        distance_rule(c, weight=1.0, standard="pooled", ranges="nearest", suppressed="zero")
+        for c in columns
+    ]
+    theirs, nobody = (
+        distinct([c.theirs for c in columns]),
+        np.full(len(file), NOT_IN_FILE, dtype=np.int64),
+    )
     ends = np.cumsum([0, *map(len, groups)])
     searches = []
     for start, end in itertools.pairwise(ends.tolist()):
         ours = distinct([c.ours[start:end] for c in columns])
         files = Files(columns, theirs, ours, np.zeros((0, 2), dtype=np.int64))
-        searches.append(Surroundings(files, arrays_of(files, rules), np.arange(len(file)), nobody, len(file)))
+        searches.append(
+            Surroundings(files, arrays_of(files, rules), np.arange(len(file)), nobody, len(file))
+        )
     found = np.full((len(searches), len(file)), np.nan)
     for row in scene.sampled(
         len(file),
@@ -247,18 +317,27 @@ def from_people(
 
 @parameters
 class NearCopies(Attack):
-    r"""How much more often people have a drawn row all but on them when the rows were learnt from them.
+    r"""How much more often people have a drawn row all but on them when the rows were learnt from
+    them.
 
-    With the median distance *d* of people set aside to the nearest person learnt from (all columns alike: numbers standardised, a category that
-    differs counts 1), a row is *all but on* a person no farther than ``within`` · *d*. With the shares *a* of people learnt from and *h*
-    of people set aside that have such a row, the value is :math:`(a-h)/(1-h)`, at least 0: copies with a little noise, which are nobody's
-    copy cell by cell. Up to 1,000 people of either kind are looked at, drawn at random; the interval is that of
+    With the median distance *d* of people set aside to the nearest person learnt from (all
+    columns alike: numbers standardised, a category that differs counts 1), a row is *all but on* a
+    person no farther than ``within`` · *d*. With the shares *a* of people learnt from and *h* of
+    people set aside that have such a row, the value is :math:`(a-h)/(1-h)`, at least 0: copies with
+    a little noise, which are nobody's copy cell by cell. Up to 1,000 people of either kind are
+    looked at, drawn at random; the interval is that of
     :class:`~sfumato.methods.attacks.rates.ExcessRisk`.
-    Reference: the excess over a control group is that of Giomi et al. 2023, doi:10.56553/popets-2023-0055.
+    Reference: the excess over a control group is that of Giomi et al. 2023,
+    doi:10.56553/popets-2023-0055.
     """
 
     within: Annotated[
-        float, Field(gt=0, le=1, description="how near is all but on a person, as a share of the usual distance")
+        float,
+        Field(
+            gt=0,
+            le=1,
+            description="how near is all but on a person, as a share of the usual distance",
+        ),
     ] = 0.5
 
     name: ClassVar[str] = "near_copies"
@@ -276,8 +355,10 @@ class NearCopies(Attack):
         tally, wanted = far.within(radius), far.wanted
         done = tally.trials + tally.control_trials
         told = (
-            f"{percent(tally.share)} of {tally.trials:,} people that the rows were learnt from have one within {self.within:g} of the usual distance "
-            f"between people, {percent(tally.control_share)} of {tally.control_trials:,} who were set aside{cut_short(done, wanted)}"
+            f"{percent(tally.share)} of {tally.trials:,} people that the rows were learnt from have"
+            f" one within {self.within:g} of the usual distance between people,"
+            f" {percent(tally.control_share)} of {tally.control_trials:,} who were set"
+            f" aside{cut_short(done, wanted)}"
         )
         details = {
             "radius": radius,
@@ -290,7 +371,9 @@ class NearCopies(Attack):
 
 
 def usual_distance(scene: Scene) -> float:
-    """The median distance of people set aside to the nearest person that the rows were learnt from; found once."""
+    """The median distance of people set aside to the nearest person that the rows were learnt from;
+    found once.
+    """
     key = ("usual distance", scene.seed.text)
     if key not in scene.pair.memo:
         learnt, aside = _groups(scene)
@@ -308,16 +391,21 @@ EXCHANGES = 400
 SURE = 0.95
 """How surely no excess of the three is more than its lower end says where there is none."""
 TELLING = 0.10
-"""An excess that chance alone may reach with so few people set aside says nothing: the outcome is unknown then."""
+"""An excess that chance alone may reach with so few people set aside says nothing: the outcome is
+unknown then.
+"""
 ENOUGH_PEOPLE = 500
-"""People of either kind that are looked at first; where they do not tell, :data:`MOST_PEOPLE` are."""
+"""People of either kind that are looked at first; where they do not tell, :data:`MOST_PEOPLE` are.
+"""
 FEW_ALARMS = 0.01
 """The share of false alarms at which members are recognised by being near."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class DrawnEvidence:
-    """What is known of some people, members first: whether each is unique, whether its record reappears, and how far the nearest drawn row is."""
+    """What is known of some people, members first: whether each is unique, whether its record
+    reappears, and how far the nearest drawn row is.
+    """
 
     member: NDArray[np.bool_]
     unique: NDArray[np.bool_]
@@ -326,7 +414,9 @@ class DrawnEvidence:
     radius: float
 
     def excesses(self, member: NDArray[np.bool_]) -> dict[str, float]:
-        """The three excesses if these were the members; no excess of copies where nobody of either kind is unique."""
+        """The three excesses if these were the members; no excess of copies where nobody of either
+        kind is unique.
+        """
         found = {
             "near_copies": _excess(self.far <= self.radius + 1e-12, member),
             "membership": self._advantage(member),
@@ -337,7 +427,9 @@ class DrawnEvidence:
         return found
 
     def _advantage(self, member: NDArray[np.bool_]) -> float:
-        """Members less others that are nearer than a threshold, the one with most members at few false alarms."""
+        """Members less others that are nearer than a threshold, the one with most members at few
+        false alarms.
+        """
         order, ends = self._order
         caught = np.cumsum(member[order])[ends] / max(1, int(member.sum()))
         alarms = np.cumsum(~member[order])[ends] / max(1, int((~member).sum()))
@@ -353,14 +445,18 @@ class DrawnEvidence:
 
 
 def _excess(hit: NDArray[np.bool_], member: NDArray[np.bool_]) -> float:
-    return Successes(int(hit[member].sum()), int(member.sum()), int(hit[~member].sum()), int((~member).sum())).excess
+    return Successes(
+        int(hit[member].sum()), int(member.sum()), int(hit[~member].sum()), int((~member).sum())
+    ).excess
 
 
 def chance_of(people: DrawnEvidence, draws: np.random.Generator) -> dict[str, float]:
     r"""How large each excess becomes by chance alone, all three together.
 
-    Members and people set aside are exchanged at random :data:`EXCHANGES` times. With the mean :math:`\mu_i` and the standard deviation
-    :math:`\sigma_i` of excess *i* under exchange, and *c* the 95 % quantile of the largest :math:`(R_i - \mu_i)/\sigma_i` of the three, it is
+    Members and people set aside are exchanged at random :data:`EXCHANGES` times. With the
+    mean :math:`\mu_i` and the standard deviation
+    :math:`\sigma_i` of excess *i* under exchange, and *c* the 95 % quantile of the
+    largest :math:`(R_i - \mu_i)/\sigma_i` of the three, it is
     :math:`\mu_i + c\,\sigma_i`.
     """
     drawn = [people.excesses(draws.permutation(people.member)) for _ in range(EXCHANGES)]
@@ -374,24 +470,32 @@ def chance_of(people: DrawnEvidence, draws: np.random.Generator) -> dict[str, fl
 
 @parameters
 class RecognisedMembers(Attack):
-    r"""How many more people the drawn rows give away than chance does, at least: by copies, near copies, or by being near.
+    r"""How many more people the drawn rows give away than chance does, at least: by copies, near
+    copies, or by being near.
 
-    Three excesses of people learnt from over people set aside are measured on up to 500 of either kind (1,000 where these do not tell), all columns alike:
-    :class:`CopiedRecords`, :class:`NearCopies`, and the advantage of :class:`~sfumato.methods.attacks.gdpr.Membership` at 1 % false alarms. What each
-    becomes by chance is found by exchanging members and people set aside at random, all three together, so that with a chance of 95 % none of the
-    three is above it where rows tell nothing. The value is the largest excess less what chance makes of it, at least 0:
+    Three excesses of people learnt from over people set aside are measured on up to 500 of either
+    kind (1,000 where these do not tell), all columns alike:
+    :class:`CopiedRecords`, :class:`NearCopies`, and the advantage
+    of :class:`~sfumato.methods.attacks.gdpr.Membership` at 1 % false alarms. What each becomes by
+    chance is found by exchanging members and people set aside at random, all three together, so
+    that with a chance of 95 % none of the three is above it where rows tell nothing. The value is
+    the largest excess less what chance makes of it, at least 0:
 
     .. math:: \max_i\,(R_i - \mu_i - c\,\sigma_i)
 
-    Unless a recipe says otherwise drawn rows are not released where it is above 0.10. Where chance alone may make an excess of 0.10, too
-    few people were set aside to tell, and the value is unknown. The radius of near copies is held while people are exchanged.
+    Unless a recipe says otherwise drawn rows are not released where it is above 0.10. Where chance
+    alone may make an excess of 0.10, too few people were set aside to tell, and the value is
+    unknown. The radius of near copies is held while people are exchanged.
 
-    Reference: the excess over a control group is that of Giomi et al. 2023, doi:10.56553/popets-2023-0055; permutation tests of several
-    statistics together are in Westfall & Young 1993.
+    Reference: the excess over a control group is that of Giomi et al. 2023,
+    doi:10.56553/popets-2023-0055; permutation tests of several statistics together are in Westfall
+    & Young 1993.
     """
 
     name: ClassVar[str] = "recognised_members"
-    line: ClassVar[str] = "People are given away by the drawn records, surely more often than by chance"
+    line: ClassVar[str] = (
+        "People are given away by the drawn records, surely more often than by chance"
+    )
     tried_by: ClassVar[tuple[str, ...]] = ("prosecutor",)
     turn: ClassVar[int] = 0
 
@@ -405,25 +509,48 @@ class RecognisedMembers(Attack):
             far = distances(scene, most)
             people = _recognition(scene, far)
             excesses = people.excesses(people.member)
-            chance = chance_of(people, scene.seed.stream("drawn rows: members exchanged with people set aside"))
-            blind = [name for name, one in chance.items() if one > TELLING and excesses[name] - one <= TELLING]
+            chance = chance_of(
+                people, scene.seed.stream("drawn rows: members exchanged with people set aside")
+            )
+            blind = [
+                name
+                for name, one in chance.items()
+                if one > TELLING and excesses[name] - one <= TELLING
+            ]
             if not blind:
                 break
         aside = int((~people.member).sum())
         if blind:
             raise ParameterError(
-                f"with {aside:,} people set aside chance alone may make an excess of {min(1.0, max(chance[n] for n in blind)):.2f} in "
-                f"{', '.join(n.replace('_', ' ') for n in sorted(blind))}, so nobody can tell; set more people aside (holdout), or give more records"
+                f"with {aside:,} people set aside chance alone may make an excess of"
+                f" {min(1.0, max(chance[n] for n in blind)):.2f} in"
+                f" {', '.join(n.replace('_', ' ') for n in sorted(blind))}, so nobody can tell; set"
+                " more people aside (holdout), or give more records"
             )
         lowest = {name: max(0.0, excesses[name] - chance[name]) for name in chance}
         worst = max(lowest, key=lambda name: (lowest[name], excesses[name]))
         each = ", ".join(
-            f"{name.replace('_', ' ')} {excesses[name]:.4f} (by chance up to {chance[name]:.4f})" for name in chance
+            f"{name.replace('_', ' ')} {excesses[name]:.4f} (by chance up to {chance[name]:.4f})"
+            for name in chance
         )
-        told = f"excess of {int(people.member.sum()):,} people learnt from over {aside:,} set aside: {each}{cut_short(len(people.far), far.wanted)}"
-        details = {"excesses": {n: excesses[n] for n in chance}, "by_chance": chance, "worst": worst}
+        told = (
+            f"excess of {int(people.member.sum()):,} people learnt from over {aside:,} set aside:"
+            f" {each}{cut_short(len(people.far), far.wanted)}"
+        )
+        details = {
+            "excesses": {n: excesses[n] for n in chance},
+            "by_chance": chance,
+            "worst": worst,
+        }
         interval = lowest[worst], min(1.0, max(lowest[worst], excesses[worst]))
-        return Finding(self.name, lowest[worst], told, interval, details=details, trials=int(people.member.sum()))
+        return Finding(
+            self.name,
+            lowest[worst],
+            told,
+            interval,
+            details=details,
+            trials=int(people.member.sum()),
+        )
 
 
 def _recognition(scene: Scene, far: Distances) -> DrawnEvidence:
@@ -440,20 +567,28 @@ def _recognition(scene: Scene, far: Distances) -> DrawnEvidence:
 
 # The distance to the closest record, which says little by itself.
 
-WEAKNESS = "by itself this says little: it passes tables in which one record in a hundred is a verbatim copy"
+WEAKNESS = (
+    "by itself this says little: it passes tables in which one record in a hundred is a verbatim"
+    " copy"
+)
 
 
 @parameters
 class ClosestRecord(Attack):
-    r"""How often drawn rows are nearer to people they were learnt from than to as many who were set aside.
+    r"""How often drawn rows are nearer to people they were learnt from than to as many who were set
+    aside.
 
-    The distance to the closest record (DCR), as it is often reported, is the median distance of drawn rows to the nearest person. It misleads:
-    with one verbatim copy in a hundred it does not move, though people are published; and rows that are each one person with noise
-    are *farther* from people than independent draws. So the value here is the share of drawn rows whose nearest person learnt from is nearer
-    than the nearest of as many set aside (ties half; 0.5 says nothing), and it is never told alone: its sentence has the copied
-    excess (:class:`CopiedRecords`), the excess of near copies (:class:`NearCopies`), and the share of people recognised
-    as members at no more than 0.1 % false alarms beside it. Columns count alike; 500 drawn rows are looked at, at random.
-    References: Yao et al. 2025, "The DCR delusion", arXiv:2505.01524; Carlini et al. 2022, doi:10.1109/SP46214.2022.9833649.
+    The distance to the closest record (DCR), as it is often reported, is the median distance of
+    drawn rows to the nearest person. It misleads: with one verbatim copy in a hundred it does not
+    move, though people are published; and rows that are each one person with noise are *farther*
+    from people than independent draws. So the value here is the share of drawn rows whose nearest
+    person learnt from is nearer than the nearest of as many set aside (ties half; 0.5 says
+    nothing), and it is never told alone: its sentence has the copied excess
+    (:class:`CopiedRecords`), the excess of near copies (:class:`NearCopies`), and the share of
+    people recognised as members at no more than 0.1 % false alarms beside it. Columns count alike;
+    500 drawn rows are looked at, at random.
+    References: Yao et al. 2025, "The DCR delusion", arXiv:2505.01524; Carlini et al. 2022,
+    doi:10.1109/SP46214.2022.9833649.
     """
 
     name: ClassVar[str] = "closest_record"
@@ -466,27 +601,41 @@ class ClosestRecord(Attack):
         return out_of_reach(scene)
 
     def attack(self, scene: Scene) -> Finding:
-        """Compare the distances of drawn rows to people of either kind, and tell what these hide."""
+        """Compare the distances of drawn rows to people of either kind, and tell what these
+        hide.
+        """
         groups = _groups(scene)
         alike = [_some(scene, group, min(map(len, groups)), "as many people") for group in groups]
         rows = _some(scene, np.arange(len(scene.pair.released)), MOST_DRAWN, "which rows")
         near, control = from_people(scene, scene.pair.released.take(rows), alike, self.name)
         seen = ~np.isnan(near)
-        nearer = (near[seen] < control[seen] - 1e-12) + 0.5 * (np.abs(near[seen] - control[seen]) <= 1e-12)
+        nearer = (near[seen] < control[seen] - 1e-12) + 0.5 * (
+            np.abs(near[seen] - control[seen]) <= 1e-12
+        )
         value, trials = float(nearer.mean()), int(seen.sum())
         beside = self._beside(scene)
         told = (
-            f"{percent(value)} of {trials:,} drawn rows are nearer to people they were learnt from than to as many who were set aside (median "
-            f"distance {np.median(near[seen]):.3g} and {np.median(control[seen]):.3g}){cut_short(trials, len(rows))}; {WEAKNESS}, so beside it: copied "
-            f"excess {beside['copied_excess']}, near copies {beside['near_copy_excess']}, {percent(beside['recognised'])} of people recognised as "
-            f"members at {percent(beside['false_alarms'])} false alarms"
+            f"{percent(value)} of {trials:,} drawn rows are nearer to people they were learnt from"
+            f" than to as many who were set aside (median distance {np.median(near[seen]):.3g} and"
+            f" {np.median(control[seen]):.3g}){cut_short(trials, len(rows))}; {WEAKNESS}, so beside"
+            f" it: copied excess {beside['copied_excess']}, near copies"
+            f" {beside['near_copy_excess']}, {percent(beside['recognised'])} of people recognised"
+            f" as members at {percent(beside['false_alarms'])} false alarms"
         )
         medians = {
             "median_distance": float(np.median(near[seen])),
             "median_distance_set_aside": float(np.median(control[seen])),
         }
         interval = wilson(float(nearer.sum()), trials)
-        return Finding(self.name, value, told, interval, baseline=0.5, details={**medians, **beside}, trials=trials)
+        return Finding(
+            self.name,
+            value,
+            told,
+            interval,
+            baseline=0.5,
+            details={**medians, **beside},
+            trials=trials,
+        )
 
     def _beside(self, scene: Scene) -> dict[str, Any]:
         """What the distance hides: copies, near copies, and who is recognised."""

@@ -1,4 +1,6 @@
-"""The transparency attack: the intruder knows by what method the release was made, and with what parameters."""
+"""The transparency attack: the intruder knows by what method the release was made, and with what
+parameters.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,11 @@ from sfumato.core.schema import Role
 from sfumato.core.step import Centres, NoiseAdded, Randomised, RankWindow, Runs
 from sfumato.core.words import percent
 from sfumato.methods.attacks.crowd import generalises
-from sfumato.methods.attacks.linkage.comparable_columns import common_columns, refusal, sampled_interval
+from sfumato.methods.attacks.linkage.comparable_columns import (
+    common_columns,
+    refusal,
+    sampled_interval,
+)
 from sfumato.methods.attacks.linkage.files import files_of
 from sfumato.methods.attacks.linkage.search import TIE
 
@@ -27,10 +33,11 @@ if TYPE_CHECKING:
     from sfumato.core.step import Step
 
 
-# How well every released record fits a target, column by column: a log-likelihood, −∞ where it cannot be the target's.
+# How well every released record fits a target, column by column: a log-likelihood, −∞ where it
+# cannot be the target's.
 #
-# Each function takes the targets' values (codes of the original's values) and gives an array of targets × released rows.
-# ``sound`` says that the true record never gets −∞.
+# Each function takes the targets' values (codes of the original's values) and gives an array of
+# targets × released rows. ``sound`` says that the true record never gets −∞.
 
 if TYPE_CHECKING:
     Scores = NDArray[np.float64]
@@ -43,10 +50,11 @@ CELLS = "cells"
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Likelihood:
-    """What some columns say: ``score(targets)`` for target rows of the original, and whether it never rules out the truth.
+    """What some columns say: ``score(targets)`` for target rows of the original, and whether it
+    never rules out the truth.
 
-    ``nearest`` says that the records with the best score are candidates that almost always include the true one, to be intersected
-    with what other columns say.
+    ``nearest`` says that the records with the best score are candidates that almost always include
+    the true one, to be intersected with what other columns say.
     """
 
     columns: tuple[str, ...]
@@ -57,7 +65,9 @@ class Likelihood:
 
 
 def clue_from_cells(pair: TablePair, column: str) -> Likelihood:
-    """A column that was generalised, suppressed or left alone: a released cell must be able to stand for the value."""
+    """A column that was generalised, suppressed or left alone: a released cell must be able to
+    stand for the value.
+    """
     reading = pair.reading(column)
     possible = LabelsOfValues(reading)
 
@@ -71,11 +81,15 @@ def clue_from_cells(pair: TablePair, column: str) -> Likelihood:
 
 
 class LabelsOfValues:
-    """Which released labels may stand for a value, without a table of all values and labels; a missing label may stand for any."""
+    """Which released labels may stand for a value, without a table of all values and labels; a
+    missing label may stand for any.
+    """
 
     def __init__(self, reading: Reading) -> None:
         self.reading = reading
-        self.always = np.asarray(reading.everything, dtype=bool) | np.array([label is None for label in reading.labels])
+        self.always = np.asarray(reading.everything, dtype=bool) | np.array(
+            [label is None for label in reading.labels]
+        )
         self.slack = 1e-9 * max(1.0, abs(reading.span))
         if reading.scale == "category":
             labels = np.repeat(np.arange(len(reading.labels)), np.diff(reading.starts))
@@ -83,7 +97,9 @@ class LabelsOfValues:
             counts = np.bincount(reading.members, minlength=len(reading.values))
             self.starts = np.concatenate([[0], np.cumsum(counts)])
         else:
-            pairs = [(value, label) for label, values in reading.unplaced.items() for value in values]
+            pairs = [
+                (value, label) for label, values in reading.unplaced.items() for value in values
+            ]
             self.unplaced = np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
     def of(self, value: int) -> NDArray[np.bool_]:
@@ -102,23 +118,32 @@ class LabelsOfValues:
 
 
 def clue_from_ranks(pair: TablePair, column: str, share: float) -> Likelihood:
-    r"""Rank swapping with known p: the released record's rank is within :math:`m=\lfloor pN\rfloor` of the value's own.
+    r"""Rank swapping with known p: the released record's rank is within :math:`m=\lfloor pN\rfloor`
+    of the value's own.
 
-    Swapping keeps the values, so ranks of original values are read off the released column itself; with ties, from the lowest to the
-    highest rank of equal values. Values outside the released column (people left out) take the place they would have.
-    Within the window all ranks are alike here; where values tie, or values stayed where they were, the nearest of them is the better guess.
+    Swapping keeps the values, so ranks of original values are read off the released column itself;
+    with ties, from the lowest to the highest rank of equal values. Values outside the released
+    column (people left out) take the place they would have. Within the window all ranks are alike
+    here; where values tie, or values stayed where they were, the nearest of them is the better
+    guess.
     Reference: Nin, Herranz & Torra 2008, doi:10.1016/j.datak.2007.07.006.
     """
     reading = pair.reading(column)
     released = reading.middle[reading.released]
     known = np.sort(released[~np.isnan(released)])
     reach = int(share * len(known) + 1e-9)
-    low, high = np.searchsorted(known, released, side="left"), np.searchsorted(known, released, side="right") - 1
+    low, high = (
+        np.searchsorted(known, released, side="left"),
+        np.searchsorted(known, released, side="right") - 1,
+    )
 
     def score(targets: Codes) -> Scores:
         value = reading.places[reading.original[targets]]
         first = np.searchsorted(known, value, side="left")[:, None]
-        last = np.maximum(np.searchsorted(known, value, side="right") - 1, np.searchsorted(known, value, side="left"))
+        last = np.maximum(
+            np.searchsorted(known, value, side="right") - 1,
+            np.searchsorted(known, value, side="left"),
+        )
         near = (low[None, :] <= last[:, None] + reach) & (high[None, :] >= first - reach)
         both_missing = np.isnan(value)[:, None] == np.isnan(released)[None, :]
         here = np.where(np.isnan(value)[:, None], both_missing, near & ~np.isnan(released)[None, :])
@@ -128,7 +153,9 @@ def clue_from_ranks(pair: TablePair, column: str, share: float) -> Likelihood:
 
 
 def clue_from_runs(pair: TablePair, column: str) -> Likelihood:
-    r"""Microaggregation of one column alone: groups are runs of neighbours, so :math:`c_{g-1} \le x \le c_{g+1}`."""
+    r"""Microaggregation of one column alone: groups are runs of neighbours,
+    so :math:`c_{g-1} \le x \le c_{g+1}`.
+    """
     reading = pair.reading(column)
     released = reading.middle[reading.released]
     centres = np.unique(released[~np.isnan(released)])
@@ -141,7 +168,9 @@ def clue_from_runs(pair: TablePair, column: str) -> Likelihood:
         value = reading.places[reading.original[targets]][:, None]
         spot = np.minimum(place, max(0, len(centres) - 1))[None, :]
         inside = (
-            (below[spot] <= value) & (value <= above[spot]) if len(centres) else np.zeros((len(targets), len(released)))
+            (below[spot] <= value) & (value <= above[spot])
+            if len(centres)
+            else np.zeros((len(targets), len(released)))
         )
         both_missing = np.isnan(value) & np.isnan(released)[None, :]
         return np.where(inside.astype(bool) | both_missing, 0.0, -np.inf)
@@ -150,12 +179,19 @@ def clue_from_runs(pair: TablePair, column: str) -> Likelihood:
 
 
 def clue_from_differences(
-    pair: TablePair, columns: tuple[str, ...], spread: NDArray[np.float64], method: str, *, nearest: bool = False
+    pair: TablePair,
+    columns: tuple[str, ...],
+    spread: NDArray[np.float64],
+    method: str,
+    *,
+    nearest: bool = False,
 ) -> Likelihood:
-    r"""Gaussian differences with known covariance: :math:`-\tfrac12 (y-x)^\top Q (y-x)`, :math:`Q` its (pseudo-)inverse.
+    r"""Gaussian differences with known covariance: :math:`-\tfrac12 (y-x)^\top Q (y-x)`, :math:`Q`
+    its (pseudo-)inverse.
 
-    For noise that is the likelihood, and linking by it is the best attack there is; for microaggregation by blocks it finds the
-    nearest centre, whose records are the candidates (``nearest``). Missing values say nothing.
+    For noise that is the likelihood, and linking by it is the best attack there is; for
+    microaggregation by blocks it finds the nearest centre, whose records are the candidates
+    (``nearest``). Missing values say nothing.
     """
     readings = [pair.reading(c) for c in columns]
     released = np.stack([r.middle[r.released] for r in readings], axis=1)
@@ -173,7 +209,9 @@ def clue_from_differences(
 
 
 def _root_of_inverse(spread: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A matrix R with RᵀR the pseudo-inverse; directions without any spread are left out (they would be infinitely telling)."""
+    """A matrix R with RᵀR the pseudo-inverse; directions without any spread are left out (they
+    would be infinitely telling).
+    """
     values, vectors = np.linalg.eigh((spread + spread.T) / 2)
     kept = values > max(float(values.max(initial=0.0)), 1e-300) * 1e-10
     root: NDArray[np.float64] = (vectors[:, kept] / np.sqrt(values[kept])).T
@@ -183,12 +221,18 @@ def _root_of_inverse(spread: NDArray[np.float64]) -> NDArray[np.float64]:
 def clue_from_transitions(
     pair: TablePair, column: str, labels: tuple[Any, ...], matrix: NDArray[np.float64]
 ) -> Likelihood:
-    """Post-randomisation with a known matrix: the log of the chance that the value was released as this label."""
+    """Post-randomisation with a known matrix: the log of the chance that the value was released as
+    this label.
+    """
     reading = pair.reading(column)
     place = {label[0] if isinstance(label, tuple) else label: i for i, label in enumerate(labels)}
     nowhere = -1
-    of_value = np.array([nowhere if v is None else place.get(v, nowhere) for v in reading.values], dtype=np.int64)
-    of_label = np.array([nowhere if c is None else place.get(c, nowhere) for c in reading.labels], dtype=np.int64)
+    of_value = np.array(
+        [nowhere if v is None else place.get(v, nowhere) for v in reading.values], dtype=np.int64
+    )
+    of_label = np.array(
+        [nowhere if c is None else place.get(c, nowhere) for c in reading.labels], dtype=np.int64
+    )
     with np.errstate(divide="ignore"):
         logs = np.log(matrix)
     same_label = {label: code for code, label in enumerate(reading.labels)}
@@ -207,11 +251,14 @@ def clue_from_transitions(
     return Likelihood((column,), score, True, "pram")
 
 
-# Which clue each column gives: by the last step that masked it, and by its released cells where none did.
+# Which clue each column gives: by the last step that masked it, and by its released cells where
+# none did.
 
 
 def clues_of(scene: Scene) -> list[Likelihood]:
-    """The clues of all columns the intruder knows; columns that two steps masked in turn, or a step of another kind, give none."""
+    """The clues of all columns the intruder knows; columns that two steps masked in turn, or a step
+    of another kind, give none.
+    """
     pair = scene.pair
     known = [c for c in scene.intruder.knows if c in pair.columns]
     steps = {c: [s for s in scene.steps if c in s.masks and not s.keeps_quasi] for c in known}
@@ -224,7 +271,9 @@ def clues_of(scene: Scene) -> list[Likelihood]:
 
 
 def _by_step(pair: TablePair, step: Step, columns: tuple[str, ...]) -> list[Likelihood]:
-    """What the clue of a step says of some of its columns; all but noise is worked out for whole tables only."""
+    """What the clue of a step says of some of its columns; all but noise is worked out for whole
+    tables only.
+    """
     clue = step.clue
     numbers = tuple(c for c in columns if pair.reading(c).scale != "category")
     if isinstance(clue, NoiseAdded) and numbers:
@@ -238,7 +287,9 @@ def _by_step(pair: TablePair, step: Step, columns: tuple[str, ...]) -> list[Like
     if isinstance(clue, Runs):
         return [clue_from_runs(pair, c) for c in numbers]
     if isinstance(clue, Centres) and numbers:
-        whole = set(numbers) == set(step.masks)  # in some of its columns alone the nearest centre is often another's
+        whole = set(numbers) == set(
+            step.masks
+        )  # in some of its columns alone the nearest centre is often another's
         spread = _diagonal(_covariance(pair, numbers))
         return [clue_from_differences(pair, numbers, spread, step.name, nearest=whole)]
     if isinstance(clue, Randomised):
@@ -260,16 +311,22 @@ def _diagonal(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 ARRAYS = 8
-"""Arrays of targets × released rows that are held at a time, besides one for each column that distances are made of."""
+"""Arrays of targets × released rows that are held at a time, besides one for each column that
+distances are made of.
+"""
 GUESSES = ("likeliest", "nearest", "likeliest candidate", "nearest candidate")
-"""The likeliest record and the nearest one, of all that are possible and of the candidates that are left."""
+"""The likeliest record and the nearest one, of all that are possible and of the candidates that are
+left.
+"""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Narrowed:
-    """Per target: how many released records it may be, whether its own is among them, and the credit of each guess.
+    """Per target: how many released records it may be, whether its own is among them, and the
+    credit of each guess.
 
-    ``targets`` are the rows of the original in question: all, or a random sample where all would be too much work.
+    ``targets`` are the rows of the original in question: all, or a random sample where all would be
+    too much work.
     """
 
     targets: NDArray[np.int64]
@@ -287,18 +344,22 @@ class Narrowed:
 class Transparency(Attack):
     r"""The share of people found by an intruder who knows the method and its parameters.
 
-    Every column the intruder knows rules out released records, or makes some likelier: rank swapping with known p by its window of ranks,
-    microaggregation by the runs or centres of its groups, noise by its covariance, post-randomisation by its
-    matrix, and generalised, suppressed or untouched columns by what their cells may stand for. What every column allows is intersected;
-    microaggregation by blocks leaves the records of the nearest centre in each block (in most of the blocks, where no record is
-    left of the intersection). The guess is the likeliest record or the nearest one by the distance of plain linkage, whichever
-    finds more people; ties share the credit. With sound clues it is so never weaker than plain linkage.
+    Every column the intruder knows rules out released records, or makes some likelier: rank
+    swapping with known p by its window of ranks, microaggregation by the runs or centres of its
+    groups, noise by its covariance, post-randomisation by its matrix, and generalised, suppressed
+    or untouched columns by what their cells may stand for. What every column allows is intersected;
+    microaggregation by blocks leaves the records of the nearest centre in each block (in most of
+    the blocks, where no record is left of the intersection). The guess is the likeliest record or
+    the nearest one by the distance of plain linkage, whichever finds more people; ties share the
+    credit. With sound clues it is so never weaker than plain linkage.
 
-    ``details`` tell the mean number of candidates, the share of people with a single one, and ``contained``: the share whose own
-    record is among them, which is 1 where all clues are sound; microaggregation by blocks is not, its nearest centre is another's
-    at times. Columns that several steps masked in turn give no clue. Where everybody would be too much work, a random sample of
-    the people is sought; rates of a sample have Wilson's interval (95 %).
-    References: Nin, Herranz & Torra 2008, doi:10.1016/j.datak.2007.07.006; Torra 2017, doi:10.1007/978-3-319-57358-8.
+    ``details`` tell the mean number of candidates, the share of people with a single one, and
+    ``contained``: the share whose own record is among them, which is 1 where all clues are sound;
+    microaggregation by blocks is not, its nearest centre is another's at times. Columns that
+    several steps masked in turn give no clue. Where everybody would be too much work, a random
+    sample of the people is sought; rates of a sample have Wilson's interval (95 %).
+    References: Nin, Herranz & Torra 2008, doi:10.1016/j.datak.2007.07.006; Torra 2017,
+    doi:10.1007/978-3-319-57358-8.
     """
 
     name: ClassVar[str] = "transparency"
@@ -319,7 +380,9 @@ class Transparency(Attack):
             return NothingToAttack("no column that this intruder knows was masked by such a step")
         if any(clue.method != CELLS for clue in clues_of(scene)):
             return None
-        return "what the method gives away of the masked columns this intruder knows is not worked out"
+        return (
+            "what the method gives away of the masked columns this intruder knows is not worked out"
+        )
 
     def attack(self, scene: Scene) -> Finding:
         """Intersect what all columns say of each target."""
@@ -330,10 +393,13 @@ class Transparency(Attack):
         single = found.candidates == 1
         sure = single & found.contained
         limited = len(found.targets) < len(people)
-        sample = f" (a random sample of {len(found.targets):,}, to bound the work)" if limited else ""
+        sample = (
+            f" (a random sample of {len(found.targets):,}, to bound the work)" if limited else ""
+        )
         told = (
-            f"knowing how it was made leaves {float(found.candidates.mean()):,.1f} records a person on average; "
-            f"{percent(float(credit.mean()))} of the people are found, {int(sure.sum()):,} of {len(found.targets):,} for certain{sample}"
+            f"knowing how it was made leaves {float(found.candidates.mean()):,.1f} records a person"
+            f" on average; {percent(float(credit.mean()))} of the people are found,"
+            f" {int(sure.sum()):,} of {len(found.targets):,} for certain{sample}"
         )
         return Finding(
             self.name,
@@ -347,7 +413,9 @@ class Transparency(Attack):
                 "singletons": float(single.mean()),
                 "correct_singletons": float(sure.mean()),
                 "contained": float(found.contained.mean()),
-                "expected_by_candidates": float((found.contained / np.maximum(1, found.candidates)).mean()),
+                "expected_by_candidates": float(
+                    (found.contained / np.maximum(1, found.candidates)).mean()
+                ),
                 "guess": GUESSES[found.best],
                 "guesses": dict(zip(GUESSES, found.credits.mean(axis=0).tolist(), strict=True)),
                 "methods": sorted({clue.method for clue in clues}),
@@ -381,7 +449,9 @@ def narrowed(scene: Scene, clues: list[Likelihood], people: NDArray[np.int64]) -
 def _intersected(
     clues: list[Likelihood], targets: NDArray[np.int64], released: int
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """How likely every released record is, and the candidates: possible, and in as many nearest groups as any record is."""
+    """How likely every released record is, and the candidates: possible, and in as many nearest
+    groups as any record is.
+    """
     total, agreeing = np.zeros((len(targets), released)), np.zeros((len(targets), released))
     for clue in clues:
         scores = clue.score(targets)
@@ -392,7 +462,9 @@ def _intersected(
 
 
 def _nearness(scene: Scene) -> Callable[[NDArray[np.int64]], NDArray[np.float64]]:
-    """Per row of the intruder's file how near every released record is, by the distance of plain linkage, as a negative number."""
+    """Per row of the intruder's file how near every released record is, by the distance of plain
+    linkage, as a negative number.
+    """
     if refusal(scene) is not None:
         return lambda people: np.zeros((len(people), len(scene.pair.rows)))
     files = files_of(scene)
@@ -401,7 +473,9 @@ def _nearness(scene: Scene) -> Callable[[NDArray[np.int64]], NDArray[np.float64]
 
     def near(people: NDArray[np.int64]) -> NDArray[np.float64]:
         kinds, place = np.unique(files.theirs.kind_of[people], return_inverse=True)
-        pairs = np.column_stack([np.repeat(kinds, len(ours)), np.tile(ours, len(kinds))]).astype(np.int64)
+        pairs = np.column_stack([np.repeat(kinds, len(ours)), np.tile(ours, len(kinds))]).astype(
+            np.int64
+        )
         distances = arrays.costs(pairs).sum(axis=1).reshape(len(kinds), len(ours))
         return np.asarray(-distances[place][:, files.ours.kind_of])
 
@@ -416,13 +490,20 @@ def _best(scores: NDArray[np.float64], among: NDArray[np.bool_]) -> NDArray[np.b
 
 
 def _judged(
-    scores: NDArray[np.float64], near: NDArray[np.float64], candidates: NDArray[np.bool_], own: NDArray[np.int64]
+    scores: NDArray[np.float64],
+    near: NDArray[np.float64],
+    candidates: NDArray[np.bool_],
+    own: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.float64]]:
-    """How many candidates there are, whether the own record is one, and the credit of each guess."""
+    """How many candidates there are, whether the own record is one, and the credit of each
+    guess.
+    """
     there, place, line = own >= 0, np.maximum(own, 0), np.arange(len(own))
     shares = []
     for among in (np.isfinite(scores), candidates):
         for guess in (scores, near):
             tied = _best(guess, among)
-            shares.append(np.where(there & tied[line, place], 1 / np.maximum(1, tied.sum(axis=1)), 0.0))
+            shares.append(
+                np.where(there & tied[line, place], 1 / np.maximum(1, tied.sum(axis=1)), 0.0)
+            )
     return candidates.sum(axis=1), there & candidates[line, place], np.column_stack(shares)

@@ -1,4 +1,6 @@
-"""Of those who are alone in the release, who is alone in the population too: counted where a table of everyone is there."""
+"""Of those who are alone in the release, who is alone in the population too: counted where a table
+of everyone is there.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +26,15 @@ if TYPE_CHECKING:
 def share_unique_in_population(
     sample: Table, population: Table, columns: Sequence[str], original: Table | None = None
 ) -> float:
-    r"""Of the records that are unique in the sample, the share that is unique in the population too; 0 where none is.
+    r"""Of the records that are unique in the sample, the share that is unique in the population
+    too; 0 where none is.
 
     .. math:: P(PU \mid SU) = \frac{\sum_j I(F_j = 1, f_j = 1)}{\sum_j I(f_j = 1)}
 
-    :math:`f_j` records of the sample are in class *j*, and it may stand for :math:`F_j` people of the population: those with the same
-    values, or with values below its generalised ones by the hierarchies of the sample (of ``original``, where they depend on
-    the values). Numbers are compared as numbers, 30 and 30.0 are the same.
+    :math:`f_j` records of the sample are in class *j*, and it may stand for :math:`F_j` people of
+    the population: those with the same values, or with values below its generalised ones by the
+    hierarchies of the sample (of ``original``, where they depend on the values). Numbers are
+    compared as numbers, 30 and 30.0 are the same.
     """
     alone, found = _unique(sample, population, columns, original)
     return float(found[alone].mean()) if alone.any() else 0.0
@@ -38,14 +42,17 @@ def share_unique_in_population(
 
 @parameters
 class UniqueInPopulation(Attack):
-    r"""The share of records unique in the release that are unique in the population too, counted in a table of everyone.
+    r"""The share of records unique in the release that are unique in the population too, counted in
+    a table of everyone.
 
     .. math:: P(PU \mid SU) = \frac{\sum_j I(F_j = 1, f_j = 1)}{\sum_j I(f_j = 1)}
 
-    :math:`f_j` released records are in class *j* of the columns the intruder knows, and it may stand for :math:`F_j` people of the
-    population; generalised cells stand for all values below them. Records that are unique in both are the victims: whoever has
-    the register finds them for certain. 0 where nothing is unique in the release. Needs ``population``; without one,
-    ``population_uniques`` estimates. Records whose values nobody of the population has are not unique there.
+    :math:`f_j` released records are in class *j* of the columns the intruder knows, and it may
+    stand for :math:`F_j` people of the population; generalised cells stand for all values below
+    them. Records that are unique in both are the victims: whoever has the register finds them for
+    certain. 0 where nothing is unique in the release. Needs ``population``; without one,
+    ``population_uniques`` estimates. Records whose values nobody of the population has are not
+    unique there.
     Reference: Skinner & Elliot 2002, doi:10.1111/1467-9868.00365.
     """
 
@@ -59,7 +66,8 @@ class UniqueInPopulation(Attack):
         """None when there is a population with columns that the intruder knows."""
         if scene.population is None:
             return NothingToAttack(
-                "there is no table of the population; give one with --population, or population= in Python"
+                "there is no table of the population; give one with --population, or population= in"
+                " Python"
             )
         if _columns(scene, scene.population):
             return None
@@ -74,10 +82,14 @@ class UniqueInPopulation(Attack):
         alone, both = _unique(scene.pair.released, population, columns, scene.pair.original)
         number, found = int(alone.sum()), int(both.sum())
         told = (
-            f"{found:,} of {number:,} records that are unique in the release are unique among the {len(population):,} people "
-            f"of the population too"
+            f"{found:,} of {number:,} records that are unique in the release are unique among the"
+            f" {len(population):,} people of the population too"
         )
-        details = {"sample_uniques": number, "population_uniques": found, "population": len(population)}
+        details = {
+            "sample_uniques": number,
+            "population_uniques": found,
+            "population": len(population),
+        }
         value = found / number if number else 0.0
         return Finding(self.name, value, told, victims=rows_of(scene, both), details=details)
 

@@ -1,4 +1,6 @@
-"""Where the values of a column lie: in an order, on a scale or in a tree. Distances between distributions need one of them."""
+"""Where the values of a column lie: in an order, on a scale or in a tree. Distances between
+distributions need one of them.
+"""
 
 from __future__ import annotations
 
@@ -23,21 +25,33 @@ def axis_problem(column: str, attribute: Attribute, distance: str) -> str | None
     if distance == "numeric" and kind is not Kind.NUMERIC:
         return f"the numeric distance needs a column of kind numeric; {column!r} is {kind}"
     if distance == "ordered" and kind is Kind.ORDINAL and attribute.order is None:
-        return f"the ordered distance needs to know the order of {column!r}; list its values under order"
+        return (
+            f"the ordered distance needs to know the order of {column!r}; list its values under"
+            " order"
+        )
     if distance == "ordered" and kind not in (Kind.NUMERIC, Kind.DATE, Kind.ORDINAL):
-        return f"the ordered distance needs a column of kind numeric, date or ordinal; {column!r} is {kind}"
+        return (
+            f"the ordered distance needs a column of kind numeric, date or ordinal; {column!r} is"
+            f" {kind}"
+        )
     return None
 
 
 def sort_keys(values: Sequence[str], column: str, attribute: Attribute) -> list[Any]:
     """What to sort the values by: numbers, moments, or ranks in the order of the schema."""
     if attribute.kind is Kind.NUMERIC:
-        return _converted(values, _number, f"column {column!r} is numeric, but {{}} of its values are no numbers")
+        return _converted(
+            values, _number, f"column {column!r} is numeric, but {{}} of its values are no numbers"
+        )
     if attribute.kind is Kind.DATE:
-        wrong = f"column {column!r} is a date, but {{}} of its values are not written year-month-day"
+        wrong = (
+            f"column {column!r} is a date, but {{}} of its values are not written year-month-day"
+        )
         return _converted(values, datetime.datetime.fromisoformat, wrong)
     rank = {value: i for i, value in enumerate(attribute.order or ())}
-    return _converted(values, rank.__getitem__, f"column {column!r} has {{}} values that its order does not list")
+    return _converted(
+        values, rank.__getitem__, f"column {column!r} has {{}} values that its order does not list"
+    )
 
 
 def _number(text: str) -> float:
@@ -63,7 +77,9 @@ def _converted(values: Sequence[str], convert: Callable[[str], Any], problem: st
 def nodes_above(
     labels: Sequence[str | None], counts: Sequence[int], attribute: Attribute
 ) -> tuple[NDArray[np.int64], int]:
-    """Per value the nodes of the column's hierarchy above it, from itself to below the top, numbered over all levels; and how many there are."""
+    """Per value the nodes of the column's hierarchy above it, from itself to below the top,
+    numbered over all levels; and how many there are.
+    """
     ladder = bind(attribute.hierarchy, labels, counts)
     position = {label: code for code, label in enumerate(ladder.labels[0])}
     leaves = np.array([position[label] for label in labels], dtype=np.int64)

@@ -1,6 +1,8 @@
-"""Columns in a few bins, before and after: to draw their distribution and to compare tables of two columns.
+"""Columns in a few bins, before and after: to draw their distribution and to compare tables of two
+columns.
 
-A generalised cell is spread over the bins it may stand for: evenly over its range, or over the values below it.
+A generalised cell is spread over the bins it may stand for: evenly over its range, or over the
+values below it.
 """
 
 from __future__ import annotations
@@ -40,7 +42,8 @@ EPOCH = datetime.date(1970, 1, 1)
 
 
 def round_step(low: float, high: float, most: int, *, whole: bool = False) -> float:
-    """The smallest of 1, 2, 2.5, 5 times a power of ten with which at most ``most`` bins reach from low to high.
+    """The smallest of 1, 2, 2.5, 5 times a power of ten with which at most ``most`` bins reach from
+    low to high.
 
     >>> round_step(0, 85, 12), round_step(0, 0.9, 12), round_step(0, 21, 12, whole=True), round_step(3, 3, 12)
     (10.0, 0.1, 2.0, 1.0)
@@ -59,7 +62,9 @@ def _bins(low: float, high: float, step: float) -> int:
 
 
 def _ends(low: float, high: float, step: float) -> tuple[int, int]:
-    """Which bins hold the lowest and the highest value, forgiving what floating point takes off a border."""
+    """Which bins hold the lowest and the highest value, forgiving what floating point takes off a
+    border.
+    """
     return math.floor(low / step + 1e-9), math.floor(high / step + 1e-9)
 
 
@@ -104,7 +109,9 @@ def date_edges(low: float, high: float, most: int) -> tuple[list[float], list[st
         if edges and len(names) <= most:
             return edges, names
     spans = ((m, _month(low) // m, _month(high) // m) for m in MONTHS)
-    months, first, last = next(one for one in spans if one[2] - one[1] < most or one[0] == MONTHS[-1])
+    months, first, last = next(
+        one for one in spans if one[2] - one[1] < most or one[0] == MONTHS[-1]
+    )
     edges = [_start(place * months) for place in range(first, last + 2)]
     return edges, [_period(place * months, months) for place in range(first, last + 1)]
 
@@ -168,10 +175,12 @@ MISSING = "missing"
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Binned:
-    """A column in bins: ``names`` of the bins, the bin of every original row, and what every released row may stand for.
+    """A column in bins: ``names`` of the bins, the bin of every original row, and what every
+    released row may stand for.
 
-    ``spread[released[i]]`` is the share of each bin in the cell of released row *i*; cells that lie in one bin are alike.
-    ``blind`` is the share of each bin in a cell that says nothing (``*``); it is empty unless it was asked for.
+    ``spread[released[i]]`` is the share of each bin in the cell of released row *i*; cells that lie
+    in one bin are alike. ``blind`` is the share of each bin in a cell that says nothing (``*``); it
+    is empty unless it was asked for.
     """
 
     column: str
@@ -195,13 +204,17 @@ class Binned:
 
     @property
     def distance(self) -> float:
-        """Total variation between before and after: the share of records that would have to change their bin."""
+        """Total variation between before and after: the share of records that would have to change
+        their bin.
+        """
         return float(np.abs(self.before - self.after).sum() / 2)
 
     @functools.cached_property
     def plain(self) -> bool:
         """Whether every released cell lies in one bin."""
-        return len(self.spread) == len(self.names) and np.array_equal(self.spread, np.eye(len(self.names)))
+        return len(self.spread) == len(self.names) and np.array_equal(
+            self.spread, np.eye(len(self.names))
+        )
 
 
 def binned(
@@ -214,12 +227,14 @@ def binned(
     single: bool = False,
     blind: bool = False,
 ) -> Binned:
-    """A column of a release and its original in at most so many bins, and one for missing values where there are any.
+    """A column of a release and its original in at most so many bins, and one for missing values
+    where there are any.
 
-    A value that fewer than ``fewest`` records have gets no bin of its own: it is among the others. Numbers have round
-    borders and dates natural ones, for people to read; ``even`` cuts them into just ``most`` bins, for measures, unless
-    ``single`` gives every number a bin where there are no more than that: then a number that only the release has is in the bin of the nearest.
-    ``blind`` asks for the share of each bin in a cell that says nothing, too.
+    A value that fewer than ``fewest`` records have gets no bin of its own: it is among the others.
+    Numbers have round borders and dates natural ones, for people to read; ``even`` cuts them into
+    just ``most`` bins, for measures, unless ``single`` gives every number a bin where there are no
+    more than that: then a number that only the release has is in the bin of the nearest. ``blind``
+    asks for the share of each bin in a cell that says nothing, too.
     """
     reading = pair.reading(column)
     attribute = pair.original.schema[column]
@@ -228,7 +243,9 @@ def binned(
         reading, by_value = _snapped(reading), True
     if by_value:
         names, bin_of = _bins_of_values(reading, most, fewest)
-        labels = _spread_of_sets(*_sets(reading), bin_of, len(names), missing=missing_in(reading.labels))
+        labels = _spread_of_sets(
+            *_sets(reading), bin_of, len(names), missing=missing_in(reading.labels)
+        )
     else:
         edges, between = _borders(reading, attribute, most, even=even)
         names, bin_of = (*between, MISSING), _bins_of_numbers(reading, edges)
@@ -236,17 +253,25 @@ def binned(
     nothing: _Labels | None = None
     if blind and by_value:
         members = _everything(reading, attribute)
-        nothing = _spread_of_sets(np.array([0, len(members)]), members, bin_of, len(names), missing=np.zeros(1, bool))
+        nothing = _spread_of_sets(
+            np.array([0, len(members)]), members, bin_of, len(names), missing=np.zeros(1, bool)
+        )
     elif blind:
         ends = reading.places[~np.isnan(reading.places)]
-        low, high = (ends.min(keepdims=True), ends.max(keepdims=True)) if len(ends) else (np.full(1, np.nan),) * 2
+        low, high = (
+            (ends.min(keepdims=True), ends.max(keepdims=True))
+            if len(ends)
+            else (np.full(1, np.nan),) * 2
+        )
         nothing = _spread_of_ranges(edges, low, high)
     return _without_unused(reading, names, bin_of, labels, nothing)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Labels:
-    """Where labels lie: label *i* in the one bin ``kind[i]``, or, from ``bins`` on, as row ``kind[i] - bins`` of ``wide`` says."""
+    """Where labels lie: label *i* in the one bin ``kind[i]``, or, from ``bins`` on, as row
+    ``kind[i] - bins`` of ``wide`` says.
+    """
 
     kind: NDArray[np.int64]
     wide: NDArray[np.float64]
@@ -258,7 +283,9 @@ class _Labels:
 
 
 def _snapped(reading: Reading) -> Reading:
-    """A column of numbers whose released points are moved to the nearest original number; ranges stay what they are."""
+    """A column of numbers whose released points are moved to the nearest original number; ranges
+    stay what they are.
+    """
     line = np.unique(reading.places[np.isfinite(reading.places)])
     points = np.flatnonzero((reading.low == reading.high) & np.isfinite(reading.low))
     if not len(line) or not len(points):
@@ -271,7 +298,9 @@ def _snapped(reading: Reading) -> Reading:
 
 
 def _span(reading: Reading) -> tuple[float, float, NDArray[np.float64]]:
-    """The 1st and the 99th percentile of the known values, or the ends where these are one, and the values."""
+    """The 1st and the 99th percentile of the known values, or the ends where these are one, and the
+    values.
+    """
     order = reading.line
     order = order[np.isfinite(reading.places[order]) & (reading.before.counts[order] > 0)]
     places = reading.places[order]
@@ -282,8 +311,11 @@ def _span(reading: Reading) -> tuple[float, float, NDArray[np.float64]]:
     return (low, high, places) if high > low else (float(places[0]), float(places[-1]), places)
 
 
-def weighted_quantile(values: NDArray[np.float64], counts: NDArray[np.int64], share: float) -> float:
-    """The quantile of numbers that occur so often each: what numpy says of the numbers one by one, to the last bit.
+def weighted_quantile(
+    values: NDArray[np.float64], counts: NDArray[np.int64], share: float
+) -> float:
+    """The quantile of numbers that occur so often each: what numpy says of the numbers one by one,
+    to the last bit.
 
     >>> weighted_quantile(np.array([5.0, 1.0]), np.array([1, 3]), 0.9), float(np.quantile([1, 1, 1, 5], 0.9))
     (3.8000000000000007, 3.8000000000000007)
@@ -295,7 +327,9 @@ def weighted_quantile(values: NDArray[np.float64], counts: NDArray[np.int64], sh
 def _quantile(values: NDArray[np.float64], upto: NDArray[np.int64], share: float) -> float:
     """The same of numbers in order, of which ``upto`` says how many there are up to each."""
     at = share * (int(upto[-1]) - 1)
-    places = np.searchsorted(upto, [math.floor(at), math.floor(at) + 1], side="right").clip(max=len(upto) - 1)
+    places = np.searchsorted(upto, [math.floor(at), math.floor(at) + 1], side="right").clip(
+        max=len(upto) - 1
+    )
     low, high = values[places]
     part, step = at - math.floor(at), high - low
     return float(high - step * (1 - part) if part >= 0.5 else low + step * part)
@@ -321,7 +355,9 @@ def _round(reading: Reading, most: int) -> tuple[NDArray[np.float64], list[str]]
     """Bins with round borders, and one border where values lie beyond."""
     low, high, places = _span(reading)
     whole = bool(np.all(places == np.floor(places)))
-    edges = number_edges(*((float(np.floor(low)), float(np.ceil(high))) if whole else (low, high)), most, whole=whole)
+    edges = number_edges(
+        *((float(np.floor(low)), float(np.ceil(high))) if whole else (low, high)), most, whole=whole
+    )
     beyond = {"below": bool((places < edges[0]).any()), "above": bool((places >= edges[-1]).any())}
     return np.array(edges), number_names(edges, whole=whole, **beyond)
 
@@ -334,14 +370,18 @@ def _calendar(reading: Reading, most: int) -> tuple[NDArray[np.float64], list[st
 
 def _bin_at(edges: NDArray[np.float64], places: NDArray[np.float64]) -> NDArray[np.int64]:
     """The bin that each place lies in; what lies outside is in the outer ones."""
-    return np.clip(np.searchsorted(edges, places, side="right") - 1, 0, len(edges) - 2).astype(np.int64)
+    return np.clip(np.searchsorted(edges, places, side="right") - 1, 0, len(edges) - 2).astype(
+        np.int64
+    )
 
 
 def _bins_of_numbers(reading: Reading, edges: NDArray[np.float64]) -> NDArray[np.int64]:
     """The bin of every original value; missing ones are in the last."""
     order = reading.line
     bin_of = np.full(len(reading.places), len(edges) - 1, dtype=np.int64)
-    bin_of[order] = _bin_at(edges, reading.places[order])  # neighbours are looked up faster one after the other
+    bin_of[order] = _bin_at(
+        edges, reading.places[order]
+    )  # neighbours are looked up faster one after the other
     return bin_of
 
 
@@ -349,8 +389,11 @@ WIDE_AT_ONCE = 1 << 14
 """Ranges that are laid over bins at a time."""
 
 
-def _spread_of_ranges(edges: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]) -> _Labels:
-    """Per range how it lies over bins, the outer ones reaching to infinity; what lies nowhere is in the last bin, missing.
+def _spread_of_ranges(
+    edges: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]
+) -> _Labels:
+    """Per range how it lies over bins, the outer ones reaching to infinity; what lies nowhere is in
+    the last bin, missing.
 
     Most labels are points or lie in one bin: only of the others shares are kept.
     """
@@ -365,7 +408,9 @@ def _spread_of_ranges(edges: NDArray[np.float64], low: NDArray[np.float64], high
     for at in range(0, len(ranges), WIDE_AT_ONCE):
         some = ranges[at : at + WIDE_AT_ONCE]
         start, end = low[some, None], high[some, None]
-        covered = np.clip(np.minimum(outer[1:], end) - np.maximum(outer[:-1], start), 0, None) / (end - start)
+        covered = np.clip(np.minimum(outer[1:], end) - np.maximum(outer[:-1], start), 0, None) / (
+            end - start
+        )
         shares = np.column_stack([covered, 1.0 - covered.sum(axis=1)])
         inside = shares.max(axis=1) >= 1 - 1e-12
         kind[some[inside]] = shares[inside].argmax(axis=1)
@@ -375,10 +420,16 @@ def _spread_of_ranges(edges: NDArray[np.float64], low: NDArray[np.float64], high
     return _Labels(kind, np.concatenate([np.zeros((0, bins)), *rows]))
 
 
-def _bins_of_values(reading: Reading, most: int, fewest: int) -> tuple[tuple[str, ...], NDArray[np.int64]]:
-    """A bin for each of the most frequent values, in the order of the line where there is one, and one for all others."""
+def _bins_of_values(
+    reading: Reading, most: int, fewest: int
+) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+    """A bin for each of the most frequent values, in the order of the line where there is one, and
+    one for all others.
+    """
     missing = missing_in(reading.values)
-    common = sorted(_most_frequent(reading, most, fewest, missing), key=lambda v: _place(reading, v))
+    common = sorted(
+        _most_frequent(reading, most, fewest, missing), key=lambda v: _place(reading, v)
+    )
     names = (*(str(reading.values[v]) for v in common), OTHERS, MISSING)
     bin_of = np.full(len(reading.values), len(common), dtype=np.int64)
     bin_of[common] = np.arange(len(common))
@@ -386,7 +437,9 @@ def _bins_of_values(reading: Reading, most: int, fewest: int) -> tuple[tuple[str
     return names, bin_of
 
 
-def _most_frequent(reading: Reading, most: int, fewest: int, missing: NDArray[np.bool_]) -> list[int]:
+def _most_frequent(
+    reading: Reading, most: int, fewest: int, missing: NDArray[np.bool_]
+) -> list[int]:
     """The values that most records have; of equally frequent ones the first in the alphabet."""
     counts = reading.before.counts
     frequent = np.flatnonzero(~missing & (counts >= fewest))
@@ -406,7 +459,9 @@ def _spread_of_sets(
     *,
     missing: NDArray[np.bool_],
 ) -> _Labels:
-    """Per label the share of the values it may stand for in each bin; the last bins are all others, and missing."""
+    """Per label the share of the values it may stand for in each bin; the last bins are all others,
+    and missing.
+    """
     sizes = np.diff(starts)
     kind = np.full(len(sizes), bins - 2, dtype=np.int64)
     alone = np.flatnonzero(sizes == 1)
@@ -416,7 +471,9 @@ def _spread_of_sets(
     some = sizes[several]
     row = np.repeat(np.arange(len(several)), some)
     inside = np.repeat(starts[several] - (np.cumsum(some) - some), some) + np.arange(len(row))
-    cells = np.bincount(row * bins + bin_of[members[inside]], weights=1.0 / some[row], minlength=len(several) * bins)
+    cells = np.bincount(
+        row * bins + bin_of[members[inside]], weights=1.0 / some[row], minlength=len(several) * bins
+    )
     shares: NDArray[np.float64] = np.asarray(cells, dtype=np.float64).reshape(len(several), bins)
     within = shares.max(axis=1, initial=0.0) >= 1 - 1e-12
     kind[several[within]] = shares[within].argmax(axis=1)
@@ -443,7 +500,9 @@ def _sets(reading: Reading) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def _everything(reading: Reading, attribute: Attribute) -> NDArray[np.int64]:
-    """The values that a cell which says nothing may stand for: all of them, or those that the hierarchy writes so."""
+    """The values that a cell which says nothing may stand for: all of them, or those that the
+    hierarchy writes so.
+    """
     every = np.arange(len(reading.values))
     if reading.scale != "category":
         return reading.line
@@ -468,12 +527,18 @@ def _written_so(labels: Sequence[str | None]) -> NDArray[np.int64]:
 
 
 def _without_unused(
-    reading: Reading, names: tuple[str, ...], bin_of: NDArray[np.int64], labels: _Labels, nothing: _Labels | None
+    reading: Reading,
+    names: tuple[str, ...],
+    bin_of: NDArray[np.int64],
+    labels: _Labels,
+    nothing: _Labels | None,
 ) -> Binned:
     """Leave out bins that nobody is in, before or after."""
     bins = len(names)
     before = np.bincount(bin_of, weights=reading.before.counts, minlength=bins)
-    counts = np.bincount(labels.kind, weights=reading.after.counts, minlength=bins + len(labels.wide))
+    counts = np.bincount(
+        labels.kind, weights=reading.after.counts, minlength=bins + len(labels.wide)
+    )
     after = counts[:bins] + counts[bins:] @ labels.wide
     used = np.flatnonzero((before > 0) | (after > 1e-12))
     fresh = np.zeros(bins, dtype=np.min_scalar_type(bins))
@@ -494,9 +559,13 @@ def _without_unused(
 # Tables of several columns.
 
 
-def distance_of_tables(one: Binned, before: NDArray[np.float64], after: NDArray[np.float64]) -> float:
+def distance_of_tables(
+    one: Binned, before: NDArray[np.float64], after: NDArray[np.float64]
+) -> float:
     """Total variation between the table of a column and another before, and the one after."""
-    return float(np.abs(before / max(1, len(one.original)) - after / max(1, len(one.released))).sum() / 2)
+    return float(
+        np.abs(before / max(1, len(one.original)) - after / max(1, len(one.released))).sum() / 2
+    )
 
 
 def table_before(*columns: Binned) -> NDArray[np.float64]:
@@ -512,12 +581,18 @@ def table_after(*columns: Binned) -> NDArray[np.float64]:
         return _table_of_combinations(columns)
     table = counted([column.released for column in columns], shape).astype(np.float64)
     for column in columns:  # the first axis is spread out and becomes the last
-        table = np.moveaxis(table, 0, -1) if column.plain else np.tensordot(table, column.spread, axes=(0, 0))
+        table = (
+            np.moveaxis(table, 0, -1)
+            if column.plain
+            else np.tensordot(table, column.spread, axes=(0, 0))
+        )
     return table
 
 
 def counted(codes: Sequence[NDArray[Any]], shape: tuple[int, ...]) -> NDArray[np.int64]:
-    """How many rows have each combination of codes; the combinations are written in the narrowest type that holds them."""
+    """How many rows have each combination of codes; the combinations are written in the narrowest
+    type that holds them.
+    """
     size = math.prod(shape)
     cells = codes[0].astype(np.min_scalar_type(size))
     for code, width in zip(codes[1:], shape[1:], strict=True):
@@ -527,8 +602,12 @@ def counted(codes: Sequence[NDArray[Any]], shape: tuple[int, ...]) -> NDArray[np
 
 
 def _table_of_combinations(columns: Sequence[Binned]) -> NDArray[np.float64]:
-    """The same where a table of all kinds of cells would fill the memory: one combination that occurs after the other."""
-    first, counts = _combinations([column.released for column in columns], [len(column.spread) for column in columns])
+    """The same where a table of all kinds of cells would fill the memory: one combination that
+    occurs after the other.
+    """
+    first, counts = _combinations(
+        [column.released for column in columns], [len(column.spread) for column in columns]
+    )
     shape = tuple(len(column.names) for column in columns)
     table = np.zeros((math.prod(shape[:-1]), shape[-1]))
     step = max(1, MOST_CELLS // max(1, *table.shape))
@@ -542,10 +621,17 @@ def _table_of_combinations(columns: Sequence[Binned]) -> NDArray[np.float64]:
     return table.reshape(shape)
 
 
-def _combinations(codes: Sequence[NDArray[Any]], sizes: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _combinations(
+    codes: Sequence[NDArray[Any]], sizes: Sequence[int]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """A row of every combination of codes, and how many rows have it."""
-    ids, first = np.zeros(len(codes[0]), dtype=np.int64), np.zeros(min(1, len(codes[0])), dtype=np.int64)
-    for code, size in zip(codes, sizes, strict=True):  # numbered anew after each: the product of all may not fit a word
+    ids, first = (
+        np.zeros(len(codes[0]), dtype=np.int64),
+        np.zeros(min(1, len(codes[0])), dtype=np.int64),
+    )
+    for code, size in zip(
+        codes, sizes, strict=True
+    ):  # numbered anew after each: the product of all may not fit a word
         keys = ids.astype(np.uint64) * np.uint64(size) + code.astype(np.uint64)
         ids, first = kernels.keys.group(keys.reshape(-1, 1))
     return first, np.bincount(ids, minlength=len(first))

@@ -24,22 +24,26 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ASSUMPTION = (
-    "only against an intruder who knows exactly the table's distribution beforehand and exactly the class's distribution "
-    "afterwards, and nothing else; it must not be added to a budget of differential privacy"
+    "only against an intruder who knows exactly the table's distribution beforehand and exactly the"
+    " class's distribution afterwards, and nothing else; it must not be added to a budget of"
+    " differential privacy"
 )
 
 
 def implied_t(epsilon: float, n: int, smallest: int) -> float:
-    r"""The multiplicative t to which every class is close when confidential values are ε-differentially private.
+    r"""The multiplicative t to which every class is close when confidential values are
+    ε-differentially private.
 
     .. math:: t = \alpha + (1 - \alpha)\, e^{\varepsilon} = e^\varepsilon - \alpha (e^\varepsilon - 1), \qquad \alpha = n_{min}/N
 
-    Each of the N records passes its confidential value (all its confidential values together) through a mechanism that is
-    ε-private for that record; the smallest class decides. With a single class t is 1. The proposition of the paper is
-    printed with :math:`N - n_{min} - 1` instead of :math:`N - n_{min}`, which is smaller and unsafe: a single class would
-    get a distance below 1.
+    Each of the N records passes its confidential value (all its confidential values together)
+    through a mechanism that is ε-private for that record; the smallest class decides. With a single
+    class t is 1. The proposition of the paper is printed with :math:`N - n_{min} - 1` instead
+    of :math:`N - n_{min}`, which is smaller and unsafe: a single class would get a distance below
+    1.
 
-    Reference: Domingo-Ferrer & Soria-Comas 2015, doi:10.1016/j.knosys.2014.11.011, Proposition 1, corrected.
+    Reference: Domingo-Ferrer & Soria-Comas 2015, doi:10.1016/j.knosys.2014.11.011, Proposition 1,
+    corrected.
 
     >>> round(implied_t(math.log(2), 100, 5), 5), implied_t(1, 7, 7)
     (1.95, 1.0)
@@ -58,7 +62,9 @@ def implied_t_of(epsilon: float, class_sizes: Sequence[int]) -> float:
     """
     sizes = [int(size) for size in class_sizes]
     if not sizes:
-        raise ParameterError("class_sizes is empty: a table without records has no classes to compare")
+        raise ParameterError(
+            "class_sizes is empty: a table without records has no classes to compare"
+        )
     return implied_t(epsilon, sum(sizes), min(sizes))
 
 
@@ -101,8 +107,9 @@ def implied_epsilon(t: float) -> Conditional:
 
     .. math:: \varepsilon = 2 \ln t
 
-    The view on one person changes by at most the factor t when the person is in one of two tables and t² when in
-    both. It is no differential privacy: it depends on what the intruder knows, and does not add up over releases.
+    The view on one person changes by at most the factor t when the person is in one of two tables
+    and t² when in both. It is no differential privacy: it depends on what the intruder knows, and
+    does not add up over releases.
 
     Reference: Domingo-Ferrer & Soria-Comas 2015, doi:10.1016/j.knosys.2014.11.011, Proposition 3.
 
@@ -138,8 +145,9 @@ LARGEST = 1_000_000_000
 class BucketPlan:
     """What can be built for N records, k and t, before any data are seen.
 
-    ``classes`` is the number of classes, 0 where nothing can be built. ``farthest`` is the largest distance some class can have:
-    the room that is left for classes of similar people. ``nearest`` is the smallest t these buckets and classes could meet.
+    ``classes`` is the number of classes, 0 where nothing can be built. ``farthest`` is the largest
+    distance some class can have: the room that is left for classes of similar people. ``nearest``
+    is the smallest t these buckets and classes could meet.
     """
 
     n: int
@@ -176,22 +184,32 @@ class BucketPlan:
             "smallest_class": smallest,
             "largest_class": max(sizes, default=0),
             "implied_epsilon": {**dataclasses.asdict(implied_epsilon(self.t))},
-            "needed_epsilon": _finite(needed_epsilon(self.t, self.n, smallest)) if smallest else None,
+            "needed_epsilon": (
+                _finite(needed_epsilon(self.t, self.n, smallest)) if smallest else None
+            ),
             "sentences": self.sentences(),
         }
 
     def sentences(self) -> list[str]:
         """The plan in plain words."""
         many, most = self.bucket_sizes[-1], self.bucket_sizes[0]
-        sentences = [f"Confidential values go into {self.buckets} buckets of {_span(many, most)} records."]
+        sentences = [
+            f"Confidential values go into {self.buckets} buckets of {_span(many, most)} records."
+        ]
         if not self.feasible:
             sentences.append(f"No class of {self.k:,} can be made of {self.n:,} records: lower k.")
             return sentences
         sizes = self.class_sizes
         return [
             *sentences,
-            f"{self.classes:,} classes of {_span(min(sizes), max(sizes))} records share them out within a factor of {self.t:g}.",
-            f"A class can be as far from the table as a factor of {self.farthest:.4g}; the least t these sizes could meet is {self.nearest:.4g}.",
+            (
+                f"{self.classes:,} classes of {_span(min(sizes), max(sizes))} records share them"
+                f" out within a factor of {self.t:g}."
+            ),
+            (
+                f"A class can be as far from the table as a factor of {self.farthest:.4g}; the"
+                f" least t these sizes could meet is {self.nearest:.4g}."
+            ),
             f"That limits what a release tells about somebody like ε = {implied_epsilon(self.t)}.",
             _the_other_way(self.t, self.n, min(sizes)),
         ]
@@ -203,9 +221,10 @@ class BucketPlan:
 def plan_buckets(n: int, k: int, t: float, *, buckets: int | None = None) -> BucketPlan:
     """Buckets and the most classes of at least k records that share them out within the factor t.
 
-    ``buckets`` is :func:`bucket_count` where it is not said, and at most k: every class needs a record of each. The number of
-    classes is the largest up to N/k for which whole counts exist; larger classes are easier. Where not even one class
-    fits (k > N) nothing can be built; one class always can.
+    ``buckets`` is :func:`bucket_count` where it is not said, and at most k: every class needs a
+    record of each. The number of classes is the largest up to N/k for which whole counts exist;
+    larger classes are easier. Where not even one class fits (k > N) nothing can be built; one class
+    always can.
 
     >>> print(plan_buckets(18, 6, 2))  # doctest: +ELLIPSIS
     Confidential values go into 3 buckets of 6 records.
@@ -222,15 +241,22 @@ def plan_buckets(n: int, k: int, t: float, *, buckets: int | None = None) -> Buc
         raise ParameterError("k must be at least 2")
     chosen = min(bucket_count(t), k) if buckets is None else buckets
     if not 2 <= chosen <= k:
-        raise ParameterError(f"there must be 2 to k = {k} buckets: every class needs a record of each")
-    room = next((room for e in _worth_trying(n, k, t, chosen) if (room := _Room(n, e, chosen)).holds(t)), None)
+        raise ParameterError(
+            f"there must be 2 to k = {k} buckets: every class needs a record of each"
+        )
+    room = next(
+        (room for e in _worth_trying(n, k, t, chosen) if (room := _Room(n, e, chosen)).holds(t)),
+        None,
+    )
     if room is None:
         return BucketPlan(n, k, t, chosen, 0, None, None)
     return BucketPlan(n, k, t, chosen, room.classes, room.farthest(t), room.nearest(t))
 
 
 def _worth_trying(n: int, k: int, t: float, buckets: int) -> Iterator[int]:
-    """Numbers of classes from the largest on, without those whose classes cannot be filled even each by itself."""
+    """Numbers of classes from the largest on, without those whose classes cannot be filled even
+    each by itself.
+    """
     shares = bucket_sizes(n, buckets)
 
     def can_be_filled(size: int) -> bool:
@@ -256,23 +282,26 @@ def _the_other_way(t: float, n: int, smallest: int) -> str:
     if not math.isfinite(epsilon):
         return "With a single class any masking of confidential values is as close as this."
     return (
-        f"Instead of buckets, masking every confidential value with ε = {epsilon:.4g} keeps classes of these sizes as close, "
-        "as chances go (stochastic t-closeness)."
+        f"Instead of buckets, masking every confidential value with ε = {epsilon:.4g} keeps classes"
+        " of these sizes as close, as chances go (stochastic t-closeness)."
     )
 
 
 class _Room:
     """The counts that a number of classes and buckets leaves room for.
 
-    Classes of one size are counted together: they have the same limits, and a sum of counts within the sum of the limits can
-    always be split again into whole counts (shared out equally it is a fractional solution, so there is a whole one). So
-    the network has as many classes as there are sizes, two, whatever N is.
+    Classes of one size are counted together: they have the same limits, and a sum of counts within
+    the sum of the limits can always be split again into whole counts (shared out equally it is a
+    fractional solution, so there is a whole one). So the network has as many classes as there are
+    sizes, two, whatever N is.
     """
 
     def __init__(self, n: int, classes: int, buckets: int) -> None:
         self.n, self.classes, self.shares = n, classes, bucket_sizes(n, buckets)
         small, larger = divmod(n, classes)
-        self.sizes = [(small + 1, larger), (small, classes - larger)] if larger else [(small, classes)]
+        self.sizes = (
+            [(small + 1, larger), (small, classes - larger)] if larger else [(small, classes)]
+        )
 
     def holds(self, t: float) -> bool:
         """Whether there are counts within the factor t."""
@@ -291,7 +320,11 @@ class _Room:
     def farthest(self, t: float) -> float:
         """The largest distance that one class can have while all others stay within t."""
         first_of_its_size = sorted({self.shares.index(size) for size in self.shares})
-        return max(self._farthest(t, apart, bucket) for apart in range(len(self.sizes)) for bucket in first_of_its_size)
+        return max(
+            self._farthest(t, apart, bucket)
+            for apart in range(len(self.sizes))
+            for bucket in first_of_its_size
+        )
 
     def _farthest(self, t: float, apart: int, bucket: int) -> float:
         """The largest distance by one bucket of one class of the size number ``apart``."""
@@ -307,13 +340,25 @@ class _Room:
 
         low, high = count_bounds([size], self.shares, t)
         inside, expected = int(some[0, bucket]), size * self.shares[bucket] / self.n
-        least, most = _last(inside, int(low[0, bucket]), fits), _last(inside, int(high[0, bucket]), fits)
+        least, most = (
+            _last(inside, int(low[0, bucket]), fits),
+            _last(inside, int(high[0, bucket]), fits),
+        )
         return max(most / expected, expected / least)
 
-    def _counts(self, rows: Sequence[tuple[int, int]], t: float, fixed: tuple[int, int] | None = None) -> Counts | None:
-        """Counts for so many classes of each size together; ``fixed`` is a bucket and its count in the first row."""
-        sizes, amounts = [size for size, _ in rows], np.array([amount for _, amount in rows], dtype=np.int64)
-        low, high = (np.asarray(bound * amounts[:, None]) for bound in count_bounds(sizes, self.shares, t))
+    def _counts(
+        self, rows: Sequence[tuple[int, int]], t: float, fixed: tuple[int, int] | None = None
+    ) -> Counts | None:
+        """Counts for so many classes of each size together; ``fixed`` is a bucket and its count in
+        the first row.
+        """
+        sizes, amounts = (
+            [size for size, _ in rows],
+            np.array([amount for _, amount in rows], dtype=np.int64),
+        )
+        low, high = (
+            np.asarray(bound * amounts[:, None]) for bound in count_bounds(sizes, self.shares, t)
+        )
         if fixed is not None:
             low[0, fixed[0]] = high[0, fixed[0]] = fixed[1]
         return whole_counts((np.array(sizes) * amounts).tolist(), self.shares, low, high)

@@ -1,8 +1,9 @@
 """From a tolerable risk to k, and back.
 
-k-anonymity bounds the chance of picking the right record of a known participant by 1/k. So a risk asks for a k, and here
-is the trap: thresholds are published as rounded numbers. 0.09 is not 1/11 = 0.0909…; a class of 11 does not keep a
-risk of at most 0.09, a class of 12 does. Practice nevertheless takes 11. Both readings are told, and which is which.
+k-anonymity bounds the chance of picking the right record of a known participant by 1/k. So a risk
+asks for a k, and here is the trap: thresholds are published as rounded numbers. 0.09 is not 1/11 =
+0.0909…; a class of 11 does not keep a risk of at most 0.09, a class of 12 does. Practice
+nevertheless takes 11. Both readings are told, and which is which.
 """
 
 from __future__ import annotations
@@ -15,17 +16,22 @@ from sfumato.errors import ParameterError
 from sfumato.methods.formulas.uniqueness import individual_risk
 
 TOLERANCE = 1e-9
-"""Relative slack: a risk given as 1/3 asks for 3, whatever the last digits of a floating-point number say."""
+"""Relative slack: a risk given as 1/3 asks for 3, whatever the last digits of a floating-point
+number say.
+"""
 
 RULE_OF_THUMB = (("low", 3, 5), ("medium", 5, 10), ("high", 10, 20))
-"""How much protection a table needs, and the k that is usually taken: a habit, not a norm, and no substitute for a risk."""
+"""How much protection a table needs, and the k that is usually taken: a habit, not a norm, and no
+substitute for a risk.
+"""
 
 
 @dataclasses.dataclass(frozen=True)
 class Published:
     """A threshold that somebody published: a risk, a class size, or both.
 
-    ``seen`` says how far we could check it: *seen at the source*, in a *secondary source* only, or *not verified*.
+    ``seen`` says how far we could check it: *seen at the source*, in a *secondary source* only, or
+    *not verified*.
     """
 
     name: str
@@ -36,20 +42,50 @@ class Published:
 
 
 PUBLISHED = (
-    Published("EMA Policy 0070, Health Canada PRCI", 0.09, 11, "summaries of the guidance", "secondary source"),
-    Published("Ontario IPC 2025, low invasion of privacy", 0.09, 11, "summaries of the guidelines", "secondary source"),
-    Published("Ontario IPC 2025, medium", 0.075, 15, "summaries of the guidelines", "secondary source"),
-    Published("Ontario IPC 2025, high", 0.05, 20, "summaries of the guidelines", "secondary source"),
+    Published(
+        "EMA Policy 0070, Health Canada PRCI",
+        0.09,
+        11,
+        "summaries of the guidance",
+        "secondary source",
+    ),
+    Published(
+        "Ontario IPC 2025, low invasion of privacy",
+        0.09,
+        11,
+        "summaries of the guidelines",
+        "secondary source",
+    ),
+    Published(
+        "Ontario IPC 2025, medium", 0.075, 15, "summaries of the guidelines", "secondary source"
+    ),
+    Published(
+        "Ontario IPC 2025, high", 0.05, 20, "summaries of the guidelines", "secondary source"
+    ),
     Published("ARX, highest risk by default", 0.2, 5, "ARX source code", "seen at the source"),
     Published(
-        "CMS cell size: displayed counts, not classes", None, 11, "ResDAC, 26 January 2024", "seen at the source"
+        "CMS cell size: displayed counts, not classes",
+        None,
+        11,
+        "ResDAC, 26 January 2024",
+        "seen at the source",
     ),
-    Published("UK safe-room output, counts", None, 10, "ACRO default settings", "seen at the source"),
     Published(
-        "Official-statistics microdata", None, 3, "SDC Practice Guide: 3 and 5 are typical", "seen at the source"
+        "UK safe-room output, counts", None, 10, "ACRO default settings", "seen at the source"
     ),
     Published(
-        "Official-statistics microdata", None, 5, "SDC Practice Guide: 3 and 5 are typical", "seen at the source"
+        "Official-statistics microdata",
+        None,
+        3,
+        "SDC Practice Guide: 3 and 5 are typical",
+        "seen at the source",
+    ),
+    Published(
+        "Official-statistics microdata",
+        None,
+        5,
+        "SDC Practice Guide: 3 and 5 are typical",
+        "seen at the source",
     ),
     Published("PCORnet; PEDSnet takes 5", None, 11, "readme of countmaskr", "secondary source"),
     Published("Singapore PDPC 2022, internal sharing", None, 3, "from memory", "not verified"),
@@ -61,8 +97,9 @@ PUBLISHED = (
 class ChosenK:
     """What a tolerable risk asks of k.
 
-    ``strict`` is the smallest k with 1/k at most the risk; ``practice`` what is usually taken for it. ``sample`` is the
-    smallest class in the file that is enough when nobody knows who is in it, given how many people it was drawn from.
+    ``strict`` is the smallest k with 1/k at most the risk; ``practice`` what is usually taken for
+    it. ``sample`` is the smallest class in the file that is enough when nobody knows who is in it,
+    given how many people it was drawn from.
     """
 
     risk: float
@@ -90,12 +127,14 @@ class ChosenK:
             self._in_practice(),
         ]
         sentences += [
-            f"{one.name}: risk {one.risk:g} taken as k = {one.k} ({one.source}; {one.seen})." for one in self.published
+            f"{one.name}: risk {one.risk:g} taken as k = {one.k} ({one.source}; {one.seen})."
+            for one in self.published
         ]
         if self.sample is not None:
             sentences.append(
-                f"If nobody knows who is in the file: k = {self.sample:,}, when its {self.records:,} records are a random sample "
-                f"of {self.population:,} people. That is an estimate; the model k_map with a population table is a promise."
+                f"If nobody knows who is in the file: k = {self.sample:,}, when its"
+                f" {self.records:,} records are a random sample of {self.population:,} people. That"
+                " is an estimate; the model k_map with a population table is a promise."
             )
         return sentences
 
@@ -106,7 +145,10 @@ class ChosenK:
         compared = _compared(self.practice, self.risk)
         if self.practice > self.strict:
             return f"{reading}: k = {self.practice:,}; {compared} as well."
-        return f"{reading}: k = {self.practice:,}, but {compared}: do not claim a risk of at most {self.risk:g}."
+        return (
+            f"{reading}: k = {self.practice:,}, but {compared}: do not claim a risk of at most"
+            f" {self.risk:g}."
+        )
 
     def __str__(self) -> str:
         return "\n".join(self.sentences())
@@ -115,8 +157,10 @@ class ChosenK:
 def k_for(risk: float, strict: bool = True) -> int:
     """The k that a tolerable risk asks for.
 
-    Strictly the smallest k with ``1/k ≤ risk``, which is ``ceil(1/risk)`` up to rounding of floating-point numbers. Not
-    strictly: the class size that published guidance pairs with this risk, or else the whole number nearest to 1/risk.
+    Strictly the smallest k with ``1/k ≤ risk``, which is ``ceil(1/risk)`` up to rounding of
+    floating-point numbers. Not
+    strictly: the class size that published guidance pairs with this risk, or else the whole number
+    nearest to 1/risk.
 
     >>> k_for(0.09), k_for(0.09, strict=False)
     (12, 11)
@@ -124,7 +168,9 @@ def k_for(risk: float, strict: bool = True) -> int:
     (11, 5, 14, 15)
     """
     if isinstance(risk, bool) or not 0 < risk <= 1:
-        raise ParameterError("a tolerable risk lies above 0 and is at most 1: 0.09 is nine in a hundred")
+        raise ParameterError(
+            "a tolerable risk lies above 0 and is at most 1: 0.09 is nine in a hundred"
+        )
     if strict:
         return math.ceil(1 / risk * (1 - TOLERANCE))
     paired = [one.k for one in PUBLISHED if one.risk is not None and math.isclose(one.risk, risk)]
@@ -145,9 +191,10 @@ def risk_of(k: int) -> float:
 def choose_k(risk: float, *, population: int | None = None, records: int | None = None) -> ChosenK:
     """Both readings of a tolerable risk, and what others published about it.
 
-    ``population`` and ``records`` (given together) add the class size that is enough when the file is a random sample and
-    nobody knows who is in it: the smallest f with a mean of 1/F of at most the risk, where F is the size of the class
-    in the population given f in the sample (Benedetti & Franconi 1998; see
+    ``population`` and ``records`` (given together) add the class size that is enough when the file
+    is a random sample and nobody knows who is in it: the smallest f with a mean of 1/F of at most
+    the risk, where F is the size of the class in the population given f in the sample (Benedetti &
+    Franconi 1998; see
     :func:`sfumato.methods.formulas.uniqueness.individual_risk`).
 
     >>> print(choose_k(0.33))
@@ -157,23 +204,36 @@ def choose_k(risk: float, *, population: int | None = None, records: int | None 
     2
     """
     strict = k_for(risk)
-    published = tuple(one for one in PUBLISHED if one.risk is not None and math.isclose(one.risk, risk))
+    published = tuple(
+        one for one in PUBLISHED if one.risk is not None and math.isclose(one.risk, risk)
+    )
     if (population is None) != (records is None):
         raise ParameterError(
-            "population and records go together: how many people, and how many of them are in the file"
+            "population and records go together: how many people, and how many of them are in the"
+            " file"
         )
-    sample = None if population is None or records is None else _enough_in_sample(risk, strict, population, records)
+    sample = (
+        None
+        if population is None or records is None
+        else _enough_in_sample(risk, strict, population, records)
+    )
     return ChosenK(risk, strict, k_for(risk, strict=False), published, population, records, sample)
 
 
 def _enough_in_sample(risk: float, strict: int, population: int, records: int) -> int:
-    """The smallest class of a sample whose estimated risk against the population is tolerable; the risk falls with f."""
+    """The smallest class of a sample whose estimated risk against the population is tolerable; the
+    risk falls with f.
+    """
     if not 1 <= records <= population:
-        raise ParameterError("records must be at least 1 and at most the population they were drawn from")
+        raise ParameterError(
+            "records must be at least 1 and at most the population they were drawn from"
+        )
     low, high = 1, strict
     while low < high:
         middle = (low + high) // 2
-        if float(individual_risk([middle], [middle * population / records])[0]) <= risk * (1 + TOLERANCE):
+        if float(individual_risk([middle], [middle * population / records])[0]) <= risk * (
+            1 + TOLERANCE
+        ):
             high = middle
         else:
             low = middle + 1

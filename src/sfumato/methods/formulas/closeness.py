@@ -1,6 +1,7 @@
 """How close a class of k of n records can be to the table, by the earth mover's distance of ranks.
 
-Each of the n records has its own rank and the distance is normalised by n − 1, so that 1 moves everything from one end to the other.
+Each of the n records has its own rank and the distance is normalised by n − 1, so that 1 moves
+everything from one end to the other.
 
 Reference: Soria-Comas, Domingo-Ferrer, Sánchez & Martínez 2015, doi:10.1109/TKDE.2015.2435777.
 """
@@ -22,12 +23,14 @@ if TYPE_CHECKING:
 
 
 def distance_bounds(n: int, k: int) -> tuple[float, float]:
-    r"""The least distance of any class of k records, and the largest of a class with one record of each of k equal parts.
+    r"""The least distance of any class of k records, and the largest of a class with one record of
+    each of k equal parts.
 
     .. math:: \frac{(n + k)(n - k)}{4 n (n - 1) k} \le EMD, \qquad EMD \le \frac{n - k}{2 (n - 1) k}
 
-    The first holds for every class and is attained where n/k is odd. The second is for classes that take one record of each
-    *k*-th of the ranks, and **only where k divides n**: with n = 10, k = 3 and four records in the middle part a class reaches 0.1444 against 0.1296.
+    The first holds for every class and is attained where n/k is odd. The second is for classes that
+    take one record of each *k*-th of the ranks, and **only where k divides n**: with n = 10, k = 3
+    and four records in the middle part a class reaches 0.1444 against 0.1296.
 
     >>> [round(bound, 6) for bound in distance_bounds(20, 4)]
     [0.063158, 0.105263]
@@ -39,13 +42,14 @@ def distance_bounds(n: int, k: int) -> tuple[float, float]:
 
 
 def needed_size(n: int, t: float, k: int = 1) -> int:
-    r"""The size of classes with one record of each part that keeps the distance within t (k* in the paper).
+    r"""The size of classes with one record of each part that keeps the distance within t (k* in the
+    paper).
 
     .. math:: k^* = \max\Bigl(k, \Bigl\lceil \frac{n}{2(n-1)t + 1} \Bigr\rceil\Bigr), \qquad
         k^* \mathrel{+}= \Bigl\lfloor \frac{n \bmod k^*}{\lfloor n/k^* \rfloor} \Bigr\rfloor
 
-    The second line shares out what is left over where n is not divisible; since the bound then no longer holds, classes
-    are to be verified.
+    The second line shares out what is left over where n is not divisible; since the bound then no
+    longer holds, classes are to be verified.
 
     >>> needed_size(1000, 0.05), needed_size(1000, 0.1, 5), needed_size(1000, 0.2, 2), needed_size(1080, 0.01)
     (10, 5, 3, 49)
@@ -62,30 +66,36 @@ def _require(n: int, k: int) -> None:
         raise ParameterError("k must be at least 1 and at most the number of records")
 
 
-# Buckets of confidential values and the classes that share them out: what t-closeness leaves room for.
+# Buckets of confidential values and the classes that share them out: what t-closeness leaves room
+# for.
 #
-# N records lie in *b* buckets, :math:`b_j` in each, and in *E* classes, :math:`e_i` in each. Every class is within the factor
-# t of the table, in every bucket, exactly when its counts satisfy
+# N records lie in *b* buckets, :math:`b_j` in each, and in *E* classes, :math:`e_i` in each. Every
+# class is within the factor t of the table, in every bucket, exactly when its counts satisfy
 #
 # .. math::
 #     \lceil e_i p_j / t \rceil \le n_{ij} \le \lfloor e_i p_j t \rfloor, \qquad
 #     \sum_j n_{ij} = e_i, \qquad \sum_i n_{ij} = b_j, \qquad p_j = b_j / N .
 #
-# Whole counts that satisfy all this exist or not: a flow through a network tells (:func:`whole_counts`). The rule in the paper fills
-# each class by itself; its column sums then differ from the sizes of the buckets, so it cannot be carried out as printed.
+# Whole counts that satisfy all this exist or not: a flow through a network tells
+# (:func:`whole_counts`). The rule in the paper fills each class by itself; its column sums then
+# differ from the sizes of the buckets, so it cannot be carried out as printed.
 #
-# Reference: Domingo-Ferrer & Soria-Comas 2015, doi:10.1016/j.knosys.2014.11.011, section 6, corrected.
+# Reference: Domingo-Ferrer & Soria-Comas 2015, doi:10.1016/j.knosys.2014.11.011, section 6,
+# corrected.
 
 if TYPE_CHECKING:
     Counts = NDArray[np.int64]
 
 
 def bucket_count(t: float, *, finer: bool = False) -> int:
-    r"""How many buckets of equal size fit a factor t: :math:`\lfloor t \rfloor + 1`, or :math:`\lceil t \rceil + 1` if ``finer``.
+    r"""How many buckets of equal size fit a factor t: :math:`\lfloor t \rfloor + 1`,
+    or :math:`\lceil t \rceil + 1` if ``finer``.
 
-    A class that emphasises one of *b* buckets by τ and gives σ to each other has :math:`τ/b + σ(1 - 1/b) = 1`. With
-    :math:`b = \lfloor t \rfloor + 1` the limit σ = 1/t is reached first, with :math:`\lceil t \rceil + 1` the limit τ = t. For
-    whole t both are t + 1, the only case the paper has.
+    A class that emphasises one of *b* buckets by τ and gives σ to each other
+    has :math:`τ/b + σ(1 - 1/b) = 1`. With
+    :math:`b = \lfloor t \rfloor + 1` the limit σ = 1/t is reached first,
+    with :math:`\lceil t \rceil + 1` the limit τ = t. For whole t both are t + 1, the only case the
+    paper has.
 
     >>> bucket_count(2), bucket_count(2.5), bucket_count(2.5, finer=True), bucket_count(1.2)
     (3, 3, 4, 2)
@@ -120,11 +130,14 @@ def count_bounds(sizes: Sequence[int], buckets: Sequence[int], t: float) -> tupl
     [[[1, 1, 1]], [[4, 4, 4]]]
     """
     expected = np.outer(np.asarray(sizes, dtype=np.float64), np.asarray(buckets) / sum(buckets))
-    return np.ceil(expected / t - TOLERANCE).astype(np.int64), np.floor(expected * t + TOLERANCE).astype(np.int64)
+    return np.ceil(expected / t - TOLERANCE).astype(np.int64), np.floor(
+        expected * t + TOLERANCE
+    ).astype(np.int64)
 
 
 def distance_of(counts: Any) -> float:
-    """The largest multiplicative distance of a row of counts (a class) from the sum of all rows (the table).
+    """The largest multiplicative distance of a row of counts (a class) from the sum of all rows
+    (the table).
 
     A bucket that the table has and a class lacks makes it infinite.
 
@@ -139,10 +152,14 @@ def distance_of(counts: Any) -> float:
         return float(np.maximum(shares / table, table / shares).max(initial=1.0))
 
 
-def whole_counts(sizes: Sequence[int], buckets: Sequence[int], low: Counts, high: Counts) -> Counts | None:
-    """Whole counts between ``low`` and ``high`` with these sums of rows and columns, or None where there are none.
+def whole_counts(
+    sizes: Sequence[int], buckets: Sequence[int], low: Counts, high: Counts
+) -> Counts | None:
+    """Whole counts between ``low`` and ``high`` with these sums of rows and columns, or None where
+    there are none.
 
-    What lies above ``low`` is a flow from classes to buckets, as large as possible; it is whole because its limits are.
+    What lies above ``low`` is a flow from classes to buckets, as large as possible; it is whole
+    because its limits are.
 
     >>> low, high = count_bounds(class_sizes(7, 3), bucket_sizes(7, 3), 2)
     >>> whole_counts(class_sizes(7, 3), bucket_sizes(7, 3), low, high) is None
@@ -159,7 +176,9 @@ def whole_counts(sizes: Sequence[int], buckets: Sequence[int], low: Counts, high
     i, j = np.divmod(np.arange(rows * columns), columns)
     tails = np.concatenate([np.full(rows, source), i, rows + np.arange(columns)])
     heads = np.concatenate([np.arange(rows), rows + j, np.full(columns, sink)])
-    room = np.concatenate([out, np.minimum(high - low, out[:, None]).ravel(), into]).astype(np.int32)
+    room = np.concatenate([out, np.minimum(high - low, out[:, None]).ravel(), into]).astype(
+        np.int32
+    )
     network = csr_array((room, (tails, heads)), shape=(sink + 1, sink + 1))
     flow = maximum_flow(network, source, sink)
     if flow.flow_value != out.sum():
@@ -171,5 +190,6 @@ def require_factor(t: float) -> None:
     """Refuse what is no factor above 1."""
     if not 1 < t < math.inf:
         raise ParameterError(
-            "t must be a factor above 1; at 1 every class would have to be the table on a smaller scale"
+            "t must be a factor above 1; at 1 every class would have to be the table on a smaller"
+            " scale"
         )

@@ -19,10 +19,12 @@ ALONE = ("plain", "proper")
 
 @dataclasses.dataclass(frozen=True)
 class Combined:
-    """An estimate over all copies, its variance, and the degrees of freedom of its t distribution (infinite: normal).
+    """An estimate over all copies, its variance, and the degrees of freedom of its t distribution
+    (infinite: normal).
 
-    ``between`` is the variance of the estimates between copies, ``within`` the mean of their own variances; ``adjusted``
-    says that the variance formula came out negative and its conservative substitute was taken.
+    ``between`` is the variance of the estimates between copies, ``within`` the mean of their own
+    variances; ``adjusted`` says that the variance formula came out negative and its conservative
+    substitute was taken.
     """
 
     estimate: float
@@ -39,7 +41,9 @@ class Combined:
         if not 0 < level < 1:
             raise ParameterError("combine: the level of an interval lies between 0 and 1")
         share = 0.5 + level / 2
-        far = stats.norm.ppf(share) if math.isinf(self.degrees) else stats.t.ppf(share, self.degrees)
+        far = (
+            stats.norm.ppf(share) if math.isinf(self.degrees) else stats.t.ppf(share, self.degrees)
+        )
         reach = float(far) * math.sqrt(self.variance)
         return self.estimate - reach, self.estimate + reach
 
@@ -52,23 +56,27 @@ def combine(
     n: int | None = None,
     n_synthetic: int | None = None,
 ) -> Combined:
-    r"""Combine the estimates :math:`q_i` of one quantity and their variances :math:`u_i` from m synthetic copies.
+    r"""Combine the estimates :math:`q_i` of one quantity and their variances :math:`u_i` from m
+    synthetic copies.
 
-    With means :math:`\bar q, \bar u` and :math:`b = \sum (q_i - \bar q)^2 / (m-1)` the total variance is
+    With means :math:`\bar q, \bar u` and :math:`b = \sum (q_i - \bar q)^2 / (m-1)` the total
+    variance is
 
     * ``plain`` (all columns drawn, nothing from a posterior: what ``synthesize`` makes):
       :math:`\bar u (n_{syn}/n + 1/m)`, normal; one copy is enough;
-    * ``proper`` (the same, the records resampled before each fit): :math:`\bar u (n_{syn}/n + (1 + n_{syn}/n)/m)`, normal;
-    * ``partly`` (only some columns or records replaced): :math:`\bar u + b/m` with :math:`(m-1)(1 + m \bar u / b)^2` degrees of
-      freedom;
+    * ``proper`` (the same, the records resampled before each
+      fit): :math:`\bar u (n_{syn}/n + (1 + n_{syn}/n)/m)`, normal;
+    * ``partly`` (only some columns or records replaced): :math:`\bar u + b/m`
+      with :math:`(m-1)(1 + m \bar u / b)^2` degrees of freedom;
     * ``fully`` (all columns, drawn from a posterior): :math:`(1 + 1/m) b - \bar u` with
-      :math:`(m-1)(1 - m \bar u/((m+1) b))^2` degrees; where that is negative, :math:`(n_{syn}/n)\, \bar u`.
+      :math:`(m-1)(1 - m \bar u/((m+1) b))^2` degrees; where that is
+      negative, :math:`(n_{syn}/n)\, \bar u`.
 
-    ``n`` records were learnt from and every copy has ``n_synthetic``; both are equal where they are left out. With b = 0 the
-    degrees are infinite.
+    ``n`` records were learnt from and every copy has ``n_synthetic``; both are equal where they are
+    left out. With b = 0 the degrees are infinite.
 
-    References: Raghunathan, Reiter & Rubin 2003 (Journal of Official Statistics 19, 1–16); Reiter 2003 (Survey Methodology 29,
-    181–188); Raab, Nowok & Dibben 2016, doi:10.29012/jpc.v7i3.407.
+    References: Raghunathan, Reiter & Rubin 2003 (Journal of Official Statistics 19, 1–16); Reiter
+    2003 (Survey Methodology 29, 181–188); Raab, Nowok & Dibben 2016, doi:10.29012/jpc.v7i3.407.
 
     >>> found = combine([10.2, 9.8, 10.5, 9.9, 10.1], [0.04, 0.05, 0.045, 0.05, 0.04], case="partly")
     >>> round(found.variance, 6), round(found.degrees, 6), [round(end, 6) for end in found.interval()]
@@ -104,11 +112,17 @@ def _checked(
     if q.ndim != 1 or q.shape != u.shape or not len(q):
         raise ParameterError("combine: give one estimate and one variance for each copy")
     if not (np.isfinite(q).all() and np.isfinite(u).all()) or (u < 0).any():
-        raise ParameterError("combine: estimates and variances are finite, and variances not negative")
+        raise ParameterError(
+            "combine: estimates and variances are finite, and variances not negative"
+        )
     if len(q) < 2 and case not in ALONE:
-        raise ParameterError(f"combine: {case} needs two copies or more; with one, case is plain or proper")
+        raise ParameterError(
+            f"combine: {case} needs two copies or more; with one, case is plain or proper"
+        )
     if (n is None) != (n_synthetic is None):
-        raise ParameterError("combine: give n and n_synthetic together, or neither where they are equal")
+        raise ParameterError(
+            "combine: give n and n_synthetic together, or neither where they are equal"
+        )
     if n is None or n_synthetic is None:
         return 1.0
     if n < 1 or n_synthetic < 1:

@@ -1,7 +1,8 @@
 """What a released column tells of a quasi-identifier beyond the quasi-identifier's released label.
 
-All statistics leave the own record out: a column with nearly distinct values would otherwise determine everything by chance.
-Inputs are whole-number codes: ``q`` of the original quasi-identifier, ``label`` of its released label, ``r`` of the other column.
+All statistics leave the own record out: a column with nearly distinct values would otherwise
+determine everything by chance. Inputs are whole-number codes: ``q`` of the original
+quasi-identifier, ``label`` of its released label, ``r`` of the other column.
 """
 
 from __future__ import annotations
@@ -19,11 +20,15 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.float64]
 
 MOST_QUASI, MOST_RELEASED, FEW_BINS = 64, 256, 32
-"""Codes of a quasi-identifier and of a released column of numbers; the coarser bins find what many bins scatter."""
+"""Codes of a quasi-identifier and of a released column of numbers; the coarser bins find what many
+bins scatter.
+"""
 FEWEST_OPEN, FEWEST_REPEATS, FEWEST_OF_A_VALUE = 20, 30, 20
 FEW_ROWS, PERMUTATIONS, QUANTILE, DEVIATIONS = 1000, 100, 0.99, 4.0
-"""Below that many rows a figure must also exceed this quantile of what permutations within labels give, and lie that many standard
-deviations above their mean: many pairs are looked at, and one in a hundred exceeds the quantile by chance."""
+"""Below that many rows a figure must also exceed this quantile of what permutations within labels
+give, and lie that many standard deviations above their mean: many pairs are looked at, and one in a
+hundred exceeds the quantile by chance.
+"""
 CERTAIN, STRONG, WEAK = 0.99, 0.5, 0.2
 SURE_AFTER, OPEN_BEFORE, STEEP = 0.95, 0.80, 0.95
 SMALLEST_SHARE, LEAST_ENTROPY, LINE = 0.005, 0.1, 0.8
@@ -32,7 +37,9 @@ MOST_CELLS = 4_000_000
 
 
 class DependenceKind(StrEnum):
-    """What a released column does to a quasi-identifier, from the worst to nothing; ``unknown``: too few records tell."""
+    """What a released column does to a quasi-identifier, from the worst to nothing; ``unknown``:
+    too few records tell.
+    """
 
     DETERMINES = "determines"
     NEARLY = "nearly determines"
@@ -49,11 +56,13 @@ REFUSED = (DependenceKind.DETERMINES, DependenceKind.NEARLY, DependenceKind.SOME
 class Figures:
     """What was measured of a released column and a quasi-identifier.
 
-    ``hit``: share of records whose value is the most frequent one among others with the same label and released value; ``base``: with
-    the label alone; ``bits``: share of the remaining bits that the released value removes; ``sure``: share of records whose
-    released value leaves the quasi-identifier nearly certain where the label does not; ``line`` and ``line_base``: share of records near what a function
-    of the released number predicts, and near the middle of their label (None: not numbers). ``records`` have a label that leaves more
-    than one value open, ``repeats`` of them share label and released value with another.
+    ``hit``: share of records whose value is the most frequent one among others with the same label
+    and released value; ``base``: with the label alone; ``bits``: share of the remaining bits that
+    the released value removes; ``sure``: share of records whose released value leaves the
+    quasi-identifier nearly certain where the label does not; ``line`` and ``line_base``: share of
+    records near what a function of the released number predicts, and near the middle of their label
+    (None: not numbers). ``records`` have a label that leaves more than one value open, ``repeats``
+    of them share label and released value with another.
     """
 
     hit: float = 1.0
@@ -69,7 +78,9 @@ class Figures:
 
     @property
     def gain(self) -> float:
-        """The share of what the label leaves open that the released value takes, (A − B)/(1 − B)."""
+        """The share of what the label leaves open that the released value takes, (A − B)/(1 −
+        B).
+        """
         return share_gained(self.hit, self.base)
 
     @property
@@ -118,7 +129,9 @@ def dense(codes: Codes) -> Codes:
 
 
 def counted(keys: Codes) -> tuple[Codes, Codes]:
-    """The distinct keys in order, and how often each occurs; few enough are counted without sorting."""
+    """The distinct keys in order, and how often each occurs; few enough are counted without
+    sorting.
+    """
     if len(keys) and int(keys.max()) <= MOST_CELLS:
         amounts = np.bincount(keys)
         used = np.flatnonzero(amounts)
@@ -127,7 +140,8 @@ def counted(keys: Codes) -> tuple[Codes, Codes]:
 
 
 def number_codes(values: Numbers, most: int) -> Codes:
-    """Codes of numbers: one a value, or ``most`` bins by rank where there are more; equal values share a bin, missing is a code.
+    """Codes of numbers: one a value, or ``most`` bins by rank where there are more; equal values
+    share a bin, missing is a code.
 
     >>> number_codes(np.array([5.0, 7.0, np.nan, 5.0]), 10).tolist(), number_codes(np.arange(6.0), 3).tolist()
     ([0, 1, 2, 0], [0, 0, 1, 1, 2, 2])
@@ -147,7 +161,9 @@ def number_codes(values: Numbers, most: int) -> Codes:
 
 
 def frequent_codes(codes: Codes, most: int = MOST_RELEASED) -> Codes:
-    """Codes of a nominal column; where there are many values, those that nobody shares become one code."""
+    """Codes of a nominal column; where there are many values, those that nobody shares become one
+    code.
+    """
     own = dense(codes)
     counts = np.bincount(own)
     if len(counts) <= most or not (counts == 1).any():
@@ -156,7 +172,9 @@ def frequent_codes(codes: Codes, most: int = MOST_RELEASED) -> Codes:
 
 
 def within_labels(values: Numbers, label: Codes, most: int = MOST_QUASI) -> Codes:
-    """Codes of numbers that are told apart inside their label: bins by rank among the records with the same label."""
+    """Codes of numbers that are told apart inside their label: bins by rank among the records with
+    the same label.
+    """
     if len(np.unique(values)) <= most:
         return number_codes(values, most)
     order = np.lexsort((values, label))
@@ -164,21 +182,29 @@ def within_labels(values: Numbers, label: Codes, most: int = MOST_QUASI) -> Code
     place = np.arange(len(order)) - np.repeat(starts, sizes)
     fine = np.empty(len(order), dtype=np.int64)
     fresh = np.concatenate([[True], (np.diff(values[order]) != 0) | (np.diff(label[order]) != 0)])
-    first = place[np.maximum.accumulate(np.where(fresh, np.arange(len(order)), 0))]  # equal values share a rank
+    first = place[
+        np.maximum.accumulate(np.where(fresh, np.arange(len(order)), 0))
+    ]  # equal values share a rank
     fine[order] = np.where(np.isnan(values[order]), most, first * most // np.repeat(sizes, sizes))
     return fine
 
 
 def _runs(ordered: Codes) -> tuple[Codes, Codes]:
     """Where runs of equal codes start in an ordered array, and how long they are."""
-    starts = np.flatnonzero(np.concatenate([[True], np.diff(ordered) != 0])) if len(ordered) else np.zeros(0, int)
+    starts = (
+        np.flatnonzero(np.concatenate([[True], np.diff(ordered) != 0]))
+        if len(ordered)
+        else np.zeros(0, int)
+    )
     return starts, np.diff(np.append(starts, len(ordered)))
 
 
 def open_records(q: Codes, label: Codes) -> NDArray[np.bool_]:
     """Per record whether its label leaves more than one value of the quasi-identifier open."""
     pairs, _ = counted(label.astype(np.int64) * (int(q.max(initial=0)) + 1) + q)
-    values = np.bincount(pairs // (int(q.max(initial=0)) + 1), minlength=int(label.max(initial=0)) + 1)
+    values = np.bincount(
+        pairs // (int(q.max(initial=0)) + 1), minlength=int(label.max(initial=0)) + 1
+    )
     return np.asarray(values[label] > 1)
 
 
@@ -186,7 +212,8 @@ def open_records(q: Codes, label: Codes) -> NDArray[np.bool_]:
 
 
 def leave_one_out(q: Codes, context: Codes) -> tuple[Codes, Codes, Numbers]:
-    """Per record, of the others in its context: how many share its value, how many there are, and whether its value is their most frequent.
+    """Per record, of the others in its context: how many share its value, how many there are, and
+    whether its value is their most frequent.
 
     A tie counts half.
 
@@ -197,7 +224,10 @@ def leave_one_out(q: Codes, context: Codes) -> tuple[Codes, Codes, Numbers]:
     width = int(q.max(initial=0)) + 1
     own = context * width + q
     keys, counts = counted(own)
-    which, of = np.searchsorted(keys, own) if int(own.max(initial=0)) > MOST_CELLS else dense(own), keys // width
+    which, of = (
+        np.searchsorted(keys, own) if int(own.max(initial=0)) > MOST_CELLS else dense(own),
+        keys // width,
+    )
     totals = np.bincount(context)
     starts, _ = _runs(of)
     best = np.zeros(len(totals), dtype=np.int64)
@@ -242,18 +272,24 @@ def figures_of(q: Codes, label: Codes, r: Codes) -> Figures:
 
 
 def _sure_values(r: Codes, before: Numbers, after: Numbers, share: Numbers) -> NDArray[np.bool_]:
-    """Released values, each of enough records, after which the quasi-identifier is nearly certain where it was not before.
+    """Released values, each of enough records, after which the quasi-identifier is nearly certain
+    where it was not before.
 
-    A label whose most frequent value has 51 % is no certainty for those who have it: the share counts, not the hit alone.
+    A label whose most frequent value has 51 % is no certainty for those who have it: the share
+    counts, not the hit alone.
     """
     counts = np.bincount(r)
-    then = np.minimum(np.bincount(r, weights=before), np.bincount(r, weights=share)) / np.maximum(1, counts)
+    then = np.minimum(np.bincount(r, weights=before), np.bincount(r, weights=share)) / np.maximum(
+        1, counts
+    )
     now = np.bincount(r, weights=after) / np.maximum(1, counts)
     return np.asarray((counts >= FEWEST_OF_A_VALUE) & (now >= SURE_AFTER) & (then <= OPEN_BEFORE))
 
 
 def sure_records(q: Codes, label: Codes, r: Codes) -> NDArray[np.bool_]:
-    """Records whose released value leaves the quasi-identifier nearly certain where the label does not."""
+    """Records whose released value leaves the quasi-identifier nearly certain where the label does
+    not.
+    """
     there = np.flatnonzero(open_records(q, label))
     marked = np.zeros(len(q), dtype=bool)
     if len(there) < 2:
@@ -266,7 +302,9 @@ def sure_records(q: Codes, label: Codes, r: Codes) -> NDArray[np.bool_]:
     return marked
 
 
-def permuted_within(r: NDArray[np.generic], label: Codes, rng: np.random.Generator) -> NDArray[np.generic]:
+def permuted_within(
+    r: NDArray[np.generic], label: Codes, rng: np.random.Generator
+) -> NDArray[np.generic]:
     """A released column whose values were exchanged at random among records with the same label."""
     fixed, mixed = np.argsort(label, kind="stable"), np.lexsort((rng.random(len(label)), label))
     changed = np.empty_like(r)
@@ -275,7 +313,9 @@ def permuted_within(r: NDArray[np.generic], label: Codes, rng: np.random.Generat
 
 
 def screened_bits(q: Codes, r: Codes) -> tuple[float, Numbers, Codes]:
-    """Without labels: the share of hits gained, the bits saved by every value of the released column, and how many records have it."""
+    """Without labels: the share of hits gained, the bits saved by every value of the released
+    column, and how many records have it.
+    """
     width, height = int(q.max(initial=0)) + 1, int(r.max(initial=0)) + 1
     records, totals = len(q), np.bincount(r, minlength=height).astype(np.int64)
     prior = np.bincount(q, minlength=width) / max(1, records)
@@ -289,15 +329,20 @@ def screened_bits(q: Codes, r: Codes) -> tuple[float, Numbers, Codes]:
     lesser = np.where(counts < top[of], counts, 0)
     second = np.zeros(height, dtype=np.int64)
     second[of[starts]] = np.maximum.reduceat(lesser, starts) if len(starts) else lesser
-    # The own record left out, a value stays the most frequent one if it led by two; by one, it is tied with another.
+    # The own record left out, a value stays the most frequent one if it led by two; by one, it is
+    # tied with another.
     lead = np.where(tied > 1, 0, top - second)
     hit = float(
         np.where(
-            (lead > 1) | ((lead == 1) & (second == 0) & (top > 1)), top, np.where((lead == 1) & (top > 1), top / 2, 0)
+            (lead > 1) | ((lead == 1) & (second == 0) & (top > 1)),
+            top,
+            np.where((lead == 1) & (top > 1), top / 2, 0),
         ).sum()
     )
     chance = (counts - 1 + 2 * prior[value]) / (totals[of] + 1)
-    saved: Numbers = np.bincount(of, weights=counts * np.log2(chance / prior[value]), minlength=height).astype(float)
+    saved: Numbers = np.bincount(
+        of, weights=counts * np.log2(chance / prior[value]), minlength=height
+    ).astype(float)
     return share_gained(hit / max(1, records), float(prior.max(initial=0.0))), saved, totals
 
 
@@ -306,7 +351,9 @@ def screened_bits(q: Codes, r: Codes) -> tuple[float, Numbers, Codes]:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Spans:
-    """Of numbers with labels: per record how near a prediction must come, and the middle of its label."""
+    """Of numbers with labels: per record how near a prediction must come, and the middle of its
+    label.
+    """
 
     near: Numbers
     middle: Numbers
@@ -314,7 +361,9 @@ class Spans:
 
     @classmethod
     def of(cls, values: Numbers, label: Codes) -> Spans:
-        """A quarter of the label's width, or of the spread of the middle half of its records where that is less."""
+        """A quarter of the label's width, or of the spread of the middle half of its records where
+        that is less.
+        """
         order = np.lexsort((values, label))
         starts, sizes = _runs(label[order])
         ranked = values[order]
@@ -328,10 +377,12 @@ class Spans:
 
 
 def line_of(q: Numbers, label: Codes, r: Numbers) -> tuple[float, float, Numbers] | None:
-    """How often a function of a released number comes near the quasi-identifier, how often the label's middle does, and the predictions.
+    """How often a function of a released number comes near the quasi-identifier, how often the
+    label's middle does, and the predictions.
 
-    Functions: the number itself, a shift of it or of its negative, a line, a curve through neighbours, their median. Each is fitted on half of the records and
-    judged on the other. None: too few records have both numbers and a label that leaves more than one value open.
+    Functions: the number itself, a shift of it or of its negative, a line, a curve through
+    neighbours, their median. Each is fitted on half of the records and judged on the other. None:
+    too few records have both numbers and a label that leaves more than one value open.
     """
     there = ~np.isnan(q) & ~np.isnan(r)
     if int(there.sum()) < FEWEST_REPEATS:
@@ -356,7 +407,9 @@ def line_of(q: Numbers, label: Codes, r: Numbers) -> tuple[float, float, Numbers
 
 
 def _predictions(q: Numbers, r: Numbers) -> list[Numbers]:
-    """What functions of a released number say of the other one, each learnt on the half that it is not asked about."""
+    """What functions of a released number say of the other one, each learnt on the half that it is
+    not asked about.
+    """
     half = np.random.default_rng(len(q)).permutation(len(q)) % 2 == 0
     predictions = [r, *(np.empty_like(r) for _ in range(5))]
     for learnt in (half, ~half):
@@ -367,12 +420,16 @@ def _predictions(q: Numbers, r: Numbers) -> list[Numbers]:
         predictions[3][asked] = slope * r[asked] + intercept
         predictions[4][asked] = nearest_median(r[learnt], q[learnt], r[asked])
         known, which = np.unique(r[learnt], return_inverse=True)
-        predictions[5][asked] = np.interp(r[asked], known, np.bincount(which, q[learnt]) / np.bincount(which))
+        predictions[5][asked] = np.interp(
+            r[asked], known, np.bincount(which, q[learnt]) / np.bincount(which)
+        )
     return predictions
 
 
 def trimmed_line(x: Numbers, y: Numbers) -> tuple[float, float]:
-    """Slope and intercept by least squares, again and again on the three quarters that lie nearest: exceptions do not bend it."""
+    """Slope and intercept by least squares, again and again on the three quarters that lie nearest:
+    exceptions do not bend it.
+    """
     kept = np.ones(len(x), dtype=bool)
     slope, intercept = 0.0, float(np.median(y))
     for _ in range(5):
@@ -387,10 +444,14 @@ def trimmed_line(x: Numbers, y: Numbers) -> tuple[float, float]:
 
 
 def nearest_median(x: Numbers, y: Numbers, asked: Numbers) -> Numbers:
-    """The median of ``y`` of the three records whose ``x`` is nearest in rank; among equal ones, of the middle of them."""
+    """The median of ``y`` of the three records whose ``x`` is nearest in rank; among equal ones, of
+    the middle of them.
+    """
     order = np.argsort(x, kind="stable")
     ordered, known = x[order], y[order]
-    place = (np.searchsorted(ordered, asked, "left") + np.searchsorted(ordered, asked, "right")) // 2
+    place = (
+        np.searchsorted(ordered, asked, "left") + np.searchsorted(ordered, asked, "right")
+    ) // 2
     around = np.clip(place[:, None] + np.arange(-1, 2)[None, :], 0, len(x) - 1)
     return np.asarray(np.median(known[around], axis=1))
 
@@ -414,7 +475,9 @@ class NumberBlock:
 
 
 def standardised(columns: Numbers) -> Numbers:
-    """Columns with mean 0 and variance 1 (0 where a column is constant); missing numbers are the mean."""
+    """Columns with mean 0 and variance 1 (0 where a column is constant); missing numbers are the
+    mean.
+    """
     means = np.nanmean(columns, axis=0)
     filled = np.where(np.isnan(columns), means, columns) - means
     spread = filled.std(axis=0)
@@ -422,12 +485,16 @@ def standardised(columns: Numbers) -> Numbers:
 
 
 def chosen_sum(q: Numbers, block: NumberBlock, left: list[int], most: int = 3) -> tuple[int, ...]:
-    """Up to ``most`` of the columns ``left`` whose least squares tell most of a number, chosen one by one."""
+    """Up to ``most`` of the columns ``left`` whose least squares tell most of a number, chosen one
+    by one.
+    """
     with_q = standardised(q[:, None])[:, 0] @ block.standard / max(1, len(q))
     chosen: list[int] = []
     told = 0.0
     for _ in range(most):
-        explained = {c: _explained(block.gram, with_q, [*chosen, c]) for c in left if c not in chosen}
+        explained = {
+            c: _explained(block.gram, with_q, [*chosen, c]) for c in left if c not in chosen
+        }
         best = max(explained, key=lambda c: explained[c], default=None)
         if best is None or explained[best] <= told + 1e-6:
             break
@@ -443,7 +510,9 @@ def _explained(gram: Numbers, with_q: Numbers, chosen: list[int]) -> float:
 
 
 def predicted_sum(q: Numbers, columns: Numbers) -> Numbers:
-    """What least squares of some columns say of a number; nothing (NaN) where one of them is missing."""
+    """What least squares of some columns say of a number; nothing (NaN) where one of them is
+    missing.
+    """
     design = np.column_stack([np.ones(len(q)), columns])
     whole = ~np.isnan(design).any(axis=1)
     known = whole & ~np.isnan(q)

@@ -30,8 +30,9 @@ Reader = Callable[["Codes"], "NDArray[Any]"]
 class RecordColumn:
     """A column of the records that are looked at, read only for those that are asked for.
 
-    Most pairs of columns are compared on a sample: nothing is made for all records of a large table unless
-    something was found. ``column[some]`` has the values of some records, ``column.whole`` those of all.
+    Most pairs of columns are compared on a sample: nothing is made for all records of a large table
+    unless something was found. ``column[some]`` has the values of some records, ``column.whole``
+    those of all.
 
     >>> column = RecordColumn(np.array([5.0, 6.0, 7.0]).__getitem__, rows=np.array([2, 0]))
     >>> column[np.array([0])].tolist(), column.whole.tolist()
@@ -55,7 +56,8 @@ class RecordColumn:
 
 
 def number_reader(dataset: Table, name: str) -> Reader | None:
-    """Reads a column as numbers, missing ones as NaN: numbers, days of dates, text of numbers or dates only.
+    """Reads a column as numbers, missing ones as NaN: numbers, days of dates, text of numbers or
+    dates only.
 
     None for any other column.
     """
@@ -82,7 +84,9 @@ def code_reader(encoded: Encoded) -> Reader:
 
 
 def days_of(dataset: Table, name: str) -> pl.Series | None:
-    """A column as days of the calendar, without the time of the day, whatever kind the recipe calls it; None where it holds no dates."""
+    """A column as days of the calendar, without the time of the day, whatever kind the recipe calls
+    it; None where it holds no dates.
+    """
     dtype = dataset.dtype(name)
     if dtype in (pl.Date, pl.Datetime):
         return dataset.column(name).cast(pl.Date)

@@ -1,7 +1,8 @@
-"""Which released columns tell more about a quasi-identifier than its released label does: every pair, lines, and sums of up to three.
+"""Which released columns tell more about a quasi-identifier than its released label does: every
+pair, lines, and sums of up to three.
 
-First a sample without labels, then labels as a whole, and all records only for what was found. That nothing is found does not say that
-there is no dependence: none of these kinds was found.
+First a sample without labels, then labels as a whole, and all records only for what was found. That
+nothing is found does not say that there is no dependence: none of these kinds was found.
 """
 
 from __future__ import annotations
@@ -78,7 +79,9 @@ LOOKED_FOR = "pairs, lines and sums of up to three columns"
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Dependence:
-    """Released columns (one, or up to three of a sum) that tell of a quasi-identifier, what was measured, and what it means."""
+    """Released columns (one, or up to three of a sum) that tell of a quasi-identifier, what was
+    measured, and what it means.
+    """
 
     columns: tuple[str, ...]
     quasi: str
@@ -100,21 +103,29 @@ class Dependence:
         """What was found, with figures: for the owner."""
         seen = self.figures
         told = [
-            f"the value is right for {percent(seen.hit)} of {seen.records:,} records instead of {percent(seen.base)}"
+            (
+                f"the value is right for {percent(seen.hit)} of {seen.records:,} records instead of"
+                f" {percent(seen.base)}"
+            )
         ]
         if seen.bits:
             told.append(f"{percent(seen.bits)} of the remaining bits are gone")
         if seen.sure:
             told.append(f"nearly certain for {percent(seen.sure)}")
         if seen.line is not None and seen.line_gain >= WEAK:
-            told.append(f"a function of it comes near for {percent(seen.line)} instead of {percent(seen.line_base)}")
+            told.append(
+                f"a function of it comes near for {percent(seen.line)} instead of"
+                f" {percent(seen.line_base)}"
+            )
         names = " + ".join(self.columns)
         return f"{names} {self.finding} {self.quasi} beyond its released label ({'; '.join(told)})"
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Dependences:
-    """All that was found in a table beside its release; ``compared`` pairs were looked at, of ``unknown`` too few records tell."""
+    """All that was found in a table beside its release; ``compared`` pairs were looked at, of
+    ``unknown`` too few records tell.
+    """
 
     found: tuple[Dependence, ...] = ()
     compared: int = 0
@@ -123,36 +134,57 @@ class Dependences:
     rows: Codes = dataclasses.field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     k: int | None = None
 
-    def linkage(self, found: Sequence[Dependence] | None = None, people: Codes | None = None) -> Linkage | None:
-        """Linkage by some of the dependences (by default all); None without any. ``people`` are places in :attr:`rows`."""
+    def linkage(
+        self, found: Sequence[Dependence] | None = None, people: Codes | None = None
+    ) -> Linkage | None:
+        """Linkage by some of the dependences (by default all); None without any. ``people`` are
+        places in :attr:`rows`.
+        """
         chosen = self.found if found is None else found
         if not chosen:
             return None
-        return implied_linkage(self.classes, [each.evidence for each in chosen], k=self.k or 2, people=people)
+        return implied_linkage(
+            self.classes, [each.evidence for each in chosen], k=self.k or 2, people=people
+        )
 
 
 def released_beside(schema: Schema) -> tuple[str, ...]:
-    """Released columns that are compared with quasi-identifiers: all but those themselves and numbers of units."""
+    """Released columns that are compared with quasi-identifiers: all but those themselves and
+    numbers of units.
+    """
     not_compared = {Role.QUASI, Role.UNIT, Role.DIRECT, Role.KEY}
-    return tuple(name for name, one in schema.attributes.items() if not not_compared & set(one.roles))
+    return tuple(
+        name for name, one in schema.attributes.items() if not not_compared & set(one.roles)
+    )
 
 
-def find_dependences(pair: TablePair, *, k: int | None = None, quasi: Iterable[str] | None = None) -> Dependences:
-    """Compare every released column with every quasi-identifier whose released labels leave more than one value open.
+def find_dependences(
+    pair: TablePair, *, k: int | None = None, quasi: Iterable[str] | None = None
+) -> Dependences:
+    """Compare every released column with every quasi-identifier whose released labels leave more
+    than one value open.
 
-    A quasi-identifier that was dropped counts as one label for all. Where rows belong to persons, one row of each is looked at.
-    ``quasi`` limits the quasi-identifiers that are looked at.
+    A quasi-identifier that was dropped counts as one label for all. Where rows belong to persons,
+    one row of each is looked at. ``quasi`` limits the quasi-identifiers that are looked at.
     """
     wanted = pair.original.schema.quasi if quasi is None else tuple(quasi)
     columns = released_beside(pair.released.schema)
-    if not pair.aligned or not wanted or not columns or not len(pair.released) or pair.released.copies is not None:
+    if (
+        not pair.aligned
+        or not wanted
+        or not columns
+        or not len(pair.released)
+        or pair.released.copies is not None
+    ):
         return Dependences(k=k)
     return _Search(pair, columns, k).result(wanted)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Quasi:
-    """A quasi-identifier of the looked-at records: its number or None, its code, that of its released label, and H(q | label)."""
+    """A quasi-identifier of the looked-at records: its number or None, its code, that of its
+    released label, and H(q | label).
+    """
 
     name: str
     values: RecordColumn | None
@@ -166,7 +198,8 @@ class _Quasi:
 class _Search:
     """One search: what is made of columns is made once.
 
-    Records are looked at in sets with a name: ``all``, a ``sample`` at random, ``few`` of them, or all of some labels of a quasi-identifier.
+    Records are looked at in sets with a name: ``all``, a ``sample`` at random, ``few`` of them, or
+    all of some labels of a quasi-identifier.
     """
 
     def __init__(self, pair: TablePair, columns: Sequence[str], k: int | None) -> None:
@@ -221,7 +254,9 @@ class _Search:
     # quasi-identifiers
 
     def quasi(self, name: str) -> _Quasi | None:
-        """A quasi-identifier with its labels; None where every label stands for one value, so that nothing is hidden."""
+        """A quasi-identifier with its labels; None where every label stands for one value, so that
+        nothing is hidden.
+        """
         before = self.pair.original.encoded(name)
         codes = RecordColumn(code_reader(before), self.origin)
         read = number_reader(self.pair.original, name)
@@ -233,21 +268,26 @@ class _Search:
         else:
             pairs, counts = counted(label.whole * len(before.labels) + codes.whole)
             of = pairs // len(before.labels)
-        # How many bits of the values the labels leave open: one of T records, c of them with a value, leaves
-        # Σ c·log₂(T/c) = T·log₂T − Σ c·log₂c; a value that one record has adds nothing.
+        # How many bits of the values the labels leave open: one of T records, c of them with a
+        # value, leaves Σ c·log₂(T/c) = T·log₂T − Σ c·log₂c; a value that one record has adds
+        # nothing.
         several = np.bincount(of) > 1
         totals = np.bincount(of, weights=counts)[several]
         hidden = int(totals.sum())
         if not hidden:
             return None
         repeated = counts[(counts > 1) & several[of]]
-        spread = float((totals * np.log2(totals)).sum()) - float((repeated * np.log2(repeated)).sum())
+        spread = float((totals * np.log2(totals)).sum()) - float(
+            (repeated * np.log2(repeated)).sum()
+        )
         return _Quasi(name, values, codes, label, spread / hidden, hidden)
 
     def labels(self, name: str, values: RecordColumn | None) -> tuple[bool, RecordColumn]:
-        """The released labels of a quasi-identifier, and whether they are its own; one that was dropped has one label for all.
+        """The released labels of a quasi-identifier, and whether they are its own; one that was
+        dropped has one label for all.
 
-        Labels of a masked number (noise, swapping) are numbers that nobody shares: twenty bins by rank take their place.
+        Labels of a masked number (noise, swapping) are numbers that nobody shares: twenty bins by
+        rank take their place.
         """
         everybody = np.arange(self.records)
         if name not in self.pair.released.columns:
@@ -277,7 +317,9 @@ class _Search:
         if q.values is None:
             return np.asarray(q.codes[some])
         values = q.values[some]
-        found: Codes = self.once(("plain", records, q.name), lambda: number_codes(values, MOST_QUASI))
+        found: Codes = self.once(
+            ("plain", records, q.name), lambda: number_codes(values, MOST_QUASI)
+        )
         return found
 
     # released columns
@@ -294,13 +336,25 @@ class _Search:
 
     def days(self, column: str) -> pl.Series | None:
         """A released column as days of the calendar, or None."""
-        found: pl.Series | None = self.once(("days", column, None), lambda: days_of(self.pair.released, column))
+        found: pl.Series | None = self.once(
+            ("days", column, None), lambda: days_of(self.pair.released, column)
+        )
         return found
 
     def codes(self, column: str, records: str, view: str | int = MOST_RELEASED) -> Codes:
-        """Codes of a released column; ``view``: bins of numbers, a part of a date, or whether there is a value."""
-        of = records if records.startswith("labels of ") else None  # forgotten with the quasi-identifier
-        key = ("codes", column, view, records, None if of is None else of.removeprefix("labels of "))
+        """Codes of a released column; ``view``: bins of numbers, a part of a date, or whether there
+        is a value.
+        """
+        of = (
+            records if records.startswith("labels of ") else None
+        )  # forgotten with the quasi-identifier
+        key = (
+            "codes",
+            column,
+            view,
+            records,
+            None if of is None else of.removeprefix("labels of "),
+        )
         found: Codes = self.once(key, lambda: self.coded(column, self.sets[records], view))
         return found
 
@@ -308,7 +362,9 @@ class _Search:
         """Codes made anew."""
         released, rows = self.pair.released, self.rows[some]
         if view == THERE:
-            return np.asarray(released.column(column).gather(rows).is_null().to_numpy().astype(np.int64))
+            return np.asarray(
+                released.column(column).gather(rows).is_null().to_numpy().astype(np.int64)
+            )
         if isinstance(view, str):
             days: Any = self.days(column)
             return dense(date_part(days.gather(rows), view))
@@ -320,7 +376,9 @@ class _Search:
         return frequent_codes(encode(released.column(column).gather(rows)).codes)
 
     def views(self, column: str) -> list[str | int]:
-        """The ways in which a column is looked at: bins of numbers, parts of dates, and whether there is a value at all."""
+        """The ways in which a column is looked at: bins of numbers, parts of dates, and whether
+        there is a value at all.
+        """
         views: list[str | int] = [MOST_RELEASED]
         if self.days(column) is not None:
             views += PARTS
@@ -359,25 +417,32 @@ class _Search:
         return Dependence((column,), q.name, finding, figures, evidence)
 
     def same_in_classes(self, column: str) -> bool:
-        """Whether all records of a class have the same released value: then it tells nobody of a class from the others.
+        """Whether all records of a class have the same released value: then it tells nobody of a
+        class from the others.
 
-        So do a column that follows a quasi-identifier, and a group of ages beside the label of the age. Where most records stand alone
-        that says nothing.
+        So do a column that follows a quasi-identifier, and a group of ages beside the label of the
+        age. Where most records stand alone that says nothing.
         """
 
         def same() -> bool:
-            classes, codes = self.classes(), self.pair.released.encoded(column).narrow[self.rows].astype(np.int64)
+            classes, codes = (
+                self.classes(),
+                self.pair.released.encoded(column).narrow[self.rows].astype(np.int64),
+            )
             pairs, _ = counted(classes * (int(codes.max(initial=0)) + 1) + codes)
             return len(pairs) == int(classes.max(initial=-1)) + 1 <= self.records / 2
 
         found: bool = self.once(("same in classes", column, None), same)
         return found
 
-    def found_by(self, q: _Quasi, column: str, views: Sequence[str | int], evidence: ImpliedEvidence) -> bool:
+    def found_by(
+        self, q: _Quasi, column: str, views: Sequence[str | int], evidence: ImpliedEvidence
+    ) -> bool:
         """Whether people are found by values that leave their quasi-identifier nearly certain.
 
-        Those are the people of whom a record of their class with such a value says what they are: if as many others of the class
-        are so, nothing is gained. In a class of children a disease of children finds nobody.
+        Those are the people of whom a record of their class with such a value says what they are:
+        if as many others of the class are so, nothing is gained. In a class of children a disease
+        of children finds nobody.
         """
         inside = self.inside(q, "all")
         sure = np.zeros(self.records, dtype=bool)
@@ -386,7 +451,9 @@ class _Search:
         classes, quasi = self.classes(), dense(inside)
         combination = classes * (int(quasi.max(initial=0)) + 1) + quasi
         concerned = np.flatnonzero(np.isin(combination, combination[sure]))
-        people = concerned[_drawn(np.random.default_rng(len(concerned)), len(concerned), MOST_PEOPLE)]
+        people = concerned[
+            _drawn(np.random.default_rng(len(concerned)), len(concerned), MOST_PEOPLE)
+        ]
         return implied_linkage(classes, [evidence], k=self.k or 2, people=people).exceeds(self.k)
 
     def classes(self) -> Codes:
@@ -400,7 +467,9 @@ class _Search:
         return found
 
     def unknown(self, q: _Quasi, column: str) -> DependenceKind:
-        """Nothing was found; unknown where fewer records than tell anything share label and released value."""
+        """Nothing was found; unknown where fewer records than tell anything share label and
+        released value.
+        """
         if q.hidden < FEWEST_OPEN:
             return DependenceKind.UNKNOWN
         if q.values is not None and self.numbers(column) is not None:
@@ -408,10 +477,16 @@ class _Search:
         r, label = self.codes(column, "sample"), q.label[self.sets["sample"]]
         both = dense(label * (int(r.max(initial=0)) + 1) + r)
         repeated = np.bincount(both)[both] > 1
-        return DependenceKind.UNKNOWN if int(repeated.sum()) < FEWEST_REPEATS else DependenceKind.SILENT
+        return (
+            DependenceKind.UNKNOWN
+            if int(repeated.sum()) < FEWEST_REPEATS
+            else DependenceKind.SILENT
+        )
 
     def kept(self, q: _Quasi, column: str, view: str | int) -> bool:
-        """Whether a pair is looked at closely: without labels, on a sample, anything at all goes along."""
+        """Whether a pair is looked at closely: without labels, on a sample, anything at all goes
+        along.
+        """
         quasi, r = self.plain(q, "sample"), self.codes(column, "sample", view)
         gain, saved, totals = screened_bits(quasi, r)
         left = max(KEPT_BITS, q.remaining)
@@ -421,7 +496,9 @@ class _Search:
         return bool(totals[telling].sum() >= SMALLEST_SHARE / 2 * len(r))
 
     def near(self, q: _Quasi, column: str) -> bool:
-        """Whether a number follows the quasi-identifier closely in a few records, or equals it often."""
+        """Whether a number follows the quasi-identifier closely in a few records, or equals it
+        often.
+        """
         numbers = self.numbers(column)
         if q.values is None or numbers is None:
             return False
@@ -437,7 +514,8 @@ class _Search:
         asked, around = self.once(("neighbours", column, None), lambda: _neighbours(released))
         told = values[around]
         middle = np.maximum(
-            np.minimum(told[:, 0], told[:, 1]), np.minimum(np.maximum(told[:, 0], told[:, 1]), told[:, 2])
+            np.minimum(told[:, 0], told[:, 1]),
+            np.minimum(np.maximum(told[:, 0], told[:, 1]), told[:, 2]),
         )
         off = np.abs(values[asked] - middle)
         spread = np.abs(values[there] - np.median(values[there]))
@@ -445,7 +523,9 @@ class _Search:
         return bool(len(off) and np.median(off) <= NEAR_LINE * np.median(spread))
 
     def whole_labels(self, q: _Quasi) -> str:
-        """A set of records: labels drawn at random, all of a label together, until there are enough; too many are thinned out."""
+        """A set of records: labels drawn at random, all of a label together, until there are
+        enough; too many are thinned out.
+        """
         if self.records <= 2 * SAMPLE:
             return "all"
         name = f"labels of {q.name}"
@@ -460,8 +540,12 @@ class _Search:
             self.sets[name] = rows[_drawn(rng, len(rows), SAMPLE)]
         return name
 
-    def measured(self, q: _Quasi, column: str, views: Sequence[str | int], records: str, *, near: bool) -> Figures:
-        """The figures of a pair over a set of records: those of the view that tells most, and the line."""
+    def measured(
+        self, q: _Quasi, column: str, views: Sequence[str | int], records: str, *, near: bool
+    ) -> Figures:
+        """The figures of a pair over a set of records: those of the view that tells most, and the
+        line.
+        """
         some = self.sets[records]
         inside, label, numbers = self.inside(q, records), q.label[some], self.numbers(column)
         used = views or [MOST_RELEASED]  # none: the line alone was followed
@@ -470,7 +554,8 @@ class _Search:
         best = dataclasses.replace(best, sure=max(figures.sure for figures in tables))
         if q.values is None or numbers is None:
             return best
-        # A function is fitted and judged on labels as a whole; the other labels tell the same of it.
+        # A function is fitted and judged on labels as a whole; the other labels tell the same of
+        # it.
         which = self.sets[self.whole_labels(q)]
         values, labels, released = q.values[which], q.label[which], numbers[which]
         told: Any = (0.0, 0.0)
@@ -481,7 +566,9 @@ class _Search:
     def beyond_chance(
         self, q: _Quasi, column: str, views: Sequence[str | int], figures: Figures, *, near: bool
     ) -> Figures:
-        """The figures without what permutations of the released column within labels give as well."""
+        """The figures without what permutations of the released column within labels give as
+        well.
+        """
         rng = np.random.default_rng(figures.records)
         numbers, used = self.numbers(column), views or [MOST_RELEASED]
         inside, r = self.inside(q, "all"), [self.codes(column, "all", view) for view in used]
@@ -506,15 +593,22 @@ class _Search:
         )
 
     def evidence(self, q: _Quasi, column: str, figures: Figures) -> ImpliedEvidence:
-        """What the linkage of a flagged pair goes by: the line where that tells more, else counts."""
+        """What the linkage of a flagged pair goes by: the line where that tells more, else
+        counts.
+        """
         numbers = self.numbers(column)
         if q.values is not None and numbers is not None and figures.line_gain > figures.gain:
             told = line_of(q.values.whole, q.label.whole, numbers.whole)
             if told is not None:
                 return LineEvidence.of(q.values.whole, told[2])
         quasi = self.plain(q, "all")
-        bits = {v: float(screened_bits(quasi, self.codes(column, "all", v))[1].sum()) for v in self.views(column)}
-        return TableEvidence.of(quasi, self.codes(column, "all", max(bits, key=lambda view: bits[view])))
+        bits = {
+            v: float(screened_bits(quasi, self.codes(column, "all", v))[1].sum())
+            for v in self.views(column)
+        }
+        return TableEvidence.of(
+            quasi, self.codes(column, "all", max(bits, key=lambda view: bits[view]))
+        )
 
     # sums
 
@@ -523,10 +617,14 @@ class _Search:
         some = self.sets["few"]
         told = {c: values[some] for c in self.columns if (values := self.numbers(c)) is not None}
         usable = {c: values for c, values in told.items() if not np.isnan(values).all()}
-        return list(usable), NumberBlock.of(np.column_stack(list(usable.values()))) if usable else None
+        return list(usable), (
+            NumberBlock.of(np.column_stack(list(usable.values()))) if usable else None
+        )
 
     def sums(self, q: _Quasi, columns: Sequence[str]) -> list[Dependence]:
-        """A number that least squares of up to three released numbers tell, none of which tells it alone."""
+        """A number that least squares of up to three released numbers tell, none of which tells it
+        alone.
+        """
         if q.values is None or len(columns) < 2 or self.records < FEWEST_REPEATS:
             return []
         names, block = self.once(("block", None), self.block)
@@ -549,21 +647,30 @@ class _Search:
         told = line_of(q.values.whole, q.label.whole, predicted)
         if told is None:
             return []
-        figures = figures_of(self.inside(q, "all"), q.label.whole, number_codes(predicted, MOST_RELEASED))
+        figures = figures_of(
+            self.inside(q, "all"), q.label.whole, number_codes(predicted, MOST_RELEASED)
+        )
         figures = dataclasses.replace(figures, line=told[0], line_base=told[1])
         finding = figures.finding(self.k or 2)
         if finding not in REFUSED:
             return []
-        return [Dependence(chosen, q.name, finding, figures, LineEvidence.of(q.values.whole, told[2]))]
+        return [
+            Dependence(chosen, q.name, finding, figures, LineEvidence.of(q.values.whole, told[2]))
+        ]
 
 
 def _neighbours(released: Numbers) -> tuple[Codes, Codes]:
-    """Places of every other record, and of the three of the rest whose released number is nearest in rank."""
+    """Places of every other record, and of the three of the rest whose released number is nearest
+    in rank.
+    """
     there = np.flatnonzero(~np.isnan(released))
     learnt, asked = there[::2], there[1::2]
     order = learnt[np.argsort(released[learnt], kind="stable")]
     ranked = released[order]
-    place = (np.searchsorted(ranked, released[asked], "left") + np.searchsorted(ranked, released[asked], "right")) // 2
+    place = (
+        np.searchsorted(ranked, released[asked], "left")
+        + np.searchsorted(ranked, released[asked], "right")
+    ) // 2
     return asked, order[np.clip(place[:, None] + np.arange(-1, 2)[None, :], 0, len(order) - 1)]
 
 
@@ -575,7 +682,10 @@ def _drawn(rng: np.random.Generator, records: int, most: int) -> Codes:
 
 def linkage_words(linkage: Linkage, k: int | None) -> str:
     """What implied linkage reaches, in words."""
-    told = f"whoever knows the quasi-identifiers finds {percent(linkage.rate)} of people instead of {percent(linkage.class_only)}"
+    told = (
+        f"whoever knows the quasi-identifiers finds {percent(linkage.rate)} of people instead of"
+        f" {percent(linkage.class_only)}"
+    )
     if k:
         told += f", and fewer than {k} records fit {percent(linkage.exposed)} of people"
     return told

@@ -1,8 +1,10 @@
-"""Random draws that may carry a promise of differential privacy: from the operating system, and exact.
+"""Random draws that may carry a promise of differential privacy: from the operating system, and
+exact.
 
-Noise in floating-point numbers betrays by its last bits what it was added to (Mironov 2012, doi:10.1145/2382196.2382264), and a seed
-that is written down is not secret. So noise is made of whole numbers, drawn with fair coins of whole numbers only, and
-comes from the system. In a rehearsal, whose seed can be guessed anyway, draws are seeded so that tests can repeat them; then
+Noise in floating-point numbers betrays by its last bits what it was added to (Mironov 2012,
+doi:10.1145/2382196.2382264), and a seed that is written down is not secret. So noise is made of
+whole numbers, drawn with fair coins of whole numbers only, and comes from the system. In a
+rehearsal, whose seed can be guessed anyway, draws are seeded so that tests can repeat them; then
 nothing is certified.
 """
 
@@ -36,7 +38,9 @@ class Draws:
     def __init__(self, generator: np.random.Generator | None = None) -> None:
         self.secure = generator is None
         self._generator = generator
-        self._bytes: Callable[[int], bytes] = secrets.token_bytes if generator is None else generator.bytes
+        self._bytes: Callable[[int], bytes] = (
+            secrets.token_bytes if generator is None else generator.bytes
+        )
         self._below: Below = secrets.randbelow if generator is None else _seeded(generator)
 
     @classmethod
@@ -46,7 +50,9 @@ class Draws:
         return cls(goal.stream(purpose) if rehearsal else None)
 
     def kept(self, count: int, share: float) -> NDArray[np.bool_]:
-        """So many coins that show True with probability ``share`` (rounded down to a multiple of 2^−64)."""
+        """So many coins that show True with probability ``share`` (rounded down to a multiple of
+        2^−64).
+        """
         limit = int(Fraction(share) * (1 << 64))
         if limit >= 1 << 64:
             return np.ones(count, dtype=np.bool_)
@@ -57,20 +63,28 @@ class Draws:
         return np.lexsort((self._words(count), self._words(count))).astype(np.int64)
 
     def laplace(self, scale: Fraction, count: int) -> NDArray[np.int64]:
-        r"""So many numbers of the discrete Laplace distribution, :math:`P(x) \propto e^{-|x|/s}`, s = ``scale``.
+        r"""So many numbers of the discrete Laplace distribution, :math:`P(x) \propto e^{-|x|/s}`, s
+        = ``scale``.
 
-        By OpenDP where it is installed (extra ``dp``), else, and in rehearsals, by :func:`discrete_laplace`.
+        By OpenDP where it is installed (extra ``dp``), else, and in rehearsals,
+        by :func:`discrete_laplace`.
         """
         if not 0 < scale < LARGEST_SCALE:
-            raise ParameterError("the noise would leave the range of whole numbers; raise epsilon or k")
+            raise ParameterError(
+                "the noise would leave the range of whole numbers; raise epsilon or k"
+            )
         if self.secure and (drawn := _by_opendp(scale, count)) is not None:
             return np.array(drawn, dtype=np.int64)
-        return np.array([discrete_laplace(scale, self._below) for _ in range(count)], dtype=np.int64)
+        return np.array(
+            [discrete_laplace(scale, self._below) for _ in range(count)], dtype=np.int64
+        )
 
     def gaussian(self, l2: float, rho: Fraction, count: int) -> NDArray[np.int64]:
-        r"""So many numbers of the discrete Gaussian distribution that hides a change of L2 norm ``l2`` at the loss ρ: :math:`\sigma = l_2/\sqrt{2\rho}`.
+        r"""So many numbers of the discrete Gaussian distribution that hides a change of L2 norm
+        ``l2`` at the loss ρ: :math:`\sigma = l_2/\sqrt{2\rho}`.
 
-        By OpenDP (extra ``dp``), whose own privacy map confirms ρ. In rehearsals rounded normal numbers stand in: nothing is certified.
+        By OpenDP (extra ``dp``), whose own privacy map confirms ρ. In rehearsals rounded normal
+        numbers stand in: nothing is certified.
         """
         if self._generator is None:
             return gaussian(l2, rho).draw(count)
@@ -80,8 +94,10 @@ class Draws:
     def best(self, scores: NDArray[np.int64], sensitivity: int, rho: Fraction) -> int:
         r"""The place of a score, chosen by the exponential mechanism at the loss ρ.
 
-        With whole scores q that one unit moves by ``sensitivity`` Δ at most: :math:`P(i) \propto e^{\varepsilon q_i/(2\Delta)}`,
-        :math:`\rho = \varepsilon^2/8` (Cesar & Rogers 2021, arXiv:2004.07223). By OpenDP as a noisy maximum with Gumbel noise.
+        With whole scores q that one unit moves by ``sensitivity`` Δ
+        at most: :math:`P(i) \propto e^{\varepsilon q_i/(2\Delta)}`,
+        :math:`\rho = \varepsilon^2/8` (Cesar & Rogers 2021, arXiv:2004.07223). By OpenDP as a noisy
+        maximum with Gumbel noise.
         """
         if self._generator is None:
             return exponential(sensitivity, rho).choose(scores)
@@ -97,7 +113,8 @@ class Draws:
 
 
 def discrete_laplace(scale: Fraction, below: Below = secrets.randbelow) -> int:
-    r"""One number of the discrete Laplace distribution, exactly: :math:`P(x) = \frac{1 - q}{1 + q} q^{|x|}`, :math:`q = e^{-1/s}`.
+    r"""One number of the discrete Laplace
+    distribution, exactly: :math:`P(x) = \frac{1 - q}{1 + q} q^{|x|}`, :math:`q = e^{-1/s}`.
 
     Reference: Canonne, Kamath & Steinke 2020, arXiv:2004.00010, Algorithm 2.
 
@@ -120,7 +137,9 @@ def discrete_laplace(scale: Fraction, below: Below = secrets.randbelow) -> int:
 
 
 def _coin_of_exp(exponent: Fraction, below: Below) -> bool:
-    """True with probability e^−exponent, for an exponent from 0 to 1: no exponential is computed."""
+    """True with probability e^−exponent, for an exponent from 0 to 1: no exponential is
+    computed.
+    """
     turns = 1
     while below(exponent.denominator * turns) < exponent.numerator:
         turns += 1
@@ -128,7 +147,9 @@ def _coin_of_exp(exponent: Fraction, below: Below) -> bool:
 
 
 def _by_opendp(scale: Fraction, count: int) -> Any | None:
-    """Numbers drawn by OpenDP with the next larger scale that is a floating-point number, or None without it."""
+    """Numbers drawn by OpenDP with the next larger scale that is a floating-point number, or None
+    without it.
+    """
     try:
         dp = require("opendp.prelude", extra="dp", to="draw noise with OpenDP")
     except MissingExtra:

@@ -19,8 +19,8 @@ MOST = 1 << 25
 def exact_sums(values: NDArray[np.float64], groups: NDArray[np.int64], count: int) -> list[int]:
     """The sum of the values of every group, in units of 2^−1127; nothing is lost.
 
-    Numbers are taken apart into a whole number of 53 bits and a power of two, and the whole numbers of one power added
-    up in two halves.
+    Numbers are taken apart into a whole number of 53 bits and a power of two, and the whole numbers
+    of one power added up in two halves.
 
     >>> import numpy as np
     >>> found = exact_sums(np.array([1e100, 1.5, -1e100]), np.zeros(3, dtype=np.int64), 1)

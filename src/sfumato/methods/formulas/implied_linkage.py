@@ -1,4 +1,6 @@
-"""Linkage by what released columns imply: who knows the quasi-identifiers picks, in the class, the record whose other columns fit best."""
+"""Linkage by what released columns imply: who knows the quasi-identifiers picks, in the class, the
+record whose other columns fit best.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ if TYPE_CHECKING:
     from sfumato.methods.formulas.dependence import Codes, Numbers
 
 MOST_PEOPLE, MOST_MEMBERS = 2000, 2000
-"""People who are looked for, and records of a class that are compared; the own record is always among them."""
+"""People who are looked for, and records of a class that are compared; the own record is always
+among them.
+"""
 TIE = 1e-12
 Z = 1.96
 
@@ -23,13 +27,17 @@ class ImpliedEvidence(Protocol):
     """What a released column of records says of a quasi-identifier of a person."""
 
     def scores(self, person: int, members: Codes) -> Numbers:
-        """How well the released column of every member fits the person's quasi-identifier; learnt without that member."""
+        """How well the released column of every member fits the person's quasi-identifier; learnt
+        without that member.
+        """
         ...
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class TableEvidence:
-    """By counts: the chance of the person's value among others with the member's released value, backed off to the share of all."""
+    """By counts: the chance of the person's value among others with the member's released value,
+    backed off to the share of all.
+    """
 
     q: Codes
     r: Codes
@@ -45,17 +53,23 @@ class TableEvidence:
         return cls(q, r, keys, counts, np.bincount(r), np.bincount(q) / max(1, len(q)))
 
     def scores(self, person: int, members: Codes) -> Numbers:
-        """P(value of the person | released value of the member), the member's own record left out."""
+        """P(value of the person | released value of the member), the member's own record left
+        out.
+        """
         value, released = self.q[person], self.r[members]
         wanted = released * len(self.prior) + value
         place = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
-        together = np.where(self.keys[place] == wanted, self.counts[place], 0) - (self.q[members] == value)
+        together = np.where(self.keys[place] == wanted, self.counts[place], 0) - (
+            self.q[members] == value
+        )
         return np.asarray((together + 2 * self.prior[value]) / (self.totals[released] + 1))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class LineEvidence:
-    """By a function of numbers: the share of records whose prediction is at least as far off as the member's from the person's value."""
+    """By a function of numbers: the share of records whose prediction is at least as far off as the
+    member's from the person's value.
+    """
 
     q: Numbers
     predicted: Numbers
@@ -68,7 +82,9 @@ class LineEvidence:
         return cls(q, predicted, np.sort(off[~np.isnan(off)]))
 
     def scores(self, person: int, members: Codes) -> Numbers:
-        """One where it fits as well as the best, less the worse it fits; half where nothing is predicted."""
+        """One where it fits as well as the best, less the worse it fits; half where nothing is
+        predicted.
+        """
         off = np.abs(self.q[person] - self.predicted[members])
         at_least = len(self.apart) - np.searchsorted(self.apart, off * (1 - 1e-9) - 1e-12)
         return np.where(np.isnan(off), 0.5, (at_least + 1) / (len(self.apart) + 1))
@@ -76,9 +92,11 @@ class LineEvidence:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Linkage:
-    """What linkage by implied values reaches: ``rate`` beside ``class_only``, each a mean over ``people``; ``low`` is the lower end of its interval.
+    """What linkage by implied values reaches: ``rate`` beside ``class_only``, each a mean over
+    ``people``; ``low`` is the lower end of its interval.
 
-    ``exposed`` is the share of people of whom fewer than k records of the class fit nearly as well as the best; ``credit`` what is linked of each person.
+    ``exposed`` is the share of people of whom fewer than k records of the class fit nearly as well
+    as the best; ``credit`` what is linked of each person.
     """
 
     rate: float
@@ -91,7 +109,9 @@ class Linkage:
     k: int
 
     def exceeds(self, k: int | None) -> bool:
-        """Whether it surely finds more people than a class of k lets find, and a quarter more than the classes themselves."""
+        """Whether it surely finds more people than a class of k lets find, and a quarter more than
+        the classes themselves.
+        """
         return self.low > max(1 / k if k else 0.0, 1.25 * self.class_only) + 1e-9
 
 
@@ -100,7 +120,8 @@ def implied_linkage(
 ) -> Linkage:
     """Look for people in their released class by all evidence together; ties are split.
 
-    ``people`` are rows to look for, by default a random sample of all. Scores of several columns are multiplied.
+    ``people`` are rows to look for, by default a random sample of all. Scores of several columns
+    are multiplied.
     """
     rng = np.random.default_rng(len(classes))
     rows = np.arange(len(classes)) if people is None else people
@@ -143,7 +164,9 @@ def implied_linkage(
 
 
 def classes_of_codes(columns: Sequence[NDArray[np.generic]], rows: int) -> Codes:
-    """The class of every record: records with the same codes in all columns, told apart by sums of 64 random bits a code."""
+    """The class of every record: records with the same codes in all columns, told apart by sums of
+    64 random bits a code.
+    """
     keys = np.zeros(rows, dtype=np.uint64)
     rng = np.random.default_rng(rows)
     for codes in columns:

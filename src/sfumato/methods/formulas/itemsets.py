@@ -1,7 +1,10 @@
-"""Sets of items that people carry: supports, sets that too few carry, sets that nobody else has, frequent and closed sets.
+"""Sets of items that people carry: supports, sets that too few carry, sets that nobody else has,
+frequent and closed sets.
 
-Whoever is a set (a basket, the points of a path) is counted here; what the items are does not matter. Supports of all sets are never
-stored: they are walked depth first (:mod:`sfumato.kernels.baskets`), at most Σ C(|t|, m) sets for people t.
+Whoever is a set (a basket, the points of a path) is counted here; what the items are does not
+matter. Supports of all sets are never
+stored: they are walked depth first (:mod:`sfumato.kernels.baskets`), at most Σ C(|t|, m) sets for
+people t.
 """
 
 from __future__ import annotations
@@ -27,7 +30,8 @@ MOST_CLOSED = 20_000
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ItemSets:
-    """People as sets: those of person *t* are ``items[pointers[t]:pointers[t+1]]``, ascending, below ``size``, no repeats.
+    """People as sets: those of person *t* are ``items[pointers[t]:pointers[t+1]]``, ascending,
+    below ``size``, no repeats.
 
     >>> ItemSets.of([[0, 2], [], [2, 1]]).supports.tolist()
     [1, 1, 2]
@@ -42,7 +46,9 @@ class ItemSets:
         """From lists of numbers, in any order, repeats merged."""
         rows = [sorted(set(one)) for one in sets]
         pointers = np.cumsum([0, *map(len, rows)], dtype=np.int64)
-        items = np.fromiter((item for row in rows for item in row), dtype=np.int32, count=int(pointers[-1]))
+        items = np.fromiter(
+            (item for row in rows for item in row), dtype=np.int32, count=int(pointers[-1])
+        )
         return cls(pointers, items, int(items.max(initial=-1)) + 1 if size is None else size)
 
     @classmethod
@@ -80,7 +86,9 @@ class ItemSets:
     @cached_property
     def posted(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
         """Per item who has it (starts, people), and where it stands in ``items``."""
-        posted: tuple[Any, Any, Any] = kernels.baskets.transposed(self.pointers, self.items, self.size)
+        posted: tuple[Any, Any, Any] = kernels.baskets.transposed(
+            self.pointers, self.items, self.size
+        )
         return posted
 
     def carriers(self, item: int) -> NDArray[np.int32]:
@@ -92,7 +100,9 @@ class ItemSets:
         """Some of the people, in the order given."""
         lengths = self.lengths[people]
         pointers = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        places = np.arange(int(pointers[-1])) + np.repeat(self.pointers[:-1][people] - pointers[:-1], lengths)
+        places = np.arange(int(pointers[-1])) + np.repeat(
+            self.pointers[:-1][people] - pointers[:-1], lengths
+        )
         return ItemSets(pointers, self.items[places], self.size)
 
     def mapped(self, image: NDArray[Any], size: int) -> ItemSets:
@@ -110,8 +120,11 @@ def without_items(people: int) -> ItemSets:
     return ItemSets(np.zeros(people + 1, dtype=np.int64), np.zeros(0, dtype=np.int32), 0)
 
 
-def ranked(sets: ItemSets, first: NDArray[np.bool_] | None = None) -> tuple[ItemSets, NDArray[np.int64]]:
-    """The sets with items renumbered by rising support (ties: as before), and the old number of every new one.
+def ranked(
+    sets: ItemSets, first: NDArray[np.bool_] | None = None
+) -> tuple[ItemSets, NDArray[np.int64]]:
+    """The sets with items renumbered by rising support (ties: as before), and the old number of
+    every new one.
 
     Items that nobody has are left out. ``first`` marks items that come before all others.
     """
@@ -126,11 +139,13 @@ def ranked(sets: ItemSets, first: NDArray[np.bool_] | None = None) -> tuple[Item
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Violations:
-    """Sets that break a promise: ``members`` (one row each, ascending, −1 behind the last item) with their ``supports``.
+    """Sets that break a promise: ``members`` (one row each, ascending, −1 behind the last item)
+    with their ``supports``.
 
-    ``private`` is the largest number of carriers with one private item; ``carriers`` marks everybody who has a
-    violating set; ``count`` how many sets there are, of which the first are listed; ``least`` the smallest support seen, None
-    when nobody has anything; ``worst`` the largest private share seen.
+    ``private`` is the largest number of carriers with one private item; ``carriers`` marks
+    everybody who has a violating set; ``count`` how many sets there are, of which the first are
+    listed; ``least`` the smallest support seen, None when nobody has anything; ``worst`` the
+    largest private share seen.
     """
 
     members: NDArray[np.int32]
@@ -151,7 +166,9 @@ class Violations:
 
     def sets(self) -> list[tuple[int, ...]]:
         """The listed sets as tuples, smaller ones first, then in order."""
-        return sorted((tuple(row[row >= 0].tolist()) for row in self.members), key=lambda one: (len(one), one))
+        return sorted(
+            (tuple(row[row >= 0].tolist()) for row in self.members), key=lambda one: (len(one), one)
+        )
 
 
 def violating(
@@ -165,10 +182,12 @@ def violating(
     most: int = MOST_LISTED,
     enough: int = 0,
 ) -> Violations:
-    """Minimal sets of at most ``m`` items that fewer than ``k`` people carry, or of whose carriers more than ``share`` have one private item.
+    """Minimal sets of at most ``m`` items that fewer than ``k`` people carry, or of whose carriers
+    more than ``share`` have one private item.
 
-    Minimal: no part of it violates. Where none is found there is no violation at all. ``new`` marks items: only sets with one of them
-    are looked at (after some items changed, the supports of all other sets are what they were).
+    Minimal: no part of it violates. Where none is found there is no violation at all. ``new``
+    marks items: only sets with one of them are looked at (after some items changed, the supports of
+    all other sets are what they were).
 
     >>> violating(ItemSets.of([[0, 1], [0, 1], [0, 2]]), 2, 2).sets()
     [(2,)]
@@ -180,7 +199,9 @@ def violating(
     listed = _listed(work, m, most)
     secret = without_items(len(sets)) if private is None else private
     room = max(secret.size, 1)
-    loop = kernels.baskets.Private(secret.pointers, secret.items, np.zeros(room, np.int64), np.zeros(room, np.int64))
+    loop = kernels.baskets.Private(
+        secret.pointers, secret.items, np.zeros(room, np.int64), np.zeros(room, np.int64)
+    )
     kernels.baskets.violating(work.kernel(), loop, m, k, float(share), roots, enough, listed)
     shown, count, least = (int(number) for number in listed.tallies)
     found = Violations(
@@ -219,7 +240,9 @@ def _renumbered(members: NDArray[np.int32], order: NDArray[np.int64]) -> NDArray
 
 
 def _minimal(found: Violations) -> Violations:
-    """The same without sets that hold a smaller one. The walk has left out those whose first items are one."""
+    """The same without sets that hold a smaller one. The walk has left out those whose first items
+    are one.
+    """
     lengths = (found.members >= 0).sum(axis=1)
     if not len(lengths) or lengths.min() == lengths.max():
         return found
@@ -256,7 +279,8 @@ def _holds_one(rows: NDArray[np.int32], known: NDArray[np.int32]) -> NDArray[np.
 
 
 def smallest_support(sets: ItemSets, m: int) -> int | None:
-    """The smallest number of people who carry a set of at most ``m`` items that somebody has; None when nobody has anything.
+    """The smallest number of people who carry a set of at most ``m`` items that somebody has; None
+    when nobody has anything.
 
     >>> smallest_support(ItemSets.of([[0, 1], [0, 1], [0]]), 2)
     2
@@ -278,10 +302,11 @@ def supports_of(sets: ItemSets, queries: Sequence[Sequence[int]]) -> NDArray[np.
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class KnownSets:
-    """What knowing ``m`` items gives away, per person: ``alone`` is the share of the sets of m own items that nobody else has.
+    """What knowing ``m`` items gives away, per person: ``alone`` is the share of the sets of m own
+    items that nobody else has.
 
-    ``chance`` is the mean of 1/support over them, ``rarest`` the smallest support; who has nothing has 0, 0 and 0. Who has fewer
-    than m items is known by all of them.
+    ``chance`` is the mean of 1/support over them, ``rarest`` the smallest support; who has nothing
+    has 0, 0 and 0. Who has fewer than m items is known by all of them.
     """
 
     alone: NDArray[np.float64]
@@ -313,8 +338,11 @@ def known_sets(sets: ItemSets, m: int) -> KnownSets:
     )
 
 
-def frequent(sets: ItemSets, m: int, least: int, most: int = MOST_LISTED) -> dict[tuple[int, ...], int]:
-    """Sets of at most ``m`` items that at least ``least`` people carry, with their supports; refused beyond ``most``.
+def frequent(
+    sets: ItemSets, m: int, least: int, most: int = MOST_LISTED
+) -> dict[tuple[int, ...], int]:
+    """Sets of at most ``m`` items that at least ``least`` people carry, with their supports;
+    refused beyond ``most``.
 
     >>> frequent(ItemSets.of([[0, 1], [0, 1], [0, 2]]), 2, 2)
     {(0,): 3, (1,): 2, (0, 1): 2}
@@ -326,17 +354,23 @@ def frequent(sets: ItemSets, m: int, least: int, most: int = MOST_LISTED) -> dic
     kernels.baskets.frequent(work.kernel(), m, least, listed)
     shown, count, _ = (int(number) for number in listed.tallies)
     if count > shown:
-        raise ParameterError(f"there are {count:,} frequent sets, more than {most:,}; ask for a higher support")
+        raise ParameterError(
+            f"there are {count:,} frequent sets, more than {most:,}; ask for a higher support"
+        )
     members = _renumbered(listed.members[:shown], order)
-    named = [(tuple(row[row >= 0].tolist()), int(n)) for row, n in zip(members, listed.supports[:shown], strict=True)]
+    named = [
+        (tuple(row[row >= 0].tolist()), int(n))
+        for row, n in zip(members, listed.supports[:shown], strict=True)
+    ]
     return dict(sorted(named, key=lambda one: (len(one[0]), one[0])))
 
 
 def closed_sets(sets: ItemSets, most: int = MOST_CLOSED) -> dict[frozenset[int], int] | None:
-    """All intersections of people's sets with their supports, the set that everybody carries too; None when there are more than ``most``.
+    """All intersections of people's sets with their supports, the set that everybody carries too;
+    None when there are more than ``most``.
 
-    A set q and its closure (the intersection of its carriers) have the same carriers, so what holds of supports and confidences need
-    only be looked at on closed sets.
+    A set q and its closure (the intersection of its carriers) have the same carriers, so what holds
+    of supports and confidences need only be looked at on closed sets.
 
     >>> closed_sets(ItemSets.of([[0, 1], [0, 2]]))
     {frozenset({0}): 2, frozenset({0, 1}): 1, frozenset({0, 2}): 1}
@@ -347,7 +381,9 @@ def closed_sets(sets: ItemSets, most: int = MOST_CLOSED) -> dict[frozenset[int],
     everybody = (1 << len(sets)) - 1
     waiting = [(_closure(sets, bits, everybody), everybody, -1)]
     found: dict[frozenset[int], int] = {}
-    while waiting:  # each closed set is reached once: by the extension that adds nothing before its last item
+    while (
+        waiting
+    ):  # each closed set is reached once: by the extension that adds nothing before its last item
         closed, carriers, last = waiting.pop()
         found[closed] = carriers.bit_count()
         if len(found) > most:
@@ -373,7 +409,9 @@ MOST_BITS = 2**32
 
 
 def carrier_bits(sets: ItemSets) -> list[int] | None:
-    """Per item a number whose bit *t* says whether person *t* has it; None where that would fill the memory."""
+    """Per item a number whose bit *t* says whether person *t* has it; None where that would fill
+    the memory.
+    """
     if len(sets) * sets.size > MOST_BITS:
         return None
     bits = []

@@ -1,12 +1,13 @@
-r"""What several releases of the same people tell together: joint classes, who can be followed, what follows about secrets.
+r"""What several releases of the same people tell together: joint classes, who can be followed, what
+follows about secrets.
 
-Release *j* shows person *i* in class :math:`e_j(i)`. Whoever knows what person *i* is like in the columns of all releases finds
-the joint class
+Release *j* shows person *i* in class :math:`e_j(i)`. Whoever knows what person *i* is like in the
+columns of all releases finds the joint class
 
 .. math:: J(i) = \{ i' : e_j(i') = e_j(i) \text{ for all } j \}
 
-so each release can be k-anonymous and :math:`\min_i |J(i)|` still be 1 (Ganta, Kasiviswanathan & Smith 2008,
-doi:10.1145/1401890.1401926).
+so each release can be k-anonymous and :math:`\min_i |J(i)|` still be 1 (Ganta, Kasiviswanathan &
+Smith 2008, doi:10.1145/1401890.1401926).
 """
 
 from __future__ import annotations
@@ -26,9 +27,10 @@ ABSENT = -1
 class JointClasses:
     """Persons by what all releases show of them.
 
-    ``member[i]`` is the number of the joint class of person *i*, ``sizes`` how many persons each has. In ``sizes`` a person who is absent from
-    a release is like other absent ones only: whoever knows who is in which release can tell. ``compatible[i]`` counts the persons who may be
-    person *i* for somebody who does not know who is missing.
+    ``member[i]`` is the number of the joint class of person *i*, ``sizes`` how many persons each
+    has. In ``sizes`` a person who is absent from a release is like other absent ones only: whoever
+    knows who is in which release can tell. ``compatible[i]`` counts the persons who may be person
+    *i* for somebody who does not know who is missing.
     """
 
     member: NDArray[np.int64]
@@ -43,7 +45,8 @@ class JointClasses:
 
 
 def joint_classes(shown: NDArray[np.int64]) -> JointClasses:
-    """The joint classes of persons (rows) in releases (columns); ``ABSENT`` where a release shows nothing of a person.
+    """The joint classes of persons (rows) in releases (columns); ``ABSENT`` where a release shows
+    nothing of a person.
 
     >>> import numpy as np
     >>> grid = np.array([(i, j) for i in range(5) for j in range(5)])  # each release alone is 5-anonymous
@@ -62,7 +65,9 @@ def joint_classes(shown: NDArray[np.int64]) -> JointClasses:
 
 
 def _compatible(kinds: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Per joint class how many persons agree with it wherever both are shown: pattern of presence by pattern of presence."""
+    """Per joint class how many persons agree with it wherever both are shown: pattern of presence
+    by pattern of presence.
+    """
     patterns, which = np.unique(kinds != ABSENT, axis=0, return_inverse=True)
     which = which.reshape(-1)
     found = np.zeros(len(kinds), dtype=np.int64)
@@ -72,13 +77,18 @@ def _compatible(kinds: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[n
         keys = np.concatenate([kinds[others][:, both], kinds[rows][:, both]])
         _, code = np.unique(keys, axis=0, return_inverse=True)
         code = code.reshape(-1)
-        persons = np.bincount(code[: len(others)], weights=sizes[others], minlength=int(code.max()) + 1)
+        persons = np.bincount(
+            code[: len(others)], weights=sizes[others], minlength=int(code.max()) + 1
+        )
         found[rows] += persons[code[len(others) :]].astype(np.int64)
     return found
 
 
-def followed(shown: NDArray[np.int64], joint: JointClasses, *, among: NDArray[np.bool_] | None = None) -> int:
-    """How many persons (``among`` some of them) stand alone in all releases together although none of these shows them alone.
+def followed(
+    shown: NDArray[np.int64], joint: JointClasses, *, among: NDArray[np.bool_] | None = None
+) -> int:
+    """How many persons (``among`` some of them) stand alone in all releases together although none
+    of these shows them alone.
 
     >>> import numpy as np
     >>> grid = np.array([(i, j) for i in range(5) for j in range(5)])
@@ -89,17 +99,23 @@ def followed(shown: NDArray[np.int64], joint: JointClasses, *, among: NDArray[np
     crowded = np.ones(len(shown), dtype=bool)
     for release in range(shown.shape[1]):
         present = shown[:, release] != ABSENT
-        _, member, sizes = np.unique(shown[present, release], return_inverse=True, return_counts=True)
+        _, member, sizes = np.unique(
+            shown[present, release], return_inverse=True, return_counts=True
+        )
         crowded[present] &= sizes[member.reshape(-1)] > 1
     found = alone & crowded & (shown != ABSENT).any(axis=1)
     return int(found.sum() if among is None else (found & among).sum())
 
 
-def overlap_bounds(first: int, second: int, people: int, common: int | None = None) -> tuple[int, int]:
-    """How many persons two classes of two releases share at least and at most, when nobody kept who is in which.
+def overlap_bounds(
+    first: int, second: int, people: int, common: int | None = None
+) -> tuple[int, int]:
+    """How many persons two classes of two releases share at least and at most, when nobody kept who
+    is in which.
 
-    ``people`` is how many persons both tables describe; ``common`` the sum over sensitive values of the smaller count, where both
-    show the same sensitive column unchanged. A person known to be in both gives at least one.
+    ``people`` is how many persons both tables describe; ``common`` the sum over sensitive values of
+    the smaller count, where both show the same sensitive column unchanged. A person known to be in
+    both gives at least one.
 
     >>> overlap_bounds(5, 5, 25), overlap_bounds(20, 20, 25), overlap_bounds(5, 5, 25, common=3)
     ((1, 5), (15, 20), (1, 3))
@@ -109,9 +125,11 @@ def overlap_bounds(first: int, second: int, people: int, common: int | None = No
 
 
 def diversity(joint: JointClasses, values: NDArray[np.int64]) -> tuple[int, float]:
-    """The fewest different values that a joint class shows, and the greatest distance of its values from those of all persons.
+    """The fewest different values that a joint class shows, and the greatest distance of its values
+    from those of all persons.
 
-    ``values`` holds codes; the distance is half the sum of differences of shares, t-closeness with equal ground distance.
+    ``values`` holds codes; the distance is half the sum of differences of shares, t-closeness with
+    equal ground distance.
 
     >>> import numpy as np
     >>> shown = np.array([[0, 0], [0, 0], [1, 0], [1, 0]])
@@ -124,11 +142,16 @@ def diversity(joint: JointClasses, values: NDArray[np.int64]) -> tuple[int, floa
     fewest = int(np.bincount(pairs[:, 0], minlength=len(joint.sizes)).min())
     overall = np.bincount(values) / len(values)
     common = np.minimum(counts / joint.sizes[pairs[:, 0]], overall[pairs[:, 1]])
-    return fewest, float(1.0 - np.bincount(pairs[:, 0], weights=common, minlength=len(joint.sizes)).min())
+    return fewest, float(
+        1.0 - np.bincount(pairs[:, 0], weights=common, minlength=len(joint.sizes)).min()
+    )
 
 
-def spent_by_group(present: NDArray[np.bool_], losses: Sequence[float | None]) -> tuple[float, bool]:
-    """The greatest sum of ε over the releases that one group of persons is in, and whether they are in one without an ε too.
+def spent_by_group(
+    present: NDArray[np.bool_], losses: Sequence[float | None]
+) -> tuple[float, bool]:
+    """The greatest sum of ε over the releases that one group of persons is in, and whether they are
+    in one without an ε too.
 
     A group is the set of releases a person is in; releases about different persons do not add up.
 

@@ -16,10 +16,14 @@ MOST = 20
 
 
 def matchings_with(joined: NDArray[np.bool_]) -> tuple[int, NDArray[np.int64]]:
-    r"""The number of perfect matchings, and per pair in how many of them it is: permanents of the graph and of its minors.
+    r"""The number of perfect matchings, and per pair in how many of them it is: permanents of the
+    graph and of its minors.
 
-    Row *i* may be matched to column *j* where ``joined[i, j]``. With :math:`f(M)` the ways to match the first :math:`|M|` rows to the columns *M*, and
-    :math:`g` the same for the last rows, pair (i, j) is in :math:`\sum_{|M| = i,\, j \notin M} f(M)\, g(\overline{M \cup j})` of them. Work and memory grow as
+    Row *i* may be matched to column *j* where ``joined[i, j]``. With :math:`f(M)` the ways to match
+    the first :math:`|M|` rows to the columns *M*, and
+    :math:`g` the same for the last rows, pair (i, j) is
+    in :math:`\sum_{|M| = i,\, j \notin M} f(M)\, g(\overline{M \cup j})` of them. Work and memory
+    grow as
     :math:`n 2^n`.
 
     >>> import numpy as np
@@ -29,7 +33,9 @@ def matchings_with(joined: NDArray[np.bool_]) -> tuple[int, NDArray[np.int64]]:
     """
     size = len(joined)
     if size > MOST:
-        raise ParameterError(f"matchings of at most {MOST} records are counted exactly, not of {size}")
+        raise ParameterError(
+            f"matchings of at most {MOST} records are counted exactly, not of {size}"
+        )
     first, last = _ways(joined), _ways(joined[::-1])
     full = (1 << size) - 1
     sizes = _bits(size)
@@ -51,7 +57,9 @@ def _bits(size: int) -> NDArray[np.int64]:
 
 
 def _ways(joined: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Per set of columns, in how many ways the first rows, as many as there are columns in it, are matched to it."""
+    """Per set of columns, in how many ways the first rows, as many as there are columns in it, are
+    matched to it.
+    """
     size = len(joined)
     ways = np.zeros(1 << size, dtype=np.int64)  # at most 20! < 2⁶³
     ways[0] = 1

@@ -1,8 +1,9 @@
 """Rules as people write them, and the items of a table.
 
-In a table an item is a column and one of its values, ``smoker=yes``; a missing or suppressed cell is no item. A column without a value stands for each of its
-values: ``smoker, sex -> diagnosis`` are all rules between these columns, and no data value is told. Without an arrow it is the set of items itself that
-is meant.
+In a table an item is a column and one of its values, ``smoker=yes``; a missing or suppressed cell
+is no item. A column without a value stands for each of its
+values: ``smoker, sex -> diagnosis`` are all rules between these columns, and no data value is told.
+Without an arrow it is the set of items itself that is meant.
 """
 
 from __future__ import annotations
@@ -56,7 +57,8 @@ class NamedRule:
 
 
 def parse(spoken: str | Mapping[str, Any], *, values: bool = True) -> NamedRule:
-    """A rule from text, or from ``{if: {column: value}, then: {column: value}}`` where values hold commas or arrows.
+    """A rule from text, or from ``{if: {column: value}, then: {column: value}}`` where values hold
+    commas or arrows.
 
     ``values``: items are columns with values; else names, and ``if`` and ``then`` lists of them.
 
@@ -71,9 +73,13 @@ def parse(spoken: str | Mapping[str, Any], *, values: bool = True) -> NamedRule:
         parts = [[_item(text, values=values) for text in side.split(",")] for side in sides]
     else:
         if not set(spoken) <= {"if", "then"} or "if" not in spoken:
-            raise ValueError("must be text such as 'a=x, b=y -> c=z', or a mapping with 'if' and 'then'")
+            raise ValueError(
+                "must be text such as 'a=x, b=y -> c=z', or a mapping with 'if' and 'then'"
+            )
         parts = [_listed(spoken[side], values=values) for side in ("if", "then") if side in spoken]
-    rule = NamedRule(*(tuple(sorted(part, key=lambda one: (one.column, one.value or ""))) for part in parts))
+    rule = NamedRule(
+        *(tuple(sorted(part, key=lambda one: (one.column, one.value or ""))) for part in parts)
+    )
     if not rule.left or not all(parts):
         raise ValueError("must name something on each side of its arrow")
     names = [item.column for item in rule.items]
@@ -96,7 +102,9 @@ def _listed(side: Any, *, values: bool) -> list[Item]:
         return [Item(label(name)) for name in side]
     if not isinstance(side, Mapping):
         raise ValueError("must map columns to values under 'if' and 'then'")
-    return [Item(str(name), None if value is None else label(value)) for name, value in side.items()]
+    return [
+        Item(str(name), None if value is None else label(value)) for name, value in side.items()
+    ]
 
 
 def _as_list(given: Any) -> Any:
@@ -104,7 +112,9 @@ def _as_list(given: Any) -> Any:
 
 
 def _readable(given: Sequence[str | Mapping[str, Any]], *, values: bool = True) -> tuple[Any, ...]:
-    """The rules as they were given, once each could be read; messages number them and tell no value."""
+    """The rules as they were given, once each could be read; messages number them and tell no
+    value.
+    """
     for number, spoken in enumerate(given, start=1):
         try:
             parse(spoken, values=values)
@@ -120,7 +130,10 @@ def _readable_items(given: Sequence[str | Mapping[str, Any]]) -> tuple[Any, ...]
 Spoken = Annotated[
     str | Sequence[str | Mapping[str, Any]],
     BeforeValidator(_as_list),
-    Field(min_length=1, description="rules such as 'smoker=yes, sex=f -> diagnosis=lung'; kept by the owner"),
+    Field(
+        min_length=1,
+        description="rules such as 'smoker=yes, sex=f -> diagnosis=lung'; kept by the owner",
+    ),
     AfterValidator(_readable),
 ]
 """Rules of a table, in a recipe."""
@@ -132,10 +145,14 @@ SpokenItems = Annotated[
 ]
 """Rules of baskets, in a recipe."""
 Support = Annotated[int, Field(ge=1, description="records from which on a rule is found")]
-Confidence = Annotated[float, Field(gt=0, le=1, description="confidence from which on a rule is found")]
+Confidence = Annotated[
+    float, Field(gt=0, le=1, description="confidence from which on a rule is found")
+]
 
 
-def all_parsed(spoken: Iterable[str | Mapping[str, Any]], *, values: bool = True) -> tuple[NamedRule, ...]:
+def all_parsed(
+    spoken: Iterable[str | Mapping[str, Any]], *, values: bool = True
+) -> tuple[NamedRule, ...]:
     """Rules as written, each once."""
     return tuple(dict.fromkeys(parse(one, values=values) for one in spoken))
 
@@ -147,9 +164,13 @@ def require_columns(who: str, rules: Iterable[NamedRule], schema: Schema) -> Non
     direct = [name for name in names if name not in unknown and schema[name].has(Role.DIRECT)]
     if unknown or direct:
         raise SchemaError(
-            [f"{who}: the schema has no column {name!r}.{did_you_mean(name, schema.attributes)}" for name in unknown]
+            [
+                f"{who}: the schema has no column {name!r}.{did_you_mean(name, schema.attributes)}"
+                for name in unknown
+            ]
             + [
-                f"{who}: column {name!r} is a direct identifier, which is not released; take it out of the rules"
+                f"{who}: column {name!r} is a direct identifier, which is not released; take it out"
+                " of the rules"
                 for name in direct
             ]
         )
@@ -158,15 +179,20 @@ def require_columns(who: str, rules: Iterable[NamedRule], schema: Schema) -> Non
 # The items of a table.
 
 
-def item_columns(schema: Schema, rules: Iterable[NamedRule], among: Sequence[str] | None) -> tuple[str, ...]:
-    """The columns whose values are items: those of the rules, and ``among`` or, where nobody says which, all categories."""
+def item_columns(
+    schema: Schema, rules: Iterable[NamedRule], among: Sequence[str] | None
+) -> tuple[str, ...]:
+    """The columns whose values are items: those of the rules, and ``among`` or, where nobody says
+    which, all categories.
+    """
     named = {name for rule in rules for name in rule.columns}
     left_out = (Role.DIRECT, Role.UNIT, Role.WEIGHT)
     if among is None:
         among = [
             name
             for name, attribute in schema.attributes.items()
-            if attribute.kind in (Kind.NOMINAL, Kind.ORDINAL) and not any(attribute.has(role) for role in left_out)
+            if attribute.kind in (Kind.NOMINAL, Kind.ORDINAL)
+            and not any(attribute.has(role) for role in left_out)
         ]
     return tuple(sorted(named | set(among)))
 
@@ -175,7 +201,8 @@ def item_columns(schema: Schema, rules: Iterable[NamedRule], among: Sequence[str
 class TableItems:
     """The rows of a table as transactions, in an order that depends on what they say alone.
 
-    Item ``first[c] + v`` is value ``labels[c][v]`` of column *c*; transaction *t* is row ``order[t]``.
+    Item ``first[c] + v`` is value ``labels[c][v]`` of column *c*; transaction *t* is row
+    ``order[t]``.
     """
 
     columns: tuple[str, ...]
@@ -192,7 +219,9 @@ class TableItems:
         known: Sequence[Sequence[str]] | None = None,
         order: NDArray[np.int64] | None = None,
     ) -> TableItems:
-        """The items of some columns; ``known`` are the values that have numbers already, in their order."""
+        """The items of some columns; ``known`` are the values that have numbers already, in their
+        order.
+        """
         order = canonical_order(dataset) if order is None else order
         labels, codes = [], []
         for at, name in enumerate(columns):
@@ -208,10 +237,14 @@ class TableItems:
         there = cells >= 0
         items = (cells + np.array(first[:-1], dtype=np.int64))[there]
         starts = np.r_[0, np.cumsum(there.sum(axis=1))].astype(np.int64)
-        return cls(tuple(columns), tuple(labels), first[:-1], order, Transactions(starts, items, first[-1]))
+        return cls(
+            tuple(columns), tuple(labels), first[:-1], order, Transactions(starts, items, first[-1])
+        )
 
     def numbers(self, item: Item) -> list[int]:
-        """The items that are meant: one, none where the value does not occur, or all of a column."""
+        """The items that are meant: one, none where the value does not occur, or all of a
+        column.
+        """
         at = self.columns.index(item.column)
         if item.value is None:
             return list(range(self.first[at], self.first[at] + len(self.labels[at])))
@@ -229,10 +262,15 @@ class TableItems:
             at = self._column(number)
             return Item(self.columns[at], self.labels[at][number - self.first[at]])
 
-        return NamedRule(tuple(item(number) for number in rule.left), tuple(item(number) for number in rule.right))
+        return NamedRule(
+            tuple(item(number) for number in rule.left),
+            tuple(item(number) for number in rule.right),
+        )
 
     def meant(self, rules: Iterable[NamedRule], thresholds: Thresholds) -> list[Association]:
-        """The rules that could be found: those whose items enough rows hold. Fewer rows never make one of the others found."""
+        """The rules that could be found: those whose items enough rows hold. Fewer rows never make
+        one of the others found.
+        """
         found: dict[Association, None] = {}
         for rule in rules:
             fixed = [self.numbers(item) for item in rule.items]
@@ -244,7 +282,9 @@ class TableItems:
         return list(found)
 
     def _frequent(self, choices: Sequence[Sequence[int]], least: int) -> Iterator[tuple[int, ...]]:
-        """The combinations, one item of each list, that enough rows hold; those that occur are counted, not all there could be."""
+        """The combinations, one item of each list, that enough rows hold; those that occur are
+        counted, not all there could be.
+        """
         at = [self._column(one[0]) for one in choices]
         rows = np.stack([self._cells(place) for place in at], axis=1)
         inside = np.all([np.isin(rows[:, i], one) for i, one in enumerate(choices)], axis=0)

@@ -1,8 +1,10 @@
-"""Noise: drawn by OpenDP as whole numbers, from the system's source of randomness, never from a seed.
+"""Noise: drawn by OpenDP as whole numbers, from the system's source of randomness, never from a
+seed.
 
-Floating-point noise betrays the number it is added to by its last bits (Mironov 2012). So everything that gets noise here
-is a whole number, and so is the noise: the discrete Laplace and the discrete Gaussian distribution, sampled exactly.
-It is drawn on zeros, before the data are touched, and added afterwards: how long a draw takes says nothing about them.
+Floating-point noise betrays the number it is added to by its last bits (Mironov 2012). So
+everything that gets noise here is a whole number, and so is the noise: the discrete Laplace and the
+discrete Gaussian distribution, sampled exactly. It is drawn on zeros, before the data are touched,
+and added afterwards: how long a draw takes says nothing about them.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LARGEST_SCALE = 2.0**53
-"""Noise of a larger scale would leave the range of 64-bit numbers; draws beyond it have a probability below e^-1000."""
+"""Noise of a larger scale would leave the range of 64-bit numbers; draws beyond it have a
+probability below e^-1000.
+"""
 
 WHOLE = "i64"  # OpenDP takes Python's int for 32 bits and cuts what is larger
 EXACT_TAIL = 10_000.0
@@ -31,7 +35,9 @@ EXACT_TAIL = 10_000.0
 
 @dataclasses.dataclass(frozen=True)
 class Noise:
-    """A distribution of whole numbers around 0: its name, scale, and the sensitivity it hides at its loss."""
+    """A distribution of whole numbers around 0: its name, scale, and the sensitivity it hides at
+    its loss.
+    """
 
     name: str
     scale: float
@@ -42,7 +48,9 @@ class Noise:
         return np.array(self.measurement([0] * count), dtype=np.int64)
 
     def draw_one_sided(self, count: int) -> NDArray[np.int64]:
-        """Numbers of the same distribution given that they are not negative (geometric for the discrete Laplace)."""
+        """Numbers of the same distribution given that they are not negative (geometric for the
+        discrete Laplace).
+        """
         kept = np.empty(0, dtype=np.int64)
         while len(kept) < count:
             fresh = self.draw(2 * (count - len(kept)) + 16)
@@ -52,8 +60,9 @@ class Noise:
     def tail(self, failure: float) -> int:
         """The smallest t with P(|noise| > t) ≤ failure.
 
-        Discrete Laplace of scale s, p = e^(−1/s): ``P(|X| > t) = 2·p^(t+1)/(1 + p)``. Discrete Gaussian: its mass
-        function summed up to σ = 10⁴, beyond that the normal quantile rounded up.
+        Discrete Laplace of scale s, p = e^(−1/s): ``P(|X| > t) = 2·p^(t+1)/(1 + p)``.
+        Discrete Gaussian: its mass function summed up to σ = 10⁴, beyond that the normal quantile
+        rounded up.
         """
         if self.name == GAUSSIAN:
             return _gaussian_tail(self.scale, failure)
@@ -66,9 +75,11 @@ GAUSSIAN = "discrete Gaussian"
 
 
 def noise_for(loss: PrivacyLoss, l1: int, l2: float) -> Noise:
-    """The noise that hides a change of L1 norm ``l1`` and L2 norm ``l2`` at this loss: Laplace for ε, Gaussian for ρ.
+    """The noise that hides a change of L1 norm ``l1`` and L2 norm ``l2`` at this loss: Laplace for
+    ε, Gaussian for ρ.
 
-    The scale is ``l1/ε`` or ``l2/√(2ρ)``, rounded up until OpenDP's own privacy map confirms the loss.
+    The scale is ``l1/ε`` or ``l2/√(2ρ)``, rounded up until OpenDP's own privacy map confirms the
+    loss.
     """
     if loss.epsilon is not None:
         return laplace(l1, loss.epsilon)
@@ -76,7 +87,9 @@ def noise_for(loss: PrivacyLoss, l1: int, l2: float) -> Noise:
 
 
 def laplace(l1: int, epsilon: Fraction) -> Noise:
-    """Discrete Laplace noise on a vector of whole numbers: ``P(x) ∝ e^(−|x|·ε/l1)`` (Ghosh et al. 2012)."""
+    """Discrete Laplace noise on a vector of whole numbers: ``P(x) ∝ e^(−|x|·ε/l1)`` (Ghosh et al.
+    2012).
+    """
     dp = _opendp()
     vectors = dp.vector_domain(dp.atom_domain(T=WHOLE))
 
@@ -87,7 +100,9 @@ def laplace(l1: int, epsilon: Fraction) -> Noise:
 
 
 def gaussian(l2: float, rho: Fraction) -> Noise:
-    """Discrete Gaussian noise: ``P(x) ∝ e^(−x²/2σ²)`` with ``σ = l2/√(2ρ)`` (Canonne, Kamath, Steinke 2020)."""
+    """Discrete Gaussian noise: ``P(x) ∝ e^(−x²/2σ²)`` with ``σ = l2/√(2ρ)`` (Canonne, Kamath,
+    Steinke 2020).
+    """
     dp = _opendp()
     vectors = dp.vector_domain(dp.atom_domain(T=WHOLE))
 
@@ -97,12 +112,15 @@ def gaussian(l2: float, rho: Fraction) -> Noise:
     return _confirmed(GAUSSIAN, make, l2 / math.sqrt(2 * rho), float(l2), rho)
 
 
-def _confirmed(name: str, make: Callable[[float], Any], scale: float, distance: float, allowed: Fraction) -> Noise:
+def _confirmed(
+    name: str, make: Callable[[float], Any], scale: float, distance: float, allowed: Fraction
+) -> Noise:
     """The mechanism whose own privacy map stays within what is allowed."""
     for _ in range(64):
         if not scale < LARGEST_SCALE:
             raise ParameterError(
-                "epsilon or rho is so small that the noise leaves the range of whole numbers; ask more"
+                "epsilon or rho is so small that the noise leaves the range of whole numbers; ask"
+                " more"
             )
         measurement = make(scale)
         if Fraction(measurement.map(distance)) <= allowed:
@@ -113,7 +131,9 @@ def _confirmed(name: str, make: Callable[[float], Any], scale: float, distance: 
 
 @dataclasses.dataclass(frozen=True)
 class Selector:
-    """The exponential mechanism on whole scores: the best is the most probable, and its scale says by how much."""
+    """The exponential mechanism on whole scores: the best is the most probable, and its scale says
+    by how much.
+    """
 
     scale: float
     measurement: Any = dataclasses.field(repr=False, compare=False)
@@ -124,15 +144,19 @@ class Selector:
 
 
 def exponential(sensitivity: int, rho: Fraction) -> Selector:
-    r"""The exponential mechanism for scores that one unit moves by ``sensitivity`` Δ at most, at the loss ρ.
+    r"""The exponential mechanism for scores that one unit moves by ``sensitivity`` Δ at most, at
+    the loss ρ.
 
-    :math:`P(i) \propto e^{q_i/s}` with :math:`s = 2\Delta/\sqrt{8\rho}`, rounded up until OpenDP's own privacy map confirms ρ.
+    :math:`P(i) \propto e^{q_i/s}` with :math:`s = 2\Delta/\sqrt{8\rho}`, rounded up until OpenDP's
+    own privacy map confirms ρ.
     """
     dp = _opendp()
     vectors = dp.vector_domain(dp.atom_domain(T=WHOLE))
 
     def make(scale: float) -> Any:
-        return dp.m.make_noisy_max(vectors, dp.linf_distance(T=WHOLE), dp.zero_concentrated_divergence(), scale=scale)
+        return dp.m.make_noisy_max(
+            vectors, dp.linf_distance(T=WHOLE), dp.zero_concentrated_divergence(), scale=scale
+        )
 
     found = _confirmed("Gumbel", make, 2 * sensitivity / math.sqrt(8 * rho), sensitivity, rho)
     return Selector(found.scale, found.measurement)

@@ -1,10 +1,14 @@
-"""Hiding association rules: items are taken out, or put in, until no sensitive rule is found any more.
+"""Hiding association rules: items are taken out, or put in, until no sensitive rule is found any
+more.
 
-Three ways that go rule by rule, and an exact one that makes the side effects, then the changes, as few as can be.
+Three ways that go rule by rule, and an exact one that makes the side effects, then the changes, as
+few as can be.
 
-References: Verykios, Elmagarmid, Bertino, Saygin & Dasseni 2004, *Association rule hiding*, doi:10.1109/TKDE.2004.1269668 (1.a, 1.b, 2.a); Wang, Parikh &
-Jafari 2007, *Hiding informative association rule sets*, doi:10.1016/j.eswa.2006.05.022 (ISL, DSR); Gkoulalas-Divanis & Verykios 2006, *An integer programming
-approach for frequent itemset hiding*, doi:10.1145/1183614.1183721 (the border).
+References: Verykios, Elmagarmid, Bertino, Saygin & Dasseni 2004, *Association rule hiding*,
+doi:10.1109/TKDE.2004.1269668 (1.a, 1.b, 2.a); Wang, Parikh & Jafari 2007, *Hiding informative
+association rule sets*, doi:10.1016/j.eswa.2006.05.022 (ISL, DSR); Gkoulalas-Divanis & Verykios
+2006, *An integer programming approach for frequent itemset hiding*, doi:10.1145/1183614.1183721
+(the border).
 """
 
 from __future__ import annotations
@@ -49,7 +53,8 @@ MOST_AT_ONCE = 12
 class Proof:
     """What is known of the best there is: the cost reached, and a bound that nothing beats.
 
-    The cost is ``weight`` for every rule lost and every ghost, and 1 for every item taken out; ``weight`` is larger than all items that could go.
+    The cost is ``weight`` for every rule lost and every ghost, and 1 for every item taken out;
+    ``weight`` is larger than all items that could go.
     """
 
     cost: float
@@ -69,7 +74,8 @@ class Proof:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Hidden:
-    """Transactions in which rules are hidden: occurrences ``gone``, items put ``more``, and rules that are found all the same.
+    """Transactions in which rules are hidden: occurrences ``gone``, items put ``more``, and rules
+    that are found all the same.
 
     ``proof`` tells how good it is, of the exact way.
     """
@@ -85,7 +91,11 @@ class Hidden:
         """What is proved, for the owner; nothing but of the exact way."""
         if self.proof is None:
             return {}
-        return {**dataclasses.asdict(self.proof), "gap": self.proof.gap, "optimal": self.proof.optimal}
+        return {
+            **dataclasses.asdict(self.proof),
+            "gap": self.proof.gap,
+            "optimal": self.proof.optimal,
+        }
 
 
 def warnings_of(hidden: Hidden, effects: SideEffects) -> tuple[str, ...]:
@@ -93,15 +103,18 @@ def warnings_of(hidden: Hidden, effects: SideEffects) -> tuple[str, ...]:
     warnings = []
     if hidden.more:
         warnings.append(
-            f"{len(hidden.more):,} items were put into baskets: people are said to have what they do not have"
+            f"{len(hidden.more):,} items were put into baskets: people are said to have what they"
+            " do not have"
         )
     if effects.lost or effects.ghosts:
         warnings.append(
-            f"hiding cost {len(effects.lost):,} of {effects.found_before:,} other rules, and {len(effects.ghosts):,} appeared that were not found before"
+            f"hiding cost {len(effects.lost):,} of {effects.found_before:,} other rules, and"
+            f" {len(effects.ghosts):,} appeared that were not found before"
         )
     if hidden.proof is not None and not hidden.proof.optimal:
         warnings.append(
-            f"the search stopped before the best was proved: the cost may be {percent(hidden.proof.gap)} too high; raise effort"
+            "the search stopped before the best was proved: the cost may be"
+            f" {percent(hidden.proof.gap)} too high; raise effort"
         )
     return tuple(warnings)
 
@@ -118,22 +131,30 @@ def hide(
 ) -> Hidden:
     r"""Hide rules by one of the methods.
 
-    * ``isl`` puts items of the left side into transactions that hold neither all of it nor the right side, those that lack fewest
-      items first, until the confidence falls below the threshold. It may fail: there are only so many transactions.
-    * ``dsr`` takes the most frequent item of the right side out of transactions that hold the whole rule, the shortest first; it needs
-      :math:`\min(s - \sigma, s - \lceil \kappa\, s(X) \rceil) + 1` of them, *s* being the support of the rule.
-    * ``2a`` takes the most frequent item of the rule out of the shortest transaction that holds it, again and again.
+    * ``isl`` puts items of the left side into transactions that hold neither all of it nor the
+      right side, those that lack fewest items first, until the confidence falls below the
+      threshold. It may fail: there are only so many transactions.
+    * ``dsr`` takes the most frequent item of the right side out of transactions that hold the whole
+      rule, the shortest first; it needs
+      :math:`\min(s - \sigma, s - \lceil \kappa\, s(X) \rceil) + 1` of them, *s* being the support
+      of the rule.
+    * ``2a`` takes the most frequent item of the rule out of the shortest transaction that holds it,
+      again and again.
     * ``exact``: see :func:`hide_exactly`.
 
-    Equal choices go by number, so that the order of transactions decides. What is taken out for one rule can show another, hence all are looked at
-    again until nothing changes.
+    Equal choices go by number, so that the order of transactions decides. What is taken out for one
+    rule can show another, hence all are looked at again until nothing changes.
     """
     if method == "exact":
-        return hide_exactly(transactions, sensitive, thresholds, largest=largest, effort=effort, progress=progress)
+        return hide_exactly(
+            transactions, sensitive, thresholds, largest=largest, effort=effort, progress=progress
+        )
     work = _Work(transactions, thresholds)
-    act: Callable[[Association], bool] = {"isl": work.lift_left, "dsr": work.drop_right, "2a": work.drop_most_frequent}[
-        method
-    ]
+    act: Callable[[Association], bool] = {
+        "isl": work.lift_left,
+        "dsr": work.drop_right,
+        "2a": work.drop_most_frequent,
+    }[method]
     changed = True
     while changed:
         changed = False
@@ -179,7 +200,9 @@ class _Work:
         return self.take([(t, item) for t in holders[: len(holders) - most]])
 
     def drop_most_frequent(self, rule: Association) -> bool:
-        """Take the most frequent item of the rule out of the shortest transaction that holds it, until it is hidden."""
+        """Take the most frequent item of the rule out of the shortest transaction that holds it,
+        until it is hidden.
+        """
         waiting, left = self.supporting(rule), self.now.support(rule.left)
         supports = {item: int(self.now.supports[item]) for item in rule.both}
         taken: list[tuple[int, int]] = []
@@ -193,7 +216,9 @@ class _Work:
         return self.take(taken)
 
     def lift_left(self, rule: Association) -> bool:
-        """Put the left side into transactions that hold neither it nor the right side, until the rule is hidden."""
+        """Put the left side into transactions that hold neither it nor the right side, until the
+        rule is hidden.
+        """
         both, left = self.now.support(rule.both), self.now.support(rule.left)
         if not rule.right or not self.thresholds.found(both, left):
             return False
@@ -204,7 +229,9 @@ class _Work:
         exact = self.thresholds.confidence
         wanted = exact.denominator * both // exact.numerator + 1 - left
         for transaction in free[:wanted].tolist():
-            here = self.now.items[self.now.starts[transaction] : self.now.starts[transaction + 1]].tolist()
+            here = self.now.items[
+                self.now.starts[transaction] : self.now.starts[transaction + 1]
+            ].tolist()
             self.more |= {(transaction, item) for item in rule.left if item not in here}
         self.now = self.before.having(self.more)
         return bool(len(free[:wanted]))
@@ -221,9 +248,10 @@ def occurrences(transactions: Transactions, pairs: Sequence[tuple[int, int]]) ->
     return np.isin(transactions.owners * kinds + transactions.items, wanted)
 
 
-# The exact way. Equal transactions are one type, and a pattern is a set of sensitive items that is taken out of some of a type: a whole
-# number of them. That is the program of binary variables per transaction and item with all symmetry between equal transactions
-# taken away; supports are sums over patterns, without variables for products.
+# The exact way. Equal transactions are one type, and a pattern is a set of sensitive items that is
+# taken out of some of a type: a whole number of them. That is the program of binary variables per
+# transaction and item with all symmetry between equal transactions taken away; supports are sums
+# over patterns, without variables for products.
 
 
 def hide_exactly(
@@ -239,18 +267,24 @@ def hide_exactly(
 
     .. math:: \min\; W \Big(\sum_{r \in K} l_r + \sum_{r \in H} g_r\Big) + \sum_t |D_t|
 
-    over the items :math:`D_t` taken out of each transaction, all of them items of sensitive rules. *K* are the other rules found before, of which
-    :math:`l_r` are lost; *H* those with enough support and too little confidence, of which :math:`g_r` become ghosts (supports only fall, so that
-    no other rule can appear); *W* is larger than all that can be taken out. Every sensitive rule must lose its support or its confidence.
-    Where nothing but itemsets is sensitive, the frequent itemsets that hold none of them take the place of *K*, and *H* is empty; first nothing may
-    be lost (it suffices to keep the largest ones, the border), and where that cannot be, as few as possible.
+    over the items :math:`D_t` taken out of each transaction, all of them items of sensitive rules.
+    *K* are the other rules found before, of which
+    :math:`l_r` are lost; *H* those with enough support and too little confidence, of
+    which :math:`g_r` become ghosts (supports only fall, so that no other rule can appear); *W* is
+    larger than all that can be taken out. Every sensitive rule must lose its support or its
+    confidence. Where nothing but itemsets is sensitive, the frequent itemsets that hold none of
+    them take the place of *K*, and *H* is empty; first nothing may be lost (it suffices to keep the
+    largest ones, the border), and where that cannot be, as few as possible.
 
-    Parts that share no rule are solved one by one. ``effort`` is how many nodes of the search each may take; when it does not suffice, the best found so
-    far is taken, and the :class:`Proof` has the bound.
+    Parts that share no rule are solved one by one. ``effort`` is how many nodes of the search each
+    may take; when it does not suffice, the best found so far is taken, and the :class:`Proof` has
+    the bound.
     """
     shown = [rule for rule in dict.fromkeys(sensitive) if is_found(transactions, rule, thresholds)]
     if not shown:
-        return Hidden(transactions, np.zeros(len(transactions.items), dtype=np.bool_), proof=Proof(0, 0, 1))
+        return Hidden(
+            transactions, np.zeros(len(transactions.items), dtype=np.bool_), proof=Proof(0, 0, 1)
+        )
     rules = _Rules.of(transactions, list(dict.fromkeys(sensitive)), thresholds, largest)
     weight = 1 + int(np.isin(transactions.items, sorted(rules.deletable)).sum())
     pairs: list[tuple[int, int]] = []
@@ -272,7 +306,9 @@ def hide_exactly(
 
 @dataclasses.dataclass(frozen=True)
 class _Rules:
-    """The rules that taking out sensitive items touches: to hide, to keep, and not to show; ``border`` where only that must be kept."""
+    """The rules that taking out sensitive items touches: to hide, to keep, and not to show;
+    ``border`` where only that must be kept.
+    """
 
     hide: tuple[Association, ...]
     keep: tuple[Association, ...]
@@ -286,7 +322,11 @@ class _Rules:
 
     @classmethod
     def of(
-        cls, transactions: Transactions, hide: Sequence[Association], thresholds: Thresholds, largest: int
+        cls,
+        transactions: Transactions,
+        hide: Sequence[Association],
+        thresholds: Thresholds,
+        largest: int,
     ) -> _Rules:
         """What there is in some transactions."""
         gone = {item for rule in hide for item in rule.both}
@@ -294,7 +334,9 @@ class _Rules:
         if not any(rule.right for rule in hide):
             kept = [one for one in itemsets if not any(set(rule.left) <= set(one) for rule in hide)]
             border = {
-                one for one in kept if not any(set(one) < set(more) for more in kept if len(more) == len(one) + 1)
+                one
+                for one in kept
+                if not any(set(one) < set(more) for more in kept if len(more) == len(one) + 1)
             }
             touched = [one for one in kept if gone & set(one)]
             return cls(
@@ -323,7 +365,8 @@ class _Rules:
             return item
 
         touched = {
-            rule: [item for item in rule.both if item in group] for rule in (*self.hide, *self.keep, *self.ghosts)
+            rule: [item for item in rule.both if item in group]
+            for rule in (*self.hide, *self.keep, *self.ghosts)
         }
         for items in touched.values():
             for one, other in itertools.pairwise(items):
@@ -333,15 +376,18 @@ class _Rules:
         def of(rules: tuple[Association, ...], wanted: int) -> tuple[Association, ...]:
             return tuple(rule for rule in rules if head(touched[rule][0]) == wanted)
 
-        return [_Rules(of(self.hide, h), of(self.keep, h), of(self.ghosts, h), of(self.border, h)) for h in heads]
+        return [
+            _Rules(of(self.hide, h), of(self.keep, h), of(self.ghosts, h), of(self.border, h))
+            for h in heads
+        ]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Patterns:
     """Types of transactions and the ways to take items out of them.
 
-    ``members[k]`` are the transactions of type *k*; pattern *j* takes the items ``taken[j]`` out of type ``types[j]`` and leaves ``left[j]``, a row
-    of marks, one for each of ``items``.
+    ``members[k]`` are the transactions of type *k*; pattern *j* takes the items ``taken[j]`` out of
+    type ``types[j]`` and leaves ``left[j]``, a row of marks, one for each of ``items``.
     """
 
     items: list[int]
@@ -353,14 +399,18 @@ class _Patterns:
     @classmethod
     def of(cls, transactions: Transactions, rules: _Rules) -> _Patterns:
         """What there is in some transactions, for rules that hang together."""
-        items = sorted({item for rule in (*rules.hide, *rules.keep, *rules.ghosts) for item in rule.both})
+        items = sorted(
+            {item for rule in (*rules.hide, *rules.keep, *rules.ghosts) for item in rule.both}
+        )
         seen = np.isin(transactions.items, items)
         owners, there = transactions.owners[seen], transactions.items[seen]
         ends = np.searchsorted(owners, np.arange(len(transactions) + 1)).tolist()
         listed = there.tolist()
         members: dict[Itemset, list[int]] = {}
         for transaction in range(len(transactions)):
-            members.setdefault(tuple(listed[ends[transaction] : ends[transaction + 1]]), []).append(transaction)
+            members.setdefault(tuple(listed[ends[transaction] : ends[transaction + 1]]), []).append(
+                transaction
+            )
         deletable = rules.deletable
         types, taken, left = [], [], []
         kinds = sorted(members)
@@ -371,14 +421,17 @@ class _Patterns:
                 left.append(tuple(item for item in kind if item not in out))
                 if len(types) > MOST_PATTERNS:
                     raise ParameterError(
-                        f"the exact way would have to weigh more than {MOST_PATTERNS:,} ways to take items out; use dsr or 2a, "
-                        "look at fewer columns, or hide fewer rules at a time"
+                        f"the exact way would have to weigh more than {MOST_PATTERNS:,} ways to"
+                        " take items out; use dsr or 2a, look at fewer columns, or hide fewer"
+                        " rules at a time"
                     )
         marks = np.zeros((len(left), len(items)), dtype=np.bool_)
         place = {item: at for at, item in enumerate(items)}
         for row, held in enumerate(left):
             marks[row, [place[item] for item in held]] = True
-        return cls(items, [members[kind] for kind in kinds], np.array(types, dtype=np.int64), taken, marks)
+        return cls(
+            items, [members[kind] for kind in kinds], np.array(types, dtype=np.int64), taken, marks
+        )
 
     def holding(self, itemset: Itemset) -> NDArray[np.float64]:
         """Per pattern, 1 where an itemset is still held."""
@@ -390,10 +443,12 @@ class _Patterns:
 def _subsets(items: Sequence[int]) -> Iterable[Itemset]:
     if len(items) > MOST_AT_ONCE:
         raise ParameterError(
-            f"a transaction holds {len(items)} items of sensitive rules; the exact way takes at most {MOST_AT_ONCE}: use dsr or 2a, or "
-            "hide fewer rules at a time"
+            f"a transaction holds {len(items)} items of sensitive rules; the exact way takes at"
+            f" most {MOST_AT_ONCE}: use dsr or 2a, or hide fewer rules at a time"
         )
-    return itertools.chain.from_iterable(itertools.combinations(items, size) for size in range(len(items) + 1))
+    return itertools.chain.from_iterable(
+        itertools.combinations(items, size) for size in range(len(items) + 1)
+    )
 
 
 def _solved(
@@ -408,8 +463,12 @@ def _solved(
             return _as_pairs(patterns, amounts), Proof(program.cost(amounts, weight), bound, weight)
     amounts, bound = program.solve(rules.keep, weight, effort, hard=False)
     if amounts is not None:
-        return _as_pairs(patterns, amounts), Proof(program.cost(amounts, weight), bound or 0.0, weight)
-    work = _Work(transactions, thresholds)  # the search found nothing in time: a plain way always does
+        return _as_pairs(patterns, amounts), Proof(
+            program.cost(amounts, weight), bound or 0.0, weight
+        )
+    work = _Work(
+        transactions, thresholds
+    )  # the search found nothing in time: a plain way always does
     changed = True
     while changed:
         changed = False
@@ -418,14 +477,19 @@ def _solved(
     after = work.now
     lost = sum(not is_found(after, rule, thresholds) for rule in rules.keep)
     ghosts = sum(is_found(after, rule, thresholds) for rule in rules.ghosts)
-    pairs = [(int(transactions.owners[at]), int(transactions.items[at])) for at in np.flatnonzero(work.gone)]
+    pairs = [
+        (int(transactions.owners[at]), int(transactions.items[at]))
+        for at in np.flatnonzero(work.gone)
+    ]
     return pairs, Proof(weight * (lost + ghosts) + len(pairs), bound or 0.0, weight)
 
 
 def _as_pairs(patterns: _Patterns, amounts: NDArray[np.int64]) -> list[tuple[int, int]]:
     """What is taken out of which transaction: of each type the first ones lose most."""
     pairs: list[tuple[int, int]] = []
-    waiting: Mapping[int, list[int]] = {number: list(members) for number, members in enumerate(patterns.members)}
+    waiting: Mapping[int, list[int]] = {
+        number: list(members) for number, members in enumerate(patterns.members)
+    }
     order = sorted(np.flatnonzero(amounts).tolist(), key=lambda j: (-len(patterns.taken[j]), j))
     for j in order:
         here = waiting[int(patterns.types[j])]
@@ -437,9 +501,15 @@ def _as_pairs(patterns: _Patterns, amounts: NDArray[np.int64]) -> list[tuple[int
 class _Program:
     """The integer program of rules that hang together; see :func:`hide_exactly`."""
 
-    def __init__(self, transactions: Transactions, rules: _Rules, patterns: _Patterns, thresholds: Thresholds) -> None:
+    def __init__(
+        self, transactions: Transactions, rules: _Rules, patterns: _Patterns, thresholds: Thresholds
+    ) -> None:
         self.rules, self.patterns, self.thresholds = rules, patterns, thresholds
-        needed = {part for rule in (*rules.hide, *rules.keep, *rules.ghosts) for part in (rule.both, rule.left)}
+        needed = {
+            part
+            for rule in (*rules.hide, *rules.keep, *rules.ghosts)
+            for part in (rule.both, rule.left)
+        }
         self.held = {itemset: patterns.holding(itemset) for itemset in needed}
         self.most = {itemset: transactions.support(itemset) for itemset in needed}
         self.sizes = np.array([len(members) for members in patterns.members], dtype=np.float64)
@@ -447,22 +517,35 @@ class _Program:
     def cost(self, amounts: NDArray[np.int64], weight: int) -> float:
         """What a solution costs, counted anew."""
         supports = {itemset: round(float(held @ amounts)) for itemset, held in self.held.items()}
-        found = [self.thresholds.found(supports[rule.both], supports[rule.left]) for rule in self.rules.keep]
-        ghosts = [self.thresholds.found(supports[rule.both], supports[rule.left]) for rule in self.rules.ghosts]
+        found = [
+            self.thresholds.found(supports[rule.both], supports[rule.left])
+            for rule in self.rules.keep
+        ]
+        ghosts = [
+            self.thresholds.found(supports[rule.both], supports[rule.left])
+            for rule in self.rules.ghosts
+        ]
         out = sum(
-            len(taken) * int(amount) for taken, amount in zip(self.patterns.taken, amounts, strict=True) if amount
+            len(taken) * int(amount)
+            for taken, amount in zip(self.patterns.taken, amounts, strict=True)
+            if amount
         )
         return float(weight * (found.count(False) + ghosts.count(True)) + out)
 
     def hides(self, amounts: NDArray[np.int64]) -> bool:
         """Whether a solution hides all it must, counted in whole numbers."""
         supports = {itemset: round(float(held @ amounts)) for itemset, held in self.held.items()}
-        return not any(self.thresholds.found(supports[rule.both], supports[rule.left]) for rule in self.rules.hide)
+        return not any(
+            self.thresholds.found(supports[rule.both], supports[rule.left])
+            for rule in self.rules.hide
+        )
 
     def solve(
         self, keep: Sequence[Association], weight: int, effort: int, *, hard: bool
     ) -> tuple[NDArray[np.int64] | None, float | None]:
-        """Amounts per pattern and a proved bound of the cost; None where there are none, or none were found in time."""
+        """Amounts per pattern and a proved bound of the cost; None where there are none, or none
+        were found in time.
+        """
         from scipy.optimize import Bounds, LinearConstraint, milp
         from scipy.sparse import csr_matrix, hstack
 
@@ -486,12 +569,18 @@ class _Program:
             constraints=LinearConstraint(matrix, rows.low, rows.high),
             options={"node_limit": effort, "mip_rel_gap": 0.0},
         )
-        bound = None if found.mip_dual_bound is None or not np.isfinite(found.mip_dual_bound) else found.mip_dual_bound
+        bound = (
+            None
+            if found.mip_dual_bound is None or not np.isfinite(found.mip_dual_bound)
+            else found.mip_dual_bound
+        )
         if found.x is None:
             return None, bound
         amounts = np.rint(found.x[:width]).astype(np.int64)
         sums = np.bincount(self.patterns.types, weights=amounts, minlength=len(self.sizes))
-        if not (sums == self.sizes).all() or not self.hides(amounts):  # beyond what floating point tells apart
+        if not (sums == self.sizes).all() or not self.hides(
+            amounts
+        ):  # beyond what floating point tells apart
             return None, bound
         return amounts, bound
 
@@ -524,7 +613,9 @@ class _Program:
             rows.add({rule.both: 1.0}, {at: least * one for at, one in lost.items()}, least, np.inf)
             if rule.right:
                 most = p * self.most[rule.left]
-                rows.add(_difference(rule, p, q), {at: most * one for at, one in lost.items()}, 0, np.inf)
+                rows.add(
+                    _difference(rule, p, q), {at: most * one for at, one in lost.items()}, 0, np.inf
+                )
 
 
 def _fraction(exact: Fraction) -> tuple[int, int]:
@@ -537,7 +628,9 @@ def _difference(rule: Association, p: int, q: int) -> dict[Itemset, float]:
 
 
 class _Rows:
-    """Rows of a constraint matrix: sums of supports, coefficients of the other variables, and between what they must lie."""
+    """Rows of a constraint matrix: sums of supports, coefficients of the other variables, and
+    between what they must lie.
+    """
 
     def __init__(self, held: Mapping[Itemset, NDArray[np.float64]], width: int) -> None:
         self.held, self.width = held, width
@@ -579,6 +672,8 @@ class _Rows:
         """The coefficients of all other variables."""
         from scipy.sparse import csr_matrix
 
-        cells = [(row, at, value) for row, rest in enumerate(self.rest) for at, value in rest.items()]
+        cells = [
+            (row, at, value) for row, rest in enumerate(self.rest) for at, value in rest.items()
+        ]
         rows, places, values = zip(*cells, strict=True) if cells else ((), (), ())
         return csr_matrix((values, (rows, places)), shape=(len(self.rest), width))

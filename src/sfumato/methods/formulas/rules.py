@@ -1,10 +1,13 @@
 r"""Association rules: items that go together, and which of them an analyst finds.
 
-A *transaction* is a set of items. The support of an itemset *I* is the number of transactions that hold all of it, the confidence of a rule
-:math:`X \to Y` is :math:`s(X \cup Y) / s(X)`. A rule is *found* when its support is at least σ, a count, and its confidence at least κ, an exact
-fraction. A rule without a right side stands for the itemset alone: its confidence is 1, so that nothing but its support hides it.
+A *transaction* is a set of items. The support of an itemset *I* is the number of transactions that
+hold all of it, the confidence of a rule
+:math:`X \to Y` is :math:`s(X \cup Y) / s(X)`. A rule is *found* when its support is at least σ, a
+count, and its confidence at least κ, an exact fraction. A rule without a right side stands for the
+itemset alone: its confidence is 1, so that nothing but its support hides it.
 
-Reference: Agrawal, Imieliński & Swami 1993, *Mining association rules between sets of items in large databases*, doi:10.1145/170035.170072.
+Reference: Agrawal, Imieliński & Swami 1993, *Mining association rules between sets of items in
+large databases*, doi:10.1145/170035.170072.
 """
 
 from __future__ import annotations
@@ -28,7 +31,8 @@ Itemset = tuple[int, ...]
 """Items by number, ascending."""
 
 LARGEST_RULE = 3
-"""Rules of more items are not looked for unless somebody asks: their number grows with every item."""
+"""Rules of more items are not looked for unless somebody asks: their number grows with every item.
+"""
 MOST_ITEMSETS = 2_000_000
 """So many frequent itemsets are held; with more, nobody reads the rules."""
 
@@ -47,7 +51,9 @@ class Association(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Transactions:
-    """Sets of items in compressed rows: transaction *t* holds ``items[starts[t]:starts[t+1]]``, ascending; items are numbers below ``kinds``."""
+    """Sets of items in compressed rows: transaction *t* holds ``items[starts[t]:starts[t+1]]``,
+    ascending; items are numbers below ``kinds``.
+    """
 
     starts: NDArray[np.int64]
     items: NDArray[np.int64]
@@ -87,7 +93,9 @@ class Transactions:
         """Per transaction, whether it holds all of an itemset; all hold the empty one."""
         if not itemset:
             return np.ones(len(self), dtype=np.bool_)
-        hits: NDArray[np.int64] = np.bincount(self.owners[np.isin(self.items, itemset)], minlength=len(self))
+        hits: NDArray[np.int64] = np.bincount(
+            self.owners[np.isin(self.items, itemset)], minlength=len(self)
+        )
         held: NDArray[np.bool_] = hits == len(itemset)
         return held
 
@@ -96,21 +104,31 @@ class Transactions:
         return int(self.holding(itemset).sum())
 
     def without(self, gone: NDArray[np.bool_]) -> Transactions:
-        """The same transactions when some occurrences, by their place in ``items``, are taken out."""
-        starts = np.r_[0, np.cumsum(np.bincount(self.owners[~gone], minlength=len(self)))].astype(np.int64)
+        """The same transactions when some occurrences, by their place in ``items``, are taken
+        out.
+        """
+        starts = np.r_[0, np.cumsum(np.bincount(self.owners[~gone], minlength=len(self)))].astype(
+            np.int64
+        )
         return Transactions(starts, self.items[~gone], self.kinds)
 
     def having(self, more: Iterable[tuple[int, int]]) -> Transactions:
         """The same transactions when items are put in, as pairs of a transaction and an item."""
         pairs = np.array(sorted(set(more)), dtype=np.int64).reshape(-1, 2)
-        keys = np.union1d(self.owners * self.kinds + self.items, pairs[:, 0] * self.kinds + pairs[:, 1])
+        keys = np.union1d(
+            self.owners * self.kinds + self.items, pairs[:, 0] * self.kinds + pairs[:, 1]
+        )
         owners, items = np.divmod(keys, max(1, self.kinds))
-        return Transactions(np.searchsorted(owners, np.arange(len(self) + 1)).astype(np.int64), items, self.kinds)
+        return Transactions(
+            np.searchsorted(owners, np.arange(len(self) + 1)).astype(np.int64), items, self.kinds
+        )
 
 
 @dataclasses.dataclass(frozen=True)
 class Thresholds:
-    """When a rule is found: ``support`` is a number of transactions, ``confidence`` an exact fraction."""
+    """When a rule is found: ``support`` is a number of transactions, ``confidence`` an exact
+    fraction.
+    """
 
     support: int
     confidence: Fraction
@@ -122,35 +140,46 @@ class Thresholds:
         >>> Thresholds.of(2, 0.7).confidence
         Fraction(7, 10)
         """
-        exact = confidence if isinstance(confidence, Fraction) else Fraction(repr(float(confidence)))
+        exact = (
+            confidence if isinstance(confidence, Fraction) else Fraction(repr(float(confidence)))
+        )
         return cls(support, exact)
 
     def found(self, both: int, left: int) -> bool:
-        """Whether a rule is found whose items together, and whose left side, are held by so many transactions."""
+        """Whether a rule is found whose items together, and whose left side, are held by so many
+        transactions.
+        """
         exact = self.confidence
         return both >= self.support and exact.denominator * both >= exact.numerator * left
 
     def most_hidden(self, left: int) -> int:
-        """The largest support of a rule that is not found, when so many transactions hold its left side."""
+        """The largest support of a rule that is not found, when so many transactions hold its left
+        side.
+        """
         exact = self.confidence
         below = -(-exact.numerator * left // exact.denominator) - 1
         return max(self.support - 1, below)
 
 
-def frequent_itemsets(transactions: Transactions, least: int, largest: int = LARGEST_RULE) -> dict[Itemset, int]:
-    """Every itemset of at most ``largest`` items that at least ``least`` transactions hold, and how many do.
+def frequent_itemsets(
+    transactions: Transactions, least: int, largest: int = LARGEST_RULE
+) -> dict[Itemset, int]:
+    """Every itemset of at most ``largest`` items that at least ``least`` transactions hold, and how
+    many do.
 
     >>> frequent_itemsets(Transactions.of([{0, 1}, {0, 1, 2}, {2}]), 2)
     {(0,): 2, (0, 1): 2, (1,): 2, (2,): 2}
     """
     found: dict[Itemset, int] = {}
     everyone = np.arange(len(transactions), dtype=np.int64)
-    for itemset, support in _grown((), transactions, everyone, transactions.starts[:-1], (max(1, least), largest)):
+    for itemset, support in _grown(
+        (), transactions, everyone, transactions.starts[:-1], (max(1, least), largest)
+    ):
         found[itemset] = support
         if len(found) > MOST_ITEMSETS:
             raise ParameterError(
-                f"more than {MOST_ITEMSETS:,} sets of items are held by {least:,} transactions; raise the support, or look at "
-                "fewer columns or items a rule"
+                f"more than {MOST_ITEMSETS:,} sets of items are held by {least:,} transactions;"
+                " raise the support, or look at fewer columns or items a rule"
             )
     return found
 
@@ -162,7 +191,9 @@ def _grown(
     places: NDArray[np.int64],
     limits: tuple[int, int],
 ) -> Iterator[tuple[Itemset, int]]:
-    """The frequent itemsets that begin with a prefix; ``places`` are where the items behind it begin in its holders."""
+    """The frequent itemsets that begin with a prefix; ``places`` are where the items behind it
+    begin in its holders.
+    """
     least, largest = limits
     if len(holders) < least or len(prefix) >= largest:
         return
@@ -186,10 +217,16 @@ def candidates(itemsets: Mapping[Itemset, int]) -> Iterator[tuple[Association, i
     for both, support in itemsets.items():
         for size in range(1, len(both)):
             for left in itertools.combinations(both, size):
-                yield Association(left, tuple(item for item in both if item not in left)), support, itemsets[left]
+                yield (
+                    Association(left, tuple(item for item in both if item not in left)),
+                    support,
+                    itemsets[left],
+                )
 
 
-def mine(transactions: Transactions, thresholds: Thresholds, largest: int = LARGEST_RULE) -> set[Association]:
+def mine(
+    transactions: Transactions, thresholds: Thresholds, largest: int = LARGEST_RULE
+) -> set[Association]:
     """The rules that are found, with at most ``largest`` items each."""
     itemsets = frequent_itemsets(transactions, thresholds.support, largest)
     return {rule for rule, both, left in candidates(itemsets) if thresholds.found(both, left)}
@@ -202,7 +239,8 @@ def is_found(transactions: Transactions, rule: Association, thresholds: Threshol
 
 @dataclasses.dataclass(frozen=True)
 class SideEffects:
-    """What hiding did to the rules: ``failed`` are still found though they should not, ``lost`` no longer, ``ghosts`` only now.
+    """What hiding did to the rules: ``failed`` are still found though they should not, ``lost`` no
+    longer, ``ghosts`` only now.
 
     ``changed`` of ``items`` occurrences were taken out or put in.
     """
@@ -234,7 +272,9 @@ def side_effects(
     thresholds: Thresholds,
     largest: int = LARGEST_RULE,
 ) -> SideEffects:
-    """Compare the rules that are found before and after; the transactions are the same ones in the same order."""
+    """Compare the rules that are found before and after; the transactions are the same ones in the
+    same order.
+    """
     old, new = mine(before, thresholds, largest), mine(after, thresholds, largest)
     hidden = frozenset(sensitive)
     kinds = max(1, before.kinds, after.kinds)

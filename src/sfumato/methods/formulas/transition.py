@@ -1,6 +1,8 @@
-"""Transition matrices of randomised answers: ``matrix[i, j]`` is the probability that value *i* is released as *j*.
+"""Transition matrices of randomised answers: ``matrix[i, j]`` is the probability that value *i* is
+released as *j*.
 
-They keep frequencies :math:`p` in expectation where :math:`p R = p`; where they do not, frequencies can be estimated back.
+They keep frequencies :math:`p` in expectation where :math:`p R = p`; where they do not, frequencies
+can be estimated back.
 """
 
 from __future__ import annotations
@@ -27,19 +29,26 @@ def checked_matrix(matrix: Any) -> Floats:
     try:
         square = np.array(matrix, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ParameterError("a transition matrix holds numbers, as many in each row as there are rows") from None
+        raise ParameterError(
+            "a transition matrix holds numbers, as many in each row as there are rows"
+        ) from None
     if square.ndim != 2 or square.shape[0] != square.shape[1] or not square.size:
         raise ParameterError("a transition matrix is square: one row and one column for each value")
     if not (square >= 0).all():
-        raise ParameterError("a transition matrix holds probabilities; some entries are negative or missing")
+        raise ParameterError(
+            "a transition matrix holds probabilities; some entries are negative or missing"
+        )
     wrong = int((np.abs(square.sum(axis=1) - 1) > TOLERANCE * len(square)).sum())
     if wrong:
-        raise ParameterError(f"the rows of a transition matrix add up to 1; {wrong} of {len(square)} do not")
+        raise ParameterError(
+            f"the rows of a transition matrix add up to 1; {wrong} of {len(square)} do not"
+        )
     return square
 
 
 def uniform_matrix(size: int, retain: float) -> Floats:
-    """Keep a value with probability ``retain``, otherwise release any other with the same probability.
+    """Keep a value with probability ``retain``, otherwise release any other with the same
+    probability.
 
     A single value is always kept.
 
@@ -60,7 +69,8 @@ def two_stage_invariant(matrix: Any, shares: Any, alpha: float = 1.0) -> Floats:
 
     Values that P never leads to (:math:`q_k = 0`) stay as they are in the second stage.
 
-    Reference: Gouweleeuw, Kooiman, Willenborg & de Wolf 1998, *Journal of Official Statistics* 14(4), 463–478.
+    Reference: Gouweleeuw, Kooiman, Willenborg & de Wolf 1998, *Journal of Official Statistics*
+    14(4), 463–478.
 
     >>> two_stage_invariant([[.8, .1, .1], [.2, .7, .1], [.1, .3, .6]], [.5, .3, .2]).round(4).tolist()
     [[0.7073, 0.1806, 0.1121], [0.301, 0.4994, 0.1996], [0.2802, 0.2994, 0.4204]]
@@ -99,8 +109,8 @@ def local_epsilon(matrix: Any) -> float:
 
     .. math:: e^\varepsilon = \max_j \max_{i, i'} P_{ij} / P_{i'j}
 
-    Infinite where a released value rules some original value out. It holds for a matrix that was chosen without looking
-    at the data.
+    Infinite where a released value rules some original value out. It holds for a matrix that was
+    chosen without looking at the data.
 
     >>> round(local_epsilon([[.75, .25], [.25, .75]]), 4), round(math.log(3), 4)
     (1.0986, 1.0986)
@@ -119,17 +129,20 @@ def estimate_frequencies(released_counts: Any, matrix: Any) -> Floats:
 
     .. math:: \hat T = t' P^{-1}, \qquad E[t'] = T P
 
-    Estimates may be negative where counts are small; they add up to the released total. A matrix that is singular, or so
-    near to it that the estimate would be noise, is refused.
+    Estimates may be negative where counts are small; they add up to the released total. A matrix
+    that is singular, or so near to it that the estimate would be noise, is refused.
 
     >>> estimate_frequencies([40, 60], [[.75, .25], [.25, .75]]).round(6).tolist()
     [30.0, 70.0]
     """
     square, counts = checked_matrix(matrix), np.asarray(released_counts, dtype=np.float64)
     if counts.shape != (len(square),):
-        raise ParameterError(f"there must be one count for each of the {len(square)} values of the matrix")
+        raise ParameterError(
+            f"there must be one count for each of the {len(square)} values of the matrix"
+        )
     if np.linalg.cond(square) > 1e12:
         raise ParameterError(
-            "this transition matrix forgets the original values: frequencies cannot be estimated from it"
+            "this transition matrix forgets the original values: frequencies cannot be estimated"
+            " from it"
         )
     return np.asarray(np.linalg.solve(square.T, counts), dtype=np.float64)

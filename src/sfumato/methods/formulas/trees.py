@@ -1,9 +1,12 @@
-"""Trees on predictors in bins: how values become bins, how a tree is grown, and where a record ends in it.
+"""Trees on predictors in bins: how values become bins, how a tree is grown, and where a record ends
+in it.
 
-A predictor is an array of bytes (see ``kernels/trees.py``): numbers are cut into at most 254 bins between values that occur, and
-what is missing has a bin of its own, 0; categories without an order are put into one that suits the target, by
-:func:`level_order`. Growing looks at counts alone and takes, of equally good splits, the first predictor and the lowest cut:
-where the target is one of classes, the order of the records does not matter for the splits.
+A predictor is an array of bytes (see ``kernels/trees.py``): numbers are cut into at most 254 bins
+between values that occur, and what is missing has a bin of its own, 0; categories without an order
+are put into one that suits the target, by
+:func:`level_order`. Growing looks at counts alone and takes, of equally good splits, the first
+predictor and the lowest cut: where the target is one of classes, the order of the records does not
+matter for the splits.
 
 >>> import numpy as np
 >>> smoker, ill = np.array([0, 0, 0, 1, 1, 1]), np.array([0, 0, 0, 1, 1, 0])
@@ -41,8 +44,8 @@ ENDLESS = 1 << 40
 class DecisionTree:
     """A tree, its nodes in preorder; a leaf has −1 for feature, cut, left and right.
 
-    ``order`` holds the records so that node *i* is the stretch from ``lo[i]`` to ``hi[i]`` of it. A record goes left when its bin
-    in predictor ``feature[i]`` is at most ``cut[i]``.
+    ``order`` holds the records so that node *i* is the stretch from ``lo[i]`` to ``hi[i]`` of it. A
+    record goes left when its bin in predictor ``feature[i]`` is at most ``cut[i]``.
     """
 
     nodes: NDArray[np.int64]
@@ -97,12 +100,19 @@ class DecisionTree:
         return self.order[self.lo[node] : self.hi[node]]
 
     def majority(self, target: NDArray[Any], classes: int) -> NDArray[np.int64]:
-        """The most frequent class of every leaf, from left to right; of equally frequent ones the lowest."""
-        parts = (np.bincount(target[self.records(leaf)], minlength=classes) for leaf in self.leaves.tolist())
+        """The most frequent class of every leaf, from left to right; of equally frequent ones the
+        lowest.
+        """
+        parts = (
+            np.bincount(target[self.records(leaf)], minlength=classes)
+            for leaf in self.leaves.tolist()
+        )
         return np.array([counts.argmax() for counts in parts], dtype=np.int64)
 
     def canonical(self) -> str:
-        """The splits as text, in preorder: ``(feature,cut)`` for a split and ``.`` for a leaf. Equal texts, equal trees."""
+        """The splits as text, in preorder: ``(feature,cut)`` for a split and ``.`` for a leaf.
+        Equal texts, equal trees.
+        """
         pairs = zip(self.feature.tolist(), self.cut.tolist(), strict=True)
         return "".join("." if feature < 0 else f"({feature},{cut})" for feature, cut in pairs)
 
@@ -118,41 +128,53 @@ def grow(
 ) -> DecisionTree:
     """Grow a tree for a target on the predictors ``bins[f, record]``.
 
-    Classes (codes below ``classes``) are split by Gini impurity: of all cuts of all predictors that leave ``min_leaf`` records on
-    both sides the one that makes Σ_k L_k²/n_L + Σ_k R_k²/n_R largest, where L_k and R_k records of class k go left and right.
-    Numbers (``classes=None``) are split by variance: S_L²/n_L + S_R²/n_R for the sums of the target on both sides. A node stays
-    a leaf when it has fewer than 2·``min_leaf`` records, when it is pure, at ``depth``, or when no split gains
-    ``complexity`` times the impurity of the root.
+    Classes (codes below ``classes``) are split by Gini impurity: of all cuts of all predictors that
+    leave ``min_leaf`` records on both sides the one that makes Σ_k L_k²/n_L + Σ_k R_k²/n_R largest,
+    where L_k and R_k records of class k go left and right. Numbers (``classes=None``) are split
+    by variance: S_L²/n_L + S_R²/n_R for the sums of the target on both sides. A node stays a leaf
+    when it has fewer than 2·``min_leaf`` records, when it is pure, at ``depth``, or when no split
+    gains ``complexity`` times the impurity of the root.
 
-    Reference: L. Breiman et al., Classification and Regression Trees (1984), DOI 10.1201/9781315139470.
+    Reference: L. Breiman et al., Classification and Regression Trees (1984), DOI
+    10.1201/9781315139470.
     """
     bins = np.ascontiguousarray(bins, dtype=np.uint8)
     if bins.ndim != 2 or bins.shape[1] != len(target) or min_leaf < 1:
         raise InternalError(
-            "a tree needs predictors × records as bins, a target for every record, and leaves of 1 or more"
+            "a tree needs predictors × records as bins, a target for every record, and leaves of 1"
+            " or more"
         )
     deepest = ENDLESS if depth is None else depth
     if classes is None:
         numbers = np.asarray(target, dtype=np.float64)
         centred = numbers - (numbers.mean() if len(numbers) else 0.0)
-        nodes, order = kernels.trees.grow_numbers(bins, centred, min_leaf, float(complexity), deepest)
+        nodes, order = kernels.trees.grow_numbers(
+            bins, centred, min_leaf, float(complexity), deepest
+        )
     else:
         if classes > UNSEEN:
             raise InternalError("a tree tells at most 255 classes apart; join the rare ones")
         widths = bins.max(axis=1, initial=0).astype(np.int64) + 1
         codes = np.ascontiguousarray(target, dtype=np.uint8)
-        nodes, order = kernels.trees.grow_classes(bins, widths, codes, classes, min_leaf, float(complexity), deepest)
+        nodes, order = kernels.trees.grow_classes(
+            bins, widths, codes, classes, min_leaf, float(complexity), deepest
+        )
     return DecisionTree(nodes, order.astype(np.int64))
 
 
 def route(tree: DecisionTree, bins: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """The leaf, as a number of a node, that each of some records falls into; ``UNSEEN`` bins go where more records went."""
-    found: NDArray[np.int64] = kernels.trees.route(tree.nodes, np.ascontiguousarray(bins, dtype=np.uint8))
+    """The leaf, as a number of a node, that each of some records falls into; ``UNSEEN`` bins go
+    where more records went.
+    """
+    found: NDArray[np.int64] = kernels.trees.route(
+        tree.nodes, np.ascontiguousarray(bins, dtype=np.uint8)
+    )
     return found
 
 
 def cuts_of(values: NDArray[np.float64], most: int = MOST_BINS) -> NDArray[np.float64]:
-    """Where numbers are cut into bins: half way between values that occur, into at most ``most`` bins of about equal size.
+    """Where numbers are cut into bins: half way between values that occur, into at most ``most``
+    bins of about equal size.
 
     Missing values (NaN) do not count.
 
@@ -180,8 +202,11 @@ def binned(values: NDArray[np.float64], cuts: NDArray[np.float64]) -> NDArray[np
     return np.where(np.isnan(values), 0, np.searchsorted(cuts, values) + 1).astype(np.uint8)
 
 
-def fewer_classes(codes: NDArray[Any], classes: int, most: int = MOST_CLASSES) -> tuple[NDArray[np.uint8], int]:
-    """Codes with at most ``most`` classes: the most frequent ones keep theirs apart, all others are one class.
+def fewer_classes(
+    codes: NDArray[Any], classes: int, most: int = MOST_CLASSES
+) -> tuple[NDArray[np.uint8], int]:
+    """Codes with at most ``most`` classes: the most frequent ones keep theirs apart, all others are
+    one class.
 
     >>> fewer_classes(np.array([0, 1, 1, 2, 2, 3]), 4, most=3)
     (array([0, 1, 1, 2, 2, 0], dtype=uint8), 3)
@@ -196,16 +221,22 @@ def fewer_classes(codes: NDArray[Any], classes: int, most: int = MOST_CLASSES) -
 
 
 def level_order(
-    levels: NDArray[Any], n_levels: int, target: NDArray[Any], classes: int | None, most: int = UNSEEN
+    levels: NDArray[Any],
+    n_levels: int,
+    target: NDArray[Any],
+    classes: int | None,
+    most: int = UNSEEN,
 ) -> NDArray[np.uint8]:
     """The bin of every level of a category without an order, so that similar levels are neighbours.
 
-    For numbers a level's score is its mean of the target. For classes it is (P(y | level) − P(y))·v, where v is the first right
-    singular vector of the rows (P(y | level) − P(y))·√n_level: with two classes the best cut of that order is the best of all
-    ways to part the levels in two. Levels that do not occur are ``UNSEEN``; where there are more than ``most``, neighbours share a bin.
+    For numbers a level's score is its mean of the target. For classes it is (P(y | level) −
+    P(y))·v, where v is the first right singular vector of the rows (P(y | level) − P(y))·√n_level:
+    with two classes the best cut of that order is the best of all ways to part the levels in two.
+    Levels that do not occur are ``UNSEEN``; where there are more than ``most``, neighbours share a
+    bin.
 
-    Reference: D. Coppersmith, S. J. Hong and J. R. M. Hosking, Partitioning nominal attributes in decision trees, Data
-    Mining and Knowledge Discovery 3 (1999), DOI 10.1023/A:1009869804967.
+    Reference: D. Coppersmith, S. J. Hong and J. R. M. Hosking, Partitioning nominal attributes in
+    decision trees, Data Mining and Knowledge Discovery 3 (1999), DOI 10.1023/A:1009869804967.
 
     >>> level_order(np.array([0, 0, 1, 1, 2, 2]), 4, np.array([1, 1, 0, 0, 1, 0]), 2).tolist()
     [2, 0, 1, 255]
@@ -226,8 +257,12 @@ def level_order(
     return bins
 
 
-def _class_scores(levels: NDArray[Any], n_levels: int, target: NDArray[Any], classes: int) -> NDArray[np.float64]:
-    """The scores of levels for a target of classes; rounded, so that what is equal but for the last digits is equal."""
+def _class_scores(
+    levels: NDArray[Any], n_levels: int, target: NDArray[Any], classes: int
+) -> NDArray[np.float64]:
+    """The scores of levels for a target of classes; rounded, so that what is equal but for the last
+    digits is equal.
+    """
     joint = np.bincount(levels.astype(np.int64) * classes + target, minlength=n_levels * classes)
     table = joint.reshape(n_levels, classes).astype(np.float64)
     sizes = table.sum(axis=1)
@@ -235,6 +270,8 @@ def _class_scores(levels: NDArray[Any], n_levels: int, target: NDArray[Any], cla
     apart[sizes == 0] = 0
     weighted = apart * np.sqrt(sizes)[:, None]
     direction = np.linalg.eigh(weighted.T @ weighted)[1][:, -1]
-    direction *= np.sign(direction[np.flatnonzero(np.abs(direction) > np.abs(direction).max() / 2)[-1]])
+    direction *= np.sign(
+        direction[np.flatnonzero(np.abs(direction) > np.abs(direction).max() / 2)[-1]]
+    )
     scores: NDArray[np.float64] = np.round(apart @ direction, 12)
     return scores

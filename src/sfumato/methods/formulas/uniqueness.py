@@ -1,8 +1,9 @@
 """How many people are unique in the population, estimated from a sample.
 
-All estimators see the sample through its *frequencies of frequencies*: ``counts[i]`` classes have ``sizes[i]`` records.
-``fraction`` is the sampled share of the population: n records of N = n/fraction people. A person who is unique in the
-population is unique in the sample too, so no estimate exceeds the sample uniques divided by the fraction.
+All estimators see the sample through its *frequencies of frequencies*: ``counts[i]`` classes have
+``sizes[i]`` records. ``fraction`` is the sampled share of the population: n records of N =
+n/fraction people. A person who is unique in the population is unique in the sample too, so no
+estimate exceeds the sample uniques divided by the fraction.
 """
 
 from __future__ import annotations
@@ -25,25 +26,32 @@ if TYPE_CHECKING:
 
 
 def individual_risk(sample: ArrayLike, population: ArrayLike) -> NDArray[np.float64]:
-    r"""Chance that a record of the sample is linked rightly: the mean of 1/F given f sampled records of the same keys.
+    r"""Chance that a record of the sample is linked rightly: the mean of 1/F given f sampled
+    records of the same keys.
 
     .. math::
         r = E[1/F \mid f] = \int_0^1 \frac{u^{f-1}}{1 + (\hat F/f - 1)\,u}\,du
           = \frac{\hat p}{f}\,{}_2F_1(1, 1; f+1; 1 - \hat p)
 
-    *F*, the records of the population with these keys, is *f* plus a negative binomial number with *f* successes of probability
-    :math:`\hat p = f/\hat F`; :math:`\hat F` is estimated, mostly by a sum of survey weights. It equals the usual form
-    :math:`\hat p^f/f \cdot {}_2F_1(f, f; f+1; 1 - \hat p)` and is 1/f where :math:`\hat F \le f` (everybody was
-    sampled). The short cut :math:`\hat p/(f - (1 - \hat p))` that some tools use for large f is up to 4 % too high at f = 3.
+    *F*, the records of the population with these keys, is *f* plus a negative binomial number with
+    *f* successes of probability
+    :math:`\hat p = f/\hat F`; :math:`\hat F` is estimated, mostly by a sum of survey weights. It
+    equals the usual form
+    :math:`\hat p^f/f \cdot {}_2F_1(f, f; f+1; 1 - \hat p)` and is 1/f where :math:`\hat F \le f`
+    (everybody was sampled). The short cut :math:`\hat p/(f - (1 - \hat p))` that some tools use for
+    large f is up to 4 % too high at f = 3.
 
-    Reference: Benedetti & Franconi 1998; Franconi & Polettini 2004, *Individual risk estimation in µ-Argus: a review*.
+    Reference: Benedetti & Franconi 1998; Franconi & Polettini 2004, *Individual risk estimation in
+    µ-Argus: a review*.
 
     >>> individual_risk([1, 2, 3], [17, 110, 30]).round(6).tolist()
     [0.177076, 0.017144, 0.046368]
     """
     from scipy.special import hyp2f1
 
-    f, most = np.broadcast_arrays(np.asarray(sample, dtype=np.float64), np.asarray(population, dtype=np.float64))
+    f, most = np.broadcast_arrays(
+        np.asarray(sample, dtype=np.float64), np.asarray(population, dtype=np.float64)
+    )
     share = np.minimum(f / np.maximum(most, np.finfo(np.float64).tiny), 1)
     few = f < MANY
     risk = np.empty(f.shape)
@@ -57,12 +65,17 @@ MANY = 50
 
 
 def _of_many(f: NDArray[np.float64], share: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The same by Gauss–Laguerre quadrature of exp(−x)/(1 + (1/p − 1) exp(−x/f)), exact to ten digits for these sizes."""
+    """The same by Gauss–Laguerre quadrature of exp(−x)/(1 + (1/p − 1) exp(−x/f)), exact to ten
+    digits for these sizes.
+    """
     nodes, weights = laggauss(40)
-    return np.asarray((1 / (1 + (1 / share - 1)[:, None] * np.exp(-nodes / f[:, None]))) @ weights / f)
+    return np.asarray(
+        (1 / (1 + (1 / share - 1)[:, None] * np.exp(-nodes / f[:, None]))) @ weights / f
+    )
 
 
-# Pitman's model of class sizes: where its likelihood has a maximum, and how many are unique in the population there.
+# Pitman's model of class sizes: where its likelihood has a maximum, and how many are unique in the
+# population there.
 
 STARTS = ((10.0, 0.3), (100.0, 0.5), (1000.0, 0.5), (500.0, 0.8), (1.0, 0.1))
 BOUNDS = ((-20.0, 40.0), (-12.0, 12.0))
@@ -78,16 +91,19 @@ def pitman(sample: Frequencies) -> float | None:
     :math:`(\theta, \alpha)`, :math:`0 < \alpha < 1`, :math:`\theta > -\alpha`, maximise
 
     .. math::
-        \sum_{i=1}^{u-1} \ln(\theta + i\alpha) - \sum_{i=1}^{n-1} \ln(\theta + i) + \sum_i u_i \sum_{j=1}^{i-1} \ln(j - \alpha)
+        \sum_{i=1}^{u-1} \ln(\theta + i\alpha) - \sum_{i=1}^{n-1} \ln(\theta + i) + \sum_i u_i
+        \sum_{j=1}^{i-1} \ln(j - \alpha)
 
     for *u* classes of *n* records, :math:`u_i` of them of size *i*; then
     :math:`U = \Gamma(\theta+1)/\Gamma(\theta+\alpha)\, N^\alpha`.
 
-    Towards every end of that range the likelihood falls without bound, except towards α = 0, where the model is that of Ewens. It
-    counts as fitted only where the maximum is inside: a point without slope at which the likelihood curves downwards and is
-    above the best that α = 0 offers. A sample of nearly nothing but uniques often has its maximum at α = 0: no estimate.
+    Towards every end of that range the likelihood falls without bound, except towards α = 0, where
+    the model is that of Ewens. It counts as fitted only where the maximum is inside: a point
+    without slope at which the likelihood curves downwards and is above the best that α = 0 offers.
+    A sample of nearly nothing but uniques often has its maximum at α = 0: no estimate.
 
-    Reference: Pitman 1996; Hoshino 2001, *Applying Pitman's sampling formula to microdata disclosure risk assessment*.
+    Reference: Pitman 1996; Hoshino 2001, *Applying Pitman's sampling formula to microdata
+    disclosure risk assessment*.
     """
     from scipy.special import gammaln
 
@@ -97,7 +113,9 @@ def pitman(sample: Frequencies) -> float | None:
     if top is None:
         return None
     theta, alpha = top
-    return math.exp(gammaln(theta + 1) - gammaln(theta + alpha) + alpha * math.log(sample.population))
+    return math.exp(
+        gammaln(theta + 1) - gammaln(theta + alpha) + alpha * math.log(sample.population)
+    )
 
 
 def pitman_maximum(sample: Frequencies) -> tuple[float, float] | None:
@@ -109,7 +127,10 @@ def pitman_maximum(sample: Frequencies) -> tuple[float, float] | None:
 
     starts = [(math.log(theta + alpha), math.log(alpha / (1 - alpha))) for theta, alpha in STARTS]
     options = {"maxiter": 4000, "xatol": 1e-8, "fatol": 1e-8}
-    fits = [minimize(unlikely, at, method="Nelder-Mead", bounds=BOUNDS, options=options) for at in starts]
+    fits = [
+        minimize(unlikely, at, method="Nelder-Mead", bounds=BOUNDS, options=options)
+        for at in starts
+    ]
     top = _without_slope(sample, min(fits, key=lambda fit: float(fit.fun)).x)
     if top is None:
         return None
@@ -128,7 +149,9 @@ def _parameters(at: Any) -> tuple[float, float]:
 
 
 def _without_slope(sample: Frequencies, at: NDArray[np.float64]) -> tuple[float, float] | None:
-    """The maximum that Newton's steps reach from a point, or None where they reach none inside the range."""
+    """The maximum that Newton's steps reach from a point, or None where they reach none inside the
+    range.
+    """
     for _ in range(TURNS):
         slope, curve = _derivatives(sample, at)
         values, vectors = np.linalg.eigh(curve)
@@ -141,7 +164,9 @@ def _without_slope(sample: Frequencies, at: NDArray[np.float64]) -> tuple[float,
     return None
 
 
-def _derivatives(sample: Frequencies, at: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _derivatives(
+    sample: Frequencies, at: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Slope and curvature of the likelihood in ln(θ + α) and the logit of α."""
     from scipy.special import polygamma, psi
 
@@ -176,7 +201,9 @@ def _in_coordinates(
 
 
 def _ewens(sample: Frequencies) -> tuple[float, float]:
-    r"""The θ that is best at α = 0, and the slope in α there: :math:`\frac{u(u-1)}{2\theta} - \sum_i u_i \sum_{j=1}^{i-1} 1/j`."""
+    r"""The θ that is best at α = 0, and the slope in
+    α there: :math:`\frac{u(u-1)}{2\theta} - \sum_i u_i \sum_{j=1}^{i-1} 1/j`.
+    """
     from scipy.optimize import brentq
     from scipy.special import psi
 
@@ -196,7 +223,9 @@ def _ewens(sample: Frequencies) -> tuple[float, float]:
 
 
 def _likelihood(sample: Frequencies, theta: float, alpha: float) -> float:
-    """The log-likelihood, term by term, so that the large parts of it cancel before they are added up."""
+    """The log-likelihood, term by term, so that the large parts of it cancel before they are added
+    up.
+    """
     from scipy.special import gammaln
 
     total = float(sample.counts @ (gammaln(sample.sizes - alpha) - gammaln(1 - alpha)))
@@ -224,7 +253,9 @@ def _rough_likelihood(sample: Frequencies, theta: float, alpha: float) -> float:
 
 
 def _log_rising(start: float, factors: float) -> float:
-    """Logarithm of start·(start+1)·…, without the cancellation that a difference of log-gammas has."""
+    """Logarithm of start·(start+1)·…, without the cancellation that a difference of log-gammas
+    has.
+    """
     from scipy.special import betaln, gammaln
 
     return float(gammaln(factors) - betaln(start, factors))
@@ -271,9 +302,11 @@ class Frequencies:
 
 @dataclasses.dataclass(frozen=True)
 class Uniques:
-    """An estimate of the people who are unique in the population; ``estimator`` is the one that gave it.
+    """An estimate of the people who are unique in the population; ``estimator`` is the one that
+    gave it.
 
-    ``capped`` says that the estimator gave more than the sample allows, so that the number is the most there can be.
+    ``capped`` says that the estimator gave more than the sample allows, so that the number is the
+    most there can be.
     """
 
     number: float
@@ -289,15 +322,20 @@ class Uniques:
     @property
     def how(self) -> str:
         """By which estimator, and whether it was capped."""
-        return f"{self.estimator}, capped at what the sample allows" if self.capped else self.estimator
+        return (
+            f"{self.estimator}, capped at what the sample allows" if self.capped else self.estimator
+        )
 
 
-def population_uniques(class_sizes: ArrayLike, fraction: float, estimator: Estimator = "dankar") -> Uniques:
+def population_uniques(
+    class_sizes: ArrayLike, fraction: float, estimator: Estimator = "dankar"
+) -> Uniques:
     r"""Estimate how many people are unique in the population a sample was drawn from.
 
-    ``dankar`` chooses: up to a fraction of 0.1 the Pitman model (Zayatz where it cannot be fitted), above it the
-    smaller of the slide negative binomial and Zayatz. A model asked for by name that cannot be fitted to the sample
-    gives way to Zayatz, and the answer says so. With the whole population sampled, uniques are counted.
+    ``dankar`` chooses: up to a fraction of 0.1 the Pitman model (Zayatz where it cannot be fitted),
+    above it the smaller of the slide negative binomial and Zayatz. A model asked for by name that
+    cannot be fitted to the sample gives way to Zayatz, and the answer says so. With the whole
+    population sampled, uniques are counted.
 
     Reference: Dankar, El Emam, Neisa & Roffey 2012, doi:10.1186/1472-6947-12-66.
 
@@ -316,7 +354,11 @@ def population_uniques(class_sizes: ArrayLike, fraction: float, estimator: Estim
 def _estimate(sample: Frequencies, estimator: Estimator) -> tuple[float, str]:
     simple = zayatz(sample)
     wanted = ("pitman" if sample.fraction <= 0.1 else "snb") if estimator == "dankar" else estimator
-    fitted = {"pitman": pitman, "snb": slide_negative_binomial}[wanted](sample) if wanted != "zayatz" else None
+    fitted = (
+        {"pitman": pitman, "snb": slide_negative_binomial}[wanted](sample)
+        if wanted != "zayatz"
+        else None
+    )
     if fitted is None or (estimator == "dankar" and wanted == "snb" and simple < fitted):
         return simple, "zayatz"
     return fitted, wanted
@@ -328,10 +370,11 @@ def zayatz(sample: Frequencies) -> float:
     .. math::
         P(PU \mid SU) = \frac{u_1 h(1;1)}{\sum_i u_i h(1;i)}, \qquad U = u_1\, P(PU \mid SU)\, N/n
 
-    :math:`u_i` classes have *i* records; :math:`h(1;i)` is the hypergeometric chance that one of *i* people is
-    drawn when n of N are.
+    :math:`u_i` classes have *i* records; :math:`h(1;i)` is the hypergeometric chance that one of
+    *i* people is drawn when n of N are.
 
-    Reference: Zayatz 1991, *Estimation of the percent of unique population elements on a microdata file using the sample*.
+    Reference: Zayatz 1991, *Estimation of the percent of unique population elements on a microdata
+    file using the sample*.
     """
     from scipy.stats import hypergeom
 
@@ -339,21 +382,26 @@ def zayatz(sample: Frequencies) -> float:
     unique = sample.having(1)
     if not unique:
         return 0.0
-    return float(unique * once[sample.sizes == 1].sum() / once.sum() * sample.population / sample.records)
+    return float(
+        unique * once[sample.sizes == 1].sum() / once.sum() * sample.population / sample.records
+    )
 
 
 def slide_negative_binomial(sample: Frequencies) -> float | None:
-    r"""Uniques of the population if class sizes there are one more than a negative binomial number, or None.
+    r"""Uniques of the population if class sizes there are one more than a negative binomial number,
+    or None.
 
-    With :math:`G(z) = z (\beta/(1 - (1-\beta) z))^\alpha`, sampling fraction *f* and *K* classes in the population,
+    With :math:`G(z) = z (\beta/(1 - (1-\beta) z))^\alpha`, sampling fraction *f* and *K* classes in
+    the population,
     :math:`(\alpha, \beta)` solve
 
     .. math:: K f\, G'(1-f) = u_1, \qquad K \tfrac{f^2}{2} G''(1-f) = u_2, \qquad U = K \beta^\alpha
 
-    *K* is estimated by :func:`classes_of_population`. ARX has a factor of the second equation upside down and finds
-    no root where there is one.
+    *K* is estimated by :func:`classes_of_population`. ARX has a factor of the second equation
+    upside down and finds no root where there is one.
 
-    Reference: Chen & Keller-McNulty 1998, *Estimation of identification disclosure risk in microdata*.
+    Reference: Chen & Keller-McNulty 1998, *Estimation of identification disclosure risk in
+    microdata*.
     """
     from scipy.optimize import least_squares
 
@@ -379,7 +427,9 @@ def slide_negative_binomial(sample: Frequencies) -> float | None:
         return [first / unique - 1, second / double - 1]
 
     bounds = ([-20.0, -30.0], [10.0, 30.0])
-    best = min((least_squares(misses, at, bounds=bounds) for at in _SNB_STARTS), key=lambda r: r.cost)
+    best = min(
+        (least_squares(misses, at, bounds=bounds) for at in _SNB_STARTS), key=lambda r: r.cost
+    )
     if best.cost > 1e-10:
         return None
     return float(classes * (1 / (1 + np.exp(-best.x[1]))) ** np.exp(best.x[0]))

@@ -1,7 +1,7 @@
 """Hierarchies: rules and tables that give every value its coarser values. One builder a file.
 
-A name is loaded when it is first used: a recipe with one kind of hierarchy waits for one file. No file is called like a builder,
-for a package that was asked for a file holds it under its name.
+A name is loaded when it is first used: a recipe with one kind of hierarchy waits for one file. No
+file is called like a builder, for a package that was asked for a file holds it under its name.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from sfumato.methods.hierarchies.mask import MaskLeft, MaskRight, mask_left, mask_right
     from sfumato.methods.hierarchies.number_intervals import Intervals, intervals
     from sfumato.methods.hierarchies.ordered_values import Order, order
-    from sfumato.methods.hierarchies.public_classification import PublicClassification, classification
+    from sfumato.methods.hierarchies.public_classification import (
+        PublicClassification,
+        classification,
+    )
     from sfumato.methods.hierarchies.suppressed_value import SuppressedValue, suppress
     from sfumato.methods.hierarchies.table import TableHierarchy, hierarchy_table
     from sfumato.methods.hierarchies.value_tree import Tree, tree

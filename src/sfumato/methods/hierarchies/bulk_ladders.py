@@ -1,11 +1,13 @@
 """Ladders of columns with very many distinct values, without a path in Python for each of them.
 
-A rule such as *intervals* or *mask* puts many values under few nodes of level 1. Which node a value belongs to is computed for the whole
-column at once; paths are asked for a few example values only, at least one for each node. Example: a million incomes in intervals of
-1,000 need the paths of about a thousand examples.
+A rule such as *intervals* or *mask* puts many values under few nodes of level 1. Which node a value
+belongs to is computed for the whole column at once; paths are asked for a few example values only,
+at least one for each node. Example: a million incomes in intervals of 1,000 need the paths of about
+a thousand examples.
 
-The result equals the ladder made path by path: same labels, same order of codes, same numbers. It is made only of columns whose values
-are all plain leaves (no cell that is an interval, a masked code or a period already).
+The result equals the ladder made path by path: same labels, same order of codes, same numbers. It
+is made only of columns whose values are all plain leaves (no cell that is an interval, a masked
+code or a period already).
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ MANY_VALUES = 2_000
 
 PLAIN_NUMBER = r"^[+-]?[0-9]+(\.[0-9]+)?$"
 LONGEST_NUMBER = 15
-"""Characters of a number whose position on the axis surely fits a float without rounding (2^53 has 16 digits)."""
+"""Characters of a number whose position on the axis surely fits a float without rounding (2^53 has
+16 digits).
+"""
 
 
 def has_many_values(values: Sequence[str]) -> bool:
@@ -46,15 +50,17 @@ def ladder_by_nodes(
 ) -> Ladder:
     """The ladder of leaf values, given the node of level 1 that each belongs to.
 
-    ``nodes[i]`` is any number that is the same for values under one node. ``deciding`` are positions of values that labels or the domain
-    depend on (least, greatest, one with a fraction): they are among the examples.
+    ``nodes[i]`` is any number that is the same for values under one node. ``deciding`` are
+    positions of values that labels or the domain depend on (least, greatest, one with a fraction):
+    they are among the examples.
     """
     first, node = _first_and_number(nodes)
     examples = [*first.tolist(), *deciding]
     paths = hierarchy.paths(values.gather(examples).to_list(), [1] * len(examples))
     above = [row[1:] for row in paths.rows[: len(first)]]
 
-    # Codes are ordered from the top down, so that values under one node are neighbours on every level.
+    # Codes are ordered from the top down, so that values under one node are neighbours on every
+    # level.
     node_order = sorted(range(len(above)), key=lambda i: above[i][::-1])
     rank = np.empty(len(above), dtype=np.int64)
     rank[node_order] = np.arange(len(above))
@@ -84,7 +90,11 @@ def ladder_by_nodes(
     losses = [np.zeros(len(values))]
     for level, level_names in enumerate(names, 1):
         if paths.measured:
-            losses.append(np.array([paths.loss[level].get(name, 1.0) for name in level_names if name is not None]))
+            losses.append(
+                np.array(
+                    [paths.loss[level].get(name, 1.0) for name in level_names if name is not None]
+                )
+            )
         else:
             losses.append((counts[level] - 1.0) / (len(values) - 1.0))
     if missing:
@@ -95,18 +105,24 @@ def ladder_by_nodes(
 
 
 DENSE = 1 << 20
-"""Numbers of nodes that span less than this, or less than there are values, are told apart by a table."""
+"""Numbers of nodes that span less than this, or less than there are values, are told apart by a
+table.
+"""
 
 
 def _first_and_number(nodes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Of every node, in order, the first value that belongs to it; and of every value the place of its node in that order."""
+    """Of every node, in order, the first value that belongs to it; and of every value the place of
+    its node in that order.
+    """
     low, high = int(nodes.min()), int(nodes.max())
     if high - low >= max(DENSE, len(nodes)):
         _, first, node = np.unique(nodes, return_index=True, return_inverse=True)
         return first, node
     shifted = nodes - low
     earliest = np.full(high - low + 1, -1, dtype=np.int64)
-    earliest[shifted[::-1]] = np.arange(len(nodes) - 1, -1, -1)  # of several values the last one that is written stays
+    earliest[shifted[::-1]] = np.arange(
+        len(nodes) - 1, -1, -1
+    )  # of several values the last one that is written stays
     used = np.flatnonzero(earliest >= 0)
     number = np.zeros(len(earliest), dtype=np.int64)
     number[used] = np.arange(len(used))
@@ -125,7 +141,9 @@ def _add_missing(
     counts: list[NDArray[np.float64]],
     losses: list[NDArray[np.float64]],
 ) -> None:
-    """Add the missing value: it stays missing below the top, with the last code of every level; ``names`` begin with level 1."""
+    """Add the missing value: it stays missing below the top, with the last code of every level;
+    ``names`` begin with level 1.
+    """
     top = len(names)
     for level in range(top):
         parent = len(names[level]) if level + 1 < top else 0
@@ -137,14 +155,18 @@ def _add_missing(
 
 
 def decimal_positions(values: pl.Series, digits: int) -> tuple[NDArray[np.int64], int] | None:
-    """Numbers as whole positions on an axis with steps of 10^−digits, and the digits needed: at least those given.
+    """Numbers as whole positions on an axis with steps of 10^−digits, and the digits needed: at
+    least those given.
 
     None where a value is no short plain decimal number such as ``-12.50``.
 
     >>> decimal_positions(pl.Series(["7", "-0.25"]), 0)
     (array([700, -25]), 2)
     """
-    if int(values.str.len_bytes().max() or 0) > LONGEST_NUMBER + 1 or not values.str.contains(PLAIN_NUMBER).all():  # type: ignore[arg-type]
+    if (
+        int(values.str.len_bytes().max() or 0) > LONGEST_NUMBER + 1  # type: ignore[arg-type]
+        or not values.str.contains(PLAIN_NUMBER).all()
+    ):
         return None
     numbers = values.cast(pl.Float64).to_numpy()
     largest = float(np.abs(numbers).max(initial=0.0))

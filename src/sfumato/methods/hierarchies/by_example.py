@@ -19,7 +19,13 @@ from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.hierarchies.date_periods import Dates
 from sfumato.methods.hierarchies.leaf_lists import category_paths
 from sfumato.methods.hierarchies.mask import MaskLeft, MaskRight
-from sfumato.methods.hierarchies.number_intervals import CellReading, Intervals, on_axis, read, written
+from sfumato.methods.hierarchies.number_intervals import (
+    CellReading,
+    Intervals,
+    on_axis,
+    read,
+    written,
+)
 from sfumato.methods.hierarchies.public_classification import SCHEMES
 from sfumato.methods.hierarchies.suppressed_value import SuppressedValue
 
@@ -44,7 +50,9 @@ def form_of(text: str) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class KeptCharacters:
-    """What a label keeps of the value below it: the characters of a slice, and marks for those it hides on either side."""
+    """What a label keeps of the value below it: the characters of a slice, and marks for those it
+    hides on either side.
+    """
 
     start: int
     stop: int
@@ -61,7 +69,9 @@ class KeptCharacters:
         if count == length:
             return "as it is"
         side = "first" if not self.start else "last"
-        marked = f", the others as {(self.before or self.after)[0]}" if self.before or self.after else ""
+        marked = (
+            f", the others as {(self.before or self.after)[0]}" if self.before or self.after else ""
+        )
         return f"the {side} {count} of {length} characters{marked}"
 
 
@@ -96,7 +106,9 @@ def _masked(text: str, label: str, mark: str, *, left: bool) -> Iterator[KeptCha
 
 @dataclasses.dataclass(frozen=True)
 class CodeForms(Hierarchy):
-    """CodeForms of some forms: per form what each level keeps. Values of other forms are counted and refused."""
+    """CodeForms of some forms: per form what each level keeps. Values of other forms are counted
+    and refused.
+    """
 
     levels: Mapping[str, tuple[KeptCharacters, ...]]
 
@@ -113,7 +125,9 @@ class CodeForms(Hierarchy):
         """Form of a label → a form of values that has it, and the level; the lowest counts."""
         nodes: dict[str, tuple[str, int]] = {}
         for level in range(self.depth - 2, 0, -1):
-            nodes |= {kept[level - 1].label(form): (form, level) for form, kept in self.levels.items()}
+            nodes |= {
+                kept[level - 1].label(form): (form, level) for form, kept in self.levels.items()
+            }
         return nodes | {form: (form, 0) for form in self.levels}
 
     def paths(self, values: Sequence[str], counts: Sequence[int]) -> Paths:
@@ -121,8 +135,9 @@ class CodeForms(Hierarchy):
         pairs = [pair for pair in map(self._path, values) if pair is not None]
         if len(pairs) < len(values):
             raise SchemaError(
-                f"like: {len(values) - len(pairs)} of {len(values)} distinct values have another form than the examples (as many "
-                "characters, letters, digits and signs in the same places); give an example of each form"
+                f"like: {len(values) - len(pairs)} of {len(values)} distinct values have another"
+                " form than the examples (as many characters, letters, digits and signs in the"
+                " same places); give an example of each form"
             )
         return category_paths([row for row, _ in pairs], [own for _, own in pairs], self.depth)
 
@@ -152,7 +167,9 @@ class CodeForms(Hierarchy):
 
 
 def _step(kept: tuple[KeptCharacters, ...], level: int) -> KeptCharacters:
-    """What a label of level ``level + 1`` keeps of the label below it, whose marks and lost characters shift the slice."""
+    """What a label of level ``level + 1`` keeps of the label below it, whose marks and lost
+    characters shift the slice.
+    """
     upper = kept[level]
     if level == 0:
         return upper
@@ -162,15 +179,18 @@ def _step(kept: tuple[KeptCharacters, ...], level: int) -> KeptCharacters:
 
 
 def codes_of(rows: Sequence[Row]) -> CodeForms:
-    """The rule for codes that explains all rows, the top left out; refused where there is none, or more than one."""
+    """The rule for codes that explains all rows, the top left out; refused where there is none, or
+    more than one.
+    """
     ways: dict[str, list[set[KeptCharacters]]] = {}
     for number, row in enumerate(rows, 1):
         found = [set(ways_to_keep(row[0], label)) for label in row[1:]]
         for level, some in enumerate(found, 1):
             if not some:
                 raise ParameterError(
-                    f"example {number}, level {level}: the label is neither the beginning nor the end of the value, nor an interval, "
-                    "a period or the same last label in all examples; write a tree, a table or a file"
+                    f"example {number}, level {level}: the label is neither the beginning nor the"
+                    " end of the value, nor an interval, a period or the same last label in all"
+                    " examples; write a tree, a table or a file"
                 )
         known = ways.setdefault(form_of(row[0]), found)
         ways[form_of(row[0])] = [old & new for old, new in zip(known, found, strict=True)]
@@ -182,24 +202,33 @@ def _only(levels: Sequence[set[KeptCharacters]], form: str) -> Iterator[KeptChar
     for level, some in enumerate(levels, 1):
         nested = [one for one in some if lower.start <= one.start and one.stop <= lower.stop]
         if not nested:
-            why = "is not part of the level below it" if some else "is cut differently in two examples of the same form"
+            why = (
+                "is not part of the level below it"
+                if some
+                else "is cut differently in two examples of the same form"
+            )
             raise ParameterError(f"level {level} {why}; no rule explains all examples")
         if len(nested) > 1:
             ways = join_words(sorted(one.words(len(form)) for one in nested), "or")
-            raise ParameterError(f"level {level} can be {ways}; give an example in which they differ")
+            raise ParameterError(
+                f"level {level} can be {ways}; give an example in which they differ"
+            )
         lower = nested[0]
         yield lower
 
 
 def require_one_parent(codes: CodeForms) -> None:
-    """Raise when labels of one form would be cut in two ways above: then one label could have two parents."""
+    """Raise when labels of one form would be cut in two ways above: then one label could have two
+    parents.
+    """
     for level in range(1, codes.depth - 2):
         above: dict[str, KeptCharacters] = {}
         for form, kept in codes.levels.items():
             step = _step(kept, level)
             if above.setdefault(kept[level - 1].label(form), step) != step:
                 raise ParameterError(
-                    f"labels of level {level} look alike and are cut differently on level {level + 1}; no rule explains all examples"
+                    f"labels of level {level} look alike and are cut differently on level"
+                    f" {level + 1}; no rule explains all examples"
                 )
 
 
@@ -207,12 +236,18 @@ def require_one_parent(codes: CodeForms) -> None:
 
 
 def intervals_of(rows: Sequence[Row]) -> Intervals | None:
-    """The intervals that all labels of numbers are, on a grid through all of them; None where they are none."""
+    """The intervals that all labels of numbers are, on a grid through all of them; None where they
+    are none.
+    """
     readings = [[read(label) for label in row[1:]] for row in rows]
     cells = [reading for some in readings for reading in some]
-    if any(read(row[0]) is None for row in rows) or any(r is None or r.low is r.high for r in cells):
+    if any(read(row[0]) is None for row in rows) or any(
+        r is None or r.low is r.high for r in cells
+    ):
         return None
-    closed = [(level, r) for some in readings for level, r in enumerate(some) if r and r.low and r.high]
+    closed = [
+        (level, r) for some in readings for level, r in enumerate(some) if r and r.low and r.high
+    ]
     above = {r.low for r in cells if r and r.high is None and r.low is not None}
     below = {r.high for r in cells if r and r.low is None and r.high is not None}
     spans: dict[int, CellReading] = dict(closed)
@@ -239,13 +274,18 @@ def _number(position: int, digits: int) -> int | float:
 
 
 def dates_of(rows: Sequence[Row]) -> list[Dates]:
-    """The calendars whose periods all labels are, one for each way of reading the values as dates."""
+    """The calendars whose periods all labels are, one for each way of reading the values as
+    dates.
+    """
     periods = [[read_period(label) for label in row[1:]] for row in rows]
     levels: list[Level] = [period[0] for period in periods[0] if period is not None]
     if not levels or any([p[0] for p in some if p] != levels or None in some for some in periods):
         return []
     forms = [(None,), FORMATS]  # what is written as in ISO 8601 is read so
-    calendars = [[c for form in some if (c := _calendar(levels, form)) and _explains(c, rows)] for some in forms]
+    calendars = [
+        [c for form in some if (c := _calendar(levels, form)) and _explains(c, rows)]
+        for some in forms
+    ]
     return calendars[0] or calendars[1]
 
 
@@ -297,7 +337,8 @@ class InferredRule:
 
 
 def infer(examples: Sequence[str]) -> InferredRule:
-    r"""The one rule that explains all examples, or an error that says what none explains or what several do.
+    r"""The one rule that explains all examples, or an error that says what none explains or what
+    several do.
 
     >>> print(*infer(["75001 → 75 → FR"]).words, sep="\n")
     level 1: the first 2 of 5 characters
@@ -318,7 +359,9 @@ def infer(examples: Sequence[str]) -> InferredRule:
 
 
 def _recipe_words(hierarchy: Hierarchy) -> list[str]:
-    """The recipe form of an existing kind; one without parameters says nothing that the top does not."""
+    """The recipe form of an existing kind; one without parameters says nothing that the top does
+    not.
+    """
     fields = ", ".join(f"{name}: {_plain(value)}" for name, value in values_of(hierarchy).items())
     return [f"{hierarchy.name}: {{{fields}}}"] if fields else []
 
@@ -329,14 +372,19 @@ def _plain(value: Any) -> str:
 
 def _require_alike(rows: Sequence[Row]) -> None:
     if len(rows) > MOST_EXAMPLES:
-        raise ParameterError(f"at most {MOST_EXAMPLES} examples; a list of values is a table or a file")
+        raise ParameterError(
+            f"at most {MOST_EXAMPLES} examples; a list of values is a table or a file"
+        )
     short = [number for number, row in enumerate(rows, 1) if len(row) < 2 or not all(row)]
     if short:
-        raise ParameterError(f"example {short[0]}: needs a value and a label with an arrow between, like 75001 → 75")
+        raise ParameterError(
+            f"example {short[0]}: needs a value and a label with an arrow between, like 75001 → 75"
+        )
     uneven = [number for number, row in enumerate(rows, 1) if len(row) != len(rows[0])]
     if uneven:
         raise ParameterError(
-            f"example {uneven[0]} has {len(rows[uneven[0] - 1])} levels and example 1 has {len(rows[0])}; give all as many"
+            f"example {uneven[0]} has {len(rows[uneven[0] - 1])} levels and example 1 has"
+            f" {len(rows[0])}; give all as many"
         )
 
 
@@ -350,26 +398,36 @@ def _constant(rows: Sequence[Row]) -> bool:
     part = all(any(ways_to_keep(row[0], row[-1])) for row in rows)
     label = rows[0][-1]
     reading = read(label)
-    interval = reading is not None and reading.low is not reading.high and all(read(row[0]) for row in rows)
+    interval = (
+        reading is not None
+        and reading.low is not reading.high
+        and all(read(row[0]) for row in rows)
+    )
     return not (part or interval or read_period(label) is not None)
 
 
 def _inferred(rows: Sequence[Row]) -> Hierarchy:
-    """The hierarchy whose labels the rows have; existing kinds first, since they know what their labels mean."""
+    """The hierarchy whose labels the rows have; existing kinds first, since they know what their
+    labels mean.
+    """
     if len(rows[0]) == 1:
         return SuppressedValue()
     calendars = dates_of(rows)
     if len(calendars) > 1:
-        forms = join_words([str(calendar.format or "as in ISO 8601") for calendar in calendars], "or")
-        raise ParameterError(f"the dates can be written {forms}; give an example in which day and month differ")
+        forms = join_words(
+            [str(calendar.format or "as in ISO 8601") for calendar in calendars], "or"
+        )
+        raise ParameterError(
+            f"the dates can be written {forms}; give an example in which day and month differ"
+        )
     if calendars:
         return calendars[0]
     grid = intervals_of(rows)
     if grid is not None:
         if not _explains(grid, rows):
             raise ParameterError(
-                "no grid of intervals gives all examples; whole numbers are written 20-24, others [20, 25), and open ends "
-                "are the same on every level"
+                "no grid of intervals gives all examples; whole numbers are written 20-24, others"
+                " [20, 25), and open ends are the same on every level"
             )
         return grid
     codes = next(masks_of(rows), None) or codes_of(rows)
@@ -379,13 +437,17 @@ def _inferred(rows: Sequence[Row]) -> Hierarchy:
 
 
 def _refuse_classified(rows: Sequence[Row]) -> None:
-    """A last label that looks the same for all may be one group of a classification that has many."""
+    """A last label that looks the same for all may be one group of a classification that has
+    many.
+    """
     for name, scheme in SCHEMES.items():
         nodes = [None if name == "icd10_blocks" else scheme.node(row[0]) for row in rows]
-        if all(node is not None and node[0][:-1] == row for node, row in zip(nodes, rows, strict=True)):
+        if all(
+            node is not None and node[0][:-1] == row for node, row in zip(nodes, rows, strict=True)
+        ):
             raise ParameterError(
-                f"the last level can be the same for all values, or that of classification: {{of: {name}}}; name that, or give an "
-                "example with another last label"
+                "the last level can be the same for all values, or that of classification: {of:"
+                f" {name}}}; name that, or give an example with another last label"
             )
 
 
@@ -393,14 +455,17 @@ def _refuse_classified(rows: Sequence[Row]) -> None:
 class Like(Hierarchy):
     """The rule that explains some examples, ``75001 → 75 → FR`` (or ``->``): one, or refused.
 
-    What is tried: periods of the calendar (then it is :class:`Dates`, in any of the usual ways of writing a date), intervals
-    of numbers on one grid (:class:`Intervals`), masks (:class:`MaskRight`, :class:`MaskLeft`), and the first or last characters of
-    codes, for values of the form of an example: as many characters, with letters, digits and signs in the same places. A last
-    label that is the same in all examples and no part of the value is the top; otherwise ``*`` is. What no rule explains is refused,
-    and so is what two explain (``7575 → 75``: the first two or the last two characters), with both in words. ``rule`` tells
-    what was understood. Values of another form are counted and refused: give an example of each form.
+    What is tried: periods of the calendar (then it is :class:`Dates`, in any of the usual ways of
+    writing a date), intervals of numbers on one grid (:class:`Intervals`), masks
+    (:class:`MaskRight`, :class:`MaskLeft`), and the first or last characters of codes, for values
+    of the form of an example: as many characters, with letters, digits and signs in the same
+    places. A last label that is the same in all examples and no part of the value is the top;
+    otherwise ``*`` is. What no rule explains is refused, and so is what two explain (``7575 → 75``:
+    the first two or the last two characters), with both in words. ``rule`` tells what was
+    understood. Values of another form are counted and refused: give an example of each form.
 
-    Loss and leaves are those of the hierarchy underneath. Examples may be real values, so a certificate leaves them out.
+    Loss and leaves are those of the hierarchy underneath. Examples may be real values, so a
+    certificate leaves them out.
 
     >>> Like("75001 → 75 → FR").paths(["75001", "69", "*"], [1, 1, 1]).rows
     (('75001', '75', 'FR'), ('69', '69', 'FR'), ('*', '*', 'FR'))
@@ -444,20 +509,35 @@ def _renamed(paths: Paths, top: str, *, named: bool) -> Paths:
         for level in itertools.chain(*below):
             if TOP in level:
                 level[top] = level.pop(TOP)
-    rows = tuple((*((top if named and label == TOP else label) for label in row[:-1]), top) for row in paths.rows)
-    ends = [{top: measure} for table in (paths.loss, paths.leaves) for measure in table[-1].values()]
-    return dataclasses.replace(paths, rows=rows, loss=(*below[0], ends[0]), leaves=(*below[1], ends[1]))
+    rows = tuple(
+        (*((top if named and label == TOP else label) for label in row[:-1]), top)
+        for row in paths.rows
+    )
+    ends = [
+        {top: measure} for table in (paths.loss, paths.leaves) for measure in table[-1].values()
+    ]
+    return dataclasses.replace(
+        paths, rows=rows, loss=(*below[0], ends[0]), leaves=(*below[1], ends[1])
+    )
 
 
 def _two_tops(rule: InferredRule, values: Sequence[str], counts: Sequence[int]) -> Paths:
     """Paths of a column that holds both the top's own name and a suppressed cell."""
-    others = [(value, count) for value, count in zip(values, counts, strict=True) if value != rule.top]
-    paths = _renamed(rule.hierarchy.paths([v for v, _ in others], [c for _, c in others]), rule.top, named=False)
+    others = [
+        (value, count) for value, count in zip(values, counts, strict=True) if value != rule.top
+    ]
+    paths = _renamed(
+        rule.hierarchy.paths([v for v, _ in others], [c for _, c in others]), rule.top, named=False
+    )
     inner = [{**level, rule.top: level[TOP]} for level in paths.loss[:-1]]
     leaves = [{**level, rule.top: level[TOP]} for level in paths.leaves[:-1]]
     rest = iter(paths.rows)
-    rows = tuple((rule.top,) * len(paths.loss) if value == rule.top else next(rest) for value in values)
-    return dataclasses.replace(paths, rows=rows, loss=(*inner, paths.loss[-1]), leaves=(*leaves, paths.leaves[-1]))
+    rows = tuple(
+        (rule.top,) * len(paths.loss) if value == rule.top else next(rest) for value in values
+    )
+    return dataclasses.replace(
+        paths, rows=rows, loss=(*inner, paths.loss[-1]), leaves=(*leaves, paths.leaves[-1])
+    )
 
 
 def like(*examples: str) -> Like:

@@ -1,45 +1,55 @@
-"""What public classifications consist of: facts about their codes, each list with its document and how many entries it has."""
+"""What public classifications consist of: facts about their codes, each list with its document and
+how many entries it has.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-# Countries. Codes: ISO 3166-1, 249 entries. Regions: United Nations, Standard country or area codes for statistical use (M49).
+# Countries. Codes: ISO 3166-1, 249 entries. Regions: United Nations, Standard country or area codes
+# for statistical use (M49).
 
 COUNTRIES: Mapping[str, str] = {
     "Northern Africa": "DZ-DZA EG-EGY EH-ESH LY-LBY MA-MAR SD-SDN TN-TUN",
     "Eastern Africa": (
-        "BI-BDI DJ-DJI ER-ERI ET-ETH IO-IOT KE-KEN KM-COM MG-MDG MU-MUS MW-MWI MZ-MOZ RE-REU RW-RWA SC-SYC SO-SOM SS-SSD "
-        "TF-ATF TZ-TZA UG-UGA YT-MYT ZM-ZMB ZW-ZWE"
+        "BI-BDI DJ-DJI ER-ERI ET-ETH IO-IOT KE-KEN KM-COM MG-MDG MU-MUS MW-MWI MZ-MOZ RE-REU RW-RWA"
+        " SC-SYC SO-SOM SS-SSD TF-ATF TZ-TZA UG-UGA YT-MYT ZM-ZMB ZW-ZWE"
     ),
     "Middle Africa": "AO-AGO CD-COD CF-CAF CG-COG CM-CMR GA-GAB GQ-GNQ ST-STP TD-TCD",
     "Southern Africa": "BW-BWA LS-LSO NA-NAM SZ-SWZ ZA-ZAF",
     "Western Africa": (
-        "BF-BFA BJ-BEN CI-CIV CV-CPV GH-GHA GM-GMB GN-GIN GW-GNB LR-LBR ML-MLI MR-MRT NE-NER NG-NGA SH-SHN SL-SLE SN-SEN TG-TGO"
+        "BF-BFA BJ-BEN CI-CIV CV-CPV GH-GHA GM-GMB GN-GIN GW-GNB LR-LBR ML-MLI MR-MRT NE-NER NG-NGA"
+        " SH-SHN SL-SLE SN-SEN TG-TGO"
     ),
     "Caribbean": (
-        "AG-ATG AI-AIA AW-ABW BB-BRB BL-BLM BQ-BES BS-BHS CU-CUB CW-CUW DM-DMA DO-DOM GD-GRD GP-GLP HT-HTI JM-JAM KN-KNA "
-        "KY-CYM LC-LCA MF-MAF MQ-MTQ MS-MSR PR-PRI SX-SXM TC-TCA TT-TTO VC-VCT VG-VGB VI-VIR"
+        "AG-ATG AI-AIA AW-ABW BB-BRB BL-BLM BQ-BES BS-BHS CU-CUB CW-CUW DM-DMA DO-DOM GD-GRD GP-GLP"
+        " HT-HTI JM-JAM KN-KNA KY-CYM LC-LCA MF-MAF MQ-MTQ MS-MSR PR-PRI SX-SXM TC-TCA TT-TTO"
+        " VC-VCT VG-VGB VI-VIR"
     ),
     "Central America": "BZ-BLZ CR-CRI GT-GTM HN-HND MX-MEX NI-NIC PA-PAN SV-SLV",
     "South America": (
-        "AR-ARG BO-BOL BR-BRA BV-BVT CL-CHL CO-COL EC-ECU FK-FLK GF-GUF GS-SGS GY-GUY PE-PER PY-PRY SR-SUR UY-URY VE-VEN"
+        "AR-ARG BO-BOL BR-BRA BV-BVT CL-CHL CO-COL EC-ECU FK-FLK GF-GUF GS-SGS GY-GUY PE-PER PY-PRY"
+        " SR-SUR UY-URY VE-VEN"
     ),
     "Northern America": "BM-BMU CA-CAN GL-GRL PM-SPM US-USA",
     "Central Asia": "KG-KGZ KZ-KAZ TJ-TJK TM-TKM UZ-UZB",
     "Eastern Asia": "CN-CHN HK-HKG JP-JPN KP-PRK KR-KOR MN-MNG MO-MAC TW-TWN",
-    "South-eastern Asia": "BN-BRN ID-IDN KH-KHM LA-LAO MM-MMR MY-MYS PH-PHL SG-SGP TH-THA TL-TLS VN-VNM",
+    "South-eastern Asia": (
+        "BN-BRN ID-IDN KH-KHM LA-LAO MM-MMR MY-MYS PH-PHL SG-SGP TH-THA TL-TLS VN-VNM"
+    ),
     "Southern Asia": "AF-AFG BD-BGD BT-BTN IN-IND IR-IRN LK-LKA MV-MDV NP-NPL PK-PAK",
     "Western Asia": (
-        "AE-ARE AM-ARM AZ-AZE BH-BHR CY-CYP GE-GEO IL-ISR IQ-IRQ JO-JOR KW-KWT LB-LBN OM-OMN PS-PSE QA-QAT SA-SAU SY-SYR "
-        "TR-TUR YE-YEM"
+        "AE-ARE AM-ARM AZ-AZE BH-BHR CY-CYP GE-GEO IL-ISR IQ-IRQ JO-JOR KW-KWT LB-LBN OM-OMN PS-PSE"
+        " QA-QAT SA-SAU SY-SYR TR-TUR YE-YEM"
     ),
     "Eastern Europe": "BG-BGR BY-BLR CZ-CZE HU-HUN MD-MDA PL-POL RO-ROU RU-RUS SK-SVK UA-UKR",
     "Northern Europe": (
-        "AX-ALA DK-DNK EE-EST FI-FIN FO-FRO GB-GBR GG-GGY IE-IRL IM-IMN IS-ISL JE-JEY LT-LTU LV-LVA NO-NOR SE-SWE SJ-SJM"
+        "AX-ALA DK-DNK EE-EST FI-FIN FO-FRO GB-GBR GG-GGY IE-IRL IM-IMN IS-ISL JE-JEY LT-LTU LV-LVA"
+        " NO-NOR SE-SWE SJ-SJM"
     ),
     "Southern Europe": (
-        "AD-AND AL-ALB BA-BIH ES-ESP GI-GIB GR-GRC HR-HRV IT-ITA ME-MNE MK-MKD MT-MLT PT-PRT RS-SRB SI-SVN SM-SMR VA-VAT"
+        "AD-AND AL-ALB BA-BIH ES-ESP GI-GIB GR-GRC HR-HRV IT-ITA ME-MNE MK-MKD MT-MLT PT-PRT RS-SRB"
+        " SI-SVN SM-SMR VA-VAT"
     ),
     "Western Europe": "AT-AUT BE-BEL CH-CHE DE-DEU FR-FRA LI-LIE LU-LUX MC-MCO NL-NLD",
     "Australia and New Zealand": "AU-AUS CC-CCK CX-CXR HM-HMD NF-NFK NZ-NZL",
@@ -48,17 +58,23 @@ COUNTRIES: Mapping[str, str] = {
     "Polynesia": "AS-ASM CK-COK NU-NIU PF-PYF PN-PCN TK-TKL TO-TON TV-TUV WF-WLF WS-WSM",
     "Antarctica": "AQ-ATA",
 }
-"""Finest region of M49 → alpha-2 and alpha-3 code of its countries. M49 has no entry of its own for TW; it stands with its neighbours. Its intermediate
-region of two islands, the Channel Islands, is left out."""
+"""Finest region of M49 → alpha-2 and alpha-3 code of its countries. M49 has no entry of its own for
+TW; it stands with its neighbours. Its intermediate region of two islands, the Channel Islands, is
+left out.
+"""
 
 SUB_REGIONS: Mapping[str, str] = {
     **dict.fromkeys(
         ("Eastern Africa", "Middle Africa", "Southern Africa", "Western Africa"),
         "Sub-Saharan Africa",
     ),
-    **dict.fromkeys(("Caribbean", "Central America", "South America"), "Latin America and the Caribbean"),
+    **dict.fromkeys(
+        ("Caribbean", "Central America", "South America"), "Latin America and the Caribbean"
+    ),
 }
-"""Intermediate region of M49 → the sub-region it lies in; all others of :data:`COUNTRIES` are sub-regions themselves."""
+"""Intermediate region of M49 → the sub-region it lies in; all others of :data:`COUNTRIES` are
+sub-regions themselves.
+"""
 
 REGIONS: Mapping[str, tuple[str, ...]] = {
     "Africa": ("Northern Africa", "Sub-Saharan Africa"),
@@ -70,7 +86,8 @@ REGIONS: Mapping[str, tuple[str, ...]] = {
 }
 """Region of M49 → its 17 sub-regions; Antarctica is in none and stands for itself."""
 
-# States of the USA. US Census Bureau, Census Regions and Divisions of the United States: 50 states and the District of Columbia.
+# States of the USA. US Census Bureau, Census Regions and Divisions of the United States: 50 states
+# and the District of Columbia.
 
 DIVISIONS: Mapping[str, Mapping[str, str]] = {
     "New England": {
@@ -82,7 +99,13 @@ DIVISIONS: Mapping[str, Mapping[str, str]] = {
         "VT": "Vermont",
     },
     "Middle Atlantic": {"NJ": "New Jersey", "NY": "New York", "PA": "Pennsylvania"},
-    "East North Central": {"IL": "Illinois", "IN": "Indiana", "MI": "Michigan", "OH": "Ohio", "WI": "Wisconsin"},
+    "East North Central": {
+        "IL": "Illinois",
+        "IN": "Indiana",
+        "MI": "Michigan",
+        "OH": "Ohio",
+        "WI": "Wisconsin",
+    },
     "West North Central": {
         "IA": "Iowa",
         "KS": "Kansas",
@@ -103,7 +126,12 @@ DIVISIONS: Mapping[str, Mapping[str, str]] = {
         "VA": "Virginia",
         "WV": "West Virginia",
     },
-    "East South Central": {"AL": "Alabama", "KY": "Kentucky", "MS": "Mississippi", "TN": "Tennessee"},
+    "East South Central": {
+        "AL": "Alabama",
+        "KY": "Kentucky",
+        "MS": "Mississippi",
+        "TN": "Tennessee",
+    },
     "West South Central": {"AR": "Arkansas", "LA": "Louisiana", "OK": "Oklahoma", "TX": "Texas"},
     "Mountain": {
         "AZ": "Arizona",
@@ -115,7 +143,13 @@ DIVISIONS: Mapping[str, Mapping[str, str]] = {
         "UT": "Utah",
         "WY": "Wyoming",
     },
-    "Pacific": {"AK": "Alaska", "CA": "California", "HI": "Hawaii", "OR": "Oregon", "WA": "Washington"},
+    "Pacific": {
+        "AK": "Alaska",
+        "CA": "California",
+        "HI": "Hawaii",
+        "OR": "Oregon",
+        "WA": "Washington",
+    },
 }
 """Census division → USPS code and name of its states."""
 
@@ -182,7 +216,8 @@ SECTIONS: Mapping[str, tuple[int, int]] = {
 }
 """Section → its first and last division; every number between them is one."""
 
-# Occupations. ILO, International Standard Classification of Occupations, ISCO-08: 10 major and 43 sub-major groups.
+# Occupations. ILO, International Standard Classification of Occupations, ISCO-08: 10 major and 43
+# sub-major groups.
 
 SUB_MAJOR: Mapping[str, str] = {
     "0": "123",
@@ -203,7 +238,8 @@ SUB_MAJOR: Mapping[str, str] = {
 ATTAINMENT: Mapping[str, str] = {"low": "012", "medium": "34", "high": "5678"}
 """Group → its levels."""
 
-# Territorial units. Regulation (EC) No 1059/2003 (NUTS) and the statistical regions of EFTA and candidate countries, as Eurostat codes them.
+# Territorial units. Regulation (EC) No 1059/2003 (NUTS) and the statistical regions of EFTA and
+# candidate countries, as Eurostat codes them.
 
 NUTS_COUNTRIES = frozenset(
     [
@@ -246,4 +282,6 @@ NUTS_COUNTRIES = frozenset(
         "UK",
     ]
 )
-"""Country codes that units begin with: 27 of the EU and 10 others, the United Kingdom of earlier versions among them."""
+"""Country codes that units begin with: 27 of the EU and 10 others, the United Kingdom of earlier
+versions among them.
+"""

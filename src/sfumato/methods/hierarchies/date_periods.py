@@ -34,17 +34,20 @@ _EPOCH = datetime.datetime(1970, 1, 1)
 class Dates(Hierarchy):
     r"""Level *j* is the period ``levels[j−1]`` a date lies in; the level above is ``*``.
 
-    Without ``levels``: month, quarter, year, decade, with the day first where cells have a time of day. Labels:
-    ``2024-03-15``, ``2024-W11``, ``2024-03``, ``2024-Q1``, ``2024``, ``2020s``. Weeks lie in no month, quarter or year, so
-    ``week`` can only be the last level. Cells are ISO dates or datetimes (``2024-03-15 08:30``; a time zone is kept
-    out: the date is the one that is written), or what ``format`` says in the language of ``strptime``; cells may hold
-    the label of a period already and stay as they are up to the first level that contains it.
+    Without ``levels``: month, quarter, year, decade, with the day first where cells have a time of
+    day. Labels: ``2024-03-15``, ``2024-W11``, ``2024-03``, ``2024-Q1``, ``2024``, ``2020s``. Weeks
+    lie in no month, quarter or year, so ``week`` can only be the last level. Cells are ISO dates or
+    datetimes (``2024-03-15 08:30``; a time zone is kept
+    out: the date is the one that is written), or what ``format`` says in the language of
+    ``strptime``; cells may hold the label of a period already and stay as they are up to the first
+    level that contains it.
 
     The loss of a period *P* is the time it covers inside the range of the column, over that range,
 
     .. math:: |P \cap [\min, \max]| / (\max - \min)
 
-    0 for a date, 1 for the top, 0 for all where the column has one date only. ``leaves`` counts the dates that occur.
+    0 for a date, 1 for the top, 0 for all where the column has one date only. ``leaves`` counts the
+    dates that occur.
 
     Reference: Iyengar 2002, doi:10.1145/775047.775089, for the loss.
 
@@ -56,7 +59,9 @@ class Dates(Hierarchy):
         Annotated[Sequence[Level], AfterValidator(tuple), Field(min_length=1)] | None,
         Field(description="periods from fine to coarse; none: month, quarter, year, decade"),
     ] = None
-    format: Annotated[str | None, Field(description="how dates are written if not as in ISO 8601: %d.%m.%Y")] = None
+    format: Annotated[
+        str | None, Field(description="how dates are written if not as in ISO 8601: %d.%m.%Y")
+    ] = None
 
     name: ClassVar[str] = "dates"
     fixed: ClassVar[bool] = True
@@ -65,19 +70,22 @@ class Dates(Hierarchy):
         for finer, coarser in itertools.pairwise(self.levels or ()):
             if finer == coarser or not covers(coarser, finer):
                 raise ParameterError(
-                    f"a {finer} does not lie within one {coarser}; levels go from fine to coarse (day, month, quarter, year, "
-                    "decade), and week can only be the last one"
+                    f"a {finer} does not lie within one {coarser}; levels go from fine to coarse"
+                    " (day, month, quarter, year, decade), and week can only be the last one"
                 )
         if self.format is not None:
             _require_whole_date(self.format)
 
     def paths(self, values: Sequence[str], counts: Sequence[int]) -> Paths:
-        """Paths of the distinct values; what is neither a date nor a period is counted and refused."""
+        """Paths of the distinct values; what is neither a date nor a period is counted and
+        refused.
+        """
         moments = [m for m in (self._read(value) for value in values) if m is not None]
         if len(moments) < len(values):
             raise SchemaError(
-                f"dates: {len(values) - len(moments)} of {len(values)} distinct values are not dates; write them as 2024-03-15, "
-                "give format='…' (such as %d.%m.%Y), or make them missing"
+                f"dates: {len(values) - len(moments)} of {len(values)} distinct values are not"
+                " dates; write them as 2024-03-15, give format='…' (such as %d.%m.%Y), or make"
+                " them missing"
             )
         timed = any(m.period == "time" for m in moments)
         calendar = _Calendar(self.periods(timed=timed), "time" if timed else "day")
@@ -86,33 +94,51 @@ class Dates(Hierarchy):
         return extent_paths(rows, own, calendar.extents, calendar.range(moments))
 
     def ladder(self, values: Sequence[str], *, missing: bool) -> Ladder | None:
-        """The ladder of very many ISO dates or of times, made at once; None where they are few, mixed, or one is a period."""
+        """The ladder of very many ISO dates or of times, made at once; None where they are few,
+        mixed, or one is a period.
+        """
         if not has_many_values(values) or self.format is not None:
             return None
         texts = text_of(values)
         timed = len(values[0]) > len("2024-03-15")
         if not texts.str.contains(_PLAIN_TIME if timed else _PLAIN_DAY).all():
             return None
-        moments = texts.str.to_datetime("%Y-%m-%d %H:%M:%S%.f" if timed else "%Y-%m-%d", strict=False, time_unit="us")
+        moments = texts.str.to_datetime(
+            "%Y-%m-%d %H:%M:%S%.f" if timed else "%Y-%m-%d", strict=False, time_unit="us"
+        )
         if moments.null_count():  # refused with a message, path by path
             return None
         first = self.periods(timed=timed)[0]
-        starts = moments.dt.truncate(_EVERY[first]) if first != "decade" else moments.dt.year() // 10
+        starts = (
+            moments.dt.truncate(_EVERY[first]) if first != "decade" else moments.dt.year() // 10
+        )
         nodes = starts.to_physical().cast(pl.Int64).to_numpy()
-        ends = [int(moments.arg_min()), int(moments.arg_max())]  # type: ignore[arg-type]  # they decide the domain
+        # they decide the domain
+        ends = [int(moments.arg_min()), int(moments.arg_max())]  # type: ignore[arg-type]
         return ladder_by_nodes(self, texts, nodes, ends, missing=missing)
 
     def periods(self, *, timed: bool) -> tuple[Level, ...]:
-        """The periods of the levels below the top: those that are listed, else the usual ones, with the day first where cells have a time."""
+        """The periods of the levels below the top: those that are listed, else the usual ones, with
+        the day first where cells have a time.
+        """
         return tuple(self.levels or (("day", *USUAL) if timed else USUAL))
 
     def of_height(self, top: int) -> Dates:
         """With the usual levels of dates, or of times of day, where that many are said."""
         usual = (self.periods(timed=timed) for timed in (False, True))
-        return next((dataclasses.replace(self, levels=periods) for periods in usual if len(periods) + 1 == top), self)
+        return next(
+            (
+                dataclasses.replace(self, levels=periods)
+                for periods in usual
+                if len(periods) + 1 == top
+            ),
+            self,
+        )
 
     def day_of(self, value: str) -> float | None:
-        """The day of a date that is written as ``format`` says, with the part of the day where there is a time."""
+        """The day of a date that is written as ``format`` says, with the part of the day where
+        there is a time.
+        """
         if self.format is None:
             return None
         try:
@@ -126,7 +152,9 @@ class Dates(Hierarchy):
             return _Moment("top", datetime.date.min, EVERYWHERE)
         if self.format is not None:
             try:
-                return _moment(datetime.datetime.strptime(text, self.format), timed=_has_time(self.format))
+                return _moment(
+                    datetime.datetime.strptime(text, self.format), timed=_has_time(self.format)
+                )
             except ValueError:
                 pass
         period = read_period(text)
@@ -136,7 +164,9 @@ class Dates(Hierarchy):
 
 
 class _Moment(NamedTuple):
-    """What a cell says: the kind of period, a day in it, and where it begins and ends, in seconds."""
+    """What a cell says: the kind of period, a day in it, and where it begins and ends, in
+    seconds.
+    """
 
     period: str
     day: datetime.date
@@ -156,7 +186,13 @@ def _moment(when: datetime.datetime, *, timed: bool) -> _Moment:
     day = when.date()
     if not timed:
         return _Moment("day", day, _seconds(bounds("day", day)))
-    second = day.toordinal() * _DAY_SECONDS + when.hour * 3600 + when.minute * 60 + when.second + when.microsecond / 1e6
+    second = (
+        day.toordinal() * _DAY_SECONDS
+        + when.hour * 3600
+        + when.minute * 60
+        + when.second
+        + when.microsecond / 1e6
+    )
     return _Moment("time", day, (second, second))
 
 
@@ -165,7 +201,9 @@ def _seconds(days: tuple[int, int]) -> Extent:
 
 
 class _Calendar:
-    """The levels of a column whose finest values are days or times, and the extents of all labels."""
+    """The levels of a column whose finest values are days or times, and the extents of all
+    labels.
+    """
 
     def __init__(self, levels: tuple[Level, ...], finest: str) -> None:
         self.levels = levels
@@ -174,11 +212,15 @@ class _Calendar:
         self._seen: dict[tuple[Level, int, int], str] = {}
 
     def own(self, moment: _Moment) -> int:
-        """The level of the node a cell names; a period that no level contains stays itself until the top."""
+        """The level of the node a cell names; a period that no level contains stays itself until
+        the top.
+        """
         if moment.period == self.finest:
             return 0
         containing = (
-            i for i, level in enumerate(self.levels, 1) if moment.period != "top" and covers(level, moment.period)
+            i
+            for i, level in enumerate(self.levels, 1)
+            if moment.period != "top" and covers(level, moment.period)
         )
         return next(containing, len(self.extents))
 
@@ -201,7 +243,11 @@ class _Calendar:
 
     def range(self, moments: Sequence[_Moment]) -> Extent | None:
         """From the first to the last moment of the column."""
-        ends = [_point(m.extent) if m.period == self.finest else m.extent for m in moments if m.period != "top"]
+        ends = [
+            _point(m.extent) if m.period == self.finest else m.extent
+            for m in moments
+            if m.period != "top"
+        ]
         return (min(e[0] for e in ends), max(e[1] for e in ends)) if ends else None
 
 
@@ -223,10 +269,13 @@ def _require_whole_date(pattern: str) -> None:
     given = set(_directives(pattern))
     if not (given & set("Yy") and (given >= {"j"} or (given & set("mbB") and "d" in given))):
         raise ParameterError(
-            "format must hold a year (%Y or %y), a month (%m, %b or %B) and a day (%d), such as %d.%m.%Y"
+            "format must hold a year (%Y or %y), a month (%m, %b or %B) and a day (%d), such as"
+            " %d.%m.%Y"
         )
 
 
 def dates(*levels: Level, format: str | None = None) -> Dates:  # noqa: A002
-    """Periods of the calendar: ``sf.dates()`` or ``sf.dates("month", "year")``. See :class:`Dates`."""
+    """Periods of the calendar: ``sf.dates()`` or ``sf.dates("month", "year")``.
+    See :class:`Dates`.
+    """
     return Dates(levels=levels or None, format=format)

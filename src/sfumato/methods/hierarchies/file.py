@@ -40,12 +40,16 @@ FEW_LINES = 1000
 class HierarchyFile(Hierarchy):
     """A hierarchy kept in a file; it is read when it is needed.
 
-    It must be a plain file of at most 256 MB: devices and pipes are refused. Blank lines are skipped and a byte order mark is ignored. Every line counts as a leaf, whether its value occurs
-    or not, and a repeated line counts again, as in ARX; see :class:`TableHierarchy` for the loss and for ``other``.
+    It must be a plain file of at most 256 MB: devices and pipes are refused. Blank lines are
+    skipped and a byte order mark is ignored. Every line counts as a leaf, whether its value occurs
+    or not, and a repeated line counts again, as in ARX; see :class:`TableHierarchy` for the loss
+    and for ``other``.
     """
 
     path: Annotated[Path, Field(description="the file; relative to the recipe that names it")]
-    delimiter: Annotated[str, Field(min_length=1, max_length=1, description="sign between the levels of a line")] = ";"
+    delimiter: Annotated[
+        str, Field(min_length=1, max_length=1, description="sign between the levels of a line")
+    ] = ";"
     encoding: Annotated[str, Field(description="how the file writes its letters")] = "utf-8"
     other: Catch = None
 
@@ -57,10 +61,14 @@ class HierarchyFile(Hierarchy):
         try:
             codecs.lookup(self.encoding)
         except LookupError:
-            raise ParameterError(f"encoding {self.encoding!r} is not known; try utf-8, cp1252 or latin-1") from None
+            raise ParameterError(
+                f"encoding {self.encoding!r} is not known; try utf-8, cp1252 or latin-1"
+            ) from None
 
     def resolved(self, base: Path) -> HierarchyFile:
-        """The same hierarchy with its path taken relative to a folder; an absolute path stays as it is."""
+        """The same hierarchy with its path taken relative to a folder; an absolute path stays as it
+        is.
+        """
         return dataclasses.replace(self, path=base / self.path)
 
     def relative(self, base: Path) -> HierarchyFile:
@@ -73,9 +81,13 @@ class HierarchyFile(Hierarchy):
         return dataclasses.replace(self, path=path)
 
     def paths(self, values: Sequence[str], counts: Sequence[int]) -> Paths:
-        """Paths of the distinct values; without ``other``, values that are not listed are counted and refused."""
+        """Paths of the distinct values; without ``other``, values that are not listed are counted
+        and refused.
+        """
         text = _text(self.path, self.encoding)
-        leaves = columns_of(text, self.delimiter) or LeafRows(_rows(text, self.path, self.delimiter))
+        leaves = columns_of(text, self.delimiter) or LeafRows(
+            _rows(text, self.path, self.delimiter)
+        )
         require_other_below_top(self.other, leaves.top)
         return paths_under(leaves, values, _called(self.path), self.other)
 
@@ -85,7 +97,9 @@ class HierarchyFile(Hierarchy):
         return tuple(dict.fromkeys(row[0] for row in rows))
 
     def ladder(self, values: Sequence[str], *, missing: bool) -> Ladder | None:
-        """The ladder of values that are leaves of a long file; any others are looked at path by path."""
+        """The ladder of values that are leaves of a long file; any others are looked at path by
+        path.
+        """
         leaves = columns_of(_text(self.path, self.encoding), self.delimiter)
         if leaves is None:
             return None
@@ -105,10 +119,13 @@ def read_hierarchy(
 ) -> TableHierarchy:
     """Read a hierarchy file of ARX's format into a :class:`TableHierarchy`.
 
-    Raises :class:`UnreadableInput` when it is no such file and :class:`SchemaError` with the lines that are wrong.
+    Raises :class:`UnreadableInput` when it is no such file and :class:`SchemaError` with the lines
+    that are wrong.
     """
     place = hierarchy_file(path, delimiter=delimiter, encoding=encoding)
-    return TableHierarchy(rows=_rows(_text(place.path, encoding), place.path, delimiter), other=other)
+    return TableHierarchy(
+        rows=_rows(_text(place.path, encoding), place.path, delimiter), other=other
+    )
 
 
 def _called(path: Path) -> str:
@@ -117,12 +134,17 @@ def _called(path: Path) -> str:
 
 @functools.lru_cache(maxsize=8)  # by its text: a run binds the same file several times
 def columns_of(text: str, delimiter: str, few: int = FEW_LINES) -> LeafColumns | None:
-    """Read a long file without quotes level by level; None for any other, and for one in which anything is wrong.
+    """Read a long file without quotes level by level; None for any other, and for one in which
+    anything is wrong.
 
     Then :func:`_rows` reads it line by line and says what is wrong where.
     """
     text = text.replace("\r\n", "\n")
-    if text.count("\n") < few or any(mark in text for mark in ('"', "\r")) or delimiter in ('"', "\r", "\n"):
+    if (
+        text.count("\n") < few
+        or any(mark in text for mark in ('"', "\r"))
+        or delimiter in ('"', "\r", "\n")
+    ):
         return None
     try:
         lines = pl.Series([text]).str.split("\n").explode()
@@ -132,14 +154,20 @@ def columns_of(text: str, delimiter: str, few: int = FEW_LINES) -> LeafColumns |
     parts = lines.str.count_matches(delimiter, literal=True)
     if parts.n_unique() != 1 or (lines.str.len_bytes() > csv.field_size_limit()).any():
         return None
-    return LeafColumns.sound(lines.str.split_exact(delimiter, int(parts[0])).struct.unnest().get_columns())
+    return LeafColumns.sound(
+        lines.str.split_exact(delimiter, int(parts[0])).struct.unnest().get_columns()
+    )
 
 
 def _written(lines: pl.Series, delimiter: str) -> pl.Series:
-    """Whether anything but white space stands in a line; what Python takes for white space is asked only where no plain letter is."""
+    """Whether anything but white space stands in a line; what Python takes for white space is asked
+    only where no plain letter is.
+    """
     visible = lines.str.replace_all(delimiter, "", literal=True).str.contains("[!-~]")
     doubtful = visible.not_().arg_true()
-    decided = [bool(line.replace(delimiter, "").strip()) for line in lines.gather(doubtful).to_list()]
+    decided = [
+        bool(line.replace(delimiter, "").strip()) for line in lines.gather(doubtful).to_list()
+    ]
     return visible.scatter(doubtful, decided) if decided else visible
 
 
@@ -168,5 +196,6 @@ def _text(path: Path, encoding: str) -> str:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise UnreadableInput(
-            f"{_called(path)}, line {line}: is not {encoding} text; give its encoding, such as encoding='cp1252'"
+            f"{_called(path)}, line {line}: is not {encoding} text; give its encoding, such as"
+            " encoding='cp1252'"
         ) from None

@@ -16,13 +16,15 @@ from sfumato.methods.hierarchies.leaf_lists import Label, category_paths
 
 @parameters
 class Frequency(Hierarchy):
-    """Level *j* keeps the ``keep[j−1]`` most frequent values and puts the rest in ``other``; then ``*``.
+    """Level *j* keeps the ``keep[j−1]`` most frequent values and puts the rest in ``other``; then
+    ``*``.
 
-    **This hierarchy is made from the data**: which values survive tells which are common, and another table gives
-    another hierarchy. Where that matters (differential privacy, several releases that are to be compared), write
-    it down once with ``write_hierarchy`` and use the file. Ties go by label, so row order does not matter. Without
-    ``keep`` the numbers are half, a quarter, … of the distinct values, down to one; with fewer than three values
-    there is nothing between them and the top. The loss is ``(leaves−1)/(all leaves−1)`` over the values that occur.
+    **This hierarchy is made from the data**: which values survive tells which are common, and
+    another table gives another hierarchy. Where that matters (differential privacy, several
+    releases that are to be compared), write it down once with ``write_hierarchy`` and use the file.
+    Ties go by label, so row order does not matter. Without ``keep`` the numbers are half, a
+    quarter, … of the distinct values, down to one; with fewer than three values there is nothing
+    between them and the top. The loss is ``(leaves−1)/(all leaves−1)`` over the values that occur.
 
     >>> Frequency([1]).paths(["flu", "cold", "gout"], [1, 9, 1]).rows
     (('flu', 'other', '*'), ('cold', 'cold', '*'), ('gout', 'other', '*'))
@@ -39,13 +41,17 @@ class Frequency(Hierarchy):
     def __post_init__(self) -> None:
         kept = self.keep or ()
         if any(higher > lower for lower, higher in itertools.pairwise(kept)):
-            raise ParameterError("keep must not grow from level to level: a value that is gone cannot come back")
+            raise ParameterError(
+                "keep must not grow from level to level: a value that is gone cannot come back"
+            )
         if self.other == TOP:
             raise ParameterError(f"other must be a label below the top, not {TOP}")
 
     def paths(self, values: Sequence[str], counts: Sequence[int]) -> Paths:
         """Paths of the distinct values; every value is covered."""
-        ranked = sorted((-n, v) for v, n in zip(values, counts, strict=True) if v not in (self.other, TOP))
+        ranked = sorted(
+            (-n, v) for v, n in zip(values, counts, strict=True) if v not in (self.other, TOP)
+        )
         rank = {v: i for i, (_, v) in enumerate(ranked)}
         keep = _halves(len(ranked)) if self.keep is None else self.keep
         depth = len(keep) + 2
@@ -55,7 +61,8 @@ class Frequency(Hierarchy):
         }
         tails = [tuple(i < n for n in keep) for i in range(len(ranked))]
         pairs = [
-            special.get(v) or ((v, *(v if kept else self.other for kept in tails[rank[v]]), TOP), 0) for v in values
+            special.get(v) or ((v, *(v if kept else self.other for kept in tails[rank[v]]), TOP), 0)
+            for v in values
         ]
         return category_paths([row for row, _ in pairs], [own for _, own in pairs], depth)
 
@@ -74,5 +81,7 @@ def _halves(distinct: int) -> tuple[int, ...]:
 
 
 def frequency(*keep: int, other: str = "other") -> Frequency:
-    """Keep the most frequent values, fewer on every level: ``sf.frequency(8, 4, 2)``. See :class:`Frequency`."""
+    """Keep the most frequent values, fewer on every level: ``sf.frequency(8, 4, 2)``.
+    See :class:`Frequency`.
+    """
     return Frequency(keep=keep or None, other=other)

@@ -14,8 +14,21 @@ from pydantic import AfterValidator, Field
 from sfumato.core.hierarchy import TOP, Hierarchy, JointCounts, Paths
 from sfumato.core.parameters import SENSITIVE_COLUMNS, parameters
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.methods.hierarchies.leaf_lists import EVERYWHERE, Extent, Number, category_paths, extent_paths
-from sfumato.methods.hierarchies.number_intervals import CellReading, Exact, exact, on_axis, read, written
+from sfumato.methods.hierarchies.leaf_lists import (
+    EVERYWHERE,
+    Extent,
+    Number,
+    category_paths,
+    extent_paths,
+)
+from sfumato.methods.hierarchies.number_intervals import (
+    CellReading,
+    Exact,
+    exact,
+    on_axis,
+    read,
+    written,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,14 +45,16 @@ MOST_CATEGORIES = 1000
 def optimal_cuts(
     costs: NDArray[np.float64], sizes: NDArray[np.int64], groups: int, at_least: int
 ) -> tuple[float, tuple[int, ...]] | None:
-    r"""The least total cost of cutting items into at most ``groups`` runs of at least ``at_least`` records, and where they begin.
+    r"""The least total cost of cutting items into at most ``groups`` runs of at least ``at_least``
+    records, and where they begin.
 
-    ``costs[i, j]`` is the cost of a group of the items *i* to *j − 1*, ``sizes`` the records of each item. With
-    *B(g, j)* the least cost of the first *j* items in *g* groups,
+    ``costs[i, j]`` is the cost of a group of the items *i* to *j − 1*, ``sizes`` the records of
+    each item. With *B(g, j)* the least cost of the first *j* items in *g* groups,
 
     .. math:: B(g, j) = \min_i B(g-1, i) + costs_{ij}
 
-    over the *i* that leave enough records. Equal costs: fewer groups, then earlier cuts. None where there are too few records.
+    over the *i* that leave enough records. Equal costs: fewer groups, then earlier cuts. None where
+    there are too few records.
 
     >>> flat = np.array([[0, 0, 1, 2], [0, 0, 0, 1], [0, 0, 0, 0], [0, 0, 0, 0]], dtype=float)
     >>> optimal_cuts(flat, np.array([1, 1, 1]), 2, 1)
@@ -64,7 +79,8 @@ def optimal_cuts(
 
 
 def entropy_costs(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Bits lost about the category by joining items *i* to *j − 1*: records times the entropy within the group.
+    """Bits lost about the category by joining items *i* to *j − 1*: records times the entropy
+    within the group.
 
     >>> entropy_costs(np.array([[2, 0], [0, 2]]))[0].tolist()
     [0.0, 0.0, 4.0]
@@ -84,7 +100,8 @@ def _times_log(counts: NDArray[np.float64]) -> NDArray[np.float64]:
 def variance_costs(
     records: NDArray[np.float64], sums: NDArray[np.float64], squares: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Sum of squares within the group of items *i* to *j − 1*, from the records, sums and squares of each item.
+    """Sum of squares within the group of items *i* to *j − 1*, from the records, sums and squares
+    of each item.
 
     >>> variance_costs(np.array([1.0, 1.0]), np.array([0.0, 2.0]), np.array([0.0, 4.0]))[0].tolist()
     [0.0, 0.0, 2.0]
@@ -92,7 +109,9 @@ def variance_costs(
     n, s, q = (np.concatenate([[0.0], np.cumsum(part)]) for part in (records, sums, squares))
     number = n[None, :] - n[:, None]
     total = s[None, :] - s[:, None]
-    within = (q[None, :] - q[:, None]) - np.divide(total**2, number, out=np.zeros_like(total), where=number > 0)
+    within = (q[None, :] - q[:, None]) - np.divide(
+        total**2, number, out=np.zeros_like(total), where=number > 0
+    )
     return np.triu(np.maximum(within, 0.0))
 
 
@@ -101,7 +120,9 @@ def variance_costs(
 
 @dataclasses.dataclass(frozen=True)
 class Items:
-    """Runs of neighbouring numbers: where each begins and ends on the axis, its records, and what joining them costs."""
+    """Runs of neighbouring numbers: where each begins and ends on the axis, its records, and what
+    joining them costs.
+    """
 
     digits: int
     low: tuple[int, ...]
@@ -120,14 +141,19 @@ class Items:
 
 
 def items_of(together: JointCounts, measure: str) -> Items:
-    """The numbers of a column in order, many of them joined to bins of like size, and the costs of groups of them."""
+    """The numbers of a column in order, many of them joined to bins of like size, and the costs of
+    groups of them.
+    """
     numbers = [None if value is None else exact(value) for value in together.values]
     present = [code for code, number in enumerate(numbers) if number is not None]
     digits = max([0, *(-number[1] for number in numbers if number is not None)])
     position = {code: on_axis(numbers[code], digits) for code in present}  # type: ignore[arg-type]
     axis = sorted(set(position.values()))
     place = {at: i for i, at in enumerate(axis)}
-    own = np.array([place[position[code]] if code in position else -1 for code in range(len(numbers))], dtype=np.int64)
+    own = np.array(
+        [place[position[code]] if code in position else -1 for code in range(len(numbers))],
+        dtype=np.int64,
+    )
     rows = own[together.own] >= 0
     item, other, counts = own[together.own[rows]], together.other[rows], together.counts[rows]
     sizes = np.bincount(item, weights=counts, minlength=len(axis)).astype(np.int64)
@@ -136,15 +162,21 @@ def items_of(together: JointCounts, measure: str) -> Items:
     ends = np.append(starts[1:], len(axis))[: len(starts)] - 1
     joined = np.bincount(bins, weights=sizes, minlength=len(starts)).astype(np.int64)
     costs = _costs(bins[item], other, counts, together.others, len(starts), measure)
-    return Items(digits, tuple(axis[i] for i in starts), tuple(axis[i] for i in ends), joined, costs)
+    return Items(
+        digits, tuple(axis[i] for i in starts), tuple(axis[i] for i in ends), joined, costs
+    )
 
 
 def _bins(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The bin of every number: one each, or as many as are allowed, by the share of records at or below a number."""
+    """The bin of every number: one each, or as many as are allowed, by the share of records at or
+    below a number.
+    """
     if len(sizes) <= MOST_BINS:
         return np.arange(len(sizes))
     middle = np.cumsum(sizes) - sizes / 2
-    return np.unique((middle * MOST_BINS / sizes.sum()).astype(np.int64), return_inverse=True)[1].astype(np.int64)
+    return np.unique((middle * MOST_BINS / sizes.sum()).astype(np.int64), return_inverse=True)[
+        1
+    ].astype(np.int64)
 
 
 def _costs(
@@ -158,20 +190,28 @@ def _costs(
     if measure == "entropy":
         if len(others) > MOST_CATEGORIES:
             raise SchemaError(
-                f"grouped: the sensitive column has {len(others):,} distinct values, more than {MOST_CATEGORIES:,}; "
-                "if they are numbers give measure: variance"
+                f"grouped: the sensitive column has {len(others):,} distinct values, more than"
+                f" {MOST_CATEGORIES:,}; if they are numbers give measure: variance"
             )
         table = np.zeros((length, len(others)), dtype=np.int64)
         np.add.at(table, (item, other), counts)
         return entropy_costs(table[:, np.argsort([str(name) for name in others], kind="stable")])
     numbers = np.array([_float(name) for name in others])
     known = ~np.isnan(numbers[other])
-    if not all(name is None or not np.isnan(number) for name, number in zip(others, numbers, strict=True)):
-        raise SchemaError("grouped: not all values of the sensitive column are numbers; give measure: entropy")
-    centred = numbers[other[known]] - (np.nanmean(numbers) if known.any() else 0.0)  # or squares cancel
+    if not all(
+        name is None or not np.isnan(number) for name, number in zip(others, numbers, strict=True)
+    ):
+        raise SchemaError(
+            "grouped: not all values of the sensitive column are numbers; give measure: entropy"
+        )
+    centred = numbers[other[known]] - (
+        np.nanmean(numbers) if known.any() else 0.0
+    )  # or squares cancel
     weights = counts[known].astype(np.float64)
     moments = [
-        np.bincount(item[known], weights=weights * centred**power, minlength=length).astype(np.float64)
+        np.bincount(item[known], weights=weights * centred**power, minlength=length).astype(
+            np.float64
+        )
         for power in range(3)
     ]
     return variance_costs(*moments)
@@ -192,41 +232,51 @@ Cuts = Annotated[
 
 @parameters
 class GroupedNumbers(Hierarchy):
-    r"""Groups of numbers, cut where the least is lost about a sensitive column; then fewer groups, then ``*``.
+    r"""Groups of numbers, cut where the least is lost about a sensitive column; then fewer groups,
+    then ``*``.
 
-    Level 1 has at most ``groups`` groups of neighbouring numbers, each of at least ``at_least`` records, and among all such cuts
-    those that lose least:
+    Level 1 has at most ``groups`` groups of neighbouring numbers, each of at least ``at_least``
+    records, and among all such cuts those that lose least:
 
     .. math:: \sum_g n_g H(S \mid g) \quad\text{or}\quad \sum_g \sum_{i \in g} (s_i - \bar s_g)^2
 
-    with *H* the entropy of the sensitive values in a group (``measure: entropy``) or, for a sensitive number, the squares within
-    it (``variance``). Every level above joins neighbours to half as many groups, again by the least loss, down to two.
-    The search is exact (dynamic programming) up to 256 distinct numbers; more are joined to 256 bins of like size first.
-    Equal losses: fewer groups, then lower cuts. A cut is the roundest number between two groups. Rows without a number are
-    left out; a missing sensitive value is a value of its own to entropy, and left out of variance.
+    with *H* the entropy of the sensitive values in a group (``measure: entropy``) or, for a
+    sensitive number, the squares within it (``variance``). Every level above joins neighbours to
+    half as many groups, again by the least loss, down to two. The search is exact (dynamic
+    programming) up to 256 distinct numbers; more are joined to 256 bins of like size first.
+    Equal losses: fewer groups, then lower cuts. A cut is the roundest number between two groups.
+    Rows without a number are left out; a missing sensitive value is a value of its own to entropy,
+    and left out of variance.
 
-    **It is made from the data**, from the sensitive column even: where the cuts lie tells something of it, and another table gives
-    other cuts. A promise still holds, since it is judged on what is released; a certificate leaves the hierarchy out, and no ε
-    is certified with it. Where releases are to be compared give the ``cuts`` (``sfumato profile --column`` shows them). Cells that
-    are labels of groups already are nodes when ``cuts`` are given; a table that holds such labels and no cuts, as one that was
-    released, is all or nothing.
+    **It is made from the data**, from the sensitive column even: where the cuts lie tells something
+    of it, and another table gives other cuts. A promise still holds, since it is judged on what is
+    released; a certificate leaves the hierarchy out, and no ε is certified with it. Where releases
+    are to be compared give the ``cuts`` (``sfumato profile --column`` shows them). Cells that are
+    labels of groups already are nodes when ``cuts`` are given; a table that holds such labels and
+    no cuts, as one that was released, is all or nothing.
 
     Reference: Fayyad and Irani 1993, IJCAI-93, 1022–1027 (cuts by entropy, greedily); Fisher 1958,
-    doi:10.1080/01621459.1958.10501479 (exactly, by squares). Loss of a label as for :class:`Intervals`.
+    doi:10.1080/01621459.1958.10501479 (exactly, by squares). Loss of a label as
+    for :class:`Intervals`.
 
     >>> GroupedNumbers("illness", cuts=[[20, 40], [40]]).paths(["7", "23", "60"], [1, 1, 1]).rows
     (('7', '<20', '<40', '*'), ('23', '20-39', '<40', '*'), ('60', '>=40', '>=40', '*'))
     """
 
     sensitive: Annotated[
-        str, SENSITIVE_COLUMNS, Field(min_length=1, description="the column that groups are to tell the most about")
+        str,
+        SENSITIVE_COLUMNS,
+        Field(min_length=1, description="the column that groups are to tell the most about"),
     ]
     groups: Annotated[int, Field(ge=2, le=100, description="groups on level 1, at most")] = 8
     at_least: Annotated[int, Field(ge=1, description="records of every group, at least")] = 50
     measure: Annotated[
-        Literal["entropy", "variance"], Field(description="what is lost: entropy of categories, variance of numbers")
+        Literal["entropy", "variance"],
+        Field(description="what is lost: entropy of categories, variance of numbers"),
     ] = "entropy"
-    cuts: Annotated[Cuts | None, Field(description="where groups begin, level by level; found if not given")] = None
+    cuts: Annotated[
+        Cuts | None, Field(description="where groups begin, level by level; found if not given")
+    ] = None
 
     name: ClassVar[str] = "grouped"
     secret: ClassVar[tuple[str, ...]] = ("cuts",)
@@ -238,7 +288,9 @@ class GroupedNumbers(Hierarchy):
             if not level or any(a >= b for a, b in itertools.pairwise(level)):
                 raise ParameterError("cuts of a level must be growing numbers, at least one")
             if finer is not None and (not set(level) < set(finer)):
-                raise ParameterError("cuts of a level must be some of those of the level before, and fewer")
+                raise ParameterError(
+                    "cuts of a level must be some of those of the level before, and fewer"
+                )
             finer = level
 
     @property
@@ -247,13 +299,15 @@ class GroupedNumbers(Hierarchy):
         return self.sensitive if self.cuts is None else None
 
     def fitted(self, together: JointCounts) -> GroupedNumbers:
-        """The same hierarchy with its cuts; a column that holds labels of groups already is left as it is."""
+        """The same hierarchy with its cuts; a column that holds labels of groups already is left as
+        it is.
+        """
         readings = [read(value) for value in together.values if value is not None]
         wrong = sum(reading is None for reading in readings)
         if wrong:
             raise SchemaError(
-                f"grouped: {wrong} of {len(readings)} distinct values are no numbers (with a decimal point); make them missing, "
-                "correct them, or use another hierarchy"
+                f"grouped: {wrong} of {len(readings)} distinct values are no numbers (with a"
+                " decimal point); make them missing, correct them, or use another hierarchy"
             )
         if any(_is_label(reading) for reading in readings):
             return self
@@ -261,7 +315,9 @@ class GroupedNumbers(Hierarchy):
         return dataclasses.replace(self, cuts=tuple(_levels(items, self.groups, self.at_least)))
 
     def paths(self, values: Sequence[str], counts: Sequence[int]) -> Paths:
-        """Paths of the distinct values; what is neither a number nor a group is counted and refused."""
+        """Paths of the distinct values; what is neither a number nor a group is counted and
+        refused.
+        """
         if self.cuts is None:
             return category_paths([(v, TOP) for v in values], [int(v == TOP) for v in values], 2)
         readings = [read(value) for value in values]
@@ -270,19 +326,29 @@ class GroupedNumbers(Hierarchy):
         placed = [node for node in nodes if node is not None]
         if len(placed) < len(values):
             raise SchemaError(
-                f"grouped: {len(values) - len(placed)} of {len(values)} distinct values are neither numbers (with a decimal point) "
-                "nor groups of this hierarchy; make them missing, correct them, or use another hierarchy"
+                f"grouped: {len(values) - len(placed)} of {len(values)} distinct values are neither"
+                " numbers (with a decimal point) nor groups of this hierarchy; make them missing,"
+                " correct them, or use another hierarchy"
             )
         rows = [grid.row(value, *node) for value, node in zip(values, placed, strict=True)]
-        return extent_paths(rows, [own for own, _ in placed], grid.extents, grid.domain([span for _, span in placed]))
+        return extent_paths(
+            rows,
+            [own for own, _ in placed],
+            grid.extents,
+            grid.domain([span for _, span in placed]),
+        )
 
 
 def _is_label(reading: CellReading | None) -> bool:
-    return (reading is not None and reading.low != reading.high) or reading == CellReading(None, None)
+    return (reading is not None and reading.low != reading.high) or reading == CellReading(
+        None, None
+    )
 
 
 def _levels(items: Items, groups: int, at_least: int) -> list[tuple[float, ...]]:
-    """The cuts of every level, from fine to coarse; none where there are too few records for two groups."""
+    """The cuts of every level, from fine to coarse; none where there are too few records for two
+    groups.
+    """
     best = optimal_cuts(items.costs, items.sizes, groups, at_least) if len(items.sizes) else None
     levels: list[tuple[float, ...]] = []
     while best is not None and best[1]:
@@ -292,7 +358,9 @@ def _levels(items: Items, groups: int, at_least: int) -> list[tuple[float, ...]]
         sizes = np.array([items.sizes[a:b].sum() for a, b in itertools.pairwise(ends)])
         joined = optimal_cuts(items.costs[np.ix_(ends, ends)], sizes, (len(starts) + 1) // 2, 1)
         halved = len(starts) > 2 and joined is not None
-        best = (joined[0], tuple(starts[place] for place in joined[1])) if halved and joined else None
+        best = (
+            (joined[0], tuple(starts[place] for place in joined[1])) if halved and joined else None
+        )
     return levels
 
 
@@ -301,12 +369,16 @@ class _Groups:
 
     def __init__(self, cuts: Sequence[Sequence[float]], readings: Sequence[CellReading]) -> None:
         limits = [[_exact(cut) for cut in level] for level in cuts]
-        ends = [end for reading in readings for end in (reading.low, reading.high) if end is not None]
+        ends = [
+            end for reading in readings for end in (reading.low, reading.high) if end is not None
+        ]
         self.digits = max([0, *(-number[1] for number in itertools.chain(*limits, ends))])
         self.cuts = [[on_axis(cut, self.digits) for cut in level] for level in limits]
         unit = 10**self.digits
         points = [on_axis(end, self.digits) for end in ends]
-        whole = not any(p % unit for p in itertools.chain(*self.cuts, points)) and not any(r.bracket for r in readings)
+        whole = not any(p % unit for p in itertools.chain(*self.cuts, points)) and not any(
+            r.bracket for r in readings
+        )
         self.whole = whole and all(cut >= 0 for level in self.cuts for cut in level)
         self.extents: list[dict[str, Extent]] = [{} for _ in range(len(self.cuts) + 1)]
 
@@ -314,12 +386,19 @@ class _Groups:
         """The level of the node a cell names, and its extent; None when it is no group."""
         if reading.low is None and reading.high is None:
             return len(self.cuts) + 1, EVERYWHERE
-        span = tuple(None if end is None else on_axis(end, self.digits) for end in (reading.low, reading.high))
+        span = tuple(
+            None if end is None else on_axis(end, self.digits)
+            for end in (reading.low, reading.high)
+        )
         if span[0] is not None and span[0] == span[1]:
             return 0, (span[0], span[0])
         low, high = (EVERYWHERE[i] if end is None else end for i, end in enumerate(span))
         start = low if low > EVERYWHERE[0] else high - 1
-        levels = (level for level in range(1, len(self.cuts) + 1) if self.around(level, start) == (low, high))
+        levels = (
+            level
+            for level in range(1, len(self.cuts) + 1)
+            if self.around(level, start) == (low, high)
+        )
         own = next(levels, None)
         return None if own is None else (own, (low, high))
 
@@ -327,7 +406,9 @@ class _Groups:
         """The group of a level around a position."""
         cuts = self.cuts[level - 1]
         after = bisect.bisect_right(cuts, position)
-        return cuts[after - 1] if after else EVERYWHERE[0], cuts[after] if after < len(cuts) else EVERYWHERE[1]
+        return cuts[after - 1] if after else EVERYWHERE[0], (
+            cuts[after] if after < len(cuts) else EVERYWHERE[1]
+        )
 
     def row(self, text: str, own: int, extent: Extent) -> tuple[str, ...]:
         """The path of a cell that is a node of level ``own``."""
@@ -372,5 +453,9 @@ def grouped(
     measure: Literal["entropy", "variance"] = "entropy",
     cuts: Sequence[Sequence[float]] | None = None,
 ) -> GroupedNumbers:
-    """Groups of numbers that tell the most about a sensitive column: ``sf.grouped("diagnosis")``. See :class:`GroupedNumbers`."""
-    return GroupedNumbers(sensitive=sensitive, groups=groups, at_least=at_least, measure=measure, cuts=cuts)
+    """Groups of numbers that tell the most about a sensitive column: ``sf.grouped("diagnosis")``.
+    See :class:`GroupedNumbers`.
+    """
+    return GroupedNumbers(
+        sensitive=sensitive, groups=groups, at_least=at_least, measure=measure, cuts=cuts
+    )

@@ -1,4 +1,6 @@
-"""Hierarchies that list their leaves: what makes the list sound, and the paths of values under it."""
+"""Hierarchies that list their leaves: what makes the list sound, and the paths of values under
+it.
+"""
 
 from __future__ import annotations
 
@@ -48,11 +50,15 @@ class Leaves(Protocol):
         ...
 
     def nodes(self, labels: Sequence[str]) -> dict[str, Row]:
-        """The paths of those labels that the list has, and maybe of others: where one occurs on several levels the lowest counts."""
+        """The paths of those labels that the list has, and maybe of others: where one occurs on
+        several levels the lowest counts.
+        """
         ...
 
     def counts(self, labels: Sequence[str]) -> list[dict[str, float]]:
-        """Per level how many rows each label has, at least for those on the paths of these labels, and for the top."""
+        """Per level how many rows each label has, at least for those on the paths of these labels,
+        and for the top.
+        """
         ...
 
 
@@ -145,13 +151,17 @@ class LeafColumns(Leaves):
             for level in range(own, self.depth - 1):
                 codes = self.codes[level]
                 rows = np.bincount(codes)[codes[places]].tolist()
-                counted[level].update(zip(self.levels[level].gather(places).to_list(), rows, strict=True))
+                counted[level].update(
+                    zip(self.levels[level].gather(places).to_list(), rows, strict=True)
+                )
         return counted
 
     def ladder(self, values: Sequence[str], *, missing: bool) -> Ladder | None:
-        """The ladder of values all of which are leaves of the list, made level by level; None where one is not.
+        """The ladder of values all of which are leaves of the list, made level by level; None where
+        one is not.
 
-        The rows of the values are sorted from the top down, so that those below one node are neighbours on every level.
+        The rows of the values are sorted from the top down, so that those below one node are
+        neighbours on every level.
         """
         places = self._places(values).get(0, np.empty(0, dtype=np.int64))
         if not len(values) or len(places) < len(values) or self.total < 2:
@@ -161,23 +171,40 @@ class LeafColumns(Leaves):
         parts = [self._rung(level, rows) for level in range(self.depth)]
         gap = [missing and level < self.depth - 1 for level in range(self.depth)]
         ups = [parts[level + 1][0][first] for level, (_, first, _) in enumerate(parts[:-1])]
-        names = [self.levels[level].gather(rows[first]).to_list() for level, (_, first, _) in enumerate(parts)]
+        names = [
+            self.levels[level].gather(rows[first]).to_list()
+            for level, (_, first, _) in enumerate(parts)
+        ]
         counts = [leaves for _, _, leaves in parts]
         return Ladder(
-            labels=tuple((*some, None) if blank else tuple(some) for some, blank in zip(names, gap, strict=True)),
-            up=tuple(np.append(up, up.max() + gap[i + 1]) if gap[i] else up for i, up in enumerate(ups)),
-            leaves=tuple(np.append(some, 1.0) if blank else some for some, blank in zip(counts, gap, strict=True)),
+            labels=tuple(
+                (*some, None) if blank else tuple(some)
+                for some, blank in zip(names, gap, strict=True)
+            ),
+            up=tuple(
+                np.append(up, up.max() + gap[i + 1]) if gap[i] else up for i, up in enumerate(ups)
+            ),
+            leaves=tuple(
+                np.append(some, 1.0) if blank else some
+                for some, blank in zip(counts, gap, strict=True)
+            ),
             loss=tuple(
                 np.append(lost, 0.0) if blank else lost
-                for lost, blank in zip([(some - 1.0) / (self.total - 1.0) for some in counts], gap, strict=True)
+                for lost, blank in zip(
+                    [(some - 1.0) / (self.total - 1.0) for some in counts], gap, strict=True
+                )
             ),
-            bound=np.argsort(order) if text_of(values).is_sorted() else None,  # places are in the order of labels
+            bound=(
+                np.argsort(order) if text_of(values).is_sorted() else None
+            ),  # places are in the order of labels
         )
 
     def _rung(
         self, level: int, rows: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """The code of every row on a level, the first row that has each, and how many leaves are below each."""
+        """The code of every row on a level, the first row that has each, and how many leaves are
+        below each.
+        """
         own = self.codes[level][rows]
         begins = np.append(True, own[1:] != own[:-1])
         first = np.flatnonzero(begins)
@@ -198,11 +225,13 @@ class LeafColumns(Leaves):
         return places
 
 
-def paths_under(leaves: Leaves, values: Sequence[str], what: str, other: str | None = None) -> Paths:
+def paths_under(
+    leaves: Leaves, values: Sequence[str], what: str, other: str | None = None
+) -> Paths:
     """Paths of values under listed leaves; ``other`` adopts the values that are not listed.
 
-    A value may be any node of the list; where a label occurs on several levels the lowest counts. The label
-    ``*`` (a suppressed cell) is always understood as the top.
+    A value may be any node of the list; where a label occurs on several levels the lowest counts.
+    The label ``*`` (a suppressed cell) is always understood as the top.
     """
     asked = [*values, *([] if other is None else [other])]
     paths, inner = leaves.nodes(asked), leaves.depth - 1
@@ -221,11 +250,14 @@ def paths_under(leaves: Leaves, values: Sequence[str], what: str, other: str | N
     return Paths.from_counts(rows, counts, leaves.total + len(adopted))
 
 
-def _adopted(uncovered: list[str], total: int, paths: dict[str, Row], what: str, other: str | None) -> dict[str, Row]:
+def _adopted(
+    uncovered: list[str], total: int, paths: dict[str, Row], what: str, other: str | None
+) -> dict[str, Row]:
     if uncovered and other is None:
         raise SchemaError(
-            f"{what}: {len(uncovered)} of {total} distinct values are not covered; add them to the hierarchy, "
-            "give other='…' to put them under one label below the top, or use another hierarchy"
+            f"{what}: {len(uncovered)} of {total} distinct values are not covered; add them to the"
+            " hierarchy, give other='…' to put them under one label below the top, or use another"
+            " hierarchy"
         )
     return {value: (value, *paths[str(other)][1:]) for value in uncovered}
 
@@ -239,17 +271,21 @@ def require_other_below_top(other: str | None, top: str) -> None:
 def require_sound(rows: Sequence[Row], what: str, place: Callable[[int], str]) -> None:
     """Raise one error with all that is wrong with a list of leaf rows.
 
-    ``place`` says where row *i* is written: ``line 7`` of a file, ``row 7`` of a table. Rows that repeat another
-    one are fine.
+    ``place`` says where row *i* is written: ``line 7`` of a file, ``row 7`` of a table. Rows that
+    repeat another one are fine.
     """
     if not rows:
         raise SchemaError(
-            f"{what} is empty; write one row for each value: the value, its coarser values, one common top"
+            f"{what} is empty; write one row for each value: the value, its coarser values, one"
+            " common top"
         )
     problems = _uneven(rows, what, place)
     if not problems and len(rows[0]) == 1:
         needs = "each needs at least a value and the top"
-        more = "if there are more in a file, say what stands between them: delimiter: ',' (without it, ';')"
+        more = (
+            "if there are more in a file, say what stands between them: delimiter: ',' (without it,"
+            " ';')"
+        )
         problems = [f"{what}: rows have one level only; {needs}; {more}"]
     problems = problems or _torn(rows, what, place) + _several_tops(rows, what, place)
     if problems:
@@ -260,8 +296,8 @@ def _uneven(rows: Sequence[Row], what: str, place: Callable[[int], str]) -> list
     depth = len(rows[0])
     wrong = [i for i, row in enumerate(rows) if len(row) != depth]
     problems = [
-        f"{what}, {place(i)}: has {len(rows[i])} levels where {place(0)} has {depth}; give all rows as many levels "
-        "(repeat the value on the levels where it does not change)"
+        f"{what}, {place(i)}: has {len(rows[i])} levels where {place(0)} has {depth}; give all rows"
+        " as many levels (repeat the value on the levels where it does not change)"
         for i in wrong[:SHOWN]
     ]
     return problems + _more(wrong, what)
@@ -278,8 +314,9 @@ def _torn(rows: Sequence[Row], what: str, place: Callable[[int], str]) -> list[s
             if rows[first.setdefault(row[level], i)][level + 1] != row[level + 1]
         ]
         problems += [
-            f"{what}, {place(i)} and {place(j)}: the same label of level {level} stands under two different labels of "
-            f"level {level + 1}; every label needs one parent, so correct one of the rows"
+            f"{what}, {place(i)} and {place(j)}: the same label of level {level} stands under two"
+            f" different labels of level {level + 1}; every label needs one parent, so correct one"
+            " of the rows"
             for i, j in clashes[:SHOWN]
         ] + _more(clashes, what)
     return problems
@@ -312,8 +349,8 @@ EVERYWHERE: Extent = (float("-inf"), float("inf"))
 def category_paths(rows: Sequence[tuple[str, ...]], own: Sequence[int], depth: int) -> Paths:
     """Paths with the loss of categories, ``(leaves−1)/(all leaves−1)``, from the values that occur.
 
-    ``own[i]`` is the level of the node that value *i* is: 0 for an original value. A column without values has
-    the depth of the rule and its top, and nothing else.
+    ``own[i]`` is the level of the node that value *i* is: 0 for an original value. A column without
+    values has the depth of the rule and its top, and nothing else.
     """
     if not rows:
         empty: tuple[dict[str, float], ...] = tuple({} for _ in range(depth - 1))
@@ -327,17 +364,21 @@ def extent_paths(
     extents: Sequence[Mapping[str, Extent]],
     domain: Extent | None,
 ) -> Paths:
-    """Paths with the loss of numbers and dates: the extent inside the domain over the width of the domain.
+    """Paths with the loss of numbers and dates: the extent inside the domain over the width of the
+    domain.
 
-    ``extents[level]`` has the extent of every label below the top that is not a leaf; a leaf has none and loses
-    nothing. The top has loss 1, unless the domain is a single point: then nothing can be lost. ``None`` for a
+    ``extents[level]`` has the extent of every label below the top that is not a leaf; a leaf has
+    none and loses nothing. The top has loss 1, unless the domain is a single point: then nothing
+    can be lost. ``None`` for a
     domain: no value says where it lies.
     """
     loss = [{label: _share(extent, domain) for label, extent in level.items()} for level in extents]
     loss.append({TOP: _share(EVERYWHERE, domain)})
     for row in rows:
         loss[0].setdefault(row[0], 0.0)
-    return dataclasses.replace(category_paths(rows, own, len(loss)), loss=tuple(loss), measured=True)
+    return dataclasses.replace(
+        category_paths(rows, own, len(loss)), loss=tuple(loss), measured=True
+    )
 
 
 def _share(span: Extent, domain: Extent | None) -> float:
@@ -349,15 +390,22 @@ def _share(span: Extent, domain: Extent | None) -> float:
 
 
 def leaf_rows(rows: Sequence[tuple[str, ...]], own: Sequence[int]) -> list[tuple[str, ...]]:
-    """The rows of values with nothing finer below them; an inner node alone is as fine as the column gets.
+    """The rows of values with nothing finer below them; an inner node alone is as fine as the
+    column gets.
 
     >>> leaf_rows([("53711", "5371*", "*"), ("5371*", "5371*", "*"), ("5399*", "5399*", "*")], [0, 1, 1])
     [('53711', '5371*', '*'), ('5399*', '5399*', '*')]
     """
     pairs = list(zip(rows, own, strict=True))
     top = len(rows[0]) - 1 if rows else 0
-    finer = {level: {row[level] for row, lower in pairs if lower < level} for level in set(own) if 0 < level < top}
-    return [row for row, level in pairs if not level or (level < top and row[level] not in finer[level])]
+    finer = {
+        level: {row[level] for row, lower in pairs if lower < level}
+        for level in set(own)
+        if 0 < level < top
+    }
+    return [
+        row for row, level in pairs if not level or (level < top and row[level] not in finer[level])
+    ]
 
 
 # What the fields of all hierarchies are made of: labels and numbers.
@@ -387,7 +435,8 @@ Label = Annotated[str, BeforeValidator(label_text)]
 Number = Annotated[int | float, BeforeValidator(finite)]
 PositiveNumber = Annotated[int | float, BeforeValidator(finite), Field(gt=0)]
 Catch = Annotated[
-    Label | None, Field(description="label below the top that adopts the values the hierarchy does not list")
+    Label | None,
+    Field(description="label below the top that adopts the values the hierarchy does not list"),
 ]
 
 
@@ -403,20 +452,29 @@ def write_hierarchy(
     delimiter: str = ";",
     encoding: str = "utf-8",
 ) -> Path:
-    """Write the paths of some values as a file of ARX's format: one row per value, from the value to the top.
+    """Write the paths of some values as a file of ARX's format: one row per value, from the value
+    to the top.
 
-    Missing values are left out. ``counts`` says how often each value occurs, for hierarchies that depend on it;
-    without it all count the same. The file appears whole or not at all.
+    Missing values are left out. ``counts`` says how often each value occurs, for hierarchies that
+    depend on it; without it all count the same. The file appears whole or not at all.
     """
-    ladder = hierarchy if isinstance(hierarchy, Ladder) else bind(hierarchy, values, counts or [1] * len(values))
+    ladder = (
+        hierarchy
+        if isinstance(hierarchy, Ladder)
+        else bind(hierarchy, values, counts or [1] * len(values))
+    )
     rows = list(_rows(ladder, values))
     target = Path(path)
     try:
         _replace(target, rows, delimiter, encoding)
     except UnicodeEncodeError:
-        raise OutputError(f"{target.name!r} cannot hold all labels in {encoding}; use encoding='utf-8'") from None
+        raise OutputError(
+            f"{target.name!r} cannot hold all labels in {encoding}; use encoding='utf-8'"
+        ) from None
     except OSError as error:
-        raise OutputError(f"{str(target)!r} cannot be written: {error.strerror or type(error).__name__}") from None
+        raise OutputError(
+            f"{str(target)!r} cannot be written: {error.strerror or type(error).__name__}"
+        ) from None
     return target
 
 
@@ -425,18 +483,25 @@ def _rows(ladder: Ladder, values: Sequence[str | None]) -> Iterator[tuple[str, .
     wanted = {value for value in values if value is not None}
     absent = len(wanted.difference(ladder.labels[0]))
     if absent:
-        raise SchemaError(f"{absent} of {len(wanted)} values are not on the ladder; bind the hierarchy to them first")
+        raise SchemaError(
+            f"{absent} of {len(wanted)} values are not on the ladder; bind the hierarchy to them"
+            " first"
+        )
     climbs = [ladder.climb(0, level).tolist() for level in range(ladder.depth)]
     for code, value in enumerate(ladder.labels[0]):
         if value in wanted:
-            yield tuple(str(ladder.labels[level][climb[code]]) for level, climb in enumerate(climbs))
+            yield tuple(
+                str(ladder.labels[level][climb[code]]) for level, climb in enumerate(climbs)
+            )
 
 
 def _replace(target: Path, rows: Sequence[tuple[str, ...]], delimiter: str, encoding: str) -> None:
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
         with open(handle, "w", encoding=encoding, newline="") as stream:
-            csv.writer(stream, delimiter=delimiter, lineterminator="\n", quoting=_quoting(rows)).writerows(rows)
+            csv.writer(
+                stream, delimiter=delimiter, lineterminator="\n", quoting=_quoting(rows)
+            ).writerows(rows)
         as_new(Path(temporary))
         Path(temporary).replace(target)
     except BaseException:
@@ -445,6 +510,8 @@ def _replace(target: Path, rows: Sequence[tuple[str, ...]], delimiter: str, enco
 
 
 def _quoting(rows: Sequence[tuple[str, ...]]) -> Literal[0, 1]:
-    """Quote everything where a label holds what a reader takes for a line end or a byte order mark."""
+    """Quote everything where a label holds what a reader takes for a line end or a byte order
+    mark.
+    """
     strange = any(mark in label for row in rows for label in row for mark in ("\r", "\ufeff"))
     return csv.QUOTE_ALL if strange else csv.QUOTE_MINIMAL

@@ -16,14 +16,20 @@ from sfumato.errors import SchemaError
 from sfumato.methods.hierarchies.bulk_ladders import has_many_values, ladder_by_nodes
 from sfumato.methods.hierarchies.leaf_lists import category_paths
 
-Length = Annotated[int, Field(ge=1, le=1000, description="number of characters of the longest value")]
-Char = Annotated[str, Field(min_length=1, max_length=1, description="the character that stands for a hidden one")]
+Length = Annotated[
+    int, Field(ge=1, le=1000, description="number of characters of the longest value")
+]
+Char = Annotated[
+    str, Field(min_length=1, max_length=1, description="the character that stands for a hidden one")
+]
 Pad = Annotated[
     str | None,
     Field(
         min_length=1,
         max_length=1,
-        description="what fills up shorter values from the left: '0' for codes that were read as numbers",
+        description=(
+            "what fills up shorter values from the left: '0' for codes that were read as numbers"
+        ),
     ),
 ]
 
@@ -32,13 +38,15 @@ Pad = Annotated[
 class MaskRight(Hierarchy):
     """Level *j* hides the last *j* characters; level ``length`` is the top.
 
-    A shorter value is hidden completely from the level of its own length on and stays so until the top: values
-    of different length never meet before it. A value that ends in mask characters (``537**``) is taken as an
-    inner node. The loss of a label is ``(leaves−1)/(all leaves−1)``, where the leaves are the values that occur:
-    how many others a mask could stand for is not known. (ARX estimates it from the alphabet instead.)
+    A shorter value is hidden completely from the level of its own length on and stays so until
+    the top: values of different length never meet before it. A value that ends in mask characters
+    (``537**``) is taken as an inner node. The loss of a label is ``(leaves−1)/(all leaves−1)``,
+    where the leaves are the values that occur: how many others a mask could stand for is not known.
+    (ARX estimates it from the alphabet instead.)
 
-    Codes that were read as numbers have lost their leading zeros, and 36** of 3601 would be read as 36 and not as 036: ``pad="0"``
-    fills them up again. A column of numbers with shorter values is refused without it.
+    Codes that were read as numbers have lost their leading zeros, and 36** of 3601 would be read as
+    36 and not as 036: ``pad="0"`` fills them up again. A column of numbers with shorter values is
+    refused without it.
 
     Reference: Iyengar 2002, doi:10.1145/775047.775089, for the loss.
 
@@ -60,7 +68,9 @@ class MaskRight(Hierarchy):
         return _mask_paths(self, values, left=False)
 
     def ladder(self, values: Sequence[str], *, missing: bool) -> Ladder | None:
-        """The ladder of very many codes, made at once; None where they are few or one is masked already."""
+        """The ladder of very many codes, made at once; None where they are few or one is masked
+        already.
+        """
         return _ladder_of_many(self, values, missing=missing, left=False)
 
     def too_short(self, values: Sequence[str]) -> int:
@@ -88,7 +98,9 @@ class MaskLeft(Hierarchy):
         return _mask_paths(self, values, left=True)
 
     def ladder(self, values: Sequence[str], *, missing: bool) -> Ladder | None:
-        """The ladder of very many codes, made at once; None where they are few or one is masked already."""
+        """The ladder of very many codes, made at once; None where they are few or one is masked
+        already.
+        """
         return _ladder_of_many(self, values, missing=missing, left=True)
 
     def too_short(self, values: Sequence[str]) -> int:
@@ -97,7 +109,9 @@ class MaskLeft(Hierarchy):
 
 
 def mask_right(length: int, *, char: str = "*", pad: str | None = None) -> MaskRight:
-    """Hide characters from the right, one more a level: ``sf.mask_right(5)`` for ZIP codes. See :class:`MaskRight`."""
+    """Hide characters from the right, one more a level: ``sf.mask_right(5)`` for ZIP codes.
+    See :class:`MaskRight`.
+    """
     return MaskRight(length=length, char=char, pad=pad)
 
 
@@ -106,18 +120,28 @@ def mask_left(length: int, *, char: str = "*", pad: str | None = None) -> MaskLe
     return MaskLeft(length=length, char=char, pad=pad)
 
 
-def _ladder_of_many(mask: MaskRight | MaskLeft, values: Sequence[str], *, missing: bool, left: bool) -> Ladder | None:
-    """The ladder of codes none of which is masked: those that differ in the first hidden character only are one node."""
+def _ladder_of_many(
+    mask: MaskRight | MaskLeft, values: Sequence[str], *, missing: bool, left: bool
+) -> Ladder | None:
+    """The ladder of codes none of which is masked: those that differ in the first hidden character
+    only are one node.
+    """
     if not has_many_values(values) or mask.length < 2:
         return None
     texts = text_of(values)
-    if texts.str.contains(mask.char, literal=True).any() or texts.str.contains(TOP, literal=True).any():
+    if (
+        texts.str.contains(mask.char, literal=True).any()
+        or texts.str.contains(TOP, literal=True).any()
+    ):
         return None
-    if int(texts.str.len_chars().max()) > mask.length:  # type: ignore[arg-type]  # refused with a message, path by path
+    # refused with a message, path by path
+    if int(texts.str.len_chars().max()) > mask.length:  # type: ignore[arg-type]
         return None
     filled = texts if mask.pad is None else texts.str.pad_start(mask.length, mask.pad)
     shown = filled.str.tail(-1) if left else filled.str.head(-1)
-    lengths = filled.str.len_chars().cast(pl.String)  # codes of different length never meet below the top
+    lengths = filled.str.len_chars().cast(
+        pl.String
+    )  # codes of different length never meet below the top
     nodes = (lengths + ":" + shown).rank("dense").to_numpy().astype(np.int64)
     return ladder_by_nodes(mask, texts, nodes, [], missing=missing)
 
@@ -127,8 +151,8 @@ def _mask_paths(mask: MaskRight | MaskLeft, values: Sequence[str], *, left: bool
     longer = [len(v) for v in values if len(v) > mask.length]
     if longer:
         raise SchemaError(
-            f"{mask.name}({mask.length}): {len(longer)} of {len(values)} distinct values have more than "
-            f"{mask.length} characters; use {mask.name}({max(longer)}), or correct the values"
+            f"{mask.name}({mask.length}): {len(longer)} of {len(values)} distinct values have more"
+            f" than {mask.length} characters; use {mask.name}({max(longer)}), or correct the values"
         )
     rows, levels = [], []
     for value in values:

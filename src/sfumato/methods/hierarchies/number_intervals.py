@@ -14,8 +14,18 @@ from sfumato.core.hierarchy import TOP, Hierarchy, Ladder, Paths
 from sfumato.core.labels import text_of
 from sfumato.core.parameters import parameters
 from sfumato.errors import InternalError, ParameterError, SchemaError
-from sfumato.methods.hierarchies.bulk_ladders import decimal_positions, has_many_values, ladder_by_nodes
-from sfumato.methods.hierarchies.leaf_lists import EVERYWHERE, Extent, Number, PositiveNumber, extent_paths
+from sfumato.methods.hierarchies.bulk_ladders import (
+    decimal_positions,
+    has_many_values,
+    ladder_by_nodes,
+)
+from sfumato.methods.hierarchies.leaf_lists import (
+    EVERYWHERE,
+    Extent,
+    Number,
+    PositiveNumber,
+    extent_paths,
+)
 
 # Numbers as they are written: exact, whatever their size, on one axis of whole steps.
 
@@ -25,7 +35,8 @@ Exact = tuple[int, int]
 NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?"
 _PARTS = re.compile(r"([+-]?)(?=\.?\d)(\d*)\.?(\d*)(?:[eE]([+-]?\d{1,4}))?", re.ASCII)
 LONGEST = 400
-"""Digits and powers of ten beyond this do not come from measurements; a float has no more than 309."""
+"""Digits and powers of ten beyond this do not come from measurements; a float has no more than 309.
+"""
 
 
 def exact(text: str) -> Exact | None:
@@ -47,7 +58,9 @@ def exact(text: str) -> Exact | None:
 
 
 def on_axis(number: Exact, digits: int) -> int:
-    """The position of a number on an axis with steps of 10^−digits, which must be fine enough for it."""
+    """The position of a number on an axis with steps of 10^−digits, which must be fine enough for
+    it.
+    """
     mantissa, exponent = number
     return mantissa * int(10 ** (exponent + digits))
 
@@ -71,7 +84,9 @@ _OPEN = re.compile(rf"(<|>=)\s*({NUMBER})", re.ASCII)
 
 
 class CellReading(NamedTuple):
-    """What a cell says: a number (``low`` = ``high``), an interval, an open end (one side), or the top (neither)."""
+    """What a cell says: a number (``low`` = ``high``), an interval, an open end (one side), or the
+    top (neither).
+    """
 
     low: Exact | None
     high: Exact | None
@@ -150,8 +165,18 @@ class Grid:
         ends = [None if end is None else _exact(end) for end in others]
         numbers = [*widths, *ends, *(r.low for r in readings), *(r.high for r in readings)]
         digits = max(0, -min(n[1] for n in numbers if n is not None))
-        origin, lower, upper, below, above = [None if n is None else on_axis(n, digits) for n in ends]
-        return cls(digits, tuple(on_axis(w, digits) for w in widths), origin or 0, lower, upper, below, above)
+        origin, lower, upper, below, above = [
+            None if n is None else on_axis(n, digits) for n in ends
+        ]
+        return cls(
+            digits,
+            tuple(on_axis(w, digits) for w in widths),
+            origin or 0,
+            lower,
+            upper,
+            below,
+            above,
+        )
 
     def ends(self, reading: CellReading) -> Ends:
         """The ends of a cell on the axis."""
@@ -160,7 +185,9 @@ class Grid:
         return first, first if high is low else None if high is None else on_axis(high, self.digits)
 
     def level(self, ends: Ends) -> int | None:
-        """The level of the node a cell names: 0 for a number; None when it is no node of this grid."""
+        """The level of the node a cell names: 0 for a number; None when it is no node of this
+        grid.
+        """
         low, high = ends
         if low == high:
             return len(self.widths) + 1 if low is None else 0
@@ -181,12 +208,15 @@ class Grid:
         side = self.open_end(position)
         if side:
             extent = (EVERYWHERE[0], self.below) if side < 0 else (self.above, EVERYWHERE[1])
-            return [extent] * len(self.widths)  # type: ignore[list-item]  # an open end that holds something exists
+            # an open end that holds something exists
+            return [extent] * len(self.widths)  # type: ignore[list-item]
         starts = [self.origin + (position - self.origin) // width * width for width in self.widths]
         return [(low, low + width) for low, width in zip(starts, self.widths, strict=True)]
 
     def can_be_whole(self, ends: Sequence[Ends]) -> bool:
-        """Whether labels like 20-24 can say it: whole numbers only, and no interval that starts below zero."""
+        """Whether labels like 20-24 can say it: whole numbers only, and no interval that starts
+        below zero.
+        """
         positions = [p for pair in ends for p in pair if p is not None]
         unit = 10**self.digits
         if any(p % unit for p in (*self.widths, self.origin, *positions)):
@@ -209,9 +239,13 @@ class Grid:
     def rows(
         self, values: Sequence[str], ends: Sequence[Ends], own: Sequence[int], *, whole: bool
     ) -> tuple[list[tuple[str, ...]], list[dict[str, Extent]]]:
-        """The path of every cell, a node of level ``own``, and per level the extents of all labels."""
+        """The path of every cell, a node of level ``own``, and per level the extents of all
+        labels.
+        """
         extents: list[dict[str, Extent]] = [{} for _ in range(len(self.widths) + 1)]
-        labels_above: dict[int, tuple[str, ...]] = {}  # by the finest interval that a position lies in
+        labels_above: dict[
+            int, tuple[str, ...]
+        ] = {}  # by the finest interval that a position lies in
         rows = []
         for text, (low, high), level in zip(values, ends, own, strict=True):
             above: tuple[str, ...] = (TOP,)
@@ -247,20 +281,23 @@ def _exact(number: float) -> Exact:
 
 @parameters
 class Intervals(Hierarchy):
-    r"""Level *j* is the interval of width ``widths[j−1]`` a number lies in; the level above is ``*``.
+    r"""Level *j* is the interval of width ``widths[j−1]`` a number lies in; the level above is
+    ``*``.
 
-    Intervals start at ``origin`` plus a multiple of the width, never at the data; each width is a multiple of the
-    one before, so that they nest. They are labelled ``20-24`` where all numbers are whole and no interval starts below
-    zero, ``[20, 25)`` otherwise. ``open_below=20`` puts all numbers under 20 in ``<20``, ``open_above=80`` all from 80 on
-    in ``>=80``, on every level of intervals. Cells may hold such labels already.
+    Intervals start at ``origin`` plus a multiple of the width, never at the data; each width is a
+    multiple of the one before, so that they nest. They are labelled ``20-24`` where all numbers are
+    whole and no interval starts below zero, ``[20, 25)`` otherwise. ``open_below=20`` puts all
+    numbers under 20 in ``<20``, ``open_above=80`` all from 80 on in ``>=80``, on every level of
+    intervals. Cells may hold such labels already.
 
-    The loss of an interval *I* in the domain :math:`[L, U]` is its width inside the domain over the domain's,
+    The loss of an interval *I* in the domain :math:`[L, U]` is its width inside the domain over the
+    domain's,
 
     .. math:: |I \cap [L, U]| / (U - L)
 
-    with *L* = ``lower`` and *U* = ``upper``, or the least and greatest number that occurs (an interval label counts
-    with its ends); 0 for a number, 1 for the top, 0 for all where the domain is a point. Widths are real ones:
-    ``20-24`` is 5 wide. ``leaves`` counts the numbers that occur.
+    with *L* = ``lower`` and *U* = ``upper``, or the least and greatest number that occurs (an
+    interval label counts with its ends); 0 for a number, 1 for the top, 0 for all where the domain
+    is a point. Widths are real ones: ``20-24`` is 5 wide. ``leaves`` counts the numbers that occur.
 
     Reference: Iyengar 2002, doi:10.1145/775047.775089.
 
@@ -271,27 +308,38 @@ class Intervals(Hierarchy):
     widths: Annotated[
         Sequence[PositiveNumber],
         AfterValidator(tuple),
-        Field(min_length=1, description="interval widths from fine to coarse, each a multiple of the one before"),
+        Field(
+            min_length=1,
+            description="interval widths from fine to coarse, each a multiple of the one before",
+        ),
     ]
     origin: Annotated[Number, Field(description="where an interval of every width starts")] = 0
-    lower: Annotated[Number | None, Field(description="lower end of the domain; the least number if not given")] = None
-    upper: Annotated[Number | None, Field(description="upper end of the domain; the greatest number if not given")] = (
-        None
-    )
-    open_below: Annotated[Number | None, Field(description="numbers under this are one interval on every level")] = None
-    open_above: Annotated[Number | None, Field(description="numbers from this on are one interval on every level")] = (
-        None
-    )
+    lower: Annotated[
+        Number | None, Field(description="lower end of the domain; the least number if not given")
+    ] = None
+    upper: Annotated[
+        Number | None,
+        Field(description="upper end of the domain; the greatest number if not given"),
+    ] = None
+    open_below: Annotated[
+        Number | None, Field(description="numbers under this are one interval on every level")
+    ] = None
+    open_above: Annotated[
+        Number | None, Field(description="numbers from this on are one interval on every level")
+    ] = None
 
     name: ClassVar[str] = "intervals"
     fixed: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         grid = Grid.of(self)
-        for width, finer, coarser in zip(self.widths[1:], grid.widths, grid.widths[1:], strict=False):
+        for width, finer, coarser in zip(
+            self.widths[1:], grid.widths, grid.widths[1:], strict=False
+        ):
             if coarser <= finer or coarser % finer:
                 raise ParameterError(
-                    f"widths must be growing multiples of each other; {width} is none of the one before"
+                    f"widths must be growing multiples of each other; {width} is none of the one"
+                    " before"
                 )
         for what, given, end in (
             ("open_below", self.open_below, grid.below),
@@ -299,7 +347,8 @@ class Intervals(Hierarchy):
         ):
             if end is not None and (end - grid.origin) % grid.widths[-1]:
                 raise ParameterError(
-                    f"{what}={given} must be a limit of the widest intervals: {self.origin} plus a multiple of {self.widths[-1]}"
+                    f"{what}={given} must be a limit of the widest intervals: {self.origin} plus a"
+                    f" multiple of {self.widths[-1]}"
                 )
         if grid.below is not None and grid.above is not None and grid.below > grid.above:
             raise ParameterError("open_below must not be greater than open_above")
@@ -307,22 +356,27 @@ class Intervals(Hierarchy):
             raise ParameterError("lower must be less than upper")
 
     def paths(self, values: Sequence[str], counts: Sequence[int]) -> Paths:
-        """Paths of the distinct values; what is neither a number nor an interval of a level is counted and refused."""
+        """Paths of the distinct values; what is neither a number nor an interval of a level is
+        counted and refused.
+        """
         readings = [r for r in map(read, values) if r is not None]
         grid = Grid.of(self, readings)
         ends = [grid.ends(r) for r in readings]
         own = [level for level in map(grid.level, ends) if level is not None]
         if len(own) < len(values):
             raise SchemaError(
-                f"intervals: {len(values) - len(own)} of {len(values)} distinct values are neither numbers (with a decimal "
-                "point) nor intervals of this hierarchy; make them missing, correct them, or use a tree or a file"
+                f"intervals: {len(values) - len(own)} of {len(values)} distinct values are neither"
+                " numbers (with a decimal point) nor intervals of this hierarchy; make them"
+                " missing, correct them, or use a tree or a file"
             )
         whole = grid.can_be_whole(ends) and not any(r.bracket for r in readings)
         rows, extents = grid.rows(values, ends, own, whole=whole)
         return extent_paths(rows, own, extents, self._domain(grid, ends))
 
     def ladder(self, values: Sequence[str], *, missing: bool) -> Ladder | None:
-        """The ladder of very many numbers, made at once; None where they are few or one is no plain number."""
+        """The ladder of very many numbers, made at once; None where they are few or one is no plain
+        number.
+        """
         if not has_many_values(values):
             return None
         texts = text_of(values)
@@ -330,14 +384,21 @@ class Intervals(Hierarchy):
         if read_numbers is None:
             return None
         positions, digits = read_numbers
-        grid = Grid.of(self, [CellReading((1, -digits), None)])  # the axis that the positions are on
+        grid = Grid.of(
+            self, [CellReading((1, -digits), None)]
+        )  # the axis that the positions are on
         nodes = (positions - grid.origin) // grid.widths[0]
         # An open end is one node, whatever the number: its nearest regular node stands for it.
         if grid.below is not None:
-            nodes = np.where(positions < grid.below, (grid.below - grid.origin) // grid.widths[0] - 1, nodes)
+            nodes = np.where(
+                positions < grid.below, (grid.below - grid.origin) // grid.widths[0] - 1, nodes
+            )
         if grid.above is not None:
-            nodes = np.where(positions >= grid.above, (grid.above - grid.origin) // grid.widths[0], nodes)
-        # The domain depends on the least and the greatest number, the form of labels on whether there is a fraction.
+            nodes = np.where(
+                positions >= grid.above, (grid.above - grid.origin) // grid.widths[0], nodes
+            )
+        # The domain depends on the least and the greatest number, the form of labels on whether
+        # there is a fraction.
         deciding = [int(positions.argmin()), int(positions.argmax())]
         fractions = np.flatnonzero(positions % 10**digits)
         deciding += fractions[:1].tolist()
@@ -349,7 +410,9 @@ class Intervals(Hierarchy):
         return self.lower, self.upper
 
     def settled(self, value: str) -> str:
-        """A number drawn into the domain and, where all limits are whole, cut to a whole one: its intervals are then written alike."""
+        """A number drawn into the domain and, where all limits are whole, cut to a whole one: its
+        intervals are then written alike.
+        """
         number = exact(value)
         if number is None:
             return value
@@ -363,7 +426,11 @@ class Intervals(Hierarchy):
 
     def _domain(self, grid: Grid, ends: Sequence[Ends]) -> Extent | None:
         """The ends of the domain, given or found."""
-        spans = [(min(pair), max(pair)) for pair in ([p for p in both if p is not None] for both in ends) if pair]
+        spans = [
+            (min(pair), max(pair))
+            for pair in ([p for p in both if p is not None] for both in ends)
+            if pair
+        ]
         low = min((first for first, _ in spans), default=None) if grid.lower is None else grid.lower
         high = max((last for _, last in spans), default=None) if grid.upper is None else grid.upper
         if low is None or high is None:
@@ -371,8 +438,9 @@ class Intervals(Hierarchy):
         outside = sum(last < low or first > high for first, last in spans)
         if outside:
             raise SchemaError(
-                f"intervals: {outside} of {len(spans)} distinct values lie outside the domain (lower={self.lower}, "
-                f"upper={self.upper}); widen it, leave it out, or correct the values"
+                f"intervals: {outside} of {len(spans)} distinct values lie outside the domain"
+                f" (lower={self.lower}, upper={self.upper}); widen it, leave it out, or correct the"
+                " values"
             )
         return low, high
 

@@ -18,11 +18,13 @@ Size = Annotated[int, Field(ge=2)]
 
 @parameters
 class Order(Hierarchy):
-    """Level *j* joins ``sizes[j−1]`` consecutive values to ``first..last``; the level above is ``*``.
+    """Level *j* joins ``sizes[j−1]`` consecutive values to ``first..last``; the level above is
+    ``*``.
 
-    Each size is a multiple of the one before, so that groups nest. The last group may be smaller; a group of one
-    keeps the value's own label. All listed values count as leaves, whether they occur or not: the loss of a
-    group of *m* of *M* values is ``(m−1)/(M−1)``. Values may be group labels already.
+    Each size is a multiple of the one before, so that groups nest. The last group may be smaller; a
+    group of one keeps the value's own label. All listed values count as leaves, whether they occur
+    or not: the loss of a group of *m* of *M* values is ``(m−1)/(M−1)``. Values may be group labels
+    already.
 
     Reference: Iyengar 2002, doi:10.1145/775047.775089, for the loss.
 
@@ -31,7 +33,9 @@ class Order(Hierarchy):
     """
 
     values: Annotated[
-        Sequence[Label], AfterValidator(tuple), Field(min_length=1, description="all values, from low to high")
+        Sequence[Label],
+        AfterValidator(tuple),
+        Field(min_length=1, description="all values, from low to high"),
     ]
     sizes: Annotated[
         Sequence[Size],
@@ -46,14 +50,19 @@ class Order(Hierarchy):
     def __post_init__(self) -> None:
         if len(set(self.values)) < len(self.values):
             raise ParameterError(
-                f"{len(self.values) - len(set(self.values))} value(s) are listed twice; list each once"
+                f"{len(self.values) - len(set(self.values))} value(s) are listed twice; list each"
+                " once"
             )
         for smaller, larger in itertools.pairwise(self.sizes):
             if larger <= smaller or larger % smaller:
-                raise ParameterError(f"sizes must be growing multiples of each other: {larger} is none of {smaller}")
+                raise ParameterError(
+                    f"sizes must be growing multiples of each other: {larger} is none of {smaller}"
+                )
         for size, level in zip(self.sizes, list(zip(*self._rows(), strict=True))[1:], strict=False):
             if len(set(level)) < -(-len(self.values) // size):
-                raise ParameterError("two groups have the same label; rename the values that contain '..'")
+                raise ParameterError(
+                    "two groups have the same label; rename the values that contain '..'"
+                )
 
     def paths(self, values: Sequence[str], counts: Sequence[int]) -> Paths:
         """Paths of the distinct values; values that are not listed are counted and refused."""
@@ -74,5 +83,7 @@ def _group_labels(values: Sequence[str], size: int) -> list[str]:
 
 
 def order(values: Sequence[str], *sizes: int) -> Order:
-    """Group neighbours of an ordered list: ``sf.order(["low", "mid", "high", "top"], 2)``. See :class:`Order`."""
+    """Group neighbours of an ordered list: ``sf.order(["low", "mid", "high", "top"], 2)``.
+    See :class:`Order`.
+    """
     return Order(values=values, sizes=sizes)

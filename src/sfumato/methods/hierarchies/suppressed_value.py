@@ -14,8 +14,8 @@ from sfumato.methods.hierarchies.leaf_lists import category_paths
 class SuppressedValue(Hierarchy):
     """Level 0 is the value, level 1 is ``*``.
 
-    The loss is 0 on level 0 and 1 on level 1; a column with one single value loses nothing. A cell that already
-    holds ``*`` has loss 1 on both levels.
+    The loss is 0 on level 0 and 1 on level 1; a column with one single value loses nothing. A cell
+    that already holds ``*`` has loss 1 on both levels.
 
     >>> SuppressedValue().paths(["f", "m"], [3, 2]).rows
     (('f', '*'), ('m', '*'))

@@ -23,10 +23,10 @@ from sfumato.methods.hierarchies.leaf_lists import (
 class TableHierarchy(Hierarchy):
     """Each row holds a value, its label on level 1, 2, …, and the top; all rows are equally long.
 
-    Every row counts as a leaf, whether its value occurs or not, and a repeated row counts again, as in ARX: the
-    loss of a label is ``(leaves−1)/(all leaves−1)``, 0 for a value of level 0. A label may occur on several levels;
-    leaves and loss are counted per level. ``other`` adopts values that are not listed, from level 1 on; if it is a
-    label of the table, they join it.
+    Every row counts as a leaf, whether its value occurs or not, and a repeated row counts again, as
+    in ARX: the loss of a label is ``(leaves−1)/(all leaves−1)``, 0 for a value of level 0. A label
+    may occur on several levels; leaves and loss are counted per level. ``other`` adopts values that
+    are not listed, from level 1 on; if it is a label of the table, they join it.
 
     Reference: Iyengar 2002, doi:10.1145/775047.775089, for the loss.
 
@@ -55,7 +55,9 @@ class TableHierarchy(Hierarchy):
         return self.rows  # type: ignore[return-value]  # the validators have made tuples of it
 
     def paths(self, values: Sequence[str], counts: Sequence[int]) -> Paths:
-        """Paths of the distinct values; without ``other``, values that are not listed are counted and refused."""
+        """Paths of the distinct values; without ``other``, values that are not listed are counted
+        and refused.
+        """
         return paths_under(LeafRows(self._rows), values, "table", self.other)
 
     def listed(self) -> tuple[str, ...]:

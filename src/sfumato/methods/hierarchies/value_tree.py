@@ -10,7 +10,13 @@ from pydantic import AfterValidator, Field
 from sfumato.core.hierarchy import Hierarchy, Paths, require_single_parents
 from sfumato.core.parameters import parameters
 from sfumato.errors import ParameterError
-from sfumato.methods.hierarchies.leaf_lists import Catch, LeafRows, label_text, paths_under, require_other_below_top
+from sfumato.methods.hierarchies.leaf_lists import (
+    Catch,
+    LeafRows,
+    label_text,
+    paths_under,
+    require_other_below_top,
+)
 
 DEEPEST = 100
 """More levels than this are taken for a mapping that contains itself."""
@@ -25,7 +31,10 @@ def plain(node: Any, depth: int = 0) -> Any:
     if node is None:
         return []
     if isinstance(node, Sequence) and not isinstance(node, str | bytes):
-        return [plain(item, depth + 1) if isinstance(item, Mapping) else label_text(item) for item in node]
+        return [
+            plain(item, depth + 1) if isinstance(item, Mapping) else label_text(item)
+            for item in node
+        ]
     raise ValueError("what stands below a label must be a mapping or a list of labels")
 
 
@@ -33,10 +42,11 @@ def plain(node: Any, depth: int = 0) -> Any:
 class Tree(Hierarchy):
     """``{top: {inner: [leaf, …], …}}``: mappings hold inner nodes, lists hold leaves.
 
-    Lists may hold mappings as well, and a label with nothing below it is a leaf, so branches may end at different
-    depths. Levels are counted from the top: a shallow leaf stays itself until the level of its parent. All leaves
-    of the tree count, whether they occur or not: the loss of a node is ``(leaves−1)/(all leaves−1)``, 0 for a tree
-    with one leaf. ``other`` adopts values that are not listed.
+    Lists may hold mappings as well, and a label with nothing below it is a leaf, so branches may
+    end at different depths. Levels are counted from the top: a shallow leaf stays itself until the
+    level of its parent. All leaves of the tree count, whether they occur or not: the loss of a node
+    is ``(leaves−1)/(all leaves−1)``, 0 for a tree with one leaf. ``other`` adopts values that are
+    not listed.
 
     Reference: Iyengar 2002, doi:10.1145/775047.775089, for the loss.
 
@@ -45,7 +55,9 @@ class Tree(Hierarchy):
     (('flu', 'virus', '*'), ('injury', 'injury', '*'))
     """
 
-    nested: Annotated[Mapping[Any, Any], AfterValidator(plain), Field(description="{top: {inner: [leaf, …], …}}")]
+    nested: Annotated[
+        Mapping[Any, Any], AfterValidator(plain), Field(description="{top: {inner: [leaf, …], …}}")
+    ]
     other: Catch = None
 
     name: ClassVar[str] = "tree"
@@ -54,7 +66,10 @@ class Tree(Hierarchy):
 
     def __post_init__(self) -> None:
         if len(self.nested) != 1:
-            raise ParameterError(f"a tree has one top, this has {len(self.nested)}; put them under one: {{'*': {{…}}}}")
+            raise ParameterError(
+                f"a tree has one top, this has {len(self.nested)}; put them under one: {{'*':"
+                " {…}}"
+            )
         rows = self._rows()
         if len(rows[0]) < 2:
             raise ParameterError("there are no leaves below the top")
@@ -62,7 +77,9 @@ class Tree(Hierarchy):
         require_other_below_top(self.other, rows[0][-1])
 
     def paths(self, values: Sequence[str], counts: Sequence[int]) -> Paths:
-        """Paths of the distinct values; without ``other``, values that are not listed are counted and refused."""
+        """Paths of the distinct values; without ``other``, values that are not listed are counted
+        and refused.
+        """
         return paths_under(LeafRows(self._rows()), values, "tree", self.other)
 
     def listed(self) -> tuple[str, ...]:
@@ -87,5 +104,7 @@ def _leaf_paths(below: Any, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]
 
 
 def tree(nested: Mapping[Any, Any], *, other: str | None = None) -> Tree:
-    """A hierarchy written as a nested mapping: ``sf.tree({"*": {"virus": ["HIV", "flu"]}})``. See :class:`Tree`."""
+    """A hierarchy written as a nested mapping: ``sf.tree({"*": {"virus": ["HIV", "flu"]}})``.
+    See :class:`Tree`.
+    """
     return Tree(nested=nested, other=other)

@@ -24,7 +24,9 @@ class NodeView:
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class LevelView:
-    """A level: its nodes, and the smallest, median and largest number of records of one; zeros without any."""
+    """A level: its nodes, and the smallest, median and largest number of records of one; zeros
+    without any.
+    """
 
     level: int
     nodes: tuple[NodeView, ...]
@@ -38,13 +40,24 @@ class LevelView:
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
         smallest, median, largest = self.spread
-        figures = {"nodes": len(self.nodes), "smallest": smallest, "median": median, "largest": largest}
-        return {"level": self.level, **figures, "labels": [dataclasses.asdict(node) for node in self.nodes]}
+        figures = {
+            "nodes": len(self.nodes),
+            "smallest": smallest,
+            "median": median,
+            "largest": largest,
+        }
+        return {
+            "level": self.level,
+            **figures,
+            "labels": [dataclasses.asdict(node) for node in self.nodes],
+        }
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class HierarchyView:
-    """All levels of a hierarchy on a column; values it does not cover are counted and left out. Labels are data: the owner's eyes only."""
+    """All levels of a hierarchy on a column; values it does not cover are counted and left out.
+    Labels are data: the owner's eyes only.
+    """
 
     ladder: Ladder
     levels: tuple[LevelView, ...]
@@ -66,7 +79,9 @@ class HierarchyView:
         }
 
 
-def view_hierarchy(hierarchy: Hierarchy, values: Sequence[str | None], counts: Sequence[int]) -> HierarchyView:
+def view_hierarchy(
+    hierarchy: Hierarchy, values: Sequence[str | None], counts: Sequence[int]
+) -> HierarchyView:
     """Look at a hierarchy on the distinct values of a column, which occur so often (None: missing).
 
     >>> from sfumato.methods.hierarchies import mask_right
@@ -81,7 +96,9 @@ def view_hierarchy(hierarchy: Hierarchy, values: Sequence[str | None], counts: S
         covered = [value is None or covers(hierarchy, value) for value in values]
         if all(covered):  # each alone, and not together: the rule says itself what is wrong
             raise
-    kept = [(value, count) for value, count, known in zip(values, counts, covered, strict=True) if known]
+    kept = [
+        (value, count) for value, count, known in zip(values, counts, covered, strict=True) if known
+    ]
     ladder = ladder or bind(hierarchy, [value for value, _ in kept], [count for _, count in kept])
     records = dict(kept)
     amounts = np.array([records[value] for value in ladder.labels[0]], dtype=np.int64)

@@ -1,4 +1,6 @@
-"""How much more likely a class makes a value: β-likeness bounds the gain, δ-disclosure privacy the logarithm of the ratio."""
+"""How much more likely a class makes a value: β-likeness bounds the gain, δ-disclosure privacy the
+logarithm of the ratio.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,15 @@ import numpy as np
 from pydantic import Field
 
 from sfumato import kernels
-from sfumato.core.model import TOLERANCE, ClassEvidence, Facts, Model, Needs, SensitiveModel, Verdict
+from sfumato.core.model import (
+    TOLERANCE,
+    ClassEvidence,
+    Facts,
+    Model,
+    Needs,
+    SensitiveModel,
+    Verdict,
+)
 from sfumato.core.parameters import parameters
 from sfumato.methods.models.sensitive import (
     Sensitive,
@@ -32,23 +42,27 @@ if TYPE_CHECKING:
 
 @parameters
 class BetaLikeness(SensitiveModel):
-    r"""In no class does the share of a sensitive value exceed that in the original table by more than β times.
+    r"""In no class does the share of a sensitive value exceed that in the original table by more
+    than β times.
 
     .. math::
         \text{basic: } \frac{q_i - p_i}{p_i} \le \beta \qquad
         \text{enhanced: } \frac{q_i - p_i}{p_i} \le \min(\beta, -\ln p_i)
         \qquad \text{for every value with } q_i > p_i
 
-    :math:`q_i` is the share of value *i* in the class, :math:`p_i` in the original table. Only gains are limited, so
-    absent values are allowed. The enhanced kind holds frequent values tighter; where :math:`-\ln p_i` is exceeded no β
-    holds and the attained one is infinite. A value that the original table does not have fails. A missing value is
-    a value of its own; with a list of columns their combinations are the values. An empty table keeps every promise;
-    a constant column is refused.
+    :math:`q_i` is the share of value *i* in the class, :math:`p_i` in the original table. Only
+    gains are limited, so absent values are allowed. The enhanced kind holds frequent values
+    tighter; where :math:`-\ln p_i` is exceeded no β holds and the attained one is infinite. A value
+    that the original table does not have fails. A missing value is a value of its own; with a list
+    of columns their combinations are the values. An empty table keeps every promise; a constant
+    column is refused.
 
-    ARX agrees. pycanon takes for the enhanced kind the largest over values of ``min(largest gain, −ln p)``, which is
-    not the definition. Some lecture notes print "or" for the two limits: both hold.
+    ARX agrees. pycanon takes for the enhanced kind the largest over values of
+    ``min(largest gain, −ln p)``, which is not the definition. Some lecture notes print "or" for the
+    two limits: both hold.
 
-    Reference: Cao & Karras 2012, *Publishing microdata with a robust privacy guarantee*, doi:10.14778/2350229.2350255.
+    Reference: Cao & Karras 2012, *Publishing microdata with a robust privacy guarantee*,
+    doi:10.14778/2350229.2350255.
 
     >>> from sfumato import examples
     >>> from sfumato.core.evidence import gather
@@ -60,11 +74,17 @@ class BetaLikeness(SensitiveModel):
 
     sensitive: Sensitive
     beta: Annotated[
-        float, Field(gt=0, allow_inf_nan=False, examples=[1], description="largest relative gain of a value's share")
+        float,
+        Field(
+            gt=0,
+            allow_inf_nan=False,
+            examples=[1],
+            description="largest relative gain of a value's share",
+        ),
     ]
-    kind: Annotated[Literal["basic", "enhanced"], Field(description="whether frequent values are held tighter")] = (
-        "basic"
-    )
+    kind: Annotated[
+        Literal["basic", "enhanced"], Field(description="whether frequent values are held tighter")
+    ] = "basic"
 
     name: ClassVar[str] = "beta_likeness"
     facts: ClassVar[Facts] = Facts(against="attribute")
@@ -87,7 +107,10 @@ class BetaLikeness(SensitiveModel):
 
     def forced(self, evidence: ClassEvidence) -> NDArray[np.int64]:
         """Per class, how many of its records every finer recoding must suppress."""
-        counts, reference = counts_of(evidence, self.sensitive), reference_of(evidence, self.sensitive)
+        counts, reference = (
+            counts_of(evidence, self.sensitive),
+            reference_of(evidence, self.sensitive),
+        )
         shares = reference / max(1, reference.sum())
         limits = np.full(len(shares), self.beta)
         if self.kind == "enhanced":
@@ -102,7 +125,13 @@ class BetaLikeness(SensitiveModel):
         gains = self._gains(evidence)
         failing = gains > self.beta + TOLERANCE
         return verdict_of_worst(
-            self, evidence, failing, gains, worst="largest", required=self.beta, sentence=self._sentence
+            self,
+            evidence,
+            failing,
+            gains,
+            worst="largest",
+            required=self.beta,
+            sentence=self._sentence,
         )
 
     def implies(self, other: Model) -> bool:
@@ -115,27 +144,39 @@ class BetaLikeness(SensitiveModel):
         """Per class the relative gain of the value that gains most; infinite where no β holds."""
         if is_constant(evidence, self.sensitive):
             return np.full(len(evidence.classes), np.inf)
-        counts, reference = counts_of(evidence, self.sensitive), reference_of(evidence, self.sensitive)
+        counts, reference = (
+            counts_of(evidence, self.sensitive),
+            reference_of(evidence, self.sensitive),
+        )
         if self.kind == "enhanced":
             gains: NDArray[Any] = kernels.distributions.excess_within(
                 counts.starts, counts.codes, counts.counts, reference, TOLERANCE
             )
         else:
-            _, largest, _ = kernels.distributions.ratio_ranges(counts.starts, counts.codes, counts.counts, reference)
+            _, largest, _ = kernels.distributions.ratio_ranges(
+                counts.starts, counts.codes, counts.counts, reference
+            )
             gains = np.maximum(largest - 1.0, 0.0)
         return gains
 
-    def _sentence(self, evidence: ClassEvidence, failing: NDArray[np.bool_], attained: float) -> str:
+    def _sentence(
+        self, evidence: ClassEvidence, failing: NDArray[np.bool_], attained: float
+    ) -> str:
         if is_constant(evidence, self.sensitive):
             return known_by_it(evidence, failing, self.sensitive)
         column = spoken(self.sensitive)
         if not failing.any():
-            return f"no class makes a value of {column} more than {1 + attained:.3g} times as likely as in the original table"
-        limit = f"{1 + self.beta:.3g} times" + (" (frequent ones: 1 − ln p)" if self.kind == "enhanced" else "")
+            return (
+                f"no class makes a value of {column} more than {1 + attained:.3g} times as likely"
+                " as in the original table"
+            )
+        limit = f"{1 + self.beta:.3g} times" + (
+            " (frequent ones: 1 − ln p)" if self.kind == "enhanced" else ""
+        )
         worst = f"{1 + attained:.3g} times" if attained < float("inf") else "beyond any β"
         return (
-            f"{share_of_records(evidence, failing)} stand in a class that makes a value of {column} more than {limit} as "
-            f"likely as in the original table; the worst {worst}"
+            f"{share_of_records(evidence, failing)} stand in a class that makes a value of {column}"
+            f" more than {limit} as likely as in the original table; the worst {worst}"
         )
 
 
@@ -147,19 +188,21 @@ LARGEST = 700.0
 
 @parameters
 class DeltaDisclosure(SensitiveModel):
-    r"""In every class the share of each sensitive value is within a factor :math:`e^\delta` of that in the original table.
+    r"""In every class the share of each sensitive value is within a factor :math:`e^\delta` of that
+    in the original table.
 
     .. math:: \Bigl|\ln \frac{q_i}{p_i}\Bigr| < \delta \quad\text{for every value of the table}
 
-    :math:`q_i` is the share of value *i* in the class, :math:`p_i` in the original table; the logarithm is natural and
-    the inequality strict. A value that a class lacks has :math:`\ln 0` and fails it, as the definition says.
-    ``absent="skip"`` looks only at the values a class has, as other tools do: that tells an intruder which values a
-    person does *not* have, and merging two good classes can give a bad one, so a search may not prune with it. A missing
-    value is a value of its own; with a list of columns their combinations are the values. An empty table keeps every
+    :math:`q_i` is the share of value *i* in the class, :math:`p_i` in the original table; the
+    logarithm is natural and the inequality strict. A value that a class lacks has :math:`\ln 0` and
+    fails it, as the definition says. ``absent="skip"`` looks only at the values a class has, as
+    other tools do: that tells an intruder which values a person does *not* have, and merging two
+    good classes can give a bad one, so a search may not prune with it. A missing value is a value
+    of its own; with a list of columns their combinations are the values. An empty table keeps every
     promise; a constant column is refused.
 
-    ARX and pycanon skip absent values, and ARX takes logarithms to base 2: its δ is ours, with ``absent="skip"``, times
-    1/ln 2.
+    ARX and pycanon skip absent values, and ARX takes logarithms to base 2: its δ is ours, with
+    ``absent="skip"``, times 1/ln 2.
 
     Reference: Brickell & Shmatikov 2008, *The cost of privacy*, doi:10.1145/1401890.1401904.
 
@@ -172,8 +215,13 @@ class DeltaDisclosure(SensitiveModel):
     """
 
     sensitive: Sensitive
-    delta: Annotated[float, Field(gt=0, allow_inf_nan=False, description="bound on the logarithm of a change of share")]
-    absent: Annotated[Literal["fail", "skip"], Field(description="what a value means that a class lacks")] = "fail"
+    delta: Annotated[
+        float,
+        Field(gt=0, allow_inf_nan=False, description="bound on the logarithm of a change of share"),
+    ]
+    absent: Annotated[
+        Literal["fail", "skip"], Field(description="what a value means that a class lacks")
+    ] = "fail"
 
     name: ClassVar[str] = "delta_disclosure"
     facts: ClassVar[Facts] = Facts(against="attribute")
@@ -182,7 +230,9 @@ class DeltaDisclosure(SensitiveModel):
 
     @property
     def monotone(self) -> bool:
-        """Whether merging keeps it: not when absent values are skipped, see (2, 8), (0, 30), (28, 82)."""
+        """Whether merging keeps it: not when absent values are skipped, see (2, 8), (0, 30), (28,
+        82).
+        """
         return self.absent == "fail"
 
     @property
@@ -200,10 +250,15 @@ class DeltaDisclosure(SensitiveModel):
         return self._changes(evidence) >= self.delta - TOLERANCE
 
     def forced(self, evidence: ClassEvidence) -> NDArray[np.int64]:
-        """Per class, how many of its records every finer recoding must suppress; unknown when absent ones are skipped."""
+        """Per class, how many of its records every finer recoding must suppress; unknown when
+        absent ones are skipped.
+        """
         if not self.monotone:
             return np.zeros(len(evidence.classes), dtype=np.int64)
-        counts, reference = counts_of(evidence, self.sensitive), reference_of(evidence, self.sensitive)
+        counts, reference = (
+            counts_of(evidence, self.sensitive),
+            reference_of(evidence, self.sensitive),
+        )
         shares, factor = reference / max(1, reference.sum()), factor_of(self.delta)
         least = kernels.distributions.least_removed(
             counts.starts, counts.codes, counts.counts, shares * factor, shares / factor
@@ -215,15 +270,25 @@ class DeltaDisclosure(SensitiveModel):
         changes = self._changes(evidence)
         failing = changes >= self.delta - TOLERANCE
         return verdict_of_worst(
-            self, evidence, failing, changes, worst="largest", required=self.delta, sentence=self._sentence
+            self,
+            evidence,
+            failing,
+            changes,
+            worst="largest",
+            required=self.delta,
+            sentence=self._sentence,
         )
 
     def implies(self, other: Model) -> bool:
-        """A smaller δ implies a larger one, the closeness of :math:`e^δ`, and the basic likeness of :math:`e^δ − 1`."""
+        """A smaller δ implies a larger one, the closeness of :math:`e^δ`, and the basic likeness
+        of :math:`e^δ − 1`.
+        """
         if self.absent == "fail" and other.holds_within(self.sensitive, factor_of(self.delta)):
             return True
         if isinstance(other, BetaLikeness):
-            return BetaLikeness(self.sensitive, beta=math.expm1(min(self.delta, LARGEST))).implies(other)
+            return BetaLikeness(self.sensitive, beta=math.expm1(min(self.delta, LARGEST))).implies(
+                other
+            )
         if not isinstance(other, DeltaDisclosure) or other.sensitive != self.sensitive:
             return False
         return self.delta <= other.delta and (self.absent == "fail" or other.absent == "skip")
@@ -232,7 +297,10 @@ class DeltaDisclosure(SensitiveModel):
         """Per class the largest absolute logarithm of a change of share."""
         if is_constant(evidence, self.sensitive):
             return np.full(len(evidence.classes), np.inf)
-        counts, reference = counts_of(evidence, self.sensitive), reference_of(evidence, self.sensitive)
+        counts, reference = (
+            counts_of(evidence, self.sensitive),
+            reference_of(evidence, self.sensitive),
+        )
         smallest, largest, complete = kernels.distributions.ratio_ranges(
             counts.starts, counts.codes, counts.counts, reference
         )
@@ -241,13 +309,16 @@ class DeltaDisclosure(SensitiveModel):
             changes[~complete] = np.inf
         return changes
 
-    def _sentence(self, evidence: ClassEvidence, failing: NDArray[np.bool_], attained: float) -> str:
+    def _sentence(
+        self, evidence: ClassEvidence, failing: NDArray[np.bool_], attained: float
+    ) -> str:
         if is_constant(evidence, self.sensitive):
             return known_by_it(evidence, failing, self.sensitive)
         column = spoken(self.sensitive)
         if not failing.any():
             return (
-                f"no class changes how likely a value of {column} is by more than a factor of {math.exp(attained):.3g}"
+                f"no class changes how likely a value of {column} is by more than a factor of"
+                f" {math.exp(attained):.3g}"
             )
         worst = (
             f"the worst by a factor of {math.exp(attained):.3g}"
@@ -255,11 +326,13 @@ class DeltaDisclosure(SensitiveModel):
             else "some lack a value altogether, which rules it out"
         )
         return (
-            f"{share_of_records(evidence, failing)} stand in a class that changes how likely a value of {column} is by a "
-            f"factor of {factor_of(self.delta):.3g} or more; {worst}"
+            f"{share_of_records(evidence, failing)} stand in a class that changes how likely a"
+            f" value of {column} is by a factor of {factor_of(self.delta):.3g} or more; {worst}"
         )
 
 
 def factor_of(delta: float) -> float:
-    """The change of a share that a δ allows, ``exp(δ)``; beyond what a number can hold it makes no difference."""
+    """The change of a share that a δ allows, ``exp(δ)``; beyond what a number can hold it makes no
+    difference.
+    """
     return math.exp(min(delta, LARGEST))

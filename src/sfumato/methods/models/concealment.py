@@ -1,9 +1,11 @@
-"""Anonymity of generalised tables against an intruder who knows everybody: (1,k), (k,1), (k,k) and k-concealment.
+"""Anonymity of generalised tables against an intruder who knows everybody: (1,k), (k,1), (k,k) and
+k-concealment.
 
-All four look at the *consistency graph* of original and released records (:mod:`sfumato.core.consistency`): an original is joined to
-every released record that generalises it. They let records be generalised one by one, where k-anonymity asks for classes of
-equal ones, and so can keep more of the data. They are judged on a release together with its original; a search over
-classes cannot reach them.
+All four look at the *consistency graph* of original and released records
+(:mod:`sfumato.core.consistency`): an original is joined to every released record that generalises
+it. They let records be generalised one by one, where k-anonymity asks for classes of equal ones,
+and so can keep more of the data. They are judged on a release together with its original; a search
+over classes cannot reach them.
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ if TYPE_CHECKING:
 
     from sfumato.core.schema import Schema
 
-AtLeast = Annotated[int, Field(ge=1, examples=[5], description="how many records must be possible for everyone")]
+AtLeast = Annotated[
+    int, Field(ge=1, examples=[5], description="how many records must be possible for everyone")
+]
 
 
 class _OnPairs(Model, Protocol):
@@ -39,7 +43,9 @@ class _OnPairs(Model, Protocol):
 
     @property
     def enough_k(self) -> int:
-        """In a class of k, everybody is generalised by all records, every record generalises all, and all can trade places."""
+        """In a class of k, everybody is generalised by all records, every record generalises all,
+        and all can trade places.
+        """
         return self.k
 
     def needs(self, schema: Schema) -> Needs:
@@ -51,20 +57,26 @@ class _OnPairs(Model, Protocol):
     def failing(self, evidence: ClassEvidence) -> NDArray[np.bool_]:
         """Always an error: suppressing classes does not lead there."""
         raise ParameterError(
-            f"{self.promise} depends on pairs of original and released records and cannot be reached by recoding and "
-            "suppressing classes; ask for k-anonymity, which implies it, and judge it on the release"
+            f"{self.promise} depends on pairs of original and released records and cannot be"
+            " reached by recoding and suppressing classes; ask for k-anonymity, which implies it,"
+            " and judge it on the release"
         )
 
     def _pairs(self, evidence: ClassEvidence) -> Pairs:
         """The graph, of a table with one row a person."""
         if evidence.pairs is None:
-            raise SchemaError(f"{self.promise} was judged without the original table; gather evidence with it")
+            raise SchemaError(
+                f"{self.promise} was judged without the original table; gather evidence with it"
+            )
         person = evidence.classes.person
         if person is not None:
-            repeated = evidence.classes.total - int((evidence.classes.counts[person].total() > 0).sum())
+            repeated = evidence.classes.total - int(
+                (evidence.classes.counts[person].total() > 0).sum()
+            )
             if repeated:
                 raise SchemaError(
-                    f"{self.promise} counts records, and {repeated:,} of them repeat a person ({person!r}); keep one row a person"
+                    f"{self.promise} counts records, and {repeated:,} of them repeat a person"
+                    f" ({person!r}); keep one row a person"
                 )
         return evidence.pairs
 
@@ -75,11 +87,13 @@ class OneKAnonymity(_OnPairs):
 
     .. math:: \min_x |\{y : x \sqsubseteq y\}| \ge k
 
-    *x* runs over the originals of the released records, *y* over the released ones; :math:`x \sqsubseteq y` says that every cell
-    of *y* generalises that of *x*. Records that were suppressed count on neither side. An intruder who knows the
-    quasi-identifiers of one person is left with k candidates; one who knows everybody's may be left with fewer, see
-    :class:`KConcealment`. An empty table keeps the promise; a released record that does not generalise its own
-    original is an error, and so are persons with several rows. k-anonymity with the same k implies all four notions.
+    *x* runs over the originals of the released records, *y* over the released
+    ones; :math:`x \sqsubseteq y` says that every cell of *y* generalises that of *x*. Records that
+    were suppressed count on neither side. An intruder who knows the quasi-identifiers of one person
+    is left with k candidates; one who knows everybody's may be left with fewer, see
+    :class:`KConcealment`. An empty table keeps the promise; a released record that does not
+    generalise its own original is an error, and so are persons with several rows. k-anonymity with
+    the same k implies all four notions.
 
     Reference: Gionis, Mazza & Tassa 2008, *k-Anonymization revisited*, ICDE 2008.
     """
@@ -94,12 +108,19 @@ class OneKAnonymity(_OnPairs):
         return f"(1,{self.k})-anonymity"
 
     def judge(self, evidence: ClassEvidence) -> Verdict:
-        """The least number of released records an original fits, and the classes of those with too few."""
+        """The least number of released records an original fits, and the classes of those with too
+        few.
+        """
         pairs = self._pairs(evidence)
         counts = pairs.neighbours_of_originals()
         short = int(pairs.originals[counts < self.k].sum())
         return _judged(
-            self, self.k, evidence, pairs.least_per_released(counts), short, "released records a person could be"
+            self,
+            self.k,
+            evidence,
+            pairs.least_per_released(counts),
+            short,
+            "released records a person could be",
         )
 
     def implies(self, other: Model) -> bool:
@@ -113,9 +134,9 @@ class KOneAnonymity(_OnPairs):
 
     .. math:: \min_y |\{x : x \sqsubseteq y\}| \ge k
 
-    Symbols and edge cases as in :class:`OneKAnonymity`. An intruder who looks at one released record and knows everybody
-    is left with k people. By itself it is weak: originals 1, 2, 3 released as {1,2,3}, {2,3}, {2,3} are (2,1)-anonymous,
-    and yet person 1 is known.
+    Symbols and edge cases as in :class:`OneKAnonymity`. An intruder who looks at one released
+    record and knows everybody is left with k people. By itself it is weak: originals 1, 2, 3
+    released as {1,2,3}, {2,3}, {2,3} are (2,1)-anonymous, and yet person 1 is known.
 
     Reference: Gionis, Mazza & Tassa 2008, *k-Anonymization revisited*, ICDE 2008.
     """
@@ -162,7 +183,9 @@ class KKAnonymity(_OnPairs):
         return f"({self.k},{self.k})-anonymity"
 
     def judge(self, evidence: ClassEvidence) -> Verdict:
-        """The least number of records of the other side that one fits, and the classes of those with too few."""
+        """The least number of records of the other side that one fits, and the classes of those
+        with too few.
+        """
         pairs = self._pairs(evidence)
         left, right = pairs.neighbours_of_originals(), pairs.neighbours_of_released()
         short = (left[pairs.same[0]] < self.k) | (right[pairs.same[1]] < self.k)
@@ -183,17 +206,19 @@ class KKAnonymity(_OnPairs):
 
 @parameters
 class KConcealment(_OnPairs):
-    r"""Every original record has at least k matches: released records it has in some assignment of all records at once.
+    r"""Every original record has at least k matches: released records it has in some assignment of
+    all records at once.
 
     .. math:: \min_x |\{y : (x, y) \text{ lies in a perfect matching of the consistency graph}\}| \ge k
 
-    Symbols and edge cases as in :class:`OneKAnonymity`. Even an intruder who knows the quasi-identifiers of everybody, and
-    rules out whatever would leave somebody without a record, is left with k candidates for each. k-anonymity implies it, and it implies
-    (1,k)-anonymity. Matches are found by strongly connected components, in time linear in the pairs of consistent
-    classes; the numbers are those of single records.
+    Symbols and edge cases as in :class:`OneKAnonymity`. Even an intruder who knows the
+    quasi-identifiers of everybody, and rules out whatever would leave somebody without a record, is
+    left with k candidates for each. k-anonymity implies it, and it implies (1,k)-anonymity. Matches
+    are found by strongly connected components, in time linear in the pairs of consistent classes;
+    the numbers are those of single records.
 
-    Reference: Tassa, Mazza & Gionis 2012, *k-Concealment: an alternative model of k-type anonymity*, Transactions on
-    Data Privacy 5(1).
+    Reference: Tassa, Mazza & Gionis 2012, *k-Concealment: an alternative model of k-type
+    anonymity*, Transactions on Data Privacy 5(1).
 
     >>> from sfumato.core.evidence import gather
     >>> from sfumato.data.examples import ring
@@ -224,12 +249,19 @@ class KConcealment(_OnPairs):
         return isinstance(other, KConcealment | OneKAnonymity) and self.k >= other.k
 
 
-def _judged(model: Model, k: int, evidence: ClassEvidence, values: NDArray[np.int64], short: int, what: str) -> Verdict:
-    """A verdict on the least count of each released class; ``short`` records have too small a one."""
+def _judged(
+    model: Model, k: int, evidence: ClassEvidence, values: NDArray[np.int64], short: int, what: str
+) -> Verdict:
+    """A verdict on the least count of each released class; ``short`` records have too small a
+    one.
+    """
     attained = extreme(values, "smallest")
     sentence = f"{what}: at least {attained}"
     if short:
-        sentence = f"{what}: fewer than {k} for {short:,} of {evidence.classes.total:,} records, at worst {attained}"
+        sentence = (
+            f"{what}: fewer than {k} for {short:,} of {evidence.classes.total:,} records, at worst"
+            f" {attained}"
+        )
     judged = verdict(
         model,
         evidence,

@@ -13,7 +13,14 @@ from sfumato.core.hierarchy import TOP
 from sfumato.core.model import ClassEvidence, Facts, Model, Needs, Verdict
 from sfumato.core.parameters import parameters
 from sfumato.core.words import count_of
-from sfumato.methods.formulas.named_rules import Confidence, NamedRule, Spoken, Support, all_parsed, require_columns
+from sfumato.methods.formulas.named_rules import (
+    Confidence,
+    NamedRule,
+    Spoken,
+    Support,
+    all_parsed,
+    require_columns,
+)
 from sfumato.methods.formulas.rules import Thresholds
 from sfumato.methods.models.sensitive import verdict
 
@@ -26,23 +33,30 @@ if TYPE_CHECKING:
 
 @parameters
 class HiddenRules(Model):
-    r"""None of the named association rules is found: each has too little support or too little confidence.
+    r"""None of the named association rules is found: each has too little support or too little
+    confidence.
 
     .. math:: s(X \cup Y) < \sigma \quad\text{or}\quad \frac{s(X \cup Y)}{s(X)} < \kappa \qquad\text{for every rule } X \to Y
 
-    *s* counts the records that have all values of a set of items; σ = ``support`` is a number of records, κ = ``confidence`` is taken as
-    the decimal fraction it is written as, and compared in whole numbers. An item is a column and its value, ``smoker=yes``; a column without a
-    value stands for each of its values, ``smoker -> diagnosis``. A rule without an arrow is a set of items: only its support can hide it. Values
-    that hold commas or arrows are written as ``{if: {smoker: "yes"}, then: {diagnosis: lung}}``.
+    *s* counts the records that have all values of a set of items; σ = ``support`` is a number of
+    records, κ = ``confidence`` is taken as the decimal fraction it is written as, and compared in
+    whole numbers. An item is a column and its value, ``smoker=yes``; a column without a value
+    stands for each of its values, ``smoker -> diagnosis``. A rule without an arrow is a set
+    of items: only its support can hide it. Values that hold commas or arrows are written as
+    ``{if: {smoker: "yes"}, then: {diagnosis: lung}}``.
 
-    Judged on the values as they are released: what was generalised or suppressed supports no rule about the value it had, and a missing cell
-    supports none. Records count, not persons or weights. An empty table keeps every promise. A search for a recoding counts
-    the values of quasi-identifiers as they were before it, so that rules about them are reached by ``hide_rules``, not by generalising.
+    Judged on the values as they are released: what was generalised or suppressed supports no rule
+    about the value it had, and a missing cell supports none. Records count, not persons or weights.
+    An empty table keeps every promise. A search for a recoding counts the values of
+    quasi-identifiers as they were before it, so that rules about them are reached by
+    ``hide_rules``, not by generalising.
 
-    The rules themselves tell what must not be known: certificates leave them out. Hiding what is listed says nothing about other rules that tell the
-    same, such as those between columns that go along with the listed ones.
+    The rules themselves tell what must not be known: certificates leave them out. Hiding what is
+    listed says nothing about other rules that tell the same, such as those between columns that go
+    along with the listed ones.
 
-    Reference: Verykios, Elmagarmid, Bertino, Saygin & Dasseni 2004, *Association rule hiding*, doi:10.1109/TKDE.2004.1269668.
+    Reference: Verykios, Elmagarmid, Bertino, Saygin & Dasseni 2004, *Association rule hiding*,
+    doi:10.1109/TKDE.2004.1269668.
 
     >>> from sfumato import examples
     >>> from sfumato.core.evidence import gather
@@ -76,7 +90,10 @@ class HiddenRules(Model):
     def promise(self) -> str:
         """The promise in a few words."""
         number = len(self.rules)
-        return f"{count_of(number, 'rule')} hidden at support {self.support} and confidence {self.confidence:g}"
+        return (
+            f"{count_of(number, 'rule')} hidden at support {self.support} and confidence"
+            f" {self.confidence:g}"
+        )
 
     def needs(self, schema: Schema) -> Needs:
         """The columns of every rule, counted together."""
@@ -84,21 +101,25 @@ class HiddenRules(Model):
         return Needs(counts=tuple(dict.fromkeys(_counted(rule) for rule in self.parsed)))
 
     def failing(self, evidence: ClassEvidence) -> NDArray[np.bool_]:
-        """Classes without whose records no rule is found: those in which a rule holds most often go first."""
+        """Classes without whose records no rule is found: those in which a rule holds most often go
+        first.
+        """
         gone = np.zeros(len(evidence.classes), dtype=np.bool_)
         for one in self._found(evidence):
             gone |= one.fewest(self.thresholds)
         return gone
 
     def judge(self, evidence: ClassEvidence) -> Verdict:
-        """The largest confidence of a rule that has the support, and the classes that show rules."""
+        """The largest confidence of a rule that has the support, and the classes that show
+        rules.
+        """
         every = list(self._met(evidence))
         found = [one for one in every if self.thresholds.found(one.support, one.left_support)]
         supported = [one.support / one.left_support for one in every]
         shown = len({one.rule for one in found})
         sentence = (
-            f"{shown} of {len(self.rules)} can be found; the largest support is {max(one.support for one in found):,}, the largest "
-            f"confidence {max(supported):.3g}"
+            f"{shown} of {len(self.rules)} can be found; the largest support is"
+            f" {max(one.support for one in found):,}, the largest confidence {max(supported):.3g}"
             if found
             else f"none has {self.support:,} records and a confidence of {self.confidence:g}"
         )
@@ -132,7 +153,9 @@ class HiddenRules(Model):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Met:
-    """A rule with values: per class, how many records have all of them, and how many those of its left side."""
+    """A rule with values: per class, how many records have all of them, and how many those of its
+    left side.
+    """
 
     rule: NamedRule
     both: NDArray[np.int64]
@@ -151,8 +174,13 @@ class _Met:
     def fewest(self, thresholds: Thresholds) -> NDArray[np.bool_]:
         """Classes that go, those that hold the rule most often first, until it is not found."""
         order = np.lexsort((np.arange(len(self.both)), -self.both / np.maximum(self.left, 1)))
-        both, left = self.support - np.cumsum(self.both[order]), self.left_support - np.cumsum(self.left[order])
-        hidden = [not thresholds.found(b, a) for b, a in zip(both.tolist(), left.tolist(), strict=True)]
+        both, left = (
+            self.support - np.cumsum(self.both[order]),
+            self.left_support - np.cumsum(self.left[order]),
+        )
+        hidden = [
+            not thresholds.found(b, a) for b, a in zip(both.tolist(), left.tolist(), strict=True)
+        ]
         gone = np.zeros(len(order), dtype=np.bool_)
         gone[order[: hidden.index(True) + 1]] = True
         return gone
@@ -164,7 +192,10 @@ def _counted(rule: NamedRule) -> Column:
 
 def _meetings(rule: NamedRule, counts: Counts, classes: int, least: int) -> Iterator[_Met]:
     columns = parts_of(_counted(rule))
-    values = [(text,) if len(columns) == 1 else parts_of_label(text, len(columns)) for text in counts.labels]
+    values = [
+        (text,) if len(columns) == 1 else parts_of_label(text, len(columns))
+        for text in counts.labels
+    ]
     where = {name: at for at, name in enumerate(columns)}
     left: dict[tuple[str | None, ...], list[int]] = {}
     both: dict[tuple[tuple[str | None, ...], tuple[str | None, ...]], list[int]] = {}
@@ -179,7 +210,9 @@ def _meetings(rule: NamedRule, counts: Counts, classes: int, least: int) -> Iter
 
     def per_class(codes: list[int]) -> NDArray[np.int64]:
         inside = np.isin(counts.codes, codes)
-        return np.bincount(members[inside], weights=counts.counts[inside], minlength=classes).astype(np.int64)
+        return np.bincount(
+            members[inside], weights=counts.counts[inside], minlength=classes
+        ).astype(np.int64)
 
     totals = counts.total()
     for whole, codes in both.items():

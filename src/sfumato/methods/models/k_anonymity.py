@@ -24,15 +24,18 @@ class KAnonymity(Model):
 
     .. math:: \min_E |E| \ge k
 
-    *E* runs over the equivalence classes. Where the schema names a person column, :math:`|E|` counts distinct
-    persons; weights never count. A missing value equals only another missing one, unless the schema says
-    ``missing: wildcard``: then :math:`|E|` is the number of records compatible with the class, as sdcMicro counts.
-    An empty table keeps every promise: there is nobody to protect.
+    *E* runs over the equivalence classes. Where the schema names a person column, :math:`|E|`
+    counts distinct persons; weights never count. A missing value equals only another missing one,
+    unless the schema says ``missing: wildcard``: then :math:`|E|` is the number of records
+    compatible with the class, as sdcMicro counts. An empty table keeps every promise: there is
+    nobody to protect.
 
     Reference: Samarati & Sweeney 1998; Samarati 2001, doi:10.1109/69.971193.
     """
 
-    k: Annotated[int, Field(ge=1, examples=[5], description="smallest class size that is acceptable")]
+    k: Annotated[
+        int, Field(ge=1, examples=[5], description="smallest class size that is acceptable")
+    ]
 
     name: ClassVar[str] = "k_anonymity"
     facts: ClassVar[Facts] = Facts(against="identity")
@@ -83,7 +86,9 @@ class KAnonymity(Model):
 
     @property
     def enough_k(self) -> int:
-        """The k from which k-anonymity alone keeps the promise; other models have it where there is such a k."""
+        """The k from which k-anonymity alone keeps the promise; other models have it where there is
+        such a k.
+        """
         return self.k
 
     def implies(self, other: Model) -> bool:
@@ -100,15 +105,22 @@ def _sentence(k: int, attained: int | None, evidence: ClassEvidence, short: int)
     if attained >= k:
         return f"everyone shares the quasi-identifiers with at least {attained - 1} other {who}"
     total = evidence.classes.total
-    return f"{short:,} of {total:,} records ({percent(short / total)}) stand in a class of fewer than {k} {who}; the smallest has {attained}"
+    return (
+        f"{short:,} of {total:,} records ({percent(short / total)}) stand in a class of fewer than"
+        f" {k} {who}; the smallest has {attained}"
+    )
 
 
 def _compatible(k: int, attained: int, evidence: ClassEvidence) -> str:
     """What holds when missing values match everything, and what would not hold otherwise."""
     hidden = int(evidence.classes.records[evidence.classes.sizes < k].sum())
-    sentence = f"everyone could be at least {attained - 1} other records, where a missing value may stand for anything"
+    sentence = (
+        f"everyone could be at least {attained - 1} other records, where a missing value may stand"
+        " for anything"
+    )
     if not hidden:
         return sentence
     return (
-        f"{sentence}; {hidden:,} of {evidence.classes.total:,} are hidden only by missing values of others or their own"
+        f"{sentence}; {hidden:,} of {evidence.classes.total:,} are hidden only by missing values of"
+        " others or their own"
     )

@@ -1,4 +1,6 @@
-"""l-diversity and its kin: no class gives its sensitive values away, shares one secret or has one too often."""
+"""l-diversity and its kin: no class gives its sensitive values away, shares one secret or has one
+too often.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,15 @@ import numpy as np
 from pydantic import Field
 
 from sfumato import kernels
-from sfumato.core.model import TOLERANCE, ClassEvidence, Facts, Model, Needs, SensitiveModel, Verdict
+from sfumato.core.model import (
+    TOLERANCE,
+    ClassEvidence,
+    Facts,
+    Model,
+    Needs,
+    SensitiveModel,
+    Verdict,
+)
 from sfumato.core.parameters import parameters
 from sfumato.core.words import percent
 from sfumato.errors import ParameterError, SchemaError
@@ -47,23 +57,26 @@ class LDiversity(SensitiveModel):
         \text{entropy: } \exp\Bigl(-\sum_i q_i \ln q_i\Bigr) \ge l \qquad
         \text{recursive: } r_1 < c\,(r_l + r_{l+1} + \dots + r_m)
 
-    In a class *E*, :math:`m_E` is the number of different values, :math:`q_i` the share of value *i*, and
-    :math:`r_1 \ge r_2 \ge \dots \ge r_m` the counts in descending order; fewer than l values fail the recursive
-    kind, and :math:`l = 1` always holds. The entropy kind compares with a tolerance of 1e-9, so that three equally
-    frequent values are 3-diverse; its l may be a fraction. The recursive inequality is strict: equal shares of two
-    values need :math:`c > 1`. Entropy and recursive diversity do not imply each other; both imply distinct l.
+    In a class *E*, :math:`m_E` is the number of different values, :math:`q_i` the share of value
+    *i*, and
+    :math:`r_1 \ge r_2 \ge \dots \ge r_m` the counts in descending order; fewer than l values fail
+    the recursive kind, and :math:`l = 1` always holds. The entropy kind compares with a tolerance
+    of 1e-9, so that three equally frequent values are 3-diverse; its l may be a fraction. The
+    recursive inequality is strict: equal shares of two values need :math:`c > 1`. Entropy and
+    recursive diversity do not imply each other; both imply distinct l.
 
-    A missing value counts as a value of its own. Several columns are protected by several models, or together: with
-    a list of columns their combinations are the values. Where the schema names a person column, rows are counted,
-    but no class is more diverse than it has persons. An empty table keeps every promise. More values asked for than
-    the column has is an error.
+    A missing value counts as a value of its own. Several columns are protected by several models,
+    or together: with a list of columns their combinations are the values. Where the schema names a
+    person column, rows are counted, but no class is more diverse than it has persons. An empty
+    table keeps every promise. More values asked for than the column has is an error.
 
-    ARX agrees on all three (the entropy kind is its Shannon variant). sdcMicro agrees except that it ignores missing
-    values in the recursive kind, and in a class that has nothing else. pycanon truncates the entropy kind to a whole
-    number, calling three equally frequent values 2-diverse, sorts the counts of the recursive kind the wrong way
-    round, and drops missing values.
+    ARX agrees on all three (the entropy kind is its Shannon variant). sdcMicro agrees except that
+    it ignores missing values in the recursive kind, and in a class that has nothing else. pycanon
+    truncates the entropy kind to a whole number, calling three equally frequent values 2-diverse,
+    sorts the counts of the recursive kind the wrong way round, and drops missing values.
 
-    Reference: Machanavajjhala, Kifer, Gehrke & Venkitasubramaniam 2007, doi:10.1145/1217299.1217302.
+    Reference: Machanavajjhala, Kifer, Gehrke & Venkitasubramaniam 2007,
+    doi:10.1145/1217299.1217302.
 
     >>> from sfumato import examples
     >>> from sfumato.core.evidence import gather
@@ -74,14 +87,22 @@ class LDiversity(SensitiveModel):
 
     sensitive: Sensitive
     l: Annotated[  # noqa: E741
-        int | float, Field(ge=1, allow_inf_nan=False, examples=[3], description="how many values a class must show")
+        int | float,
+        Field(
+            ge=1, allow_inf_nan=False, examples=[3], description="how many values a class must show"
+        ),
     ]
-    kind: Annotated[Literal["distinct", "entropy", "recursive"], Field(description="what well-represented means")] = (
-        "distinct"
-    )
+    kind: Annotated[
+        Literal["distinct", "entropy", "recursive"],
+        Field(description="what well-represented means"),
+    ] = "distinct"
     c: Annotated[
         float | None,
-        Field(gt=0, allow_inf_nan=False, description="recursive only: how far the top value may stand out"),
+        Field(
+            gt=0,
+            allow_inf_nan=False,
+            description="recursive only: how far the top value may stand out",
+        ),
     ] = None
 
     name: ClassVar[str] = "l_diversity"
@@ -97,7 +118,9 @@ class LDiversity(SensitiveModel):
 
     @property
     def shrinking(self) -> bool:
-        """Only distinct diversity suppresses no more at coarser nodes: (10, 10), (3, 0), (8, 9) with entropy 2."""
+        """Only distinct diversity suppresses no more at coarser nodes: (10, 10), (3, 0), (8, 9)
+        with entropy 2.
+        """
         return self.kind == "distinct"
 
     @property
@@ -126,8 +149,9 @@ class LDiversity(SensitiveModel):
     def forced(self, evidence: ClassEvidence) -> NDArray[np.int64]:
         """Per class, how many of its records every finer recoding must suppress.
 
-        All of them below l values; else, by Gibbs' inequality, a share ``(ln l − H)/(ln l + ln q₁)`` for the entropy
-        kind, and more than ``r₁ − c·tail`` for the recursive one.
+        All of them below l values; else, by Gibbs' inequality, a share
+        ``(ln l − H)/(ln l + ln q₁)`` for the entropy kind, and more than ``r₁ − c·tail`` for the
+        recursive one.
         """
         values, records = self._values(evidence), evidence.classes.records
         failing = self._below(values)
@@ -137,7 +161,10 @@ class LDiversity(SensitiveModel):
         few = at_most_persons(counts.distinct(), evidence) < self.l - TOLERANCE
         top = np.maximum.reduceat(counts.counts, counts.starts[:-1])
         if self.kind == "entropy":
-            lacking, reach = math.log(self.l) - np.log(values), math.log(self.l) + np.log(top / records)
+            lacking, reach = (
+                math.log(self.l) - np.log(values),
+                math.log(self.l) + np.log(top / records),
+            )
             least = records * lacking / np.where(failing, reach, 1.0)
         else:
             least = top - (self.c or 0) * top / values
@@ -149,14 +176,26 @@ class LDiversity(SensitiveModel):
         failing = self._below(values)
         attained = extreme(self._reached(evidence, values), "smallest")
         text = self._sentence(evidence, failing, values, attained)
-        return verdict(self, evidence, failing, attained=attained, required=self.l, per_class=values, sentence=text)
+        return verdict(
+            self,
+            evidence,
+            failing,
+            attained=attained,
+            required=self.l,
+            per_class=values,
+            sentence=text,
+        )
 
     def holds_where_diverse(self, sensitive: Column, values: int) -> bool:
         """The distinct kind asks for nothing else."""
-        return sensitive == self.sensitive and (self.l == 1 or (self.kind == "distinct" and self.l <= values))
+        return sensitive == self.sensitive and (
+            self.l == 1 or (self.kind == "distinct" and self.l <= values)
+        )
 
     def implies(self, other: Model) -> bool:
-        """Every kind implies distinct diversity, hence as large classes; a kind implies its own weaker degrees."""
+        """Every kind implies distinct diversity, hence as large classes; a kind implies its own
+        weaker degrees.
+        """
         surely = math.ceil(self.l - TOLERANCE)
         if isinstance(other, KAnonymity):
             return other.k <= surely
@@ -172,9 +211,15 @@ class LDiversity(SensitiveModel):
         if self.kind == "distinct":
             return at_most_persons(counts.distinct(), evidence)
         if self.kind == "entropy":
-            return at_most_persons(kernels.distributions.effective_values(counts.starts, counts.counts), evidence)
+            return at_most_persons(
+                kernels.distributions.effective_values(counts.starts, counts.counts), evidence
+            )
         ratios = kernels.distributions.head_to_tail(counts.starts, counts.counts, int(self.l))
-        return ratios if evidence.classes.person is None else np.where(evidence.classes.sizes < self.l, np.inf, ratios)
+        return (
+            ratios
+            if evidence.classes.person is None
+            else np.where(evidence.classes.sizes < self.l, np.inf, ratios)
+        )
 
     def _below(self, values: NDArray[Any]) -> NDArray[np.bool_]:
         if self.kind == "recursive":
@@ -187,11 +232,16 @@ class LDiversity(SensitiveModel):
             return values
         counts = counts_of(evidence, self.sensitive)
         return at_most_persons(
-            kernels.distributions.recursive_ranks(counts.starts, counts.counts, self.c, TOLERANCE), evidence
+            kernels.distributions.recursive_ranks(counts.starts, counts.counts, self.c, TOLERANCE),
+            evidence,
         )
 
     def _sentence(
-        self, evidence: ClassEvidence, failing: NDArray[np.bool_], values: NDArray[Any], attained: float | None
+        self,
+        evidence: ClassEvidence,
+        failing: NDArray[np.bool_],
+        values: NDArray[Any],
+        attained: float | None,
     ) -> str:
         column = spoken(self.sensitive)
         if attained is None:
@@ -200,16 +250,30 @@ class LDiversity(SensitiveModel):
             concerned = f"{share_of_records(evidence, failing)} stand in a class"
             reason = too_few_values(evidence, self.sensitive, math.ceil(self.l - TOLERANCE))
             sentence = {
-                "distinct": f"{concerned} with fewer than {self.l:g} values of {column}; the least diverse has {attained}",
-                "entropy": f"{concerned} less diverse than {self.l:g} equally frequent values of {column}; the least "
-                f"diverse is worth {attained:.4g}",
-                "recursive": f"{concerned} where one value of {column} stands out too much; l = {attained} would hold",
+                "distinct": (
+                    f"{concerned} with fewer than {self.l:g} values of {column}; the least diverse"
+                    f" has {attained}"
+                ),
+                "entropy": (
+                    f"{concerned} less diverse than {self.l:g} equally frequent values of {column};"
+                    f" the least diverse is worth {attained:.4g}"
+                ),
+                "recursive": (
+                    f"{concerned} where one value of {column} stands out too much; l = {attained}"
+                    " would hold"
+                ),
             }[self.kind]
             return with_reason(sentence, reason)
         return {
             "distinct": f"every class shows at least {attained} different values of {column}",
-            "entropy": f"every class is as diverse as {attained:.4g} equally frequent values of {column}, or more",
-            "recursive": f"no value of {column} stands out in any class; any c above {upper_figure(float(values.max()), 4)} would hold",
+            "entropy": (
+                f"every class is as diverse as {attained:.4g} equally frequent values of {column},"
+                " or more"
+            ),
+            "recursive": (
+                f"no value of {column} stands out in any class; any c above"
+                f" {upper_figure(float(values.max()), 4)} would hold"
+            ),
         }[self.kind]
 
 
@@ -218,17 +282,20 @@ class LDiversity(SensitiveModel):
 
 @parameters
 class PSensitive(SensitiveModel):
-    r"""Every class holds at least k records and at least p different values of the sensitive column.
+    r"""Every class holds at least k records and at least p different values of the sensitive
+    column.
 
     .. math:: |E| \ge k \quad\text{and}\quad m_E \ge p
 
-    :math:`|E|` is the size of a class as k-anonymity counts it, :math:`m_E` its number of different sensitive values;
-    a missing value is a value of its own. The same as k-anonymity together with distinct p-diversity. With several
-    sensitive columns, add one model each; a list of columns protects their combinations instead. Where the schema
-    names a person column, k counts persons and no class has more values than persons. An empty table keeps every
-    promise. More values asked for than the column has is an error. :func:`max_groups` bounds the number of classes.
+    :math:`|E|` is the size of a class as k-anonymity counts it, :math:`m_E` its number of different
+    sensitive values; a missing value is a value of its own. The same as k-anonymity together with
+    distinct p-diversity. With several sensitive columns, add one model each; a list of columns
+    protects their combinations instead. Where the schema names a person column, k counts persons
+    and no class has more values than persons. An empty table keeps every promise. More values asked
+    for than the column has is an error. :func:`max_groups` bounds the number of classes.
 
-    Reference: Truta & Vinay 2006, *Privacy protection: p-sensitive k-anonymity property*, doi:10.1109/ICDEW.2006.116.
+    Reference: Truta & Vinay 2006, *Privacy protection: p-sensitive k-anonymity property*,
+    doi:10.1109/ICDEW.2006.116.
 
     >>> from sfumato import examples
     >>> from sfumato.core.evidence import gather
@@ -239,8 +306,15 @@ class PSensitive(SensitiveModel):
     """
 
     sensitive: Sensitive
-    p: Annotated[int, Field(ge=1, examples=[3], description="how many different sensitive values a class must show")]
-    k: Annotated[int, Field(ge=1, examples=[5], description="smallest class size that is acceptable")]
+    p: Annotated[
+        int,
+        Field(
+            ge=1, examples=[3], description="how many different sensitive values a class must show"
+        ),
+    ]
+    k: Annotated[
+        int, Field(ge=1, examples=[5], description="smallest class size that is acceptable")
+    ]
 
     name: ClassVar[str] = "p_sensitive"
     facts: ClassVar[Facts] = Facts(against="both")
@@ -295,23 +369,29 @@ class PSensitive(SensitiveModel):
     def _sentence(self, evidence: ClassEvidence, failing: NDArray[np.bool_], attained: int) -> str:
         column, smallest = spoken(self.sensitive), extreme(evidence.frequencies, "smallest")
         if not failing.any():
-            return f"every class has at least {smallest} members and {attained} different values of {column}"
+            return (
+                f"every class has at least {smallest} members and {attained} different values of"
+                f" {column}"
+            )
         most = max_groups(counts_of(evidence, self.sensitive).total().tolist(), self.p, self.k)
         sentence = (
-            f"{share_of_records(evidence, failing)} stand in a class of fewer than {self.k} or with fewer than {self.p} "
-            f"values of {column}; the smallest class has {smallest}, the least diverse {attained}; "
-            f"no recoding can form more than {most:,} classes"
+            f"{share_of_records(evidence, failing)} stand in a class of fewer than {self.k} or with"
+            f" fewer than {self.p} values of {column}; the smallest class has {smallest}, the least"
+            f" diverse {attained}; no recoding can form more than {most:,} classes"
         )
         return with_reason(sentence, too_few_values(evidence, self.sensitive, self.p))
 
 
 def max_groups(counts: Sequence[int], p: int, k: int = 1) -> int:
-    r"""The largest number of classes any p-sensitive k-anonymous grouping of a table can have: a planning hint.
+    r"""The largest number of classes any p-sensitive k-anonymous grouping of a table can have: a
+    planning hint.
 
     .. math:: \min\Bigl(\bigl\lfloor N/k \bigr\rfloor,\; \min_{i=1}^{p-1} \bigl\lfloor (N - cf_{p-i})/i \bigr\rfloor\Bigr)
 
-    ``counts`` says how often each sensitive value occurs, :math:`N` is their sum and :math:`cf_j` the sum of the *j*
-    largest: each class needs *i* values other than the :math:`p-i` most frequent ones. Fewer than p values: no class.
+    ``counts`` says how often each sensitive value occurs, :math:`N` is their sum and :math:`cf_j`
+    the sum of the *j*
+    largest: each class needs *i* values other than the :math:`p-i` most frequent ones. Fewer than
+    p values: no class.
 
     Reference: Truta & Vinay 2006, doi:10.1109/ICDEW.2006.116.
 
@@ -338,14 +418,15 @@ class AlphaKAnonymity(SensitiveModel):
 
     .. math:: |E| \ge k \quad\text{and}\quad \max_{s \in S} \frac{|E_s|}{|E|} \le \alpha
 
-    :math:`E_s` are the records of class *E* with sensitive value *s*; *S* are the protected values, all of them unless
-    ``values`` lists some (as text, the way they stand in the file). A missing value is a value of its own, protected
-    unless ``values`` is given. Shares are of rows; where the schema names a person column, k counts persons. With a
-    list of columns their combinations are the values. An empty table keeps every promise. No recoding without
-    suppression can reach an α below the share of a protected value in the whole table.
+    :math:`E_s` are the records of class *E* with sensitive value *s*; *S* are the protected values,
+    all of them unless ``values`` lists some (as text, the way they stand in the file). A missing
+    value is a value of its own, protected unless ``values`` is given. Shares are of rows; where the
+    schema names a person column, k counts persons. With a list of columns their combinations are
+    the values. An empty table keeps every promise. No recoding without suppression can reach an α
+    below the share of a protected value in the whole table.
 
-    Merging classes never breaks the promise, but the number of suppressed records can grow. The paper's experiments
-    protect single values; protecting all of them is its general form.
+    Merging classes never breaks the promise, but the number of suppressed records can grow. The
+    paper's experiments protect single values; protecting all of them is its general form.
 
     Reference: Wong, Li, Fu & Wang 2006, *(α, k)-anonymity*, doi:10.1145/1150402.1150499.
 
@@ -359,11 +440,17 @@ class AlphaKAnonymity(SensitiveModel):
 
     sensitive: Sensitive
     alpha: Annotated[
-        float, Field(gt=0, le=1, examples=[0.5], description="largest share of a protected value in a class")
+        float,
+        Field(
+            gt=0, le=1, examples=[0.5], description="largest share of a protected value in a class"
+        ),
     ]
-    k: Annotated[int, Field(ge=1, examples=[5], description="smallest class size that is acceptable")]
+    k: Annotated[
+        int, Field(ge=1, examples=[5], description="smallest class size that is acceptable")
+    ]
     values: Annotated[
-        tuple[str, ...] | None, Field(min_length=1, description="the sensitive values to protect, all by default")
+        tuple[str, ...] | None,
+        Field(min_length=1, description="the sensitive values to protect, all by default"),
     ] = None
 
     name: ClassVar[str] = "alpha_k_anonymity"
@@ -375,7 +462,10 @@ class AlphaKAnonymity(SensitiveModel):
 
     def __post_init__(self) -> None:
         if self.values is not None and not isinstance(self.sensitive, str):
-            raise ParameterError("values cannot be listed for a combination of columns; all combinations are protected")
+            raise ParameterError(
+                "values cannot be listed for a combination of columns; all combinations are"
+                " protected"
+            )
 
     @property
     def promise(self) -> str:
@@ -391,7 +481,9 @@ class AlphaKAnonymity(SensitiveModel):
         return (self._shares(evidence) > self.alpha + TOLERANCE) | (evidence.frequencies < self.k)
 
     def forced(self, evidence: ClassEvidence) -> NDArray[np.int64]:
-        """Per class, how many of its records every finer recoding must suppress: all of a small class."""
+        """Per class, how many of its records every finer recoding must suppress: all of a small
+        class.
+        """
         shares, records = self._shares(evidence), evidence.classes.records
         small, common = evidence.frequencies < self.k, shares > self.alpha + TOLERANCE
         least = records * (shares - self.alpha) / max(1 - self.alpha, TOLERANCE)
@@ -433,27 +525,33 @@ class AlphaKAnonymity(SensitiveModel):
         if self.values is not None:
             self._require_known(evidence)
             protected[:] = [label in self.values for label in counts.labels]
-        return kernels.distributions.largest_shares(counts.starts, counts.codes, counts.counts, protected)  # type: ignore[no-any-return]
+        return kernels.distributions.largest_shares(  # type: ignore[no-any-return]
+            counts.starts, counts.codes, counts.counts, protected
+        )
 
     def _require_known(self, evidence: ClassEvidence) -> None:
-        """Refuse values that the column does not have: a misspelt one would silently not be protected."""
+        """Refuse values that the column does not have: a misspelt one would silently not be
+        protected.
+        """
         unknown = set(self.values or ()) - set(counts_of(evidence, self.sensitive).labels)
         if unknown and len(evidence.classes):
             raise SchemaError(
-                f"{self.promise}: {len(unknown)} of {len(self.values or ())} protected values do not occur in the column; "
-                "write them as they stand in the file"
+                f"{self.promise}: {len(unknown)} of {len(self.values or ())} protected values do"
+                " not occur in the column; write them as they stand in the file"
             )
 
-    def _sentence(self, evidence: ClassEvidence, failing: NDArray[np.bool_], attained: float) -> str:
+    def _sentence(
+        self, evidence: ClassEvidence, failing: NDArray[np.bool_], attained: float
+    ) -> str:
         column, smallest = spoken(self.sensitive), extreme(evidence.frequencies, "smallest")
         if not failing.any():
             return (
-                f"every class has at least {smallest} members and no protected value of {column} makes up more than "
-                f"{percent(attained)} of one"
+                f"every class has at least {smallest} members and no protected value of {column}"
+                f" makes up more than {percent(attained)} of one"
             )
         sentence = (
-            f"{share_of_records(evidence, failing)} stand in a class of fewer than {self.k} or with more than "
-            f"{percent(self.alpha)} of one protected value of {column}; the smallest class has {smallest}, the largest share "
-            f"is {percent(attained)}"
+            f"{share_of_records(evidence, failing)} stand in a class of fewer than {self.k} or with"
+            f" more than {percent(self.alpha)} of one protected value of {column}; the smallest"
+            f" class has {smallest}, the largest share is {percent(attained)}"
         )
         return with_reason(sentence, too_few_values(evidence, self.sensitive, 2))

@@ -1,4 +1,6 @@
-"""Promises about a population that the table was drawn from: k-map, and δ-presence about who is in the table at all."""
+"""Promises about a population that the table was drawn from: k-map, and δ-presence about who is in
+the table at all.
+"""
 
 from __future__ import annotations
 
@@ -30,22 +32,29 @@ class KMap(Model):
 
     .. math:: \min_E F_E \ge k
 
-    :math:`F_E` is the number of population records that class *E* generalises. There are three ways to know it:
+    :math:`F_E` is the number of population records that class *E* generalises. There are three ways
+    to know it:
 
-    - a population table (``population``, a file of a recipe, or the one given to the call): its records are counted, with
-      the same hierarchies as the table's. It need not contain the table; a class that matches nobody fails.
-    - ``weights=True``: the sum of the survey weights in the class, :math:`\hat F_E = \sum_{i \in E} w_i`.
-    - ``fraction``: the share :math:`\pi` of the population that was sampled at random. With :math:`f_E` records in the
-      class, :math:`F_E - f_E` is negative binomial with :math:`f_E` successes of probability :math:`\pi`, and the largest
-      k with :math:`P(F_E \ge k) \ge c` counts, *c* being ``confidence`` (0.95 unless given). The same number follows
-      from a test of :math:`F_E < k`: it is rejected just if :math:`P(\mathrm{Bin}(k-1, \pi) \ge f_E) \le 1 - c`.
+    - a population table (``population``, a file of a recipe, or the one given to the call): its
+      records are counted, with the same hierarchies as the table's. It need not contain the table;
+      a class that matches nobody fails.
+    - ``weights=True``: the sum of the survey weights in the
+      class, :math:`\hat F_E = \sum_{i \in E} w_i`.
+    - ``fraction``: the share :math:`\pi` of the population that was sampled at random.
+      With :math:`f_E` records in the class, :math:`F_E - f_E` is negative binomial with :math:`f_E`
+      successes of probability :math:`\pi`, and the largest k with :math:`P(F_E \ge k) \ge c`
+      counts, *c* being ``confidence`` (0.95 unless given). The same number follows from a test
+      of :math:`F_E < k`: it is rejected just
+      if :math:`P(\mathrm{Bin}(k-1, \pi) \ge f_E) \le 1 - c`.
 
-    Where the schema names a person column, :math:`f_E` counts persons, and a population table that holds the same column
-    must have one row a person. Missing values equal only missing ones unless they are wildcards. An empty table
-    keeps every promise. ARX tests with a Poisson instead of the binomial distribution, which has a
-    heavier tail and asks for classes at least as large; sdcMicro has no k-map but adds up weights to the same :math:`F_E`.
+    Where the schema names a person column, :math:`f_E` counts persons, and a population table that
+    holds the same column must have one row a person. Missing values equal only missing ones unless
+    they are wildcards. An empty table keeps every promise. ARX tests with a Poisson instead of the
+    binomial distribution, which has a heavier tail and asks for classes at least as large; sdcMicro
+    has no k-map but adds up weights to the same :math:`F_E`.
 
-    Reference: Sweeney 2002, doi:10.1142/S0218488502001648; El Emam & Dankar 2008, doi:10.1197/jamia.M2716.
+    Reference: Sweeney 2002, doi:10.1142/S0218488502001648; El Emam & Dankar 2008,
+    doi:10.1197/jamia.M2716.
 
     >>> from sfumato import examples
     >>> from sfumato.core.evidence import gather
@@ -55,13 +64,27 @@ class KMap(Model):
     """
 
     k: Annotated[
-        int, Field(ge=1, examples=[5], description="smallest number of matching population records that is acceptable")
+        int,
+        Field(
+            ge=1,
+            examples=[5],
+            description="smallest number of matching population records that is acceptable",
+        ),
     ]
-    population: Annotated[str | None, FILE, Field(description="file with a table of the whole population")] = None
+    population: Annotated[
+        str | None, FILE, Field(description="file with a table of the whole population")
+    ] = None
     weights: Annotated[bool, Field(description="estimate the population by survey weights")] = False
-    fraction: Annotated[float | None, Field(gt=0, le=1, description="share of the population that was sampled")] = None
+    fraction: Annotated[
+        float | None, Field(gt=0, le=1, description="share of the population that was sampled")
+    ] = None
     confidence: Annotated[
-        float | None, Field(gt=0, lt=1, description="with fraction: how sure the estimate must be; 0.95 unless given")
+        float | None,
+        Field(
+            gt=0,
+            lt=1,
+            description="with fraction: how sure the estimate must be; 0.95 unless given",
+        ),
     ] = None
 
     name: ClassVar[str] = "k_map"
@@ -74,7 +97,8 @@ class KMap(Model):
         ways = [self.population is not None, self.weights, self.fraction is not None]
         if sum(ways) > 1:
             raise ParameterError(
-                "give one of population, weights and fraction: each is another way to know the population"
+                "give one of population, weights and fraction: each is another way to know the"
+                " population"
             )
         if self.confidence is not None and self.fraction is None:
             raise ParameterError("confidence belongs to an estimate by fraction; give fraction too")
@@ -127,26 +151,43 @@ class KMap(Model):
         """Per class, the population records it matches, known or estimated."""
         classes = evidence.classes
         if self.fraction is not None:
-            return least_population(evidence.frequencies, self.fraction, self.confidence or USUAL_CONFIDENCE)
+            return least_population(
+                evidence.frequencies, self.fraction, self.confidence or USUAL_CONFIDENCE
+            )
         people = classes.weights if self.weights else classes.population
         if people is None:
             what = "survey weights" if self.weights else "a population table"
             raise SchemaError(f"{self.promise} was judged without {what}; gather evidence with it")
         return people
 
-    def _sentence(self, evidence: ClassEvidence, failing: NDArray[np.bool_], attained: float) -> str:
+    def _sentence(
+        self, evidence: ClassEvidence, failing: NDArray[np.bool_], attained: float
+    ) -> str:
         if failing.any():
-            return f"{share_of_records(evidence, failing)} match fewer than {self.k} people of the population; the rarest match {attained:g}"
+            return (
+                f"{share_of_records(evidence, failing)} match fewer than {self.k} people of the"
+                f" population; the rarest match {attained:g}"
+            )
         if self.weights:
-            return f"every class stands for at least {attained:g} people of the population, by their survey weights"
-        sure = f", {percent(self.confidence or USUAL_CONFIDENCE)} sure" if self.fraction is not None else ""
+            return (
+                f"every class stands for at least {attained:g} people of the population, by their"
+                " survey weights"
+            )
+        sure = (
+            f", {percent(self.confidence or USUAL_CONFIDENCE)} sure"
+            if self.fraction is not None
+            else ""
+        )
         return f"everyone could be at least {attained:g} people of the population{sure}"
 
 
-def least_population(sizes: NDArray[np.int64], fraction: float, confidence: float) -> NDArray[np.int64]:
+def least_population(
+    sizes: NDArray[np.int64], fraction: float, confidence: float
+) -> NDArray[np.int64]:
     """The population that classes of these sizes surely have, given the sampled share.
 
-    The lower ``1 − confidence`` quantile of the negative binomial distribution of all matching records.
+    The lower ``1 − confidence`` quantile of the negative binomial distribution of all matching
+    records.
 
     >>> import numpy as np
     >>> least_population(np.array([1, 2, 10]), fraction=0.1, confidence=0.95).tolist()
@@ -166,24 +207,33 @@ def least_population(sizes: NDArray[np.int64], fraction: float, confidence: floa
 
 @parameters
 class DeltaPresence(Model):
-    r"""For everyone of the population, the chance of being in the table lies between ``low`` and ``high``.
+    r"""For everyone of the population, the chance of being in the table lies between ``low`` and
+    ``high``.
 
     .. math:: \delta_{min} \le \frac{f_E}{F_E} \le \delta_{max} \quad \text{for every class } E
 
-    :math:`f_E` counts the records (or persons) of the table in class *E*, :math:`F_E` those of the population that the
-    class generalises; the table is taken to be part of the population. A class that holds more records than the population
-    has there fails whatever ``high`` is. People of the population whom no released class matches are known to be absent:
-    their chance is 0, which breaks every ``low`` above 0. Suppressing a class makes its people absent too, so with
-    ``low`` above 0 nothing is gained by it: one bad class, and all are.
+    :math:`f_E` counts the records (or persons) of the table in class *E*, :math:`F_E` those of the
+    population that the class generalises; the table is taken to be part of the population. A class
+    that holds more records than the population has there fails whatever ``high`` is. People of the
+    population whom no released class matches are known to be absent: their chance is 0, which
+    breaks every ``low`` above 0. Suppressing a class makes its people absent too, so with ``low``
+    above 0 nothing is gained by it: one bad class, and all are.
 
-    An empty table keeps every promise. ARX agrees where all records of the population match a class of the table.
+    An empty table keeps every promise. ARX agrees where all records of the population match a class
+    of the table.
 
     Reference: Nergiz, Atzori & Clifton 2007, doi:10.1145/1247480.1247554.
     """
 
-    low: Annotated[float, Field(ge=0, le=1, description="least chance of presence that is acceptable")]
-    high: Annotated[float, Field(gt=0, le=1, description="greatest chance of presence that is acceptable")]
-    population: Annotated[str | None, FILE, Field(description="file with a table of the whole population")] = None
+    low: Annotated[
+        float, Field(ge=0, le=1, description="least chance of presence that is acceptable")
+    ]
+    high: Annotated[
+        float, Field(gt=0, le=1, description="greatest chance of presence that is acceptable")
+    ]
+    population: Annotated[
+        str | None, FILE, Field(description="file with a table of the whole population")
+    ] = None
 
     name: ClassVar[str] = "delta_presence"
     facts: ClassVar[Facts] = Facts(against="membership")
@@ -211,7 +261,9 @@ class DeltaPresence(Model):
         return Needs(population=True)
 
     def failing(self, evidence: ClassEvidence) -> NDArray[np.bool_]:
-        """Classes whose chance is out of bounds; all of them when somebody's chance is below ``low``."""
+        """Classes whose chance is out of bounds; all of them when somebody's chance is below
+        ``low``.
+        """
         values = self._chances(evidence)
         failing = (values > self.high + TOLERANCE) | (values < self.low - TOLERANCE)
         if self.low > 0 and (failing.any() or evidence.absent):
@@ -225,13 +277,25 @@ class DeltaPresence(Model):
         attained = extreme(values, "largest")
         sentence = self._sentence(evidence, values) if len(values) else ""
         return verdict(
-            self, evidence, failing, attained=attained, required=self.high, per_class=values, sentence=sentence
+            self,
+            evidence,
+            failing,
+            attained=attained,
+            required=self.high,
+            per_class=values,
+            sentence=sentence,
         )
 
     def implies(self, other: Model) -> bool:
-        """Narrower bounds imply wider ones, and a chance of at most 1/k implies k-map with the same population."""
+        """Narrower bounds imply wider ones, and a chance of at most 1/k implies k-map with the same
+        population.
+        """
         if isinstance(other, KMap):
-            same_population = (other.weights, other.fraction, other.population) == (False, None, self.population)
+            same_population = (other.weights, other.fraction, other.population) == (
+                False,
+                None,
+                self.population,
+            )
             return same_population and other.k <= math.ceil(1 / self.high - TOLERANCE)
         if not isinstance(other, DeltaPresence) or self.population != other.population:
             return False
@@ -240,7 +304,9 @@ class DeltaPresence(Model):
     def _chances(self, evidence: ClassEvidence) -> NDArray[np.float64]:
         everyone = evidence.classes.population
         if everyone is None:
-            raise SchemaError(f"{self.promise} was judged without a population table; gather evidence with it")
+            raise SchemaError(
+                f"{self.promise} was judged without a population table; gather evidence with it"
+            )
         chances = np.full(len(everyone), np.inf)
         sizes = evidence.classes.sizes
         np.divide(sizes, everyone, out=chances, where=everyone > 0)
@@ -251,10 +317,17 @@ class DeltaPresence(Model):
         least = 0.0 if evidence.absent else float(values.min())
         beyond = int(np.isinf(values).sum())
         if beyond:
-            return f"{beyond:,} classes hold more people than the population has there; it must contain the whole table"
+            return (
+                f"{beyond:,} classes hold more people than the population has there; it must"
+                " contain the whole table"
+            )
         text = (
-            f"an intruder finds somebody in the table with a chance between {least:.3g} and {float(values.max()):.3g}"
+            f"an intruder finds somebody in the table with a chance between {least:.3g} and"
+            f" {float(values.max()):.3g}"
         )
         if evidence.absent and self.low > 0:
-            text += f"; {evidence.absent:,} people of the population match no released class and are known to be absent"
+            text += (
+                f"; {evidence.absent:,} people of the population match no released class and are"
+                " known to be absent"
+            )
         return text

@@ -1,8 +1,10 @@
-"""Limits on the risk of re-identification: of the worst record, of the average one, of how many, and of all together.
+"""Limits on the risk of re-identification: of the worst record, of the average one, of how many,
+and of all together.
 
-All of them look at classes alone. With *f* records (persons, where the schema names them) in its class, a record is
-picked rightly with a chance of 1/f by an intruder who knows that the person is in the table. Models about the whole table
-suppress the riskiest classes first, one by one and as few records as possible, until they hold.
+All of them look at classes alone. With *f* records (persons, where the schema names them) in its
+class, a record is picked rightly with a chance of 1/f by an intruder who knows that the person is
+in the table. Models about the whole table suppress the riskiest classes first, one by one and as
+few records as possible, until they hold.
 """
 
 from __future__ import annotations
@@ -19,7 +21,12 @@ from sfumato.core.parameters import parameters
 from sfumato.core.population import weight_column
 from sfumato.core.words import percent
 from sfumato.errors import SchemaError
-from sfumato.methods.formulas.uniqueness import Estimator, Uniques, individual_risk, population_uniques
+from sfumato.methods.formulas.uniqueness import (
+    Estimator,
+    Uniques,
+    individual_risk,
+    population_uniques,
+)
 from sfumato.methods.models.k_anonymity import KAnonymity
 from sfumato.methods.models.sensitive import extreme, share_of_records, verdict
 
@@ -32,10 +39,12 @@ if TYPE_CHECKING:
 
 # Which classes go so that a sum over the rest is small enough and the fewest records are lost.
 #
-# A promise about the whole table asks :math:`\sum_{E \text{ kept}} x_E \le s`: every class has an excess :math:`x_E` (its harm less what
-# the promise allows its records) and there may be a slack *s*. Dropping the class *E* costs :math:`n_E` records, so this is a
-# knapsack: the least cost at which the excess is made up for. The riskiest classes, which have the largest excess a record,
-# go first, one by one; equal ones by their keys, so that the order of the rows does not matter.
+# A promise about the whole table asks :math:`\sum_{E \text{ kept}} x_E \le s`: every class has an
+# excess :math:`x_E` (its harm less what the promise allows its records) and there may be a slack
+# *s*. Dropping the class *E* costs :math:`n_E` records, so this is a
+# knapsack: the least cost at which the excess is made up for. The riskiest classes, which have the
+# largest excess a record, go first, one by one; equal ones by their keys, so that the order of the
+# rows does not matter.
 
 NEAR = 1e-12
 """Share of the whole excess that rounding may hide."""
@@ -46,11 +55,13 @@ MOST_WORK = 20_000_000
 def fewest_records(
     classes: ClassTable, members: NDArray[np.int64], excess: NDArray[np.float64], slack: float = 0.0
 ) -> NDArray[np.bool_]:
-    """The classes to drop: as few members as possible, so that the excess of the rest is at most ``slack``.
+    """The classes to drop: as few members as possible, so that the excess of the rest is at most
+    ``slack``.
 
-    ``members`` are what the promise counts in each class, records or persons, and ``excess`` is that of one of them.
-    Where the larger classes do not have the smaller excess, the fewest records are a sum to be hit; it is searched for
-    within ``MOST_WORK``, and beyond that less than one class too many goes. Everything goes when nothing less will do.
+    ``members`` are what the promise counts in each class, records or persons, and ``excess`` is
+    that of one of them. Where the larger classes do not have the smaller excess, the fewest records
+    are a sum to be hit; it is searched for within ``MOST_WORK``, and beyond that less than one
+    class too many goes. Everything goes when nothing less will do.
     """
     gains = excess * members
     dropped = np.zeros(len(gains), dtype=np.bool_)
@@ -68,7 +79,9 @@ def fewest_records(
 def _riskiest_first(
     classes: ClassTable, members: NDArray[np.int64], excess: NDArray[np.float64]
 ) -> NDArray[np.signedinteger[Any]]:
-    """The classes whose dropping helps, the largest excess a member first, then the smallest, then by their keys."""
+    """The classes whose dropping helps, the largest excess a member first, then the smallest, then
+    by their keys.
+    """
     useful = np.flatnonzero(excess > 0)
     keys, sizes = classes.keys[useful], classes.sizes[useful]
     return useful[np.lexsort((*keys.T[::-1], members[useful], sizes, -excess[useful]))]
@@ -76,7 +89,9 @@ def _riskiest_first(
 
 @dataclasses.dataclass(frozen=True)
 class _Sack:
-    """Classes in the order in which they go: what each costs, what it helps, and what is needed in all."""
+    """Classes in the order in which they go: what each costs, what it helps, and what is needed in
+    all.
+    """
 
     costs: NDArray[np.int64]
     gains: NDArray[np.float64]
@@ -86,7 +101,11 @@ class _Sack:
     def enough(self) -> int | None:
         """How many go, one after the other, until that is enough."""
         sums = np.cumsum(self.gains)
-        return int(np.searchsorted(sums, self.need)) + 1 if len(sums) and sums[-1] >= self.need else None
+        return (
+            int(np.searchsorted(sums, self.need)) + 1
+            if len(sums) and sums[-1] >= self.need
+            else None
+        )
 
     def fewest(self) -> NDArray[np.int64]:
         """Positions of the classes that go."""
@@ -108,15 +127,22 @@ class _Sack:
         """Keep again what need not go, the least risky first; classes alike are taken together."""
         spare = float(self.gains[first].sum()) - self.need
         kept = np.zeros(len(first), dtype=np.bool_)
-        alike = np.flatnonzero((np.diff(self.costs[first]) != 0) | (np.diff(self.gains[first]) != 0)) + 1
-        for start, end in zip([0, *alike.tolist()][::-1], [*alike.tolist(), len(first)][::-1], strict=True):
+        alike = (
+            np.flatnonzero((np.diff(self.costs[first]) != 0) | (np.diff(self.gains[first]) != 0))
+            + 1
+        )
+        for start, end in zip(
+            [0, *alike.tolist()][::-1], [*alike.tolist(), len(first)][::-1], strict=True
+        ):
             many = min(end - start, int(spare / self.gains[start]))
             kept[end - many : end] = True
             spare -= many * float(self.gains[start])
         return first[~kept]
 
     def _hit(self, most: int, known: NDArray[np.int64]) -> NDArray[np.int64]:
-        """A set with at most so many records that is enough, of the fewest records; ``known`` where there is none."""
+        """A set with at most so many records that is enough, of the fewest records; ``known`` where
+        there is none.
+        """
         items = self._few_enough(most)
         if len(items) * (most + 1) > MOST_WORK:
             return known
@@ -131,12 +157,16 @@ class _Sack:
         return self._read_back(items, taken, int(hits[0])) if len(hits) else known
 
     def _few_enough(self, most: int) -> NDArray[np.int64]:
-        """The classes that may take part: of those with one number of records the most helpful, as many as fit."""
+        """The classes that may take part: of those with one number of records the most helpful, as
+        many as fit.
+        """
         order = np.lexsort((np.arange(len(self.costs)), -self.gains, self.costs))
         rank = np.arange(len(order)) - np.searchsorted(self.costs[order], self.costs[order])
         return np.sort(order[(rank + 1) * self.costs[order] <= most])[::-1]
 
-    def _read_back(self, items: NDArray[np.int64], taken: NDArray[np.bool_], records: int) -> NDArray[np.int64]:
+    def _read_back(
+        self, items: NDArray[np.int64], taken: NDArray[np.bool_], records: int
+    ) -> NDArray[np.int64]:
         """The set that the table of sums stands for."""
         dropped = []
         for row, item in zip(taken[::-1], items[::-1].tolist(), strict=True):
@@ -192,8 +222,9 @@ class MaximumRisk(_BelowThreshold):
 
     .. math:: \max_E 1/f_E \le \tau
 
-    That is k-anonymity with :math:`k = \lceil 1/\tau \rceil`, and judged in the same way. The bound is the prosecutor's:
-    the intruder knows that the person is in the table. ARX calls it the highest prosecutor risk.
+    That is k-anonymity with :math:`k = \lceil 1/\tau \rceil`, and judged in the same way. The bound
+    is the prosecutor's: the intruder knows that the person is in the table. ARX calls it the
+    highest prosecutor risk.
 
     Reference: El Emam & Dankar 2008, doi:10.1197/jamia.M2716.
 
@@ -203,7 +234,9 @@ class MaximumRisk(_BelowThreshold):
     ✓ highest risk 0.5: nobody is picked rightly with a chance above 0.5
     """
 
-    threshold: Annotated[Chance, Field(examples=[0.2], description="highest acceptable chance of re-identification")]
+    threshold: Annotated[
+        Chance, Field(examples=[0.2], description="highest acceptable chance of re-identification")
+    ]
 
     name: ClassVar[str] = "maximum_risk"
     shrinking: ClassVar[bool] = True
@@ -224,7 +257,10 @@ class MaximumRisk(_BelowThreshold):
         failing, attained = self.failing(evidence), extreme(risks, "largest")
         sentence = f"nobody is picked rightly with a chance above {attained or 0:.3g}"
         if failing.any():
-            sentence = f"{share_of_records(evidence, failing)} are picked rightly with a chance above {self.threshold:g}, up to {attained:.3g}"
+            sentence = (
+                f"{share_of_records(evidence, failing)} are picked rightly with a chance above"
+                f" {self.threshold:g}, up to {attained:.3g}"
+            )
         return risk_verdict(self, evidence, failing, attained, self.threshold, risks, sentence)
 
     def implies(self, other: Model) -> bool:
@@ -238,16 +274,19 @@ class AverageRisk(_SumOfRecords):
 
     .. math:: \frac{1}{N} \sum_E f_E \cdot \frac{1}{f_E} = \frac{\text{number of classes}}{N} \le \tau
 
-    The marketer's risk: the share of records an intruder gets right who tries all of them. Where the schema names persons,
-    :math:`f_E` counts persons and the mean is taken over records, :math:`\frac1N \sum_E n_E/f_E` with :math:`n_E` records: a mean
-    over persons of a class could rise when classes merge. Where missing values are
-    wildcards, :math:`1/f` of each record is averaged. An empty table has no risk. ARX and sdcMicro agree.
+    The marketer's risk: the share of records an intruder gets right who tries all of them. Where
+    the schema names persons,
+    :math:`f_E` counts persons and the mean is taken over records, :math:`\frac1N \sum_E n_E/f_E`
+    with :math:`n_E` records: a mean over persons of a class could rise when classes merge. Where
+    missing values are wildcards, :math:`1/f` of each record is averaged. An empty table has no
+    risk. ARX and sdcMicro agree.
 
     Reference: El Emam & Dankar 2008, doi:10.1197/jamia.M2716.
     """
 
     threshold: Annotated[
-        Chance, Field(examples=[0.2], description="highest acceptable mean chance of re-identification")
+        Chance,
+        Field(examples=[0.2], description="highest acceptable mean chance of re-identification"),
     ]
 
     name: ClassVar[str] = "average_risk"
@@ -265,7 +304,9 @@ class AverageRisk(_SumOfRecords):
         risks, records = 1 / evidence.frequencies, evidence.classes.records
         attained = float(risks @ records / records.sum()) if len(records) else None
         sentence = f"who tries all records gets {attained or 0:.3g} of them right on average"
-        return risk_verdict(self, evidence, self.failing(evidence), attained, self.threshold, risks, sentence)
+        return risk_verdict(
+            self, evidence, self.failing(evidence), attained, self.threshold, risks, sentence
+        )
 
     def implies(self, other: Model) -> bool:
         """A lower mean implies a higher one."""
@@ -274,20 +315,29 @@ class AverageRisk(_SumOfRecords):
 
 @parameters
 class RecordsAtRisk(_SumOfRecords):
-    r"""At most a share of the records has a chance of being picked rightly that is above the threshold.
+    r"""At most a share of the records has a chance of being picked rightly that is above the
+    threshold.
 
     .. math:: \frac{1}{N} \sum_E f_E \,[1/f_E > \tau] \le s
 
-    With ``share=0`` that is the maximum risk. Persons are counted as in :class:`AverageRisk`. ARX has the same number ("records at risk").
+    With ``share=0`` that is the maximum risk. Persons are counted as in :class:`AverageRisk`. ARX
+    has the same number ("records at risk").
 
     Reference: El Emam & Arbuckle 2013, *Anonymizing Health Data*.
     """
 
     threshold: Annotated[
-        Chance, Field(examples=[0.2], description="chance of re-identification above which a record is at risk")
+        Chance,
+        Field(
+            examples=[0.2],
+            description="chance of re-identification above which a record is at risk",
+        ),
     ]
     share: Annotated[
-        float, Field(ge=0, le=1, examples=[0.05], description="greatest acceptable share of records at risk")
+        float,
+        Field(
+            ge=0, le=1, examples=[0.05], description="greatest acceptable share of records at risk"
+        ),
     ]
 
     name: ClassVar[str] = "records_at_risk"
@@ -306,16 +356,27 @@ class RecordsAtRisk(_SumOfRecords):
         records, risks = evidence.classes.records, 1 / evidence.frequencies
         at_risk = int(records[evidence.frequencies < self.enough_k].sum())
         attained = at_risk / int(records.sum()) if len(records) else None
-        sentence = f"{at_risk:,} of {int(records.sum()):,} ({percent(attained or 0)}) are picked rightly with a chance above {self.threshold:g}"
-        return risk_verdict(self, evidence, self.failing(evidence), attained, self.share, risks, sentence)
+        sentence = (
+            f"{at_risk:,} of {int(records.sum()):,} ({percent(attained or 0)}) are picked rightly"
+            f" with a chance above {self.threshold:g}"
+        )
+        return risk_verdict(
+            self, evidence, self.failing(evidence), attained, self.share, risks, sentence
+        )
 
     def implies(self, other: Model) -> bool:
         """A smaller share above a lower threshold implies a larger one above a higher."""
-        return isinstance(other, RecordsAtRisk) and self.threshold <= other.threshold and self.share <= other.share
+        return (
+            isinstance(other, RecordsAtRisk)
+            and self.threshold <= other.threshold
+            and self.share <= other.share
+        )
 
 
 def classes_only(model: Model, schema: Schema) -> Needs:
-    """The needs of a model that looks at classes alone; without quasi-identifiers there are none."""
+    """The needs of a model that looks at classes alone; without quasi-identifiers there are
+    none.
+    """
     if not schema.quasi:
         raise SchemaError(f"{model.promise} needs at least one column with role quasi")
     return Needs()
@@ -352,11 +413,12 @@ class ExpectedReidentifications(Model):
 
     .. math:: \sum_E f_E\, r_E \le R
 
-    :math:`r_E = 1/f_E` for an intruder who knows who is in the table: then every class gives one right guess, and the sum is the
-    number of classes. With ``weights=True`` the intruder only has a register of the population, and :math:`r_E` is the mean of
-    one over the people with these keys, estimated from the survey weights
-    (:func:`~sfumato.methods.formulas.uniqueness.individual_risk`). Merging classes never raises the sum. sdcMicro shows
-    the second number as expected re-identifications (``risk_ER``).
+    :math:`r_E = 1/f_E` for an intruder who knows who is in the table: then every class gives one
+    right guess, and the sum is the number of classes. With ``weights=True`` the intruder only has a
+    register of the population, and :math:`r_E` is the mean of one over the people with these keys,
+    estimated from the survey weights
+    (:func:`~sfumato.methods.formulas.uniqueness.individual_risk`). Merging classes never raises the
+    sum. sdcMicro shows the second number as expected re-identifications (``risk_ER``).
 
     Reference: Franconi & Polettini 2004, *Individual risk estimation in µ-Argus: a review*.
 
@@ -367,7 +429,9 @@ class ExpectedReidentifications(Model):
     ✓ at most 1 expected re-identifications: who tries all records gets 0.967 of 8 right by expectation
     """
 
-    limit: Annotated[float, Field(ge=0, allow_inf_nan=False, description="greatest acceptable number")]
+    limit: Annotated[
+        float, Field(ge=0, allow_inf_nan=False, description="greatest acceptable number")
+    ]
     weights: Annotated[bool, Field(description="estimate the population by survey weights")] = False
 
     name: ClassVar[str] = "expected_reidentifications"
@@ -401,8 +465,13 @@ class ExpectedReidentifications(Model):
         """The expected number, and the classes that would have to go."""
         risks, sizes = self._risks(evidence), evidence.classes.sizes
         attained = float(risks @ sizes) if len(sizes) else None
-        sentence = f"who tries all records gets {attained or 0:.3g} of {int(sizes.sum()):,} right by expectation"
-        return risk_verdict(self, evidence, self.failing(evidence), attained, self.limit, risks, sentence)
+        sentence = (
+            f"who tries all records gets {attained or 0:.3g} of {int(sizes.sum()):,} right by"
+            " expectation"
+        )
+        return risk_verdict(
+            self, evidence, self.failing(evidence), attained, self.limit, risks, sentence
+        )
 
     def implies(self, other: Model) -> bool:
         """A smaller number implies a larger one for the same intruder."""
@@ -414,7 +483,9 @@ class ExpectedReidentifications(Model):
         if not self.weights:
             return 1 / evidence.frequencies
         if evidence.classes.weights is None:
-            raise SchemaError(f"{self.promise} was judged without survey weights; gather evidence with it")
+            raise SchemaError(
+                f"{self.promise} was judged without survey weights; gather evidence with it"
+            )
         return individual_risk(evidence.classes.sizes, evidence.classes.weights)
 
 
@@ -427,18 +498,26 @@ class PopulationUniqueness(Model):
 
     .. math:: \hat U / M \le s
 
-    *M* = n/``fraction`` is the size of the population and :math:`\hat U` an estimate of the people in it who share their keys with
-    nobody (:func:`~sfumato.methods.formulas.uniqueness.population_uniques`). Who is unique in the population is unique in the table too,
-    so the promise holds as soon as all sample uniques are suppressed, and these are what goes. The estimates are not
+    *M* = n/``fraction`` is the size of the population and :math:`\hat U` an estimate of the people
+    in it who share their keys with nobody
+    (:func:`~sfumato.methods.formulas.uniqueness.population_uniques`). Who is unique in the
+    population is unique in the table too, so the promise holds as soon as all sample uniques are
+    suppressed, and these are what goes. The estimates are not
     monotone: merging classes may raise them. Where missing values are wildcards, the number of
     compatible records stands for the class size. ARX's SNB differs (see there).
 
     Reference: Dankar, El Emam, Neisa & Roffey 2012, doi:10.1186/1472-6947-12-66.
     """
 
-    share: Annotated[float, Field(ge=0, le=1, description="greatest acceptable share of population uniques")]
-    fraction: Annotated[float, Field(gt=0, le=1, description="share of the population that was sampled")]
-    estimator: Annotated[Estimator, Field(description="how uniques of the population are estimated")] = "dankar"
+    share: Annotated[
+        float, Field(ge=0, le=1, description="greatest acceptable share of population uniques")
+    ]
+    fraction: Annotated[
+        float, Field(gt=0, le=1, description="share of the population that was sampled")
+    ]
+    estimator: Annotated[
+        Estimator, Field(description="how uniques of the population are estimated")
+    ] = "dankar"
 
     name: ClassVar[str] = "population_uniqueness"
     facts: ClassVar[Facts] = IDENTITY
@@ -468,9 +547,14 @@ class PopulationUniqueness(Model):
         """The estimated share, and the sample uniques if it is too high."""
         uniques = self._uniques(evidence)
         attained = uniques.share if len(evidence.classes) else None
-        sentence = f"about {uniques.number:,.3g} of {uniques.population:,} people ({percent(uniques.share)}) are unique in the population ({uniques.how})"
+        sentence = (
+            f"about {uniques.number:,.3g} of {uniques.population:,} people"
+            f" ({percent(uniques.share)}) are unique in the population ({uniques.how})"
+        )
         risks = 1 / evidence.frequencies
-        return risk_verdict(self, evidence, self._failing(evidence, uniques), attained, self.share, risks, sentence)
+        return risk_verdict(
+            self, evidence, self._failing(evidence, uniques), attained, self.share, risks, sentence
+        )
 
     def implies(self, other: Model) -> bool:
         """A smaller share implies a larger one under the same estimate."""

@@ -1,4 +1,6 @@
-"""What the models about a sensitive column share: which column, what is counted, how a verdict is written."""
+"""What the models about a sensitive column share: which column, what is counted, how a verdict is
+written.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,11 @@ if TYPE_CHECKING:
 Sensitive = Annotated[
     str | Annotated[tuple[str, ...], Field(min_length=2)],
     SENSITIVE_COLUMNS,
-    Field(description="the sensitive column; a list of columns stands for the combinations of their values"),
+    Field(
+        description=(
+            "the sensitive column; a list of columns stands for the combinations of their values"
+        )
+    ),
 ]
 Reference = Literal["original", "released"]
 
@@ -38,21 +44,29 @@ def spoken(column: Column) -> str:
 
 
 def needs_of(promise: str, column: Column, schema: Schema, *, reference: bool = False) -> Needs:
-    """The column counted per class; a schema in which it is not sensitive, or nothing is quasi, is refused.
+    """The column counted per class; a schema in which it is not sensitive, or nothing is quasi, is
+    refused.
 
-    So is a column that is quasi as well: the records of a class share their value of it, so no class can hide it, and
-    recoding would change the values that are counted.
+    So is a column that is quasi as well: the records of a class share their value of it, so no
+    class can hide it, and recoding would change the values that are counted.
     """
     problems = []
     for name in parts_of(column):
         if name not in schema.attributes:
-            problems.append(f"{promise}: the schema has no column {name!r}.{did_you_mean(name, schema.attributes)}")
+            problems.append(
+                f"{promise}: the schema has no column"
+                f" {name!r}.{did_you_mean(name, schema.attributes)}"
+            )
         elif not schema[name].has(Role.SENSITIVE):
-            problems.append(f"{promise}: column {name!r} has role {join_words(schema[name].roles)}; make it sensitive")
+            problems.append(
+                f"{promise}: column {name!r} has role {join_words(schema[name].roles)}; make it"
+                " sensitive"
+            )
         elif schema[name].has(Role.QUASI):
             problems.append(
-                f"{promise}: column {name!r} is quasi as well as sensitive, and whoever knows it has nothing to learn; "
-                "make it sensitive alone to protect it from those who do not"
+                f"{promise}: column {name!r} is quasi as well as sensitive, and whoever knows it"
+                " has nothing to learn; make it sensitive alone to protect it from those who"
+                " do not"
             )
     if not schema.quasi:
         problems.append(f"{promise} needs at least one column with role quasi")
@@ -66,15 +80,23 @@ def counts_of(evidence: ClassEvidence, column: Column) -> Counts:
     return evidence.classes.counts[column]
 
 
-def reference_of(evidence: ClassEvidence, column: Column, which: Reference = "original") -> NDArray[np.int64]:
+def reference_of(
+    evidence: ClassEvidence, column: Column, which: Reference = "original"
+) -> NDArray[np.int64]:
     """How often each value occurs in the original table, or in the classes that are released."""
-    return evidence.reference[column] if which == "original" else counts_of(evidence, column).total()
+    return (
+        evidence.reference[column] if which == "original" else counts_of(evidence, column).total()
+    )
 
 
-def too_few_values(evidence: ClassEvidence, column: Column, least: float, which: Reference = "original") -> str:
-    """Why no recoding can keep a promise that asks for so many values of a column; empty where it has them.
+def too_few_values(
+    evidence: ClassEvidence, column: Column, least: float, which: Reference = "original"
+) -> str:
+    """Why no recoding can keep a promise that asks for so many values of a column; empty where it
+    has them.
 
-    With ``released`` only values that are released count: of the others nobody who holds the file knows.
+    With ``released`` only values that are released count: of the others nobody who holds the file
+    knows.
     """
     counts = counts_of(evidence, column)
     distinct = len(counts.labels) if which == "original" else int((counts.total() > 0).sum())
@@ -85,15 +107,23 @@ def too_few_values(evidence: ClassEvidence, column: Column, least: float, which:
 
 
 def is_constant(evidence: ClassEvidence, column: Column, which: Reference = "original") -> bool:
-    """Whether a column tells the same of everyone: classes then look like the table, but nothing is hidden."""
+    """Whether a column tells the same of everyone: classes then look like the table, but nothing is
+    hidden.
+    """
     return bool(too_few_values(evidence, column, 2, which))
 
 
 def known_by_it(
-    evidence: ClassEvidence, failing: NDArray[np.bool_], column: Column, which: Reference = "original"
+    evidence: ClassEvidence,
+    failing: NDArray[np.bool_],
+    column: Column,
+    which: Reference = "original",
 ) -> str:
     """The sentence about a column that tells the same of everyone."""
-    return f"{share_of_records(evidence, failing)} are known by it: {too_few_values(evidence, column, 2, which)}"
+    return (
+        f"{share_of_records(evidence, failing)} are known by it:"
+        f" {too_few_values(evidence, column, 2, which)}"
+    )
 
 
 def with_reason(sentence: str, reason: str) -> str:
@@ -102,7 +132,9 @@ def with_reason(sentence: str, reason: str) -> str:
 
 
 def at_most_persons(values: NDArray[Any], evidence: ClassEvidence) -> NDArray[Any]:
-    """Diversity of each class, but never more than it has persons: one person's many rows hide nobody."""
+    """Diversity of each class, but never more than it has persons: one person's many rows hide
+    nobody.
+    """
     return values if evidence.classes.person is None else np.minimum(values, evidence.classes.sizes)
 
 
@@ -112,11 +144,14 @@ def share_of_records(evidence: ClassEvidence, failing: NDArray[np.bool_]) -> str
     return f"{short:,} of {total:,} records ({percent(short / total)})"
 
 
-def forced_records(evidence: ClassEvidence, failing: NDArray[np.bool_], least: NDArray[Any]) -> NDArray[np.int64]:
-    """Records that failing classes must lose under every finer recoding: ``least`` of them, one if that is unknown.
+def forced_records(
+    evidence: ClassEvidence, failing: NDArray[np.bool_], least: NDArray[Any]
+) -> NDArray[np.int64]:
+    """Records that failing classes must lose under every finer recoding: ``least`` of them, one if
+    that is unknown.
 
-    Whatever a finer recoding keeps of a class holds, so what it keeps of it together holds too (the model is monotone):
-    no fewer records are lost than make the class hold when they go.
+    Whatever a finer recoding keeps of a class holds, so what it keeps of it together holds too (the
+    model is monotone): no fewer records are lost than make the class hold when they go.
     """
     records = evidence.classes.records
     with np.errstate(invalid="ignore"):
@@ -135,7 +170,9 @@ def verdict(
     sentence: str,
     counts_crowds: bool = False,
 ) -> Verdict:
-    """A verdict from the classes that fail. ``counts_crowds``: the promise also asks for a class size."""
+    """A verdict from the classes that fail. ``counts_crowds``: the promise also asks for a class
+    size.
+    """
     at = np.flatnonzero(failing)
     return Verdict(
         model=model.name,
@@ -143,7 +180,9 @@ def verdict(
         holds=not len(at),
         attained=attained,
         required=required,
-        sentence=sentence if len(evidence.classes) else "the table is empty, there is nobody to protect",
+        sentence=(
+            sentence if len(evidence.classes) else "the table is empty, there is nobody to protect"
+        ),
         per_class=per_class,
         failing=at,
         failing_sizes=evidence.classes.sizes[at],
@@ -163,7 +202,9 @@ def verdict_of_worst(
     sentence: Callable[[ClassEvidence, NDArray[np.bool_], Any], str],
     counts_crowds: bool = False,
 ) -> Verdict:
-    """A verdict on one value per class: the table attains that of its worst class, which ``sentence`` is told."""
+    """A verdict on one value per class: the table attains that of its worst class, which
+    ``sentence`` is told.
+    """
     attained = extreme(values, worst)
     return verdict(
         model,

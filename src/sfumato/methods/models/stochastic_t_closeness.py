@@ -11,7 +11,16 @@ from pydantic import Field
 from sfumato import kernels
 from sfumato.core.classes import Counts
 from sfumato.core.mechanism import Mechanism
-from sfumato.core.model import TOLERANCE, ClassEvidence, Facts, Model, Needs, SensitiveModel, Verdict, before_masking
+from sfumato.core.model import (
+    TOLERANCE,
+    ClassEvidence,
+    Facts,
+    Model,
+    Needs,
+    SensitiveModel,
+    Verdict,
+    before_masking,
+)
 from sfumato.core.parameters import SENSITIVE_COLUMNS, parameters
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.formulas.axes import axis_problem
@@ -32,30 +41,37 @@ CELLS = 4_000_000
 
 @parameters
 class StochasticTCloseness(SensitiveModel):
-    r"""After every sensitive value passed through a random mechanism, each class is within distance t of the table.
+    r"""After every sensitive value passed through a random mechanism, each class is within distance
+    t of the table.
 
     .. math::
         P_E(B) = \frac{1}{n_E} \sum_{i \in E} \Pr[Z(c_i) \in B], \qquad
         P(B) = \frac{1}{N} \sum_i \Pr[Z(c_i) \in B], \qquad d(P_E, P) \le t
 
-    Both are the *theoretical* mixtures: what the mechanism does to the true values, never one outcome of it. They are taken from the
-    original table where it is at hand, and otherwise the column is taken to be unmasked yet. No table shows by which mechanism it was
-    made: the promise holds only of a run in which a step applied exactly this one to the original values, after the last step that
-    changed classes, records or the column (``pram`` with the same ``matrix`` and ``invariant: none``); of anything else it is unknown, and fails.
-    No step of ours adds Laplace noise to single values, so that with it the model tells what would hold. Mechanisms:
+    Both are the *theoretical* mixtures: what the mechanism does to the true values, never one
+    outcome of it. They are taken from the original table where it is at hand, and otherwise the
+    column is taken to be unmasked yet. No table shows by which mechanism it was
+    made: the promise holds only of a run in which a step applied exactly this one to the original
+    values, after the last step that changed classes, records or the column (``pram`` with the same
+    ``matrix`` and ``invariant: none``); of anything else it is unknown, and fails. No step of ours
+    adds Laplace noise to single values, so that with it the model tells what would hold.
+    Mechanisms:
 
-    - ``matrix``: value *v* becomes *w* with probability ``matrix[v][w]`` (PRAM, randomised response). Missing values
-      stay missing.
-    - ``laplace``: noise of density :math:`e^{-|x|/b}/2b`, b = ``scale``, is added. Between two neighbouring values both mixtures have
-      the form :math:`A e^{x/b} + B e^{-x/b}`, so their ratio is a Möbius function of :math:`e^{2x/b}` and monotone; outside all
-      values it is constant. The largest ratio is therefore taken at a value that occurs.
-    - ``discrete_laplace``: whole numbers get noise of probability proportional to :math:`e^{-|x|/b}`. By the same
-      argument the result is the same.
+    - ``matrix``: value *v* becomes *w* with probability ``matrix[v][w]`` (PRAM, randomised
+      response). Missing values stay missing.
+    - ``laplace``: noise of density :math:`e^{-|x|/b}/2b`, b = ``scale``, is added. Between two
+      neighbouring values both mixtures have the form :math:`A e^{x/b} + B e^{-x/b}`, so their ratio
+      is a Möbius function of :math:`e^{2x/b}` and monotone; outside all values it is constant. The
+      largest ratio is therefore taken at a value that occurs.
+    - ``discrete_laplace``: whole numbers get noise of probability proportional
+      to :math:`e^{-|x|/b}`. By the same argument the result is the same.
 
-    ``distance`` is ``multiplicative``, :math:`\sup_B \max(P_E(B)/P(B), P(B)/P_E(B)) \ge 1`, for all mechanisms; ``equal``
-    (total variation) and ``ordered`` in [0, 1] for the matrix. ``reference`` and empty tables are as in t-closeness; rows
-    are counted, not persons. A mechanism that is ε-private for each record gives
-    :func:`~sfumato.methods.formulas.bridge.implied_t`. Factors beyond 1e300 are called infinite. No other tool has the model.
+    ``distance`` is ``multiplicative``, :math:`\sup_B \max(P_E(B)/P(B), P(B)/P_E(B)) \ge 1`, for all
+    mechanisms; ``equal`` (total variation) and ``ordered`` in [0, 1] for the matrix. ``reference``
+    and empty tables are as in t-closeness; rows are counted, not persons. A mechanism that is
+    ε-private for each record gives
+    :func:`~sfumato.methods.formulas.bridge.implied_t`. Factors beyond 1e300 are called infinite. No
+    other tool has the model.
 
     Reference: Domingo-Ferrer & Soria-Comas 2015, doi:10.1016/j.knosys.2014.11.011.
 
@@ -68,21 +84,35 @@ class StochasticTCloseness(SensitiveModel):
 
     sensitive: Annotated[str, SENSITIVE_COLUMNS, Field(description="the sensitive column")]
     t: Annotated[
-        float, Field(ge=0, allow_inf_nan=False, description="largest distance; multiplicative: largest factor")
+        float,
+        Field(
+            ge=0,
+            allow_inf_nan=False,
+            description="largest distance; multiplicative: largest factor",
+        ),
     ]
     mechanism: Annotated[
-        Literal["matrix", "laplace", "discrete_laplace"], Field(description="how values are randomised")
+        Literal["matrix", "laplace", "discrete_laplace"],
+        Field(description="how values are randomised"),
     ]
     scale: Annotated[
         float | None,
-        Field(gt=0, allow_inf_nan=False, description="laplace: scale of the noise, in units of the column"),
+        Field(
+            gt=0,
+            allow_inf_nan=False,
+            description="laplace: scale of the noise, in units of the column",
+        ),
     ] = None
     matrix: Annotated[
         dict[str, dict[str, Annotated[float, Field(ge=0, le=1)]]] | None,
         Field(description="matrix: for each value the probability of every value it may become"),
     ] = None
-    distance: Annotated[Distance, Field(description="how distributions are compared")] = "multiplicative"
-    reference: Annotated[Reference, Field(description="the table classes must look like")] = "original"
+    distance: Annotated[Distance, Field(description="how distributions are compared")] = (
+        "multiplicative"
+    )
+    reference: Annotated[Reference, Field(description="the table classes must look like")] = (
+        "original"
+    )
 
     name: ClassVar[str] = "stochastic_t_closeness"
     secret: ClassVar[tuple[str, ...]] = ("matrix",)
@@ -94,18 +124,30 @@ class StochasticTCloseness(SensitiveModel):
         if (self.mechanism == "matrix") != (self.matrix is not None):
             raise ParameterError("matrix must be given for the mechanism matrix, and only there")
         if (self.mechanism == "matrix") != (self.scale is None):
-            raise ParameterError("scale must be given for the mechanisms laplace and discrete_laplace, and only there")
+            raise ParameterError(
+                "scale must be given for the mechanisms laplace and discrete_laplace, and only"
+                " there"
+            )
         if self.mechanism != "matrix" and self.distance != "multiplicative":
-            raise ParameterError(f"the mechanism {self.mechanism} has the multiplicative distance only")
-        wrong = [row for row in (self.matrix or {}).values() if abs(sum(row.values()) - 1) > TOLERANCE]
+            raise ParameterError(
+                f"the mechanism {self.mechanism} has the multiplicative distance only"
+            )
+        wrong = [
+            row for row in (self.matrix or {}).values() if abs(sum(row.values()) - 1) > TOLERANCE
+        ]
         if wrong:
             raise ParameterError(
-                f"every row of the matrix must sum to 1; {len(wrong)} of {len(self.matrix or {})} do not"
+                f"every row of the matrix must sum to 1; {len(wrong)} of {len(self.matrix or {})}"
+                " do not"
             )
         if self.distance == "multiplicative" and self.t < 1:
-            raise ParameterError("t should be at least 1 for the multiplicative distance, where 1 means equal")
+            raise ParameterError(
+                "t should be at least 1 for the multiplicative distance, where 1 means equal"
+            )
         if self.distance != "multiplicative" and self.t > 1:
-            raise ParameterError(f"t should be at most 1 for the {self.distance} distance, where 1 means disjoint")
+            raise ParameterError(
+                f"t should be at most 1 for the {self.distance} distance, where 1 means disjoint"
+            )
 
     @property
     def released_by(self) -> tuple[str, Mechanism]:
@@ -122,17 +164,27 @@ class StochasticTCloseness(SensitiveModel):
     @property
     def promise(self) -> str:
         """The promise in a few words."""
-        how = self.mechanism if self.distance == "multiplicative" else f"{self.mechanism}, {self.distance} distance"
+        how = (
+            self.mechanism
+            if self.distance == "multiplicative"
+            else f"{self.mechanism}, {self.distance} distance"
+        )
         return f"stochastic {self.t:g}-closeness of {self.sensitive} ({how})"
 
     def needs(self, schema: Schema) -> Needs:
-        """The sensitive column as it was before masking, counted per class; its scale or order must be known."""
+        """The sensitive column as it was before masking, counted per class; its scale or order must
+        be known.
+        """
         needs_of(self.promise, self.sensitive, schema)
         used = self.distance if self.mechanism == "matrix" else "numeric"
         problem = axis_problem(self.sensitive, schema[self.sensitive], used)
         if problem:
             raise SchemaError(f"{self.promise}: {problem}")
-        return Needs(counts=(self.sensitive,), unmasked=(self.sensitive,), reference=self.reference == "original")
+        return Needs(
+            counts=(self.sensitive,),
+            unmasked=(self.sensitive,),
+            reference=self.reference == "original",
+        )
 
     def failing(self, evidence: ClassEvidence) -> NDArray[np.bool_]:
         """Classes that are too far from the reference."""
@@ -143,11 +195,19 @@ class StochasticTCloseness(SensitiveModel):
         distances = self._distances(evidence)
         failing = distances > self.t + TOLERANCE
         return verdict_of_worst(
-            self, evidence, failing, distances, worst="largest", required=self.t, sentence=self._sentence
+            self,
+            evidence,
+            failing,
+            distances,
+            worst="largest",
+            required=self.t,
+            sentence=self._sentence,
         )
 
     def implies(self, other: Model) -> bool:
-        """A smaller t implies a larger one for the same mechanism; a factor t is an equal distance of 1 − 1/t."""
+        """A smaller t implies a larger one for the same mechanism; a factor t is an equal distance
+        of 1 − 1/t.
+        """
         if not isinstance(other, StochasticTCloseness) or self._setting() != other._setting():
             return False
         if self.distance == other.distance:
@@ -174,17 +234,22 @@ class StochasticTCloseness(SensitiveModel):
         self, evidence: ClassEvidence, counts: Counts, reference: NDArray[np.int64]
     ) -> NDArray[np.float64]:
         attribute = evidence.schema[self.sensitive]
-        places, values = axis(counts, reference, self.sensitive, attribute, "numeric", only_reference=False)
+        places, values = axis(
+            counts, reference, self.sensitive, attribute, "numeric", only_reference=False
+        )
         if self.mechanism == "discrete_laplace" and (values != np.round(values)).any():
             raise SchemaError(
-                f"{self.promise}: column {self.sensitive!r} has values that are no whole numbers; use laplace"
+                f"{self.promise}: column {self.sensitive!r} has values that are no whole numbers;"
+                " use laplace"
             )
         decay = np.exp(-np.diff(values) / (self.scale or math.inf))
         mass = np.zeros(len(values))
         mass[places] = reference
         table = kernels.distributions.mixture(mass, decay) / reference.sum()
         return np.asarray(
-            kernels.distributions.farthest_ratios(counts.starts, places[counts.codes], counts.counts, table, decay)
+            kernels.distributions.farthest_ratios(
+                counts.starts, places[counts.codes], counts.counts, table, decay
+            )
         )
 
     def _after_matrix(
@@ -194,7 +259,8 @@ class StochasticTCloseness(SensitiveModel):
 
         matrix, outcomes = self._matrix_of(counts.labels)
         rows = csr_array(
-            (counts.counts.astype(np.float64), counts.codes, counts.starts), shape=(len(evidence.classes), len(matrix))
+            (counts.counts.astype(np.float64), counts.codes, counts.starts),
+            shape=(len(evidence.classes), len(matrix)),
         )
         table = reference @ matrix / reference.sum()
         order = self._order(evidence, outcomes) if self.distance == "ordered" else None
@@ -206,12 +272,17 @@ class StochasticTCloseness(SensitiveModel):
             matrices.append(_distances_to(table, mixed, self.distance, order))
         return np.concatenate(matrices)
 
-    def _matrix_of(self, labels: Sequence[str | None]) -> tuple[NDArray[np.float64], list[str | None]]:
+    def _matrix_of(
+        self, labels: Sequence[str | None]
+    ) -> tuple[NDArray[np.float64], list[str | None]]:
         """The matrix for the values that occur, and the values they may become."""
         given = self.matrix or {}
         unknown = sum(1 for label in labels if label is not None and label not in given)
         if unknown:
-            raise SchemaError(f"{self.promise}: {unknown} value(s) of {self.sensitive!r} have no row in the matrix")
+            raise SchemaError(
+                f"{self.promise}: {unknown} value(s) of {self.sensitive!r} have no row in the"
+                " matrix"
+            )
         outcomes: list[str | None] = [*sorted({after for row in given.values() for after in row})]
         outcomes += [None] if None in labels else []
         at = {label: i for i, label in enumerate(outcomes)}
@@ -228,19 +299,36 @@ class StochasticTCloseness(SensitiveModel):
         counts = Counts(np.zeros(1, dtype=np.int64), nothing, nothing, tuple(outcomes))
         zeros = np.zeros(len(outcomes), dtype=np.int64)
         places, _ = axis(
-            counts, zeros, self.sensitive, evidence.schema[self.sensitive], "ordered", only_reference=False
+            counts,
+            zeros,
+            self.sensitive,
+            evidence.schema[self.sensitive],
+            "ordered",
+            only_reference=False,
         )
         return np.argsort(places)
 
-    def _sentence(self, evidence: ClassEvidence, failing: NDArray[np.bool_], attained: float) -> str:
-        far = f"a factor of {attained:.4g}" if self.distance == "multiplicative" else f"{attained:.4g}"
+    def _sentence(
+        self, evidence: ClassEvidence, failing: NDArray[np.bool_], attained: float
+    ) -> str:
+        far = (
+            f"a factor of {attained:.4g}"
+            if self.distance == "multiplicative"
+            else f"{attained:.4g}"
+        )
         if failing.any():
-            return f"{share_of_records(evidence, failing)} stand in a class too far from the {self.reference} table; the farthest is at {far}"
+            return (
+                f"{share_of_records(evidence, failing)} stand in a class too far from the"
+                f" {self.reference} table; the farthest is at {far}"
+            )
         return f"no class is farther than {far} from the {self.reference} table"
 
 
 def _distances_to(
-    table: NDArray[np.float64], mixed: NDArray[np.float64], distance: Distance, order: NDArray[np.int64] | None
+    table: NDArray[np.float64],
+    mixed: NDArray[np.float64],
+    distance: Distance,
+    order: NDArray[np.int64] | None,
 ) -> NDArray[np.float64]:
     """Distance of every row of mixtures to that of the table."""
     if distance == "equal":

@@ -22,12 +22,17 @@ if TYPE_CHECKING:
     from sfumato.core.schema import Schema
 
 Combination = Annotated[
-    Sequence[str], COLUMNS, Field(min_length=1), AfterValidator(lambda names: tuple(dict.fromkeys(names)))
+    Sequence[str],
+    COLUMNS,
+    Field(min_length=1),
+    AfterValidator(lambda names: tuple(dict.fromkeys(names))),
 ]
 
 
 class _OnColumns(Model, Protocol):
-    """k-anonymity on some of the quasi-identifiers at a time; what the two ways to choose them have in common."""
+    """k-anonymity on some of the quasi-identifiers at a time; what the two ways to choose them have
+    in common.
+    """
 
     k: int
     facts: ClassVar[Facts] = Facts(against="identity")
@@ -51,17 +56,20 @@ class _OnColumns(Model, Protocol):
 
 @parameters
 class KOnSubsets(_OnColumns):
-    r"""Whatever ``size`` quasi-identifiers an intruder knows, at least k records share their values.
+    r"""Whatever ``size`` quasi-identifiers an intruder knows, at least k records share their
+    values.
 
     .. math:: \min_{|A| = m} \min_{E_A} |E_A| \ge k
 
-    *A* runs over all subsets of m = ``size`` quasi-identifiers and :math:`E_A` over the classes they form. Smaller subsets
-    are kept with them, since fewer columns make larger classes; all quasi-identifiers together give k-anonymity.
-    Persons and missing values count as in k-anonymity. A class fails when it belongs to a too small one of some subset;
-    suppressing it may make others too small, so suppression is repeated. sdcMicro's local suppression has it as the
-    all-m approach; µ-Argus checks two- and three-way tables this way.
+    *A* runs over all subsets of m = ``size`` quasi-identifiers and :math:`E_A` over the classes
+    they form. Smaller subsets are kept with them, since fewer columns make larger classes; all
+    quasi-identifiers together give k-anonymity. Persons and missing values count as in k-anonymity.
+    A class fails when it belongs to a too small one of some subset; suppressing it may make others
+    too small, so suppression is repeated. sdcMicro's local suppression has it as the all-m
+    approach; µ-Argus checks two- and three-way tables this way.
 
-    Reference: Hundepool et al. 2012, *Statistical Disclosure Control*, doi:10.1002/9781118348239, chapter 3.
+    Reference: Hundepool et al. 2012, *Statistical Disclosure Control*, doi:10.1002/9781118348239,
+    chapter 3.
 
     >>> from sfumato import examples
     >>> from sfumato.core.evidence import gather
@@ -71,7 +79,9 @@ class KOnSubsets(_OnColumns):
     """
 
     k: Annotated[int, Field(ge=1, examples=[5], description="smallest group that is acceptable")]
-    size: Annotated[int, Field(ge=1, examples=[2], description="how many quasi-identifiers an intruder knows")]
+    size: Annotated[
+        int, Field(ge=1, examples=[2], description="how many quasi-identifiers an intruder knows")
+    ]
 
     name: ClassVar[str] = "k_on_subsets"
 
@@ -85,27 +95,40 @@ class KOnSubsets(_OnColumns):
         return ((names, self.k) for names in itertools.combinations(columns, self.size))
 
     def needs(self, schema: Schema) -> Needs:
-        """Nothing but the classes; but there must be as many quasi-identifiers as an intruder knows."""
+        """Nothing but the classes; but there must be as many quasi-identifiers as an intruder
+        knows.
+        """
         if len(schema.quasi) < self.size:
             raise SchemaError(
-                f"{self.promise} needs {self.size} columns with role quasi; there are {len(schema.quasi)}"
+                f"{self.promise} needs {self.size} columns with role quasi; there are"
+                f" {len(schema.quasi)}"
             )
         return Needs()
 
     def judge(self, evidence: ClassEvidence) -> Verdict:
         """The smallest group of any subset, and the classes in too small ones."""
         return _judge(
-            self, self.k, evidence, self._least(evidence), "column" if self.size == 1 else f"{self.size} columns"
+            self,
+            self.k,
+            evidence,
+            self._least(evidence),
+            "column" if self.size == 1 else f"{self.size} columns",
         )
 
     def implies(self, other: Model) -> bool:
-        """A larger k on as many columns or more implies a smaller one, on all subsets and on named combinations."""
+        """A larger k on as many columns or more implies a smaller one, on all subsets and on named
+        combinations.
+        """
         if isinstance(other, KOnCombinations):
-            return self.k >= other.k and all(len(names) <= self.size for names in other.combinations)
+            return self.k >= other.k and all(
+                len(names) <= self.size for names in other.combinations
+            )
         return isinstance(other, KOnSubsets) and self.k >= other.k and self.size >= other.size
 
     def _least(self, evidence: ClassEvidence) -> NDArray[np.int64]:
-        return smallest_groups(evidence, itertools.combinations(evidence.classes.columns, self.size))
+        return smallest_groups(
+            evidence, itertools.combinations(evidence.classes.columns, self.size)
+        )
 
 
 @parameters
@@ -114,8 +137,9 @@ class KOnCombinations(_OnColumns):
 
     .. math:: \min_{A \in \mathcal{A}} \min_{E_A} |E_A| \ge k
 
-    :math:`\mathcal{A}` are the ``combinations``: what an intruder may know together, such as age and sex from sight and ZIP
-    code and household size from a register. All else is as in :class:`KOnSubsets`.
+    :math:`\mathcal{A}` are the ``combinations``: what an intruder may know together, such as age
+    and sex from sight and ZIP code and household size from a register. All else is as
+    in :class:`KOnSubsets`.
 
     Reference: as there.
     """
@@ -132,7 +156,9 @@ class KOnCombinations(_OnColumns):
     @property
     def promise(self) -> str:
         """The promise in a few words."""
-        return f"{self.k}-anonymity on {'; '.join(' × '.join(names) for names in self.combinations)}"
+        return (
+            f"{self.k}-anonymity on {'; '.join(' × '.join(names) for names in self.combinations)}"
+        )
 
     def crowds(self, columns: Sequence[str]) -> Iterable[tuple[Sequence[str], int]]:
         """The named combinations, and k."""
@@ -145,7 +171,8 @@ class KOnCombinations(_OnColumns):
         if wrong:
             raise SchemaError(
                 [
-                    f"{self.name}: {name!r} is no column with role quasi.{did_you_mean(name, schema.quasi)}"
+                    f"{self.name}: {name!r} is no column with role"
+                    f" quasi.{did_you_mean(name, schema.quasi)}"
                     for name in wrong
                 ]
             )
@@ -159,30 +186,44 @@ class KOnCombinations(_OnColumns):
         """A larger k on combinations that contain all the other's implies the other."""
         if not isinstance(other, KOnCombinations) or self.k < other.k:
             return False
-        return all(any(set(theirs) <= set(ours) for ours in self.combinations) for theirs in other.combinations)
+        return all(
+            any(set(theirs) <= set(ours) for ours in self.combinations)
+            for theirs in other.combinations
+        )
 
     def _least(self, evidence: ClassEvidence) -> NDArray[np.int64]:
         return smallest_groups(evidence, self.combinations)
 
 
-def smallest_groups(evidence: ClassEvidence, combinations: Iterable[Sequence[str]]) -> NDArray[np.int64]:
-    """Per class, the size of the smallest group it belongs to on any of these combinations of columns."""
+def smallest_groups(
+    evidence: ClassEvidence, combinations: Iterable[Sequence[str]]
+) -> NDArray[np.int64]:
+    """Per class, the size of the smallest group it belongs to on any of these combinations of
+    columns.
+    """
     classes = evidence.classes
     least = np.full(len(classes), np.iinfo(np.int64).max, dtype=np.int64)
     for names in combinations:
         groups, ids = projected(classes, names)
-        wildcard = None if evidence.wildcard is None else wildcard_frequencies(groups, evidence.schema)
+        wildcard = (
+            None if evidence.wildcard is None else wildcard_frequencies(groups, evidence.schema)
+        )
         np.minimum(least, (groups.sizes if wildcard is None else wildcard)[ids], out=least)
     return least
 
 
-def _judge(model: Model, k: int, evidence: ClassEvidence, least: NDArray[np.int64], where: str) -> Verdict:
+def _judge(
+    model: Model, k: int, evidence: ClassEvidence, least: NDArray[np.int64], where: str
+) -> Verdict:
     failing = least < k
     attained = extreme(least, "smallest")
     if not len(least):
         sentence = ""
     elif failing.any():
-        sentence = f"{share_of_records(evidence, failing)} are among fewer than {k} on some {where}; the smallest group has {attained}"
+        sentence = (
+            f"{share_of_records(evidence, failing)} are among fewer than {k} on some {where}; the"
+            f" smallest group has {attained}"
+        )
     else:
         sentence = f"knowing any {where}, an intruder finds at least {attained} records"
     return verdict(

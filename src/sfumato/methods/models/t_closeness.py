@@ -11,7 +11,16 @@ import numpy as np
 from pydantic import Field
 
 from sfumato import kernels
-from sfumato.core.model import TOLERANCE, ClassEvidence, Facts, Model, Needs, SensitiveModel, Verdict, finite
+from sfumato.core.model import (
+    TOLERANCE,
+    ClassEvidence,
+    Facts,
+    Model,
+    Needs,
+    SensitiveModel,
+    Verdict,
+    finite,
+)
 from sfumato.core.parameters import parameters
 from sfumato.core.schema import Attribute, Kind, Schema
 from sfumato.errors import ParameterError, SchemaError
@@ -41,8 +50,8 @@ if TYPE_CHECKING:
 
 # How far apart two values of a column are: their order, their scale or their tree.
 #
-# What is worked out here depends on the values of a column alone and is kept with its counts, so that a search over
-# thousands of nodes does it once.
+# What is worked out here depends on the values of a column alone and is kept with its counts, so
+# that a search over thousands of nodes does it once.
 
 T = TypeVar("T")
 
@@ -58,11 +67,13 @@ def axis(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Rank of every value, and the position of every rank on the axis.
 
-    Under the ordered distance values are 1 apart, under the numeric one they lie where they are. With ``only_reference``
-    values that the reference lacks do not stretch the axis.
+    Under the ordered distance values are 1 apart, under the numeric one they lie where they are.
+    With ``only_reference`` values that the reference lacks do not stretch the axis.
     """
     order, places, values = _once(
-        counts, (attribute.kind, attribute.order), lambda: _measured(counts, reference, column, attribute)
+        counts,
+        (attribute.kind, attribute.order),
+        lambda: _measured(counts, reference, column, attribute),
     )
     occurring = reference[order] > 0 if only_reference else np.ones(len(order), dtype=np.bool_)
     if distance == "numeric":
@@ -72,8 +83,12 @@ def axis(
 
 
 def tree(counts: Counts, attribute: Attribute) -> tuple[NDArray[np.int64], int]:
-    """Per value the nodes above it, from itself to below the top, numbered over all levels; and how many there are."""
-    return _once(counts, ("tree", id(attribute.hierarchy)), lambda: (*_nodes(counts, attribute), attribute))[:2]
+    """Per value the nodes above it, from itself to below the top, numbered over all levels; and how
+    many there are.
+    """
+    return _once(
+        counts, ("tree", id(attribute.hierarchy)), lambda: (*_nodes(counts, attribute), attribute)
+    )[:2]
 
 
 def _once(counts: Counts, key: Any, work: Callable[[], T]) -> T:
@@ -86,7 +101,9 @@ def _once(counts: Counts, key: Any, work: Callable[[], T]) -> T:
 def _measured(
     counts: Counts, reference: NDArray[np.int64], column: str, attribute: Attribute
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Codes from the lowest value to the highest, the rank of each code, and the ascending values (0 unless numeric)."""
+    """Codes from the lowest value to the highest, the rank of each code, and the ascending values
+    (0 unless numeric).
+    """
     if None in counts.labels:
         code = counts.labels.index(None)
         missing = max(int(reference[code]), int(counts.total()[code]))
@@ -99,7 +116,11 @@ def _measured(
     places = np.empty(len(order), dtype=np.int64)
     places[order] = np.arange(len(order))
     numeric = attribute.kind is Kind.NUMERIC
-    return order, places, np.array([keys[code] if numeric else 0.0 for code in order], dtype=np.float64)
+    return (
+        order,
+        places,
+        np.array([keys[code] if numeric else 0.0 for code in order], dtype=np.float64),
+    )
 
 
 def _nodes(counts: Counts, attribute: Attribute) -> tuple[NDArray[np.int64], int]:
@@ -111,7 +132,8 @@ Distance = Literal["equal", "ordered", "numeric", "hierarchical", "multiplicativ
 
 @parameters
 class TCloseness(SensitiveModel):
-    r"""In every class the distribution of the sensitive column is within distance t of that in the whole table.
+    r"""In every class the distribution of the sensitive column is within distance t of that in the
+    whole table.
 
     .. math::
         \text{equal: } \tfrac12 \sum_i |q_i - p_i| \qquad
@@ -121,25 +143,30 @@ class TCloseness(SensitiveModel):
         \text{hierarchical: } \frac{1}{2H} \sum_{v} |q(v) - p(v)| \qquad
         \text{multiplicative: } \max_i \max\Bigl(\frac{q_i}{p_i}, \frac{p_i}{q_i}\Bigr)
 
-    :math:`q` is the distribution in a class, :math:`p` the reference, :math:`Q, P` their cumulative sums over the *m*
-    values :math:`x_1 < \dots < x_m` that occur in the table; *v* runs over the nodes below the top of the column's
-    hierarchy, which has *H* steps. All but the last are earth mover's distances in [0, 1]; the sum over nodes equals
-    the usual ``Σ height/H · min(surplus, deficit)``. The last is in [1, ∞]: a value a class lacks makes it infinite.
+    :math:`q` is the distribution in a class, :math:`p` the reference, :math:`Q, P` their cumulative
+    sums over the *m* values :math:`x_1 < \dots < x_m` that occur in the table; *v* runs over the
+    nodes below the top of the column's hierarchy, which has *H* steps. All but the last are earth
+    mover's distances in [0, 1]; the sum over nodes equals the usual
+    ``Σ height/H · min(surplus, deficit)``. The last is in [1, ∞]: a value a class lacks makes it
+    infinite.
 
-    ``reference="original"`` compares with the table before suppression, ``"released"`` with what is left, which anybody
-    can check on the released file; verdicts name both. With the second, dropping a class moves the goal for the others,
-    so suppression is repeated until nothing fails. ``ordered`` follows numbers, dates (ISO) or the schema's ``order``;
-    ``hierarchical`` the schema's hierarchy of the column. A missing value is a value of its own, as far from all others
-    as can be; ordered and numeric distances refuse missing values. A list of columns stands for the combinations of
-    their values, for the equal and multiplicative distances. An empty table keeps every promise; a constant column is
-    refused.
+    ``reference="original"`` compares with the table before suppression, ``"released"`` with what is
+    left, which anybody can check on the released file; verdicts name both. With the second,
+    dropping a class moves the goal for the others, so suppression is repeated until nothing fails.
+    ``ordered`` follows numbers, dates (ISO) or the schema's ``order``; ``hierarchical`` the
+    schema's hierarchy of the column. A missing value is a value of its own, as far from all others
+    as can be; ordered and numeric distances refuse missing values. A list of columns stands for the
+    combinations of their values, for the equal and multiplicative distances. An empty table keeps
+    every promise; a constant column is refused.
 
-    ARX agrees on equal, ordered and hierarchical and always compares with all input records. The paper's worked example
-    0.278 of the hierarchical distance counts each disease once instead of as often as it occurs. pycanon takes the
-    ordered distance for numbers and the equal one for text; neither is a choice, and missing values are dropped.
+    ARX agrees on equal, ordered and hierarchical and always compares with all input records. The
+    paper's worked example 0.278 of the hierarchical distance counts each disease once instead of as
+    often as it occurs. pycanon takes the ordered distance for numbers and the equal one for text;
+    neither is a choice, and missing values are dropped.
 
-    Reference: Li, Li & Venkatasubramanian 2007, doi:10.1109/ICDE.2007.367856; multiplicative: Domingo-Ferrer &
-    Soria-Comas 2015, *From t-closeness to differential privacy and vice versa*, doi:10.1016/j.knosys.2014.11.011.
+    Reference: Li, Li & Venkatasubramanian 2007, doi:10.1109/ICDE.2007.367856; multiplicative:
+    Domingo-Ferrer & Soria-Comas 2015, *From t-closeness to differential privacy and vice versa*,
+    doi:10.1016/j.knosys.2014.11.011.
 
     >>> from sfumato import examples
     >>> from sfumato.core.evidence import gather
@@ -152,11 +179,16 @@ class TCloseness(SensitiveModel):
     t: Annotated[
         float,
         Field(
-            ge=0, allow_inf_nan=False, examples=[0.2], description="largest distance; multiplicative: largest factor"
+            ge=0,
+            allow_inf_nan=False,
+            examples=[0.2],
+            description="largest distance; multiplicative: largest factor",
         ),
     ]
     distance: Annotated[Distance, Field(description="how distributions are compared")] = "equal"
-    reference: Annotated[Reference, Field(description="the table classes must look like")] = "original"
+    reference: Annotated[Reference, Field(description="the table classes must look like")] = (
+        "original"
+    )
 
     name: ClassVar[str] = "t_closeness"
     facts: ClassVar[Facts] = Facts(against="attribute")
@@ -165,12 +197,17 @@ class TCloseness(SensitiveModel):
 
     def __post_init__(self) -> None:
         if self.distance == "multiplicative" and self.t < 1:
-            raise ParameterError("t should be at least 1 for the multiplicative distance, where 1 means equal")
+            raise ParameterError(
+                "t should be at least 1 for the multiplicative distance, where 1 means equal"
+            )
         if self.distance != "multiplicative" and self.t > 1:
-            raise ParameterError(f"t should be at most 1 for the {self.distance} distance, where 1 means disjoint")
+            raise ParameterError(
+                f"t should be at most 1 for the {self.distance} distance, where 1 means disjoint"
+            )
         if not isinstance(self.sensitive, str) and self.distance not in ("equal", "multiplicative"):
             raise ParameterError(
-                f"the {self.distance} distance compares values of one column, not combinations of several"
+                f"the {self.distance} distance compares values of one column, not combinations of"
+                " several"
             )
 
     @property
@@ -182,16 +219,23 @@ class TCloseness(SensitiveModel):
     def promise(self) -> str:
         """The promise in a few words."""
         against = "" if self.reference == "original" else ", to what is released"
-        return f"{self.t:g}-closeness of {spoken(self.sensitive)} ({self.distance} distance{against})"
+        return (
+            f"{self.t:g}-closeness of {spoken(self.sensitive)} ({self.distance} distance{against})"
+        )
 
     def needs(self, schema: Schema) -> Needs:
         """The sensitive column, counted per class; its order, scale or hierarchy must be known."""
-        needs = needs_of(self.promise, self.sensitive, schema, reference=self.reference == "original")
+        needs = needs_of(
+            self.promise, self.sensitive, schema, reference=self.reference == "original"
+        )
         if isinstance(self.sensitive, str):
             attribute = schema[self.sensitive]
             problem = axis_problem(self.sensitive, attribute, self.distance)
             if self.distance == "hierarchical" and attribute.hierarchy is None:
-                problem = f"the hierarchical distance needs a hierarchy of {self.sensitive!r}; give it one"
+                problem = (
+                    f"the hierarchical distance needs a hierarchy of {self.sensitive!r}; give"
+                    " it one"
+                )
             if problem:
                 raise SchemaError(f"{self.promise}: {problem}")
         return needs
@@ -199,8 +243,8 @@ class TCloseness(SensitiveModel):
     def failing(self, evidence: ClassEvidence) -> NDArray[np.bool_]:
         """Classes that are too far from the reference.
 
-        Under the released reference only those more than halfway between t and the farthest: once they are gone the
-        others may resemble what is left.
+        Under the released reference only those more than halfway between t and the farthest: once
+        they are gone the others may resemble what is left.
         """
         distances = self._distances(evidence, self.reference)
         failing: NDArray[np.bool_] = distances > self.t + TOLERANCE
@@ -215,7 +259,10 @@ class TCloseness(SensitiveModel):
         distances, pulls = self._compared(evidence, "original")
         failing = distances > self.t + TOLERANCE
         if self.distance == "multiplicative":
-            counts, reference = counts_of(evidence, self.sensitive), reference_of(evidence, self.sensitive)
+            counts, reference = (
+                counts_of(evidence, self.sensitive),
+                reference_of(evidence, self.sensitive),
+            )
             shares = reference / max(1, reference.sum())
             least = kernels.distributions.least_removed(
                 counts.starts, counts.codes, counts.counts, shares * self.t, shares / self.t
@@ -233,14 +280,25 @@ class TCloseness(SensitiveModel):
         distances = self._distances(evidence, self.reference)
         failing = distances > self.t + TOLERANCE
         return verdict_of_worst(
-            self, evidence, failing, distances, worst="largest", required=self.t, sentence=self._sentence
+            self,
+            evidence,
+            failing,
+            distances,
+            worst="largest",
+            required=self.t,
+            sentence=self._sentence,
         )
 
-    def judge_without_suppressed(self, evidence: ClassEvidence, suppressed: int, attained: float) -> Verdict | None:
-        r"""Judge against the original by the released records alone, where *s* of *N* records were suppressed.
+    def judge_without_suppressed(
+        self, evidence: ClassEvidence, suppressed: int, attained: float
+    ) -> Verdict | None:
+        r"""Judge against the original by the released records alone, where *s* of *N* records were
+        suppressed.
 
-        With released, suppressed and original distributions R, S and P: :math:`P = (1 - s/N) R + (s/N) S`. Earth mover's distances are
-        norms of differences in which values are at most 1 apart, so :math:`|D(Q, P) - D(Q, R)| \le D(R, P) = (s/N) D(R, S) \le s/N`.
+        With released, suppressed and original distributions R, S
+        and P: :math:`P = (1 - s/N) R + (s/N) S`. Earth mover's distances are norms of differences
+        in which values are at most 1 apart,
+        so :math:`|D(Q, P) - D(Q, R)| \le D(R, P) = (s/N) D(R, S) \le s/N`.
         """
         verdict = self.judge(evidence)
         bounds = self._bounds_without(evidence, suppressed)
@@ -268,19 +326,30 @@ class TCloseness(SensitiveModel):
             records=0,
         )
 
-    def _bounds_without(self, evidence: ClassEvidence, suppressed: int) -> tuple[float, float] | None:
+    def _bounds_without(
+        self, evidence: ClassEvidence, suppressed: int
+    ) -> tuple[float, float] | None:
         """The least and the largest that the distance from the original can be.
 
-        Suppressed values that no released record has stretch the axis: under the ordered distance up to *s* of them lie between two of
-        the *m* released ones, and each may add up to the equal distance; under the numeric one they only shrink the distance from the
-        released table. A hierarchy may have been learnt with them, so the equal distance stands for its own.
+        Suppressed values that no released record has stretch the axis: under the ordered distance
+        up to *s* of them lie between two of the *m* released ones, and each may add up to the equal
+        distance; under the numeric one they only shrink the distance from the released table. A
+        hierarchy may have been learnt with them, so the equal distance stands for its own.
         """
         distances = self._distances(evidence, "original")
-        slack = suppressed / (int(evidence.classes.records.sum()) + suppressed) if suppressed else 0.0
-        if not len(distances) or not np.isfinite(distances).all() or self.distance == "multiplicative":
+        slack = (
+            suppressed / (int(evidence.classes.records.sum()) + suppressed) if suppressed else 0.0
+        )
+        if (
+            not len(distances)
+            or not np.isfinite(distances).all()
+            or self.distance == "multiplicative"
+        ):
             return None
         counts = counts_of(evidence, self.sensitive)
-        equal, _ = kernels.distributions.total_variations(counts.starts, counts.codes, counts.counts, counts.total())
+        equal, _ = kernels.distributions.total_variations(
+            counts.starts, counts.codes, counts.counts, counts.total()
+        )
         low, high = distances, distances
         if self.distance == "ordered":
             steps = max(1, int((counts.total() > 0).sum()) - 1)
@@ -293,17 +362,20 @@ class TCloseness(SensitiveModel):
         return max(0.0, float(low.max()) - slack), min(1.0, float(high.max()) + slack)
 
     def implies(self, other: Model) -> bool:
-        """A smaller t implies a larger one; the equal distance bounds all others in [0, 1], as values are at most 1 apart.
+        """A smaller t implies a larger one; the equal distance bounds all others in [0, 1], as
+        values are at most 1 apart.
 
-        The multiplicative distance bounds both a gain and a loss of share: hence δ-disclosure, basic β-likeness, and an
-        equal distance of at most ``1 − 1/t``.
+        The multiplicative distance bounds both a gain and a loss of share: hence δ-disclosure,
+        basic β-likeness, and an equal distance of at most ``1 − 1/t``.
         """
         if isinstance(other, TCloseness):
             return self._nearer_than(other)
         if self.distance != "multiplicative" or self.reference != "original":
             return False
         if isinstance(other, DeltaDisclosure):
-            return other.sensitive == self.sensitive and math.log(self.t) < other.delta - 2 * TOLERANCE
+            return (
+                other.sensitive == self.sensitive and math.log(self.t) < other.delta - 2 * TOLERANCE
+            )
         return self.t > 1 and BetaLikeness(self.sensitive, beta=self.t - 1).implies(other)
 
     def holds_within(self, sensitive: Column, factor: float) -> bool:
@@ -323,9 +395,16 @@ class TCloseness(SensitiveModel):
         """Distance of every class to a reference."""
         return self._compared(evidence, which)[0]
 
-    def _compared(self, evidence: ClassEvidence, which: Reference) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Distance of every class to a reference, and how much of it a single record can account for."""
-        counts, reference = counts_of(evidence, self.sensitive), reference_of(evidence, self.sensitive, which)
+    def _compared(
+        self, evidence: ClassEvidence, which: Reference
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Distance of every class to a reference, and how much of it a single record can account
+        for.
+        """
+        counts, reference = (
+            counts_of(evidence, self.sensitive),
+            reference_of(evidence, self.sensitive, which),
+        )
         rows = counts.starts, counts.codes, counts.counts, reference
         compared: tuple[NDArray[Any], NDArray[Any]]
         if not len(evidence.classes):
@@ -339,22 +418,28 @@ class TCloseness(SensitiveModel):
             factors = np.where(complete, np.maximum(largest, 1.0 / smallest), np.inf)
             compared = factors, factors
         elif self.distance == "hierarchical":
-            compared = kernels.distributions.tree_distances(*rows, *tree(counts, evidence.schema[str(self.sensitive)]))
+            compared = kernels.distributions.tree_distances(
+                *rows, *tree(counts, evidence.schema[str(self.sensitive)])
+            )
         else:
             column, only_reference = str(self.sensitive), which == "released"
             attribute = evidence.schema[column]
-            places = axis(counts, reference, column, attribute, self.distance, only_reference=only_reference)
+            places = axis(
+                counts, reference, column, attribute, self.distance, only_reference=only_reference
+            )
             compared = kernels.distributions.cumulative_distances(*rows, *places)
         return compared
 
-    def _sentence(self, evidence: ClassEvidence, failing: NDArray[np.bool_], attained: float) -> str:
+    def _sentence(
+        self, evidence: ClassEvidence, failing: NDArray[np.bool_], attained: float
+    ) -> str:
         if is_constant(evidence, self.sensitive, self.reference):
             return known_by_it(evidence, failing, self.sensitive, self.reference)
         text = f"no class is farther than {attained:.4g} from the {self.reference} table"
         if failing.any():
             text = (
-                f"{share_of_records(evidence, failing)} stand in a class farther than {self.t:g} from the {self.reference} "
-                f"table; the farthest is at {attained:.4g}"
+                f"{share_of_records(evidence, failing)} stand in a class farther than {self.t:g}"
+                f" from the {self.reference} table; the farthest is at {attained:.4g}"
             )
         return text + self._other_reference(evidence, attained)
 

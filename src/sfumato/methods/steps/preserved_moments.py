@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 
 class KeptNumbers:
-    """The original numbers beside the masked ones; every method measures one quantity, the worst column counts."""
+    """The original numbers beside the masked ones; every method measures one quantity, the worst
+    column counts.
+    """
 
     def __init__(self, block: Block, masked: Array) -> None:
         self.block, self.masked = block, masked
@@ -36,11 +38,15 @@ class KeptNumbers:
 
     def means(self, *, exactly: bool = False) -> Preserved:
         """How many standard deviations the means moved."""
-        moved = means_of(self.masked, self.block.weights) - means_of(self.block.values, self.block.weights)
+        moved = means_of(self.masked, self.block.weights) - means_of(
+            self.block.values, self.block.weights
+        )
         return self._told("means", exactly, _relative(moved, self.spread))
 
     def sums(self, *, exactly: bool = False) -> Preserved:
-        """How far the (weighted) totals moved, as a share of the sum of absolute values; the worst stratum counts."""
+        """How far the (weighted) totals moved, as a share of the sum of absolute values; the worst
+        stratum counts.
+        """
         worst = 0.0
         for rows in self.block.parts():
             weights, old = self.block.weights[rows], np.nan_to_num(self.block.values[rows])
@@ -50,13 +56,19 @@ class KeptNumbers:
 
     def variances(self) -> Preserved:
         """How far the variances moved, as a share of them."""
-        return self._told("variances", False, _relative(np.diag(self.after - self.before), np.diag(self.before)))
+        return self._told(
+            "variances", False, _relative(np.diag(self.after - self.before), np.diag(self.before))
+        )
 
     def covariances(self) -> Preserved:
-        """How far the covariances of different columns moved, as a share of the product of standard deviations."""
+        """How far the covariances of different columns moved, as a share of the product of standard
+        deviations.
+        """
         moved = self.after - self.before
         np.fill_diagonal(moved, 0.0)
-        return self._told("covariances", False, _relative(moved, np.outer(self.spread, self.spread)))
+        return self._told(
+            "covariances", False, _relative(moved, np.outer(self.spread, self.spread))
+        )
 
     def correlations(self) -> Preserved:
         """How far the correlations moved."""
@@ -66,7 +78,10 @@ class KeptNumbers:
     def distributions(self) -> Preserved:
         """How far the (weighted) distribution functions lie apart: Kolmogorov's distance."""
         columns = range(len(self.block.names))
-        apart = [kolmogorov(self.block.values[:, j], self.masked[:, j], self.block.weights) for j in columns]
+        apart = [
+            kolmogorov(self.block.values[:, j], self.masked[:, j], self.block.weights)
+            for j in columns
+        ]
         return self._told("distribution functions", False, max(apart))
 
     def exact(self, what: str) -> Preserved:
@@ -115,7 +130,9 @@ def values_kept(columns: Sequence[str], partner: Codes, once: str = "") -> Prese
     return Preserved(f"frequencies of all values{once}", tuple(columns), off == 0.0, off)
 
 
-def table_kept(what: str, columns: Sequence[str], before: Sequence[Codes], after: Sequence[Codes]) -> Preserved:
+def table_kept(
+    what: str, columns: Sequence[str], before: Sequence[Codes], after: Sequence[Codes]
+) -> Preserved:
     """A table of counts: half the sum of the differences of its shares."""
     off = table_shift(before, after)
     return Preserved(what, tuple(columns), off == 0.0, off)
@@ -128,13 +145,21 @@ def table_shift(before: Sequence[Codes], after: Sequence[Codes]) -> float:
         return 0.0
     both = np.concatenate([np.stack(before, axis=1), np.stack(after, axis=1)])
     ids = combined(list(both.T))
-    change = np.bincount(ids[:n], minlength=int(ids.max()) + 1) - np.bincount(ids[n:], minlength=int(ids.max()) + 1)
+    change = np.bincount(ids[:n], minlength=int(ids.max()) + 1) - np.bincount(
+        ids[n:], minlength=int(ids.max()) + 1
+    )
     return float(np.abs(change).sum() / (2 * n))
 
 
 def correlations(columns: Sequence[Floats]) -> Floats:
-    """Pearson's correlation of every pair of columns, over the records that know both; 0 where a column is constant."""
-    if len(columns) > 1 and len(columns[0]) > 1 and not any(np.isnan(column).any() for column in columns):
+    """Pearson's correlation of every pair of columns, over the records that know both; 0 where a
+    column is constant.
+    """
+    if (
+        len(columns) > 1
+        and len(columns[0]) > 1
+        and not any(np.isnan(column).any() for column in columns)
+    ):
         centred = np.stack([column - column.mean() for column in columns])
         products = centred @ centred.T
         spread = np.sqrt(np.outer(np.diag(products), np.diag(products)))
@@ -155,14 +180,18 @@ def _correlation(a: Floats, b: Floats) -> float:
     return float(a @ b) / spread if spread > 0 else 0.0
 
 
-def correlations_kept(columns: Sequence[str], before: Floats, after: Floats) -> tuple[Preserved, ...]:
+def correlations_kept(
+    columns: Sequence[str], before: Floats, after: Floats
+) -> tuple[Preserved, ...]:
     """The largest change of a correlation; nothing for a single column."""
     if not len(before):
         return ()
     return (Preserved("correlations", tuple(columns), False, float(np.abs(after - before).max())),)
 
 
-def mean_kept(what: str, name: str, before: Floats, after: Floats, weights: Floats | None = None) -> Preserved:
+def mean_kept(
+    what: str, name: str, before: Floats, after: Floats, weights: Floats | None = None
+) -> Preserved:
     """A mean, weighted where weights are given, in standard deviations of the original."""
     present = ~(np.isnan(before) | np.isnan(after))
     old, new = before[present], after[present]
@@ -170,7 +199,10 @@ def mean_kept(what: str, name: str, before: Floats, after: Floats, weights: Floa
     spread = float(old.std()) if len(old) else 0.0
     if not shares.sum() or not spread:
         return Preserved(what, (name,), False, 0.0)
-    off = abs(float(np.average(new, weights=shares)) - float(np.average(old, weights=shares))) / spread
+    off = (
+        abs(float(np.average(new, weights=shares)) - float(np.average(old, weights=shares)))
+        / spread
+    )
     return Preserved(what, (name,), False, off)
 
 
@@ -189,7 +221,9 @@ class KeptFacts:
     owner: Mapping[str, Any]
 
 
-def kept(table: GroupedTable, columns: Mapping[str, pl.Series], groups: Mapping[str, Labels]) -> KeptFacts:
+def kept(
+    table: GroupedTable, columns: Mapping[str, pl.Series], groups: Mapping[str, Labels]
+) -> KeptFacts:
     """Compare the released columns, in canonical order, with the original ones."""
     names = tuple(table.forms)
     sizes = [np.bincount(groups[name][groups[name] >= 0]) for name in names]
@@ -222,20 +256,30 @@ def _moments(table: GroupedTable, columns: Mapping[str, pl.Series]) -> Iterator[
     if not names:
         return
     before = np.stack([table.lines[name] for name in names], axis=1)
-    after = np.stack([columns[name].cast(pl.Float64).fill_null(float("nan")).to_numpy() for name in names], axis=1)
+    after = np.stack(
+        [columns[name].cast(pl.Float64).fill_null(float("nan")).to_numpy() for name in names],
+        axis=1,
+    )
     present = ~np.isnan(before)
     weights = np.where(present, table.weights[:, None], 0.0)
     share = weights / np.maximum(weights.sum(axis=0), 1e-300)
-    old, new = (share * np.nan_to_num(before)).sum(axis=0), (share * np.nan_to_num(after)).sum(axis=0)
+    old, new = (
+        (share * np.nan_to_num(before)).sum(axis=0),
+        (share * np.nan_to_num(after)).sum(axis=0),
+    )
     from_old, from_new = np.where(present, before - old, 0.0), np.where(present, after - new, 0.0)
     was, is_now = (share * from_old**2).sum(axis=0), (share * from_new**2).sum(axis=0)
     varies = was > 0
     scale = np.sqrt(np.where(varies, was, 1.0))
     what = "weighted means" if table.weighted else "means"
     yield Preserved(what, names, True, float((np.abs(new - old) / scale).max()))
-    yield Preserved("variances", names, False, float(np.abs(1 - is_now[varies] / was[varies]).max(initial=0.0)))
+    yield Preserved(
+        "variances", names, False, float(np.abs(1 - is_now[varies] / was[varies]).max(initial=0.0))
+    )
     if varies.sum() > 1 and (is_now[varies] > 0).all() and present.all():
-        apart = _correlations(from_new[:, varies], share) - _correlations(from_old[:, varies], share)
+        apart = _correlations(from_new[:, varies], share) - _correlations(
+            from_old[:, varies], share
+        )
         yield Preserved("correlations", names, False, float(np.abs(apart).max()))
 
 

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from sfumato.methods.formulas.exact_draws import Draws
 
 REHEARSAL = "rehearsal: no ε is certified"
-WHOLE = "this is about the step by itself: what holds of the whole recipe is said under differential_privacy"
+WHOLE = (
+    "this is about the step by itself: what holds of the whole recipe is said under"
+    " differential_privacy"
+)
 FROM_SYSTEM = "operating system, whole numbers only"
 
 
@@ -36,7 +39,11 @@ def facts(
         "neighbours": neighbours,
         "certified": why_not is None,
         "randomness": FROM_SYSTEM if draws.secure else "seeded",
-        "assumptions": [*assumptions, WHOLE, "releases of the same people add up: every run spends ε and δ again"],
+        "assumptions": [
+            *assumptions,
+            WHOLE,
+            "releases of the same people add up: every run spends ε and δ again",
+        ],
     }
     return told if why_not is None else {**told, "not_certified_because": why_not}
 
@@ -53,6 +60,6 @@ def require_one_row_each(dataset: Table, step: str) -> None:
     repeated = 0 if persons is None else len(persons) - len(np.unique(persons))
     if repeated:
         raise SchemaError(
-            f"{step}: {repeated:,} row(s) belong to persons who have a row already, and ε is about one row; "
-            "make one row a person first"
+            f"{step}: {repeated:,} row(s) belong to persons who have a row already, and ε is about"
+            " one row; make one row a person first"
         )

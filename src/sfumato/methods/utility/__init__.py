@@ -1,4 +1,6 @@
-"""Utility metrics, one a file: what a release is still worth. A new one is added here and nowhere else."""
+"""Utility metrics, one a file: what a release is still worth. A new one is added here and nowhere
+else.
+"""
 
 from __future__ import annotations
 

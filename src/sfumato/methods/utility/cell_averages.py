@@ -21,19 +21,23 @@ if TYPE_CHECKING:
     from sfumato.core.pair import TablePair
 
 
-# One rule for what was suppressed, the same in every metric: **a suppressed record has every cell at the top.**
+# One rule for what was suppressed, the same in every metric: **a suppressed record has every cell
+# at the top.**
 #
-# So a record of which nothing was released, a released ``*``, a blank where there was a value, and every cell of a column
-# that was not released at all cost the same: all that a cell can cost. Three consequences are kept everywhere:
+# So a record of which nothing was released, a released ``*``, a blank where there was a value, and
+# every cell of a column that was not released at all cost the same: all that a cell can cost. Three
+# consequences are kept everywhere:
 #
 # * averages are over all original records, not over those that were kept;
-# * where a single number must stand for a suppressed cell, it is the mean of the original column: the best guess of someone
+# * where a single number must stand for a suppressed cell, it is the mean of the original column:
+# the best guess of someone
 #   who knows nothing about the record;
-# * normalised losses are shares of what suppressing everything would cost: the identity scores 0, and a release without
+# * normalised losses are shares of what suppressing everything would cost: the identity scores 0,
+# and a release without
 #   records scores 1.
 #
-# Metrics of what an analyst computes from the file (moments, propensity, regression, prediction) see the records that are in
-# it; there, too, a file without records scores 1.
+# Metrics of what an analyst computes from the file (moments, propensity, regression, prediction)
+# see the records that are in it; there, too, a file without records scores 1.
 
 
 Side = Literal["original", "released"]
@@ -59,7 +63,8 @@ def gone(pair: TablePair) -> NDArray[np.bool_]:
 
 
 def share_lost(pair: TablePair, released: float, *, most: float = 1.0) -> float:
-    """The mean over all records when the released ones cost ``released`` together and every other one ``most``.
+    """The mean over all records when the released ones cost ``released`` together and every other
+    one ``most``.
 
     Without any record nothing can be lost.
     """
@@ -74,9 +79,11 @@ def added(pair: TablePair, amounts: NDArray[np.float64], side: Side = "released"
 
 
 def normalised(raw: float, most: float, pair: TablePair, *, least: float = 0.0) -> float:
-    """A raw loss as a share of the way from ``least`` to ``most``, which is what suppressing everything costs.
+    """A raw loss as a share of the way from ``least`` to ``most``, which is what suppressing
+    everything costs.
 
-    Where these are equal nothing could be lost, except everything: then the release without records alone scores 1.
+    Where these are equal nothing could be lost, except everything: then the release without records
+    alone scores 1.
     """
     if not len(pair.released):
         return 1.0 if records_of(pair) else 0.0
@@ -90,7 +97,8 @@ def mean_cost(
 ) -> tuple[float, dict[str, float]]:
     """The mean cost of a cell over columns of given importance, and per column.
 
-    ``cost`` gives the cost, 0 to 1, of every distinct cell; a suppressed one costs 1 (:mod:`sfumato.methods.utility.cell_averages`).
+    ``cost`` gives the cost, 0 to 1, of every distinct cell; a suppressed one costs 1
+    (:mod:`sfumato.methods.utility.cell_averages`).
     """
     columns: dict[str, float] = {}
     for name in shares:
@@ -103,7 +111,9 @@ def mean_cost(
 def record_costs(
     pair: TablePair, shares: Mapping[str, float], cost: Callable[[Cells], NDArray[Any]]
 ) -> NDArray[np.float64]:
-    """The same per released record: what its cells cost together, each by the importance of its column."""
+    """The same per released record: what its cells cost together, each by the importance of its
+    column.
+    """
     records = np.zeros(len(pair.released))
     for name, share in shares.items():
         cells = cells_of(pair, name)
@@ -112,7 +122,11 @@ def record_costs(
 
 
 def cell_measure(
-    name: str, pair: TablePair, shares: Mapping[str, float], cost: Callable[[Cells], NDArray[Any]], meaning: str
+    name: str,
+    pair: TablePair,
+    shares: Mapping[str, float],
+    cost: Callable[[Cells], NDArray[Any]],
+    meaning: str,
 ) -> Measure:
     """A mean cost of cells as a measure; its raw value is the same number."""
     value, columns = mean_cost(pair, shares, cost)
@@ -125,7 +139,8 @@ def cell_measure(
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Classes:
-    """The classes of one side in the order in which they appear: a row that is in each (its first), and its number of records.
+    """The classes of one side in the order in which they appear: a row that is in each (its first),
+    and its number of records.
 
     ``inside`` is the class of every row, or of every class of the finer ones ``of``.
     """
@@ -149,11 +164,14 @@ class Classes:
         return self.inside if self.of is None else self.inside[self.of.inside]
 
 
-def classes_of(pair: TablePair, columns: Sequence[str], side: Side, *, keep: bool = True) -> Classes:
-    """The classes of one side by some columns; worked out once, from those of all quasi-identifiers where that is possible.
+def classes_of(
+    pair: TablePair, columns: Sequence[str], side: Side, *, keep: bool = True
+) -> Classes:
+    """The classes of one side by some columns; worked out once, from those of all quasi-identifiers
+    where that is possible.
 
-    Missing is a value like any other. A column that was not released divides nothing. Classes that nobody else will ask for
-    need not be kept.
+    Missing is a value like any other. A column that was not released divides nothing. Classes that
+    nobody else will ask for need not be kept.
     """
     names = tuple(name for name in columns if name in pair.released.columns or side == "original")
     classes: Classes | None = pair.memo.get(("classes", names, side))
@@ -200,19 +218,27 @@ def _classes_of_rows(pair: TablePair, names: tuple[str, ...], side: Side) -> Cla
     order = inside[first]
     rank = np.empty(groups, dtype=inside.dtype)
     rank[order] = np.arange(groups)
-    return Classes(first, tallied(inside, groups, table.copies)[order], kernels.keys.mapped(inside, rank))
+    return Classes(
+        first, tallied(inside, groups, table.copies)[order], kernels.keys.mapped(inside, rank)
+    )
 
 
 def _narrow(ids: NDArray[np.int64], groups: int) -> NDArray[Any]:
     return ids.astype(np.min_scalar_type(max(1, groups) - 1))
 
 
-def _keys(pair: TablePair, names: Sequence[str], side: Side, rows: NDArray[np.int64] | slice) -> NDArray[np.uint64]:
+def _keys(
+    pair: TablePair, names: Sequence[str], side: Side, rows: NDArray[np.int64] | slice
+) -> NDArray[np.uint64]:
     """Packed keys of some rows of one side."""
     columns = [encoded_of(pair, name, side) for name in names]
     layout = Layout.of([max(1, len(column.labels)) for column in columns])
     amount = len(pair.original) if side == "original" else len(pair.released)
-    keys = np.zeros((amount if isinstance(rows, slice) else len(rows), layout.length), dtype=np.uint64)
+    keys = np.zeros(
+        (amount if isinstance(rows, slice) else len(rows), layout.length), dtype=np.uint64
+    )
     for a, column in enumerate(columns):
-        kernels.keys.pack(keys, column.narrow[rows].astype(np.int64), layout.words[a], layout.shifts[a])
+        kernels.keys.pack(
+            keys, column.narrow[rows].astype(np.int64), layout.words[a], layout.shifts[a]
+        )
     return keys

@@ -1,6 +1,8 @@
-"""What the released cells of a column still say, per distinct pair of original value and released label.
+"""What the released cells of a column still say, per distinct pair of original value and released
+label.
 
-Everything the metrics of generalization need is a function of these pairs, of which there are few, not of rows.
+Everything the metrics of generalization need is a function of these pairs, of which there are few,
+not of rows.
 """
 
 from __future__ import annotations
@@ -25,14 +27,15 @@ if TYPE_CHECKING:
 class Cells:
     """One column, original and released.
 
-    ``value`` and ``label`` are the codes of each distinct pair, ``which`` the pair of every released row and ``rows``
-    how many records have it. Per pair: ``level`` is the level of the hierarchy the label is the value's node of (−1: of
-    none); ``height`` that level over the highest, or that of the lowest node above everything the label may mean; ``loss``
-    is Iyengar's; ``leaves`` counts the values the label may stand for, ``records`` the original records that have one of them;
-    ``fits`` tells whether the value is among them, ``lost`` whether nothing is left of the cell.
-    ``column_level`` is the one level that explains every cell (None: there is none, as after local recoding).
-    ``counts`` says how often each value occurs and ``all_leaves`` how many there are; a missing value is one more that the
-    top may stand for.
+    ``value`` and ``label`` are the codes of each distinct pair, ``which`` the pair of every
+    released row and ``rows`` how many records have it. Per pair: ``level`` is the level of the
+    hierarchy the label is the value's node of (−1: of none); ``height`` that level over the
+    highest, or that of the lowest node above everything the label may mean; ``loss`` is Iyengar's;
+    ``leaves`` counts the values the label may stand for, ``records`` the original records that have
+    one of them; ``fits`` tells whether the value is among them, ``lost`` whether nothing is left of
+    the cell. ``column_level`` is the one level that explains every cell (None: there is none, as
+    after local recoding). ``counts`` says how often each value occurs and ``all_leaves`` how many
+    there are; a missing value is one more that the top may stand for.
     """
 
     reading: Reading
@@ -87,7 +90,9 @@ def _cells(pair: TablePair, name: str) -> Cells:
         node = ladder.climb(0, rung)[leaf[at]]
         loss[at] = ladder.loss[rung][node]
         leaves[at] = ladder.leaves[rung][node] + (meant.missing if rung == ladder.top > 0 else 0)
-        sizes = np.bincount(ladder.climb(0, rung), weights=meant.by_leaf, minlength=len(ladder.labels[rung]))
+        sizes = np.bincount(
+            ladder.climb(0, rung), weights=meant.by_leaf, minlength=len(ladder.labels[rung])
+        )
         records[at] = sizes[node]
     leaves[lost & ~placed], records[lost & ~placed] = meant.all_leaves, float(counts.sum())
     fits = placed | lost
@@ -95,9 +100,23 @@ def _cells(pair: TablePair, name: str) -> Cells:
     fits[open_cells] = meant.fit(value[open_cells], label[open_cells])
     height = _heights(ladder, meant, leaf, label, level, lost)
     return Cells(
-        reading, ladder, counts, value, label, which, rows, level, height, loss,
-        np.maximum(1.0, leaves), np.maximum(1.0, records), fits, lost, column_level, meant.all_leaves,
-    )  # fmt: skip
+        reading,
+        ladder,
+        counts,
+        value,
+        label,
+        which,
+        rows,
+        level,
+        height,
+        loss,
+        np.maximum(1.0, leaves),
+        np.maximum(1.0, records),
+        fits,
+        lost,
+        column_level,
+        meant.all_leaves,
+    )
 
 
 def _levels(
@@ -107,10 +126,11 @@ def _levels(
     label: NDArray[np.int64],
     unchanged: NDArray[np.bool_],
 ) -> tuple[NDArray[np.int64], int | None]:
-    """Per pair the lowest level on which the label is the value's node, and the lowest that explains all of them.
+    """Per pair the lowest level on which the label is the value's node, and the lowest that
+    explains all of them.
 
-    The level that the column was read at goes before all others. ``unchanged`` says of which pairs the label is the value
-    itself, as it is on the lowest level.
+    The level that the column was read at goes before all others. ``unchanged`` says of which pairs
+    the label is the value itself, as it is on the lowest level.
     """
     level = np.full(len(leaf), -1, dtype=np.int64)
     said = [] if reading.level is None else [reading.level]
@@ -118,7 +138,10 @@ def _levels(
         if rung == 0:
             same = unchanged
         else:
-            same = positions_in(reading.labels, ladder.labels[rung])[ladder.climb(0, rung)[leaf]] == label
+            same = (
+                positions_in(reading.labels, ladder.labels[rung])[ladder.climb(0, rung)[leaf]]
+                == label
+            )
         if len(leaf) and same.all():
             return np.full(len(leaf), rung, dtype=np.int64), rung
         level[same & (level < 0)] = rung
@@ -126,26 +149,36 @@ def _levels(
 
 
 class _Meant:
-    """What every released label may stand for: how many values, how many records, which leaves of the hierarchy."""
+    """What every released label may stand for: how many values, how many records, which leaves of
+    the hierarchy.
+    """
 
     def __init__(self, reading: Reading, counts: NDArray[np.int64], ladder: Ladder) -> None:
         self.reading = reading
         present = ~missing_in(reading.values)
         self.missing = int(not present.all())
         tops = ladder.leaves[-1]
-        self.all_leaves = float(tops.max() if ladder.top and len(tops) else present.sum()) + self.missing
+        self.all_leaves = (
+            float(tops.max() if ladder.top and len(tops) else present.sum()) + self.missing
+        )
         self.leaf_of = ladder.codes_of(reading.values)
         self.by_leaf = np.zeros(len(ladder.labels[0]))
         self.by_leaf[self.leaf_of] = counts
         self.slack = 1e-9 * max(1.0, abs(reading.span))
         if reading.scale == "category":
-            self.order, self.starts, self.ends = reading.members, reading.starts[:-1], reading.starts[1:]
+            self.order, self.starts, self.ends = (
+                reading.members,
+                reading.starts[:-1],
+                reading.starts[1:],
+            )
         else:
             self.order = reading.line
             line = reading.places[self.order]
             self.starts = np.searchsorted(line, reading.low - self.slack, "left")
             self.ends = np.searchsorted(line, reading.high + self.slack, "right")
-            self.ends = np.where(np.isnan(reading.low), self.starts, np.maximum(self.starts, self.ends))
+            self.ends = np.where(
+                np.isnan(reading.low), self.starts, np.maximum(self.starts, self.ends)
+            )
         upto = np.concatenate([[0.0], np.cumsum(counts[self.order])])
         self.leaves = np.maximum(1.0, (self.ends - self.starts).astype(np.float64))
         self.records = upto[self.ends] - upto[self.starts]
@@ -156,7 +189,9 @@ class _Meant:
         if reading.scale == "category":
             return reading.among_members(value, label)
         place = reading.places[value]
-        return (reading.low[label] - self.slack <= place) & (place <= reading.high[label] + self.slack)
+        return (reading.low[label] - self.slack <= place) & (
+            place <= reading.high[label] + self.slack
+        )
 
     def outermost(self, label: int) -> tuple[int, int] | None:
         """The first and the last leaf of the hierarchy that a label may stand for, or None."""
@@ -172,9 +207,11 @@ def _heights(
     level: NDArray[np.int64],
     lost: NDArray[np.bool_],
 ) -> NDArray[np.float64]:
-    """Level over highest level; for a label of no level, that of the lowest node above the value and all it may mean.
+    """Level over highest level; for a label of no level, that of the lowest node above the value
+    and all it may mean.
 
-    Nodes hold neighbouring leaves, so the lowest node above some leaves is that of the first and the last of them.
+    Nodes hold neighbouring leaves, so the lowest node above some leaves is that of the first and
+    the last of them.
     """
     height = np.where(level >= 0, level / max(1, ladder.top), 1.0)
     odd = np.flatnonzero((level < 0) & ~lost)
@@ -194,12 +231,18 @@ def _heights(
 
 
 def log_leaves(pair: TablePair, name: str) -> float:
-    """The logarithm of the number of values of a column: leaves of its hierarchy or values that occur, missing included."""
+    """The logarithm of the number of values of a column: leaves of its hierarchy or values that
+    occur, missing included.
+    """
     cells = cells_of(pair, name)
     if cells is not None:
         return math.log(max(1.0, cells.all_leaves))
     encoded = encode_column(pair.original, name)
     ladder = bind_column(pair.original.schema[name].hierarchy, encoded)
     missing = int(None in encoded.labels)
-    leaves = float(ladder.leaves[-1].max()) if ladder.top and len(ladder.leaves[-1]) else len(encoded.labels) - missing
+    leaves = (
+        float(ladder.leaves[-1].max())
+        if ladder.top and len(ladder.leaves[-1])
+        else len(encoded.labels) - missing
+    )
     return math.log(max(1.0, leaves + missing))

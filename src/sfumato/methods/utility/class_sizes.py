@@ -20,7 +20,13 @@ from sfumato.methods.utility.cell_averages import (
     share_lost,
     suppressed_of,
 )
-from sfumato.methods.utility.columns import Columns, quasi_of, require_sense, why_not_generalised, why_not_sampled
+from sfumato.methods.utility.columns import (
+    Columns,
+    quasi_of,
+    require_sense,
+    why_not_generalised,
+    why_not_sampled,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,9 +40,10 @@ class AverageClassSize(ColumnUtility):
 
     .. math:: (N - s)\,/\,\#\text{classes}
 
-    *s* records were suppressed and, being in no class, do not count unless ``count_suppressed`` asks for it; when nothing was
-    released the average is *N*, as in the search objective ``class_size``. ``value`` is 0 at the average of the original
-    table and 1 when all records are alike.
+    *s* records were suppressed and, being in no class, do not count unless ``count_suppressed``
+    asks for it; when nothing was released the average is *N*, as in the search objective
+    ``class_size``. ``value`` is 0 at the average of the original table and 1 when all records are
+    alike.
 
     >>> from sfumato import examples
     >>> from sfumato.core.pair import TablePair
@@ -45,7 +52,9 @@ class AverageClassSize(ColumnUtility):
     """
 
     columns: Columns = None
-    count_suppressed: Annotated[bool, Field(description="whether suppressed records count as records")] = False
+    count_suppressed: Annotated[
+        bool, Field(description="whether suppressed records count as records")
+    ] = False
 
     name: ClassVar[str] = "average_class_size"
     follows_rows: ClassVar[bool] = True
@@ -66,7 +75,8 @@ class AverageClassSize(ColumnUtility):
             self.name,
             normalised(raw, float(records_of(pair)), pair, least=least),
             self.better,
-            f"{raw:,.4g} records share their quasi-identifiers on average; as a share of all records",
+            f"{raw:,.4g} records share their quasi-identifiers on average; as a share of all"
+            " records",
             raw=raw,
             parts=lambda: size_of_own_class(pair, names),
         )
@@ -94,10 +104,11 @@ class NormalisedClassSize(ColumnUtility):
 
     .. math:: \frac{(N-s)\,/\,\#\text{classes}}{k}
 
-    Suppressed records (*s*) do not count unless ``count_suppressed`` asks for it; when nothing was released it is *N/k*.
-    ``value`` is 0 up to the best, 1, and 1 when all records are alike.
+    Suppressed records (*s*) do not count unless ``count_suppressed`` asks for it; when nothing was
+    released it is *N/k*. ``value`` is 0 up to the best, 1, and 1 when all records are alike.
 
-    Reference: K. LeFevre, D. J. DeWitt and R. Ramakrishnan, ICDE 2006, https://doi.org/10.1109/ICDE.2006.101.
+    Reference: K. LeFevre, D. J. DeWitt and R. Ramakrishnan, ICDE 2006,
+    https://doi.org/10.1109/ICDE.2006.101.
 
     >>> from sfumato import examples
     >>> from sfumato.core.pair import TablePair
@@ -107,7 +118,9 @@ class NormalisedClassSize(ColumnUtility):
 
     k: Annotated[int, Field(ge=1, description="the class size that was promised")]
     columns: Columns = None
-    count_suppressed: Annotated[bool, Field(description="whether suppressed records count as records")] = False
+    count_suppressed: Annotated[
+        bool, Field(description="whether suppressed records count as records")
+    ] = False
 
     name: ClassVar[str] = "c_avg"
     follows_rows: ClassVar[bool] = True
@@ -122,7 +135,10 @@ class NormalisedClassSize(ColumnUtility):
     def measure(self, pair: TablePair) -> Measure:
         """The average size of a class, in units of k."""
         require_sense(self, pair)
-        raw = average_size(pair, quasi_of(pair, self.columns), count_suppressed=self.count_suppressed) / self.k
+        raw = (
+            average_size(pair, quasi_of(pair, self.columns), count_suppressed=self.count_suppressed)
+            / self.k
+        )
         value = normalised(raw, records_of(pair) / self.k, pair, least=1.0)
         meaning = f"average class size over k = {self.k}; 1 is best"
         return Measure(self.name, value, self.better, meaning, raw=raw)
@@ -137,9 +153,9 @@ class Discernibility(ColumnUtility):
 
     .. math:: \sum_E |E|^2 + sN \quad\text{or, as DM*,}\quad \sum_E |E|^2 + s^2
 
-    over the classes *E*; *s* of *N* records were suppressed. ``penalty="table"`` charges *N* for each of them (the default, and the
-    search objective ``discernibility``), ``"class"`` takes them for one class of their own. ``value`` is 0 at what the original
-    table has and 1 at :math:`N^2`.
+    over the classes *E*; *s* of *N* records were suppressed. ``penalty="table"`` charges *N* for
+    each of them (the default, and the search objective ``discernibility``), ``"class"`` takes them
+    for one class of their own. ``value`` is 0 at what the original table has and 1 at :math:`N^2`.
 
     Reference: R. J. Bayardo and R. Agrawal, ICDE 2005, https://doi.org/10.1109/ICDE.2005.42.
 
@@ -152,7 +168,12 @@ class Discernibility(ColumnUtility):
     columns: Columns = None
     penalty: Annotated[
         Literal["table", "class"],
-        Field(description="a suppressed record costs as much as the table is long, or as there are suppressed ones"),
+        Field(
+            description=(
+                "a suppressed record costs as much as the table is long, or as there are suppressed"
+                " ones"
+            )
+        ),
     ] = "table"
 
     name: ClassVar[str] = "discernibility"
@@ -176,7 +197,8 @@ class Discernibility(ColumnUtility):
             self.name,
             normalised(raw, float(records) ** 2, pair, least=least),
             self.better,
-            f"records that a record cannot be told apart from, summed over records: {raw:,.0f}; as a share of the most there can be",
+            f"records that a record cannot be told apart from, summed over records: {raw:,.0f}; as"
+            " a share of the most there can be",
             raw=raw,
             parts=lambda: size_of_own_class(pair, names),
         )
@@ -195,9 +217,10 @@ class Classification(ColumnUtility):
 
     .. math:: \frac1N\sum_i [\,i\text{ is suppressed, or its label differs from the majority of its class}\,]
 
-    The majority is that of the released labels, the truth the original label; of equally frequent labels the first in
-    sorted order is taken. ``value`` is 0 at what the classes of the original table get wrong and 1 when every record is wrong.
-    A label column that was not released predicts nothing; a label is never among its own predictors.
+    The majority is that of the released labels, the truth the original label; of equally frequent
+    labels the first in sorted order is taken. ``value`` is 0 at what the classes of the original
+    table get wrong and 1 when every record is wrong. A label column that was not released predicts
+    nothing; a label is never among its own predictors.
 
     Reference: V. S. Iyengar, KDD 2002, https://doi.org/10.1145/775047.775089.
 
@@ -238,9 +261,15 @@ class Classification(ColumnUtility):
             label = pair.reading(self.label)
             shared = pair.own_values(self.label)
             shared = np.where(shared < 0, -1 - np.arange(len(shared)), shared)
-            truth, labels = label.original, shared[label.released] if len(shared) else label.released
+            truth, labels = (
+                label.original,
+                shared[label.released] if len(shared) else label.released,
+            )
             wrong = _wrong(pair, names, "released", labels, truth[pair.rows])
-            least = added(pair, _wrong(pair, names, "original", truth, truth), "original") / pair.original.records
+            least = (
+                added(pair, _wrong(pair, names, "original", truth, truth), "original")
+                / pair.original.records
+            )
         else:
             wrong, least = np.ones(len(pair.released)), 0.0
         raw = share_lost(pair, added(pair, wrong))
@@ -250,7 +279,11 @@ class Classification(ColumnUtility):
 
 
 def _wrong(
-    pair: TablePair, columns: tuple[str, ...], side: Side, labels: NDArray[np.int64], truth: NDArray[np.int64]
+    pair: TablePair,
+    columns: tuple[str, ...],
+    side: Side,
+    labels: NDArray[np.int64],
+    truth: NDArray[np.int64],
 ) -> NDArray[np.float64]:
     """Per row of one side whether the majority of its class differs from the truth."""
     ids = classes_of(pair, columns, side).ids
@@ -259,8 +292,12 @@ def _wrong(
     low = int(labels.min())
     width = int(labels.max()) - low + 1
     both, which = np.unique(ids * width + (labels - low), return_inverse=True)
-    amounts = tallied(which, len(both), (pair.released if side == "released" else pair.original).copies)
-    order = np.lexsort((both, -amounts, both // width))  # by class, then most frequent, then first label
+    amounts = tallied(
+        which, len(both), (pair.released if side == "released" else pair.original).copies
+    )
+    order = np.lexsort(
+        (both, -amounts, both // width)
+    )  # by class, then most frequent, then first label
     _, best = np.unique(both[order] // width, return_index=True)
     majority = both[order][best] % width + low
     wrong: NDArray[np.float64] = (majority[ids] != truth).astype(np.float64)

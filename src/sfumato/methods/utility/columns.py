@@ -31,27 +31,40 @@ NumericColumns = Annotated[
 AllColumns = Annotated[
     tuple[str, ...] | None,
     COLUMNS,
-    Field(min_length=1, description="columns to look at; all but identifiers and weights when left out"),
+    Field(
+        min_length=1,
+        description="columns to look at; all but identifiers and weights when left out",
+    ),
 ]
 Weights = Annotated[
-    dict[str, Annotated[float, Field(ge=0)]], COLUMNS, Field(description="importance of columns, 1 by default")
+    dict[str, Annotated[float, Field(ge=0)]],
+    COLUMNS,
+    Field(description="importance of columns, 1 by default"),
 ]
 
 NOT_DATA = frozenset({Role.DIRECT, Role.UNIT, Role.WEIGHT})
-"""Roles of columns that say who a record is about or how much it counts, not what is known about people."""
+"""Roles of columns that say who a record is about or how much it counts, not what is known about
+people.
+"""
 
-DEPENDS_ON_SIZE = "it depends on how many records are alike, and only a sample of the table can be looked at"
+DEPENDS_ON_SIZE = (
+    "it depends on how many records are alike, and only a sample of the table can be looked at"
+)
 EMPTY = "the original table has no rows"
 NOTHING = "nothing was released"
 
 
 def why_not_sampled(pair: TablePair) -> str | None:
-    """Why a metric of class sizes has nothing to say, or None: in a sample classes are smaller than in the table."""
+    """Why a metric of class sizes has nothing to say, or None: in a sample classes are smaller than
+    in the table.
+    """
     return None if pair.drawn_from is None else DEPENDS_ON_SIZE
 
 
 def quasi_of(pair: TablePair, columns: Sequence[str] | None) -> tuple[str, ...]:
-    """The columns asked for, or the original's quasi-identifiers; those that were not released are lost as a whole."""
+    """The columns asked for, or the original's quasi-identifiers; those that were not released are
+    lost as a whole.
+    """
     if columns is None:
         return pair.original.schema.quasi
     pair.original.require(columns)
@@ -64,7 +77,9 @@ def data_of(pair: TablePair, columns: Sequence[str] | None) -> tuple[str, ...]:
         return quasi_of(pair, columns)
     attributes = pair.original.schema.attributes
     return tuple(
-        name for name in pair.original.columns if name in attributes and not NOT_DATA & set(attributes[name].roles)
+        name
+        for name in pair.original.columns
+        if name in attributes and not NOT_DATA & set(attributes[name].roles)
     )
 
 
@@ -72,7 +87,9 @@ def numeric_of(pair: TablePair, columns: Sequence[str] | None) -> tuple[str, ...
     """The columns asked for, or all of the original that hold numbers."""
     if columns is not None:
         return quasi_of(pair, columns)
-    called = [name for name in data_of(pair, None) if pair.original.schema[name].kind is Kind.NUMERIC]
+    called = [
+        name for name in data_of(pair, None) if pair.original.schema[name].kind is Kind.NUMERIC
+    ]
     return tuple(name for name in called if _holds_numbers(pair, name))
 
 
@@ -93,7 +110,9 @@ def shares_of(columns: Sequence[str], weights: Mapping[str, float]) -> dict[str,
     """The importance of every column, as shares of 1."""
     unknown = [name for name in weights if name not in columns]
     if unknown:
-        raise SchemaError(f"weights: column {unknown[0]!r} is not looked at.{did_you_mean(unknown[0], columns)}")
+        raise SchemaError(
+            f"weights: column {unknown[0]!r} is not looked at.{did_you_mean(unknown[0], columns)}"
+        )
     given = {name: weights.get(name, 1.0) for name in columns}
     total = sum(given.values())
     if columns and total <= 0:
@@ -124,10 +143,12 @@ def require_sense(metric: Utility, pair: TablePair) -> None:
         raise SchemaError(f"{metric.name} cannot be measured: {reason}")
 
 
-# What the six dimensions of data quality share: completeness, uniqueness, timeliness, validity, accuracy, consistency.
+# What the six dimensions of data quality share: completeness, uniqueness, timeliness, validity,
+# accuracy, consistency.
 #
-# All are shares of 0 to 1 of which more is better. Suppressed records count with the others: nothing of them is complete,
-# unique, timely, valid, accurate or consistent. ``raw`` is the same dimension of the original table, where it has one.
+# All are shares of 0 to 1 of which more is better. Suppressed records count with the others:
+# nothing of them is complete, unique, timely, valid, accurate or consistent. ``raw`` is the same
+# dimension of the original table, where it has one.
 
 
 def why_not(pair: TablePair, names: tuple[str, ...]) -> str | None:

@@ -55,8 +55,8 @@ class _OfData(ColumnUtility):
 class Accuracy(_OfData):
     """The share of cells that are equal to the original, numbers within a tolerance.
 
-    ``tolerance`` is a share of the column's range; a released range is as accurate as its middle. A cell that was missing and
-    still is counts as accurate, a generalised category does not.
+    ``tolerance`` is a share of the column's range; a released range is as accurate as its middle. A
+    cell that was missing and still is counts as accurate, a generalised category does not.
 
     >>> from sfumato import examples
     >>> from sfumato.core.pair import TablePair
@@ -66,7 +66,9 @@ class Accuracy(_OfData):
     """
 
     columns: AllColumns = None
-    tolerance: Annotated[float, Field(ge=0, le=1, description="error of numbers that is allowed")] = 0.0
+    tolerance: Annotated[
+        float, Field(ge=0, le=1, description="error of numbers that is allowed")
+    ] = 0.0
 
     name: ClassVar[str] = "accuracy"
     follows_rows: ClassVar[bool] = True
@@ -99,7 +101,9 @@ class Accuracy(_OfData):
         return records
 
     def _right(self, pair: TablePair, name: str) -> tuple[Amounts, NDArray[Any] | None]:
-        """1 for distinct cells that are accurate, else 0, and which each released row has (None: each has its own)."""
+        """1 for distinct cells that are accurate, else 0, and which each released row has (None:
+        each has its own).
+        """
         if plainly_numeric(pair, name):
             error = errors(pair, name)
 
@@ -124,7 +128,8 @@ class Accuracy(_OfData):
 
 @parameters
 class Completeness(_OfData):
-    """The share of cells that hold something: 1 − missing cells / cells. Blanks and ``*`` hold nothing.
+    """The share of cells that hold something: 1 − missing cells / cells. Blanks and ``*`` hold
+    nothing.
 
     >>> from sfumato import examples
     >>> from sfumato.core.pair import TablePair
@@ -148,7 +153,12 @@ class Completeness(_OfData):
         value = sum(columns.values()) / len(columns)
         meaning = "share of cells that hold something"
         return Measure(
-            self.name, value, self.better, meaning, raw=share_of(pair, before, len(names)), per_column=columns
+            self.name,
+            value,
+            self.better,
+            meaning,
+            raw=share_of(pair, before, len(names)),
+            per_column=columns,
         )
 
     def told_alone(self, released: Table, original: Schema, records: int) -> float | None:
@@ -156,7 +166,11 @@ class Completeness(_OfData):
         names = self.columns or [
             n for n, attribute in original.attributes.items() if not NOT_DATA & set(attribute.roles)
         ]
-        return sum(min(1.0, _held(released, name) / max(1, records)) for name in names) / len(names) if names else None
+        return (
+            sum(min(1.0, _held(released, name) / max(1, records)) for name in names) / len(names)
+            if names
+            else None
+        )
 
 
 def _held(released: Table, name: str) -> float:
@@ -174,7 +188,9 @@ def _held(released: Table, name: str) -> float:
 
 
 def _missing(dataset: Table, name: str) -> int:
-    """How many cells of a column are missing; text that is held as categories is not made for it."""
+    """How many cells of a column are missing; text that is held as categories is not made for
+    it.
+    """
     if name not in dataset.coded:
         return dataset.column(name).null_count()
     encoded = dataset.encoded(name)
@@ -188,7 +204,9 @@ _RULE = re.compile(r"\s*(.+?)\s*(<=|>=|!=|<|>|=)\s*(.+?)\s*")
 
 def _checked(rule: str) -> str:
     if _RULE.fullmatch(rule) is None:
-        raise ValueError("a rule is two columns with one of < <= = != >= > between them, like 'born <= died'")
+        raise ValueError(
+            "a rule is two columns with one of < <= = != >= > between them, like 'born <= died'"
+        )
     return rule
 
 
@@ -225,9 +243,13 @@ def holds(pair: TablePair, rule: str, side: Literal["original", "released"]) -> 
     if operator in (">", ">="):
         low, high, least, most = least, most, low, high
     possible = {
-        "<": low < most, ">": low < most, "<=": low <= most, ">=": low <= most,
-        "=": (low <= most) & (least <= high), "!=": ~((low == high) & (least == most) & (low == least)),
-    }[operator]  # fmt: skip
+        "<": low < most,
+        ">": low < most,
+        "<=": low <= most,
+        ">=": low <= most,
+        "=": (low <= most) & (least <= high),
+        "!=": ~((low == high) & (least == most) & (low == least)),
+    }[operator]
     there = ~(np.isnan(low) | np.isnan(least))
     return np.asarray(there & possible, dtype=bool)
 
@@ -235,7 +257,9 @@ def holds(pair: TablePair, rule: str, side: Literal["original", "released"]) -> 
 def _reach(
     pair: TablePair, name: str, side: Literal["original", "released"]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-    """From where to where on the line each cell reaches; None for categories, NaN for missing and suppressed ones."""
+    """From where to where on the line each cell reaches; None for categories, NaN for missing and
+    suppressed ones.
+    """
     if side == "original":  # a column of a rule may not have been released
         pair = pair.memo.setdefault("itself", TablePair.of(pair.original, pair.original))
     reading = pair.reading(name)
@@ -250,11 +274,14 @@ def _same(pair: TablePair, rule: str, side: Literal["original", "released"]) -> 
     left, operator, right = _parts(rule)
     if operator not in ("=", "!="):
         raise SchemaError(
-            f"consistency: {left!r} and {right!r} are not both numbers, dates or ordered values; use = or !="
+            f"consistency: {left!r} and {right!r} are not both numbers, dates or ordered values;"
+            " use = or !="
         )
     table = pair.original if side == "original" else pair.released
     one, other = table.column(left).cast(pl.String), table.column(right).cast(pl.String)
-    there = (one.is_not_null() & other.is_not_null() & (one != "*") & (other != "*")).fill_null(value=False)
+    there = (one.is_not_null() & other.is_not_null() & (one != "*") & (other != "*")).fill_null(
+        value=False
+    )
     same = (one == other) if operator == "=" else (one != other)
     return np.asarray((there & same.fill_null(value=False)).to_numpy(), dtype=bool)
 
@@ -264,10 +291,12 @@ def _same(pair: TablePair, rule: str, side: Literal["original", "released"]) -> 
 
 @parameters
 class Consistency(Utility):
-    """The share of records that keep rules between columns, each ``column operator column``: ``born <= died``.
+    """The share of records that keep rules between columns, each ``column operator column``:
+    ``born <= died``.
 
-    Operators are ``<  <=  =  !=  >=  >``. Numbers, dates and ordered values compare by what they may be: a rule holds for released
-    ranges when it can hold. Categories can only be equal or not. A missing or suppressed cell keeps no rule.
+    Operators are ``<  <=  =  !=  >=  >``. Numbers, dates and ordered values compare by what they
+    may be: a rule holds for released ranges when it can hold. Categories can only be equal or not.
+    A missing or suppressed cell keeps no rule.
 
     >>> import polars as pl
     >>> import sfumato as sf
@@ -292,13 +321,18 @@ class Consistency(Utility):
     def measure(self, pair: TablePair) -> Measure:
         """The share of records that keep all rules."""
         require_sense(self, pair)
-        kept, before = np.ones(len(pair.released), dtype=bool), np.ones(len(pair.original), dtype=bool)
+        kept, before = (
+            np.ones(len(pair.released), dtype=bool),
+            np.ones(len(pair.original), dtype=bool),
+        )
         for rule in self.rules:
             kept &= holds(pair, rule, "released")
             before &= holds(pair, rule, "original")
         raw, value = share_of(pair, float(before.sum())), share_of(pair, float(kept.sum()))
         meaning = f"share of records that keep {len(self.rules)} rule(s)"
-        return Measure(self.name, value, self.better, meaning, raw=raw, parts=kept.astype(np.float64))
+        return Measure(
+            self.name, value, self.better, meaning, raw=raw, parts=kept.astype(np.float64)
+        )
 
 
 # Timeliness: how many records are recent.
@@ -306,7 +340,8 @@ class Consistency(Utility):
 
 @parameters
 class Timeliness(Utility):
-    """The share of records that are not older than a limit, by a column of dates; a range is as old as its middle.
+    """The share of records that are not older than a limit, by a column of dates; a range is as old
+    as its middle.
 
     ``today`` is given, not taken from the clock: the same input gives the same number.
 
@@ -321,7 +356,9 @@ class Timeliness(Utility):
     """
 
     column: Annotated[str, COLUMNS, Field(min_length=1, description="the column of dates")]
-    days: Annotated[float, Field(ge=0, description="the age in days up to which a record is timely")]
+    days: Annotated[
+        float, Field(ge=0, description="the age in days up to which a record is timely")
+    ]
     today: Annotated[str, Field(description="the day ages are counted to, like 2025-06-01")]
 
     name: ClassVar[str] = "timeliness"
@@ -347,12 +384,21 @@ class Timeliness(Utility):
         """The share of records that are timely."""
         require_sense(self, pair)
         if self.column not in pair.released.columns:
-            return Measure(self.name, 0.0, self.better, "share of records that are recent", raw=None)
+            return Measure(
+                self.name, 0.0, self.better, "share of records that are recent", raw=None
+            )
         both, end = numbers(pair, self.column), day(self.today) or 0.0
         fresh = (end - both.after <= self.days).astype(np.float64)
         raw = share_of(pair, float((end - both.before <= self.days).sum()))
         meaning = f"share of records that are at most {self.days:g} days old"
-        return Measure(self.name, share_of(pair, float(fresh.sum())), self.better, meaning, raw=raw, parts=fresh)
+        return Measure(
+            self.name,
+            share_of(pair, float(fresh.sum())),
+            self.better,
+            meaning,
+            raw=raw,
+            parts=fresh,
+        )
 
 
 # Uniqueness: how many records are no duplicates.
@@ -362,7 +408,8 @@ class Timeliness(Utility):
 class Uniqueness(ColumnUtility):
     """The share of records that are no duplicate of another, by a key: distinct keys / records.
 
-    For a release this is wanted where records must stay apart; for quasi-identifiers anonymity is the opposite.
+    For a release this is wanted where records must stay apart; for quasi-identifiers anonymity is
+    the opposite.
 
     >>> from sfumato import examples
     >>> from sfumato.core.pair import TablePair
@@ -392,7 +439,9 @@ class Uniqueness(ColumnUtility):
     def told_alone(self, released: Table, original: Schema, records: int) -> float | None:
         """Distinct keys of what was released, over all records that there were."""
         names = [name for name in self.columns or original.quasi if name in released.columns]
-        codes = pl.DataFrame({str(place): released.encoded(name).codes for place, name in enumerate(names)})
+        codes = pl.DataFrame(
+            {str(place): released.encoded(name).codes for place, name in enumerate(names)}
+        )
         return min(1.0, codes.n_unique() / max(1, records)) if names else None
 
 
@@ -403,9 +452,10 @@ class Uniqueness(ColumnUtility):
 class Validity(ColumnUtility):
     """The share of cells that are what their column may hold.
 
-    Without ``rules`` a cell is valid when it stands for something: an original value, a node of the hierarchy, a range or set of
-    them. ``rules`` say more: a regular expression the label must match as a whole, or two numbers (None: no limit) a number must
-    lie between; a range of numbers must lie between them with both ends.
+    Without ``rules`` a cell is valid when it stands for something: an original value, a node of the
+    hierarchy, a range or set of them. ``rules`` say more: a regular expression the label must match
+    as a whole, or two numbers (None: no limit) a number must lie between; a range of numbers must
+    lie between them with both ends.
 
     >>> from sfumato import examples
     >>> from sfumato.core.pair import TablePair
@@ -431,22 +481,30 @@ class Validity(ColumnUtility):
             try:
                 re.compile(rule if isinstance(rule, str) else "")
             except re.error:
-                raise ParameterError(f"Validity: the rule of {column!r} is no regular expression") from None
+                raise ParameterError(
+                    f"Validity: the rule of {column!r} is no regular expression"
+                ) from None
 
     def applies(self, pair: TablePair) -> str | None:
         """None where there is anything to look at."""
         names = data_of(pair, self.columns)
         unknown = [name for name in self.rules if name not in names]
         if unknown:
-            raise SchemaError(f"validity: there is a rule for column {unknown[0]!r}, which is not looked at")
+            raise SchemaError(
+                f"validity: there is a rule for column {unknown[0]!r}, which is not looked at"
+            )
         return why_not(pair, names)
 
     def measure(self, pair: TablePair) -> Measure:
         """The share of valid cells."""
         require_sense(self, pair)
-        columns = {name: share_of(pair, self._valid(pair, name)) for name in data_of(pair, self.columns)}
+        columns = {
+            name: share_of(pair, self._valid(pair, name)) for name in data_of(pair, self.columns)
+        }
         value = sum(columns.values()) / len(columns)
-        return Measure(self.name, value, self.better, "share of cells that are valid", per_column=columns)
+        return Measure(
+            self.name, value, self.better, "share of cells that are valid", per_column=columns
+        )
 
     def _valid(self, pair: TablePair, name: str) -> float:
         rule = self.rules.get(name)
@@ -459,7 +517,12 @@ class Validity(ColumnUtility):
         reading = pair.reading(name)
         blank = missing_in(reading.labels) | reading.everything
         if isinstance(rule, str):
-            good = np.array([label is not None and re.fullmatch(rule, label) is not None for label in reading.labels])
+            good = np.array(
+                [
+                    label is not None and re.fullmatch(rule, label) is not None
+                    for label in reading.labels
+                ]
+            )
         elif rule is not None:
             low, high = _limits(rule)
             alone = [np.nan if label is None else number(label) for label in reading.labels]
@@ -468,7 +531,11 @@ class Validity(ColumnUtility):
             most = np.where(np.isnan(reading.high), places, reading.high)
             good = (least >= low) & (most <= high)
         else:
-            good = ~np.isnan(reading.low) if reading.scale != "category" else np.diff(reading.starts) > 0
+            good = (
+                ~np.isnan(reading.low)
+                if reading.scale != "category"
+                else np.diff(reading.starts) > 0
+            )
             cells = cells_of(pair, name) if pair.aligned else None
             if cells is not None:
                 good = good.copy()

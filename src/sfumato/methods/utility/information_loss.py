@@ -15,9 +15,23 @@ from sfumato import kernels
 from sfumato.core.encoding import encode_column
 from sfumato.core.metric import ColumnUtility, Measure
 from sfumato.core.parameters import parameters
-from sfumato.methods.utility.cell_averages import added, cell_measure, normalised, records_of, share_lost, suppressed_of
+from sfumato.methods.utility.cell_averages import (
+    added,
+    cell_measure,
+    normalised,
+    records_of,
+    share_lost,
+    suppressed_of,
+)
 from sfumato.methods.utility.cells import Cells, cells_of, log_leaves
-from sfumato.methods.utility.columns import Columns, Weights, quasi_of, require_sense, shares_of, why_not_generalised
+from sfumato.methods.utility.columns import (
+    Columns,
+    Weights,
+    quasi_of,
+    require_sense,
+    shares_of,
+    why_not_generalised,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,15 +41,17 @@ if TYPE_CHECKING:
 
 @parameters
 class Loss(ColumnUtility):
-    r"""The mean loss of a cell: how much of its column's range or values a released cell leaves open (LM).
+    r"""The mean loss of a cell: how much of its column's range or values a released cell leaves
+    open (LM).
 
     .. math:: \frac1{NA}\sum_{\text{cells}} \frac{M_P-1}{M-1} \quad\text{or}\quad \frac{U_i-L_i}{U-L}
 
-    :math:`M_P` of all :math:`M` leaves of the hierarchy lie below the released category; :math:`[L_i, U_i]` is the released
-    range and :math:`[L, U]` that of the column, taken by its real width for whole numbers too. A column with a single value
-    loses nothing, a suppressed cell everything, a cell that was missing before and still is nothing. ``weights`` make
-    columns more or less important. The search objective ``loss`` is the same quantity; ARX combines columns by a
-    geometric mean (objective ``loss_geometric``).
+    :math:`M_P` of all :math:`M` leaves of the hierarchy lie below the released
+    category; :math:`[L_i, U_i]` is the released range and :math:`[L, U]` that of the column, taken
+    by its real width for whole numbers too. A column with a single value loses nothing, a
+    suppressed cell everything, a cell that was missing before and still is nothing. ``weights``
+    make columns more or less important. The search objective ``loss`` is the same quantity; ARX
+    combines columns by a geometric mean (objective ``loss_geometric``).
 
     Reference: V. S. Iyengar, KDD 2002, https://doi.org/10.1145/775047.775089.
 
@@ -64,7 +80,11 @@ class Loss(ColumnUtility):
         require_sense(self, pair)
         shares = shares_of(quasi_of(pair, self.columns), self.weights)
         return cell_measure(
-            self.name, pair, shares, lambda cells: cells.loss, "mean share of the range or values a cell leaves open"
+            self.name,
+            pair,
+            shares,
+            lambda cells: cells.loss,
+            "mean share of the range or values a cell leaves open",
         )
 
 
@@ -107,7 +127,13 @@ class NormalisedCertaintyPenalty(ColumnUtility):
         """The mean penalty of a cell."""
         require_sense(self, pair)
         shares = shares_of(quasi_of(pair, self.columns), self.weights)
-        return cell_measure(self.name, pair, shares, _penalties, "mean share of the range or values a cell stands for")
+        return cell_measure(
+            self.name,
+            pair,
+            shares,
+            _penalties,
+            "mean share of the range or values a cell stands for",
+        )
 
 
 def _penalties(cells: Cells) -> NDArray[np.float64]:
@@ -118,7 +144,8 @@ def _penalties(cells: Cells) -> NDArray[np.float64]:
     leaves = cells.leaves - covers * missing
     every = max(1.0, cells.all_leaves - missing)
     penalty = np.where(leaves > 1, np.minimum(1.0, leaves / every), 0.0)
-    # what is not a leaf count but a loss of everything (a column of one value, suppressed) costs what it costs in the loss
+    # what is not a leaf count but a loss of everything (a column of one value, suppressed) costs
+    # what it costs in the loss
     return np.where(cells.lost, np.maximum(penalty, cells.loss), penalty)
 
 
@@ -131,14 +158,16 @@ class Precision(ColumnUtility):
 
     .. math:: Prec = 1 - \frac1{NA}\sum_{\text{cells}} \frac{h}{H_a-1}
 
-    *h* is the level of the released cell and :math:`H_a` the number of levels of its column's hierarchy. ``raw`` is Prec
-    (1 is best), ``value`` is 1 − Prec like every other loss, and equals the search objective ``precision``. Where one level
-    explains a whole column that level counts for all its cells; otherwise each has the lowest level that explains it, and a
-    range or set of no level has that of the lowest node above all it may mean. Without a hierarchy a cell stands at 0
-    where it is unchanged and at the top otherwise.
+    *h* is the level of the released cell and :math:`H_a` the number of levels of its column's
+    hierarchy. ``raw`` is Prec (1 is best), ``value`` is 1 − Prec like every other loss, and equals
+    the search objective ``precision``. Where one level explains a whole column that level counts
+    for all its cells; otherwise each has the lowest level that explains it, and a range or set of
+    no level has that of the lowest node above all it may mean. Without a hierarchy a cell stands at
+    0 where it is unchanged and at the top otherwise.
 
-    Reference: L. Sweeney, IJUFKS 10(5), 2002, https://doi.org/10.1142/S021848850200165X. Lectures that divide by the number of
-    levels instead of levels − 1 would charge (H−1)/H for full suppression.
+    Reference: L. Sweeney, IJUFKS 10(5), 2002, https://doi.org/10.1142/S021848850200165X. Lectures
+    that divide by the number of levels instead of levels − 1 would charge (H−1)/H for full
+    suppression.
 
     >>> from sfumato import examples
     >>> from sfumato.core.pair import TablePair
@@ -164,7 +193,11 @@ class Precision(ColumnUtility):
         require_sense(self, pair)
         shares = shares_of(quasi_of(pair, self.columns), self.weights)
         measure = cell_measure(
-            self.name, pair, shares, lambda cells: cells.height, "mean level of a cell over the height of its hierarchy"
+            self.name,
+            pair,
+            shares,
+            lambda cells: cells.height,
+            "mean level of a cell over the height of its hierarchy",
         )
         return dataclasses.replace(measure, raw=1.0 - measure.value)
 
@@ -178,10 +211,11 @@ class Height(ColumnUtility):
 
     .. math:: \frac1A\sum_a \frac{h_a}{H_a-1}
 
-    :math:`h_a` is the level of column *a* and :math:`H_a` the number of levels of its hierarchy; ``raw`` is the sum of the
-    levels. After local recoding a column has no single level: then its highest cell counts. The metric looks at columns,
-    not at records: records that were suppressed do not count as long as any was released (as in the search objective
-    ``height``, which it equals); a column that was not released is at its top. When the labels of several levels explain
+    :math:`h_a` is the level of column *a* and :math:`H_a` the number of levels of its hierarchy;
+    ``raw`` is the sum of the levels. After local recoding a column has no single level: then its
+    highest cell counts. The metric looks at columns, not at records: records that were suppressed
+    do not count as long as any was released (as in the search objective ``height``, which it
+    equals); a column that was not released is at its top. When the labels of several levels explain
     what was released the lowest is taken.
 
     Reference: P. Samarati, IEEE TKDE 13(6), 2001, https://doi.org/10.1109/69.971193.
@@ -211,7 +245,9 @@ class Height(ColumnUtility):
         columns, levels = {}, 0.0
         for name in shares:
             cells = cells_of(pair, name)
-            columns[name] = 1.0 if cells is None or not len(pair.released) else float(cells.height.max())
+            columns[name] = (
+                1.0 if cells is None or not len(pair.released) else float(cells.height.max())
+            )
             levels += columns[name] * (max(1, cells.ladder.top) if cells is not None else 1)
         value = sum(share * columns[name] for name, share in shares.items())
         meaning = "mean level of the columns over the heights of their hierarchies"
@@ -227,12 +263,14 @@ class NonUniformEntropy(ColumnUtility):
 
     .. math:: \sum_i\sum_a -\log_2\frac{n_a(v_{ia})}{n_a(g_{ia})}
 
-    :math:`n_a(v)` is how often the original value *v* occurs in column *a* of the original, :math:`n_a(g)` how many original
-    records have a value that the released cell *g* may stand for (all, when it is suppressed). ``raw`` is the sum in bits; ``value``
-    the mean over columns of the share of :math:`-\sum_v n_v\log_2(n_v/N)`, the bits that suppressing the column loses, as
-    in the search objective ``entropy``. A column with one single value has nothing to lose; its suppressed cells cost 1 as
-    everywhere. Missing counts as a value. Never less for a coarser table where whole columns are recoded and nothing is
-    suppressed; local recoding may lower it.
+    :math:`n_a(v)` is how often the original value *v* occurs in column *a* of the
+    original, :math:`n_a(g)` how many original records have a value that the released cell *g* may
+    stand for (all, when it is suppressed). ``raw`` is the sum in bits; ``value`` the mean over
+    columns of the share of :math:`-\sum_v n_v\log_2(n_v/N)`, the bits that suppressing the column
+    loses, as in the search objective ``entropy``. A column with one single value has nothing to
+    lose; its suppressed cells cost 1 as everywhere. Missing counts as a value. Never less for a
+    coarser table where whole columns are recoded and nothing is suppressed; local recoding may
+    lower it.
 
     Reference: A. Gionis and T. Tassa, IEEE TKDE 21(2), 2009, https://doi.org/10.1109/TKDE.2008.129.
 
@@ -288,7 +326,10 @@ def _bits_of_suppression(pair: TablePair, name: str) -> NDArray[np.float64]:
 def _bits(pair: TablePair, name: str) -> tuple[float, float]:
     """The bits that a column has lost, and those that suppressing all of it loses."""
     every = _bits_of_suppression(pair, name)
-    most, cells = float((encode_column(pair.original, name).counts * every).sum()), cells_of(pair, name)
+    most, cells = (
+        float((encode_column(pair.original, name).counts * every).sum()),
+        cells_of(pair, name),
+    )
     if cells is None:
         return most, most
     return cells.total(_bits_of_cells(cells)) + most - cells.total(every[cells.value]), most
@@ -305,7 +346,9 @@ def _rows_bits(pair: TablePair, names: Sequence[str]) -> NDArray[np.float64]:
     for name in names:
         cells = cells_of(pair, name)
         if cells is None:
-            records += _bits_of_suppression(pair, name)[pair.original.encoded(name).narrow[pair.rows]]
+            records += _bits_of_suppression(pair, name)[
+                pair.original.encoded(name).narrow[pair.rows]
+            ]
         else:
             records += _bits_of_cells(cells)[cells.which]
     return records
@@ -316,7 +359,8 @@ def _suppressed_share(pair: TablePair, name: str) -> float:
     cells = cells_of(pair, name)
     if cells is None:
         return 1.0 if records_of(pair) else 0.0
-    # generalising the only value to its top loses nothing: only blanks and records that are gone count
+    # generalising the only value to its top loses nothing: only blanks and records that are gone
+    # count
     return share_lost(pair, cells.total(cells.lost & (cells.level < 0)))
 
 
@@ -332,12 +376,14 @@ class Ambiguity(ColumnUtility):
 
     .. math:: \frac1N\sum_i \prod_a m_{ia}
 
-    :math:`m_{ia}` is the number of leaf values compatible with the cell of record *i* in column *a*: leaves of the
-    hierarchy, or occurring values inside a range; a suppressed record is compatible with all combinations. ``value`` is the
-    logarithm of the mean over that of all combinations, ``per_column`` the same of each column alone. ARX sums over
-    records instead of averaging. A mean too large for a float has no ``raw`` value; its normalised one is exact.
+    :math:`m_{ia}` is the number of leaf values compatible with the cell of record *i* in column
+    *a*: leaves of the hierarchy, or occurring values inside a range; a suppressed record is
+    compatible with all combinations. ``value`` is the logarithm of the mean over that of all
+    combinations, ``per_column`` the same of each column alone. ARX sums over records instead of
+    averaging. A mean too large for a float has no ``raw`` value; its normalised one is exact.
 
-    Reference: M. E. Nergiz and C. Clifton, *Thoughts on k-anonymization*, Data & Knowledge Engineering 63(3), 2007.
+    Reference: M. E. Nergiz and C. Clifton, *Thoughts on k-anonymization*, Data & Knowledge
+    Engineering 63(3), 2007.
 
     >>> from sfumato import examples
     >>> from sfumato.core.pair import TablePair
@@ -369,7 +415,11 @@ class Ambiguity(ColumnUtility):
             most += every
             logs = np.full(1, every) if cells is None else np.log(cells.leaves)
             varied = cells is not None and len(logs) > 0 and bool((logs != logs[0]).any())
-            records += kernels.keys.mapped(cells.which, logs) if cells is not None and varied else logs.max(initial=0.0)
+            records += (
+                kernels.keys.mapped(cells.which, logs)
+                if cells is not None and varied
+                else logs.max(initial=0.0)
+            )
             mean = share_lost(
                 pair,
                 pair.kept * math.exp(every) if cells is None else cells.total(cells.leaves),
@@ -378,13 +428,16 @@ class Ambiguity(ColumnUtility):
             columns[name] = normalised(math.log(max(1.0, mean)), every, pair)
         # relative to the most ambiguous record, so that nothing overflows
         worst = most if suppressed_of(pair) or not len(records) else float(records.max())
-        relative = share_lost(pair, added(pair, np.exp(records - worst)), most=math.exp(min(0.0, most - worst)))
+        relative = share_lost(
+            pair, added(pair, np.exp(records - worst)), most=math.exp(min(0.0, most - worst))
+        )
         log_mean = worst + math.log(relative)
         return Measure(
             self.name,
             normalised(log_mean, most, pair),
             self.better,
-            f"a released record may stand for e^{log_mean:.3g} combinations of values on average; the exponent as a share of the highest",
+            f"a released record may stand for e^{log_mean:.3g} combinations of values on average;"
+            " the exponent as a share of the highest",
             raw=math.exp(log_mean) if log_mean < LARGEST else None,
             per_column=columns,
             parts=lambda: np.exp(np.minimum(records, LARGEST)),

@@ -23,20 +23,24 @@ if TYPE_CHECKING:
     from sfumato.core.pair import TablePair
 
 MOST_PAIRS = 200_000_000
-"""Pairs of an original and a released combination that are compared where released boxes may overlap."""
+"""Pairs of an original and a released combination that are compared where released boxes may
+overlap.
+"""
 CHUNK = 1 << 24
 
 
 @parameters
 class KullbackLeibler(ColumnUtility):
-    r"""How far the joint distribution of the quasi-identifiers is from what the release tells about it, in bits.
+    r"""How far the joint distribution of the quasi-identifiers is from what the release tells about
+    it, in bits.
 
     .. math:: \sum_v p(v)\log_2\frac{p(v)}{p'(v)}
 
-    *p* is the distribution of the combinations *v* of original values; *p'* spreads every released class evenly over the box
-    of combinations it may stand for, a suppressed record over all of them. Cells count as many values as their hierarchy has
-    leaves there, or as occur in their range; missing is one more. ``value`` is the share of what suppressing everything
-    costs. Boxes that may overlap (local recoding) are compared pair by pair, up to some hundred million pairs.
+    *p* is the distribution of the combinations *v* of original values; *p'* spreads every released
+    class evenly over the box of combinations it may stand for, a suppressed record over all of
+    them. Cells count as many values as their hierarchy has leaves there, or as occur in their
+    range; missing is one more. ``value`` is the share of what suppressing everything costs. Boxes
+    that may overlap (local recoding) are compared pair by pair, up to some hundred million pairs.
 
     Reference: D. Kifer and J. Gehrke, SIGMOD 2006, https://doi.org/10.1145/1142473.1142499.
 
@@ -52,7 +56,9 @@ class KullbackLeibler(ColumnUtility):
     follows_rows: ClassVar[bool] = True
     counts: ClassVar[bool] = True
     title: ClassVar[str] = "KL divergence"
-    line: ClassVar[str] = "how far the joint distribution of the quasi-identifiers is from the original"
+    line: ClassVar[str] = (
+        "how far the joint distribution of the quasi-identifiers is from the original"
+    )
 
     def applies(self, pair: TablePair) -> str | None:
         """None where cells were generalised and there are not too many of them, else the reason."""
@@ -62,7 +68,10 @@ class KullbackLeibler(ColumnUtility):
             return reason
         pairs = len(classes_of(pair, names, "original")) * len(classes_of(pair, names, "released"))
         if pairs > MOST_PAIRS:
-            return f"released boxes may overlap and {pairs:,} pairs are too many to compare; name fewer columns"
+            return (
+                f"released boxes may overlap and {pairs:,} pairs are too many to compare; name"
+                " fewer columns"
+            )
         return None
 
     def measure(self, pair: TablePair) -> Measure:
@@ -76,7 +85,11 @@ class KullbackLeibler(ColumnUtility):
         logs = np.zeros(len(example))
         for name in names:
             cells = cells_of(pair, name)
-            logs += log_leaves(pair, name) if cells is None else np.log(_meant(cells))[cells.which[example]]
+            logs += (
+                log_leaves(pair, name)
+                if cells is None
+                else np.log(_meant(cells))[cells.which[example]]
+            )
         density = boxes.sizes / records * np.exp(-logs)
         spread = density_at(pair, names, density) + suppressed_of(pair) / records * math.exp(-total)
         share = counts / counts.sum()
@@ -87,27 +100,40 @@ class KullbackLeibler(ColumnUtility):
             self.name,
             normalised(raw, most, pair),
             self.better,
-            f"the joint distribution of the quasi-identifiers is misjudged by {raw:.3g} bits; as a share of the most there can be",
+            f"the joint distribution of the quasi-identifiers is misjudged by {raw:.3g} bits; as a"
+            " share of the most there can be",
             raw=raw,
         )
 
 
 def _meant(cells: Cells) -> NDArray[np.float64]:
-    """Per distinct cell how many values its label may stand for: a blank that hides a value and one that hid none look alike."""
+    """Per distinct cell how many values its label may stand for: a blank that hides a value and one
+    that hid none look alike.
+    """
     widest = np.zeros(len(cells.reading.labels))
     np.maximum.at(widest, cells.label, cells.leaves)
     return widest[cells.label]
 
 
 def _disjoint(pair: TablePair, names: Sequence[str]) -> bool:
-    """Whether every column was recoded as a whole: then no two released classes share a combination."""
+    """Whether every column was recoded as a whole: then no two released classes share a
+    combination.
+    """
     columns = [cells_of(pair, name) for name in names]
-    return all(cells is None or cells.column_level is not None or not len(pair.released) for cells in columns)
+    return all(
+        cells is None or cells.column_level is not None or not len(pair.released)
+        for cells in columns
+    )
 
 
-def density_at(pair: TablePair, names: Sequence[str], density: NDArray[np.float64]) -> NDArray[np.float64]:
+def density_at(
+    pair: TablePair, names: Sequence[str], density: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Per original combination, the density of all released classes that may stand for it."""
-    combinations, released = classes_of(pair, names, "original"), classes_of(pair, names, "released")
+    combinations, released = (
+        classes_of(pair, names, "original"),
+        classes_of(pair, names, "released"),
+    )
     first, example = combinations.first, released.first
     densities = np.zeros(len(first))
     if not len(example):
@@ -132,7 +158,9 @@ def density_at(pair: TablePair, names: Sequence[str], density: NDArray[np.float6
 def _fitting(
     pair: TablePair, name: str, first: NDArray[np.int64], example: NDArray[np.int64]
 ) -> tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]]:
-    """Which labels of a column fit which values, and the codes of the combinations of both sides."""
+    """Which labels of a column fit which values, and the codes of the combinations of both
+    sides.
+    """
     cells = cells_of(pair, name)
     reading = pair.reading(name)
     table = np.zeros((len(reading.values), len(reading.labels)), dtype=bool)
@@ -147,12 +175,21 @@ def _fitting(
     if cells is not None:
         table[:, np.unique(cells.label[cells.lost])] = True
         table[cells.value[cells.fits], cells.label[cells.fits]] = True
-    return table, reading.before.narrow[first].astype(np.int64), reading.after.narrow[example].astype(np.int64)
+    return (
+        table,
+        reading.before.narrow[first].astype(np.int64),
+        reading.after.narrow[example].astype(np.int64),
+    )
 
 
 def _reach_suppressed(pair: TablePair, names: Sequence[str], boxes: NDArray[np.int64]) -> None:
-    """Find the boxes of combinations all of whose own records were suppressed: other records may have made them."""
-    first, example = classes_of(pair, names, "original").first, classes_of(pair, names, "released").first
+    """Find the boxes of combinations all of whose own records were suppressed: other records may
+    have made them.
+    """
+    first, example = (
+        classes_of(pair, names, "original").first,
+        classes_of(pair, names, "released").first,
+    )
     lost = np.flatnonzero(boxes < 0)
     if not len(lost):
         return

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from sfumato.core.reading import Reading
 
 RIDGE = 1e-6
-"""Penalty per row on squared coefficients, the constant left out: it keeps them finite where classes can be separated."""
+"""Penalty per row on squared coefficients, the constant left out: it keeps them finite where
+classes can be separated.
+"""
 FARTHEST = 30.0
 MOST_STEPS = 40
 MOST_REFITS = 400
@@ -31,7 +33,9 @@ CLOSE_ENOUGH = 1e-8
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Fit:
-    """Coefficients (the constant first), fitted probabilities, and the covariance of the coefficients."""
+    """Coefficients (the constant first), fitted probabilities, and the covariance of the
+    coefficients.
+    """
 
     coefficients: NDArray[np.float64]
     probabilities: NDArray[np.float64]
@@ -50,8 +54,11 @@ def with_constant(features: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.concatenate([np.ones((len(features), 1)), features], axis=1)
 
 
-def fit_logistic(features: NDArray[np.float64], truth: NDArray[np.float64], *, ridge: float = RIDGE) -> Fit:
-    """Fit the probability that ``truth`` is 1, by iteratively reweighted least squares with a small ridge.
+def fit_logistic(
+    features: NDArray[np.float64], truth: NDArray[np.float64], *, ridge: float = RIDGE
+) -> Fit:
+    """Fit the probability that ``truth`` is 1, by iteratively reweighted least squares with a small
+    ridge.
 
     >>> import numpy as np
     >>> fit = fit_logistic(np.zeros((4, 0)), np.array([0.0, 0, 0, 1]))
@@ -67,7 +74,9 @@ def fit_logistic(features: NDArray[np.float64], truth: NDArray[np.float64], *, r
     worst = _deviance(design, truth, coefficients, penalty)
     for _ in range(MOST_STEPS):
         chance = _chance(_times(design, coefficients))
-        slope = kernels.designs.across(design, (truth - chance)[:, None])[:, 0] - penalty * coefficients
+        slope = (
+            kernels.designs.across(design, (truth - chance)[:, None])[:, 0] - penalty * coefficients
+        )
         step = _solved(_curvature(design, chance, penalty), slope)
         for _ in range(MOST_STEPS):
             tried = _deviance(design, truth, coefficients + step, penalty)
@@ -83,24 +92,31 @@ def fit_logistic(features: NDArray[np.float64], truth: NDArray[np.float64], *, r
 
 
 class Refit:
-    """Fits of many truths to the same features: steps that a bound on the curvature makes safe need one factorisation.
+    """Fits of many truths to the same features: steps that a bound on the curvature makes safe need
+    one factorisation.
 
-    The curvature of a logistic regression is nowhere above a quarter of the features' products (Böhning & Lindsay 1988), and
-    close to it where no feature tells much, as under a null hypothesis.
+    The curvature of a logistic regression is nowhere above a quarter of the features' products
+    (Böhning & Lindsay 1988), and close to it where no feature tells much, as under a null
+    hypothesis.
     """
 
     def __init__(self, features: NDArray[np.float64], *, ridge: float = RIDGE) -> None:
         self.design = with_constant(features)
         self.penalty = np.full(self.design.shape[1], ridge * len(self.design))
-        bound = 0.25 * kernels.designs.weighted_squares(self.design, np.ones(len(self.design))) + np.diag(
-            self.penalty + 1e-12 * len(self.design)
-        )
+        bound = 0.25 * kernels.designs.weighted_squares(
+            self.design, np.ones(len(self.design))
+        ) + np.diag(self.penalty + 1e-12 * len(self.design))
         self.penalty[0] = 0.0
         self.factor = np.linalg.cholesky(bound)
 
     def probabilities(self, truths: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Per truth, a column each, the fitted probabilities that it is 1; all are fitted side by side, each until it is close."""
-        coefficients, left = np.zeros((self.design.shape[1], truths.shape[1])), np.arange(truths.shape[1])
+        """Per truth, a column each, the fitted probabilities that it is 1; all are fitted side by
+        side, each until it is close.
+        """
+        coefficients, left = (
+            np.zeros((self.design.shape[1], truths.shape[1])),
+            np.arange(truths.shape[1]),
+        )
         for _ in range(MOST_REFITS):
             now = coefficients.take(left, axis=1)
             apart = truths.take(left, axis=1) - _chance(kernels.designs.times(self.design, now))
@@ -129,7 +145,9 @@ def _chance(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 def _curvature(
     design: NDArray[np.float64], chance: NDArray[np.float64], penalty: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    curvature: NDArray[np.float64] = kernels.designs.weighted_squares(design, chance * (1 - chance)) + np.diag(penalty)
+    curvature: NDArray[np.float64] = kernels.designs.weighted_squares(
+        design, chance * (1 - chance)
+    ) + np.diag(penalty)
     return curvature
 
 
@@ -145,7 +163,9 @@ def _deviance(
     penalty: NDArray[np.float64],
 ) -> float:
     scores = np.clip(_times(design, coefficients), -FARTHEST, FARTHEST)
-    return float((np.logaddexp(0.0, scores) - truth * scores).sum() + 0.5 * (penalty * coefficients**2).sum())
+    return float(
+        (np.logaddexp(0.0, scores) - truth * scores).sum() + 0.5 * (penalty * coefficients**2).sum()
+    )
 
 
 def fit_classes(
@@ -172,11 +192,15 @@ def fit_classes(
         scores = design @ weights
         scores -= scores.max(axis=1, keepdims=True)
         logs = scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
-        value = -float((target * logs).sum()) / len(design) + 0.5 * ridge * float((free * weights**2).sum())
+        value = -float((target * logs).sum()) / len(design) + 0.5 * ridge * float(
+            (free * weights**2).sum()
+        )
         slope = design.T @ (np.exp(logs) - target) / len(design) + ridge * free * weights
         return value, slope.ravel()
 
-    fit = minimize(cost, np.zeros(shape).ravel(), jac=True, method="L-BFGS-B", options={"maxiter": 200})
+    fit = minimize(
+        cost, np.zeros(shape).ravel(), jac=True, method="L-BFGS-B", options={"maxiter": 200}
+    )
     coefficients: NDArray[np.float64] = fit.x.reshape(shape)
     return coefficients
 
@@ -188,9 +212,10 @@ def predict(coefficients: NDArray[np.float64], features: NDArray[np.float64]) ->
 
 # Both sides of a pair as the same columns of numbers, for models that learn from them.
 #
-# Numbers, dates and ordered values are standardised by the original; a range stands for its middle. A category is a column
-# per value (the frequent ones; the rest share one), where a generalised label is spread over what it may stand for, in the
-# proportions of the original column: nothing better is known about it than how often values occur.
+# Numbers, dates and ordered values are standardised by the original; a range stands for its middle.
+# A category is a column per value (the frequent ones; the rest share one), where a generalised
+# label is spread over what it may stand for, in the proportions of the original column: nothing
+# better is known about it than how often values occur.
 
 MOST_VALUES = 20
 """Categories beyond the most frequent ones share a column."""
@@ -198,7 +223,9 @@ MOST_VALUES = 20
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Features:
-    """Columns of numbers: ``before`` of original rows, ``after`` of released rows; ``owners`` names where each comes from."""
+    """Columns of numbers: ``before`` of original rows, ``after`` of released rows; ``owners`` names
+    where each comes from.
+    """
 
     owners: tuple[str, ...]
     before: NDArray[np.float64]
@@ -207,7 +234,9 @@ class Features:
     def of(self, names: Sequence[str]) -> Features:
         """The features of some columns only."""
         kept = [j for j, owner in enumerate(self.owners) if owner in names]
-        return Features(tuple(self.owners[j] for j in kept), self.before[:, kept], self.after[:, kept])
+        return Features(
+            tuple(self.owners[j] for j in kept), self.before[:, kept], self.after[:, kept]
+        )
 
 
 def is_number(pair: TablePair, name: str) -> bool:
@@ -230,10 +259,12 @@ def says_nothing(pair: TablePair, name: str) -> bool:
 def _lost_labels(pair: TablePair, name: str) -> NDArray[np.bool_]:
     """Per released label whether nothing is left of some cell that has it."""
     reading = pair.reading(name)
-    if (
-        not pair.aligned
-    ):  # nobody's cell was anything before: one that is missing says so, where the original has such cells
-        lost: NDArray[np.bool_] = reading.everything | (missing_in(reading.labels) & (None not in reading.values))
+    # nobody's cell was anything before: one that is missing says so, where the original has such
+    # cells
+    if not pair.aligned:
+        lost: NDArray[np.bool_] = reading.everything | (
+            missing_in(reading.labels) & (None not in reading.values)
+        )
         return lost
     lost, cells = np.zeros(len(reading.labels), dtype=bool), cells_of(pair, name)
     if cells is not None:
@@ -249,7 +280,9 @@ def features_of(
     *,
     blanks: bool = False,
 ) -> Features:
-    """Features of some original and some released rows; ``blanks`` adds columns that mark missing and suppressed cells."""
+    """Features of some original and some released rows; ``blanks`` adds columns that mark missing
+    and suppressed cells.
+    """
     owners: list[str] = []
     left: list[NDArray[np.float64]] = [np.zeros((len(original), 0))]
     right: list[NDArray[np.float64]] = [np.zeros((len(released), 0))]
@@ -267,7 +300,11 @@ Both = tuple["NDArray[np.float64]", "NDArray[np.float64]"]
 
 @np.errstate(over="ignore", invalid="ignore")  # squares of very large numbers are infinite
 def _numeric(
-    pair: TablePair, name: str, original: NDArray[np.int64], released: NDArray[np.int64], blanks: bool
+    pair: TablePair,
+    name: str,
+    original: NDArray[np.int64],
+    released: NDArray[np.int64],
+    blanks: bool,
 ) -> Both:
     both = numbers(pair, name)
     present = both.before[~np.isnan(both.before)]
@@ -282,9 +319,15 @@ def _numeric(
 
 
 def _category(
-    pair: TablePair, name: str, original: NDArray[np.int64], released: NDArray[np.int64], blanks: bool
+    pair: TablePair,
+    name: str,
+    original: NDArray[np.int64],
+    released: NDArray[np.int64],
+    blanks: bool,
 ) -> Both:
-    """A column a value, the rarest together; the most frequent value is what the others are compared with."""
+    """A column a value, the rarest together; the most frequent value is what the others are
+    compared with.
+    """
     reading = pair.reading(name)
     counts = np.bincount(reading.before.narrow, minlength=len(reading.values))
     rank = np.empty(len(counts), dtype=np.int64)
@@ -295,7 +338,9 @@ def _category(
     before[np.arange(len(original)), feature[reading.before.narrow[original]]] = 1.0
     lost = _lost_labels(pair, name)
     used, which = np.unique(reading.after.narrow[released], return_inverse=True)
-    labels, odd = _label_rows((feature, width), reading, pair.own_values(name), used.astype(np.int64), lost)
+    labels, odd = _label_rows(
+        (feature, width), reading, pair.own_values(name), used.astype(np.int64), lost
+    )
     before, after = before[:, 1:], labels[which, 1:]
     if blanks:
         before = np.concatenate([before, np.zeros((len(before), 1))], axis=1)
@@ -310,9 +355,11 @@ def _label_rows(
     used: NDArray[np.int64],
     lost: NDArray[np.bool_],
 ) -> Both:
-    """Per label that is used the mean of the values it may stand for, and whether it says nothing or something unknown.
+    """Per label that is used the mean of the values it may stand for, and whether it says nothing
+    or something unknown.
 
-    ``features`` are the column of each value and how many columns there are, ``own`` the value that each label is written as.
+    ``features`` are the column of each value and how many columns there are, ``own`` the value that
+    each label is written as.
     """
     feature, width = features
     counts = reading.before.counts.astype(np.float64)
@@ -327,5 +374,7 @@ def _label_rows(
         sums = np.bincount(feature[members], weights=counts[members], minlength=width)
         rows[place] = sums / max(sizes[place], 1.0)
     unknown = lost[used] | (sizes == 0)
-    rows[unknown] = np.bincount(feature, weights=counts, minlength=width) / max(1.0, float(counts.sum()))
+    rows[unknown] = np.bincount(feature, weights=counts, minlength=width) / max(
+        1.0, float(counts.sum())
+    )
     return rows, unknown.astype(np.float64)

@@ -17,7 +17,13 @@ from sfumato.core.metric import Measure
 from sfumato.core.parameters import parameters
 from sfumato.core.sums import PART, sum_in_parts
 from sfumato.methods.utility.columns import NumericColumns, numeric_of, require_sense
-from sfumato.methods.utility.numeric import Coded, NumberColumn, OfNumbers, coded_numbers, number_columns
+from sfumato.methods.utility.numeric import (
+    Coded,
+    NumberColumn,
+    OfNumbers,
+    coded_numbers,
+    number_columns,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,7 +39,9 @@ NEGLIGIBLE = 1e-9
 
 @dataclasses.dataclass(frozen=True)
 class Term:
-    """One statistic of some columns before and after; ``scale`` is the unit for those that may be 0."""
+    """One statistic of some columns before and after; ``scale`` is the unit for those that may be
+    0.
+    """
 
     columns: tuple[str, ...]
     before: float
@@ -43,7 +51,9 @@ class Term:
 
     @property
     def error(self) -> float:
-        """The difference over the size before; 1 where there is nothing to compare with any more."""
+        """The difference over the size before; 1 where there is nothing to compare with any
+        more.
+        """
         if math.isnan(self.before):
             return 0.0
         if math.isnan(self.after):
@@ -57,7 +67,9 @@ class Term:
 
 
 def relative_errors(terms: Sequence[Term]) -> tuple[float, float, dict[str, float]]:
-    """The mean error, the mean with each error counting for at most 1, and the latter per column."""
+    """The mean error, the mean with each error counting for at most 1, and the latter per
+    column.
+    """
     if not terms:
         return 0.0, 0.0, {}
     names = list(dict.fromkeys(name for term in terms for name in term.columns))
@@ -71,7 +83,9 @@ def relative_errors(terms: Sequence[Term]) -> tuple[float, float, dict[str, floa
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class WeightedRows:
-    """Rows of numbers (NaN: none) and their weights, or None; rows that are alike may be there once, with their ``copies``."""
+    """Rows of numbers (NaN: none) and their weights, or None; rows that are alike may be there
+    once, with their ``copies``.
+    """
 
     columns: Sequence[NumberColumn]
     weights: NDArray[np.float64] | None
@@ -110,7 +124,10 @@ class WeightedRows:
 
     def deviations(self) -> list[float]:
         """The standard deviation of every column; 0 where there are no numbers."""
-        squares = [self._mean(column, mean, 2) for column, mean in zip(self.columns, self.means, strict=True)]
+        squares = [
+            self._mean(column, mean, 2)
+            for column, mean in zip(self.columns, self.means, strict=True)
+        ]
         return [0.0 if math.isnan(square) else math.sqrt(square) for square in squares]
 
     def quantiles(self, shares: Sequence[float]) -> list[list[float]]:
@@ -141,7 +158,9 @@ class WeightedRows:
         width = len(self.columns)
         matrix = np.full((width, width), np.nan)
         parts = [slice(start, start + PART) for start in range(0, len(self), PART)]
-        there = np.array([a for a, column in enumerate(self.columns) if column.any_number(parts)], dtype=np.int64)
+        there = np.array(
+            [a for a, column in enumerate(self.columns) if column.any_number(parts)], dtype=np.int64
+        )
         total, sums = 0.0, np.zeros(len(there))
         for part in parts:
             rows, weights = self._complete(part, there)
@@ -154,13 +173,18 @@ class WeightedRows:
             rows, weights = self._complete(part, there)
             centred = rows - sums / total
             products += (centred * weights[:, None]).T @ centred
-        # more or fewer rows must not change weighted results: they are divided by the total, others by one less
+        # more or fewer rows must not change weighted results: they are divided by the total, others
+        # by one less
         divisor = total if self.weights is not None else max(1.0, total - 1)
         matrix[np.ix_(there, there)] = products / divisor
         return matrix
 
-    def _complete(self, part: slice, there: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Those rows of a part that have a number in the columns ``there``, and how much each counts."""
+    def _complete(
+        self, part: slice, there: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Those rows of a part that have a number in the columns ``there``, and how much each
+        counts.
+        """
         table = np.stack([column.part(part) for column in self.columns], axis=1)
         complete = ~np.isnan(table[:, there]).any(axis=1)
         return table[complete][:, there], self._amounts(part)[complete]
@@ -171,11 +195,15 @@ class WeightedRows:
 
 
 def correlations_of(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The correlations of a matrix of covariances; a constant column correlates with nothing but itself."""
+    """The correlations of a matrix of covariances; a constant column correlates with nothing but
+    itself.
+    """
     deviations = np.sqrt(matrix.diagonal())
     constant = deviations <= 0
     scale = np.where(constant, 1.0, deviations)
-    with np.errstate(over="ignore", invalid="ignore"):  # infinite covariances say nothing of correlations: NaN
+    with np.errstate(
+        over="ignore", invalid="ignore"
+    ):  # infinite covariances say nothing of correlations: NaN
         found = matrix / np.outer(scale, scale)
     found[constant, :] = 0.0
     found[:, constant] = 0.0
@@ -183,7 +211,9 @@ def correlations_of(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.clip(found, -1.0, 1.0), dtype=np.float64)
 
 
-def _covariances(pair: TablePair, names: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _covariances(
+    pair: TablePair, names: Sequence[str]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The covariances of some columns of both sides; counted once for a pair."""
     key = ("covariances", *names)
     if key not in pair.memo:
@@ -204,14 +234,20 @@ def _quantiles_of_copies(
     line, upto = values[order], np.cumsum(copies[order])
     places = np.asarray(shares) * (upto[-1] - 1)
     below = np.floor(places)
-    left, right = (line[np.searchsorted(upto, np.minimum(at, upto[-1] - 1), side="right")] for at in (below, below + 1))
+    left, right = (
+        line[np.searchsorted(upto, np.minimum(at, upto[-1] - 1), side="right")]
+        for at in (below, below + 1)
+    )
     share = places - below  # from the nearer end, as numpy does: then both ends are exact
-    quantiles = np.where(share < 0.5, left + (right - left) * share, right - (right - left) * (1 - share))
+    quantiles = np.where(
+        share < 0.5, left + (right - left) * share, right - (right - left) * (1 - share)
+    )
     return [float(q) for q in quantiles]
 
 
 MOST_CELLS = 1 << 20
-"""Columns known by their codes are counted where there are no more combinations of codes than this."""
+"""Columns known by their codes are counted where there are no more combinations of codes than this.
+"""
 
 
 def _samples(pair: TablePair, names: Sequence[str]) -> tuple[WeightedRows, WeightedRows]:
@@ -224,11 +260,15 @@ def _samples(pair: TablePair, names: Sequence[str]) -> tuple[WeightedRows, Weigh
             return sides[0], sides[1]
         before = after = None
     columns = [number_columns(pair, name) for name in names]
-    return WeightedRows([old for old, _ in columns], before), WeightedRows([new for _, new in columns], after)
+    return WeightedRows([old for old, _ in columns], before), WeightedRows(
+        [new for _, new in columns], after
+    )
 
 
 def _counted(columns: Sequence[Coded]) -> WeightedRows | None:
-    """The different rows of some columns and how often each is there; None where there may be too many."""
+    """The different rows of some columns and how often each is there; None where there may be too
+    many.
+    """
     sizes = [max(1, len(places)) for _, places in columns]
     if not columns or math.prod(sizes) > MOST_CELLS:
         return None
@@ -243,11 +283,15 @@ def _counted(columns: Sequence[Coded]) -> WeightedRows | None:
 
 
 def _measure(name: str, terms: Sequence[Term], pair: TablePair, meaning: str) -> Measure:
-    """Relative errors of some statistics, together and per column; each counts for at most 1 in the value."""
+    """Relative errors of some statistics, together and per column; each counts for at most 1 in the
+    value.
+    """
     raw, value, columns = relative_errors(terms)
     if not len(pair.released):
         value, columns = 1.0, dict.fromkeys(columns, 1.0)
-    return Measure(name, value, "lower", meaning, raw=raw if len(pair.released) else None, per_column=columns)
+    return Measure(
+        name, value, "lower", meaning, raw=raw if len(pair.released) else None, per_column=columns
+    )
 
 
 @parameters
@@ -256,9 +300,10 @@ class Means(OfNumbers):
 
     .. math:: \frac1A\sum_a \frac{|\bar x_a-\bar x'_a|}{|\bar x_a|}
 
-    A mean that is 0 is compared in standard deviations. Means are weighted where both tables have survey weights. Missing and
-    suppressed cells are left out, as an analyst would; a range stands for its middle. In ``value`` each error
-    counts for at most 1; a column or table that was not released counts 1.
+    A mean that is 0 is compared in standard deviations. Means are weighted where both tables have
+    survey weights. Missing and suppressed cells are left out, as an analyst would; a range stands
+    for its middle. In ``value`` each error counts for at most 1; a column or table that was not
+    released counts 1.
 
     >>> import polars as pl
     >>> import sfumato as sf
@@ -280,17 +325,22 @@ class Means(OfNumbers):
         names = numeric_of(pair, self.columns)
         before, after = _samples(pair, names)
         scale = before.deviations()
-        terms = [Term((name,), b, a, s) for name, b, a, s in zip(names, before.means, after.means, scale, strict=True)]
+        terms = [
+            Term((name,), b, a, s)
+            for name, b, a, s in zip(names, before.means, after.means, scale, strict=True)
+        ]
         return _measure(self.name, terms, pair, "mean relative error of the means")
 
 
 @parameters
 class Quantiles(OfNumbers):
-    """The relative error of quantiles of columns of numbers; errors and missing cells as in :class:`Means`.
+    """The relative error of quantiles of columns of numbers; errors and missing cells as
+    in :class:`Means`.
 
-    ``shares`` says which: by default the deciles at both ends, the quartiles and the median. A quantile that is 0 is compared in
-    standard deviations. Without weights neighbouring values are interpolated; with survey weights the least value that the
-    wanted share of the weight does not exceed is taken.
+    ``shares`` says which: by default the deciles at both ends, the quartiles and the median. A
+    quantile that is 0 is compared in standard deviations. Without weights neighbouring values are
+    interpolated; with survey weights the least value that the wanted share of the weight does not
+    exceed is taken.
 
     >>> import polars as pl
     >>> import sfumato as sf
@@ -303,7 +353,8 @@ class Quantiles(OfNumbers):
 
     columns: NumericColumns = None
     shares: Annotated[
-        tuple[Annotated[float, Field(ge=0, le=1)], ...], Field(min_length=1, description="which quantiles, 0–1")
+        tuple[Annotated[float, Field(ge=0, le=1)], ...],
+        Field(min_length=1, description="which quantiles, 0–1"),
     ] = (0.1, 0.25, 0.5, 0.75, 0.9)
 
     name: ClassVar[str] = "quantiles"
@@ -317,7 +368,9 @@ class Quantiles(OfNumbers):
         scale = before.deviations()
         old, new = before.quantiles(self.shares), after.quantiles(self.shares)
         terms = [
-            Term((name,), b, a, scale[j]) for j, name in enumerate(names) for b, a in zip(old[j], new[j], strict=True)
+            Term((name,), b, a, scale[j])
+            for j, name in enumerate(names)
+            for b, a in zip(old[j], new[j], strict=True)
         ]
         return _measure(self.name, terms, pair, "mean relative error of the quantiles")
 
@@ -328,7 +381,8 @@ class Covariances(OfNumbers):
 
     .. math:: \frac{2}{A(A+1)}\sum_{a\le b} \frac{|s_{ab}-s'_{ab}|}{|s_{ab}|}
 
-    A covariance that is 0 is compared in products of standard deviations. Otherwise as :class:`Means`.
+    A covariance that is 0 is compared in products of standard deviations. Otherwise
+    as :class:`Means`.
 
     >>> import polars as pl
     >>> import sfumato as sf
@@ -351,7 +405,12 @@ class Covariances(OfNumbers):
         before, after = _covariances(pair, names)
         scale = before.diagonal() ** 0.5
         terms = [
-            Term((names[a], names[b]) if a < b else (names[a],), before[a, b], after[a, b], scale[a] * scale[b])
+            Term(
+                (names[a], names[b]) if a < b else (names[a],),
+                before[a, b],
+                after[a, b],
+                scale[a] * scale[b],
+            )
             for a in range(len(names))
             for b in range(a, len(names))
         ]
@@ -360,12 +419,14 @@ class Covariances(OfNumbers):
 
 @parameters
 class Correlations(OfNumbers):
-    r"""The mean absolute error of the correlations of columns of numbers; over records complete in all columns.
+    r"""The mean absolute error of the correlations of columns of numbers; over records complete in
+    all columns.
 
     .. math:: \frac{2}{A(A-1)}\sum_{a<b} |r_{ab}-r'_{ab}|
 
-    Absolute, not relative: a correlation of 0.001 that becomes 0.002 has not doubled in meaning. A column with one
-    single value correlates with nothing. sdcMicro's ``IL_correl`` compares other quantities under a similar name.
+    Absolute, not relative: a correlation of 0.001 that becomes 0.002 has not doubled in meaning. A
+    column with one single value correlates with nothing. sdcMicro's ``IL_correl`` compares other
+    quantities under a similar name.
 
     >>> import polars as pl
     >>> import sfumato as sf
@@ -397,12 +458,14 @@ class Correlations(OfNumbers):
 
 @parameters
 class Eigenvalues(OfNumbers):
-    r"""The relative error of the eigenvalues of the correlation matrix; over records complete in all columns.
+    r"""The relative error of the eigenvalues of the correlation matrix; over records complete in
+    all columns.
 
     .. math:: \frac1A\sum_a \frac{|\lambda_a-\lambda'_a|}{\lambda_a}
 
-    Eigenvalues are taken in falling order; one that is 0 (columns depend on each other) is compared with 1, the mean of all.
-    sdcMicro's ``dUtility(method = "eigen")`` gives the sum instead of the mean, and divides by eigenvalues that are 0 up to
+    Eigenvalues are taken in falling order; one that is 0 (columns depend on each other) is compared
+    with 1, the mean of all. sdcMicro's ``dUtility(method = "eigen")`` gives the sum instead of the
+    mean, and divides by eigenvalues that are 0 up to
     rounding: its results of ±10¹⁵ for dependent columns are ours without these terms.
 
     >>> import polars as pl
@@ -423,17 +486,26 @@ class Eigenvalues(OfNumbers):
         """The mean relative error of the eigenvalues."""
         require_sense(self, pair)
         old, new = map(correlations_of, _covariances(pair, numeric_of(pair, self.columns)))
-        there = np.flatnonzero(~np.isnan(old.diagonal()))  # columns without numbers have no correlations to lose
+        there = np.flatnonzero(
+            ~np.isnan(old.diagonal())
+        )  # columns without numbers have no correlations to lose
         old, new = (matrix[np.ix_(there, there)] for matrix in (old, new))
         terms = [Term((), b, a, 1.0) for b, a in zip(_spectrum(old), _spectrum(new), strict=True)]
         return dataclasses.replace(
-            _measure(self.name, terms, pair, "mean relative error of the eigenvalues of the correlation matrix"),
+            _measure(
+                self.name,
+                terms,
+                pair,
+                "mean relative error of the eigenvalues of the correlation matrix",
+            ),
             per_column={},
         )
 
 
 def _spectrum(correlations: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The eigenvalues from the largest down; unknown where a correlation is, as of numbers whose squares no decimal holds."""
+    """The eigenvalues from the largest down; unknown where a correlation is, as of numbers whose
+    squares no decimal holds.
+    """
     if np.isnan(correlations).any():
         return np.full(len(correlations), np.nan)
     return np.asarray(np.linalg.eigvalsh(correlations)[::-1])

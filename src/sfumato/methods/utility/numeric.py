@@ -28,7 +28,8 @@ FEW = "two columns of numbers are needed"
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Numbers:
-    """A column as numbers: ``before`` per original row, ``after`` per released row; NaN where there is none.
+    """A column as numbers: ``before`` per original row, ``after`` per released row; NaN where there
+    is none.
 
     A released range stands for its middle. Dates are days, ordered values their ranks.
     """
@@ -56,7 +57,8 @@ def _numbers(pair: TablePair, name: str) -> Numbers:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class NumberColumn:
-    """One side of a column as numbers (NaN: none): ``values`` themselves, or codes whose numbers are ``places``.
+    """One side of a column as numbers (NaN: none): ``values`` themselves, or codes whose numbers
+    are ``places``.
 
     >>> NumberColumn(np.array([1, 0, 1]), np.array([20.0, 30.0])).part(slice(0, 2)).tolist()
     [30.0, 20.0]
@@ -86,7 +88,9 @@ class NumberColumn:
 
 
 def number_columns(pair: TablePair, name: str) -> tuple[NumberColumn, NumberColumn]:
-    """Both sides of a column as numbers; codes stay codes, so that nothing is made for every row."""
+    """Both sides of a column as numbers; codes stay codes, so that nothing is made for every
+    row.
+    """
     coded = coded_numbers(pair, name)
     if coded is None:
         both = numbers(pair, name)
@@ -99,7 +103,8 @@ Coded = tuple[Encoded, "NDArray[np.float64]"]
 
 
 def coded_numbers(pair: TablePair, name: str) -> tuple[Coded, Coded] | None:
-    """Both sides of a column as codes and the number of every code; None where it is held as numbers.
+    """Both sides of a column as codes and the number of every code; None where it is held as
+    numbers.
 
     :class:`SchemaError` where the original holds none.
     """
@@ -113,9 +118,15 @@ def coded_numbers(pair: TablePair, name: str) -> tuple[Coded, Coded] | None:
 
 
 def plainly_numeric(pair: TablePair, name: str) -> bool:
-    """Whether both sides of a column hold numbers, not labels: then there may be too many to look at each."""
+    """Whether both sides of a column hold numbers, not labels: then there may be too many to look
+    at each.
+    """
     attribute = pair.original.schema[name]
-    if attribute.kind is not Kind.NUMERIC or attribute.order is not None or name not in pair.released.columns:
+    if (
+        attribute.kind is not Kind.NUMERIC
+        or attribute.order is not None
+        or name not in pair.released.columns
+    ):
         return False
     return pair.original.dtype(name).is_numeric() and pair.released.dtype(name).is_numeric()
 
@@ -128,8 +139,8 @@ def _original_numbers(pair: TablePair, name: str) -> NDArray[np.float64]:
 
 def _no_numbers(pair: TablePair, name: str) -> SchemaError:
     return SchemaError(
-        f"column {name!r} of {pair.original.source.name} does not hold numbers, dates or ordered values; "
-        "leave it out or give it kind numeric"
+        f"column {name!r} of {pair.original.source.name} does not hold numbers, dates or ordered"
+        " values; leave it out or give it kind numeric"
     )
 
 
@@ -155,7 +166,9 @@ class Amounts:
         return self.part(slice(0, self.size))
 
     @np.errstate(over="ignore", invalid="ignore")  # squares of very large numbers are infinite
-    def total(self, of: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None = None) -> float:
+    def total(
+        self, of: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None = None
+    ) -> float:
         """The sum of the numbers, or of what is made ``of`` each of them.
 
         >>> amounts = Amounts.of(np.array([1.0, 2.0]), np.array([3, 1]))
@@ -189,12 +202,14 @@ class Amounts:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Errors:
-    """How far released numbers are from the original ones, cells that were missing before left out (0, not ``known``).
+    """How far released numbers are from the original ones, cells that were missing before left out
+    (0, not ``known``).
 
-    ``released`` are those of released rows, ``suppressed`` of records of which nothing was released; a suppressed cell stands
-    at the mean. ``top`` are the errors of all original records if everything were suppressed. Each is there once for every
-    row, or, where a column is known by its codes, once for every distinct cell: ``which`` is then that of every released
-    row. ``truth`` and ``after`` are the numbers that the released errors lie between.
+    ``released`` are those of released rows, ``suppressed`` of records of which nothing was
+    released; a suppressed cell stands at the mean. ``top`` are the errors of all original records
+    if everything were suppressed. Each is there once for every row, or, where a column is known by
+    its codes, once for every distinct cell: ``which`` is then that of every released row. ``truth``
+    and ``after`` are the numbers that the released errors lie between.
     """
 
     released: Amounts
@@ -239,9 +254,15 @@ def _errors(pair: TablePair, name: str) -> Errors:
 
 @np.errstate(over="ignore", invalid="ignore")  # squares of very large numbers are infinite
 def _errors_of(
-    before: Amounts, lost: Amounts, truth: Amounts, after: NDArray[np.float64], which: NDArray[Any] | None
+    before: Amounts,
+    lost: Amounts,
+    truth: Amounts,
+    after: NDArray[np.float64],
+    which: NDArray[Any] | None,
 ) -> Errors:
-    """The errors of ``after`` beside its ``truth``; ``lost`` are the numbers of suppressed records, ``before`` all there were."""
+    """The errors of ``after`` beside its ``truth``; ``lost`` are the numbers of suppressed records,
+    ``before`` all there were.
+    """
     there = before.known
     mean = there.total() / len(there) if len(there) else 0.0
     spread = there.total_square(mean) / (len(there) - 1) if len(there) > 1 else 0.0
@@ -268,8 +289,12 @@ def _or_none(errors: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(np.isnan(errors), 0.0, errors)
 
 
-def why_no_numbers(pair: TablePair, columns: Sequence[str], asked: Sequence[str] | None) -> str | None:
-    """The reason a metric of numbers does not apply, or None; columns asked for by name must hold numbers."""
+def why_no_numbers(
+    pair: TablePair, columns: Sequence[str], asked: Sequence[str] | None
+) -> str | None:
+    """The reason a metric of numbers does not apply, or None; columns asked for by name must hold
+    numbers.
+    """
     if not records_of(pair):
         return EMPTY
     if not columns:
@@ -288,4 +313,6 @@ class OfNumbers(ColumnUtility):
     def applies(self, pair: TablePair) -> str | None:
         """None where there are numbers in columns enough."""
         names = numeric_of(pair, self.columns)
-        return why_no_numbers(pair, names, self.columns) or (FEW if len(names) < self.fewest else None)
+        return why_no_numbers(pair, names, self.columns) or (
+            FEW if len(names) < self.fewest else None
+        )

@@ -39,19 +39,23 @@ MOST_CLASSES = 100
 
 @parameters
 class PredictiveAccuracy(ColumnUtility):
-    r"""How well a label is predicted in original records by a model that learned from released ones.
+    r"""How well a label is predicted in original records by a model that learned from released
+    ones.
 
     .. math:: value = \frac{acc_{original} - acc_{released}}{acc_{original} - acc_{majority}}
 
-    A share ``held_out`` of the people, drawn by ``seed``, is set aside; one model (multinomial logistic regression) learns from the
-    original records of the others, one from what was released of them, and both are tested on the original records of those set aside, as is
-    always answering the most frequent label. ``raw`` is the accuracy of the model that learned from the release;
-    ``value`` the share of what can be learned that is lost, 0 where the columns say nothing about the label. Generalised
-    predictors are taken as in :class:`Propensity`; released records whose label is no original one are not
-    learned from. Of larger tables a random sample of ``records`` people is looked at.
+    A share ``held_out`` of the people, drawn by ``seed``, is set aside; one model (multinomial
+    logistic regression) learns from the original records of the others, one from what was released
+    of them, and both are tested on the original records of those set aside, as is always answering
+    the most frequent label. ``raw`` is the accuracy of the model that learned from the release;
+    ``value`` the share of what can be learned that is lost, 0 where the columns say nothing about
+    the label. Generalised predictors are taken as in :class:`Propensity`; released records whose
+    label is no original one are not learned from. Of larger tables a random sample of ``records``
+    people is looked at.
 
-    Of rows that were drawn anew the model learns from any of them, and is tested on the people who were set aside before the rows were
-    drawn (train on synthetic, test on real); where none were, on a share ``held_out`` of the people, and the meaning says so.
+    Of rows that were drawn anew the model learns from any of them, and is tested on the people who
+    were set aside before the rows were drawn (train on synthetic, test on real); where none were,
+    on a share ``held_out`` of the people, and the meaning says so.
 
     >>> from sfumato import examples
     >>> from sfumato.core.pair import TablePair
@@ -62,7 +66,9 @@ class PredictiveAccuracy(ColumnUtility):
 
     label: Annotated[str, COLUMNS, Field(min_length=1, description="the column to be predicted")]
     columns: AllColumns = None
-    held_out: Annotated[float, Field(gt=0, lt=1, description="share of people the models are tested on")] = 0.3
+    held_out: Annotated[
+        float, Field(gt=0, lt=1, description="share of people the models are tested on")
+    ] = 0.3
     records: Annotated[int, Field(ge=10, description="people that are looked at, at most")] = 20_000
     seed: Annotated[int, Field(ge=0, description="for the draw")] = 1
 
@@ -77,7 +83,10 @@ class PredictiveAccuracy(ColumnUtility):
             return EMPTY
         if not self._predictors(pair):
             return "no released column is left to predict from"
-        if self.label in pair.released.columns and len(pair.reading(self.label).values) > MOST_CLASSES:
+        if (
+            self.label in pair.released.columns
+            and len(pair.reading(self.label).values) > MOST_CLASSES
+        ):
             return f"{self.label} has more than {MOST_CLASSES} different values; a label has few"
         if self._people(pair)[0].size < 2 or not self._people(pair)[1].size:
             return "too few records to set some aside"
@@ -87,17 +96,28 @@ class PredictiveAccuracy(ColumnUtility):
         """The share of what can be learned that is lost."""
         require_sense(self, pair)
         if not len(pair.released) or self.label not in pair.released.columns:
-            return Measure(self.name, 1.0, self.better, f"nothing was released to learn {self.label} from")
+            return Measure(
+                self.name, 1.0, self.better, f"nothing was released to learn {self.label} from"
+            )
         learned, original, majority = self._accuracies(pair)
         gain = original - majority
         value = min(1.0, max(0.0, (original - learned) / gain)) if gain > 0 else 0.0
-        accuracies = f"accuracy {percent(learned)} from the release, {percent(original)} from the original, {percent(majority)} by majority"
+        accuracies = (
+            f"accuracy {percent(learned)} from the release, {percent(original)} from the original,"
+            f" {percent(majority)} by majority"
+        )
         known = (
             ""
             if pair.aligned or pair.held_out is not None
             else ", tested on people whom the rows may have been drawn after"
         )
-        return Measure(self.name, value, self.better, f"share of what can be learned about {self.label} that is lost; {accuracies}{known}", raw=learned)  # fmt: skip
+        return Measure(
+            self.name,
+            value,
+            self.better,
+            f"share of what can be learned about {self.label} that is lost; {accuracies}{known}",
+            raw=learned,
+        )
 
     def _predictors(self, pair: TablePair) -> tuple[str, ...]:
         names = data_of(pair, self.columns)
@@ -108,30 +128,48 @@ class PredictiveAccuracy(ColumnUtility):
         if not pair.aligned and pair.learnt_from is not None and pair.held_out is not None:
             stream = Seed(self.seed).stream("held out")
             tested = max(1, round(self.held_out * self.records))
-            return sample_of(pair.learnt_from, self.records - tested, stream), sample_of(pair.held_out, tested, stream)
+            return sample_of(pair.learnt_from, self.records - tested, stream), sample_of(
+                pair.held_out, tested, stream
+            )
         order = Seed(self.seed).stream("held out").permutation(len(pair.original))[: self.records]
         tested = round(self.held_out * len(order))
         return np.sort(order[tested:]), np.sort(order[:tested])
 
     def _accuracies(self, pair: TablePair) -> tuple[float, float, float]:
-        """The accuracy learned from the release, from the original, and of the most frequent label."""
+        """The accuracy learned from the release, from the original, and of the most frequent
+        label.
+        """
         label = pair.reading(self.label)
         learn, test = self._people(pair)
         shown = pair.own_values(self.label)[label.released]
         released = self._released(pair, learn)
         released = released[shown[released] >= 0]
-        features = features_of(pair, self._predictors(pair), np.concatenate([learn, test]), released)
+        features = features_of(
+            pair, self._predictors(pair), np.concatenate([learn, test]), released
+        )
         truth, classes = label.original[test], len(label.values)
         tested = features.before[len(learn) :]
         fits = fit_classes(features.before[: len(learn)], label.original[learn], classes)
         majority = np.bincount(label.original[learn], minlength=classes).argmax()
-        learned = float((majority == truth).mean())  # with nothing to learn from, everyone still knows the majority
+        learned = float(
+            (majority == truth).mean()
+        )  # with nothing to learn from, everyone still knows the majority
         if len(released):
-            learned = float((predict(fit_classes(features.after, shown[released], classes), tested) == truth).mean())
-        return learned, float((predict(fits, tested) == truth).mean()), float((majority == truth).mean())
+            learned = float(
+                (
+                    predict(fit_classes(features.after, shown[released], classes), tested) == truth
+                ).mean()
+            )
+        return (
+            learned,
+            float((predict(fits, tested) == truth).mean()),
+            float((majority == truth).mean()),
+        )
 
     def _released(self, pair: TablePair, learn: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The released rows to learn from: those of the people learned from, or as many of nobody's rows."""
+        """The released rows to learn from: those of the people learned from, or as many of nobody's
+        rows.
+        """
         if not pair.aligned:
             every = np.arange(len(pair.released))
             return sample_of(every, self.records, Seed(self.seed).stream("rows drawn anew"))
@@ -152,18 +190,22 @@ Estimate = tuple["NDArray[np.float64]", "NDArray[np.float64]"]
 
 @parameters
 class RegressionOverlap(Utility):
-    r"""How much the confidence intervals of a regression's coefficients overlap, from original and from released data.
+    r"""How much the confidence intervals of a regression's coefficients overlap, from original and
+    from released data.
 
     .. math:: J = \frac12\left(\frac{o}{U-L}+\frac{o}{U'-L'}\right), \quad o = \max(0,\ \min(U,U')-\max(L,L'))
 
-    for the intervals :math:`[L, U]` and :math:`[L', U']` of every coefficient but the constant. ``raw`` is the mean of *J* (1: the
-    same intervals, 0: apart), ``value`` is 1 − *J*, ``per_column`` that of every predictor. The outcome is regressed linearly
-    where it holds numbers, logistically where it has two values. A coefficient that cannot be estimated from the release
-    (its column was dropped, or is constant now) does not overlap; one that could not be estimated before is left out.
-    Generalised predictors are taken as in :class:`Propensity`; rows whose outcome is missing or a range that is not a
-    point of the two values are left out. Predictors are standardised by the original, which changes no overlap.
+    for the intervals :math:`[L, U]` and :math:`[L', U']` of every coefficient but the constant.
+    ``raw`` is the mean of *J* (1: the same intervals, 0: apart), ``value`` is 1 − *J*,
+    ``per_column`` that of every predictor. The outcome is regressed linearly where it holds
+    numbers, logistically where it has two values. A coefficient that cannot be estimated from the
+    release (its column was dropped, or is constant now) does not overlap; one that could not be
+    estimated before is left out. Generalised predictors are taken as in :class:`Propensity`; rows
+    whose outcome is missing or a range that is not a point of the two values are left out.
+    Predictors are standardised by the original, which changes no overlap.
 
-    Reference: A. F. Karr et al., The American Statistician 60(3), 2006, https://doi.org/10.1198/000313006X124640.
+    Reference: A. F. Karr et al., The American Statistician 60(3), 2006,
+    https://doi.org/10.1198/000313006X124640.
 
     >>> import polars as pl
     >>> import sfumato as sf
@@ -173,8 +215,12 @@ class RegressionOverlap(Utility):
     1.0
     """
 
-    outcome: Annotated[str, COLUMNS, Field(min_length=1, description="the column that is explained")]
-    predictors: Annotated[tuple[str, ...], COLUMNS, Field(min_length=1, description="the columns that explain it")]
+    outcome: Annotated[
+        str, COLUMNS, Field(min_length=1, description="the column that is explained")
+    ]
+    predictors: Annotated[
+        tuple[str, ...], COLUMNS, Field(min_length=1, description="the columns that explain it")
+    ]
     level: Annotated[float, Field(gt=0, lt=1, description="confidence of the intervals")] = 0.95
 
     name: ClassVar[str] = "regression_overlap"
@@ -185,7 +231,9 @@ class RegressionOverlap(Utility):
         """None where the regression can be run on the original."""
         pair.original.require([self.outcome, *self.predictors])
         if self.outcome in self.predictors:
-            raise SchemaError(f"regression_overlap: the outcome {self.outcome!r} cannot explain itself")
+            raise SchemaError(
+                f"regression_overlap: the outcome {self.outcome!r} cannot explain itself"
+            )
         if not records_of(pair):
             return EMPTY
         if self.outcome not in pair.released.columns:
@@ -197,15 +245,23 @@ class RegressionOverlap(Utility):
     def measure(self, pair: TablePair) -> Measure:
         """One less the mean overlap."""
         require_sense(self, pair)
-        meaning = f"share of the confidence intervals of {len(self.predictors)} predictor(s) that do not overlap"
+        meaning = (
+            f"share of the confidence intervals of {len(self.predictors)} predictor(s) that do not"
+            " overlap"
+        )
         there = [name for name in self.predictors if name in pair.released.columns]
         if not len(pair.released) or self.outcome not in pair.released.columns or not there:
             return Measure(self.name, 1.0, self.better, meaning, raw=0.0)
         before, after = self._outcomes(pair)
         kept, given = np.flatnonzero(~np.isnan(before)), np.flatnonzero(~np.isnan(after))
         features = features_of(pair, there, kept, given)
-        old, new = self._fit(pair, features.before, before[kept]), self._fit(pair, features.after, after[given])
-        overlaps_of: dict[str, list[float]] = {name: [] if name in there else [0.0] for name in self.predictors}
+        old, new = (
+            self._fit(pair, features.before, before[kept]),
+            self._fit(pair, features.after, after[given]),
+        )
+        overlaps_of: dict[str, list[float]] = {
+            name: [] if name in there else [0.0] for name in self.predictors
+        }
         for place, owner in enumerate(features.owners, start=1):
             if not np.isnan(old[1][place]):
                 overlaps_of[owner].append(_overlap(old, new, place))
@@ -228,11 +284,19 @@ class RegressionOverlap(Utility):
         new = np.array([np.nan if v is None else code.get(v, np.nan) for v in reading.labels])
         return old[reading.original], new[reading.released]
 
-    def _fit(self, pair: TablePair, features: NDArray[np.float64], outcome: NDArray[np.float64]) -> Estimate:
-        """Coefficients and half the widths of their intervals; NaN for those that cannot be estimated."""
+    def _fit(
+        self, pair: TablePair, features: NDArray[np.float64], outcome: NDArray[np.float64]
+    ) -> Estimate:
+        """Coefficients and half the widths of their intervals; NaN for those that cannot be
+        estimated.
+        """
         from scipy.stats import norm, t
 
-        varying = np.concatenate([[True], features.std(axis=0) > 1e-12]) if len(features) else np.zeros(0, dtype=bool)
+        varying = (
+            np.concatenate([[True], features.std(axis=0) > 1e-12])
+            if len(features)
+            else np.zeros(0, dtype=bool)
+        )
         centre = np.full(features.shape[1] + 1, np.nan)
         width = centre.copy()
         free = len(features) - int(varying.sum())
@@ -261,7 +325,9 @@ def _overlap(old: Estimate, new: Estimate, place: int) -> float:
         return 0.0
     common = min(centre + width, other + spread) - max(centre - width, other - spread)
     if width <= 0 or spread <= 0:
-        return float(abs(centre - other) <= 1e-9 * max(1.0, abs(centre)) and width <= 0 and spread <= 0)
+        return float(
+            abs(centre - other) <= 1e-9 * max(1.0, abs(centre)) and width <= 0 and spread <= 0
+        )
     return max(0.0, common) * (1 / (2 * width) + 1 / (2 * spread)) / 2
 
 
@@ -275,9 +341,9 @@ NOTHING_LIKE = "nothing was released that could be mistaken for the original"
 class PropensityTest:
     """A pMSE and what it would be if released and original records could be exchanged.
 
-    ``null_mean`` and ``null_deviation`` are over permutations (NaN without any, or with one), or for rows drawn anew those of draws from
-    a right model; ``scores`` are the fitted probabilities of
-    the released rows that were looked at, and ``share`` is that of released among all rows.
+    ``null_mean`` and ``null_deviation`` are over permutations (NaN without any, or with one), or
+    for rows drawn anew those of draws from a right model; ``scores`` are the fitted probabilities
+    of the released rows that were looked at, and ``share`` is that of released among all rows.
     """
 
     pmse: float
@@ -296,7 +362,9 @@ class PropensityTest:
 
     @property
     def standardised(self) -> float:
-        """The distance of the pMSE from its mean under exchange, in standard deviations; 0 where nothing varies."""
+        """The distance of the pMSE from its mean under exchange, in standard deviations; 0 where
+        nothing varies.
+        """
         if self.null_deviation > 0:
             return (self.pmse - self.null_mean) / self.null_deviation
         if math.isnan(self.null_deviation):
@@ -310,23 +378,29 @@ class Propensity(ColumnUtility):
 
     .. math:: \frac1n\sum_i(\hat p_i-c)^2
 
-    Both tables are stacked to *n* rows; *c* is the share of released ones and :math:`\hat p_i` the fitted probability that row *i*
-    is one, by logistic regression on all columns both tables have (main effects, small ridge). ``value`` is the share of
-    :math:`c(1-c)`, which a model that errs nowhere reaches. A generalised category is spread over what it may stand for, a
-    range stands for its middle, and columns mark blanks (a column of nothing but blanks is left out, as if it were not
-    released); ``per_column`` is the value of a model of one column alone.
+    Both tables are stacked to *n* rows; *c* is the share of released ones and :math:`\hat p_i` the
+    fitted probability that row *i* is one, by logistic regression on all columns both tables have
+    (main effects, small ridge). ``value`` is the share of
+    :math:`c(1-c)`, which a model that errs nowhere reaches. A generalised category is spread over
+    what it may stand for, a range stands for its middle, and columns mark blanks (a column of
+    nothing but blanks is left out, as if it were not released); ``per_column`` is the value of a
+    model of one column alone.
 
-    Masked records belong to the people of the original table, so the closed forms for samples and for synthetic data
-    (:func:`expected_between_samples`, :func:`expected_for_synthetic_data`) do not apply. The null distribution comes from
-    exchanging the two records of the same person at random; the measure's meaning tells ratio and distance to it, and
-    :func:`propensity_test` gives them as numbers. Records of which nothing was released stay on their side. Of larger tables a random
-    sample of ``records`` people is looked at (by ``seed``).
+    Masked records belong to the people of the original table, so the closed forms for samples and
+    for synthetic data (:func:`expected_between_samples`, :func:`expected_for_synthetic_data`) do
+    not apply. The null distribution comes from exchanging the two records of the same person at
+    random; the measure's meaning tells ratio and distance to it, and
+    :func:`propensity_test` gives them as numbers. Records of which nothing was released stay on
+    their side. Of larger tables a random sample of ``records`` people is looked at (by ``seed``).
 
-    Rows that were drawn anew are compared with the people they were learnt from; their null is the closed form for draws from a correct
-    model that was fitted to these, with mean :math:`(k-1)(1-c)^2c/n` and deviation :math:`\sqrt{2(k-1)}(1-c)^2c/n` for *k* parameters.
-    A ratio near 1 is the best there is; far below 1 the rows are nearer to the people than draws from any model would be.
+    Rows that were drawn anew are compared with the people they were learnt from; their null is the
+    closed form for draws from a correct model that was fitted to these, with
+    mean :math:`(k-1)(1-c)^2c/n` and deviation :math:`\sqrt{2(k-1)}(1-c)^2c/n` for *k* parameters. A
+    ratio near 1 is the best there is; far below 1 the rows are nearer to the people than draws from
+    any model would be.
 
-    Reference: M.-J. Woo et al., JPC 1(1), 2009; J. Snoke et al., JRSS A 181(3), 2018, https://doi.org/10.1111/rssa.12358.
+    Reference: M.-J. Woo et al., JPC 1(1), 2009; J. Snoke et al., JRSS A 181(3), 2018,
+    https://doi.org/10.1111/rssa.12358.
 
     >>> from sfumato import examples
     >>> from sfumato.core.pair import TablePair
@@ -335,7 +409,9 @@ class Propensity(ColumnUtility):
     """
 
     columns: AllColumns = None
-    permutations: Annotated[int, Field(ge=0, le=10_000, description="exchanges that the null comes from")] = 20
+    permutations: Annotated[
+        int, Field(ge=0, le=10_000, description="exchanges that the null comes from")
+    ] = 20
     records: Annotated[int, Field(ge=2, description="people that are looked at, at most")] = 5_000
     seed: Annotated[int, Field(ge=0, description="for the sample and the exchanges")] = 1
 
@@ -364,8 +440,9 @@ class Propensity(ColumnUtility):
         beside_null = ""
         if self.permutations > 1:
             beside_null = (
-                f"; {test.ratio:.3g} times what {'exchanging records' if pair.aligned else 'draws from a right model'} gives, "
-                f"{test.standardised:.3g} deviations away"
+                f"; {test.ratio:.3g} times what"
+                f" {'exchanging records' if pair.aligned else 'draws from a right model'} gives,"
+                f" {test.standardised:.3g} deviations away"
             )
         return Measure(
             self.name,
@@ -389,7 +466,8 @@ def propensity_test(pair: TablePair, metric: Propensity | None = None) -> Propen
 def expected_between_samples(parameters: int, rows: int, share: float) -> float:
     """The expected pMSE of two independent samples of one population: ``(k−1)·c(1−c)/n``.
 
-    ``parameters`` counts the model's coefficients with its constant, ``rows`` both samples together, ``share`` those of one.
+    ``parameters`` counts the model's coefficients with its constant, ``rows`` both samples
+    together, ``share`` those of one.
 
     >>> expected_between_samples(4, 600, 0.5)
     0.00125
@@ -398,7 +476,8 @@ def expected_between_samples(parameters: int, rows: int, share: float) -> float:
 
 
 def expected_for_synthetic_data(parameters: int, rows: int, share: float) -> float:
-    """The expected pMSE of data drawn from a correct model that was fitted to the original: ``(k−1)(1−c)²c/n``.
+    """The expected pMSE of data drawn from a correct model that was fitted to the original:
+    ``(k−1)(1−c)²c/n``.
 
     >>> expected_for_synthetic_data(4, 600, 0.5)
     0.000625
@@ -411,7 +490,9 @@ def _common(pair: TablePair, columns: tuple[str, ...] | None) -> tuple[str, ...]
 
 
 def _features(metric: Propensity, pair: TablePair) -> tuple[Features, NDArray[np.int64] | None]:
-    """The features of a sample of people, and per released row the place of its own original; None where it is nobody's."""
+    """The features of a sample of people, and per released row the place of its own original; None
+    where it is nobody's.
+    """
     count = len(pair.original)
     stream = Seed(metric.seed).stream("propensity sample")
     if not pair.aligned:
@@ -419,7 +500,11 @@ def _features(metric: Propensity, pair: TablePair) -> tuple[Features, NDArray[np
         drawn = sample_of(np.arange(len(pair.released)), metric.records, stream)
         chosen = sample_of(people, metric.records, stream)
         return features_of(pair, _common(pair, metric.columns), chosen, drawn, blanks=True), None
-    chosen = np.arange(count) if count <= metric.records else np.sort(stream.permutation(count)[: metric.records])
+    chosen = (
+        np.arange(count)
+        if count <= metric.records
+        else np.sort(stream.permutation(count)[: metric.records])
+    )
     place = np.full(count, -1, dtype=np.int64)
     place[chosen] = np.arange(len(chosen))
     released = np.flatnonzero(place[pair.rows] >= 0)
@@ -435,11 +520,17 @@ def _fitted(
     pmse = float(((fit.probabilities - share) ** 2).mean())
     # what is left of identical tables is rounding
     scores = fit.probabilities[len(features.before) :]
-    return (pmse if pmse > ROUNDING else 0.0), np.asarray(scores, dtype=np.float64), len(fit.coefficients)
+    return (
+        (pmse if pmse > ROUNDING else 0.0),
+        np.asarray(scores, dtype=np.float64),
+        len(fit.coefficients),
+    )
 
 
 def _stacked(features: Features) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Both tables, one below the other, without constant columns; and which rows are released ones."""
+    """Both tables, one below the other, without constant columns; and which rows are released
+    ones.
+    """
     rows = np.concatenate([features.before, features.after])
     truth = np.concatenate([np.zeros(len(features.before)), np.ones(len(features.after))])
     return rows[:, rows.std(axis=0) > 0], truth
@@ -457,7 +548,9 @@ def _exchanged(
     stacked: NDArray[np.float64],
     truth: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """The pMSE after the two records of the same person, of some people drawn at random, were exchanged."""
+    """The pMSE after the two records of the same person, of some people drawn at random, were
+    exchanged.
+    """
     model = Refit(stacked)
     stream = Seed(metric.seed).stream("propensity exchange")
     errors = np.zeros(metric.permutations)
@@ -473,7 +566,9 @@ def _exchanged(
     return errors
 
 
-def _tested(metric: Propensity, features: Features, people: NDArray[np.int64] | None) -> PropensityTest:
+def _tested(
+    metric: Propensity, features: Features, people: NDArray[np.int64] | None
+) -> PropensityTest:
     share = len(features.after) / max(1, len(features.after) + len(features.before))
     stacked, truth = _stacked(features)
     pmse, scores, parameters = _fitted(features, share, stacked, truth)

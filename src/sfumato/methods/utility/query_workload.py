@@ -18,7 +18,14 @@ from sfumato.core.parameters import parameters
 from sfumato.core.randomness import Seed
 from sfumato.core.reading import Reading
 from sfumato.methods.formulas.binning import counted
-from sfumato.methods.utility.cell_averages import Classes, classes_of, encoded_of, normalised, records_of, suppressed_of
+from sfumato.methods.utility.cell_averages import (
+    Classes,
+    classes_of,
+    encoded_of,
+    normalised,
+    records_of,
+    suppressed_of,
+)
 from sfumato.methods.utility.columns import EMPTY, Columns, quasi_of, require_sense
 
 if TYPE_CHECKING:
@@ -27,12 +34,15 @@ if TYPE_CHECKING:
     from sfumato.core.pair import TablePair
 
 
-# Random predicates on a column: ranges of ordered values, sets of others, and how far released labels meet them.
+# Random predicates on a column: ranges of ordered values, sets of others, and how far released
+# labels meet them.
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Line:
-    """The values of a column in their order, and from where to where on it each released label reaches."""
+    """The values of a column in their order, and from where to where on it each released label
+    reaches.
+    """
 
     order: NDArray[np.int64]
     places: NDArray[np.float64]
@@ -42,11 +52,13 @@ class _Line:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Questions:
-    """Predicates on one column, some of them: ``sets`` of original values by code, or runs of values on the ``line``.
+    """Predicates on one column, some of them: ``sets`` of original values by code, or runs of
+    values on the ``line``.
 
-    A run goes from ``first`` on the line to just before ``last``. ``after`` says for every released label the share of what it
-    may stand for that is asked for, a row a predicate; ``blind`` is the share of all values. ``original`` and ``released`` are
-    the column as codes (None: the column was not released).
+    A run goes from ``first`` on the line to just before ``last``. ``after`` says for every released
+    label the share of what it may stand for that is asked for, a row a predicate; ``blind`` is the
+    share of all values. ``original`` and ``released`` are the column as codes (None: the column was
+    not released).
     """
 
     sets: Sequence[NDArray[np.int64]] | None
@@ -59,7 +71,9 @@ class Questions:
     released: Encoded | None
 
     def masks(self, start: int, end: int) -> NDArray[np.uint64]:
-        """Per original value the predicates from ``start`` to ``end``, at most 64, that ask for it: a bit each."""
+        """Per original value the predicates from ``start`` to ``end``, at most 64, that ask for it:
+        a bit each.
+        """
         asked = np.zeros(len(self.original.labels), dtype=np.uint64)
         bits = np.uint64(1) << np.arange(end - start, dtype=np.uint64)
         if self.line is None:
@@ -77,8 +91,12 @@ class Questions:
 NONE = np.zeros(0, dtype=np.int64)
 
 
-def questions_of(pair: TablePair, name: str, amount: int, share: float, stream: np.random.Generator) -> Questions:
-    """Random predicates that ask for a share of the values of a column; missing values are never asked for."""
+def questions_of(
+    pair: TablePair, name: str, amount: int, share: float, stream: np.random.Generator
+) -> Questions:
+    """Random predicates that ask for a share of the values of a column; missing values are never
+    asked for.
+    """
     if name not in pair.released.columns:
         encoded = pair.original.encoded(name)
         size = len(encoded.labels)
@@ -91,7 +109,12 @@ def questions_of(pair: TablePair, name: str, amount: int, share: float, stream: 
     sets: list[NDArray[np.int64]] | None
     line: _Line | None
     if reading.scale == "category":
-        sets, line, first, last = _sets(np.flatnonzero(~missing), amount, share, stream), None, NONE, NONE
+        sets, line, first, last = (
+            _sets(np.flatnonzero(~missing), amount, share, stream),
+            None,
+            NONE,
+            NONE,
+        )
         after = _met_by_sets(reading, sets)
         blind = np.array([len(codes) for codes in sets]) / max(1, present)
     else:
@@ -114,7 +137,9 @@ def values_of(pair: TablePair, name: str) -> int:
     return max(len(reading.values), len(reading.labels), len(reading.members))
 
 
-def _sets(codes: NDArray[np.int64], amount: int, share: float, stream: np.random.Generator) -> list[NDArray[np.int64]]:
+def _sets(
+    codes: NDArray[np.int64], amount: int, share: float, stream: np.random.Generator
+) -> list[NDArray[np.int64]]:
     """Random sets of codes."""
     if not len(codes):
         return [NONE] * amount
@@ -141,8 +166,12 @@ def _line(pair: TablePair, name: str) -> _Line:
         reading = pair.reading(name)
         order = reading.line
         places, slack = reading.places[order], 1e-9 * max(1.0, abs(reading.span))
-        starts = np.searchsorted(places, np.where(np.isnan(reading.low), np.inf, reading.low) - slack, "left")
-        ends = np.searchsorted(places, np.where(np.isnan(reading.high), -np.inf, reading.high) + slack, "right")
+        starts = np.searchsorted(
+            places, np.where(np.isnan(reading.low), np.inf, reading.low) - slack, "left"
+        )
+        ends = np.searchsorted(
+            places, np.where(np.isnan(reading.high), -np.inf, reading.high) + slack, "right"
+        )
         pair.memo["line", name] = _Line(order, places, starts, np.maximum(starts, ends))
     line: _Line = pair.memo["line", name]
     return line
@@ -190,14 +219,17 @@ class QueryWorkload(ColumnUtility):
 
     .. math:: \operatorname{median}_q \frac{|\,true_q-est_q\,|}{\max(true_q,\,s)}
 
-    A query asks for a random range (numbers, dates, ordered values) or set (categories) of values in each of ``dimensions`` columns, so that
-    about ``selectivity`` of all combinations are asked for. The estimate counts a released record by the share of its box that the
-    query covers, counted in values that occur; a suppressed record is spread over everything, and of rows that were drawn anew, of which there
-    may be any number, shares are taken. *s* is ``sanity``, a share of
-    all records. ``raw`` is the median; the meaning tells the 90 % quantile; ``per_column`` has the medians of the queries about a
-    column. ``value`` is the share of the median that suppressing everything gives, at most 1.
+    A query asks for a random range (numbers, dates, ordered values) or set (categories) of values
+    in each of ``dimensions`` columns, so that about ``selectivity`` of all combinations are asked
+    for. The estimate counts a released record by the share of its box that the query covers,
+    counted in values that occur; a suppressed record is spread over everything, and of rows that
+    were drawn anew, of which there may be any number, shares are taken. *s* is ``sanity``, a share
+    of all records. ``raw`` is the median; the meaning tells the 90 % quantile; ``per_column`` has
+    the medians of the queries about a column. ``value`` is the share of the median that suppressing
+    everything gives, at most 1.
 
-    Reference: the workloads of K. LeFevre, D. J. DeWitt and R. Ramakrishnan, KDD 2006, and of X. Xiao and Y. Tao, VLDB 2006.
+    Reference: the workloads of K. LeFevre, D. J. DeWitt and R. Ramakrishnan, KDD 2006, and of X.
+    Xiao and Y. Tao, VLDB 2006.
 
     >>> from sfumato import examples
     >>> from sfumato.core.pair import TablePair
@@ -208,8 +240,12 @@ class QueryWorkload(ColumnUtility):
     columns: Columns = None
     queries: Annotated[int, Field(ge=1, le=1_000_000, description="how many queries")] = 500
     dimensions: Annotated[int, Field(ge=1, le=6, description="columns a query is about")] = 2
-    selectivity: Annotated[float, Field(gt=0, le=1, description="share of combinations a query asks for")] = 0.1
-    sanity: Annotated[float, Field(ge=0, le=1, description="share of records below which errors count less")] = 0.001
+    selectivity: Annotated[
+        float, Field(gt=0, le=1, description="share of combinations a query asks for")
+    ] = 0.1
+    sanity: Annotated[
+        float, Field(ge=0, le=1, description="share of records below which errors count less")
+    ] = 0.001
     seed: Annotated[int, Field(ge=0, description="for the queries")] = 1
 
     name: ClassVar[str] = "query_workload"
@@ -247,31 +283,47 @@ class QueryWorkload(ColumnUtility):
             self.name,
             normalised(raw, most, pair) if most > 0 or not len(pair.released) else min(1.0, raw),
             self.better,
-            f"half of {len(every):,} COUNT queries are within a relative error of {raw:.3g}, 90 % within {high:.3g}; "
-            "the former as a share of that without any data",
+            f"half of {len(every):,} COUNT queries are within a relative error of {raw:.3g}, 90 %"
+            f" within {high:.3g}; the former as a share of that without any data",
             raw=raw,
-            per_column={name: float(np.median(np.concatenate(each))) for name, each in about.items() if each},
+            per_column={
+                name: float(np.median(np.concatenate(each))) for name, each in about.items() if each
+            },
         )
 
     def _sets(self, names: Sequence[str]) -> list[tuple[tuple[str, ...], int, np.random.Generator]]:
-        """The combinations of columns that are asked about, how often each is, and a stream for its queries."""
+        """The combinations of columns that are asked about, how often each is, and a stream for its
+        queries.
+        """
         stream = Seed(self.seed).stream("query workload")
         size = min(self.dimensions, len(names))
         drawn: dict[tuple[str, ...], None] = {}
         if len(names) <= 12:
             every = list(itertools.combinations(names, size))
-            drawn = dict.fromkeys(every[i] for i in stream.permutation(len(every))[: min(MOST_SETS, self.queries)])
+            drawn = dict.fromkeys(
+                every[i] for i in stream.permutation(len(every))[: min(MOST_SETS, self.queries)]
+            )
         while len(names) > 12 and len(drawn) < min(MOST_SETS, self.queries):
             drawn[tuple(names[i] for i in sorted(stream.permutation(len(names))[:size]))] = None
         share, rest = divmod(self.queries, len(drawn))
-        return [(chosen, share + (i < rest), stream) for i, chosen in enumerate(drawn) if share + (i < rest)]
+        return [
+            (chosen, share + (i < rest), stream)
+            for i, chosen in enumerate(drawn)
+            if share + (i < rest)
+        ]
 
     def _errors(
-        self, pair: TablePair, combinations: _Combinations, parts: Sequence[int], stream: np.random.Generator
+        self,
+        pair: TablePair,
+        combinations: _Combinations,
+        parts: Sequence[int],
+        stream: np.random.Generator,
     ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
-        """The relative errors of some queries, and those of someone to whom everything is suppressed, part by part.
+        """The relative errors of some queries, and those of someone to whom everything is
+        suppressed, part by part.
 
-        The combinations of the original are gone through once for many queries: parts are put off until there are as many.
+        The combinations of the original are gone through once for many queries: parts are put off
+        until there are as many.
         """
         names = combinations.columns
         share = self.selectivity ** (1 / len(names))
@@ -279,7 +331,10 @@ class QueryWorkload(ColumnUtility):
         waiting: list[list[Questions]] = []
         for part, amount in enumerate(parts):
             waiting.append([questions_of(pair, name, amount, share, stream) for name in names])
-            if part < len(parts) - 1 and sum(len(asked[0].blind) for asked in waiting) + amount <= WORD:
+            if (
+                part < len(parts) - 1
+                and sum(len(asked[0].blind) for asked in waiting) + amount <= WORD
+            ):
                 continue
             counts = _true_counts(waiting, combinations)
             for asked in waiting:
@@ -288,11 +343,19 @@ class QueryWorkload(ColumnUtility):
             waiting = []
 
     def _errors_of(
-        self, pair: TablePair, released: Classes, asked: Sequence[Questions], true: NDArray[np.float64]
+        self,
+        pair: TablePair,
+        released: Classes,
+        asked: Sequence[Questions],
+        true: NDArray[np.float64],
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The relative errors of some queries whose true answers are known, and those without any data."""
+        """The relative errors of some queries whose true answers are known, and those without any
+        data.
+        """
         amount = len(true)
-        seen = [(q.after, q.released.narrow[released.first]) for q in asked if q.released is not None]
+        seen = [
+            (q.after, q.released.narrow[released.first]) for q in asked if q.released is not None
+        ]
         estimate = _weighed(seen, released.sizes)
         unseen, every = np.ones(amount), np.ones(amount)
         for question in asked:
@@ -310,7 +373,9 @@ class QueryWorkload(ColumnUtility):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Combinations:
-    """The combinations of values of some original columns: their codes, an array a column, and how many records have each."""
+    """The combinations of values of some original columns: their codes, an array a column, and how
+    many records have each.
+    """
 
     columns: tuple[str, ...]
     codes: Sequence[NDArray[Any]]
@@ -318,7 +383,9 @@ class _Combinations:
 
 
 def _combinations(pair: TablePair, names: tuple[str, ...]) -> _Combinations:
-    """The combinations that occur: counted in a table where it is small, else grouped, or, where that gains nothing, row by row."""
+    """The combinations that occur: counted in a table where it is small, else grouped, or, where
+    that gains nothing, row by row.
+    """
     encoded = [encoded_of(pair, name, "original") for name in names]
     shape = tuple(len(column.labels) for column in encoded)
     if pair.original.copies is None and math.prod(shape) <= CHUNK:
@@ -326,7 +393,11 @@ def _combinations(pair: TablePair, names: tuple[str, ...]) -> _Combinations:
         used = np.flatnonzero(counts)
         return _Combinations(names, np.unravel_index(used, shape), counts[used])
     if pair.original.copies is None and _mostly_distinct([column.narrow for column in encoded]):
-        return _Combinations(names, [column.narrow for column in encoded], np.ones(len(pair.original), dtype=np.int64))
+        return _Combinations(
+            names,
+            [column.narrow for column in encoded],
+            np.ones(len(pair.original), dtype=np.int64),
+        )
     classes = classes_of(pair, names, "original", keep=False)
     return _Combinations(names, [column.narrow[classes.first] for column in encoded], classes.sizes)
 
@@ -336,14 +407,20 @@ SAMPLE = 1024
 
 
 def _mostly_distinct(codes: Sequence[NDArray[Any]]) -> bool:
-    """Whether most rows seem to have a combination of their own; a few at equal distances are looked at."""
+    """Whether most rows seem to have a combination of their own; a few at equal distances are
+    looked at.
+    """
     step = max(1, len(codes[0]) // SAMPLE)
     sample = np.stack([column[::step].astype(np.int64) for column in codes], axis=1)
     return 2 * len(np.unique(sample, axis=0)) > len(sample)
 
 
-def _true_counts(parts: Sequence[Sequence[Questions]], combinations: _Combinations) -> NDArray[np.float64]:
-    """Per query how many original records it asks for; the queries of all parts, one after the other."""
+def _true_counts(
+    parts: Sequence[Sequence[Questions]], combinations: _Combinations
+) -> NDArray[np.float64]:
+    """Per query how many original records it asks for; the queries of all parts, one after the
+    other.
+    """
     amounts = [len(asked[0].blind) for asked in parts]
     counts = np.zeros(sum(amounts))
     for begin in range(0, len(counts), WORD):
@@ -352,12 +429,16 @@ def _true_counts(parts: Sequence[Sequence[Questions]], combinations: _Combinatio
         for asked, offset in zip(parts, itertools.accumulate([0, *amounts]), strict=False):
             low, high = max(begin, offset), min(end, offset + len(asked[0].blind))
             for place, question in enumerate(asked if low < high else ()):
-                masks[place] |= question.masks(low - offset, high - offset) << np.uint64(low - begin)
+                masks[place] |= question.masks(low - offset, high - offset) << np.uint64(
+                    low - begin
+                )
         counts[begin:end] = _added_by_bit(masks, combinations)[: end - begin]
     return counts
 
 
-def _added_by_bit(masks: Sequence[NDArray[np.uint64]], combinations: _Combinations) -> NDArray[np.int64]:
+def _added_by_bit(
+    masks: Sequence[NDArray[np.uint64]], combinations: _Combinations
+) -> NDArray[np.int64]:
     """Per bit the records of all combinations that have it in every column."""
     asked = masks[0][combinations.codes[0]]
     for mask, codes in zip(masks[1:], combinations.codes[1:], strict=True):
@@ -369,13 +450,17 @@ def _added_by_bit(masks: Sequence[NDArray[np.uint64]], combinations: _Combinatio
 def _weighed(
     parts: Sequence[tuple[NDArray[np.float64], NDArray[Any]]], weights: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Per query the sum over combinations of the product of its shares in every column, times the weight."""
+    """Per query the sum over combinations of the product of its shares in every column, times the
+    weight.
+    """
     if not parts:
         return np.zeros(0)
     (first, own), others = parts[0], parts[1:]
     factor, weighed = weights.astype(np.float64), np.empty(len(first))
     product, taken = np.empty(len(weights)), np.empty(len(weights))
-    for query in range(len(first)):  # one at a time: what belongs to all combinations of one query fits the cache
+    for query in range(
+        len(first)
+    ):  # one at a time: what belongs to all combinations of one query fits the cache
         np.take(first[query], own, out=product, mode="clip")
         for shares, codes in others:
             product *= np.take(shares[query], codes, out=taken, mode="clip")

@@ -9,7 +9,14 @@ from pydantic import Field
 from sfumato.core.metric import ColumnUtility, Measure
 from sfumato.core.parameters import parameters
 from sfumato.core.randomness import canonical_order
-from sfumato.methods.formulas.named_rules import Confidence, Spoken, Support, TableItems, all_parsed, item_columns
+from sfumato.methods.formulas.named_rules import (
+    Confidence,
+    Spoken,
+    Support,
+    TableItems,
+    all_parsed,
+    item_columns,
+)
 from sfumato.methods.formulas.rules import LARGEST_RULE, Thresholds, is_found, mine
 from sfumato.methods.utility.columns import AllColumns, require_sense, why_not, why_not_sampled
 
@@ -19,12 +26,16 @@ if TYPE_CHECKING:
 
 @parameters
 class RuleSideEffects(ColumnUtility):
-    r"""The share of association rules that are lost or appear: :math:`(|R \setminus R'| + |R' \setminus R|) / |R \cup R'|`.
+    r"""The share of association rules that are lost
+    or appear: :math:`(|R \setminus R'| + |R' \setminus R|) / |R \cup R'|`.
 
-    *R* and *R'* are the rules found in the original and in the release, without those that are meant to be ``hidden``: at most ``largest`` items,
-    ``support`` records and ``confidence`` or more. An item is a column and its value as it stands there; a generalised or missing cell supports no rule
-    about the value it had. ``columns`` are looked at, all categories that are no identifiers if not said. Without any rule before or after, 0. The
-    number in its own unit is how many rules are lost or appear, and the sentence tells them apart, with the hidden rules that are still found.
+    *R* and *R'* are the rules found in the original and in the release, without those that are
+    meant to be ``hidden``: at most ``largest`` items, ``support`` records and ``confidence`` or
+    more. An item is a column and its value as it stands there; a generalised or missing cell
+    supports no rule about the value it had. ``columns`` are looked at, all categories that are no
+    identifiers if not said. Without any rule before or after, 0. The number in its own unit is how
+    many rules are lost or appear, and the sentence tells them apart, with the hidden rules that are
+    still found.
 
     Reference: Verykios et al. 2004, doi:10.1109/TKDE.2004.1269668.
 
@@ -37,16 +48,22 @@ class RuleSideEffects(ColumnUtility):
 
     support: Support
     confidence: Confidence
-    hidden: Annotated[Spoken | None, Field(description="rules that should not be found; kept by the owner")] = None
+    hidden: Annotated[
+        Spoken | None, Field(description="rules that should not be found; kept by the owner")
+    ] = None
     columns: AllColumns = None
-    largest: Annotated[int, Field(ge=2, le=6, description="items of a rule, at most")] = LARGEST_RULE
+    largest: Annotated[int, Field(ge=2, le=6, description="items of a rule, at most")] = (
+        LARGEST_RULE
+    )
 
     name: ClassVar[str] = "rule_side_effects"
     line: ClassVar[str] = "share of association rules that are lost or appear"
     secret: ClassVar[tuple[str, ...]] = ("hidden",)
 
     def applies(self, pair: TablePair) -> str | None:
-        """None where there are categories to look at; supports are counts, which a sample does not have."""
+        """None where there are categories to look at; supports are counts, which a sample does not
+        have.
+        """
         return why_not(pair, self._looked_at(pair)) or why_not_sampled(pair)
 
     def measure(self, pair: TablePair) -> Measure:
@@ -60,15 +77,22 @@ class RuleSideEffects(ColumnUtility):
         after = TableItems.of(pair.released, there, known, canonical_order(pair.released))
         told = all_parsed(self.hidden or ())
         secret = {before.told(rule) for rule in before.meant(told, thresholds)}
-        old = {before.told(rule) for rule in mine(before.transactions, thresholds, self.largest)} - secret
-        new = {after.told(rule) for rule in mine(after.transactions, thresholds, self.largest)} - secret
+        old = {
+            before.told(rule) for rule in mine(before.transactions, thresholds, self.largest)
+        } - secret
+        new = {
+            after.told(rule) for rule in mine(after.transactions, thresholds, self.largest)
+        } - secret
         meant = [rule for rule in told if set(rule.columns) <= set(there)]
-        failed = sum(is_found(after.transactions, rule, thresholds) for rule in after.meant(meant, thresholds))
+        failed = sum(
+            is_found(after.transactions, rule, thresholds)
+            for rule in after.meant(meant, thresholds)
+        )
         either = len(old | new)
         lost, ghosts = len(old - new), len(new - old)
         meaning = (
-            f"share of rules that are lost ({lost:,} of {len(old):,}) or appear ({ghosts:,}); {failed:,} of {len(secret):,} are still found "
-            "that should not be"
+            f"share of rules that are lost ({lost:,} of {len(old):,}) or appear ({ghosts:,});"
+            f" {failed:,} of {len(secret):,} are still found that should not be"
         )
         return Measure(
             self.name,

@@ -15,7 +15,14 @@ from sfumato.core.metric import ColumnUtility, Measure
 from sfumato.core.parameters import parameters
 from sfumato.methods.utility.cell_averages import normalised, records_of, suppressed_of
 from sfumato.methods.utility.cells import Cells, cells_of
-from sfumato.methods.utility.columns import EMPTY, AllColumns, NumericColumns, data_of, numeric_of, require_sense
+from sfumato.methods.utility.columns import (
+    EMPTY,
+    AllColumns,
+    NumericColumns,
+    data_of,
+    numeric_of,
+    require_sense,
+)
 from sfumato.methods.utility.logistic_regression import is_number
 from sfumato.methods.utility.numeric import Amounts, OfNumbers, errors
 
@@ -33,15 +40,18 @@ class SquaredError(ColumnUtility):
 
     .. math:: \frac1N\sum_i\frac1A\sum_a NED(a_i, a'_i)^2
 
-    NED of numbers, dates and ordered values is :math:`|a-a'|` over the range of the column; of categories it is the height of
-    the lowest node above both, over the height of the hierarchy (``categories="hierarchy"``), or 0 when equal and 1 when not
-    (``"equal"``, and for columns without a hierarchy). A released range stands for its middle and a suppressed
-    number for the mean of its column; a suppressed category is at distance 1, and so is anything from what was missing before; a missing number costs only
-    where it was filled.
-    ``value`` is the share of what suppressing everything costs, at most 1. Unlike the loss metrics it
-    also applies where values were changed, and by default looks at all columns of data. It is a mean, although the literature calls it a sum (SSE).
+    NED of numbers, dates and ordered values is :math:`|a-a'|` over the range of the column; of
+    categories it is the height of the lowest node above both, over the height of the hierarchy
+    (``categories="hierarchy"``), or 0 when equal and 1 when not (``"equal"``, and for columns
+    without a hierarchy). A released range stands for its middle and a suppressed number for the
+    mean of its column; a suppressed category is at distance 1, and so is anything from what was
+    missing before; a missing number costs only where it was filled. ``value`` is the share of what
+    suppressing everything costs, at most 1. Unlike the loss metrics it also applies where values
+    were changed, and by default looks at all columns of data. It is a mean, although the literature
+    calls it a sum (SSE).
 
-    Reference: A. Gerl, lecture chapter *Privacy risks and anonymisation techniques*, University of Passau, 2021/22.
+    Reference: A. Gerl, lecture chapter *Privacy risks and anonymisation techniques*, University of
+    Passau, 2021/22.
 
     >>> from sfumato import examples
     >>> from sfumato.core.pair import TablePair
@@ -52,7 +62,8 @@ class SquaredError(ColumnUtility):
 
     columns: AllColumns = None
     categories: Annotated[
-        Literal["hierarchy", "equal"], Field(description="distance of categories: by their hierarchy, or 0 and 1")
+        Literal["hierarchy", "equal"],
+        Field(description="distance of categories: by their hierarchy, or 0 and 1"),
     ] = "hierarchy"
 
     name: ClassVar[str] = "squared_error"
@@ -81,18 +92,24 @@ class SquaredError(ColumnUtility):
         value = normalised(raw, most / len(names) / max(1, len(pair.original)), pair)
         meaning = "mean squared distance of a cell from its original, over the range of its column"
         parts = partial(self._records, pair, names)
-        return Measure(self.name, value, self.better, meaning, raw=raw, per_column=columns, parts=parts)
+        return Measure(
+            self.name, value, self.better, meaning, raw=raw, per_column=columns, parts=parts
+        )
 
     def _records(self, pair: TablePair, names: Sequence[str]) -> NDArray[np.float64]:
         """The mean squared distance of the cells of every released record."""
         records = np.zeros(len(pair.released))
         for name in names:
             squares = self._squares(pair, name)
-            records += (squares[0].values if squares[1] is None else squares[0].values[squares[1]]) / len(names)
+            records += (
+                squares[0].values if squares[1] is None else squares[0].values[squares[1]]
+            ) / len(names)
         return records
 
     def _parts(self, pair: TablePair, name: str) -> Parts:
-        """Squared distances of released cells, their sum over suppressed records, and over all if all were suppressed."""
+        """Squared distances of released cells, their sum over suppressed records, and over all if
+        all were suppressed.
+        """
         squares = self._squares(pair, name)[0]
         if name not in pair.released.columns or not is_number(pair, name):
             return squares, float(suppressed_of(pair)), float(len(pair.original))
@@ -101,7 +118,9 @@ class SquaredError(ColumnUtility):
         return squares, error.suppressed.total_square(unit=unit), error.top.total_square(unit=unit)
 
     def _squares(self, pair: TablePair, name: str) -> tuple[Amounts, NDArray[Any] | None]:
-        """The squared distances of distinct cells, and which each released row has (None: each has its own)."""
+        """The squared distances of distinct cells, and which each released row has (None: each has
+        its own).
+        """
         if name not in pair.released.columns:
             return Amounts.of(np.ones(len(pair.released))), None
         cells = None if is_number(pair, name) else cells_of(pair, name)
@@ -111,7 +130,9 @@ class SquaredError(ColumnUtility):
 
         def squares(rows: slice) -> NDArray[np.float64]:
             before, after = error.missing(rows)
-            return np.where(before & ~after, 1.0, (error.released.part(rows) / (error.span or 1.0)) ** 2)
+            return np.where(
+                before & ~after, 1.0, (error.released.part(rows) / (error.span or 1.0)) ** 2
+            )
 
         return Amounts(error.released.size, squares, error.released.counts), error.which
 
@@ -128,13 +149,15 @@ class SquaredError(ColumnUtility):
 
 @parameters
 class RecordSquaredError(OfNumbers):
-    r"""The mean squared distance of a record from its original, over columns of numbers made comparable.
+    r"""The mean squared distance of a record from its original, over columns of numbers made
+    comparable.
 
     .. math:: \frac1N\sum_i \lVert x_i - x'_i\rVert^2
 
-    Columns are divided by their range or their standard deviation (over *N* − 1); those with a single value are left
-    out. ``root`` takes the square root of the mean. A released range stands for its middle, a suppressed cell for the mean. ``value`` is the
-    share of what suppressing everything costs, at most 1.
+    Columns are divided by their range or their standard deviation (over *N* − 1); those with a
+    single value are left out. ``root`` takes the square root of the mean. A released range stands
+    for its middle, a suppressed cell for the mean. ``value`` is the share of what suppressing
+    everything costs, at most 1.
 
     >>> import polars as pl
     >>> import sfumato as sf
@@ -146,7 +169,9 @@ class RecordSquaredError(OfNumbers):
     """
 
     columns: NumericColumns = None
-    scale: Annotated[Literal["deviation", "range"], Field(description="what columns are divided by")] = "deviation"
+    scale: Annotated[
+        Literal["deviation", "range"], Field(description="what columns are divided by")
+    ] = "deviation"
     root: Annotated[bool, Field(description="whether the square root of the mean is taken")] = False
 
     name: ClassVar[str] = "record_squared_error"
@@ -202,12 +227,14 @@ class SumOfSquares(OfNumbers):
 
     .. math:: L = \frac{\sum_i \lVert x_i - x'_i\rVert^2}{\sum_i \lVert x_i - \bar x\rVert^2}
 
-    For microaggregated data SSE + SSA = SST, where SSA is the sum of squares between groups. ``standardise`` divides every column
-    by its standard deviation first, so that none drowns the others (the default; literature on microaggregation does so too).
-    A released range stands for its middle, a suppressed cell for the mean: suppressing everything gives 1.
-    ``value`` is at most 1; ``raw`` may exceed it after swapping or strong noise.
+    For microaggregated data SSE + SSA = SST, where SSA is the sum of squares between groups.
+    ``standardise`` divides every column by its standard deviation first, so that none drowns the
+    others (the default; literature on microaggregation does so too). A released range stands for
+    its middle, a suppressed cell for the mean: suppressing everything gives 1. ``value`` is at most
+    1; ``raw`` may exceed it after swapping or strong noise.
 
-    Reference: J. Domingo-Ferrer and J. M. Mateo-Sanz, IEEE TKDE 14(1), 2002, https://doi.org/10.1109/69.979982.
+    Reference: J. Domingo-Ferrer and J. M. Mateo-Sanz, IEEE TKDE 14(1), 2002,
+    https://doi.org/10.1109/69.979982.
 
     >>> import polars as pl
     >>> import sfumato as sf
@@ -219,7 +246,9 @@ class SumOfSquares(OfNumbers):
     """
 
     columns: NumericColumns = None
-    standardise: Annotated[bool, Field(description="whether columns are divided by their standard deviations")] = True
+    standardise: Annotated[
+        bool, Field(description="whether columns are divided by their standard deviations")
+    ] = True
 
     name: ClassVar[str] = "sse_over_sst"
     follows_rows: ClassVar[bool] = True
@@ -257,16 +286,19 @@ class SumOfSquares(OfNumbers):
 
 @parameters
 class StandardisedError(OfNumbers):
-    r"""The mean absolute error of numbers, in units of √2 standard deviations of their columns (IL1s).
+    r"""The mean absolute error of numbers, in units of √2 standard deviations of their columns
+    (IL1s).
 
     .. math:: \frac1{NA}\sum_i\sum_a \frac{|x_{ia}-x'_{ia}|}{\sqrt2\,S_a}
 
-    :math:`S_a` is the standard deviation of the original column (over *N* − 1). A released range stands for its middle, a
-    suppressed cell for the mean; cells that were missing before are left out, and so are columns with one single value.
-    ``value`` is the share of what suppressing everything costs, at most 1. sdcMicro's ``dUtility(method = "IL1s")`` gives the sum
-    over cells instead of the mean.
+    :math:`S_a` is the standard deviation of the original column (over *N* − 1). A released range
+    stands for its middle, a suppressed cell for the mean; cells that were missing before are left
+    out, and so are columns with one single value. ``value`` is the share of what suppressing
+    everything costs, at most 1. sdcMicro's ``dUtility(method = "IL1s")`` gives the sum over cells
+    instead of the mean.
 
-    Reference: W. E. Yancey, W. E. Winkler and R. H. Creecy, 2002; J. M. Mateo-Sanz, F. Sebé and J. Domingo-Ferrer, 2004.
+    Reference: W. E. Yancey, W. E. Winkler and R. H. Creecy, 2002; J. M. Mateo-Sanz, F. Sebé and J.
+    Domingo-Ferrer, 2004.
 
     >>> import polars as pl
     >>> import sfumato as sf
@@ -296,7 +328,11 @@ class StandardisedError(OfNumbers):
             unit = math.sqrt(2) * error.deviation
             here = (_absolute(error.released) + _absolute(error.suppressed)) / unit
             columns[name], units[name] = here / max(1, error.known), unit
-            total, most, cells = total + here, most + _absolute(error.top) / unit, cells + error.known
+            total, most, cells = (
+                total + here,
+                most + _absolute(error.top) / unit,
+                cells + error.known,
+            )
         raw, top = total / max(1.0, cells), most / max(1.0, cells)
         meaning = "mean absolute error of a number in units of √2 standard deviations"
         return Measure(

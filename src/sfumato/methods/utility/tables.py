@@ -37,9 +37,11 @@ Condition = Value | list[Value]
 class CountError(Utility):
     r"""The relative error of one count: :math:`|n - n'| / \max(n, 1)`.
 
-    ``where`` maps columns to what they must be: one value, a list of values, or, for numbers, dates and ordered values, two ends
-    ``[low, high]`` (both inside). A generalised cell counts with the share of its range, or of its values, that meets the condition; records that were left out
-    do not count. Of rows that were drawn anew, of which there may be any number, the share is taken. Conditions hold data values: a certificate leaves them out.
+    ``where`` maps columns to what they must be: one value, a list of values, or, for numbers, dates
+    and ordered values, two ends ``[low, high]`` (both inside). A generalised cell counts with the
+    share of its range, or of its values, that meets the condition; records that were left out do
+    not count. Of rows that were drawn anew, of which there may be any number, the share is taken.
+    Conditions hold data values: a certificate leaves them out.
 
     >>> from sfumato import examples
     >>> from sfumato.core.pair import TablePair
@@ -49,7 +51,9 @@ class CountError(Utility):
     """
 
     where: Annotated[
-        Mapping[str, Condition], COLUMNS, Field(min_length=1, description="column → value, values, or [low, high]")
+        Mapping[str, Condition],
+        COLUMNS,
+        Field(min_length=1, description="column → value, values, or [low, high]"),
     ]
 
     name: ClassVar[str] = "count"
@@ -77,7 +81,13 @@ class CountError(Utility):
             counted *= len(pair.original) / max(1, len(pair.released))
         error = abs(true - counted) / max(true, 1.0)
         columns = ", ".join(self.where)
-        return Measure(self.name, min(1.0, error), self.better, f"relative error of a count over {columns}", raw=error)
+        return Measure(
+            self.name,
+            min(1.0, error),
+            self.better,
+            f"relative error of a count over {columns}",
+            raw=error,
+        )
 
 
 def _met(reading: Reading, condition: Condition) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -90,7 +100,9 @@ def _met(reading: Reading, condition: Condition) -> tuple[NDArray[np.float64], N
         width = reading.high - reading.low
         inside = np.minimum(reading.high, high) - np.maximum(reading.low, low)
         point = (reading.low >= low) & (reading.high <= high)
-        share = np.where(width > 0, np.clip(inside, 0, None) / np.where(width > 0, width, 1.0), point)
+        share = np.where(
+            width > 0, np.clip(inside, 0, None) / np.where(width > 0, width, 1.0), point
+        )
         return values, np.nan_to_num(share)
     names = {label(value) for value in wanted}
     values = np.array([float(v in names) for v in reading.values])
@@ -109,7 +121,11 @@ def _ends(reading: Reading, wanted: list[Value]) -> tuple[float, float] | None:
     ends = []
     for value in wanted:
         text = label(value)
-        number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else place.get(text)
+        number = (
+            float(value)
+            if isinstance(value, int | float) and not isinstance(value, bool)
+            else place.get(text)
+        )
         if number is None:
             return None
         ends.append(number)
@@ -125,14 +141,16 @@ MOST_BINS = 40
 
 @parameters
 class TableDistance(ColumnUtility):
-    r"""The share of records that would have to change their cell to make the released table the original one.
+    r"""The share of records that would have to change their cell to make the released table the
+    original one.
 
     .. math:: \tfrac12 \sum_c |p_c - p'_c|
 
-    the total variation between the shares of the cells *c* of a table of one to four columns. Numbers are put in 40 bins between their 1st and
-    99th percentile, categories beyond the 40 most frequent in one; a generalised cell is spread evenly over what it may stand for.
-    Records that were left out are missing from the released table, whose shares still add up to one. Without any released
-    record everything is lost: 1.
+    the total variation between the shares of the cells *c* of a table of one to four columns.
+    Numbers are put in 40 bins between their 1st and 99th percentile, categories beyond the 40 most
+    frequent in one; a generalised cell is spread evenly over what it may stand for. Records that
+    were left out are missing from the released table, whose shares still add up to one. Without any
+    released record everything is lost: 1.
 
     >>> from sfumato import examples
     >>> from sfumato.core.pair import TablePair
@@ -142,7 +160,9 @@ class TableDistance(ColumnUtility):
     """
 
     columns: Annotated[
-        tuple[str, ...], COLUMNS, Field(min_length=1, max_length=4, description="the columns of the table")
+        tuple[str, ...],
+        COLUMNS,
+        Field(min_length=1, max_length=4, description="the columns of the table"),
     ]
 
     name: ClassVar[str] = "table"
@@ -163,14 +183,20 @@ class TableDistance(ColumnUtility):
         columns = [binned(pair, c, MOST_BINS, even=True) for c in self.columns]
         value = _distance(columns) / 2
         return Measure(
-            self.name, value, self.better, f"share of records in another cell of {' × '.join(self.columns)}", raw=value
+            self.name,
+            value,
+            self.better,
+            f"share of records in another cell of {' × '.join(self.columns)}",
+            raw=value,
         )
 
 
 def _distance(columns: list[Binned]) -> float:
     """The L1 distance between the shares of the cells of a table, before and after."""
     records = len(columns[0].original), len(columns[0].released)
-    return float(np.abs(table_before(*columns) / records[0] - table_after(*columns) / records[1]).sum())
+    return float(
+        np.abs(table_before(*columns) / records[0] - table_after(*columns) / records[1]).sum()
+    )
 
 
 # All tables of two or three columns at once.
@@ -185,13 +211,18 @@ class MarginalError(ColumnUtility):
 
     .. math:: \frac1{|T|}\sum_{t \in T}\sum_{c \in t} |p_c - p'_c|
 
-    over all tables *t* of ``ways`` columns, or a random ``tables`` of them where there are more; :math:`p_c` is the share of the original records in
-    cell *c*, :math:`p'_c` that of the released ones. ``raw`` is this mean (0 to 2, the L1 error that papers about synthetic data print; half of it
-    is the share of records in another cell than before), ``value`` its share of what a release of nothing but ``*`` has, at most 1.
-    ``per_column`` is half the error over the tables that a column is part of. Every value has a cell of its own where a column has no more than 100 (a number that only the release has counts
-    as the nearest); other numbers are put in 100 bins between their 1st and 99th percentile, and categories beyond the 100 most frequent in one. A generalised cell is spread evenly over what it may stand for.
-    It is measured alike on recoded, masked and drawn records. A column that was not released is spread evenly over its values, and without
-    any released record everything is lost: 1. Of fewer columns than ``ways`` one table is made.
+    over all tables *t* of ``ways`` columns, or a random ``tables`` of them where there are
+    more; :math:`p_c` is the share of the original records in cell *c*, :math:`p'_c` that of the
+    released ones. ``raw`` is this mean (0 to 2, the L1 error that papers about synthetic data
+    print; half of it is the share of records in another cell than before), ``value`` its share of
+    what a release of nothing but ``*`` has, at most 1. ``per_column`` is half the error over the
+    tables that a column is part of. Every value has a cell of its own where a column has no more
+    than 100 (a number that only the release has counts as the nearest); other numbers are put in
+    100 bins between their 1st and 99th percentile, and categories beyond the 100 most frequent in
+    one. A generalised cell is spread evenly over what it may stand for. It is measured alike on
+    recoded, masked and drawn records. A column that was not released is spread evenly over its
+    values, and without any released record everything is lost: 1. Of fewer columns than ``ways``
+    one table is made.
 
     >>> import polars as pl
     >>> import sfumato as sf
@@ -205,7 +236,9 @@ class MarginalError(ColumnUtility):
 
     columns: AllColumns = None
     ways: Annotated[int, Field(ge=1, le=3, description="columns a table has")] = 2
-    tables: Annotated[int, Field(ge=1, le=100_000, description="tables that are looked at, at most")] = MOST_TABLES
+    tables: Annotated[
+        int, Field(ge=1, le=100_000, description="tables that are looked at, at most")
+    ] = MOST_TABLES
     seed: Annotated[int, Field(ge=0, description="for the draw of tables")] = 1
 
     name: ClassVar[str] = "marginal_error"
@@ -228,10 +261,23 @@ class MarginalError(ColumnUtility):
         errors = [error for error, _ in both]
         most = float(np.mean([blind for _, blind in both]))
         raw = float(np.mean(errors))
-        parts = {name: [e for e, chosen in zip(errors, tables, strict=True) if name in chosen] for name in names}
+        parts = {
+            name: [e for e, chosen in zip(errors, tables, strict=True) if name in chosen]
+            for name in names
+        }
         columns = {name: float(np.mean(each)) / 2 for name, each in parts.items() if each}
-        meaning = f"tables of {count_of(self.ways, 'column')}: {percent(raw / 2)} of records in another cell than before; as a share of that without any data"
-        return Measure(self.name, normalised(raw, most, pair), self.better, meaning, raw=raw, per_column=columns)
+        meaning = (
+            f"tables of {count_of(self.ways, 'column')}: {percent(raw / 2)} of records in another"
+            " cell than before; as a share of that without any data"
+        )
+        return Measure(
+            self.name,
+            normalised(raw, most, pair),
+            self.better,
+            meaning,
+            raw=raw,
+            per_column=columns,
+        )
 
     def _tables(self, names: list[str]) -> list[tuple[str, ...]]:
         """The columns of every table that is looked at."""
@@ -240,7 +286,9 @@ class MarginalError(ColumnUtility):
             return list(itertools.combinations(names, size))
         stream, drawn = Seed(self.seed).stream("tables of columns"), dict[tuple[str, ...], None]()
         while len(drawn) < self.tables:
-            drawn[tuple(names[i] for i in sorted(stream.permutation(len(names))[:size].tolist()))] = None
+            drawn[
+                tuple(names[i] for i in sorted(stream.permutation(len(names))[:size].tolist()))
+            ] = None
         return list(drawn)
 
 
@@ -250,7 +298,9 @@ def _coded(pair: TablePair, name: str) -> Binned:
         return binned(pair, name, MOST_VALUES, even=True, single=True, blind=True)
     blank = pl.Series([TOP], dtype=pl.String).new_from_index(0, len(pair.released))
     beside = dataclasses.replace(
-        pair, released=pair.released.with_columns({name: blank}), levels={name: Rung(level=1, top=1)}
+        pair,
+        released=pair.released.with_columns({name: blank}),
+        levels={name: Rung(level=1, top=1)},
     )
     column = binned(beside, name, MOST_VALUES, even=True, single=True, blind=True)
     nothing = np.zeros(len(pair.released), dtype=np.uint8)
@@ -258,7 +308,8 @@ def _coded(pair: TablePair, name: str) -> Binned:
 
 
 def _errors(columns: list[Binned]) -> tuple[float, float]:
-    """The L1 distance between the shares of the cells of a table, before and after; and where every column says nothing.
+    """The L1 distance between the shares of the cells of a table, before and after; and where every
+    column says nothing.
 
     There all cells are alike, so those that occur in the original are enough.
     """

@@ -1,5 +1,5 @@
-"""Privacy languages, one a file: how each is recognised, read and written. A new one is added here and nowhere else,
-or by the entry point ``sfumato.policy_languages`` of another package.
+"""Privacy languages, one a file: how each is recognised, read and written. A new one is added here
+and nowhere else, or by the entry point ``sfumato.policy_languages`` of another package.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class PermittedUses:
-    """What a policy permits: a concept, or uses. ``parents`` and ``apart`` are the classes it adds to the vocabulary."""
+    """What a policy permits: a concept, or uses. ``parents`` and ``apart`` are the classes it adds
+    to the vocabulary.
+    """
 
     what: Concept | tuple[Usage, ...]
     parents: Mapping[str, Iterable[str]] = dataclasses.field(default_factory=dict)
@@ -28,14 +30,18 @@ class PermittedUses:
 
 
 class Dialect:
-    """What a privacy language says about itself. It tells ``policy`` where it prescribes, ``permission`` where it permits."""
+    """What a privacy language says about itself. It tells ``policy`` where it prescribes,
+    ``permission`` where it permits.
+    """
 
     name: ClassVar[str]
     title: ClassVar[str]
     prescribes: ClassVar[bool] = True
     """Whether a policy says how columns are treated, so that a recipe can be compiled of it."""
     permits: ClassVar[bool] = False
-    """Whether a policy says what may be done with data, so that a release is held against it as a use."""
+    """Whether a policy says what may be done with data, so that a release is held against it as a
+    use.
+    """
     written: ClassVar[bool] = False
     """Whether we write it."""
     openings: ClassVar[tuple[str, ...]] = ()
@@ -52,12 +58,16 @@ class Dialect:
     def policy(self, document: Document, findings: Findings) -> Policy:
         """How columns are treated."""
         problem = f"{self.title} policies say what is permitted, not how columns are treated"
-        findings.fail("not_a_column_policy", ROOT, f"{problem}; use them with comply, not with compile")
+        findings.fail(
+            "not_a_column_policy", ROOT, f"{problem}; use them with comply, not with compile"
+        )
 
     def permission(self, document: Document, findings: Findings) -> PermittedUses:
         """What may be done with data."""
         problem = f"a policy in {self.name} prescribes columns"
-        findings.fail("not_a_usage_policy", ROOT, f"{problem}; compile it, or give it to comply as it is")
+        findings.fail(
+            "not_a_usage_policy", ROOT, f"{problem}; compile it, or give it to comply as it is"
+        )
 
     def place(self, path: str) -> str:
         """Where a part of our own form stands in a document of this language."""
@@ -69,7 +79,11 @@ class Dialect:
 
 
 def _is_dialect(value: object) -> bool:
-    return isinstance(value, type) and issubclass(value, Dialect) and isinstance(getattr(value, "name", None), str)
+    return (
+        isinstance(value, type)
+        and issubclass(value, Dialect)
+        and isinstance(getattr(value, "name", None), str)
+    )
 
 
 ALL = ExtensibleMembers(
@@ -88,5 +102,6 @@ ALL = ExtensibleMembers(
     noun="policy language",
     belongs=_is_dialect,
 )
-"""The languages in the order they are asked whether a document is theirs: one with ``@context`` is linked data even where it has a
-``purposeList``. Those of plug-ins are asked last."""
+"""The languages in the order they are asked whether a document is theirs: one with ``@context`` is
+linked data even where it has a ``purposeList``. Those of plug-ins are asked last.
+"""

@@ -1,4 +1,6 @@
-"""Which language a policy is written in, the way in and out of each, the policies that come along, and what a usage language permits."""
+"""Which language a policy is written in, the way in and out of each, the policies that come along,
+and what a usage language permits.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +19,22 @@ from sfumato.policy.dialects.own_format import MARK
 from sfumato.policy.dialects.special import Concept
 from sfumato.policy.dialects.subsumption import Coverage, Vocabulary, built_in, decide
 from sfumato.policy.dialects.usages import WHOLE, Category, TechnicalMeasure, Usage, allows
-from sfumato.policy.documents import ROOT, Document, Findings, read_json, read_text, require_mapping, require_small
+from sfumato.policy.documents import (
+    ROOT,
+    Document,
+    Findings,
+    read_json,
+    read_text,
+    require_mapping,
+    require_small,
+)
 from sfumato.policy.policy import Policy
 
-# Rules in common use, as dated policies: what they say, where it stands, and what they do not cover.
+# Rules in common use, as dated policies: what they say, where it stands, and what they do not
+# cover.
 #
-# A preset is a number and its source. Whether a release is lawful is nobody's to compute: what can be said of it is that it meets the
-# numeric part of a rule as of a date.
+# A preset is a number and its source. Whether a release is lawful is nobody's to compute: what can
+# be said of it is that it meets the numeric part of a rule as of a date.
 
 
 def _preset_files() -> Traversable:
@@ -48,7 +59,9 @@ def preset(name: str) -> Policy:
     """
     if name not in preset_names():
         raise ParameterError(f"there is no preset {name!r}.{did_you_mean(name, preset_names())}")
-    policy, findings = parse_policy((_preset_files() / f"{name}.json").read_text(encoding="utf-8"), name=name)
+    policy, findings = parse_policy(
+        (_preset_files() / f"{name}.json").read_text(encoding="utf-8"), name=name
+    )
     findings.raise_errors()
     return policy
 
@@ -67,14 +80,18 @@ def load_policy(path: str | Path) -> Policy:
 
 
 def parse_policy(text: str, *, name: str = "the policy") -> tuple[Policy, Findings]:
-    """A policy and what was found while reading it; a document of which nothing can be made raises at once."""
+    """A policy and what was found while reading it; a document of which nothing can be made raises
+    at once.
+    """
     findings = Findings(name)
     document, dialect = parse_document(text, name=name, findings=findings)
     return dialect.policy(document, findings), findings
 
 
 def languages() -> Iterator[Dialect]:
-    """All languages, in the order they are asked whether a document is theirs; plug-ins are imported last."""
+    """All languages, in the order they are asked whether a document is theirs; plug-ins are
+    imported last.
+    """
     for cls in ALL.values():
         yield cls()
 
@@ -109,11 +126,14 @@ def write_policy(policy: Policy, dialect: str) -> str:
     """A policy as text of one dialect."""
     writers = {each.name: each for each in languages() if each.written}
     if dialect not in writers:
-        raise ParameterError(f"{dialect!r} is not a dialect we write.{did_you_mean(dialect, writers)}")
+        raise ParameterError(
+            f"{dialect!r} is not a dialect we write.{did_you_mean(dialect, writers)}"
+        )
     return writers[dialect].text(policy)
 
 
-# Whether a release is a permitted use: SPECIAL, DPV and ODRL policies against what a certificate says.
+# Whether a release is a permitted use: SPECIAL, DPV and ODRL policies against what a certificate
+# says.
 
 
 def tells_of_uses(path: Path) -> bool:
@@ -138,7 +158,9 @@ def usage_of_release(
     categories: Sequence[str] = (),
     days: int | None = None,
 ) -> Usage:
-    """A release as a use: its data categories (which a table does not know), its measures as attained, purpose and recipient."""
+    """A release as a use: its data categories (which a table does not know), its measures as
+    attained, purpose and recipient.
+    """
     measures = []
     for spec, verdict in zip(
         certificate.get("recipe", {}).get("meet", []), certificate.get("verdicts", []), strict=False
@@ -148,7 +170,9 @@ def usage_of_release(
         if verdict.get("holds") and name in TERMS:
             parameter = PARAMETER[name]
             exact = float(int(value)) if parameter in WHOLE and value is not None else value
-            measures.append(TechnicalMeasure(TERMS[name], () if exact is None else ((parameter, float(exact)),)))
+            measures.append(
+                TechnicalMeasure(TERMS[name], () if exact is None else ((parameter, float(exact)),))
+            )
     return Usage(
         purposes=(purpose,),
         data=tuple(Category(name) for name in categories),

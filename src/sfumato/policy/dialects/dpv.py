@@ -1,8 +1,9 @@
 """The Data Privacy Vocabulary: processes in, policies and releases out.
 
-DPV has no terms for k-anonymity, l-diversity, t-closeness and their parameters. Ours are few, in the namespace
-``urn:sfumato:vocabulary#`` (``sf:``): classes of models below ``dpv:Anonymisation``, ``sf:has_k`` … for parameters, ``sf:promised_k`` … for
-what was asked for, ``sf:column``, ``sf:group``, ``sf:minimumLevel`` and ``sf:maximumLevel`` for data, ``sf:until`` for the last day of
+DPV has no terms for k-anonymity, l-diversity, t-closeness and their parameters. Ours are few, in
+the namespace ``urn:sfumato:vocabulary#`` (``sf:``): classes of models below ``dpv:Anonymisation``,
+``sf:has_k`` … for parameters, ``sf:promised_k`` … for what was asked for, ``sf:column``,
+``sf:group``, ``sf:minimumLevel`` and ``sf:maximumLevel`` for data, ``sf:until`` for the last day of
 storage.
 """
 
@@ -45,8 +46,15 @@ from sfumato.release.public_recipe import pseudonym_columns
 PROCESSES = ("dpv:Process", "dpv:PersonalDataHandling", "dpv:PersonalDataProcess")
 TERMS = {name: term for term, name in MODELS.items()}
 DURATION = re.compile(r"P(?:(\d{1,4})Y)?(?:(\d{1,5})M)?(?:(\d{1,4})W)?(?:(\d{1,6})D)?(?:T.*)?")
-PARAMETER = {"k_anonymity": "has_k", "l_diversity": "has_l", "t_closeness": "has_t", "beta_likeness": "has_beta",
-             "delta_disclosure": "has_delta", "p_sensitive": "has_p", "alpha_k_anonymity": "has_alpha"}  # fmt: skip
+PARAMETER = {
+    "k_anonymity": "has_k",
+    "l_diversity": "has_l",
+    "t_closeness": "has_t",
+    "beta_likeness": "has_beta",
+    "delta_disclosure": "has_delta",
+    "p_sensitive": "has_p",
+    "alpha_k_anonymity": "has_alpha",
+}
 
 
 def read_usages(document: Document, findings: Findings) -> tuple[Usage, ...]:
@@ -54,7 +62,11 @@ def read_usages(document: Document, findings: Findings) -> tuple[Usage, ...]:
     graph = Graph(document, findings)
     usages = (*read_dpv(graph), *read_odrl(graph))
     if not usages:
-        findings.fail("no_usage", "$", "the document describes no dpv:Process and no odrl:Policy that we can read")
+        findings.fail(
+            "no_usage",
+            "$",
+            "the document describes no dpv:Process and no odrl:Policy that we can read",
+        )
     return usages
 
 
@@ -63,30 +75,53 @@ def read_dpv(graph: Graph) -> tuple[Usage, ...]:
     return tuple(_usage(graph, node) for node in graph.of_type(*PROCESSES))
 
 
-READ = ("dpv:hasPurpose", "dpv:hasPersonalData", "dpv:hasData", "dpv:hasProcessing", "dpv:hasRecipient", "dpv:hasRecipientThirdParty",
-        "dpv:hasTechnicalOrganisationalMeasure", "dpv:hasTechnicalMeasure", "dpv:hasStorageCondition", "dpv:hasStorage",
-        "dpv:hasLegalBasis")  # fmt: skip
+READ = (
+    "dpv:hasPurpose",
+    "dpv:hasPersonalData",
+    "dpv:hasData",
+    "dpv:hasProcessing",
+    "dpv:hasRecipient",
+    "dpv:hasRecipientThirdParty",
+    "dpv:hasTechnicalOrganisationalMeasure",
+    "dpv:hasTechnicalMeasure",
+    "dpv:hasStorageCondition",
+    "dpv:hasStorage",
+    "dpv:hasLegalBasis",
+)
 """What is read of a process."""
 RULES = ("dpv:hasRule", "dpv:hasPermission", "dpv:hasProhibition", "dpv:hasObligation")
 
 
 def _tell_what_is_not_read(graph: Graph, node: Node) -> None:
-    """Rules may forbid what the rest of a process describes, so they are refused; the rest has no effect on data."""
+    """Rules may forbid what the rest of a process describes, so they are refused; the rest has no
+    effect on data.
+    """
     for name in node.properties:
         if name in RULES:
-            problem = f"{name} of a process is not read and may forbid more; write the rule as an odrl:Policy"
+            problem = (
+                f"{name} of a process is not read and may forbid more; write the rule as an"
+                " odrl:Policy"
+            )
             graph.findings.error("not_read", node.path, problem)
-        elif name.startswith(("dpv:", "sf:")) and name not in READ and name != "sf:suppressedRecords":
-            graph.findings.note("not_read", node.path, f"{name} of a process is not read and has no effect on data")
+        elif (
+            name.startswith(("dpv:", "sf:")) and name not in READ and name != "sf:suppressedRecords"
+        ):
+            graph.findings.note(
+                "not_read", node.path, f"{name} of a process is not read and has no effect on data"
+            )
 
 
 def _usage(graph: Graph, node: Node) -> Usage:
     _tell_what_is_not_read(graph, node)
-    measures = graph.values(node, "dpv:hasTechnicalOrganisationalMeasure", "dpv:hasTechnicalMeasure")
+    measures = graph.values(
+        node, "dpv:hasTechnicalOrganisationalMeasure", "dpv:hasTechnicalMeasure"
+    )
     days, locations, until = _storage(graph, node)
     return Usage(
         purposes=graph.names(node, "dpv:hasPurpose"),
-        data=tuple(_category(graph, v) for v in graph.values(node, "dpv:hasPersonalData", "dpv:hasData")),
+        data=tuple(
+            _category(graph, v) for v in graph.values(node, "dpv:hasPersonalData", "dpv:hasData")
+        ),
         processing=graph.names(node, "dpv:hasProcessing"),
         recipients=graph.names(node, "dpv:hasRecipient", "dpv:hasRecipientThirdParty"),
         measures=tuple(_measure(graph, v) for v in measures),
@@ -100,13 +135,19 @@ def _usage(graph: Graph, node: Node) -> Usage:
 def _category(graph: Graph, value: Any) -> Category:
     if not isinstance(value, Node):
         return Category(graph.name_of(value))
-    said = {name: next(iter(graph.values(value, f"sf:{name}")), None) for name in ("column", "group")}
+    said = {
+        name: next(iter(graph.values(value, f"sf:{name}")), None) for name in ("column", "group")
+    }
     levels = [_level(graph, value, name) for name in ("minimumLevel", "maximumLevel")]
-    column, group = (graph.name_of(v) if v is not None else "" for v in (said["column"], said["group"]))
+    column, group = (
+        graph.name_of(v) if v is not None else "" for v in (said["column"], said["group"])
+    )
     group = local(group)
     if group and group not in Group.__members__:
         groups = ", ".join(Group.__members__)
-        graph.findings.error("unknown_privacy_group", value.path, f"sf:group must be one of {groups}")
+        graph.findings.error(
+            "unknown_privacy_group", value.path, f"sf:group must be one of {groups}"
+        )
     return Category(graph.name_of(value), column, group, *levels)
 
 
@@ -117,7 +158,9 @@ def _level(graph: Graph, node: Node, name: str) -> int | None:
         return None
     text = str(levels[0])
     if len(levels) > 1 or isinstance(levels[0], bool) or not re.fullmatch(r"\d{1,4}", text):
-        graph.findings.error("level_not_a_number", node.path, f"sf:{name} must be one whole number from 0 on")
+        graph.findings.error(
+            "level_not_a_number", node.path, f"sf:{name} must be one whole number from 0 on"
+        )
         return None
     return int(text)
 
@@ -132,7 +175,9 @@ def _measure(graph: Graph, value: Any) -> TechnicalMeasure:
                 if _is_number(number) or re.fullmatch(r"\d{1,9}(\.\d{1,9})?", str(number)):
                     parameters.append((name.removeprefix("sf:"), float(number)))
                 else:
-                    graph.findings.error("parameter_not_a_number", value.path, f"{name} must be a number")
+                    graph.findings.error(
+                        "parameter_not_a_number", value.path, f"{name} must be a number"
+                    )
     about = next((graph.name_of(v) for v in graph.values(value, "sf:about")), "")
     return TechnicalMeasure(graph.name_of(value), tuple(parameters), about)
 
@@ -148,7 +193,11 @@ def _storage(graph: Graph, node: Node) -> tuple[int | None, tuple[str, ...], dat
     ends: list[datetime.date] = []
     for condition in graph.values(node, "dpv:hasStorageCondition", "dpv:hasStorage"):
         if isinstance(condition, Node):
-            days += [d for v in graph.values(condition, "dpv:hasDuration") if (d := _days(graph, v)) is not None]
+            days += [
+                d
+                for v in graph.values(condition, "dpv:hasDuration")
+                if (d := _days(graph, v)) is not None
+            ]
             locations += graph.names(condition, "dpv:hasLocation")
             ends += [_day(graph, v) for v in graph.values(condition, "sf:until")]
     return (min(days) if days else None), locations, min(ends, default=None)
@@ -158,12 +207,16 @@ def _day(graph: Graph, value: Any) -> datetime.date:
     try:
         return datetime.date.fromisoformat(graph.name_of(value))
     except ValueError:
-        graph.findings.error("unreadable_date", "$", "sf:until must be a day, written like 2030-12-31")
+        graph.findings.error(
+            "unreadable_date", "$", "sf:until must be a day, written like 2030-12-31"
+        )
         return datetime.date.min
 
 
 def _days(graph: Graph, value: Any) -> int | None:
-    """A duration in days: a number, or an ISO 8601 period with years of 365 and months of 30 days, which never keeps longer."""
+    """A duration in days: a number, or an ISO 8601 period with years of 365 and months of 30 days,
+    which never keeps longer.
+    """
     if isinstance(value, Node):
         value = next(iter(graph.values(value, "rdf:value", "sf:days")), None)
     text = graph.name_of(value) if value is not None else ""
@@ -173,7 +226,9 @@ def _days(graph: Graph, value: Any) -> int | None:
         return years * 365 + months * 30 + weeks * 7 + days
     if re.fullmatch(r"\d{1,6}", text):
         return int(text)
-    graph.findings.error("unreadable_duration", "$", "a storage duration cannot be read; write it like P30D")
+    graph.findings.error(
+        "unreadable_duration", "$", "a storage duration cannot be read; write it like P30D"
+    )
     return None
 
 
@@ -183,15 +238,20 @@ def context() -> dict[str, str]:
 
 
 def policy_to_dpv(policy: Policy) -> dict[str, Any]:
-    """A policy in DPV terms: one process per purpose. Hierarchies and pseudonym methods have no place there.
+    """A policy in DPV terms: one process per purpose. Hierarchies and pseudonym methods have no
+    place there.
 
-    Neither has a refusal: a process that is described is one that may be, so a purpose that was not agreed to is an error. So are
-    a datum that must be deleted or suppressed, and pseudonyms of a column that would be released without them.
+    Neither has a refusal: a process that is described is one that may be, so a purpose that was not
+    agreed to is an error. So are a datum that must be deleted or suppressed, and pseudonyms of a
+    column that would be released without them.
     """
     unsayable = [remark for purpose in policy.purposes for remark in _unsayable(purpose)]
     if unsayable:
         raise PolicyError(unsayable, policy.name)
-    return {"@context": context(), "@graph": [_process(policy, purpose) for purpose in policy.purposes]}
+    return {
+        "@context": context(),
+        "@graph": [_process(policy, purpose) for purpose in policy.purposes],
+    }
 
 
 def _unsayable(purpose: Purpose) -> Iterator[Remark]:
@@ -243,8 +303,16 @@ def _data_node(datum: Datum) -> dict[str, Any]:
         "@type": category,
         "sf:column": {"@value": datum.name},
         "sf:group": {"@value": str(datum.group)},
-        **({"sf:minimumLevel": levels.minimum} if levels is not None and levels.minimum is not None else {}),
-        **({"sf:maximumLevel": levels.maximum} if levels is not None and levels.maximum is not None else {}),
+        **(
+            {"sf:minimumLevel": levels.minimum}
+            if levels is not None and levels.minimum is not None
+            else {}
+        ),
+        **(
+            {"sf:maximumLevel": levels.maximum}
+            if levels is not None and levels.maximum is not None
+            else {}
+        ),
     }
 
 
@@ -259,7 +327,11 @@ def _model_nodes(model: PrivacyModel, purpose: Purpose) -> list[dict[str, Any]]:
 def measure_node(name: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     """A model of ours as a measure with its parameters."""
     numbers = {f"sf:has_{n}": v for n, v in fields.items() if _is_number(v)}
-    about = {"sf:about": {"@value": fields["sensitive"]}} if isinstance(fields.get("sensitive"), str) else {}
+    about = (
+        {"sf:about": {"@value": fields["sensitive"]}}
+        if isinstance(fields.get("sensitive"), str)
+        else {}
+    )
     return {
         "@type": TERMS.get(name, "sf:OtherModel"),
         **({} if name in TERMS else {"sf:name": {"@value": name}}),
@@ -274,10 +346,14 @@ def _kept_days(retention: Retention) -> int | None:
     return retention.amount * {"day": 1, "month": 30, "year": 365}[retention.unit]
 
 
-def release_to_dpv(certificate: Mapping[str, Any], record: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """What was released, in DPV terms: columns and roles, measures with promised and attained parameters, and no data values.
+def release_to_dpv(
+    certificate: Mapping[str, Any], record: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """What was released, in DPV terms: columns and roles, measures with promised and attained
+    parameters, and no data values.
 
-    Whether the data are *anonymised* in the sense of the law is not ours to say: the state is left open, the measures are named.
+    Whether the data are *anonymised* in the sense of the law is not ours to say: the state is left
+    open, the measures are named.
     """
     use = record or {}
     node: dict[str, Any] = {
@@ -310,14 +386,20 @@ def release_to_dpv(certificate: Mapping[str, Any], record: Mapping[str, Any] | N
 
 
 def _attained(certificate: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The promises of a certificate with what was attained; ``sf:has_k`` is what holds, ``sf:promised_k`` what was asked for."""
+    """The promises of a certificate with what was attained; ``sf:has_k`` is what holds,
+    ``sf:promised_k`` what was asked for.
+    """
     measures = []
     specs = certificate.get("recipe", {}).get("meet", [])
     for spec, verdict in zip(specs, certificate.get("verdicts", []), strict=False):
         name, fields = next(iter(spec.items()))
         node = measure_node(name, fields)
         parameter = PARAMETER.get(name)
-        if parameter is not None and f"sf:{parameter}" in node and verdict.get("attained") is not None:
+        if (
+            parameter is not None
+            and f"sf:{parameter}" in node
+            and verdict.get("attained") is not None
+        ):
             node[f"sf:promised_{parameter.removeprefix('has_')}"] = node[f"sf:{parameter}"]
             node[f"sf:{parameter}"] = verdict["attained"]
         measures.append(node)
@@ -325,13 +407,17 @@ def _attained(certificate: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 class LinkedData(Dialect):
-    """What DPV and ODRL have in common: JSON-LD that tells of uses, and of columns where it says what they are."""
+    """What DPV and ODRL have in common: JSON-LD that tells of uses, and of columns where it says
+    what they are.
+    """
 
     permits = True
 
     def policy(self, document: Document, findings: Findings) -> Policy:
         """The policy that the uses amount to."""
-        return policy_of_usages(read_usages(document, findings), name=Path(document.name).stem, findings=findings)
+        return policy_of_usages(
+            read_usages(document, findings), name=Path(document.name).stem, findings=findings
+        )
 
     def permission(self, document: Document, findings: Findings) -> PermittedUses:
         """The uses."""

@@ -1,9 +1,9 @@
 """Reading the Layered Privacy Language from a tree, whatever dialect the tree came from.
 
 Three forms are in use. *A* (PriPoCoG) writes lists as arrays; *B* (the older viewer) wraps them
-(``purposeList.purpose[…]``); XML writes the parts of *A*'s lists as ``<item>``. One reader takes all three: a list may
-be an array or wrapped, keys are found whatever their case, and the groups have the names of both schools (QID = QI,
-SD = SA, NSD = NSA).
+(``purposeList.purpose[…]``); XML writes the parts of *A*'s lists as ``<item>``. One reader takes
+all three: a list may be an array or wrapped, keys are found whatever their case, and the groups
+have the names of both schools (QID = QI, SD = SA, NSD = NSA).
 """
 
 from __future__ import annotations
@@ -32,8 +32,13 @@ from sfumato.policy.policy import (
 # How long data may be kept, as policies write it.
 
 UNITS: dict[str, Literal["day", "month", "year"]] = {
-    "day": "day", "days": "day", "month": "month", "months": "month", "year": "year", "years": "year",
-}  # fmt: skip
+    "day": "day",
+    "days": "day",
+    "month": "month",
+    "months": "month",
+    "year": "year",
+    "years": "year",
+}
 TEXTS = ("head", "headerList", "header", "desc", "descriptionList", "description")
 
 
@@ -46,7 +51,9 @@ def read_retention(place: Place) -> Retention:
     if kind == "fixeddate":
         return Retention("fixed_date", date=_date(place))
     if kind != "afterpurpose":
-        place.error("unknown_retention", "retention must be indefinite, afterPurpose or fixedDate", "type")
+        place.error(
+            "unknown_retention", "retention must be indefinite, afterPurpose or fixedDate", "type"
+        )
         return Retention("fixed_date", date=datetime.date.min)
     amount, unit = _duration(place)
     return Retention("after_purpose", amount=amount, unit=unit)
@@ -57,11 +64,15 @@ def _duration(place: Place) -> tuple[int | None, Literal["day", "month", "year"]
     if point is not None and isinstance(point.value, dict):
         amount, unit = point.text("value"), point.text("type", default="day").lower()
     else:
-        match = re.fullmatch(r"\s*(\d+)\s*([a-z]*)\s*", place.text("pointInTime", default="0").lower() or "0")
+        match = re.fullmatch(
+            r"\s*(\d+)\s*([a-z]*)\s*", place.text("pointInTime", default="0").lower() or "0"
+        )
         amount, unit = match.groups() if match else ("?", "")
     if not re.fullmatch(r"\d{1,6}", amount) or (unit or "day") not in UNITS:
         place.error(
-            "unreadable_duration", "a duration is a number of days, months or years, like '30 days'", "pointInTime"
+            "unreadable_duration",
+            "a duration is a number of days, months or years, like '30 days'",
+            "pointInTime",
         )
         return None, "day"
     return int(amount), UNITS[unit or "day"]
@@ -69,7 +80,13 @@ def _duration(place: Place) -> tuple[int | None, Literal["day", "month", "year"]
 
 def _date(place: Place) -> datetime.date:
     said = place.text("pointInTime")
-    for form in ("%Y-%m-%d", "%d.%m.%Y", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M:%S.%fZ", "%Y-%m-%dT%H:%M:%SZ"):
+    for form in (
+        "%Y-%m-%d",
+        "%d.%m.%Y",
+        "%Y-%m-%dT%H:%M:%S",
+        "%Y-%m-%dT%H:%M:%S.%fZ",
+        "%Y-%m-%dT%H:%M:%SZ",
+    ):
         try:
             return datetime.datetime.strptime(said, form).date()
         except ValueError:
@@ -79,9 +96,14 @@ def _date(place: Place) -> datetime.date:
 
 
 GROUPS = {
-    "EI": Group.EI, "QID": Group.QID, "QI": Group.QID, "SD": Group.SD, "SA": Group.SD, "NSD": Group.NSD,
+    "EI": Group.EI,
+    "QID": Group.QID,
+    "QI": Group.QID,
+    "SD": Group.SD,
+    "SA": Group.SD,
+    "NSD": Group.NSD,
     "NSA": Group.NSD,
-}  # fmt: skip
+}
 TYPES = ("text", "number", "date", "boolean", "value set", "other")
 MINIMUM = ("min", "minimum", "minimumlevel", "minlevel")
 MAXIMUM = ("max", "maximum", "maximumlevel", "maxlevel")
@@ -90,16 +112,41 @@ MAXIMUM = ("max", "maximum", "maximumlevel", "maxlevel")
 def read_lpl(root: Place) -> Policy:
     """The policy of a document."""
     root.only(
-        "version", "name", "lang", "language", "privacyPolicyUri", "ppURI", "icon", "iconList", "dataSource", "purposeList",
-        "purposes", "purposeHierarchy", "purposeHierarchyList", "controllerList", "controllers", "accepted",
-        "dataProtectionOfficerList", "dataProtectionOfficers", "dataSubjectRightList", "dataSubjectRights",
-        "lodgeComplaint", "underlyingPolicy", "underlyingPrivacyPolicy", *TEXTS,
-    )  # fmt: skip
+        "version",
+        "name",
+        "lang",
+        "language",
+        "privacyPolicyUri",
+        "ppURI",
+        "icon",
+        "iconList",
+        "dataSource",
+        "purposeList",
+        "purposes",
+        "purposeHierarchy",
+        "purposeHierarchyList",
+        "controllerList",
+        "controllers",
+        "accepted",
+        "dataProtectionOfficerList",
+        "dataProtectionOfficers",
+        "dataSubjectRightList",
+        "dataSubjectRights",
+        "lodgeComplaint",
+        "underlyingPolicy",
+        "underlyingPrivacyPolicy",
+        *TEXTS,
+    )
     complaint = root.at("lodgeComplaint")
     refused = root.at("accepted") is not None and not root.flag("accepted")
-    purposes = tuple(_purpose(p, refused=refused) for p in root.items("purposeList", "purpose", "purposes"))
+    purposes = tuple(
+        _purpose(p, refused=refused) for p in root.items("purposeList", "purpose", "purposes")
+    )
     if not purposes:
-        root.error("no_purposes", "a policy without a purpose allows nothing; list at least one under purposeList")
+        root.error(
+            "no_purposes",
+            "a policy without a purpose allows nothing; list at least one under purposeList",
+        )
     return Policy(
         name=root.name("policy"),
         version=root.text("version"),
@@ -107,10 +154,14 @@ def read_lpl(root: Place) -> Policy:
         uri=root.text("privacyPolicyUri", "ppURI"),
         purposes=purposes,
         hierarchy=_hierarchy(root),
-        controllers=tuple(_entity(e) for e in root.items("controllerList", "controller", "controllers")),
+        controllers=tuple(
+            _entity(e) for e in root.items("controllerList", "controller", "controllers")
+        ),
         officers=tuple(
             _entity(e)
-            for e in root.items("dataProtectionOfficerList", "dataProtectionOfficer", "dataProtectionOfficers")
+            for e in root.items(
+                "dataProtectionOfficerList", "dataProtectionOfficer", "dataProtectionOfficers"
+            )
         ),
         rights=_names(root, "dataSubjectRightList", "dataSubjectRight", "dataSubjectRights"),
         complaint=_entity(complaint) if complaint is not None and complaint.value else None,
@@ -130,7 +181,10 @@ def _underlying(root: Place) -> str:
     below = root.at("underlyingPolicy", "underlyingPrivacyPolicy")
     if below is None or not below.value:
         return ""
-    below.note("underlying_policy", "only the name of the underlying policy is kept; load it on its own to enforce it")
+    below.note(
+        "underlying_policy",
+        "only the name of the underlying policy is kept; load it on its own to enforce it",
+    )
     return (
         below.text("name")
         if isinstance(below.value, dict)
@@ -155,10 +209,24 @@ def _hierarchy(root: Place) -> tuple[tuple[str, str], ...]:
 
 def _purpose(place: Place, *, refused: bool) -> Purpose:
     place.only(
-        "name", "optOut", "required", "accepted", "pointOfAcceptance", "dataList", "data", "dataRecipientList", "retention",
-        "privacyModelList", "legalBasisList", "legalBasis", "automatedDecisionMakingList", "pseudonymizationMethodList",
-        "pseudonymizationMethod", "iconList", *TEXTS,
-    )  # fmt: skip
+        "name",
+        "optOut",
+        "required",
+        "accepted",
+        "pointOfAcceptance",
+        "dataList",
+        "data",
+        "dataRecipientList",
+        "retention",
+        "privacyModelList",
+        "legalBasisList",
+        "legalBasis",
+        "automatedDecisionMakingList",
+        "pseudonymizationMethodList",
+        "pseudonymizationMethod",
+        "iconList",
+        *TEXTS,
+    )
     accepted = place.flag("accepted") if place.at("accepted") is not None else None
     retention = place.at("retention")
     return Purpose(
@@ -167,13 +235,19 @@ def _purpose(place: Place, *, refused: bool) -> Purpose:
         opt_out=place.flag("optOut"),
         accepted=False if refused else accepted,
         point_of_acceptance=place.text("pointOfAcceptance"),
-        data=tuple(d for item in place.items("dataList", "data") if (d := _datum(item)) is not None),
+        data=tuple(
+            d for item in place.items("dataList", "data") if (d := _datum(item)) is not None
+        ),
         recipients=tuple(_recipient(r) for r in place.items("dataRecipientList", "dataRecipient")),
-        retention=read_retention(retention) if retention is not None and retention.value else Retention(),
+        retention=(
+            read_retention(retention) if retention is not None and retention.value else Retention()
+        ),
         models=tuple(_model(m) for m in place.items("privacyModelList", "privacyModel")),
         pseudonymizations=tuple(
             _pseudonymization(p)
-            for p in place.items("pseudonymizationMethodList", "pseudonymizationMethod", "pseudonymizationMethod")
+            for p in place.items(
+                "pseudonymizationMethodList", "pseudonymizationMethod", "pseudonymizationMethod"
+            )
             if p.value not in ("", {})
         ),
         legal_bases=tuple(
@@ -188,17 +262,35 @@ def _purpose(place: Place, *, refused: bool) -> Purpose:
 
 def _datum(place: Place) -> Datum | None:
     place.only(
-        "id", "name", "required", "pointOfAcceptance", "dataType", "type", "privacyGroup", "anonymizationMethod",
-        "dataCategoryList", "dataCategory", "dataGroupList", "dataGroup", *TEXTS,
-    )  # fmt: skip
+        "id",
+        "name",
+        "required",
+        "pointOfAcceptance",
+        "dataType",
+        "type",
+        "privacyGroup",
+        "anonymizationMethod",
+        "dataCategoryList",
+        "dataCategory",
+        "dataGroupList",
+        "dataGroup",
+        *TEXTS,
+    )
     if not isinstance(place.value, dict):
         return None
     said = place.text("privacyGroup").upper()
     if said not in GROUPS:
-        place.error("unknown_privacy_group", f"the privacy group must be one of {', '.join(GROUPS)}", "privacyGroup")
+        place.error(
+            "unknown_privacy_group",
+            f"the privacy group must be one of {', '.join(GROUPS)}",
+            "privacyGroup",
+        )
     kind = place.text("dataType", "type", default="other").lower().replace("_", " ") or "other"
     if kind not in TYPES:
-        place.warning("unknown_data_type", f"the data type is none of {', '.join(TYPES)}; it is taken as other")
+        place.warning(
+            "unknown_data_type",
+            f"the data type is none of {', '.join(TYPES)}; it is taken as other",
+        )
         kind = "other"
     method = place.at("anonymizationMethod")
     return Datum(
@@ -216,16 +308,30 @@ def _filled(method: Place) -> bool:
     """Editors write an empty method where none was chosen."""
     if not isinstance(method.value, dict):
         return bool(method.value)
-    lists = ("anonymizationMethodAttributeList", "attributeList", "hierarchyEntityList", "hierarchy")
-    return bool(method.text("name")) or any(method.at(name) is not None and _value(method, name) for name in lists)
+    lists = (
+        "anonymizationMethodAttributeList",
+        "attributeList",
+        "hierarchyEntityList",
+        "hierarchy",
+    )
+    return bool(method.text("name")) or any(
+        method.at(name) is not None and _value(method, name) for name in lists
+    )
 
 
 def _anonymization(place: Place) -> Anonymization:
     place.only(
-        "name", "anonymizationMethodAttributeList", "attributeList", "hierarchyEntityList", "hierarchyEntryList",
-        "hierarchy", *TEXTS,
-    )  # fmt: skip
-    attributes = place.pairs("anonymizationMethodAttributeList", "anonymizationMethodAttribute", "attributeList")
+        "name",
+        "anonymizationMethodAttributeList",
+        "attributeList",
+        "hierarchyEntityList",
+        "hierarchyEntryList",
+        "hierarchy",
+        *TEXTS,
+    )
+    attributes = place.pairs(
+        "anonymizationMethodAttributeList", "anonymizationMethodAttribute", "attributeList"
+    )
     levels: dict[str, int | None] = {"minimum": None, "maximum": None}
     other = []
     for key, value in attributes:
@@ -256,18 +362,24 @@ def _rows(place: Place) -> tuple[tuple[str, ...], ...]:
     entries = (
         around.items("hierarchyEntryList", "hierarchyEntry", "hierarchyEntityList")
         if around is not None and isinstance(around.value, dict)
-        else place.items("hierarchyEntityList", "hierarchyEntity", "hierarchyEntryList", "hierarchy")
+        else place.items(
+            "hierarchyEntityList", "hierarchyEntity", "hierarchyEntryList", "hierarchy"
+        )
     )
     row = tuple(e.value.strip() if isinstance(e.value, str) else e.text("value") for e in entries)
     return (row,) if row else ()
 
 
 def _model(place: Place) -> PrivacyModel:
-    place.only("name", "nameOfDataList", "nameOfData", "privacyModelAttributeList", "attributeList", *TEXTS)
+    place.only(
+        "name", "nameOfDataList", "nameOfData", "privacyModelAttributeList", "attributeList", *TEXTS
+    )
     return PrivacyModel(
         name=place.name("privacy model"),
         data=_names(place, "nameOfDataList", "nameOfData", "nameOfData"),
-        parameters=place.pairs("privacyModelAttributeList", "privacyModelAttribute", "attributeList"),
+        parameters=place.pairs(
+            "privacyModelAttributeList", "privacyModelAttribute", "attributeList"
+        ),
     )
 
 
@@ -286,16 +398,27 @@ def _pseudonymization(place: Place) -> Pseudonymization:
         data=_names(place, "nameOfDataList", "nameOfData", "nameOfData"),
         target=place.text("attrName"),
         parameters=place.pairs(
-            "pseudonymizationMethodAttributeList", "pseudonymizationMethodAttribute", "attributeList"
+            "pseudonymizationMethodAttributeList",
+            "pseudonymizationMethodAttribute",
+            "attributeList",
         ),
     )
 
 
 def _recipient(place: Place) -> Recipient:
     place.only(
-        "name", "classification", "authInfo", "type", "required", "thirdCountryTransfer", "country", "adequacyDecision",
-        "safeguardList", "pointOfAcceptance", *TEXTS,
-    )  # fmt: skip
+        "name",
+        "classification",
+        "authInfo",
+        "type",
+        "required",
+        "thirdCountryTransfer",
+        "country",
+        "adequacyDecision",
+        "safeguardList",
+        "pointOfAcceptance",
+        *TEXTS,
+    )
     return Recipient(
         name=place.name("recipient"),
         classification=place.text("classification"),
@@ -312,7 +435,9 @@ def _entity(place: Place) -> Entity:
 
 
 def _names(place: Place, name: str, single: str, *others: str) -> tuple[str, ...]:
-    return tuple(named for item in place.items(name, single, *others) if (named := item.name(single)))
+    return tuple(
+        named for item in place.items(name, single, *others) if (named := item.name(single))
+    )
 
 
 # Writing the Layered Privacy Language: dialect A with arrays, dialect B with wrapped lists.
@@ -356,7 +481,9 @@ def to_dialect_a(policy: Policy) -> dict[str, Any]:
         "desc": _texts(policy.description),
         "dataSource": policy.source,
         "purposeList": [_purpose_document(p) for p in policy.purposes],
-        "purposeHierarchy": [{"superPurpose": above, "subPurpose": below} for above, below in policy.hierarchy],
+        "purposeHierarchy": [
+            {"superPurpose": above, "subPurpose": below} for above, below in policy.hierarchy
+        ],
         "controllerList": [_entity_document(e) for e in policy.controllers],
         "dataProtectionOfficerList": [_entity_document(e) for e in policy.officers],
         "dataSubjectRightList": _named(policy.rights),
@@ -374,16 +501,33 @@ def to_dialect_b(policy: Policy) -> dict[str, Any]:
 def _require_sayable(policy: Policy) -> None:
     unsayable = []
     if policy.rule is not None:
-        unsayable.append(Remark("not_sayable", "error", "$.rule", "the language has no place for the source of a rule"))
+        unsayable.append(
+            Remark(
+                "not_sayable",
+                "error",
+                "$.rule",
+                "the language has no place for the source of a rule",
+            )
+        )
     for purpose in policy.purposes:
         if purpose.any_data:
             unsayable.append(
-                Remark("not_sayable", "error", f"$.{purpose.name}", "the language lists data; 'any' is not one")
+                Remark(
+                    "not_sayable",
+                    "error",
+                    f"$.{purpose.name}",
+                    "the language lists data; 'any' is not one",
+                )
             )
         for datum in purpose.data:
             if datum.anonymization is not None and len(datum.anonymization.hierarchy) > 1:
-                said = "the language has one row of hierarchy entries per person; export to our own form instead"
-                unsayable.append(Remark("not_sayable", "error", f"$.{purpose.name}.{datum.name}", said))
+                said = (
+                    "the language has one row of hierarchy entries per person; export to our own"
+                    " form instead"
+                )
+                unsayable.append(
+                    Remark("not_sayable", "error", f"$.{purpose.name}.{datum.name}", said)
+                )
     if unsayable:
         raise PolicyError(unsayable, policy.name)
 
@@ -401,7 +545,11 @@ def _purpose_document(purpose: Purpose) -> dict[str, Any]:
         "dataRecipientList": [_recipient_document(r) for r in purpose.recipients],
         "retention": _retention(purpose.retention),
         "privacyModelList": [
-            {"name": m.name, "nameOfDataList": _named(m.data), "privacyModelAttributeList": _pairs(m.parameters)}
+            {
+                "name": m.name,
+                "nameOfDataList": _named(m.data),
+                "privacyModelAttributeList": _pairs(m.parameters),
+            }
             for m in purpose.models
         ],
         "legalBasisList": [{"name": b.name, "lbCategory": b.category} for b in purpose.legal_bases],
@@ -426,7 +574,11 @@ def _datum_document(datum: Datum) -> dict[str, Any]:
         "privacyGroup": str(datum.group),
         "dataCategoryList": _named(datum.categories),
         "dataGroupList": _named(datum.groups),
-        **({"anonymizationMethod": _anonymization_document(datum.anonymization)} if datum.anonymization else {}),
+        **(
+            {"anonymizationMethod": _anonymization_document(datum.anonymization)}
+            if datum.anonymization
+            else {}
+        ),
     }
 
 
@@ -454,7 +606,10 @@ def _recipient_document(recipient: Recipient) -> dict[str, Any]:
 
 def _retention(retention: Retention) -> dict[str, Any]:
     if retention.kind == "fixed_date":
-        return {"type": "fixedDate", "pointInTime": retention.date.isoformat() if retention.date else ""}
+        return {
+            "type": "fixedDate",
+            "pointInTime": retention.date.isoformat() if retention.date else "",
+        }
     if retention.kind == "after_purpose":
         return {"type": "afterPurpose", "pointInTime": f"{retention.amount or 0} {retention.unit}"}
     return {"type": "indefinite", "pointInTime": ""}
@@ -485,7 +640,9 @@ def _wrapped(tree: Any) -> Any:
     wrapped: dict[str, Any] = {}
     for key, value in tree.items():
         if key == "hierarchyEntityList":
-            wrapped["hierarchy"] = {"HierarchyEntryList": {"HierarchyEntry": [entry["value"] for entry in value]}}
+            wrapped["hierarchy"] = {
+                "HierarchyEntryList": {"HierarchyEntry": [entry["value"] for entry in value]}
+            }
         elif key == "retention":
             wrapped[key] = _older_retention(value)
         elif key in WRAPPED and isinstance(value, list):
@@ -506,7 +663,8 @@ def _older_retention(retention: dict[str, Any]) -> dict[str, Any]:
 
 # The dialects.
 
-# our nouns → the lists of the Layered Privacy Language and the name of one part of each, to find lines
+# our nouns → the lists of the Layered Privacy Language and the name of one part of each, to find
+# lines
 LISTS = {
     "purposes": ("purposeList", "purpose"),
     "data": ("dataList", "data"),
@@ -529,7 +687,9 @@ class Lpl(Dialect):
         return read_lpl(Place.root(document, findings))
 
     def place(self, path: str) -> str:
-        """Where a part of our own form stands: lists have other names, and in dialect B a part of a list has one too."""
+        """Where a part of our own form stands: lists have other names, and in dialect B a part of a
+        list has one too.
+        """
 
         def translated(part: re.Match[str]) -> str:
             name, single = LISTS.get(part[1], (part[1], ""))
@@ -543,7 +703,9 @@ class Lpl(Dialect):
 
 
 def _purposes(tree: Mapping[str, Any]) -> Any:
-    return next((tree[key] for key in tree if str(key).lower() in ("purposelist", "purposes")), None)
+    return next(
+        (tree[key] for key in tree if str(key).lower() in ("purposelist", "purposes")), None
+    )
 
 
 class LplA(Lpl):

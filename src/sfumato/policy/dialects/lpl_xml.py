@@ -1,4 +1,6 @@
-"""The Layered Privacy Language as XML: the parts of a list are ``<item>``; read without DTDs and entities."""
+"""The Layered Privacy Language as XML: the parts of a list are ``<item>``; read without DTDs and
+entities.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,14 @@ from xml.sax.saxutils import escape
 
 from sfumato.errors import UnreadableInput
 from sfumato.policy.dialects.lpl import Lpl, to_dialect_a
-from sfumato.policy.documents import MAX_DEPTH, ROOT, Document, Findings, require_mapping, require_small
+from sfumato.policy.documents import (
+    MAX_DEPTH,
+    ROOT,
+    Document,
+    Findings,
+    require_mapping,
+    require_small,
+)
 from sfumato.policy.policy import Policy
 
 MAX_ELEMENTS = 500_000
@@ -37,11 +46,15 @@ class _Open:
             together.setdefault(name, []).append(value)
         if set(together) == {"item"}:
             return together["item"]
-        return {name: values[0] if len(values) == 1 else values for name, values in together.items()}
+        return {
+            name: values[0] if len(values) == 1 else values for name, values in together.items()
+        }
 
 
 class _TreeHandler(ContentHandler):
-    """Builds the tree of dialect A, and remembers the line of every element. Attributes are read as elements are."""
+    """Builds the tree of dialect A, and remembers the line of every element. Attributes are read as
+    elements are.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -56,11 +69,14 @@ class _TreeHandler(ContentHandler):
     def startElement(self, name: str, attrs: Any) -> None:  # noqa: N802
         if len(self.open) >= MAX_DEPTH or len(self.lines) >= MAX_ELEMENTS:
             raise UnreadableInput(
-                f"the XML has more than {MAX_DEPTH} levels or {MAX_ELEMENTS} elements; that is no policy"
+                f"the XML has more than {MAX_DEPTH} levels or {MAX_ELEMENTS} elements; that is no"
+                " policy"
             )
         path = self._path(name)
         self.lines[path] = self.locator.getLineNumber()
-        attributes = [(key, attrs[key]) for key in attrs.getNames() if not key.startswith(("xmlns", "xsi:"))]
+        attributes = [
+            (key, attrs[key]) for key in attrs.getNames() if not key.startswith(("xmlns", "xsi:"))
+        ]
         self.open.append(_Open(path, attributes, []))
 
     def endElement(self, name: str) -> None:  # noqa: N802
@@ -93,18 +109,25 @@ def read_xml(text: str, name: str) -> Document:
     try:
         sax.parseString(text.encode(), handler, forbid_dtd=True)
     except DefusedXmlException:
-        raise UnreadableInput(f"{name} holds a DTD, an entity or an external reference; take it out") from None
+        raise UnreadableInput(
+            f"{name} holds a DTD, an entity or an external reference; take it out"
+        ) from None
     except SAXException as error:
         line = getattr(error, "getLineNumber", lambda: None)()
         raise UnreadableInput(f"{name}, line {line}: this is not well-formed XML") from None
     except (LookupError, UnicodeError, ValueError):
-        raise UnreadableInput(f"{name} cannot be read as XML; save it as UTF-8 without a declared encoding") from None
+        raise UnreadableInput(
+            f"{name} cannot be read as XML; save it as UTF-8 without a declared encoding"
+        ) from None
     return Document(handler.tree, name, places=handler.lines)
 
 
 def write_xml(tree: Any) -> str:
     """The tree of dialect A as XML."""
-    return "\n".join(['<?xml version="1.0" encoding="UTF-8"?>', *_element(ROOT_ELEMENT, tree, 0)]) + "\n"
+    return (
+        "\n".join(['<?xml version="1.0" encoding="UTF-8"?>', *_element(ROOT_ELEMENT, tree, 0)])
+        + "\n"
+    )
 
 
 def _element(name: str, value: Any, depth: int) -> list[str]:

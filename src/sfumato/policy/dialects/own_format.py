@@ -40,7 +40,9 @@ def read_ours(document: Document, findings: Findings) -> Policy:
     tree = dict(document.tree)
     version = tree.pop(MARK, None)
     if version != VERSION or isinstance(version, bool):
-        findings.fail("unknown_version", f"{ROOT}.{MARK}", f"this sfumato reads policies of version {VERSION}")
+        findings.fail(
+            "unknown_version", f"{ROOT}.{MARK}", f"this sfumato reads policies of version {VERSION}"
+        )
     try:
         return _adapter().validate_json(json.dumps(tree), strict=True)
     except ValidationError as error:
@@ -94,7 +96,11 @@ def json_schema() -> dict[str, Any]:
     schema = _adapter().json_schema()
     schema["properties"] = {MARK: {"const": VERSION, "title": "Version"}, **schema["properties"]}
     schema["required"] = [MARK, *schema["required"]]
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "sfumato policy"}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **schema,
+        "title": "sfumato policy",
+    }
 
 
 class Ours(Dialect):

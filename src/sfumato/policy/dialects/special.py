@@ -1,10 +1,10 @@
 """Concepts of SPECIAL's policy language: classes, intersections, unions, properties, intervals.
 
-The fragment of OWL 2 that usage policies are written in (PL): ``⊓`` and ``⊔`` of classes, ``∃R.C`` with functional properties R, and
-``∃f.[l,u]`` with functional data properties f.
+The fragment of OWL 2 that usage policies are written in (PL): ``⊓`` and ``⊔`` of classes, ``∃R.C``
+with functional properties R, and ``∃f.[l,u]`` with functional data properties f.
 
-Reference: Bonatti, Ioffredo, Petrova, Sauro & Siahaan 2020, *Real-time reasoning in OWL2 for GDPR compliance*,
-doi:10.1016/j.artint.2020.103389.
+Reference: Bonatti, Ioffredo, Petrova, Sauro & Siahaan 2020, *Real-time reasoning in OWL2 for GDPR
+compliance*, doi:10.1016/j.artint.2020.103389.
 """
 
 from __future__ import annotations
@@ -18,14 +18,35 @@ from typing import Any, Literal, NoReturn
 
 from sfumato.errors import ParameterError
 from sfumato.policy.dialects import Dialect, PermittedUses
-from sfumato.policy.documents import MAX_DEPTH, ROOT, Document, Findings, Place, PolicyError, Remark, require_small
+from sfumato.policy.documents import (
+    MAX_DEPTH,
+    ROOT,
+    Document,
+    Findings,
+    Place,
+    PolicyError,
+    Remark,
+    require_small,
+)
 
 MAX_UNION = 20_000
 """Disjuncts that a concept may have once unions are moved outside."""
 
 AT_LEAST = ("has_k", "has_l", "has_p", "hask", "hasl", "hasp")
-AT_MOST = ("has_t", "has_epsilon", "has_delta", "has_beta", "has_alpha", "has_risk", "hast", "hasepsilon", "hasdelta",
-           "hasbeta", "hasalpha", "hasrisk")  # fmt: skip
+AT_MOST = (
+    "has_t",
+    "has_epsilon",
+    "has_delta",
+    "has_beta",
+    "has_alpha",
+    "has_risk",
+    "hast",
+    "hasepsilon",
+    "hasdelta",
+    "hasbeta",
+    "hasalpha",
+    "hasrisk",
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,8 +68,8 @@ class Some:
 class Between:
     """``∃f.[l,u]``: the value of a data property lies between two numbers, both included.
 
-    ``exact`` marks a value that was given as such (``DataHasValue``): what it means depends on the side it stands on.
-    ``whole`` marks properties of whole numbers, between which there is nothing.
+    ``exact`` marks a value that was given as such (``DataHasValue``): what it means depends on the
+    side it stands on. ``whole`` marks properties of whole numbers, between which there is nothing.
     """
 
     property: str
@@ -77,18 +98,29 @@ Concept = Named | Some | Between | And | Or
 
 @dataclasses.dataclass(frozen=True)
 class Simple:
-    """A concept without unions: named classes, one filler per property, one interval per data property."""
+    """A concept without unions: named classes, one filler per property, one interval per data
+    property.
+    """
 
     names: frozenset[str] = frozenset()
     fillers: Mapping[str, Simple] = dataclasses.field(default_factory=dict)
     intervals: Mapping[str, Between] = dataclasses.field(default_factory=dict)
 
 
-CORE = ("hasData", "hasPurpose", "hasProcessing", "hasStorage", "hasRecipient", "hasLocation", "durationInDays")
+CORE = (
+    "hasData",
+    "hasPurpose",
+    "hasProcessing",
+    "hasStorage",
+    "hasRecipient",
+    "hasLocation",
+    "durationInDays",
+)
 
 
 def core_property(name: str) -> str:
-    """A property of the core model or a parameter of ours without its prefix; other properties keep theirs.
+    """A property of the core model or a parameter of ours without its prefix; other properties keep
+    theirs.
 
     >>> core_property("spl:hasData"), core_property("sf:has_k"), core_property("my:owner")
     ('hasData', 'has_k', 'my:owner')
@@ -108,10 +140,11 @@ def direction(property_name: str) -> Literal["at least", "at most", "exactly"]:
 
 
 def as_policy(concept: Concept) -> Concept:
-    """A concept as a policy means it: an exact value of a protecting parameter is the least protection asked for.
+    """A concept as a policy means it: an exact value of a protecting parameter is the least
+    protection asked for.
 
-    ``has_k = 10`` becomes ``has_k ∈ [10, ∞)`` and ``has_t = 0.2`` becomes ``has_t ∈ [0, 0.2]``; otherwise 12-anonymous data would
-    not satisfy a policy that asks for 10-anonymity.
+    ``has_k = 10`` becomes ``has_k ∈ [10, ∞)`` and ``has_t = 0.2`` becomes ``has_t ∈ [0, 0.2]``;
+    otherwise 12-anonymous data would not satisfy a policy that asks for 10-anonymity.
     """
     if isinstance(concept, Some):
         return Some(concept.property, as_policy(concept.concept))
@@ -145,7 +178,8 @@ def _spread(concept: Concept) -> Iterator[tuple[Concept, ...]]:
             ways = list(_spread(part))
             if len(combined) * len(ways) > MAX_UNION:
                 raise ParameterError(
-                    f"the policy has more than {MAX_UNION} alternatives once its unions are spread out"
+                    f"the policy has more than {MAX_UNION} alternatives once its unions are"
+                    " spread out"
                 )
             combined = [(*before, *way) for before in combined for way in ways]
         yield from combined
@@ -156,17 +190,20 @@ def _spread(concept: Concept) -> Iterator[tuple[Concept, ...]]:
         yield (concept,)
 
 
-# SPECIAL usage policies in OWL functional syntax: the fragment that policies use, and axioms for the vocabulary.
+# SPECIAL usage policies in OWL functional syntax: the fragment that policies use, and axioms for
+# the vocabulary.
 #
 # ::
 #
 #     ObjectIntersectionOf(
-#       ObjectSomeValuesFrom(spl:hasData ObjectIntersectionOf(svd:Demographic kAnonymous DataHasValue(has_k "10"^^xsd:integer)))
-#       ObjectSomeValuesFrom(spl:hasPurpose svpu:Research)
+#       ObjectSomeValuesFrom(spl:hasData ObjectIntersectionOf(svd:Demographic kAnonymous
+#       DataHasValue(has_k "10"^^xsd:integer))) ObjectSomeValuesFrom(spl:hasPurpose svpu:Research)
 #       ObjectSomeValuesFrom(spl:hasStorage DataSomeValuesFrom(spl:durationInDays
-#         DatatypeRestriction(xsd:integer xsd:minInclusive "0"^^xsd:integer xsd:maxInclusive "365"^^xsd:integer))))
+#         DatatypeRestriction(xsd:integer xsd:minInclusive "0"^^xsd:integer xsd:maxInclusive
+#         "365"^^xsd:integer))))
 #
-# A value may stand where OWL wants a range, as in lecture notes: ``DataSomeValueFrom(has_k "10"/xsd:integer)`` is read as the value 10.
+# A value may stand where OWL wants a range, as in lecture notes:
+# ``DataSomeValueFrom(has_k "10"/xsd:integer)`` is read as the value 10.
 
 SKIP = re.compile(r"(?:\s+|#[^\n]*)*")
 TOKEN = re.compile(
@@ -179,7 +216,9 @@ HIGH = ("xsd:maxInclusive", "xsd:maxExclusive")
 
 @dataclasses.dataclass(frozen=True)
 class Ontology:
-    """What a document says: at most one policy, classes above classes, and classes that nothing is both of."""
+    """What a document says: at most one policy, classes above classes, and classes that nothing is
+    both of.
+    """
 
     policy: Concept | None
     parents: dict[str, list[str]]
@@ -187,7 +226,9 @@ class Ontology:
 
 
 def parse_functional(text: str, name: str = "the policy") -> Ontology:
-    """Read a policy (a class expression) and axioms ``SubClassOf`` and ``DisjointClasses`` of named classes."""
+    """Read a policy (a class expression) and axioms ``SubClassOf`` and ``DisjointClasses`` of named
+    classes.
+    """
     require_small(text, name)
     reader = _Reader(text, name)
     ontology = Ontology(None, {}, [])
@@ -269,7 +310,10 @@ def _data(reader: _Reader, name: str) -> Between:
         facet = reader.take_name()
         value, _ = reader.number()
         if facet not in (*LOW, *HIGH) or ("Exclusive" in facet and not whole):
-            reader.fail("a range has xsd:minInclusive and xsd:maxInclusive; Exclusive is for whole numbers only")
+            reader.fail(
+                "a range has xsd:minInclusive and xsd:maxInclusive; Exclusive is for whole numbers"
+                " only"
+            )
         if facet in LOW:
             low = max(low, value + (facet == "xsd:minExclusive"))
         else:
@@ -330,9 +374,13 @@ class _Reader:
             self.fail(f"{sign} is expected")
 
     def number(self) -> tuple[float, bool]:
-        """A number and whether it is a whole one by its type, or by its look where no type is given."""
+        """A number and whether it is a whole one by its type, or by its look where no type is
+        given.
+        """
         literal = self.take()
-        match = re.fullmatch(r'"?\s*([+-]?\d{1,15}(?:\.\d{1,20})?)\s*"?(?:(?:\^\^|/)(\S+))?', literal)
+        match = re.fullmatch(
+            r'"?\s*([+-]?\d{1,15}(?:\.\d{1,20})?)\s*"?(?:(?:\^\^|/)(\S+))?', literal
+        )
         if match is None:
             self.at -= 1
             self.fail("a number is expected")
@@ -362,8 +410,9 @@ class _Reader:
 
 # SPECIAL usage policies as JSON.
 #
-# A concept is a class name, or an object with one of the keys ``and``, ``or``, ``some``, ``interval``, ``value``; an object with other keys is
-# an intersection of properties, so that the minimum core model can be written down as it is thought::
+# A concept is a class name, or an object with one of the keys ``and``, ``or``, ``some``,
+# ``interval``, ``value``; an object with other keys is an intersection of properties, so that the
+# minimum core model can be written down as it is thought::
 #
 #     {"hasData": {"and": ["Demographic", "kAnonymous", {"value": {"has_k": 10}}]},
 #      "hasPurpose": "Research",
@@ -408,7 +457,10 @@ def _parts(place: Place) -> list[Place]:
     if not isinstance(place.value, list) or not place.value:
         place.error("not_a_list", "a list with at least one part is expected here")
         return []
-    return [Place(v, f"{place.path}[{i}]", place.document, place.findings) for i, v in enumerate(place.value)]
+    return [
+        Place(v, f"{place.path}[{i}]", place.document, place.findings)
+        for i, v in enumerate(place.value)
+    ]
 
 
 def _property(place: Place, name: str) -> Concept:
@@ -417,11 +469,18 @@ def _property(place: Place, name: str) -> Concept:
     name = core_property(name)
     if _is_number(value):
         return Between(name, float(value), float(value), exact=True, whole=isinstance(value, int))
-    if isinstance(value, list) and len(value) == 2 and all(v is None or _is_number(v) for v in value):
+    if (
+        isinstance(value, list)
+        and len(value) == 2
+        and all(v is None or _is_number(v) for v in value)
+    ):
         low, high = value
         whole = all(v is None or isinstance(v, int) for v in value)
         return Between(
-            name, -math.inf if low is None else float(low), math.inf if high is None else float(high), whole=whole
+            name,
+            -math.inf if low is None else float(low),
+            math.inf if high is None else float(high),
+            whole=whole,
         )
     return Some(name, read_concept(below))
 
@@ -440,12 +499,21 @@ def to_json(concept: Concept) -> Any:
         return {"or": [to_json(part) for part in concept.parts]}
     if isinstance(concept, Some):
         return {"some": {concept.property: to_json(concept.concept)}}
-    ends = [None if math.isinf(v) else int(v) if concept.whole else v for v in (concept.low, concept.high)]
-    return {"value": {concept.property: ends[0]}} if concept.exact else {"interval": {concept.property: ends}}
+    ends = [
+        None if math.isinf(v) else int(v) if concept.whole else v
+        for v in (concept.low, concept.high)
+    ]
+    return (
+        {"value": {concept.property: ends[0]}}
+        if concept.exact
+        else {"interval": {concept.property: ends}}
+    )
 
 
 def to_functional(concept: Concept) -> str:
-    """A concept in functional syntax, the inverse of :func:`sfumato.policy.dialects.special.parse_functional`."""
+    """A concept in functional syntax, the inverse
+    of :func:`sfumato.policy.dialects.special.parse_functional`.
+    """
     if isinstance(concept, Named):
         return concept.name
     if isinstance(concept, And | Or):

@@ -1,8 +1,10 @@
-"""Whether one concept lies within another: structural subsumption, and the first reason why it does not.
+"""Whether one concept lies within another: structural subsumption, and the first reason why it does
+not.
 
-Compliance in SPECIAL is subsumption: a business policy (or the description of a release) is allowed when it lies within the
-consent. For this fragment no reasoner is needed: fillers of functional properties are merged, intervals of the
-left side are cut where intervals of the right side end, and each part is then looked up in some part of the right side.
+Compliance in SPECIAL is subsumption: a business policy (or the description of a release) is allowed
+when it lies within the consent. For this fragment no reasoner is needed: fillers of functional
+properties are merged, intervals of the left side are cut where intervals of the right side end, and
+each part is then looked up in some part of the right side.
 """
 
 from __future__ import annotations
@@ -14,18 +16,42 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from sfumato.errors import ParameterError
-from sfumato.policy.dialects.special import Between, Concept, Named, Simple, Some, as_policy, disjuncts
+from sfumato.policy.dialects.special import (
+    Between,
+    Concept,
+    Named,
+    Simple,
+    Some,
+    as_policy,
+    disjuncts,
+)
 
-# Classes and what is above them: a table of our own making with the terms we need of DPV, SPECIAL and our models.
+# Classes and what is above them: a table of our own making with the terms we need of DPV, SPECIAL
+# and our models.
 #
-# Names are those of the Data Privacy Vocabulary (DPV) and of SPECIAL's vocabularies where these have one; which class stands
-# above which is a small table of ours, made for checking releases, not a copy. DPV has no terms for k-anonymity and its
-# relatives: those are ours (``sf:``), below ``dpv:Anonymisation``. In DPV differential privacy and computing on encrypted data are
-# cryptographic methods and not de-identification; here they are both, since a policy that asks for de-identification would
-# otherwise refuse them.
+# Names are those of the Data Privacy Vocabulary (DPV) and of SPECIAL's vocabularies where these
+# have one; which class stands above which is a small table of ours, made for checking releases, not
+# a copy. DPV has no terms for k-anonymity and its
+# relatives: those are ours (``sf:``), below ``dpv:Anonymisation``. In DPV differential privacy and
+# computing on encrypted data are cryptographic methods and not de-identification; here they are
+# both, since a policy that asks for de-identification would otherwise refuse them.
 
-THING_NAMES = frozenset({"Thing", "owl:Thing", "AnyData", "AnyPurpose", "AnyProcessing", "AnyRecipient", "AnyStorage",
-                         "spl:AnyData", "spl:AnyPurpose", "spl:AnyProcessing", "spl:AnyRecipient", "spl:AnyLocation"})  # fmt: skip
+THING_NAMES = frozenset(
+    {
+        "Thing",
+        "owl:Thing",
+        "AnyData",
+        "AnyPurpose",
+        "AnyProcessing",
+        "AnyRecipient",
+        "AnyStorage",
+        "spl:AnyData",
+        "spl:AnyPurpose",
+        "spl:AnyProcessing",
+        "spl:AnyRecipient",
+        "spl:AnyLocation",
+    }
+)
 
 # class: classes right above it
 TABLE = """
@@ -145,7 +171,9 @@ class Vocabulary:
         classes = frozenset().union(*(self.above(name) for name in names))
         return any(len(pair & classes) == len(pair) for pair in self.apart)
 
-    def extended(self, parents: Mapping[str, Iterable[str]], apart: Iterable[Iterable[str]] = ()) -> Vocabulary:
+    def extended(
+        self, parents: Mapping[str, Iterable[str]], apart: Iterable[Iterable[str]] = ()
+    ) -> Vocabulary:
         """A vocabulary with more classes and more disjoint pairs."""
         merged = {name: frozenset(above) for name, above in self.parents.items()}
         for name, above in parents.items():
@@ -183,8 +211,9 @@ class Coverage:
 def decide(description: Concept, policy: Concept, vocabulary: Vocabulary) -> Coverage:
     """Whether what is described is allowed by a policy.
 
-    Exact values of the policy are read in the direction that protects (:func:`sfumato.policy.dialects.special.as_policy`). A description
-    that contradicts itself describes nothing and is not allowed, although logic would let it pass.
+    Exact values of the policy are read in the direction that protects
+    (:func:`sfumato.policy.dialects.special.as_policy`). A description that contradicts itself
+    describes nothing and is not allowed, although logic would let it pass.
     """
     left = list(simple_parts(description, vocabulary))
     if not left:
@@ -210,7 +239,9 @@ def subsumes(general: Concept, special: Concept, vocabulary: Vocabulary) -> bool
 
 
 def simple_parts(concept: Concept, vocabulary: Vocabulary) -> Iterator[Simple]:
-    """The alternatives of a concept, each merged into one simple one; those that nothing can be are left out."""
+    """The alternatives of a concept, each merged into one simple one; those that nothing can be are
+    left out.
+    """
     for conjuncts in disjuncts(concept):
         merged = _merged(conjuncts, vocabulary)
         if merged is not None:
@@ -258,7 +289,9 @@ def _down(number: float) -> float:
 
 
 def _cut(left: Sequence[Simple], right: Sequence[Simple]) -> Iterator[Simple]:
-    """The left parts with every interval replaced by points: one for each stretch that the right side tells apart."""
+    """The left parts with every interval replaced by points: one for each stretch that the right
+    side tells apart.
+    """
     ends: dict[Path, set[float]] = {}
     for part in right:
         for path, interval in _intervals(part, ()):
@@ -267,7 +300,9 @@ def _cut(left: Sequence[Simple], right: Sequence[Simple]) -> Iterator[Simple]:
         places = list(_intervals(part, ()))
         choices = [_points(interval, ends.get(path, set())) for path, interval in places]
         if math.prod(len(points) for points in choices) > MAX_PIECES:
-            raise ParameterError(f"the intervals of the description fall into more than {MAX_PIECES} parts")
+            raise ParameterError(
+                f"the intervals of the description fall into more than {MAX_PIECES} parts"
+            )
         for points in itertools.product(*choices):
             yield _placed(part, dict(zip([path for path, _ in places], points, strict=True)), ())
 
@@ -280,10 +315,14 @@ def _intervals(part: Simple, path: Path) -> Iterator[tuple[Path, Between]]:
 
 
 def _points(interval: Between, ends: set[float]) -> list[float]:
-    """One number of every stretch of an interval between ends: the ends themselves, and something between each two."""
+    """One number of every stretch of an interval between ends: the ends themselves, and something
+    between each two.
+    """
     if interval.whole:
         ends = {around for e in ends for around in (_down(e), _up(e))}
-    marks = sorted({interval.low, interval.high, *(e for e in ends if interval.low <= e <= interval.high)})
+    marks = sorted(
+        {interval.low, interval.high, *(e for e in ends if interval.low <= e <= interval.high)}
+    )
     between = [_amid(a, b, whole=interval.whole) for a, b in itertools.pairwise(marks)]
     return [*marks, *(point for point in between if point is not None)]
 
@@ -291,7 +330,13 @@ def _points(interval: Between, ends: set[float]) -> list[float]:
 def _amid(low: float, high: float, *, whole: bool) -> float | None:
     """A number strictly between two others, or None."""
     if math.isinf(low) or math.isinf(high):
-        inner = 0.0 if math.isinf(low) and math.isinf(high) else low + 1 if math.isinf(high) else high - 1
+        inner = (
+            0.0
+            if math.isinf(low) and math.isinf(high)
+            else low + 1
+            if math.isinf(high)
+            else high - 1
+        )
         return inner if low < inner < high else None
     if whole:
         return low + 1 if low + 1 < high else None
@@ -312,7 +357,9 @@ def _placed(part: Simple, points: dict[Path, float], path: Path) -> Simple:
 
 @dataclasses.dataclass(frozen=True)
 class _Reason:
-    """Why a part is not covered; ``depth`` says how much was covered before that, to tell near misses."""
+    """Why a part is not covered; ``depth`` says how much was covered before that, to tell near
+    misses.
+    """
 
     text: str
     depth: int
@@ -332,7 +379,9 @@ def _missing(part: Simple, allowed: Simple, vocabulary: Vocabulary, path: Path) 
         if theirs is None or not interval.low <= theirs.low <= theirs.high <= interval.high:
             has = "not said" if theirs is None else _number(theirs.low)
             return _Reason(
-                f"{where}{name} is {has}, allowed is {_number(interval.low)} to {_number(interval.high)}", covered
+                f"{where}{name} is {has}, allowed is {_number(interval.low)} to"
+                f" {_number(interval.high)}",
+                covered,
             )
         covered += 1
     for name in sorted(allowed.fillers, key=lambda n: (_rank(n), n)):

@@ -1,4 +1,6 @@
-"""Uses of data as DPV and ODRL describe them, as one noun: data, purpose, processing, storage, recipients, measures."""
+"""Uses of data as DPV and ODRL describe them, as one noun: data, purpose, processing, storage,
+recipients, measures.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,14 @@ from typing import Any
 
 from sfumato.core import environment
 from sfumato.policy.dialects.special import And, Between, Concept, Named, Or, Some, disjuncts
-from sfumato.policy.dialects.subsumption import THING_NAMES, Coverage, Vocabulary, built_in, decide, subsumes
+from sfumato.policy.dialects.subsumption import (
+    THING_NAMES,
+    Coverage,
+    Vocabulary,
+    built_in,
+    decide,
+    subsumes,
+)
 from sfumato.policy.documents import ROOT, Document, Findings
 from sfumato.policy.policy import (
     Anonymization,
@@ -24,7 +33,8 @@ from sfumato.policy.policy import (
     Retention,
 )
 
-# Just enough of JSON-LD to read policies: names under known prefixes, references within the document, nothing fetched.
+# Just enough of JSON-LD to read policies: names under known prefixes, references within the
+# document, nothing fetched.
 
 PREFIXES = {
     "dpv": "https://w3id.org/dpv#",
@@ -88,8 +98,12 @@ class Graph:
                 yield self.nodes.get(value.id, value) if isinstance(value, Ref) else value
 
     def names(self, node: Node, *properties: str) -> tuple[str, ...]:
-        """The short names of what some properties lead to: of the class where a node is described, of the value otherwise."""
-        return tuple(name for value in self.values(node, *properties) if (name := self.name_of(value)))
+        """The short names of what some properties lead to: of the class where a node is described,
+        of the value otherwise.
+        """
+        return tuple(
+            name for value in self.values(node, *properties) if (name := self.name_of(value))
+        )
 
     def name_of(self, value: Any) -> str:
         """The short name of a value."""
@@ -103,7 +117,9 @@ class Graph:
                 if part.rstrip("/") in REMOTE:
                     self.vocabulary = REMOTE[part.rstrip("/")]
                 else:
-                    problem = "this context is not fetched; only names with known prefixes are understood"
+                    problem = (
+                        "this context is not fetched; only names with known prefixes are understood"
+                    )
                     self.findings.note("remote_context", f"{ROOT}.@context", problem)
             elif isinstance(part, Mapping):
                 self._definitions(part)
@@ -187,7 +203,10 @@ class TechnicalMeasure:
 
     def concepts(self) -> list[Concept]:
         """The class and the exact values, to be read in the direction that protects."""
-        values = [Between(n, v, v, exact=True, whole=float(v).is_integer() and n in WHOLE) for n, v in self.parameters]
+        values = [
+            Between(n, v, v, exact=True, whole=float(v).is_integer() and n in WHOLE)
+            for n, v in self.parameters
+        ]
         return [Named(self.name), *values]
 
 
@@ -207,7 +226,9 @@ class Category:
 
 @dataclasses.dataclass(frozen=True)
 class Usage:
-    """One use that is permitted until some day, or (``permitted`` false) prohibited. Empty parts say nothing."""
+    """One use that is permitted until some day, or (``permitted`` false) prohibited. Empty parts
+    say nothing.
+    """
 
     purposes: tuple[str, ...] = ()
     data: tuple[Category, ...] = ()
@@ -230,7 +251,11 @@ class Usage:
             storage.append(Some("hasLocation", Or(tuple(Named(n) for n in self.locations))))
         if self.days is not None:
             storage.append(Between("durationInDays", 0, self.days))
-        named = (("hasPurpose", self.purposes), ("hasProcessing", self.processing), ("hasRecipient", self.recipients))
+        named = (
+            ("hasPurpose", self.purposes),
+            ("hasProcessing", self.processing),
+            ("hasRecipient", self.recipients),
+        )
         parts: list[Concept] = [Some("hasData", And(tuple(data)))] if data else []
         parts += [Some(name, Or(tuple(Named(n) for n in names))) for name, names in named if names]
         return And((*parts, *([Some("hasStorage", And(tuple(storage)))] if storage else [])))
@@ -243,7 +268,8 @@ def allows(
     *,
     today: datetime.date | None = None,
 ) -> Coverage:
-    """Whether permissions cover a request and no prohibition touches it: a prohibition goes before any permission.
+    """Whether permissions cover a request and no prohibition touches it: a prohibition goes before
+    any permission.
 
     Permissions whose last day lies before ``today`` are gone; prohibitions do not end.
     """
@@ -252,29 +278,42 @@ def allows(
     request, usages = _with_prefixes(request), tuple(_with_prefixes(usage) for usage in usages)
     wanted = request.concept()
     for usage in usages:
-        if not usage.permitted and _touches(wanted, _as_far_as_said(usage, request).concept(), words):
+        if not usage.permitted and _touches(
+            wanted, _as_far_as_said(usage, request).concept(), words
+        ):
             return Coverage(
-                False, f"a prohibition covers it: {', '.join((*usage.purposes, *usage.recipients)) or 'this use'}"
+                False,
+                "a prohibition covers it:"
+                f" {', '.join((*usage.purposes, *usage.recipients)) or 'this use'}",
             )
     permitted = [usage for usage in usages if usage.permitted]
-    lasting = tuple(usage.concept() for usage in permitted if usage.until is None or usage.until >= day)
+    lasting = tuple(
+        usage.concept() for usage in permitted if usage.until is None or usage.until >= day
+    )
     if not lasting:
-        return Coverage(False, "every permission has ended" if permitted else "nothing is permitted")
+        return Coverage(
+            False, "every permission has ended" if permitted else "nothing is permitted"
+        )
     return decide(wanted, Or(lasting), words)
 
 
 def _with_prefixes(usage: Usage) -> Usage:
-    """Plain names under our own prefix, so that ``press`` of one document is ``sf:press`` of another."""
+    """Plain names under our own prefix, so that ``press`` of one document is ``sf:press`` of
+    another.
+    """
     return dataclasses.replace(
         usage,
         purposes=tuple(prefixed(name) for name in usage.purposes),
         recipients=tuple(prefixed(name) for name in usage.recipients),
-        data=tuple(dataclasses.replace(category, name=prefixed(category.name)) for category in usage.data),
+        data=tuple(
+            dataclasses.replace(category, name=prefixed(category.name)) for category in usage.data
+        ),
     )
 
 
 def prefixed(name: str) -> str:
-    """A name with a prefix; ours where it has none. ODRL has no names for purposes, recipients and data: these are plain.
+    """A name with a prefix; ours where it has none. ODRL has no names for purposes, recipients
+    and data: these are plain.
 
     >>> prefixed("press"), prefixed("odrl:press"), prefixed("dpv:Marketing")
     ('sf:press', 'sf:press', 'dpv:Marketing')
@@ -320,20 +359,27 @@ def policy_of_usages(usages: tuple[Usage, ...], *, name: str, findings: Findings
             compiled = _purpose(usage, purpose, findings, refused=purpose in forbidden)
             if compiled.name in purposes:
                 findings.error(
-                    "duplicate_purpose", "$", f"purpose {compiled.name!r} is described twice; put both into one"
+                    "duplicate_purpose",
+                    "$",
+                    f"purpose {compiled.name!r} is described twice; put both into one",
                 )
             purposes[compiled.name] = compiled
     return Policy(name=name, purposes=tuple(purposes.values()))
 
 
 UNSPECIFIC = ("dpv:Anonymisation", "dpv:Deidentification")
-"""Measures that ask for a model without naming one; a policy without any model is refused when it is compiled."""
+"""Measures that ask for a model without naming one; a policy without any model is refused when it
+is compiled.
+"""
 
 
 def _purpose(usage: Usage, purpose: str, findings: Findings, *, refused: bool) -> Purpose:
     for measure in usage.measures:
         if measure.name not in (*MODELS, *UNSPECIFIC):
-            problem = f"the measure {measure.name} cannot be compiled; name one of {', '.join(MODELS)}, or take it out"
+            problem = (
+                f"the measure {measure.name} cannot be compiled; name one of {', '.join(MODELS)},"
+                " or take it out"
+            )
             findings.error("unknown_measure", ROOT, problem)
     return Purpose(
         name=local(purpose),
@@ -368,7 +414,9 @@ def _datum(category: Category, findings: Findings) -> Datum:
     if category.group in Group.__members__:
         return Datum(name, Group(category.group), categories=(category.name,), anonymization=levels)
     guessed = _guessed(category.name)
-    remark = f"{name} has no privacy group in this language; from its category it is taken as {guessed}"
+    remark = (
+        f"{name} has no privacy group in this language; from its category it is taken as {guessed}"
+    )
     findings.warning("group_guessed", "$", remark)
     return Datum(name, guessed, categories=(category.name,), anonymization=levels)
 
@@ -376,18 +424,29 @@ def _datum(category: Category, findings: Findings) -> Datum:
 def _guessed(category: str) -> Group:
     """What a category suggests; what suggests nothing may single people out."""
     vocabulary = built_in()
-    if vocabulary.within([category], "pd:Identifying") or vocabulary.within([category], "pd:Contact"):
+    if vocabulary.within([category], "pd:Identifying") or vocabulary.within(
+        [category], "pd:Contact"
+    ):
         return Group.EI
     return Group.SD if vocabulary.within([category], "dpv:SensitivePersonalData") else Group.QID
 
 
 # ODRL policies (JSON-LD): permissions, prohibitions and duties as uses of data.
 #
-# Constraints on ``odrl:purpose``, ``odrl:recipient``, ``odrl:spatial``, ``odrl:elapsedTime`` and ``odrl:dateTime`` (a last day), an action, a target and the duty ``odrl:anonymize`` are
-# understood. A rule with any other constraint permits less than we could tell: it is refused as a permission, and kept
-# as a prohibition.
+# Constraints on ``odrl:purpose``, ``odrl:recipient``, ``odrl:spatial``, ``odrl:elapsedTime`` and
+# ``odrl:dateTime`` (a last day), an action, a target and the duty ``odrl:anonymize`` are
+# understood. A rule with any other constraint permits less than we could tell: it is refused as a
+# permission, and kept as a prohibition.
 
-POLICIES = ("odrl:Policy", "odrl:Set", "odrl:Offer", "odrl:Agreement", "odrl:Privacy", "odrl:Request", "odrl:Assertion")
+POLICIES = (
+    "odrl:Policy",
+    "odrl:Set",
+    "odrl:Offer",
+    "odrl:Agreement",
+    "odrl:Privacy",
+    "odrl:Request",
+    "odrl:Assertion",
+)
 EQUAL = ("odrl:eq", "odrl:isA", "odrl:isAnyOf", "odrl:isPartOf")
 AT_MOST = ("odrl:lteq", "odrl:lt", "odrl:eq")
 ACTIONS = {
@@ -408,7 +467,10 @@ def read_odrl(graph: Graph) -> tuple[Usage, ...]:
 
 def _rules(graph: Graph, policy: Node) -> Iterator[Usage]:
     if any(True for _ in graph.values(policy, "odrl:inheritFrom")):
-        problem = "the policy inherits rules of another one, which may forbid more; write them into this document"
+        problem = (
+            "the policy inherits rules of another one, which may forbid more; write them into this"
+            " document"
+        )
         graph.findings.error("odrl_inherits", policy.path, problem)
     for name, permitted in (("odrl:permission", True), ("odrl:prohibition", False)):
         for rule in graph.values(policy, name):
@@ -417,7 +479,9 @@ def _rules(graph: Graph, policy: Node) -> Iterator[Usage]:
                 if usage is not None:
                     yield usage
             else:
-                graph.findings.error("odrl_rule", policy.path, f"a rule of {name} is not described in this document")
+                graph.findings.error(
+                    "odrl_rule", policy.path, f"a rule of {name} is not described in this document"
+                )
 
 
 def _usage(graph: Graph, policy: Node, rule: Node, *, permitted: bool) -> Usage | None:
@@ -426,26 +490,51 @@ def _usage(graph: Graph, policy: Node, rule: Node, *, permitted: bool) -> Usage 
     until: datetime.date | None = None
     for constraint in graph.values(rule, "odrl:constraint"):
         left, operator, right = _constraint(graph, constraint)
-        if left == "odrl:dateTime" and operator in AT_MOST and permitted and (until := _last_day(operator, right)):
+        if (
+            left == "odrl:dateTime"
+            and operator in AT_MOST
+            and permitted
+            and (until := _last_day(operator, right))
+        ):
             continue
-        if left in ("odrl:purpose", "odrl:recipient", "odrl:spatial") and operator in EQUAL and left not in bounds:
+        if (
+            left in ("odrl:purpose", "odrl:recipient", "odrl:spatial")
+            and operator in EQUAL
+            and left not in bounds
+        ):
             bounds[left] = right  # a second one asks for both at once, which we cannot check
-        elif left == "odrl:elapsedTime" and operator in AT_MOST and (period := _period(operator, right)) is not None:
+        elif (
+            left == "odrl:elapsedTime"
+            and operator in AT_MOST
+            and (period := _period(operator, right)) is not None
+        ):
             days = period if days is None else min(days, period)
         elif permitted:
-            problem = f"a permission is bound to {left or 'a constraint'} with {operator or 'no operator'}, which we cannot check; it is not used"
+            problem = (
+                f"a permission is bound to {left or 'a constraint'} with"
+                f" {operator or 'no operator'}, which we cannot check; it is not used"
+            )
             graph.findings.warning("odrl_constraint", rule.path, problem)
             return None
         else:
-            graph.findings.note("odrl_constraint", rule.path, f"{left} is not read; the prohibition holds without it")
+            graph.findings.note(
+                "odrl_constraint",
+                rule.path,
+                f"{left} is not read; the prohibition holds without it",
+            )
     refined = _refined(graph, rule, "odrl:target", "odrl:action", "odrl:assignee")
     measures = _duties(graph, policy, rule) if permitted else ()
     if permitted and (refined or measures is None):
-        problem = f"a permission is bound to {refined or 'a duty to anonymize'} that we cannot check; it is not used"
+        problem = (
+            f"a permission is bound to {refined or 'a duty to anonymize'} that we cannot check; it"
+            " is not used"
+        )
         graph.findings.warning("odrl_refinement" if refined else "odrl_duty", rule.path, problem)
         return None
     if refined:
-        graph.findings.note("odrl_refinement", rule.path, f"{refined} is not read; the prohibition holds without it")
+        graph.findings.note(
+            "odrl_refinement", rule.path, f"{refined} is not read; the prohibition holds without it"
+        )
     targets = _parties(graph, rule, "odrl:target") or _parties(graph, policy, "odrl:target")
     actions = _parties(graph, rule, "odrl:action") or _parties(graph, policy, "odrl:action")
     assignees = _parties(graph, rule, "odrl:assignee") or _parties(graph, policy, "odrl:assignee")
@@ -472,7 +561,8 @@ def _refined(graph: Graph, rule: Node, *properties: str) -> str:
 
 
 def _parties(graph: Graph, node: Node, name: str) -> tuple[str, ...]:
-    """What a property of a rule leads to, without refinements: an action under ``rdf:value``, a collection under ``odrl:source``.
+    """What a property of a rule leads to, without refinements: an action under ``rdf:value``, a
+    collection under ``odrl:source``.
 
     A refined part that names nothing else stands for everything, which is nothing said.
     """
@@ -508,28 +598,40 @@ def _last_day(operator: str, right: tuple[str, ...]) -> datetime.date | None:
         day = datetime.date.fromisoformat(right[0][:10])
     except (IndexError, ValueError):
         return None
-    return day - datetime.timedelta(days=1) if operator == "odrl:lt" and day > datetime.date.min else day
+    return (
+        day - datetime.timedelta(days=1)
+        if operator == "odrl:lt" and day > datetime.date.min
+        else day
+    )
 
 
 def _duties(graph: Graph, policy: Node, rule: Node) -> tuple[TechnicalMeasure, ...] | None:
-    """``odrl:anonymize`` as a duty of a permission, or an obligation of the policy, asks for anonymisation.
+    """``odrl:anonymize`` as a duty of a permission, or an obligation of the policy, asks for
+    anonymisation.
 
-    By a model where its constraints name one; None where they cannot be read. Other duties are about conduct, not about data.
+    By a model where its constraints name one; None where they cannot be read. Other duties are
+    about conduct, not about data.
     """
     duties = []
     for duty in (*graph.values(rule, "odrl:duty"), *graph.values(policy, "odrl:obligation")):
         if not isinstance(duty, Node):
-            graph.findings.warning("odrl_duty", rule.path, "a duty is not described in this document")
+            graph.findings.warning(
+                "odrl_duty", rule.path, "a duty is not described in this document"
+            )
             return None
         if "odrl:anonymize" not in _parties(graph, duty, "odrl:action"):
             graph.findings.note(
-                "odrl_duty", duty.path, "only the duty to anonymize is read; this one has no effect on data"
+                "odrl_duty",
+                duty.path,
+                "only the duty to anonymize is read; this one has no effect on data",
             )
             continue
         models = [_model(graph, constraint) for constraint in graph.values(duty, "odrl:constraint")]
         if _refined(graph, duty, "odrl:action", "odrl:target") or None in models:
             return None
-        duties += [model for model in models if model is not None] or [TechnicalMeasure("dpv:Anonymisation")]
+        duties += [model for model in models if model is not None] or [
+            TechnicalMeasure("dpv:Anonymisation")
+        ]
     return tuple(duties)
 
 
@@ -547,7 +649,10 @@ def _model(graph: Graph, constraint: Any) -> TechnicalMeasure | None:
     term, operators = TERMS_OF_DUTIES.get(left, ("", ()))
     number = re.fullmatch(r"\d{1,9}(?:\.\d{1,9})?", right[0]) if len(right) == 1 else None
     if operator not in operators or number is None:
-        problem = f"the duty to anonymize names {left or 'a constraint'} with {operator or 'no operator'}, which we cannot read"
+        problem = (
+            f"the duty to anonymize names {left or 'a constraint'} with"
+            f" {operator or 'no operator'}, which we cannot read"
+        )
         graph.findings.warning("odrl_duty", "$", problem)
         return None
     return TechnicalMeasure(term, ((left.removeprefix("sf:"), float(number[0])),))

@@ -31,20 +31,26 @@ NAME = "composition"
 """What a recipe calls the limit on what all releases of the same people tell together."""
 TABLE = "it is a published table, whose cells are not put beside the classes of records"
 CHANGED = "values were changed or drawn, so nobody knows the class a person seems to be in"
-BY_ROW = "people are told apart by whole rows, and some rows of one are not in the other: these may be the same people or others"
+BY_ROW = (
+    "people are told apart by whole rows, and some rows of one are not in the other: these may be"
+    " the same people or others"
+)
 
 
 @dataclasses.dataclass(frozen=True)
 class Together:
     """A release and the earlier ones about the same people.
 
-    ``k`` is the smallest joint class for somebody who knows who is in which release, ``k_unknowing`` for somebody who does not;
-    ``alone`` how many people of the new release stand alone in all of them together, ``followed`` how many of these in none by itself.
-    Without ``classes`` values of the new one were changed or drawn: nobody knows who stands where, and none of these is told.
-    ``diversity`` maps sensitive columns to the fewest values and the greatest distance (equal ground distance) in a joint class.
-    ``unaligned`` names earlier releases about which only bounds can be given, and why; ``bounds`` how many people the smallest classes of
-    both may share. ``epsilon`` and ``delta`` are the greatest sums for any group of its people, where whoever may be in a release counts as in it;
-    with ``mixed`` somebody is also in a release without one, so that no joint ε is claimed.
+    ``k`` is the smallest joint class for somebody who knows who is in which release,
+    ``k_unknowing`` for somebody who does not; ``alone`` how many people of the new release stand
+    alone in all of them together, ``followed`` how many of these in none by itself. Without
+    ``classes`` values of the new one were changed or drawn: nobody knows who stands where, and none
+    of these is told. ``diversity`` maps sensitive columns to the fewest values and the greatest
+    distance (equal ground distance) in a joint class. ``unaligned`` names earlier releases about
+    which only bounds can be given, and why; ``bounds`` how many people the smallest classes of both
+    may share. ``epsilon`` and ``delta`` are the greatest sums for any group of its people, where
+    whoever may be in a release counts as in it; with ``mixed`` somebody is also in a release
+    without one, so that no joint ε is claimed.
     """
 
     earlier: tuple[int, ...]
@@ -69,7 +75,10 @@ class Together:
         if not self.unaligned:
             return None
         numbers = ", ".join(str(number) for number in self.unaligned)
-        return f"of {inflect(len(self.unaligned), 'release')} {numbers} only bounds can be given: {next(iter(self.unaligned.values()))}"
+        return (
+            f"of {inflect(len(self.unaligned), 'release')} {numbers} only bounds can be given:"
+            f" {next(iter(self.unaligned.values()))}"
+        )
 
     @property
     def share(self) -> float:
@@ -77,13 +86,18 @@ class Together:
         return self.alone / self.people if self.people else 0.0
 
     def kept(self, limit: float) -> Kept:
-        """The share of people who stand alone, held against a limit; what is not known does not keep it."""
+        """The share of people who stand alone, held against a limit; what is not known does not
+        keep it.
+        """
         words = "people whom all releases together single out"
         unknown = self.unknown or (None if self.classes else CHANGED)
         if unknown is not None:
             told = f"{words}: unknown, {unknown}; the recipe allows at most {limit:g}"
             return Kept(NAME, math.nan, limit, False, told)
-        told = f"{words}: {self.alone:,} of {self.people:,} ({self.share:.4g}); the recipe allows at most {limit:g}"
+        told = (
+            f"{words}: {self.alone:,} of {self.people:,} ({self.share:.4g}); the recipe allows at"
+            f" most {limit:g}"
+        )
         return Kept(NAME, self.share, limit, self.share <= limit + 1e-12, told)
 
     @property
@@ -94,11 +108,13 @@ class Together:
         told = []
         if self.earlier and self.k is not None:
             told.append(
-                f"{self.shared:,} of {self.people:,} people are in {len(self.earlier)} earlier {inflect(len(self.earlier), 'release')} too; "
-                f"together the smallest class has {self.k:,} (somebody who does not know who is missing: {self.k_unknowing:,})"
+                f"{self.shared:,} of {self.people:,} people are in {len(self.earlier)} earlier"
+                f" {inflect(len(self.earlier), 'release')} too; together the smallest class has"
+                f" {self.k:,} (somebody who does not know who is missing: {self.k_unknowing:,})"
             )
             told.append(
-                f"{self.alone:,} people stand alone in all of them together, {self.followed:,} of them in none by itself"
+                f"{self.alone:,} people stand alone in all of them together, {self.followed:,} of"
+                " them in none by itself"
             )
         told += [
             f"of {c}: at least {count_of(n, 'value')} in a joint class, at most {t:.3g} from all"
@@ -106,13 +122,21 @@ class Together:
         ]
         told += [] if self.unknown is None else [self.unknown]
         told += [
-            f"bounds only: the smallest classes of this one and of release {number} share between {low:,} and {high:,} people"
+            f"bounds only: the smallest classes of this one and of release {number} share between"
+            f" {low:,} and {high:,} people"
             for number, (low, high) in self.bounds.items()
         ]
         if self.epsilon:
-            beside = "; some people are also in a release without one, so no joint ε is claimed" if self.mixed else ""
+            beside = (
+                "; some people are also in a release without one, so no joint ε is claimed"
+                if self.mixed
+                else ""
+            )
             delta = f" (δ: {self.delta:.3g})" if self.delta else ""
-            told.append(f"the ε of all releases adds up to {self.epsilon:.4g}{delta} for some people{beside}")
+            told.append(
+                f"the ε of all releases adds up to {self.epsilon:.4g}{delta} for some"
+                f" people{beside}"
+            )
         return told
 
     def to_dict(self) -> dict[str, Any]:
@@ -123,7 +147,9 @@ class Together:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Beside:
-    """Earlier releases that are, or may be, about the same people: those whose classes go beside ours, and the others with the reason."""
+    """Earlier releases that are, or may be, about the same people: those whose classes go beside
+    ours, and the others with the reason.
+    """
 
     aligned: list[tuple[RegisteredRelease, RegisteredPeople]]
     others: list[tuple[RegisteredRelease, RegisteredPeople | None]]
@@ -143,8 +169,8 @@ def together(
 ) -> Together:
     """Put a release beside all that stand in the register but ``besides``.
 
-    ``person`` are the columns its people are told apart by; releases that tell them apart by others cannot be aligned. ``sensitive`` maps columns to codes,
-    one for each of ``people``.
+    ``person`` are the columns its people are told apart by; releases that tell them apart by others
+    cannot be aligned. ``sensitive`` maps columns to codes, one for each of ``people``.
     """
     beside = _beside(register, people, person, classes=classes, besides=besides)
     shown, mine = _matrix(people, [known for _, known in beside.aligned])
@@ -152,15 +178,22 @@ def together(
     ours = JointClasses(joint.member[mine], joint.sizes, joint.compatible[mine])
     present = shown[mine][:, 0] != ABSENT
     sizes = ours.of_person[present] if classes else np.zeros(0, dtype=np.int64)
-    told = {name: diversity(_renumbered(ours, present), codes[present]) for name, codes in (sensitive or {}).items()}
+    told = {
+        name: diversity(_renumbered(ours, present), codes[present])
+        for name, codes in (sensitive or {}).items()
+    }
     spent, chance, mixed = _spent(people, beside, epsilon, delta)
     smallest = int(
-        joint_classes(people.classes[people.classes != ABSENT][:, None]).sizes.min(initial=len(people.hashes))
+        joint_classes(people.classes[people.classes != ABSENT][:, None]).sizes.min(
+            initial=len(people.hashes)
+        )
     )
     return Together(
         earlier=tuple(entry.number for entry, _ in beside.aligned),
         people=int(present.sum()) if classes else len(people.hashes),
-        shared=int((shown[mine][present][:, 1:] != ABSENT).any(axis=1).sum()) if beside.aligned else 0,
+        shared=(
+            int((shown[mine][present][:, 1:] != ABSENT).any(axis=1).sum()) if beside.aligned else 0
+        ),
         k=int(sizes.min()) if len(sizes) else None,
         k_unknowing=int(ours.compatible[present].min()) if len(sizes) else None,
         alone=int((sizes == 1).sum()),
@@ -177,7 +210,12 @@ def together(
 
 
 def _beside(
-    register: Register, people: RegisteredPeople, person: Sequence[str], *, classes: bool, besides: Sequence[int]
+    register: Register,
+    people: RegisteredPeople,
+    person: Sequence[str],
+    *,
+    classes: bool,
+    besides: Sequence[int],
 ) -> _Beside:
     """Earlier releases, but those of which it is known that all their people are others."""
     found = _Beside([], [], {})
@@ -188,7 +226,11 @@ def _beside(
         reason = _not_aligned(entry, person, classes=classes)
         comparable = tuple(entry.person) == tuple(person)
         shared = len(np.intersect1d(known.hashes, people.hashes)) if comparable else 0
-        if comparable and tuple(person) == BY_CONTENT and shared < min(len(known.hashes), len(people.hashes)):
+        if (
+            comparable
+            and tuple(person) == BY_CONTENT
+            and shared < min(len(known.hashes), len(people.hashes))
+        ):
             comparable, reason = False, reason or BY_ROW
         if comparable and not shared:
             continue
@@ -205,24 +247,34 @@ def _not_aligned(entry: RegisteredRelease, person: Sequence[str], *, classes: bo
     if entry.table is not None:
         return TABLE
     if tuple(entry.person) != tuple(person):
-        return f"its people are told apart by {', '.join(entry.person)}, those of this one by {', '.join(person)}"
+        return (
+            f"its people are told apart by {', '.join(entry.person)}, those of this one by"
+            f" {', '.join(person)}"
+        )
     return None if entry.classes and classes else CHANGED
 
 
 def _spent(
     people: RegisteredPeople, beside: _Beside, epsilon: float | None, delta: float | None
 ) -> tuple[float, float, bool]:
-    """The greatest sums of ε and of δ for any group of the people; whoever may be in a release counts as in it."""
+    """The greatest sums of ε and of δ for any group of the people; whoever may be in a release
+    counts as in it.
+    """
     earlier = [*beside.aligned, *beside.others]
     columns = [np.ones(len(people.hashes), dtype=bool)]
-    columns += [columns[0] if known is None else np.isin(people.hashes, known.hashes) for _, known in earlier]
+    columns += [
+        columns[0] if known is None else np.isin(people.hashes, known.hashes)
+        for _, known in earlier
+    ]
     there = np.stack(columns, axis=1)
     spent, mixed = spent_by_group(there, [epsilon, *(entry.epsilon for entry, _ in earlier)])
     return spent, spent_by_group(there, [delta, *(entry.delta for entry, _ in earlier)])[0], mixed
 
 
 def _bounds(people: RegisteredPeople, beside: _Beside, smallest: int) -> dict[int, tuple[int, int]]:
-    """How many people the smallest class of this release and that of an earlier one may share, where both show classes."""
+    """How many people the smallest class of this release and that of an earlier one may share,
+    where both show classes.
+    """
     return {
         entry.number: overlap_bounds(smallest, entry.k, len(people.hashes) + entry.people)
         for entry, _ in beside.others
@@ -250,7 +302,10 @@ def _renumbered(joint: JointClasses, kept: NDArray[np.bool_]) -> JointClasses:
 
 
 def _followed(
-    shown: NDArray[np.int64], joint: JointClasses, mine: NDArray[np.int64], present: NDArray[np.bool_]
+    shown: NDArray[np.int64],
+    joint: JointClasses,
+    mine: NDArray[np.int64],
+    present: NDArray[np.bool_],
 ) -> int:
     """People of the new release who are alone in all together and in none by itself."""
     if shown.shape[1] < 2:

@@ -1,4 +1,6 @@
-"""Registering a release: who is in it, what it tells together with earlier ones, and what is written down."""
+"""Registering a release: who is in it, what it tells together with earlier ones, and what is
+written down.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,13 @@ import numpy as np
 from sfumato.core import environment
 from sfumato.core.attack import Memory
 from sfumato.release.register.joint_disclosure import Together, together
-from sfumato.release.register.released_classes import BY_CONTENT, people_of, person_columns, persons_of, recoded
+from sfumato.release.register.released_classes import (
+    BY_CONTENT,
+    people_of,
+    person_columns,
+    persons_of,
+    recoded,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,7 +32,9 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Newcomer:
-    """A release that is about to be made, or was made: its people, and what it tells together with those registered before."""
+    """A release that is about to be made, or was made: its people, and what it tells together with
+    those registered before.
+    """
 
     register: Register
     people: RegisteredPeople
@@ -45,7 +55,9 @@ class Newcomer:
         person: Sequence[str] = (),
         private: Mapping[str, Any] | None = None,
     ) -> Newcomer:
-        """From an original and what is released of it; ``private`` is what its certificate says of differential privacy."""
+        """From an original and what is released of it; ``private`` is what its certificate says of
+        differential privacy.
+        """
         columns = person_columns(pair.original, person)
         spent = private if private and private.get("certified") else {}
         return cls(
@@ -74,7 +86,14 @@ class Newcomer:
         )
 
     def entry(
-        self, *, recipient: str, folder: Path, certificate: str, digest: str, k: int | None, note: str = ""
+        self,
+        *,
+        recipient: str,
+        folder: Path,
+        certificate: str,
+        digest: str,
+        k: int | None,
+        note: str = "",
     ) -> dict[str, Any]:
         """What is written down of it."""
         return {
@@ -103,14 +122,23 @@ class Remembered(Memory):
     person: tuple[str, ...] = ()
 
     def kept(self, limit: float, pair: TablePair) -> Kept:
-        """The share of people who stand alone in all releases together, held against a limit; what is not known does not keep it."""
+        """The share of people who stand alone in all releases together, held against a limit; what
+        is not known does not keep it.
+        """
         return Newcomer.of(self.register, pair, person=self.person).together().kept(limit)
 
 
-def _secrets(register: Register, pair: TablePair, columns: Sequence[str]) -> dict[str, NDArray[np.int64]]:
-    """Per sensitive column the code of every person, in the order of their hashes; persons with several rows have none."""
+def _secrets(
+    register: Register, pair: TablePair, columns: Sequence[str]
+) -> dict[str, NDArray[np.int64]]:
+    """Per sensitive column the code of every person, in the order of their hashes; persons with
+    several rows have none.
+    """
     hashes = register.hashed(persons_of(pair.original, columns))
     distinct, first = np.unique(hashes, return_index=True)
     if len(distinct) < len(hashes):
         return {}
-    return {name: pair.original.encoded(name).codes[first].astype(np.int64) for name in pair.original.schema.sensitive}
+    return {
+        name: pair.original.encoded(name).codes[first].astype(np.int64)
+        for name in pair.original.schema.sensitive
+    }

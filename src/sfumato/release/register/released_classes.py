@@ -21,13 +21,17 @@ if TYPE_CHECKING:
     from sfumato.release.register.store import Register
 
 BY_CONTENT = ("the whole row",)
-"""How persons are told apart where no column does: by all that the table says of them, and a number among equal rows."""
+"""How persons are told apart where no column does: by all that the table says of them, and a number
+among equal rows.
+"""
 
 
 def person_columns(original: Table, asked: Sequence[str] = ()) -> tuple[str, ...]:
-    """The columns that tell persons apart: those asked for, the person column, or all direct identifiers; none: the whole row.
+    """The columns that tell persons apart: those asked for, the person column, or all direct
+    identifiers; none: the whole row.
 
-    The same columns must be there in the next table, with the same values, for a person to be known again.
+    The same columns must be there in the next table, with the same values, for a person to be known
+    again.
     """
     if asked:
         original.require(asked)
@@ -37,14 +41,19 @@ def person_columns(original: Table, asked: Sequence[str] = ()) -> tuple[str, ...
 
 
 def persons_of(original: Table, columns: Sequence[str]) -> list[str]:
-    """Per row the person it is about, as text; a row in which all the columns are missing is about a person of its own."""
+    """Per row the person it is about, as text; a row in which all the columns are missing is about
+    a person of its own.
+    """
     if not columns:
         return _by_content(original)
     parts = [original.encoded(name) for name in columns]
     labels = [[part.labels[code] for code in part.codes.tolist()] for part in parts]
     if all(label is None for column in labels for label in column):
         raise SchemaError(f"{', '.join(columns)} say nothing about anybody: every value is missing")
-    persons = [json.dumps(values) if any(v is not None for v in values) else "" for values in zip(*labels, strict=True)]
+    persons = [
+        json.dumps(values) if any(v is not None for v in values) else ""
+        for values in zip(*labels, strict=True)
+    ]
     if all(persons):
         return persons
     return [person or row for person, row in zip(persons, _by_content(original), strict=True)]
@@ -53,11 +62,16 @@ def persons_of(original: Table, columns: Sequence[str]) -> list[str]:
 def _by_content(original: Table) -> list[str]:
     """Per row all that it says, and its number among equal rows."""
     marks = Marks.now(original)
-    return [f"row {key}:{number}" for key, number in zip(marks.keys.tolist(), marks.numbers.tolist(), strict=True)]
+    return [
+        f"row {key}:{number}"
+        for key, number in zip(marks.keys.tolist(), marks.numbers.tolist(), strict=True)
+    ]
 
 
 def classes_shown(pair: TablePair) -> NDArray[np.int64]:
-    """Per original row the number of the class it was released in, or ``ABSENT``; rows that were drawn anew show nobody."""
+    """Per original row the number of the class it was released in, or ``ABSENT``; rows that were
+    drawn anew show nobody.
+    """
     shown = np.full(len(pair.original), ABSENT, dtype=np.int64)
     if not pair.aligned:
         return shown
@@ -71,7 +85,9 @@ def classes_shown(pair: TablePair) -> NDArray[np.int64]:
 
 
 def recoded(pair: TablePair) -> bool:
-    """Whether every released quasi-identifier may stand for its original: then classes say where a person is."""
+    """Whether every released quasi-identifier may stand for its original: then classes say where a
+    person is.
+    """
     return pair.aligned and all(bool(pair.truthful(name).all()) for name in pair.quasi)
 
 
@@ -82,7 +98,8 @@ def people_of(register: Register, pair: TablePair, columns: Sequence[str]) -> Re
     """
     if pair.original.copies is not None:
         raise ParameterError(
-            "a table that was counted by an engine has no persons to register; register a sample, or read it into memory"
+            "a table that was counted by an engine has no persons to register; register a sample,"
+            " or read it into memory"
         )
     hashes = register.hashed(persons_of(pair.original, columns))
     distinct, which = np.unique(hashes, return_inverse=True)

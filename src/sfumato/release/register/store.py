@@ -1,12 +1,15 @@
-"""The register: what was released, of what, to whom, and which class every person has in it; one private journal.
+"""The register: what was released, of what, to whom, and which class every person has in it; one
+private journal.
 
-Every event (a release is planned, it was written, it was withdrawn) is an entry, under hashes with a key, so nobody without the key can make
-another that fits. A release is planned, with all its people, before its folder stands: a process that is killed in between has registered
-too much, never too little. How far the journal went is remembered apart from the file, in the state folder of its owner, so that an older
-copy put in its place is noticed on the same machine.
+Every event (a release is planned, it was written, it was withdrawn) is an entry, under hashes with
+a key, so nobody without the key can make another that fits. A release is planned, with all its
+people, before its folder stands: a process that is killed in between has registered too much, never
+too little. How far the journal went is remembered apart from the file, in the state folder of its
+owner, so that an older copy put in its place is noticed on the same machine.
 
-People are keyed hashes; the key lies in a file of its own beside the register and can be kept elsewhere. With another key nobody would be
-known again, and every release would seem to be the first: the register knows its key, and is not opened with another.
+People are keyed hashes; the key lies in a file of its own beside the register and can be kept
+elsewhere. With another key nobody would be known again, and every release would seem to be
+the first: the register knows its key, and is not opened with another.
 """
 
 from __future__ import annotations
@@ -51,7 +54,9 @@ class RegisterStart(Entry):
 
 @dataclasses.dataclass(frozen=True)
 class PlannedRelease(Entry):
-    """A release, before it stands: ``hashes`` are its people, ``rows`` the records of a published table (see :class:`RegisteredPeople`)."""
+    """A release, before it stands: ``hashes`` are its people, ``rows`` the records of a published
+    table (see :class:`RegisteredPeople`).
+    """
 
     large_fields: ClassVar[tuple[str, ...]] = ("hashes", "rows")
 
@@ -95,9 +100,11 @@ REGISTER = JournalKind(
 
 @dataclasses.dataclass(frozen=True)
 class RegisteredRelease:
-    """One release, as the register knows it. ``number`` is its row; ``people`` how many persons it shows or suppressed.
+    """One release, as the register knows it. ``number`` is its row; ``people`` how many persons it
+    shows or suppressed.
 
-    ``table`` says how the cells of a published table add up and which are suppressed, without labels and values; None for a release of records.
+    ``table`` says how the cells of a published table add up and which are suppressed, without
+    labels and values; None for a release of records.
     """
 
     number: int
@@ -123,13 +130,19 @@ class RegisteredRelease:
         told = {**dataclasses.asdict(self), "table": None}
         if self.table is not None:
             suppressed = len(self.table["suppressed"])
-            told["table"] = {"measure": self.table["measure"], "cells": self.table["cells"], "suppressed": suppressed}
+            told["table"] = {
+                "measure": self.table["measure"],
+                "cells": self.table["cells"],
+                "suppressed": suppressed,
+            }
         return told
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class RegisteredPeople:
-    """Who is in a release, as keyed hashes in ascending order, and the class each is shown in; −1: nothing was released of that one."""
+    """Who is in a release, as keyed hashes in ascending order, and the class each is shown in; −1:
+    nothing was released of that one.
+    """
 
     hashes: Key
     classes: NDArray[np.int64]
@@ -145,7 +158,9 @@ class RegisteredPeople:
         plain = zlib.decompress(base64.b64decode(text))
         people = len(plain) // (HASH_BYTES + 8)
         hashes = np.frombuffer(plain, dtype=f"V{HASH_BYTES}", count=people)
-        return cls(hashes, np.frombuffer(plain, dtype="<i8", offset=people * HASH_BYTES).astype(np.int64))
+        return cls(
+            hashes, np.frombuffer(plain, dtype="<i8", offset=people * HASH_BYTES).astype(np.int64)
+        )
 
 
 class Register:
@@ -190,8 +205,12 @@ class Register:
                 releases[number] = RegisteredRelease(number=number, **fields)
             elif isinstance(entry, ReleaseState):
                 earlier = releases[entry.of]
-                certificate = earlier.certificate if entry.certificate is None else entry.certificate
-                releases[entry.of] = dataclasses.replace(earlier, state=entry.state, certificate=certificate)
+                certificate = (
+                    earlier.certificate if entry.certificate is None else entry.certificate
+                )
+                releases[entry.of] = dataclasses.replace(
+                    earlier, state=entry.state, certificate=certificate
+                )
         return tuple(releases.values())
 
     @property
@@ -219,12 +238,16 @@ class Register:
         elif written <= number < written + len(self._pending):
             entry = self._pending[number - written]
         if not isinstance(entry, PlannedRelease):
-            raise ParameterError(f"the register has no release {number}; sfumato register list shows them")
+            raise ParameterError(
+                f"the register has no release {number}; sfumato register list shows them"
+            )
         return entry
 
     @contextlib.contextmanager
     def turn(self) -> Iterator[None]:
-        """Hold the register: others wait. What happens inside is written when it ends well, and else not at all."""
+        """Hold the register: others wait. What happens inside is written when it ends well, and
+        else not at all.
+        """
         with self.journal.turn():
             try:
                 yield
@@ -232,10 +255,16 @@ class Register:
             finally:
                 self._pending = []
 
-    def plan(self, entry: Mapping[str, Any], people: RegisteredPeople, rows: RegisteredPeople | None = None) -> int:
+    def plan(
+        self,
+        entry: Mapping[str, Any],
+        people: RegisteredPeople,
+        rows: RegisteredPeople | None = None,
+    ) -> int:
         """Write a release down before it stands; only inside a turn. Returns its number.
 
-        ``rows`` are the records of a published table, under keyed hashes, and the cell each is counted in.
+        ``rows`` are the records of a published table, under keyed hashes, and the cell each is
+        counted in.
         """
         fields = {"table": None, **entry, "person": tuple(entry["person"])}
         packed_rows = "" if rows is None else rows.packed()
@@ -243,10 +272,14 @@ class Register:
         return self.journal.head.entries + len(self._pending) - 1
 
     def now_is(self, number: int, state: State, *, certificate: str | None = None) -> None:
-        """Say what became of a planned release, and which certificate it has; only inside a turn."""
+        """Say what became of a planned release, and which certificate it has; only inside a
+        turn.
+        """
         entry = next((each for each in self.entries if each.number == number), None)
         if entry is None:
-            raise ParameterError(f"the register has no release {number}; sfumato register list shows them")
+            raise ParameterError(
+                f"the register has no release {number}; sfumato register list shows them"
+            )
         if entry.state == "withdrawn":
             raise ParameterError(f"release {number} was withdrawn; what was withdrawn stays so")
         self._pending.append(ReleaseState(number, state, environment.timestamp(), certificate))
@@ -263,7 +296,9 @@ def key_file(path: Path) -> Path:
 
 
 def start_register(path: str | Path, *, key: str | Path | None = None) -> Register:
-    """Make a new register and, where there is none yet, its key; an old register is never replaced."""
+    """Make a new register and, where there is none yet, its key; an old register is never
+    replaced.
+    """
     file = Path(path)
     if os.path.lexists(file):
         raise ParameterError(f"{file} is there already; a register is never replaced")
@@ -282,17 +317,22 @@ def start_register(path: str | Path, *, key: str | Path | None = None) -> Regist
 
 
 def open_register(path: str | Path, *, key: str | Path | None = None) -> Register:
-    """Open a register and check all of it: who may read it, its key, its entries, and that it is no older copy."""
+    """Open a register and check all of it: who may read it, its key, its entries, and that it is no
+    older copy.
+    """
     file = Path(path)
     if not file.is_file():
-        raise UnreadableInput(f"there is no register {file}; sfumato register start {file} makes one")
+        raise UnreadableInput(
+            f"there is no register {file}; sfumato register start {file} makes one"
+        )
     if open_to_others(file):
         raise ParameterError(f"others may read {file}; take that away first (chmod 600)")
     secret = _read_key(Path(key) if key is not None else key_file(file))
     start = _read_start(file)
     if not hmac.compare_digest(start.mark.encode(), mark_of(secret, start.id).encode()):
         raise ParameterError(
-            f"{file} was made with another key than the one given: nobody would be known again. Give the key it was made with"
+            f"{file} was made with another key than the one given: nobody would be known again."
+            " Give the key it was made with"
         )
     register = Register(file, secret, start.id)
     register.journal.read()
@@ -308,14 +348,18 @@ def _read_start(file: Path) -> RegisterStart:
     except ValueError:
         start = None
     if not isinstance(start, RegisterStart):
-        raise UnreadableInput(f"{file} is no register, or it is damaged, or of another version of sfumato")
+        raise UnreadableInput(
+            f"{file} is no register, or it is damaged, or of another version of sfumato"
+        )
     return start
 
 
 def _read_key(file: Path) -> bytes:
     key = read_plain(file, most=4096, what="the key of a register").strip()
     if open_to_others(file):
-        raise ParameterError(f"others may read {file}, the key of a register; take that away first (chmod 600)")
+        raise ParameterError(
+            f"others may read {file}, the key of a register; take that away first (chmod 600)"
+        )
     if len(key) < 32:
         raise ParameterError(f"{file} is no key of a register: it is too short")
     return hashlib.sha256(key).digest()

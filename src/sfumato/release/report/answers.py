@@ -30,8 +30,12 @@ LONGEST = 26
 
 
 def answer_drawing(answer: Mapping[str, Any]) -> Drawing:
-    """An answer (as ``Answer.to_dict`` tells it) as a mark a group, with its interval where it has one and zero on the axis."""
-    names = labels([", ".join(group) or answer["question"] for group in answer["groups"] or [[]]], LONGEST)
+    """An answer (as ``Answer.to_dict`` tells it) as a mark a group, with its interval where it has
+    one and zero on the axis.
+    """
+    names = labels(
+        [", ".join(group) or answer["question"] for group in answer["groups"] or [[]]], LONGEST
+    )
     values = answer["values"]
     lows, highs = (answer[end] or values for end in ("low", "high"))
     texts = [_told(value, low, high) for value, low, high in zip(values, lows, highs, strict=True)]
@@ -41,12 +45,16 @@ def answer_drawing(answer: Mapping[str, Any]) -> Drawing:
     least, most = rounded_out(least, most) if most > least else (0.0, 1.0)
     scale = plot / (most - least)
     drawing = Drawing(plot, ROW * len(names), left=gutter, right=numbers, top=TOP, bottom=34)
-    draw_axes(drawing, _across([(scale * (at - least), number(at)) for at in ticks(least, most, 4)]))
+    draw_axes(
+        drawing, _across([(scale * (at - least), number(at)) for at in ticks(least, most, 4)])
+    )
     for place, (value, low, high) in enumerate(zip(values, lows, highs, strict=True)):
         _row(drawing, ROW * (place + 0.5), *(scale * (at - least) for at in (value, low, high)))
         drawing.text(-10, ROW * (place + 0.5), names[place], align="right", size=FONT - 1)
         drawing.text(plot + 12, ROW * (place + 0.5), texts[place], size=FONT - 1)
-    drawing.text(0, -TOP / 2, f"{answer['question']}, at a cost of {_cost(answer)}", SOFT, size=FONT - 1)
+    drawing.text(
+        0, -TOP / 2, f"{answer['question']}, at a cost of {_cost(answer)}", SOFT, size=FONT - 1
+    )
     return drawing
 
 
@@ -75,7 +83,9 @@ def _told(value: float, low: float, high: float) -> str:
 
 
 def _cost(answer: Mapping[str, Any]) -> str:
-    return f"ε = {answer['epsilon']:g}" if answer["epsilon"] is not None else f"ρ = {answer['rho']:g}"
+    return (
+        f"ε = {answer['epsilon']:g}" if answer["epsilon"] is not None else f"ρ = {answer['rho']:g}"
+    )
 
 
 def _across(marks: Sequence[tuple[float, str]]) -> Ruler:

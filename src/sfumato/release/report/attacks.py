@@ -1,4 +1,6 @@
-"""Attacks on a page: the strongest first, as bars with their intervals, what guessing gives and what is allowed."""
+"""Attacks on a page: the strongest first, as bars with their intervals, what guessing gives and
+what is allowed.
+"""
 
 from __future__ import annotations
 
@@ -36,8 +38,9 @@ MOST_AT_ONCE = 6
 LONGEST = 38
 WIDTH, ROW, SIZE, LETTER = 560, 26, FONT - 1, 7.4
 CAPTION = (
-    "Bars: how often each attack succeeds, with its interval where there is one. Wide grey tick: what guessing gives. "
-    "Thin dark line: the limit of the recipe, or else the usual share of what guessing leaves open. "
+    "Bars: how often each attack succeeds, with its interval where there is one. Wide grey tick:"
+    " what guessing gives. Thin dark line: the limit of the recipe, or else the usual share of what"
+    " guessing leaves open. "
 )
 
 
@@ -56,10 +59,12 @@ def attack_words(one: Mapping[str, Any]) -> str:
 
 
 def ranked(attacks: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What was tried, strongest first: what goes beyond a limit of the recipe, then by what it surely has over guessing.
+    """What was tried, strongest first: what goes beyond a limit of the recipe, then by what it
+    surely has over guessing.
 
-    That is the lower end of the rate less what guessing gives, in points: 100 % beside a guess of 99.99 % is hardly anything. Of
-    two that are as strong, who finds people comes before who learns a value of theirs.
+    That is the lower end of the rate less what guessing gives, in points: 100 % beside a guess of
+    99.99 % is hardly anything. Of two that are as strong, who finds people comes before who learns
+    a value of theirs.
 
     >>> sure = {"exceeds": True, "limit": None, "interval": None}
     >>> skewness = {**sure, "attack": "skewness", "value": 1.0, "baseline": 0.9999}
@@ -68,20 +73,26 @@ def ranked(attacks: Mapping[str, Any]) -> list[dict[str, Any]]:
     ['linkage', 'skewness']
     """
     tried: Sequence[dict[str, Any]] = attacks.get("tried", [])
-    return sorted(tried, key=lambda t: (not over_limit(t), -_gain(t), _learns_a_value(t), -t["value"]))
+    return sorted(
+        tried, key=lambda t: (not over_limit(t), -_gain(t), _learns_a_value(t), -t["value"])
+    )
 
 
 def unknown(attacks: Mapping[str, Any] | None) -> list[dict[str, Any]]:
-    """What could not be tried although it might succeed; whatever is not said to have nothing to attack is unknown.
+    """What could not be tried although it might succeed; whatever is not said to have nothing to
+    attack is unknown.
 
     >>> unknown({"skipped": [{"attack": "linkage"}, {"attack": "composition", "status": "does not apply"}]})
     [{'attack': 'linkage'}]
     """
-    return [one for one in (attacks or {}).get("skipped", []) if one.get("status") != "does not apply"]
+    return [
+        one for one in (attacks or {}).get("skipped", []) if one.get("status") != "does not apply"
+    ]
 
 
 def conclusion(attacks: Mapping[str, Any]) -> str:
-    """How many of the attacks go too far, and how many are unknown: the one is never said without the other.
+    """How many of the attacks go too far, and how many are unknown: the one is never said without
+    the other.
 
     >>> conclusion({"tried": [{"exceeds": False, "limit": None, "threshold": 0.2}], "skipped": [{"attack": "linkage"}]})
     'The only attack tried does not go beyond the usual 20 %; 1 attack is unknown.'
@@ -91,7 +102,8 @@ def conclusion(attacks: Mapping[str, Any]) -> str:
 
 
 def outcomes(attacks: Mapping[str, Any] | None) -> list[str]:
-    """The clauses about attacks: beyond a limit of the recipe, beyond the usual, and unknown. Nothing where there is no report.
+    """The clauses about attacks: beyond a limit of the recipe, beyond the usual, and unknown.
+    Nothing where there is no report.
 
     *Allowed* is said of limits only; where nobody set one, attacks are held against a usual rate.
     """
@@ -105,7 +117,9 @@ def outcomes(attacks: Mapping[str, Any] | None) -> list[str]:
         clauses.append(f"{_counted(beyond)} {_go(beyond)} beyond {_usual(tried)}")
     if not clauses:
         clauses.append(_none(tried))
-    return [*clauses, f"{_counted(blind)} {inflect(blind, 'is', 'are')} unknown"] if blind else clauses
+    return (
+        [*clauses, f"{_counted(blind)} {inflect(blind, 'is', 'are')} unknown"] if blind else clauses
+    )
 
 
 def over_limit(tried: Mapping[str, Any]) -> bool:
@@ -119,18 +133,30 @@ def beyond_what(tried: Mapping[str, Any]) -> str:
     >>> beyond_what({"limit": 0.1, "threshold": 0.2}), beyond_what({"limit": None, "threshold": 0.2})
     ('More than the recipe allows', 'Beyond the usual 20 %')
     """
-    return "More than the recipe allows" if tried["limit"] is not None else f"Beyond {_usual([tried])}"
+    return (
+        "More than the recipe allows" if tried["limit"] is not None else f"Beyond {_usual([tried])}"
+    )
 
 
 def _none(tried: Sequence[Mapping[str, Any]]) -> str:
     if not tried:
         return "no attack could be tried"
-    far = "further than the recipe allows" if all(t["limit"] is not None for t in tried) else f"beyond {_usual(tried)}"
-    return f"none of {len(tried)} attacks goes {far}" if len(tried) > 1 else f"the only attack tried does not go {far}"
+    far = (
+        "further than the recipe allows"
+        if all(t["limit"] is not None for t in tried)
+        else f"beyond {_usual(tried)}"
+    )
+    return (
+        f"none of {len(tried)} attacks goes {far}"
+        if len(tried) > 1
+        else f"the only attack tried does not go {far}"
+    )
 
 
 def _usual(tried: Iterable[Mapping[str, Any]]) -> str:
-    """The rate that attacks without a limit are held against; it is called usual where nobody asked for another."""
+    """The rate that attacks without a limit are held against; it is called usual where nobody asked
+    for another.
+    """
     rates = sorted({t["threshold"] for t in tried if t["limit"] is None})
     shares = join_words(map(percent, rates))
     return f"the usual {shares}" if rates == [USUAL_RATE] else f"the {shares} asked for"
@@ -145,7 +171,8 @@ def _go(number: int) -> str:
 
 
 def allowed(tried: Mapping[str, Any]) -> float:
-    """The rate of success up to which an attack is allowed: the recipe's limit, or what guessing and the threshold leave.
+    """The rate of success up to which an attack is allowed: the recipe's limit, or what guessing
+    and the threshold leave.
 
     >>> allowed({"limit": None, "threshold": 0.2, "baseline": 0.5}), allowed({"limit": 0.1, "threshold": 0.2})
     (0.6, 0.1)
@@ -162,12 +189,17 @@ def strongest(attacks: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 
 def attack_chart(attacks: Mapping[str, Any]) -> Drawing | None:
-    """All attacks as bars, those that are unknown as a word without a bar; None where none was tried."""
+    """All attacks as bars, those that are unknown as a word without a bar; None where none was
+    tried.
+    """
     if not attacks.get("tried"):
         return None
     rows = [*map(_row, ranked(attacks)), *map(_unknown_row, unknown(attacks))]
     names = labels(_names(rows), LONGEST)
-    gutter, numbers = (18 + round(LETTER * max(map(len, texts))) for texts in (names, [row["text"] for row in rows]))
+    gutter, numbers = (
+        18 + round(LETTER * max(map(len, texts)))
+        for texts in (names, [row["text"] for row in rows])
+    )
     plot = WIDTH - gutter - numbers
     drawing = Drawing(plot, ROW * len(rows), left=gutter, right=numbers, top=6, bottom=46)
     draw_axes(drawing, _rates(plot))
@@ -237,7 +269,9 @@ def _names(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _gain(tried: Mapping[str, Any]) -> float:
-    """What an attack surely has over guessing, in points; what differs by less than a billionth is the same."""
+    """What an attack surely has over guessing, in points; what differs by less than a billionth is
+    the same.
+    """
     low = tried["interval"][0] if tried.get("interval") else tried["value"]
     return round(float(low) - float(tried.get("baseline") or 0.0), 9)
 
@@ -249,7 +283,9 @@ def _learns_a_value(tried: Mapping[str, Any]) -> bool:
 
 def _rates(plot: float) -> Ruler:
     shares = [0, 0.25, 0.5, 0.75, 1] if plot > 200 else [0, 0.5, 1]
-    ticks = [(plot * share, words) for share, words in zip(shares, percentages(shares), strict=True)]
+    ticks = [
+        (plot * share, words) for share, words in zip(shares, percentages(shares), strict=True)
+    ]
     look = Ruler(ticks, SIZE - 1, SOFT, FRAME, FRAME, flush=True)
     return dataclasses.replace(look, title="rate of success", title_size=SIZE, title_at=28)
 
@@ -279,7 +315,12 @@ def _in_words(tried: Mapping[str, Any]) -> str:
     if tried["interval"]:
         between = f" ({percent(tried['interval'][0])} to {percent(tried['interval'][1])})"
     guess = "" if tried["baseline"] is None else f", guessing {percent(tried['baseline'])}"
-    beyond = f", {beyond_what(tried)[0].lower()}{beyond_what(tried)[1:]}" if tried["exceeds"] else ""
+    beyond = (
+        f", {beyond_what(tried)[0].lower()}{beyond_what(tried)[1:]}" if tried["exceeds"] else ""
+    )
     line = "limit" if tried["limit"] is not None else "usual"
-    outcome = f"{percent(tried['value'])}{between}{guess}, {line} {percent(min(1.0, allowed(tried)))}{beyond}"
+    outcome = (
+        f"{percent(tried['value'])}{between}{guess}, {line}"
+        f" {percent(min(1.0, allowed(tried)))}{beyond}"
+    )
     return f"{tried['intruder']}, {attack_words(tried)}: {outcome}"

@@ -1,4 +1,6 @@
-"""The charts behind the pictures: rows of bars or boxes with a label on the left and numbers on the right."""
+"""The charts behind the pictures: rows of bars or boxes with a label on the left and numbers on the
+right.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ DASHED = Pen(stroke=INK, width=1.5, dashed=True)
 
 @dataclasses.dataclass(frozen=True)
 class Line:
-    """One row of bars: a label, the released value and, where there is one, the original value, with their texts."""
+    """One row of bars: a label, the released value and, where there is one, the original value,
+    with their texts.
+    """
 
     label: str
     after: float
@@ -42,9 +46,11 @@ class Divider:
 
 @dataclasses.dataclass(frozen=True)
 class Frame:
-    """Where things are: labels on the left, bars in the plot, one or two columns of numbers on the right.
+    """Where things are: labels on the left, bars in the plot, one or two columns of numbers on the
+    right.
 
-    ``texts`` are all texts of each column from left to right, ``last`` is the place of the lowest row.
+    ``texts`` are all texts of each column from left to right, ``last`` is the place of the lowest
+    row.
     """
 
     texts: Sequence[Sequence[str]]
@@ -67,7 +73,9 @@ class Frame:
 
     @property
     def plot(self) -> int:
-        """Room for the bars: what is left of the usual width, or a little when the texts take it all."""
+        """Room for the bars: what is left of the usual width, or a little when the texts take it
+        all.
+        """
         return max(NARROWEST_PLOT, WIDTH - self.gutter - self.numbers)
 
     @property
@@ -81,13 +89,16 @@ class Frame:
 
     def drawing(self) -> Drawing:
         """An empty drawing with room for the texts."""
-        return Drawing(self.plot, self.height, left=self.gutter, right=self.numbers, top=4, bottom=4)
+        return Drawing(
+            self.plot, self.height, left=self.gutter, right=self.numbers, top=4, bottom=4
+        )
 
 
 def bar_chart(
     lines: Sequence[Line], heading: tuple[str, str], *, most: float, divider: Divider | None = None
 ) -> Drawing:
-    """Horizontal bars from 0 to ``most``; two bars a row where there is a before, the light one behind.
+    """Horizontal bars from 0 to ``most``; two bars a row where there is a before, the light one
+    behind.
 
     ``heading`` stands over the labels and over the numbers of a chart with one bar a row.
     """
@@ -113,7 +124,9 @@ def bar_chart(
     return drawing
 
 
-def level_chart(levels: Sequence[tuple[str, int, int]], heading: tuple[str, str], words: Sequence[str]) -> Drawing:
+def level_chart(
+    levels: Sequence[tuple[str, int, int]], heading: tuple[str, str], words: Sequence[str]
+) -> Drawing:
     """A row of boxes for each (name, level, top): one box a level, filled up to the level."""
     names = [name for name, _, _ in levels]
     frame = Frame([[heading[0], *names], [heading[1], *words]], len(levels) - 1)
@@ -125,8 +138,12 @@ def level_chart(levels: Sequence[tuple[str, int, int]], heading: tuple[str, str]
     return drawing
 
 
-def add_threshold(drawing: Drawing, share: float, label: str, *, lines: Sequence[Line], through: int) -> None:
-    """A dashed upright line through the first rows of a bar chart of shares, made of these lines."""
+def add_threshold(
+    drawing: Drawing, share: float, label: str, *, lines: Sequence[Line], through: int
+) -> None:
+    """A dashed upright line through the first rows of a bar chart of shares, made of these
+    lines.
+    """
     frame = _frame_of(lines, ("", ""), len(lines) - 1)
     at = frame.plot * share
     drawing.rule((at, frame.y(-0.5)), (at, frame.y(through - 0.5)), DASHED)
@@ -138,7 +155,9 @@ def _frame_of(lines: Sequence[Line], heading: tuple[str, str], last: int) -> Fra
     after = [heading[1], *(line.after_text for line in lines)]
     if all(line.before is None for line in lines):
         return Frame([labels, after], last)
-    return Frame([labels, ["before", *(line.before_text for line in lines)], ["after", *after]], last)
+    return Frame(
+        [labels, ["before", *(line.before_text for line in lines)], ["after", *after]], last
+    )
 
 
 def shortened(text: str, most: int = LONGEST_LABEL) -> str:
@@ -156,7 +175,8 @@ def shortened(text: str, most: int = LONGEST_LABEL) -> str:
 def labels(texts: Sequence[str], most: int = LONGEST_LABEL) -> list[str]:
     """Labels of at most so many letters' width that tell apart what is different.
 
-    Where texts begin alike they are cut in the middle, and numbered where that does not help either.
+    Where texts begin alike they are cut in the middle, and numbered where that does not help
+    either.
 
     >>> labels(["country_of_birth_father", "country_of_birth_mother", "age"])
     ['country_…h_father', 'country_…h_mother', 'age']
@@ -186,7 +206,9 @@ def _cut_inside(text: str, most: int) -> str:
 
 
 def _numbered(texts: Sequence[str], shown: Sequence[str], most: int) -> list[str]:
-    """Labels that different texts share get the number of their text among those; the first stays as it is."""
+    """Labels that different texts share get the number of their text among those; the first stays
+    as it is.
+    """
     texts_of: dict[str, list[str]] = {}
     for text, label in zip(texts, shown, strict=True):
         if text not in texts_of.setdefault(label, []):
@@ -209,18 +231,24 @@ def _letter_width(letter: str) -> float:
 
 
 def _fitting(letters: Iterable[str], most: float) -> int:
-    """How many of the first letters fit into a width; no more of a long text than that is looked at."""
+    """How many of the first letters fit into a width; no more of a long text than that is looked
+    at.
+    """
     widths = itertools.accumulate(map(_letter_width, letters))
     return sum(1 for _ in itertools.takewhile(lambda width: width <= most, widths))
 
 
-def _bars(drawing: Drawing, frame: Frame, bars: Sequence[tuple[float, float, str]], half: float) -> None:
+def _bars(
+    drawing: Drawing, frame: Frame, bars: Sequence[tuple[float, float, str]], half: float
+) -> None:
     for row, length, colour in bars:
         drawing.rect(0, frame.y(row - half), length, 2 * half * ROW, Pen(colour))
 
 
 def _boxes(drawing: Drawing, frame: Frame, row: int, level: int, top: int) -> None:
-    """One box a level; where there are too many to see, one for what is gone and one for what is left."""
+    """One box a level; where there are too many to see, one for what is gone and one for what is
+    left.
+    """
     if top == 0:
         return
     many = top > MOST_BOXES
@@ -229,15 +257,25 @@ def _boxes(drawing: Drawing, frame: Frame, row: int, level: int, top: int) -> No
     for i, (left, right) in enumerate(pairwise(shares)):
         if right > left:
             pen = Pen(AFTER if i < filled else "white", SOFT)
-            drawing.rect(frame.plot * left + 2, frame.y(row - 0.3), frame.plot * (right - left) - 4, 0.6 * ROW, pen)
+            drawing.rect(
+                frame.plot * left + 2,
+                frame.y(row - 0.3),
+                frame.plot * (right - left) - 4,
+                0.6 * ROW,
+                pen,
+            )
 
 
-def _labels(drawing: Drawing, frame: Frame, texts: Sequence[tuple[float, str]], heading: str) -> None:
+def _labels(
+    drawing: Drawing, frame: Frame, texts: Sequence[tuple[float, str]], heading: str
+) -> None:
     _column(drawing, frame, texts, -10, "right")
     drawing.text(-10, frame.y(HEADING), heading, SOFT, align="right")
 
 
-def _one_column(drawing: Drawing, frame: Frame, texts: Sequence[tuple[float, str]], heading: str) -> None:
+def _one_column(
+    drawing: Drawing, frame: Frame, texts: Sequence[tuple[float, str]], heading: str
+) -> None:
     _column(drawing, frame, texts, frame.plot + 12, "left")
     drawing.text(frame.plot + 12, frame.y(HEADING), heading, SOFT)
 
@@ -251,7 +289,12 @@ def _two_columns(drawing: Drawing, frame: Frame, rows: Sequence[tuple[float, Lin
 
 
 def _column(
-    drawing: Drawing, frame: Frame, texts: Sequence[tuple[float, str]], x: float, align: Align, colour: str = INK
+    drawing: Drawing,
+    frame: Frame,
+    texts: Sequence[tuple[float, str]],
+    x: float,
+    align: Align,
+    colour: str = INK,
 ) -> None:
     for row, words in texts:
         drawing.text(x, frame.y(row), words, colour, align=align)

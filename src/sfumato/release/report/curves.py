@@ -1,4 +1,6 @@
-"""How many people are alone by how much an intruder knows of them: one line an attack, before (dashed, light) and after."""
+"""How many people are alone by how much an intruder knows of them: one line an attack, before
+(dashed, light) and after.
+"""
 
 from __future__ import annotations
 
@@ -55,30 +57,54 @@ def kinds_of(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) 
     return list(dict.fromkeys(words for _, words, _ in [*curves_in(after), *curves_in(before)]))
 
 
-def curve_drawing(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None, known: str) -> Drawing:
+def curve_drawing(
+    before: Mapping[str, Any] | None, after: Mapping[str, Any] | None, known: str
+) -> Drawing:
     """The curves of attacks that know the same, before and after."""
-    was, now = ([curve for curve in curves_in(found) if curve[1] == known] for found in (before, after))
+    was, now = (
+        [curve for curve in curves_in(found) if curve[1] == known] for found in (before, after)
+    )
     return _drawn(list(dict.fromkeys(name for name, _, _ in [*now, *was]))[:MOST], was, now, known)
 
 
-def curves_on_white(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> alt.LayerChart | None:
-    """The curves that most attacks share, for a notebook, which may be dark; None where no attack draws one."""
+def curves_on_white(
+    before: Mapping[str, Any] | None, after: Mapping[str, Any] | None
+) -> alt.LayerChart | None:
+    """The curves that most attacks share, for a notebook, which may be dark; None where no attack
+    draws one.
+    """
     kinds = kinds_of(before, after)
     return curve_drawing(before, after, kinds[0]).chart() if kinds else None
 
 
-def curve_pictures(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> dict[str, Picture]:
-    """The curves as pictures with their numbers in words, one for each thing that is known; none where no attack draws one."""
+def curve_pictures(
+    before: Mapping[str, Any] | None, after: Mapping[str, Any] | None
+) -> dict[str, Picture]:
+    """The curves as pictures with their numbers in words, one for each thing that is known; none
+    where no attack draws one.
+    """
     kinds = kinds_of(before, after)
     names = ["curves", *(f"curves_{i}" for i in range(2, len(kinds) + 1))]
     return {name: _picture(before, after, known) for name, known in zip(names, kinds, strict=False)}
 
 
-def _picture(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None, known: str) -> Picture:
-    told = [(when, curve) for when, found in (("before", before), ("after", after)) for curve in curves_in(found)]
+def _picture(
+    before: Mapping[str, Any] | None, after: Mapping[str, Any] | None, known: str
+) -> Picture:
+    told = [
+        (when, curve)
+        for when, found in (("before", before), ("after", after))
+        for curve in curves_in(found)
+    ]
     mine = [(when, name, points) for when, (name, words, points) in told if words == known]
-    words = "; ".join(f"{plain_name(name)}, {when}: {_points_told(points)}" for when, name, points in mine)
-    both = " Solid and dark: the release; dashed and light: the data before." if before is not None else ""
+    words = "; ".join(
+        f"{plain_name(name)}, {when}: {_points_told(points)}" for when, name, points in mine
+    )
+    both = (
+        " Solid and dark: the release; dashed and light: the data before."
+        if before is not None
+        else ""
+    )
     caption = f"The share of people who are alone for somebody who knows so much of them.{both}"
     drawing = curve_drawing(before, after, known)
     return Picture(drawing.svg(), f"Share of people who are alone, by {known}. {words}.", caption)
@@ -96,10 +122,15 @@ def _drawn(names: Sequence[str], was: Sequence[Curve], now: Sequence[Curve], kno
     drawing.text(0, -TOP / 2, TITLE + (BOTH if was and now else ""), SOFT, size=SIZE)
     for place, name in enumerate(names):
         shape = SHAPES[place]
-        for curves, pen in ((was, Pen(stroke=BEFORE, width=2, dashed=True)), (now, Pen(stroke=AFTER, width=2))):
+        for curves, pen in (
+            (was, Pen(stroke=BEFORE, width=2, dashed=True)),
+            (now, Pen(stroke=AFTER, width=2)),
+        ):
             for points in (points for other, _, points in curves if other == name):
                 _line(drawing, points, every, shape, pen)
-    for place, (name, words) in enumerate(zip(names, labels([plain_name(n) for n in names], 48), strict=True)):
+    for place, (name, words) in enumerate(
+        zip(names, labels([plain_name(n) for n in names], 48), strict=True)
+    ):
         at = HEIGHT + 62 + 22 * place
         drawing.drawn.append(Mark(6, at, SHAPES[place], 64, Pen(SOFT), plain_name(name)))
         drawing.text(18, at, words, size=SIZE)
@@ -107,9 +138,15 @@ def _drawn(names: Sequence[str], was: Sequence[Curve], now: Sequence[Curve], kno
 
 
 def _line(
-    drawing: Drawing, points: Sequence[tuple[float, float]], every: Sequence[float], shape: Shape, pen: Pen
+    drawing: Drawing,
+    points: Sequence[tuple[float, float]],
+    every: Sequence[float],
+    shape: Shape,
+    pen: Pen,
 ) -> None:
-    places = tuple((_x(known, every), HEIGHT * (1 - min(1.0, max(0.0, share)))) for known, share in points)
+    places = tuple(
+        (_x(known, every), HEIGHT * (1 - min(1.0, max(0.0, share)))) for known, share in points
+    )
     if len(places) > 1:
         drawing.drawn.append(Stroke(places, pen))
     for (known, share), (x, y) in zip(points, places, strict=True):
@@ -130,5 +167,8 @@ def _across(every: Sequence[float], title: str) -> Ruler:
 
 def _upwards() -> Ruler:
     shares = [0.0, 0.25, 0.5, 0.75, 1.0]
-    ticks = [(HEIGHT * (1 - share), words) for share, words in zip(shares, percentages(shares), strict=True)]
+    ticks = [
+        (HEIGHT * (1 - share), words)
+        for share, words in zip(shares, percentages(shares), strict=True)
+    ]
     return Ruler(ticks, SIZE - 1, SOFT, FRAME, FRAME)

@@ -6,28 +6,53 @@ from collections.abc import Mapping
 from typing import Any
 
 WILDCARD = (
-    "Missing values match everything here, as in sdcMicro; ARX counts them as a value of their own, "
-    "and finds other class sizes."
+    "Missing values match everything here, as in sdcMicro; ARX counts them as a value of their own,"
+    " and finds other class sizes."
 )
 BY_MODEL = {
-    "l_diversity": "Entropy l-diversity compares e^H with l with a tolerance of 1e-9; ARX, without one, rejects some classes that meet it with equality.",
-    "delta_disclosure": "A value that is absent from a class breaks δ-disclosure here unless the recipe says absent: skip; ARX and pycanon skip it, and ARX takes logarithms to base 2.",
-    "t_closeness": "The reference distribution is that of the original table; tools that take the released one "
-    "report smaller distances after suppression.",
-    "population_uniqueness": "The slide negative binomial estimate follows the derivation, not the equations of ARX.",
-    "beta_likeness": "β-likeness takes the largest gain over all values, as in the paper; pycanon takes, for enhanced β, the largest gain of any value with the limit of any other.",
+    "l_diversity": (
+        "Entropy l-diversity compares e^H with l with a tolerance of 1e-9; ARX, without one,"
+        " rejects some classes that meet it with equality."
+    ),
+    "delta_disclosure": (
+        "A value that is absent from a class breaks δ-disclosure here unless the recipe says"
+        " absent: skip; ARX and pycanon skip it, and ARX takes logarithms to base 2."
+    ),
+    "t_closeness": (
+        "The reference distribution is that of the original table; tools that take the released one"
+        " report smaller distances after suppression."
+    ),
+    "population_uniqueness": (
+        "The slide negative binomial estimate follows the derivation, not the equations of ARX."
+    ),
+    "beta_likeness": (
+        "β-likeness takes the largest gain over all values, as in the paper; pycanon takes, for"
+        " enhanced β, the largest gain of any value with the limit of any other."
+    ),
 }
 BY_STEP = {
-    "global_recoding": "Loss counts every leaf of a hierarchy, whether it occurs or not, and suppressed records at the top, like ARX.",
-    "suppression": "Cells to suppress are chosen greedily over all records, and proved least with method exact; sdcMicro goes key by key and usually suppresses more.",
-    "add_noise": "alpha is a share of the variance; sdcMicro's noise is 100·√alpha for additive, and 100·alpha for correlated and restr.",
-    "microaggregate": "Groups are formed on z-scores and ties are broken by the content of the rows, so row order does not matter.",
+    "global_recoding": (
+        "Loss counts every leaf of a hierarchy, whether it occurs or not, and suppressed records at"
+        " the top, like ARX."
+    ),
+    "suppression": (
+        "Cells to suppress are chosen greedily over all records, and proved least with method"
+        " exact; sdcMicro goes key by key and usually suppresses more."
+    ),
+    "add_noise": (
+        "alpha is a share of the variance; sdcMicro's noise is 100·√alpha for additive, and"
+        " 100·alpha for correlated and restr."
+    ),
+    "microaggregate": (
+        "Groups are formed on z-scores and ties are broken by the content of the rows, so row order"
+        " does not matter."
+    ),
     "pram": "The diagonal is what the recipe says; sdcMicro draws it at random.",
     "rank_swap": "p is a share of the records; sdcMicro groups 5 % at both ends first.",
 }
 ATTACKED = (
-    "Attacks compare with what guessing, or the same release without the person's own record, would reach; "
-    "rates of other tools are often without that control."
+    "Attacks compare with what guessing, or the same release without the person's own record, would"
+    " reach; rates of other tools are often without that control."
 )
 
 

@@ -1,7 +1,8 @@
-"""Drawings: bars, rules, marks and texts at places that are given, written as SVG, or as an Altair chart where one is asked for.
+"""Drawings: bars, rules, marks and texts at places that are given, written as SVG, or as an Altair
+chart where one is asked for.
 
-Nothing is measured from fonts, so the same numbers give the same SVG on every machine. Places are pixels from the upper left
-corner of the plot; a drawing knows how much room is around it.
+Nothing is measured from fonts, so the same numbers give the same SVG on every machine. Places are
+pixels from the upper left corner of the plot; a drawing knows how much room is around it.
 """
 
 from __future__ import annotations
@@ -48,7 +49,11 @@ class Pen:
     def as_mark(self) -> dict[str, Any]:
         """The pen in Vega-Lite."""
         dash = {"strokeDash": [int(part) for part in DASHES.split(",")]} if self.dashed else {}
-        ink = {"fill": self.fill, "stroke": self.stroke, "strokeWidth": self.width if self.stroke else 0}
+        ink = {
+            "fill": self.fill,
+            "stroke": self.stroke,
+            "strokeWidth": self.width if self.stroke else 0,
+        }
         return {**ink, "opacity": self.opacity, **dash}
 
 
@@ -65,7 +70,8 @@ class Rect:
     def svg(self) -> str:
         """The rectangle in SVG."""
         place = (
-            f'x="{_number(self.x)}" y="{_number(self.y)}" width="{_number(self.width)}" height="{_number(self.height)}"'
+            f'x="{_number(self.x)}" y="{_number(self.y)}" width="{_number(self.width)}"'
+            f' height="{_number(self.height)}"'
         )
         return f"<rect {place}{self.pen.attributes()}/>"
 
@@ -104,25 +110,46 @@ class Stroke:
 
 
 Shape = Literal[
-    "circle", "square", "diamond", "cross", "triangle-up", "triangle-down", "triangle-left", "triangle-right"
+    "circle",
+    "square",
+    "diamond",
+    "cross",
+    "triangle-up",
+    "triangle-down",
+    "triangle-left",
+    "triangle-right",
 ]
 _TALL = math.sqrt(3) / 2
 OUTLINES: Mapping[Shape, Sequence[tuple[float, float]]] = {
     "square": [(-1, -1), (1, -1), (1, 1), (-1, 1)],
     "diamond": [(-1, 0), (0, -1), (1, 0), (0, 1)],
-    "cross": [(-1, -0.4), (-1, 0.4), (-0.4, 0.4), (-0.4, 1), (0.4, 1), (0.4, 0.4), (1, 0.4), (1, -0.4), (0.4, -0.4),
-              (0.4, -1), (-0.4, -1), (-0.4, -0.4)],
+    "cross": [
+        (-1, -0.4),
+        (-1, 0.4),
+        (-0.4, 0.4),
+        (-0.4, 1),
+        (0.4, 1),
+        (0.4, 0.4),
+        (1, 0.4),
+        (1, -0.4),
+        (0.4, -0.4),
+        (0.4, -1),
+        (-0.4, -1),
+        (-0.4, -0.4),
+    ],
     "triangle-up": [(0, -_TALL), (-1, _TALL), (1, _TALL)],
     "triangle-down": [(0, _TALL), (-1, -_TALL), (1, -_TALL)],
     "triangle-left": [(-_TALL, 0), (_TALL, -1), (_TALL, 1)],
     "triangle-right": [(_TALL, 0), (-_TALL, -1), (-_TALL, 1)],
-}  # fmt: skip
+}
 """Corners of each shape for a half width of 1; a circle has none."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Mark:
-    """A shape around a place. ``size`` is the square of its width; ``title`` is shown to who points at it."""
+    """A shape around a place. ``size`` is the square of its width; ``title`` is shown to who points
+    at it.
+    """
 
     x: float
     y: float
@@ -135,10 +162,14 @@ class Mark:
         """The mark in SVG."""
         half, ink = self.half, self.pen.attributes()
         if self.shape == "circle":
-            kind, place = "circle", f'cx="{_number(self.x)}" cy="{_number(self.y)}" r="{_number(half)}"'
+            kind, place = (
+                "circle",
+                f'cx="{_number(self.x)}" cy="{_number(self.y)}" r="{_number(half)}"',
+            )
         else:
             path = "L".join(
-                f"{_number(self.x + half * a)},{_number(self.y + half * b)}" for a, b in OUTLINES[self.shape]
+                f"{_number(self.x + half * a)},{_number(self.y + half * b)}"
+                for a, b in OUTLINES[self.shape]
             )
             kind, place = "path", f'd="M{path}Z"'
         end = f"><title>{escaped(self.title)}</title></{kind}>" if self.title else "/>"
@@ -160,7 +191,9 @@ class Mark:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Text:
-    """Words beside a place, in the middle of it from above to below; turned around it and then moved by ``dx`` where they stand aslant."""
+    """Words beside a place, in the middle of it from above to below; turned around it and then
+    moved by ``dx`` where they stand aslant.
+    """
 
     x: float
     y: float
@@ -173,13 +206,18 @@ class Text:
     dx: float = 0.0
 
     def svg(self) -> str:
-        """The words in SVG. Where a line of text has its middle differs between browsers, so letters are put on their base line."""
+        """The words in SVG. Where a line of text has its middle differs between browsers, so
+        letters are put on their base line.
+        """
         down = round(0.3 * self.size)
         place = f'x="{_number(self.x + self.dx)}" y="{_number(self.y + down)}"'
         if self.angle:
             turned = f"translate({_number(self.x)},{_number(self.y)}) rotate({_number(self.angle)})"
             place = f'transform="{turned}" x="{_number(self.dx)}" y="{down}"'
-        look = f' text-anchor="{ANCHORS[self.align]}" font-size="{_number(self.size)}"{self.pen.attributes()}'
+        look = (
+            f' text-anchor="{ANCHORS[self.align]}"'
+            f' font-size="{_number(self.size)}"{self.pen.attributes()}'
+        )
         weight = ' font-weight="600"' if self.bold else ""
         return f"<text {place}{look}{weight}>{escaped(self.words)}</text>"
 
@@ -191,7 +229,13 @@ class Text:
             "fontSize": self.size,
             "fontWeight": 600 if self.bold else 400,
         }
-        return {"type": "text", **self.pen.as_mark(), **look, "angle": self.angle % 360, "dx": self.dx}
+        return {
+            "type": "text",
+            **self.pen.as_mark(),
+            **look,
+            "angle": self.angle % 360,
+            "dx": self.dx,
+        }
 
     def as_rows(self) -> list[dict[str, Any]]:
         """The words as data of a chart."""
@@ -203,7 +247,9 @@ Drawn = Rect | Stroke | Mark | Text
 
 @dataclasses.dataclass
 class Drawing:
-    """What is drawn, from behind to front, in a plot with room around it; the ground is that of the page if none is given."""
+    """What is drawn, from behind to front, in a plot with room around it; the ground is that of the
+    page if none is given.
+    """
 
     width: float
     height: float
@@ -217,7 +263,9 @@ class Drawing:
     @property
     def extent(self) -> tuple[int, int]:
         """Width and height of the whole picture."""
-        return math.ceil(self.left + self.width + self.right), math.ceil(self.top + self.height + self.bottom)
+        return math.ceil(self.left + self.width + self.right), math.ceil(
+            self.top + self.height + self.bottom
+        )
 
     def rect(self, x: float, y: float, width: float, height: float, pen: Pen) -> None:
         """Add a rectangle."""
@@ -232,14 +280,22 @@ class Drawing:
         self.drawn.append(Text(x, y, words, Pen(colour), **look))
 
     def svg(self, label: str = "") -> str:
-        """The drawing as SVG; ``label`` tells who cannot see it what it shows, where no page around it does."""
+        """The drawing as SVG; ``label`` tells who cannot see it what it shows, where no page around
+        it does.
+        """
         width, height = self.extent
         named = f' role="img" aria-label="{html.escape(_printed(label))}"' if label else ""
-        opening = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}"{named}>'
+        opening = (
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0'
+            f' 0 {width} {height}"{named}>'
+        )
         ground = f'<rect width="100%" height="100%" fill="{self.ground}"/>' if self.ground else ""
         place = f'transform="translate({_number(self.left)},{_number(self.top)})"'
         shapes = "".join(one.svg() for one in self.drawn)
-        return f'{opening}{ground}<g {place} font-family="sans-serif" stroke-miterlimit="10">{shapes}</g></svg>'
+        return (
+            f'{opening}{ground}<g {place} font-family="sans-serif"'
+            f' stroke-miterlimit="10">{shapes}</g></svg>'
+        )
 
     def chart(self) -> alt.LayerChart:
         """The drawing as an Altair chart on white: a notebook may be dark."""
@@ -247,7 +303,12 @@ class Drawing:
 
         width, height = self.extent
         view = {"autosize": "none", "padding": 0, "width": width, "height": height}
-        config = {"font": "sans-serif", "aria": False, "background": "white", "view": {"stroke": None}}
+        config = {
+            "font": "sans-serif",
+            "aria": False,
+            "background": "white",
+            "view": {"stroke": None},
+        }
         plain = {**view, "config": config, "layer": list(self._layers())}
         chart: alt.LayerChart = alt.LayerChart.from_dict(plain, validate=False)
         return chart
@@ -256,12 +317,17 @@ class Drawing:
         """Neighbours of one look share a layer; every line has one of its own."""
         width, height = self.extent
         alike = itertools.groupby(
-            enumerate(self.drawn), lambda n: (n[0] if isinstance(n[1], Stroke) else -1, n[1].as_mark())
+            enumerate(self.drawn),
+            lambda n: (n[0] if isinstance(n[1], Stroke) else -1, n[1].as_mark()),
         )
         for (_, mark), group in alike:
             rows = [row for _, one in group for row in one.as_rows()]
             places = {"x": _pixels("x", -self.left, width), "y": _pixels("y", -self.top, height)}
-            yield {"data": {"values": rows}, "mark": mark, "encoding": places | _CHANNELS[mark["type"]]}
+            yield {
+                "data": {"values": rows},
+                "mark": mark,
+                "encoding": places | _CHANNELS[mark["type"]],
+            }
 
 
 _CHANNELS: Mapping[str, dict[str, Any]] = {
@@ -282,7 +348,8 @@ def _pixels(axis: str, start: float, length: float) -> dict[str, Any]:
 
 
 def escaped(words: str) -> str:
-    r"""Words as they may stand in SVG: nothing in them opens or closes an element, and signs that XML cannot hold are blanks.
+    r"""Words as they may stand in SVG: nothing in them opens or closes an element, and signs that
+    XML cannot hold are blanks.
 
     >>> escaped('<b>"a" & b</b>'), escaped("tab\tnull\x00")
     ('&lt;b&gt;"a" &amp; b&lt;/b&gt;', 'tab null ')
@@ -305,7 +372,9 @@ def _number(value: float) -> str:
     return str(whole) if whole == rounded else repr(float(rounded))
 
 
-def staircase(corners: Sequence[tuple[float, float]], *, first_down: bool = False) -> tuple[tuple[float, float], ...]:
+def staircase(
+    corners: Sequence[tuple[float, float]], *, first_down: bool = False
+) -> tuple[tuple[float, float], ...]:
     """The way from corner to corner without slopes: across and then down, or down and then across.
 
     >>> staircase([(0, 1), (2, 3)]), staircase([(0, 1), (2, 3)], first_down=True)
@@ -313,7 +382,11 @@ def staircase(corners: Sequence[tuple[float, float]], *, first_down: bool = Fals
     """
     between = [((a, d) if first_down else (c, b)) for (a, b), (c, d) in itertools.pairwise(corners)]
     return (
-        tuple(itertools.chain.from_iterable(zip(corners, [*between, corners[-1]], strict=True)))[:-1] if corners else ()
+        tuple(itertools.chain.from_iterable(zip(corners, [*between, corners[-1]], strict=True)))[
+            :-1
+        ]
+        if corners
+        else ()
     )
 
 
@@ -338,12 +411,16 @@ class Ruler:
 
 
 def draw_axes(drawing: Drawing, across: Ruler | None = None, up: Ruler | None = None) -> None:
-    """A lying axis at the foot and an upright one on the left, their grid behind everything; lines lie in the middle of pixels and are sharp."""
+    """A lying axis at the foot and an upright one on the left, their grid behind everything; lines
+    lie in the middle of pixels and are sharp.
+    """
     width, height = drawing.width, drawing.height
     for axis, lying in ((across, True), (up, False)):
         for at, _ in axis.ticks if axis else ():
             line = _sharp(at)
-            start, end = ((line, 0.5), (line, height + 0.5)) if lying else ((0.5, line), (width + 0.5, line))
+            start, end = (
+                ((line, 0.5), (line, height + 0.5)) if lying else ((0.5, line), (width + 0.5, line))
+            )
             drawing.rule(start, end, Pen(stroke=GRID))
     if across:
         _lying(drawing, across)
@@ -361,11 +438,26 @@ def _lying(drawing: Drawing, axis: Ruler) -> None:
     for at, _ in axis.ticks:
         drawing.rule((_sharp(at), foot), (_sharp(at), foot + 5), Pen(stroke=axis.dashes))
     for at, words in _apart(axis):
-        side = "center" if not axis.flush else "left" if at <= 1 else "right" if at >= width - 1 else "center"
+        side = (
+            "center"
+            if not axis.flush
+            else "left"
+            if at <= 1
+            else "right"
+            if at >= width - 1
+            else "center"
+        )
         drawing.text(at + 0.5, foot + below, words, axis.words, align=side, size=axis.size)
     drawing.rule((0.5, foot), (width + 0.5, foot), Pen(stroke=axis.lines))
     if axis.title:
-        drawing.text(width / 2 + 0.5, foot + axis.title_at, axis.title, SOFT, align="center", size=axis.title_size)
+        drawing.text(
+            width / 2 + 0.5,
+            foot + axis.title_at,
+            axis.title,
+            SOFT,
+            align="center",
+            size=axis.title_size,
+        )
 
 
 def _upright(drawing: Drawing, axis: Ruler) -> None:
@@ -383,7 +475,9 @@ def _upright(drawing: Drawing, axis: Ruler) -> None:
 def _apart(axis: Ruler) -> Sequence[tuple[float, str]]:
     """The ticks whose words do not run into each other: every second, fourth … where all would."""
     shown = axis.ticks
-    while any(b - a < (_half(axis, v) + _half(axis, w)) for (a, v), (b, w) in itertools.pairwise(shown)):
+    while any(
+        b - a < (_half(axis, v) + _half(axis, w)) for (a, v), (b, w) in itertools.pairwise(shown)
+    ):
         shown = shown[::2]
     return shown
 
@@ -401,7 +495,11 @@ def width_of(words: str, size: float) -> float:
     return size * sum(_WIDE.get(letter, 0.667 if letter.isupper() else 0.556) for letter in words)
 
 
-_WIDE = {**dict.fromkeys("ijl'", 0.222), **dict.fromkeys(" .,:;|!ftI/", 0.278), **dict.fromkeys("r()-", 0.333)}
+_WIDE = {
+    **dict.fromkeys("ijl'", 0.222),
+    **dict.fromkeys(" .,:;|!ftI/", 0.278),
+    **dict.fromkeys("r()-", 0.333),
+}
 _WIDE |= {**dict.fromkeys("cksvxyz", 0.5), **dict.fromkeys("mMW", 0.833), "%": 0.889, "w": 0.722}
 
 
@@ -414,7 +512,15 @@ def step_of(low: float, high: float, count: int) -> float:
     raw = (high - low) / count
     power = math.floor(math.log10(raw))
     over = raw / 10.0**power
-    factor = 10 if over >= math.sqrt(50) else 5 if over >= math.sqrt(10) else 2 if over >= math.sqrt(2) else 1
+    factor = (
+        10
+        if over >= math.sqrt(50)
+        else 5
+        if over >= math.sqrt(10)
+        else 2
+        if over >= math.sqrt(2)
+        else 1
+    )
     return factor * 10.0**power if power >= 0 else factor / 10.0**-power
 
 

@@ -1,4 +1,6 @@
-"""All pictures of a release by name: those anyone may see, and those for the owner. Pages and PNG files draw the same."""
+"""All pictures of a release by name: those anyone may see, and those for the owner. Pages and PNG
+files draw the same.
+"""
 
 from __future__ import annotations
 
@@ -12,26 +14,56 @@ from sfumato.release.report.maps import card_picture, gone_bars, pair_map
 from sfumato.release.report.pictures import Picture, class_size_histogram, column_levels, risk_bars
 from sfumato.release.report.scatter import loss_risk_map
 
-TABLES = "For every two columns, the share of records in another cell of their table than before; larger squares are larger shares."
-ASSOCIATIONS = "For every two columns, the change of Cramér's V, which is 0 for independent columns and 1 where one determines the other."
-NOTHING: dict[str, Any] = {"cards": [], "maps": {"columns": [], "table_distance": []}, "suppressed_cells": {}}
+TABLES = (
+    "For every two columns, the share of records in another cell of their table than before; larger"
+    " squares are larger shares."
+)
+ASSOCIATIONS = (
+    "For every two columns, the change of Cramér's V, which is 0 for independent columns and 1"
+    " where one determines the other."
+)
+NOTHING: dict[str, Any] = {
+    "cards": [],
+    "maps": {"columns": [], "table_distance": []},
+    "suppressed_cells": {},
+}
 
 
 def public_pictures(certificate: Mapping[str, Any]) -> dict[str, Picture]:
-    """The pictures of the page that goes with the released file; what there is nothing to draw of is left out."""
+    """The pictures of the page that goes with the released file; what there is nothing to draw of
+    is left out.
+    """
     classes, k = certificate["classes"], wording.promised_k(certificate)
     counted = wording.members(certificate, (classes["sizes"], certificate["data"]["rows"]))
-    drawn = {"class_sizes": class_size_histogram(classes["sizes"], k, counted=counted)} if classes["count"] else {}
-    return _there({**drawn, **_shared(certificate), "gone": gone_bars(story_in(certificate)["suppressed_cells"])})
+    drawn = (
+        {"class_sizes": class_size_histogram(classes["sizes"], k, counted=counted)}
+        if classes["count"]
+        else {}
+    )
+    return _there(
+        {
+            **drawn,
+            **_shared(certificate),
+            "gone": gone_bars(story_in(certificate)["suppressed_cells"]),
+        }
+    )
 
 
 def owner_pictures(record: Mapping[str, Any]) -> dict[str, Picture]:
-    """The pictures of the page that stays with the owner, those of single columns apart (:func:`cards_of`)."""
+    """The pictures of the page that stays with the owner, those of single columns apart
+    (:func:`cards_of`).
+    """
     certificate, before, after = record["certificate"], record["before"], record["after"]
     story, k = story_in(record), wording.promised_k(certificate)
-    counted = wording.members(certificate, *((a["class_sizes"], a["records"]) for a in (before, after)))
+    counted = wording.members(
+        certificate, *((a["class_sizes"], a["records"]) for a in (before, after))
+    )
     was, now = risks_of(before), risks_of(after)
-    drawn = {"class_sizes": class_size_histogram(after["class_sizes"], k, before["class_sizes"], counted=counted)}
+    drawn = {
+        "class_sizes": class_size_histogram(
+            after["class_sizes"], k, before["class_sizes"], counted=counted
+        )
+    }
     alternatives = record.get("alternatives")
     return _there(
         {
@@ -56,11 +88,16 @@ def named_cards(record: Mapping[str, Any]) -> dict[str, Picture]:
     >>> named_cards({"story": {"cards": [{"column": "../Über age", "bins": ["1"], "before": [1], "after": [1]}]}}).keys()
     dict_keys(['column_01_ber_age'])
     """
-    return {f"column_{i:02d}_{_slug(card['column'])}": drawn for i, (card, drawn) in enumerate(cards_of(record), 1)}
+    return {
+        f"column_{i:02d}_{_slug(card['column'])}": drawn
+        for i, (card, drawn) in enumerate(cards_of(record), 1)
+    }
 
 
 def story_in(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The story of a certificate or record; an empty one where it was written before there were stories."""
+    """The story of a certificate or record; an empty one where it was written before there were
+    stories.
+    """
     return {**NOTHING, **(document.get("story") or {})}
 
 

@@ -1,4 +1,6 @@
-"""The one headline of a release: promises, limits, attacks and what is unknown in one sentence, on pages and in the terminal."""
+"""The one headline of a release: promises, limits, attacks and what is unknown in one sentence, on
+pages and in the terminal.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,9 @@ NOT_ATTACKED = "Not attacked yet: run `sfumato attack` before sharing."
 class Headline:
     """The verdict on everything at once, and how it is said.
 
-    ``broken``: a promise, a limit or an agreement of the recipe is not kept. ``mixed``: they are, but attacks go beyond the usual,
-    or are unknown. ``open``: nothing was promised. ``holds``: nothing speaks against the release.
+    ``broken``: a promise, a limit or an agreement of the recipe is not kept. ``mixed``: they are,
+    but attacks go beyond the usual, or are unknown. ``open``: nothing was promised. ``holds``:
+    nothing speaks against the release.
     """
 
     state: State
@@ -32,7 +35,8 @@ class Headline:
 
 
 def headline(record: Mapping[str, Any]) -> Headline:
-    """The headline of a certificate, or of anything with its ``verdicts``, ``limits``, ``contract`` and ``attacks``.
+    """The headline of a certificate, or of anything with its ``verdicts``, ``limits``, ``contract``
+    and ``attacks``.
 
     >>> headline({"verdicts": [{"holds": True}, {"holds": False}], "attacks": None}).text
     '1 of 2 promises does not hold; not attacked yet'
@@ -48,7 +52,9 @@ def headline(record: Mapping[str, Any]) -> Headline:
 def _state(record: Mapping[str, Any], attacks: Mapping[str, Any] | None) -> State:
     bounds = [*(record.get("limits") or ()), *(record.get("contract") or ())]
     broken = [one for one in bounds if not one["holds"]]
-    if any(not v["holds"] for v in record["verdicts"]) or any(b.get("refuses", True) for b in broken):
+    if any(not v["holds"] for v in record["verdicts"]) or any(
+        b.get("refuses", True) for b in broken
+    ):
         return "broken"
     tried = (attacks or {}).get("tried", [])
     if any(map(over_limit, tried)) or any(one.get("limit") is not None for one in unknown(attacks)):
@@ -71,7 +77,9 @@ def _is_private(record: Mapping[str, Any]) -> bool:
 
 
 def _untried(record: Mapping[str, Any]) -> list[str]:
-    """That nobody tried is said too; a release with a certified ε tells of no attacks, tried or not."""
+    """That nobody tried is said too; a release with a certified ε tells of no attacks, tried or
+    not.
+    """
     return [] if _is_private(record) else ["not attacked yet"]
 
 
@@ -99,6 +107,9 @@ def _bounds(record: Mapping[str, Any]) -> Iterator[str]:
         given = record.get(key) or ()
         broken = sum(not one["holds"] for one in given)
         if broken:
-            yield f"{broken} of {len(given)} {inflect(len(given), word)} {inflect(broken, 'is', 'are')} not kept"
+            yield (
+                f"{broken} of {len(given)} {inflect(len(given), word)}"
+                f" {inflect(broken, 'is', 'are')} not kept"
+            )
         elif given:
             yield f"every {word} is kept"

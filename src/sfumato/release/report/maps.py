@@ -1,6 +1,7 @@
 """Pictures of a story: a card for each column, maps of pairs of columns, bars of what is gone.
 
-What grows and what shrinks is told by filled and hollow squares, so the maps are readable without colour.
+What grows and what shrinks is told by filled and hollow squares, so the maps are readable without
+colour.
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ FEWEST_ALIKE = 4
 
 
 def card_picture(card: Mapping[str, Any]) -> Picture:
-    """A column before (wide light bars) and after (narrow dark ones), with the name of each bin under it."""
+    """A column before (wide light bars) and after (narrow dark ones), with the name of each bin
+    under it.
+    """
     drawing = Drawing(CARD_WIDTH, CARD_HEIGHT, left=38, right=4, top=8, bottom=UNDER_CARD)
     most = max([*card["before"], *card["after"]], default=1.0) or 1.0
     shares = ticks(0, most, 3)
@@ -46,7 +49,12 @@ def card_picture(card: Mapping[str, Any]) -> Picture:
     draw_axes(drawing, up=Ruler(labelled, size=11, words=SOFT, lines=FRAME, dashes=FRAME))
     middles = _middles(len(card["bins"]))
     for key, colour, wide in (("before", BEFORE, 0.86), ("after", AFTER, 0.42)):
-        _card_bars(drawing, [share / most for share in card[key]], colour, wide * CARD_WIDTH / max(1, len(middles)))
+        _card_bars(
+            drawing,
+            [share / most for share in card[key]],
+            colour,
+            wide * CARD_WIDTH / max(1, len(middles)),
+        )
     for x, name in zip(middles, labels(card["bins"], LONGEST_BIN), strict=True):
         drawing.text(x, CARD_HEIGHT + 8, name, SOFT, align="right", size=10.5, angle=315, dx=-4)
     words = "; ".join(
@@ -64,16 +72,24 @@ def _middles(bins: int) -> list[float]:
 
 def _card_bars(drawing: Drawing, shares: Sequence[float], colour: str, width: float) -> None:
     for x, share in zip(_middles(len(shares)), shares, strict=True):
-        drawing.rect(x - width / 2, CARD_HEIGHT * (1 - share), width, CARD_HEIGHT * share, Pen(colour))
+        drawing.rect(
+            x - width / 2, CARD_HEIGHT * (1 - share), width, CARD_HEIGHT * share, Pen(colour)
+        )
 
 
-def pair_map(columns: Sequence[str], values: Sequence[float], what: str, *, signed: bool = False) -> Picture | None:
-    """A triangle of squares, one for every two columns; the larger the square, the larger the number. None without pairs."""
+def pair_map(
+    columns: Sequence[str], values: Sequence[float], what: str, *, signed: bool = False
+) -> Picture | None:
+    """A triangle of squares, one for every two columns; the larger the square, the larger the
+    number. None without pairs.
+    """
     if len(columns) < 2:
         return None
     cells = [(i, j) for i in range(len(columns)) for j in range(i)]
     order = sorted(zip(cells, values, strict=True), key=lambda c: -abs(c[1]))
-    words = "; ".join(f"{columns[i]} and {columns[j]}: {number(v)}" for (i, j), v in order[:MOST_PAIRS_IN_WORDS])
+    words = "; ".join(
+        f"{columns[i]} and {columns[j]}: {number(v)}" for (i, j), v in order[:MOST_PAIRS_IN_WORDS]
+    )
     if len(order) > MOST_PAIRS_IN_WORDS:
         words += f"; {len(order) - MOST_PAIRS_IN_WORDS} pairs are nearer to 0"
     (i, j), largest = order[0]
@@ -83,7 +99,9 @@ def pair_map(columns: Sequence[str], values: Sequence[float], what: str, *, sign
     return Picture(_triangle(columns, cells, values).svg(), f"{what} {words}.", caption)
 
 
-def _triangle(columns: Sequence[str], cells: Sequence[tuple[int, int]], values: Sequence[float]) -> Drawing:
+def _triangle(
+    columns: Sequence[str], cells: Sequence[tuple[int, int]], values: Sequence[float]
+) -> Drawing:
     """Squares by the place of their columns: two names may be equal once they are shortened."""
     size, names = CELL * (len(columns) - 1), labels(columns)
     room = round(14 + LETTER * max(len(name) for name in names))
@@ -92,7 +110,9 @@ def _triangle(columns: Sequence[str], cells: Sequence[tuple[int, int]], values: 
     squares = [(cell, v) for cell, v in zip(cells, values, strict=True) if v]
     for (i, j), value in sorted(squares, key=lambda square: square[1] < 0):
         area = (CELL * 0.85) ** 2 * abs(value) / most
-        drawing.drawn.append(Mark(CELL * (j + 0.5), CELL * (i - 0.5), "square", area, LESS if value < 0 else MORE))
+        drawing.drawn.append(
+            Mark(CELL * (j + 0.5), CELL * (i - 0.5), "square", area, LESS if value < 0 else MORE)
+        )
     for i, name in enumerate(names[1:]):
         drawing.text(-8, CELL * (i + 0.5), name, align="right", size=12)
     for j, name in enumerate(names[:-1]):
@@ -108,17 +128,25 @@ def gone_bars(shares: Mapping[str, float]) -> Picture | None:
     alike = _alike(shares)
     own = [c for c in order if c not in alike]
     shown = own[:MOST_GONE]
-    lines = [Line(name, shares[c], percent(shares[c])) for name, c in zip(labels(shown), shown, strict=True)]
+    lines = [
+        Line(name, shares[c], percent(shares[c]))
+        for name, c in zip(labels(shown), shown, strict=True)
+    ]
     if alike:
         least = shares[alike[0]]
         lines.append(
             Line(
-                f"{'all' if not own else ''} {len(alike)} {'other ' * bool(own)}columns".strip(), least, percent(least)
+                f"{'all' if not own else ''} {len(alike)} {'other ' * bool(own)}columns".strip(),
+                least,
+                percent(least),
             )
         )
     chart = bar_chart(lines, ("column", "gone"), most=1.0)
     words = "; ".join(f"{c}: {percent(shares[c])}" for c in order)
-    caption = "The share of the original cells of which nothing is left: suppressed, generalised to the top, or in a dropped record."
+    caption = (
+        "The share of the original cells of which nothing is left: suppressed, generalised to the"
+        " top, or in a dropped record."
+    )
     if alike:
         caption += f" {len(alike)} columns lost equally little and share a bar."
     if len(own) > len(shown):
@@ -127,7 +155,9 @@ def gone_bars(shares: Mapping[str, float]) -> Picture | None:
 
 
 def _alike(shares: Mapping[str, float]) -> list[str]:
-    """The columns that lost least and all as much, as by dropped records alone, where they are too many for bars of their own."""
+    """The columns that lost least and all as much, as by dropped records alone, where they are too
+    many for bars of their own.
+    """
     least = min(shares.values())
     columns = sorted(c for c, share in shares.items() if abs(share - least) < 1e-12)
     return columns if len(columns) >= FEWEST_ALIKE else []

@@ -1,7 +1,7 @@
 """What metrics and attacks are called on a page, and what they say in a line that needs no formula.
 
-Pages are drawn from documents, which hold names only. What a name means is asked of the metric itself; a page about one that is not
-installed here shows its name in words.
+Pages are drawn from documents, which hold names only. What a name means is asked of the metric
+itself; a page about one that is not installed here shows its name in words.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from sfumato.core.shape import Shape
 from sfumato.core.words import plain_name
 
 FIRST = ("loss", "squared_error", "query_workload", "accuracy", "completeness")
-"""What a reader sees without opening anything: what cells lost, what answers lost, and what is still there."""
+"""What a reader sees without opening anything: what cells lost, what answers lost, and what is
+still there.
+"""
 
 
 def title_of(name: str, shape: Shape | None = None) -> str:
@@ -47,7 +49,9 @@ def best_of(name: str, shape: Shape | None = None) -> str:
 
 
 def judges_detail(name: str) -> bool:
-    """Whether a coarser release never looks better in a utility metric; of one that is not known here nobody knows."""
+    """Whether a coarser release never looks better in a utility metric; of one that is not known
+    here nobody knows.
+    """
     metric = registry.utility_metrics().get(name)
     return metric is not None and metric.judges_detail
 
@@ -58,8 +62,11 @@ def risk_line(name: str) -> str:
     return "" if risk is None else risk.line
 
 
-def plain_words(attack: str, shape: Shape | None = None, parameters: Mapping[str, Any] | None = None) -> str:
-    """What an attack would achieve, then its name and parameters; only the name where it is not known here.
+def plain_words(
+    attack: str, shape: Shape | None = None, parameters: Mapping[str, Any] | None = None
+) -> str:
+    """What an attack would achieve, then its name and parameters; only the name where it is not
+    known here.
 
     >>> plain_words("singling_out"), plain_words("my_attack")
     ('A description is found that fits just one person (singling out)', 'My attack')
@@ -69,7 +76,9 @@ def plain_words(attack: str, shape: Shape | None = None, parameters: Mapping[str
 
 
 def first_and_more(entries: Iterable[tuple[str, Any]]) -> tuple[list[Any], list[Any]]:
-    """Entries by name in two lists: those to show at once, in their order of importance, and the others."""
+    """Entries by name in two lists: those to show at once, in their order of importance, and the
+    others.
+    """
     given = dict(entries)
     first = [given[name] for name in FIRST if name in given]
     return first, [entry for name, entry in given.items() if name not in FIRST]

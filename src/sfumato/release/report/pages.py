@@ -1,6 +1,8 @@
-"""The two pages of a release: one to share, one to keep, and their pictures, whatever the shape of its data.
+"""The two pages of a release: one to share, one to keep, and their pictures, whatever the shape of
+its data.
 
-What differs is decided here and nowhere else, by which sections the certificate has: one that tells of classes is about one table.
+What differs is decided here and nowhere else, by which sections the certificate has: one that tells
+of classes is about one table.
 """
 
 from __future__ import annotations
@@ -65,12 +67,16 @@ def public_page(certificate: Mapping[str, Any]) -> str:
     """The report that goes with the released files: what their certificate says, for people."""
     plain = as_shown(certificate)
     look = look_of(plain)
-    facts = _shared(plain, plain.get("attacks")) | look.public_facts(plain, look.public_pictures(plain))
+    facts = _shared(plain, plain.get("attacks")) | look.public_facts(
+        plain, look.public_pictures(plain)
+    )
     return rendered(look.public_template, **facts, signature=plain.get("signature"))
 
 
 def owner_page(record: Mapping[str, Any]) -> str:
-    """The report that stays with the owner: before and after, what gave people away, how the result was found."""
+    """The report that stays with the owner: before and after, what gave people away, how the result
+    was found.
+    """
     plain = as_shown(record)
     look = look_of(plain["certificate"])
     facts = _shared(plain["certificate"], person_facts.attacks_of(plain))
@@ -93,8 +99,13 @@ def owner_pictures(record: Mapping[str, Any]) -> dict[str, Picture]:
 def _shared(certificate: Mapping[str, Any], attacks: Mapping[str, Any] | None) -> dict[str, Any]:
     """What all pages tell."""
     recipe, shape = as_yaml(certificate["recipe"]), Shape(certificate.get("shape", Shape.TABLE))
-    if attacks is not None:  # the name of an attack may mean another thing for data of another shape
-        tried = [{**one, "words": plain_words(one["attack"], shape, one.get("parameters"))} for one in attacks["tried"]]
+    if (
+        attacks is not None
+    ):  # the name of an attack may mean another thing for data of another shape
+        tried = [
+            {**one, "words": plain_words(one["attack"], shape, one.get("parameters"))}
+            for one in attacks["tried"]
+        ]
         attacks = {**attacks, "tried": tried}
     findings = ranked(attacks) if attacks else []
     return {

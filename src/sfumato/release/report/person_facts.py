@@ -1,4 +1,6 @@
-"""What the two pages tell of people who are described by more than a row: counts, columns, steps, attacks before and after."""
+"""What the two pages tell of people who are described by more than a row: counts, columns, steps,
+attacks before and after.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,10 @@ def public_facts(certificate: Mapping[str, Any], pictures: Mapping[str, Picture]
     return {
         **_of_both(certificate),
         **_drawn(pictures),
-        "worth": [(title_of(n, shape), value, best_of(n, shape), meaning_of(n, shape)) for n, value in measured],
+        "worth": [
+            (title_of(n, shape), value, best_of(n, shape), meaning_of(n, shape))
+            for n, value in measured
+        ],
     }
 
 
@@ -35,7 +40,10 @@ def owner_facts(record: Mapping[str, Any], pictures: Mapping[str, Picture]) -> d
     return {
         **_of_both(certificate),
         **_drawn(pictures),
-        "counts": [(name.replace("_", " "), was.get(name), now.get(name)) for name in dict.fromkeys([*was, *now])],
+        "counts": [
+            (name.replace("_", " "), was.get(name), now.get(name))
+            for name in dict.fromkeys([*was, *now])
+        ],
         "both": _before_and_after(record),
         "worth": [(title_of(m["name"], Shape(certificate["shape"])), m) for m in measured],
     }
@@ -54,7 +62,9 @@ def _of_both(certificate: Mapping[str, Any]) -> dict[str, Any]:
 def public_pictures(certificate: Mapping[str, Any]) -> dict[str, Picture]:
     """The pictures of the page that goes with the released files: nothing of the original."""
     attacks = certificate.get("attacks")
-    return _there({**curve_pictures(None, attacks), "attacks": attack_picture(attacks) if attacks else None})
+    return _there(
+        {**curve_pictures(None, attacks), "attacks": attack_picture(attacks) if attacks else None}
+    )
 
 
 def owner_pictures(record: Mapping[str, Any]) -> dict[str, Picture]:
@@ -82,7 +92,9 @@ def _there(drawn: Mapping[str, Picture | None]) -> dict[str, Picture]:
 def steps_told(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Each step with what it did: in a sentence where it has one, else its single facts."""
     shape, told = Shape(certificate["shape"]), list[tuple[str, str]]()
-    for plan, (step, facts) in zip(certificate["plan"], wording.steps_taken(certificate), strict=True):
+    for plan, (step, facts) in zip(
+        certificate["plan"], wording.steps_taken(certificate), strict=True
+    ):
         placed = registry.is_placed("steps", plan["step"], plan, shape)
         title = f"{step} in {plan['table']}" if placed else step
         single = "; ".join(f"{term}: {text}" for term, text in facts)
@@ -115,15 +127,23 @@ def _columns(certificate: Mapping[str, Any]) -> list[tuple[str, str, str]]:
             roles = [spec["role"]] if isinstance(spec["role"], str) else spec["role"]
             full = f"{table}.{name}" if "tables" in certificate else name
             plan = [step for step in certificate["plan"] if step.get("table", table) == table]
-            placed = [step for step in plan if registry.is_placed("steps", step["step"], step, shape)]
-            rows.append((full, wording.role_names(roles), _fate(name, roles, released, plan, placed)))
+            placed = [
+                step for step in plan if registry.is_placed("steps", step["step"], step, shape)
+            ]
+            rows.append(
+                (full, wording.role_names(roles), _fate(name, roles, released, plan, placed))
+            )
     return list(dict.fromkeys(rows))
 
 
 def _written(certificate: Mapping[str, Any]) -> Mapping[str, Any]:
     """What a certificate says of each table that was written."""
     several: Mapping[str, Any] | None = certificate.get("tables")
-    return {name: certificate[name] for name in (DATA, PEOPLE) if name in certificate} if several is None else several
+    return (
+        {name: certificate[name] for name in (DATA, PEOPLE) if name in certificate}
+        if several is None
+        else several
+    )
 
 
 def _fate(
@@ -133,7 +153,9 @@ def _fate(
     plan: list[Mapping[str, Any]],
     placed: list[Mapping[str, Any]],
 ) -> str:
-    """What became of a column; ``placed`` are those of the steps that were carried out in its table."""
+    """What became of a column; ``placed`` are those of the steps that were carried out in its
+    table.
+    """
     if "direct" in roles:
         return "dropped: it names people by itself"
     if name not in released:
@@ -151,8 +173,13 @@ def _fate(
 
 
 def _before_and_after(record: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
-    """What each attack reaches before and after, and what that would be; where there is no rate, whether it is unknown."""
-    shape, reports = Shape(record["certificate"]["shape"]), (record.get("before"), attacks_of(record))
+    """What each attack reaches before and after, and what that would be; where there is no rate,
+    whether it is unknown.
+    """
+    shape, reports = (
+        Shape(record["certificate"]["shape"]),
+        (record.get("before"), attacks_of(record)),
+    )
     before, after = ((found or {}).get("tried", []) for found in reports)
     attacks: dict[str, Mapping[str, Any]] = {}
     for one in (*after, *before, *(blind for found in reports for blind in unknown(found))):
@@ -160,7 +187,9 @@ def _before_and_after(record: Mapping[str, Any]) -> list[tuple[str, str, str, st
     rows = []
     for label, one in attacks.items():
         rates = [_rate(label, found) for found in reports]
-        rows.append((label, plain_words(one["attack"], shape, one.get("parameters")), rates[0], rates[1]))
+        rows.append(
+            (label, plain_words(one["attack"], shape, one.get("parameters")), rates[0], rates[1])
+        )
     return rows
 
 
@@ -168,5 +197,9 @@ def _rate(label: str, found: Mapping[str, Any] | None) -> str:
     for one in (found or {}).get("tried", []):
         if attack_label(one) == label:
             return percent(one["value"])
-    said = [one.get("status", "unknown") for one in (found or {}).get("skipped", []) if attack_label(one) == label]
+    said = [
+        one.get("status", "unknown")
+        for one in (found or {}).get("skipped", [])
+        if attack_label(one) == label
+    ]
     return said[0] if said else "not tried"

@@ -1,4 +1,6 @@
-"""How a page is made: a template filled with facts, in a single file that needs no network and no script."""
+"""How a page is made: a template filled with facts, in a single file that needs no network and no
+script.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,8 @@ LARGER = 1.15
 """How much wider than it was drawn a picture may become on a page."""
 
 
-# The contents of a page: every section gets an anchor, and a list of them stands where the template asks for it.
+# The contents of a page: every section gets an anchor, and a list of them stands where the template
+# asks for it.
 
 PLACE = "<!-- contents -->"
 """What people wrote is escaped before it reaches a page, so only a template can hold this."""
@@ -37,24 +40,31 @@ FEWEST = 4
 def with_contents(page: str) -> str:
     """The page with anchors, and with its contents where there are enough sections to need them.
 
-    They follow from the page itself, so no section is forgotten and none is listed that is not there.
+    They follow from the page itself, so no section is forgotten and none is listed that is not
+    there.
 
     >>> with_contents("<section><h2>One</h2></section>")
     '<section id="part-1"><h2>One</h2></section>'
     """
     titles = _SECTION.findall(page)
     places = iter(range(1, len(titles) + 1))
-    anchored = _SECTION.sub(lambda section: f'<section id="part-{next(places)}">{section[0][len("<section>") :]}', page)
+    anchored = _SECTION.sub(
+        lambda section: f'<section id="part-{next(places)}">{section[0][len("<section>") :]}', page
+    )
     return anchored.replace(PLACE, _listed(titles) if len(titles) >= FEWEST else "", 1)
 
 
 def _listed(titles: list[str]) -> str:
-    entries = "".join(f'<li><a href="#part-{i}">{title}</a></li>' for i, title in enumerate(titles, 1))
+    entries = "".join(
+        f'<li><a href="#part-{i}">{title}</a></li>' for i, title in enumerate(titles, 1)
+    )
     return f'<nav class="contents" aria-label="On this page"><ul>{entries}</ul></nav>'
 
 
 def as_shown(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The document as its file would hold it, so that a page can be made again from the file alone; control signs spelled out."""
+    """The document as its file would hold it, so that a page can be made again from the file alone;
+    control signs spelled out.
+    """
     plain: dict[str, Any] = json.loads(json.dumps(document), object_pairs_hook=_spelled_out)
     return plain
 
@@ -93,17 +103,20 @@ def rendered(template: str, **facts: Any) -> str:
 
 
 def _compiled() -> BytecodeCache:
-    """Templates as they were compiled before: compiling them takes longer than drawing both pages of a small table.
+    """Templates as they were compiled before: compiling them takes longer than drawing both pages
+    of a small table.
 
-    What another template, another version of jinja2 or another syntax gave, or a file that is cut off, is compiled again; where
-    nothing can be written, every time.
+    What another template, another version of jinja2 or another syntax gave, or a file that is cut
+    off, is compiled again; where nothing can be written, every time.
     """
     import jinja2
 
     version = metadata.version("jinja2")
 
     class Compiled(jinja2.FileSystemBytecodeCache):
-        def get_bucket(self, environment: Environment, name: str, filename: str | None, source: str) -> Any:
+        def get_bucket(
+            self, environment: Environment, name: str, filename: str | None, source: str
+        ) -> Any:
             syntax = (environment.autoescape, environment.trim_blocks, environment.lstrip_blocks)
             return super().get_bucket(environment, name, filename, f"{version} {syntax} {source}")
 
@@ -147,7 +160,8 @@ def _environment() -> Environment:
 
 
 def _inline(svg: str) -> str:
-    """An SVG as part of a page: HTML needs no namespace, and the page's ``role="img"`` speaks for the whole.
+    """An SVG as part of a page: HTML needs no namespace, and the page's ``role="img"`` speaks for
+    the whole.
 
     It is never drawn much larger than it was meant: a map of two columns stays small.
     """

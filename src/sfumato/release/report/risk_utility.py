@@ -1,4 +1,5 @@
-"""The risk–utility map: every candidate by what it risks and what it costs, and the line of those that none beats.
+"""The risk–utility map: every candidate by what it risks and what it costs, and the line of those
+that none beats.
 
 Means are told apart by shape and candidates by number, so the map is readable without colour.
 """
@@ -84,14 +85,27 @@ def chart_of(comparison: Mapping[str, Any]) -> alt.LayerChart:
 
 
 def candidate_table(comparison: Mapping[str, Any]) -> TableBlock:
-    """Every candidate: ● is on the front; what it risks, what it is worth, and whether its promises are kept."""
+    """Every candidate: ● is on the front; what it risks, what it is worth, and whether its promises
+    are kept.
+    """
     risk, utility = comparison["axes"]["risk"], comparison["axes"]["utility"]
     header = ("candidate", plain_name(risk), "between", title_of(utility), "records", "promises")
     rows = []
     for one in comparison["candidates"]:
         mark = "●" if one["name"] in comparison["front"] else "○"
-        rate, value, ends = one["risks"].get(risk), one["utilities"].get(utility), one["intervals"].get(risk)
-        row: list[Cell] = [f"{mark} {one['name']}", None, None, None, one["records"], "✗ broken, not released"]
+        rate, value, ends = (
+            one["risks"].get(risk),
+            one["utilities"].get(utility),
+            one["intervals"].get(risk),
+        )
+        row: list[Cell] = [
+            f"{mark} {one['name']}",
+            None,
+            None,
+            None,
+            one["records"],
+            "✗ broken, not released",
+        ]
         if rate is not None:
             row[1] = Share(rate)
         if ends is not None:
@@ -101,7 +115,11 @@ def candidate_table(comparison: Mapping[str, Any]) -> TableBlock:
         if one["holds"]:
             row[5] = "kept" if one["promises"] else "none"
         rows.append(row)
-    shown = [place for place, head in enumerate(header) if head != "between" or any(row[place] for row in rows)]
+    shown = [
+        place
+        for place, head in enumerate(header)
+        if head != "between" or any(row[place] for row in rows)
+    ]
     cells = tuple(tuple(row[place] for place in shown) for row in rows)
     return TableBlock(tuple(header[place] for place in shown), cells, comparison["name"])
 
@@ -112,30 +130,51 @@ def front_told(comparison: Mapping[str, Any]) -> str:
     >>> front_told({"axes": {"risk": "linkage", "utility": "loss"}, "front": ["k=5"], "candidates": [{"higher": []}] * 3})
     '1 of 3 candidates is on the front: no other one has less linkage and less loss (LM) at once'
     """
-    candidates, front, utility = comparison["candidates"], len(comparison["front"]), comparison["axes"]["utility"]
+    candidates, front, utility = (
+        comparison["candidates"],
+        len(comparison["front"]),
+        comparison["axes"]["utility"],
+    )
     better = "more" if any(utility in one["higher"] for one in candidates) else "less"
     both = f"less {plain_name(comparison['axes']['risk'])} and {better} {_called(utility)} at once"
     if not front:
-        return f"None of {_counted(len(candidates))} may be released and was measured, so none is on the front"
-    return f"{front} of {_counted(len(candidates))} {inflect(front, 'is', 'are')} on the front: no other one has {both}"
+        return (
+            f"None of {_counted(len(candidates))} may be released and was measured, so none is on"
+            " the front"
+        )
+    return (
+        f"{front} of {_counted(len(candidates))} {inflect(front, 'is', 'are')} on the front: no"
+        f" other one has {both}"
+    )
 
 
 def risk_told(comparison: Mapping[str, Any]) -> str:
     """What the risk of the map is, why it is this one, and how sure it is."""
     risk, candidates = comparison["axes"]["risk"], comparison["candidates"]
     drawn = [one for one in candidates if one.get("drawn")]
-    told = [f"{plain_name(risk).capitalize()}: {line[:1].lower()}{line[1:]}." if (line := attack_line(risk)) else ""]
+    told = [
+        (
+            f"{plain_name(risk).capitalize()}: {line[:1].lower()}{line[1:]}."
+            if (line := attack_line(risk))
+            else ""
+        )
+    ]
     if drawn and risk != "linkage" and len(drawn) < len(candidates):
         told.append(
-            f"Linkage is no axis here: the rows of {_counted(len(drawn))} were drawn anew and are nobody's, so nobody can be linked to them. "
-            f"{plain_name(risk).capitalize()} is asked of all candidates, each beside a control: where rows are somebody's, the same person "
-            "without the own row; where they were drawn, people who were set aside."
+            f"Linkage is no axis here: the rows of {_counted(len(drawn))} were drawn anew and are"
+            f" nobody's, so nobody can be linked to them. {plain_name(risk).capitalize()} is asked"
+            " of all candidates, each beside a control: where rows are somebody's, the same person"
+            " without the own row; where they were drawn, people who were set aside."
         )
     if risk == "singling_out" and drawn:
-        told.append("It starts from a released row and not from a person: where rows are nobody's it says less.")
+        told.append(
+            "It starts from a released row and not from a person: where rows are nobody's it says"
+            " less."
+        )
     if any(risk in one.get("intervals", {}) for one in candidates):
         told.append(
-            "Rates come from a sample: candidates whose intervals (95 %) overlap are not told apart by it; a larger sample and more seconds make them narrower."
+            "Rates come from a sample: candidates whose intervals (95 %) overlap are not told apart"
+            " by it; a larger sample and more seconds make them narrower."
         )
     return " ".join(part for part in told if part)
 
@@ -146,8 +185,14 @@ def axis_told(comparison: Mapping[str, Any]) -> str:
     name, meaning = _called(utility).capitalize(), meaning_of(utility)
     what = f"{title_of(utility)}: {meaning}." if meaning else f"{name}."
     if judges_detail(utility):
-        return f"{what} A release that is coarser, or leaves out more records, never looks better in it."
-    return f"{what} It judges what answers are worth and not detail: a coarser release can look better in it."
+        return (
+            f"{what} A release that is coarser, or leaves out more records, never looks better"
+            " in it."
+        )
+    return (
+        f"{what} It judges what answers are worth and not detail: a coarser release can look better"
+        " in it."
+    )
 
 
 def _counted(candidates: int) -> str:
@@ -176,11 +221,16 @@ def comparison_page(comparison: Mapping[str, Any]) -> str:
 
 
 def drawing_of(comparison: Mapping[str, Any]) -> Drawing:
-    """The map: the front behind, then what keeps its promises, what does not, numbers, and the means below."""
+    """The map: the front behind, then what keeps its promises, what does not, numbers, and the
+    means below.
+    """
     dots = dots_of(comparison)
     if not dots:
         return _nothing()
-    chart = Map(_span([dot["x"] for dot in dots]), _span([end for dot in dots for end in (dot["y"], *dot["between"])]))
+    chart = Map(
+        _span([dot["x"] for dot in dots]),
+        _span([end for dot in dots for end in (dot["y"], *dot["between"])]),
+    )
     numbers, means = chart.numbers(dots), sorted({dot["means"] for dot in dots})
     below = LEGEND - HEIGHT + 16 * ((len(means) + 1) // 2) - 2 + EDGE
     up = chart.up(dots[0]["yt"])
@@ -190,7 +240,9 @@ def drawing_of(comparison: Mapping[str, Any]) -> Drawing:
     drawing.drawn += [chart.between(dot) for dot in dots if dot["between"]]
     drawing.drawn.append(chart.front([dot for dot in dots if dot["front"]]))
     shapes = {one: SHAPES[i % len(SHAPES)] for i, one in enumerate(means)}
-    drawing.drawn += [chart.mark(dot, shapes) for dot in sorted(dots, key=lambda dot: not dot["holds"])]
+    drawing.drawn += [
+        chart.mark(dot, shapes) for dot in sorted(dots, key=lambda dot: not dot["holds"])
+    ]
     drawing.drawn += numbers
     _add_legend(drawing, shapes)
     return drawing
@@ -206,7 +258,8 @@ def _nothing() -> Drawing:
 def _room(numbers: Sequence[Text]) -> tuple[float, float]:
     """Room on the right and above for numbers that stand over the edge."""
     ends = [
-        one.x + {"left": 1, "center": 0.5, "right": 0}[one.align] * width_of(one.words, one.size) for one in numbers
+        one.x + {"left": 1, "center": 0.5, "right": 0}[one.align] * width_of(one.words, one.size)
+        for one in numbers
     ]
     overhead = [one.size / 2 - one.y for one in numbers]
     return EDGE + max(1.0, max(ends) - WIDTH), EDGE + math.floor(max(6.0, *overhead))
@@ -241,7 +294,8 @@ def _called(utility: str) -> str:
 
 def _means(candidate: Mapping[str, Any]) -> str:
     steps = [
-        plain_name(next(iter(step)) if isinstance(step, Mapping) else step) for step in candidate["recipe"]["steps"]
+        plain_name(next(iter(step)) if isinstance(step, Mapping) else step)
+        for step in candidate["recipe"]["steps"]
     ]
     return " + ".join(steps) or "nothing"
 
@@ -278,10 +332,17 @@ class Map:
         stops = ticks(*self.risk, 6)
         words = percentages(stops)
         room = 7 + max(width_of(one, FONT - 1) for one in words) + 8 + FONT / 2
-        return Ruler(list(zip(map(self.y, stops), words, strict=True)), dashes=BEFORE, title=title, title_at=room)
+        return Ruler(
+            list(zip(map(self.y, stops), words, strict=True)),
+            dashes=BEFORE,
+            title=title,
+            title_at=room,
+        )
 
     def front(self, front: Sequence[Mapping[str, Any]]) -> Stroke:
-        """A staircase, with what the front beats behind it: between two candidates there is none, so no line joins them."""
+        """A staircase, with what the front beats behind it: between two candidates there is none,
+        so no line joins them.
+        """
         better = any("better" in dot["xt"] for dot in front)
         corners = [self.place(dot) for dot in sorted(front, key=lambda dot: (dot["x"], dot["y"]))]
         return Stroke(staircase(corners, first_down=better), Pen(stroke=AFTER, width=2))
@@ -289,7 +350,9 @@ class Map:
     def between(self, dot: Mapping[str, Any]) -> Stroke:
         """Where the risk of a candidate may lie."""
         low, high = dot["between"]
-        return Stroke(((self.x(dot["x"]), self.y(low)), (self.x(dot["x"]), self.y(high))), Pen(stroke=SOFT))
+        return Stroke(
+            ((self.x(dot["x"]), self.y(low)), (self.x(dot["x"]), self.y(high))), Pen(stroke=SOFT)
+        )
 
     def mark(self, dot: Mapping[str, Any], shapes: Mapping[str, Shape]) -> Mark:
         """A candidate: filled where it keeps its promises."""
@@ -297,7 +360,9 @@ class Map:
         return Mark(*self.place(dot), shapes[dot["means"]], 130, pen, dot["name"])
 
     def numbers(self, dots: Sequence[Mapping[str, Any]]) -> list[Text]:
-        """The number of each candidate beside its mark, on the first side where no other number is in the way."""
+        """The number of each candidate beside its mark, on the first side where no other number is
+        in the way.
+        """
         texts = []
         for (dx, dy, align), group in _sided(dots, SIDES).items():
             for dot in group:
@@ -317,7 +382,9 @@ SIDES = [
 
 
 def _span(values: Sequence[float]) -> tuple[float, float]:
-    """From 0 to the largest, and on to a round number; a range that is none where nothing differs from 0."""
+    """From 0 to the largest, and on to a round number; a range that is none where nothing differs
+    from 0.
+    """
     low, high = min([0.0, *values]), max([0.0, *values])
     return rounded_out(low, high if high > low else low + 1.0)
 
@@ -332,8 +399,12 @@ def _add_legend(drawing: Drawing, shapes: Mapping[str, Shape]) -> None:
         drawing.text(x + 17, y, means, size=FONT - 1)
 
 
-def _sided(dots: Sequence[Mapping[str, Any]], sides: Sequence[Any]) -> dict[Any, list[Mapping[str, Any]]]:
-    """Which side each number stands on: the first that keeps its distance from marks and from numbers placed before."""
+def _sided(
+    dots: Sequence[Mapping[str, Any]], sides: Sequence[Any]
+) -> dict[Any, list[Mapping[str, Any]]]:
+    """Which side each number stands on: the first that keeps its distance from marks and from
+    numbers placed before.
+    """
     widest, highest = (max([abs(dot[axis]) for dot in dots], default=0) or 1 for axis in ("x", "y"))
     marks = [(dot["x"] / widest * WIDTH, -dot["y"] / highest * HEIGHT) for dot in dots]
     placed: list[tuple[float, float]] = []
@@ -341,7 +412,10 @@ def _sided(dots: Sequence[Mapping[str, Any]], sides: Sequence[Any]) -> dict[Any,
     for dot, (x, y) in zip(dots, marks, strict=True):
         taken = [*placed, *((a, b) for a, b in marks if (a, b) != (x, y))]
         wide = 4 * len(dot["number"])
-        middles = [(x + dx + {"left": wide, "right": -wide}.get(align, 0), y + dy) for dx, dy, align in sides]
+        middles = [
+            (x + dx + {"left": wide, "right": -wide}.get(align, 0), y + dy)
+            for dx, dy, align in sides
+        ]
         clash = [
             (across < 0) + sum(abs(across - a) < 8 + wide and abs(down - b) < 12 for a, b in taken)
             for across, down in middles
@@ -354,7 +428,8 @@ def _sided(dots: Sequence[Mapping[str, Any]], sides: Sequence[Any]) -> dict[Any,
 
 def _in_words(comparison: Mapping[str, Any]) -> str:
     candidates = [
-        f"{dot['number']} {dot['name']}: risk {percent(dot['y'])}{_sure(dot['between'])}, {_called(comparison['axes']['utility'])} "
+        f"{dot['number']} {dot['name']}: risk {percent(dot['y'])}{_sure(dot['between'])},"
+        f" {_called(comparison['axes']['utility'])} "
         f"{number(dot['x'])}{', on the front' if dot['front'] else ''}{'' if dot['holds'] else ', not released'}"
         for dot in dots_of(comparison)
     ]
@@ -369,8 +444,10 @@ def _caption(comparison: Mapping[str, Any]) -> str:
     front = len(comparison["front"])
     sampled = any(dot["between"] for dot in dots_of(comparison))
     return (
-        "Each mark is a candidate, by number; its shape says by what means it was made. Filled: it keeps its promises; hollow: "
-        f"it does not, or promises nothing. Line: the front, {front} that no other candidate beats in both "
+        "Each mark is a candidate, by number; its shape says by what means it was made. Filled: it"
+        " keeps its promises; hollow: "
+        f"it does not, or promises nothing. Line: the front, {front} that no other candidate beats"
+        " in both "
         f"{plain_name(comparison['axes']['risk'])} and {_called(comparison['axes']['utility'])}."
         f"{' Thin upright lines: between what the risk lies (95 %).' if sampled else ''}"
     )

@@ -1,7 +1,7 @@
 """The picture of a choice: every node of a lattice by what it costs and what it risks.
 
-Filled dots stay within the suppression budget, rings do not; the line joins the nodes within it that no other one beats
-in both. So the picture is readable without colour.
+Filled dots stay within the suppression budget, rings do not; the line joins the nodes within it
+that no other one beats in both. So the picture is readable without colour.
 """
 
 from __future__ import annotations
@@ -39,16 +39,21 @@ LABEL_WIDTH = 46
 
 
 def loss_risk_map(alternatives: Mapping[str, Any]) -> Picture | None:
-    """Score against marketer risk for all nodes, the front and the chosen one; None when only neighbours are known.
+    """Score against marketer risk for all nodes, the front and the chosen one; None when only
+    neighbours are known.
 
-    Takes the alternatives of a release as plain data. Risks span orders of magnitude, so their axis is logarithmic.
+    Takes the alternatives of a release as plain data. Risks span orders of magnitude, so their axis
+    is logarithmic.
     """
     cloud, chosen, front = alternatives["cloud"], alternatives["chosen"], alternatives["trade_off"]
     if not cloud:
         return None
     name = plain_name(alternatives["objective"])
     everything = [*cloud, *front, chosen]
-    plane = Plane(_domain([dot["score"] for dot in everything]), _decades([dot["marketer_risk"] for dot in everything]))
+    plane = Plane(
+        _domain([dot["score"] for dot in everything]),
+        _decades([dot["marketer_risk"] for dot in everything]),
+    )
     drawing = Drawing(WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM)
     draw_axes(drawing, plane.across(f"{name} (worse →)"), plane.up())
     drawing.text(8 - LEFT, -18, "↑ marketer risk (worse)", SOFT)
@@ -86,13 +91,17 @@ class Plane:
         return Ruler(list(zip(map(self.x, stops), plain_numbers(stops), strict=True)), title=title)
 
     def up(self) -> Ruler:
-        """The axis of the risk; what it shows is written above it, so that nobody has to turn the head."""
+        """The axis of the risk; what it shows is written above it, so that nobody has to turn the
+        head.
+        """
         stops = _ticks(*self.risks)
         return Ruler(list(zip(map(self.y, stops), percentages(stops), strict=True)))
 
     def dots(self, dots: Sequence[Mapping[str, Any]], pen: Pen) -> list[Mark]:
         """Nodes as dots, larger where one stands for more of them."""
-        return [Mark(*self.place(dot), "circle", 9 + 5 * math.log2(dot["nodes"]), pen) for dot in dots]
+        return [
+            Mark(*self.place(dot), "circle", 9 + 5 * math.log2(dot["nodes"]), pen) for dot in dots
+        ]
 
     def front(self, front: Sequence[Mapping[str, Any]]) -> list[Stroke | Mark]:
         """The front as a line: what is reachable lies on it, or above and to the right."""
@@ -101,12 +110,17 @@ class Plane:
         return [Stroke(staircase(corners), Pen(stroke=AFTER, width=2)), *dots]
 
     def marked(self, chosen: Mapping[str, Any], label: str) -> list[Mark | Text]:
-        """The chosen node and its name, below the front to the left, where no other node is, if there is room."""
+        """The chosen node and its name, below the front to the left, where no other node is, if
+        there is room.
+        """
         x, y = self.place(chosen)
         room = x > LABEL_WIDTH
         side: Align = "right" if room else "left"
         halo, ink = Pen("white", "white", 4), Pen(ALARM)
-        words = [Text(x + 8, y + (18 if room else -14), label, pen, side, bold=True) for pen in (halo, ink)]
+        words = [
+            Text(x + 8, y + (18 if room else -14), label, pen, side, bold=True)
+            for pen in (halo, ink)
+        ]
         return [Mark(x, y, "diamond", 170, Pen(ALARM, "white", 2)), *words]
 
 
@@ -114,7 +128,9 @@ DOT, RING = Pen(FILLED, AFTER, 0.5), Pen(None, BEFORE, 0.8, opacity=0.7)
 
 
 def _domain(values: Sequence[float]) -> tuple[float, float]:
-    """From a little below the least score, where the label of the chosen node finds room, to a little above the largest."""
+    """From a little below the least score, where the label of the chosen node finds room, to a
+    little above the largest.
+    """
     least, most = min(values), max(values)
     room = (most - least) or 1.0
     return least - 0.08 * room, most + 0.03 * room
@@ -131,21 +147,29 @@ def _ticks(least: float, most: float) -> list[float]:
     """Powers of ten within a range, with twos and fives where there would be few."""
     powers = range(math.floor(math.log10(least)), math.ceil(math.log10(most)) + 1)
     steps = (1, 2, 5) if math.log10(most / least) < 2.5 else (1,)
-    return [step * 10.0**power for power in powers for step in steps if least <= step * 10.0**power <= most]
+    return [
+        step * 10.0**power
+        for power in powers
+        for step in steps
+        if least <= step * 10.0**power <= most
+    ]
 
 
 def _in_words(alternatives: Mapping[str, Any], name: str) -> str:
     chosen, front = alternatives["chosen"], alternatives["trade_off"]
-    points = "; ".join(f"{number(dot['score'])} and {percent(dot['marketer_risk'])}" for dot in front)
+    points = "; ".join(
+        f"{number(dot['score'])} and {percent(dot['marketer_risk'])}" for dot in front
+    )
     return (
-        f"{name.capitalize()} and marketer risk of the nodes. Chosen: {number(chosen['score'])} and "
-        f"{percent(chosen['marketer_risk'])}. Nodes within the budget that none beats: {points}."
+        f"{name.capitalize()} and marketer risk of the nodes. Chosen: {number(chosen['score'])} and"
+        f" {percent(chosen['marketer_risk'])}. Nodes within the budget that none beats: {points}."
     )
 
 
 def _caption(alternatives: Mapping[str, Any], name: str) -> str:
     within, nodes = alternatives["nodes_within_budget"], alternatives["lattice_nodes"]
     return (
-        f"All {nodes:,} nodes by {name} and marketer risk; a dot may stand for several. Filled dots: the {within:,} within the "
-        f"suppression budget; rings: beyond it. Line: within the budget nothing has less {name} and less risk at once."
+        f"All {nodes:,} nodes by {name} and marketer risk; a dot may stand for several. Filled"
+        f" dots: the {within:,} within the suppression budget; rings: beyond it. Line: within the"
+        f" budget nothing has less {name} and less risk at once."
     )

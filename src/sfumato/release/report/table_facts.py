@@ -1,4 +1,6 @@
-"""What the two pages tell of one table: columns, classes, risks, pictures, and how the result was found."""
+"""What the two pages tell of one table: columns, classes, risks, pictures, and how the result was
+found.
+"""
 
 from __future__ import annotations
 
@@ -39,19 +41,28 @@ def public_facts(certificate: Mapping[str, Any], pictures: Mapping[str, Picture]
         "as_they_are": [story.name for story in as_they_are],
         "with_loss": bool(losses),
         "steps": wording.steps_taken(certificate),
-        "risks": [(wording.risk_name(name), value, risk_line(name)) for name, value in risks.items()],
+        "risks": [
+            (wording.risk_name(name), value, risk_line(name)) for name, value in risks.items()
+        ],
         "utility": first_and_more(entries),
         "preserved": [kept for step in certificate["plan"] for kept in step.get("preserved", [])],
     }
 
 
 def owner_facts(record: Mapping[str, Any], pictures: Mapping[str, Picture]) -> dict[str, Any]:
-    """What the page that stays with the owner tells: before and after, and what gave people away."""
+    """What the page that stays with the owner tells: before and after, and what gave people
+    away.
+    """
     # classes and risks
     before, after = record["before"], record["after"]
     was = risks_of(before)
-    figures = [(term, before[key], after[key]) for term, key in KEY_FIGURES if before[key] is not None]
-    risks = [(wording.risk_name(m["name"]), was.get(m["name"], 0), m["value"], m["meaning"]) for m in after["measures"]]
+    figures = [
+        (term, before[key], after[key]) for term, key in KEY_FIGURES if before[key] is not None
+    ]
+    risks = [
+        (wording.risk_name(m["name"]), was.get(m["name"], 0), m["value"], m["meaning"])
+        for m in after["measures"]
+    ]
     contributions = list(before["contributions"].items())
 
     # columns, each with its picture where there is one
@@ -111,14 +122,23 @@ def _choice(alternatives: Mapping[str, Any] | None) -> dict[str, Any]:
     return {
         "alternatives": alternatives,
         "objective": plain_name(alternatives["objective"]),
-        "trade_off": [(_moves(one, alternatives), one) for one in _spread(alternatives["trade_off"], MOST_TRADE_OFFS)],
+        "trade_off": [
+            (_moves(one, alternatives), one)
+            for one in _spread(alternatives["trade_off"], MOST_TRADE_OFFS)
+        ],
     }
 
 
-def _moves(option: Mapping[str, Any], alternatives: Mapping[str, Any]) -> list[tuple[str, int, int]]:
+def _moves(
+    option: Mapping[str, Any], alternatives: Mapping[str, Any]
+) -> list[tuple[str, int, int]]:
     """The columns whose level differs from that of the chosen node: its level there, and here."""
     chosen = alternatives["chosen"]["levels"]
-    return [(column, chosen[column], level) for column, level in option["levels"].items() if level != chosen[column]]
+    return [
+        (column, chosen[column], level)
+        for column, level in option["levels"].items()
+        if level != chosen[column]
+    ]
 
 
 def _spread(options: Sequence[Any], most: int) -> list[Any]:

@@ -1,4 +1,6 @@
-"""What a certificate says, in words a manager reads. Everything here follows from the document alone."""
+"""What a certificate says, in words a manager reads. Everything here follows from the document
+alone.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +16,19 @@ from sfumato.methods.formulas.dependence_search import LOOKED_FOR
 T = TypeVar("T")
 AS_IT_IS = "released as it is"
 RENUMBERED = "renumbered at random within each class"
-UNLINKED = "It tells which records of one class belong together; records of different classes can no longer be linked."
+UNLINKED = (
+    "It tells which records of one class belong together; records of different classes can no"
+    " longer be linked."
+)
 FEWEST_APART = 4
 """So many plain columns that were released as they are stand in one line."""
 Counted = Literal["records", "persons", "classes"]
 """What the bars of a class-size histogram count."""
 
 CHANCES = ("prosecutor_risk", "journalist_risk", "marketer_risk")
-"""Risks that are a chance of picking one record: the promised 1/k is a bar for them. The others are shares of records."""
+"""Risks that are a chance of picking one record: the promised 1/k is a bar for them. The others are
+shares of records.
+"""
 
 ROLES = {
     "direct": "direct identifier",
@@ -43,7 +50,10 @@ REASONS = {
 }
 MISSING = {
     "category": "A missing value equals only another missing value.",
-    "wildcard": "A missing value may stand for any value, so a record counts with every record it could equal.",
+    "wildcard": (
+        "A missing value may stand for any value, so a record counts with every record it could"
+        " equal."
+    ),
 }
 
 
@@ -59,7 +69,8 @@ class ColumnStory:
 
 
 def implied(told: Mapping[str, Any] | None) -> str | None:
-    """What was looked for between released columns and the labels of quasi-identifiers, and which pairs were accepted; None: nothing was.
+    """What was looked for between released columns and the labels of quasi-identifiers, and which
+    pairs were accepted; None: nothing was.
 
     >>> print(implied({"compared": 9, "unknown": 0, "accepted": [{"columns": ["a"], "implies": "q"}]}))
     Compared 9 times, a released column with the label of a quasi-identifier, looking for pairs, lines and sums of up to three columns. It was accepted that a tells more of q than the released label.
@@ -69,9 +80,15 @@ def implied(told: Mapping[str, Any] | None) -> str | None:
     where = ""
     if sampled := told.get("sampled"):
         where = f" in a sample of {sampled['records']:,} of {sampled['of']:,} records"
-    said = f"Compared {told['compared']:,} times, a released column with the label of a quasi-identifier, looking for {LOOKED_FOR}{where}."
+    said = (
+        f"Compared {told['compared']:,} times, a released column with the label of a"
+        f" quasi-identifier, looking for {LOOKED_FOR}{where}."
+    )
     for pair in told["accepted"]:
-        said += f" It was accepted that {' + '.join(pair['columns'])} tells more of {pair['implies']} than the released label."
+        said += (
+            f" It was accepted that {' + '.join(pair['columns'])} tells more of {pair['implies']}"
+            " than the released label."
+        )
     if not told["accepted"]:
         said += " None of these kinds was found that undoes the release."
     if told["unknown"]:
@@ -92,28 +109,40 @@ def formulas(data: Mapping[str, Any]) -> str | None:
     cells = sum(counts.values())
     what = f"{count_of(cells, 'cell')} that a spreadsheet would run as formulas: {named}."
     if data.get("form", {}).get("defused"):
-        return f"{what} An apostrophe stands before each in the file, which verify takes away again."
+        return (
+            f"{what} An apostrophe stands before each in the file, which verify takes away again."
+        )
     return f"{what} Open the file as text, or have it written defused."
 
 
 def promised_k(certificate: Mapping[str, Any]) -> int | None:
     """The largest class size any promise of k-anonymity asks for, or None."""
-    asked = [int(v["required"]) for v in certificate["verdicts"] if v["model"] == "k_anonymity" and v["required"]]
+    asked = [
+        int(v["required"])
+        for v in certificate["verdicts"]
+        if v["model"] == "k_anonymity" and v["required"]
+    ]
     return max(asked, default=None)
 
 
 def members(certificate: Mapping[str, Any], *tables: tuple[Mapping[str, int], int]) -> Counted:
-    """What size times number of classes counts in all tables, each given as its class sizes and number of records.
+    """What size times number of classes counts in all tables, each given as its class sizes and
+    number of records.
 
-    With missing values as wildcards the size of a class is the number of records it could be confused with. Classes
-    may then overlap, which shows in a sum above the number of records: only classes can be counted. Where the recipe
-    names a person column, sizes count persons.
+    With missing values as wildcards the size of a class is the number of records it could be
+    confused with. Classes may then overlap, which shows in a sum above the number of records: only
+    classes can be counted. Where the recipe names a person column, sizes count persons.
     """
-    overlap = any(sum(int(size) * number for size, number in sizes.items()) != records for sizes, records in tables)
+    overlap = any(
+        sum(int(size) * number for size, number in sizes.items()) != records
+        for sizes, records in tables
+    )
     if "wildcard" in certificate["missing_rule"].values() and overlap:
         return "classes"
     specs = certificate["recipe"].get("columns", {}).values()
-    person = any(_roles_of(spec) == ["unit"] and spec.get("unit", "person") == "person" for spec in specs)
+    person = any(
+        _roles_of(spec) == ["unit"] and spec.get("unit", "person") == "person" for spec in specs
+    )
     return "persons" if person else "records"
 
 
@@ -121,7 +150,10 @@ def levels_of(plan: Iterable[Mapping[str, Any]]) -> dict[str, tuple[int, int]]:
     """Column → (level, top) over all steps; the last step that recoded a column decides."""
     levels: dict[str, tuple[int, int]] = {}
     for step in plan:
-        levels |= {column: (int(place["level"]), int(place["top"])) for column, place in step.get("levels", {}).items()}
+        levels |= {
+            column: (int(place["level"]), int(place["top"]))
+            for column, place in step.get("levels", {}).items()
+        }
     return levels
 
 
@@ -137,7 +169,8 @@ def column_stories(certificate: Mapping[str, Any]) -> list[ColumnStory]:
 
 
 def set_apart(columns: Sequence[T], plain: Callable[[T], bool]) -> tuple[list[T], list[T]]:
-    """Columns that have something to tell, and those that are plain and released as they are: a table of the latter tells nothing.
+    """Columns that have something to tell, and those that are plain and released as they are: a
+    table of the latter tells nothing.
 
     A few of them stay with the others, where they take no room.
 
@@ -145,14 +178,20 @@ def set_apart(columns: Sequence[T], plain: Callable[[T], bool]) -> tuple[list[T]
     ((['age'], ['a', 'b', 'c', 'd']), (['age', 'a'], []))
     """
     apart = [one for one in columns if plain(one)]
-    return ([one for one in columns if not plain(one)], apart) if len(apart) >= FEWEST_APART else (list(columns), [])
+    return (
+        ([one for one in columns if not plain(one)], apart)
+        if len(apart) >= FEWEST_APART
+        else (list(columns), [])
+    )
 
 
 def _story(name: str, certificate: Mapping[str, Any], spec: Mapping[str, Any]) -> ColumnStory:
     roles = certificate["roles"].get(name) or _roles_of(spec)
     happened, why = _fate(name, roles, certificate)
     recoded = name in levels_of(certificate["plan"])
-    return ColumnStory(name, role_names(roles), happened, why, _hierarchy_name(spec) if recoded else "")
+    return ColumnStory(
+        name, role_names(roles), happened, why, _hierarchy_name(spec) if recoded else ""
+    )
 
 
 def _fate(name: str, roles: list[str], certificate: Mapping[str, Any]) -> tuple[str, str]:
@@ -173,10 +212,14 @@ def _fate(name: str, roles: list[str], certificate: Mapping[str, Any]) -> tuple[
 
 
 def _steps_on(name: str, plan: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Steps that may have changed a column without levels; one that does not say which columns may be any."""
+    """Steps that may have changed a column without levels; one that does not say which columns may
+    be any.
+    """
     silent = [step for step in plan if "levels" not in step]
     named = [(step, step.get("columns", step.get("masked"))) for step in silent]
-    return [plain_name(step["step"]) for step, columns in named if columns is None or name in columns]
+    return [
+        plain_name(step["step"]) for step, columns in named if columns is None or name in columns
+    ]
 
 
 def _level_reason(level: int, top: int) -> str:
@@ -219,15 +262,22 @@ def _hierarchy_name(spec: Mapping[str, Any]) -> str:
 
 def steps_taken(certificate: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, str]]]]:
     """Each step with the single facts its plan tells."""
-    return [(plain_name(step["step"]), facts(step, leave_out=("step",))) for step in certificate["plan"]]
+    return [
+        (plain_name(step["step"]), facts(step, leave_out=("step",))) for step in certificate["plan"]
+    ]
 
 
 def facts(document: Mapping[str, Any], *, leave_out: Iterable[str] = ()) -> list[tuple[str, str]]:
     """The entries of a document that are single values, with readable names."""
     single = {
-        key: value for key, value in document.items() if isinstance(value, str | int | float) and key not in leave_out
+        key: value
+        for key, value in document.items()
+        if isinstance(value, str | int | float) and key not in leave_out
     }
-    return [(plain_name(key), value if isinstance(value, str) else number(value)) for key, value in single.items()]
+    return [
+        (plain_name(key), value if isinstance(value, str) else number(value))
+        for key, value in single.items()
+    ]
 
 
 def missing_rules(certificate: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
@@ -239,10 +289,18 @@ def missing_rules(certificate: Mapping[str, Any]) -> list[tuple[str, list[str]]]
 
 
 def reading(certificate: Mapping[str, Any]) -> list[str]:
-    """How the values of the original were read, where its recipe says so: codes for missing values, spelling of text."""
+    """How the values of the original were read, where its recipe says so: codes for missing values,
+    spelling of text.
+    """
     recipe = certificate["recipe"]
-    every = {name: spec for columns in columns_in_recipe(recipe).values() for name, spec in columns.items()}
-    single = {name: spec["missing_values"] for name, spec in every.items() if "missing_values" in spec}
+    every = {
+        name: spec
+        for columns in columns_in_recipe(recipe).values()
+        for name, spec in columns.items()
+    }
+    single = {
+        name: spec["missing_values"] for name, spec in every.items() if "missing_values" in spec
+    }
     return Intake.from_recipe(recipe, single).sentences()
 
 

@@ -1,1 +1,3 @@
-"""Results that researchers made themselves: what each is, who stands behind it, and whether it may leave."""
+"""Results that researchers made themselves: what each is, who stands behind it, and whether it may
+leave.
+"""

@@ -1,4 +1,6 @@
-"""Bars of a histogram and dots of a scatter plot: each must stand for enough persons, and is joined with others where it does not."""
+"""Bars of a histogram and dots of a scatter plot: each must stand for enough persons, and is joined
+with others where it does not.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,14 @@ from sfumato.results.checking.curve_points import joined
 from sfumato.results.checking.record_sets import sets_of_bars
 from sfumato.results.checking.statistics_of_columns import step_of
 from sfumato.results.checking.untrusted_objects import frame_of, vector_of
-from sfumato.results.checking.verdict import OutputReason, OutputRules, OutputVerdict, broken, open_question, passed
+from sfumato.results.checking.verdict import (
+    OutputReason,
+    OutputRules,
+    OutputVerdict,
+    broken,
+    open_question,
+    passed,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,49 +37,77 @@ BARS = {"from", "to", "count"}
 """The columns of a histogram as a frame."""
 
 
-def judge_histogram(output: Any, rules: OutputRules, behind: Behind | None, column: str | None) -> OutputVerdict:
-    """Every bar must stand for enough persons, none or enough lie beyond the bars, and the outermost edges must not be somebody's own value.
+def judge_histogram(
+    output: Any, rules: OutputRules, behind: Behind | None, column: str | None
+) -> OutputVerdict:
+    """Every bar must stand for enough persons, none or enough lie beyond the bars, and the
+    outermost edges must not be somebody's own value.
 
-    ``output`` is ``(counts, edges)`` as numpy gives them, or a frame with the columns ``from``, ``to`` and ``count``. With records and a column
-    the bars are counted again, by persons.
+    ``output`` is ``(counts, edges)`` as numpy gives them, or a frame with the columns ``from``,
+    ``to`` and ``count``. With records and a column the bars are counted again, by persons.
     """
     counts, edges = _bars(output)
     shown = pl.DataFrame({"from": edges[:-1], "to": edges[1:], "count": counts})
-    values, who = (behind.numbers(column), behind.who) if behind is not None and column is not None else (None, None)
+    values, who = (
+        (behind.numbers(column), behind.who)
+        if behind is not None and column is not None
+        else (None, None)
+    )
     persons = counts if values is None or who is None else in_bars(values, who, edges)
     few = int(((persons < rules.threshold) & (persons >= (0 if rules.zeros else 1))).sum())
     reasons: list[OutputReason] = []
     if values is not None and who is not None:
         reasons += _by_records(counts, edges, values, who, rules)
     else:
-        words = "whether the edges are somebody's own values, and a person has several rows, is not known"
+        words = (
+            "whether the edges are somebody's own values, and a person has several rows, is not"
+            " known"
+        )
         reasons.append(open_question("records", words, "give data=..., column=..."))
     if few:
         words = f"{few:,} of {len(persons):,} bars stand for fewer than {rules.threshold} persons"
         reasons.append(broken("marks", words, "choose wider bars"))
     if not reasons:
-        reasons.append(passed("marks", f"each of {len(persons):,} bars stands for at least {rules.threshold} persons"))
+        reasons.append(
+            passed(
+                "marks",
+                f"each of {len(persons):,} bars stands for at least {rules.threshold} persons",
+            )
+        )
     wider = None
-    if any(one.status == "fail" for one in reasons) and not any(one.rule == "recomputed" for one in reasons):
+    if any(one.status == "fail" for one in reasons) and not any(
+        one.rule == "recomputed" for one in reasons
+    ):
         wider = _wider(counts, edges, values, who, rules)
-    cells = None if values is None or who is None else partial(sets_of_bars, values, who, edges, counts)
+    cells = (
+        None if values is None or who is None else partial(sets_of_bars, values, who, edges, counts)
+    )
     return OutputVerdict("histogram", tuple(reasons), int(persons.sum()), shown, wider, cells=cells)
 
 
-def _by_records(counts: Floats, edges: Floats, values: Floats, who: Persons, rules: OutputRules) -> list[OutputReason]:
+def _by_records(
+    counts: Floats, edges: Floats, values: Floats, who: Persons, rules: OutputRules
+) -> list[OutputReason]:
     """Whether bars are those of the records, and whom their outermost edges give away."""
     reasons = []
     ways = (in_bars(values, who, edges), in_bars(values, np.arange(len(values)), edges))
     if not any(np.array_equal(counts, one) for one in ways):
         words = "the bars are not the numbers of these records"
-        reasons.append(open_question("recomputed", words, "give the records they were counted from (where=...)"))
+        reasons.append(
+            open_question(
+                "recomputed", words, "give the records they were counted from (where=...)"
+            )
+        )
     ends = [edges[0], edges[-1]] if _are_round(edges) else [*edges, *_on_their_grid(edges, values)]
     if any(rules.small(how_many(who[values == edge])) for edge in ends):
         words = f"edges are values that fewer than {rules.threshold} persons have, or tell them"
         reasons.append(broken("extreme", words, "choose round edges"))
-    if any(rules.small(how_many(who[beyond])) for beyond in (values < edges[0], values > edges[-1])):
+    if any(
+        rules.small(how_many(who[beyond])) for beyond in (values < edges[0], values > edges[-1])
+    ):
         words = (
-            f"fewer than {rules.threshold} persons are beyond the outermost bars: what is left of all tells how many"
+            f"fewer than {rules.threshold} persons are beyond the outermost bars: what is left of"
+            " all tells how many"
         )
         reasons.append(broken("beyond", words, "let the outermost bars hold everybody"))
     return reasons
@@ -85,7 +122,9 @@ MOST_PARTS = 200
 
 
 def _on_their_grid(edges: Floats, values: Floats) -> list[float]:
-    """The lowest and the highest value, where edges are whole parts of the way between them, or up to the highest: counting the parts tells it."""
+    """The lowest and the highest value, where edges are whole parts of the way between them, or up
+    to the highest: counting the parts tells it.
+    """
     known = values[~np.isnan(values)]
     if not len(known) or np.ptp(known) == 0:
         return []
@@ -102,15 +141,21 @@ def _on_their_grid(edges: Floats, values: Floats) -> list[float]:
 def _wider(
     counts: Floats, edges: Floats, values: Floats | None, who: Persons | None, rules: OutputRules
 ) -> pl.DataFrame | None:
-    """The bars with neighbours joined until each is of enough persons, within round edges that are nobody's own; None where that gives none."""
+    """The bars with neighbours joined until each is of enough persons, within round edges that are
+    nobody's own; None where that gives none.
+    """
     persons = counts
     if values is not None and who is not None:
         rows = not np.array_equal(counts, in_bars(values, who, edges))
         known = values[~np.isnan(values)]
         if not _are_round(edges):
             step = _round_step(known, len(counts))
-            edges = step * np.arange(np.floor(known.min() / step), np.floor(known.max() / step) + 2).round(9)
-        edges = np.r_[_outer(known, edges[0], rules, -1.0), edges[1:-1], _outer(known, edges[-1], rules, 1.0)]
+            edges = step * np.arange(
+                np.floor(known.min() / step), np.floor(known.max() / step) + 2
+            ).round(9)
+        edges = np.r_[
+            _outer(known, edges[0], rules, -1.0), edges[1:-1], _outer(known, edges[-1], rules, 1.0)
+        ]
         persons = in_bars(values, who, edges)
         counts = in_bars(values, np.arange(len(values)), edges) if rows else persons
     groups = joined(persons.tolist(), rules.threshold)
@@ -118,7 +163,10 @@ def _wider(
         groups = _of_persons(groups, edges, values, who, rules)
     bars = [[edges[start], edges[end], counts[start:end].sum()] for start, end in groups]
     if bars and values is not None and who is not None:
-        bars[0][0], bars[-1][1] = _far_enough(values, bars[0], -1.0), _far_enough(values, bars[-1], 1.0)
+        bars[0][0], bars[-1][1] = (
+            _far_enough(values, bars[0], -1.0),
+            _far_enough(values, bars[-1], 1.0),
+        )
         own = np.array([one[0] for one in bars] + [bars[-1][1]])
         told = in_bars(values, np.arange(len(values)) if rows else who, own)
         bars = [[one[0], one[1], count] for one, count in zip(bars, told.tolist(), strict=True)]
@@ -142,7 +190,9 @@ def _of_persons(
 
 
 def _outer(values: Floats, edge: float, rules: OutputRules, side: float) -> float:
-    """An outermost edge: as it is where enough persons, or nobody, lie on it and beyond; else a round one beyond everybody."""
+    """An outermost edge: as it is where enough persons, or nobody, lie on it and beyond; else a
+    round one beyond everybody.
+    """
     beyond, on = int((side * (values - edge) > 0).sum()), int((values == edge).sum())
     if not rules.small(beyond) and not rules.small(on):
         return edge
@@ -151,7 +201,9 @@ def _outer(values: Floats, edge: float, rules: OutputRules, side: float) -> floa
 
 
 def _far_enough(values: Floats, bar: list[float], side: float) -> float:
-    """The outermost edge of a bar, as round as the bar is wide, where it is beyond everybody: one close by would tell the extreme."""
+    """The outermost edge of a bar, as round as the bar is wide, where it is beyond everybody: one
+    close by would tell the extreme.
+    """
     edge = bar[1] if side > 0 else bar[0]
     if np.nanmax(side * values) >= side * edge:
         return edge
@@ -182,7 +234,8 @@ def _bars(output: Any) -> tuple[Floats, Floats]:
         raise SchemaError("a histogram is (counts, edges) with one edge more than counts")
     if (counts < 0).any() or (counts % 1 != 0).any():
         raise ParameterError(
-            "bars of a histogram count persons: whole numbers, none negative; densities and weights are not judged"
+            "bars of a histogram count persons: whole numbers, none negative; densities and weights"
+            " are not judged"
         )
     return counts, edges
 
@@ -204,13 +257,21 @@ def in_bars(values: Floats, who: Persons, edges: Floats) -> Floats:
 def judge_scatter(output: Any, rules: OutputRules, behind: Behind | None = None) -> OutputVerdict:
     """Every dot is a person: refused, and offered as counts on a grid."""
     frame = frame_of(output)
-    numbers = [] if frame is None else [name for name in frame.columns if frame[name].dtype.is_numeric()]
+    numbers = (
+        [] if frame is None else [name for name in frame.columns if frame[name].dtype.is_numeric()]
+    )
     if frame is None or len(numbers) < 2:
         raise SchemaError("a scatter plot is a frame with two columns of numbers")
     words = f"each of {frame.height:,} dots is a record"
     reason = broken("marks", words, "give the counts on a grid instead (verdict.suggestion)")
-    who = behind.who if behind is not None and len(behind) == frame.height else np.arange(frame.height)
-    return OutputVerdict("scatter plot", (reason,), None, frame, on_a_grid(frame, numbers[:2], rules, who))
+    who = (
+        behind.who
+        if behind is not None and len(behind) == frame.height
+        else np.arange(frame.height)
+    )
+    return OutputVerdict(
+        "scatter plot", (reason,), None, frame, on_a_grid(frame, numbers[:2], rules, who)
+    )
 
 
 PERSON = "\x00who"
@@ -228,15 +289,24 @@ def on_a_grid(
     for name in names:
         step = _round_step(clean[name].to_numpy(), across)
         low = (pl.col(name) / step).floor()
-        places += [(low * step).round(9).alias(f"{name} from"), ((low + 1) * step).round(9).alias(f"{name} to")]
+        places += [
+            (low * step).round(9).alias(f"{name} from"),
+            ((low + 1) * step).round(9).alias(f"{name} to"),
+        ]
     edges = [f"{name} {end}" for name in names for end in ("from", "to")]
-    counted = clean.with_columns(places).group_by(edges).agg(pl.col(PERSON).n_unique().alias("count"))
+    counted = (
+        clean.with_columns(places).group_by(edges).agg(pl.col(PERSON).n_unique().alias("count"))
+    )
     kept = _not_by_their_gaps(counted.sort("count", *edges), names, rules)
     return kept.sort(edges) if kept.height else None
 
 
-def _not_by_their_gaps(counted: pl.DataFrame, names: Sequence[str], rules: OutputRules) -> pl.DataFrame:
-    """The places of enough persons; the smallest is left out too, where all others that are not shown are empty: then a gap tells nothing."""
+def _not_by_their_gaps(
+    counted: pl.DataFrame, names: Sequence[str], rules: OutputRules
+) -> pl.DataFrame:
+    """The places of enough persons; the smallest is left out too, where all others that are not
+    shown are empty: then a gap tells nothing.
+    """
     kept = counted.filter(pl.col("count") >= rules.threshold)
     while rules.zeros and kept.height:
         lines = [f"{name} from" for name in names]
@@ -259,7 +329,9 @@ def _round_step(values: Floats, across: int) -> float:
 
 
 def in_bands(frame: pl.DataFrame, behind: Behind | None) -> tuple[pl.DataFrame, Behind] | None:
-    """A table whose cells are bands of columns of numbers (``cost from``, ``cost to``), with the bands as labels, and records with the same; None for other tables."""
+    """A table whose cells are bands of columns of numbers (``cost from``, ``cost to``), with the
+    bands as labels, and records with the same; None for other tables.
+    """
     names = [one.removesuffix(" from") for one in frame.columns if one.endswith(" from")]
     if behind is None or not names or not all(f"{one} to" in frame.columns for one in names):
         return None

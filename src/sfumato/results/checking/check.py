@@ -33,14 +33,38 @@ from sfumato.results.checking.record_sets import sets_of_tabulated
 from sfumato.results.checking.suggestions import of_a_model, what_to_give
 from sfumato.results.checking.tables_of_counts import counts_of, judge_with_counts
 from sfumato.results.checking.trees import judge_clusters, judge_tree
-from sfumato.results.checking.untrusted_objects import across_of, frame_of, number_of, peek, vector_of
-from sfumato.results.checking.verdict import OutputReason, OutputRules, OutputVerdict, broken, open_question, passed
+from sfumato.results.checking.untrusted_objects import (
+    across_of,
+    frame_of,
+    number_of,
+    peek,
+    vector_of,
+)
+from sfumato.results.checking.verdict import (
+    OutputReason,
+    OutputRules,
+    OutputVerdict,
+    broken,
+    open_question,
+    passed,
+)
 from sfumato.results.tables.joint_table import with_joint_table
 from sfumato.results.tables.protected_table import ProtectedTable
 from sfumato.results.tables.rules import Threshold
 from sfumato.results.tables.table import MagnitudeTable, SensitiveTable
 
-KINDS = ("table", "regression", "correlation", "test", "tree", "survival", "roc", "histogram", "scatter", "residuals")
+KINDS = (
+    "table",
+    "regression",
+    "correlation",
+    "test",
+    "tree",
+    "survival",
+    "roc",
+    "histogram",
+    "scatter",
+    "residuals",
+)
 
 
 def check_output(
@@ -59,15 +83,23 @@ def check_output(
     weight: str | None = None,
     rules: OutputRules | None = None,
 ) -> OutputVerdict:
-    """Judge a table, model, curve or picture before it leaves: ``pass``, ``review`` or ``fail``, with reasons and what to do.
+    """Judge a table, model, curve or picture before it leaves: ``pass``, ``review`` or ``fail``,
+    with reasons and what to do.
 
-    ``data`` are the records behind it (any frame); ``unit`` the column that tells persons apart (else the one with that role; else every row is a person), ``where`` which of them
-    were used, ``weight`` what they were weighted by in a table. Persons are counted without weights. Of tables, ``by`` names the columns that make cells, ``tells`` what the others tell
-    (``{"cost": "mean(cost)"}``); both are found where they can be, and what is told is computed again from the records. ``across`` is the column that the columns of a cross
-    table are values of. ``counts`` are the persons behind every row (of a test, in every group): beside records they must be theirs; without records too few fails, and nothing of a table passes.
-    ``kind`` says what it is where it cannot be seen: ``survival`` (``by`` where there is a curve a group), ``test``, ``roc`` (``counts`` are those with the outcome and without), ``histogram``, ``scatter``, ``residuals``. ``column`` is what a
-    histogram, model, tree or test is about, or the outcome of a ROC curve; ``features`` are the columns of a model or tree, the two that a test compares, time and event of a survival curve or (with ``by``) of a test of how long groups live, or the
-    score of a ROC curve. With them it is computed again.
+    ``data`` are the records behind it (any frame); ``unit`` the column that tells persons apart
+    (else the one with that role; else every row is a person), ``where`` which of them were used,
+    ``weight`` what they were weighted by in a table. Persons are counted without weights. Of
+    tables, ``by`` names the columns that make cells, ``tells`` what the others tell
+    (``{"cost": "mean(cost)"}``); both are found where they can be, and what is told is computed
+    again from the records. ``across`` is the column that the columns of a cross table are values
+    of. ``counts`` are the persons behind every row (of a test, in every group): beside records they
+    must be theirs; without records too few fails, and nothing of a table passes. ``kind`` says what
+    it is where it cannot be seen: ``survival`` (``by`` where there is a curve a group), ``test``,
+    ``roc`` (``counts`` are those with the outcome and without), ``histogram``, ``scatter``,
+    ``residuals``. ``column`` is what a histogram, model, tree or test is about, or the outcome of a
+    ROC curve; ``features`` are the columns of a model or tree, the two that a test compares, time
+    and event of a survival curve or (with ``by``) of a test of how long groups live, or the score
+    of a ROC curve. With them it is computed again.
 
     What is not known is never a pass. Nothing in a verdict's text is a data value.
 
@@ -92,53 +124,80 @@ def check_output(
     ):
         return _by_labels(table, behind, asked, tells)
     found = kind or kind_of(output, tells)
-    if kind is None and found == "survival" and features is None and (curve := curve_of(output)) is not None:
+    if (
+        kind is None
+        and found == "survival"
+        and features is None
+        and (curve := curve_of(output)) is not None
+    ):
         known = behind is not None and set(curve.columns) <= set(behind.dataset.columns)
-        found = "table" if known or by is not None or tells is not None else found  # means by time, say
+        found = (
+            "table" if known or by is not None or tells is not None else found
+        )  # means by time, say
     _require_fitting(found, across=across, weight=weight, column=column, features=features)
     if found in ("table", "correlation"):
-        return _table(output, found, behind, asked, by=by, tells=tells, across=across, counts=counts)
+        return _table(
+            output, found, behind, asked, by=by, tells=tells, across=across, counts=counts
+        )
     if found == "survival":
         return judge_steps(output, asked, behind, features, by)
     if found == "roc":
-        return curve_points.judge_roc(output, _with_and_without(counts), asked, behind, column, features)
+        return curve_points.judge_roc(
+            output, _with_and_without(counts), asked, behind, column, features
+        )
     if found == "histogram":
         return bars.judge_histogram(output, asked, behind, column)
     if found == "scatter":
         return bars.judge_scatter(output, asked, behind)
-    return _fitted(output, found, behind, asked, by=by, column=column, features=features, counts=counts)
+    return _fitted(
+        output, found, behind, asked, by=by, column=column, features=features, counts=counts
+    )
 
 
 def _by_labels(
     table: pl.DataFrame, behind: Behind, rules: OutputRules, tells: Mapping[str, str] | str | None
 ) -> OutputVerdict:
-    """Numbers by label, such as effects of groups: a table; whatever they tell, those of few persons are of these."""
+    """Numbers by label, such as effects of groups: a table; whatever they tell, those of few
+    persons are of these.
+    """
     name = table.columns[0]
-    verdict = _table(table, "table", behind, rules, by=[name], tells=tells, across=None, counts=None)
+    verdict = _table(
+        table, "table", behind, rules, by=[name], tells=tells, across=None, counts=None
+    )
     persons = membership(table, [name], behind).persons(behind)
     few = int((persons < rules.threshold).sum())
     if not few or verdict.status == "fail":
         return verdict
     words = (
-        f"{few:,} of {table.height:,} numbers are about fewer than {rules.threshold} persons each, whatever they tell"
+        f"{few:,} of {table.height:,} numbers are about fewer than {rules.threshold} persons each,"
+        " whatever they tell"
     )
-    return verdict.with_reasons([broken("threshold", words, "leave them out, or make the groups coarser")])
+    return verdict.with_reasons(
+        [broken("threshold", words, "leave them out, or make the groups coarser")]
+    )
 
 
 def _require_fitting(
-    kind: str, *, across: str | None, weight: str | None, column: str | None, features: Sequence[str] | None
+    kind: str,
+    *,
+    across: str | None,
+    weight: str | None,
+    column: str | None,
+    features: Sequence[str] | None,
 ) -> None:
     """Refuse words that would not be listened to."""
     table = kind in ("table", "correlation")
     if table and (column is not None or features is not None):
         raise ParameterError(
-            "column and features are about models, tests and curves; of a table say by=... and tells=..."
+            "column and features are about models, tests and curves; of a table say by=... and"
+            " tells=..."
         )
     if not table and across is not None:
         raise ParameterError("across is about cross tables")
     if not table and weight is not None:
         raise ParameterError(
-            "weight is about tables; a model says itself how it was weighted, curves and pictures are not judged with weights"
+            "weight is about tables; a model says itself how it was weighted, curves and pictures"
+            " are not judged with weights"
         )
 
 
@@ -159,7 +218,9 @@ def _fitted(
             output, rules, behind, features=named, persons=number_of(counts), column=column
         )
     if kind == "test":
-        return judge_test(output, behind, rules, by=by, column=column, features=features, counts=counts)
+        return judge_test(
+            output, behind, rules, by=by, column=column, features=features, counts=counts
+        )
     if kind == "tree":
         return judge_tree(output, rules, behind, features=features, column=column)
     if kind == "influence":
@@ -207,9 +268,13 @@ def kind_of(output: Any, tells: Any = None) -> str:
     frame = frame_of(output)
     if frame is not None:
         return _kind_of_frame(frame)
-    fitted_line = peek(output, "params") is not None and _has_one(output, "nobs", "df_resid", "model")
+    fitted_line = peek(output, "params") is not None and _has_one(
+        output, "nobs", "df_resid", "model"
+    )
     of_risks = _has(output, "params_", "durations", "event_observed", "baseline_hazard_")
-    return "regression" if fitted_line or of_risks or peek(output, "coef_") is not None else "unknown"
+    return (
+        "regression" if fitted_line or of_risks or peek(output, "coef_") is not None else "unknown"
+    )
 
 
 def _has(output: Any, *names: str) -> bool:
@@ -222,7 +287,10 @@ def _has_one(output: Any, *names: str) -> bool:
 
 def _kind_of_frame(frame: pl.DataFrame) -> str:
     names = {name.lower().replace(" ", "_") for name in frame.columns}
-    if names & {"at_risk", "n_risk", "num_at_risk"} and curve_points.survival_frame(frame) is not None:
+    if (
+        names & {"at_risk", "n_risk", "num_at_risk"}
+        and curve_points.survival_frame(frame) is not None
+    ):
         return "survival"
     if curve_of(frame) is not None:
         return "survival"
@@ -255,13 +323,22 @@ def _table(
 ) -> OutputVerdict:
     if isinstance(by, str):
         raise ParameterError("by is a list of columns: by=['region']")
-    frame = pl.DataFrame({"value": [number_of(output)]}) if number_of(output) is not None else frame_of(output)
+    frame = (
+        pl.DataFrame({"value": [number_of(output)]})
+        if number_of(output) is not None
+        else frame_of(output)
+    )
     if frame is None:
-        raise ParameterError("the output is no frame of polars, pandas or Arrow; say what it is with kind=...")
+        raise ParameterError(
+            "the output is no frame of polars, pandas or Arrow; say what it is with kind=..."
+        )
     if kind == "correlation":
         return judge_correlation(frame, behind, rules, number_of(counts))
     names = None if behind is None else behind.dataset.columns
-    if by is None and (turned := turned_back(frame, across or across_of(output), behind)) is not None:
+    if (
+        by is None
+        and (turned := turned_back(frame, across or across_of(output), behind)) is not None
+    ):
         frame = turned
     elif by is None and tells is None and (summary := described(frame, names)) is not None:
         frame, tells = summary
@@ -271,18 +348,28 @@ def _table(
         frame = wide
     if by is None and (grid := bars.in_bands(frame, behind)) is not None:
         grid_frame, behind = grid
-        judged = _table(grid_frame, kind, behind, rules, by=None, tells=tells, across=None, counts=counts)
+        judged = _table(
+            grid_frame, kind, behind, rules, by=None, tells=tells, across=None, counts=counts
+        )
         return dataclasses.replace(judged, shown=frame, suggestion=None)
-    frame = long_form(frame, across or across_of(output) or across_by_labels(frame, behind), by, behind)
-    if isinstance(tells, Mapping) and (strange := [name for name in tells if name not in frame.columns]):
-        raise ParameterError(f"tells: the output has no column {strange[0]!r}.{nearest(strange[0], frame.columns)}")
+    frame = long_form(
+        frame, across or across_of(output) or across_by_labels(frame, behind), by, behind
+    )
+    if isinstance(tells, Mapping) and (
+        strange := [name for name in tells if name not in frame.columns]
+    ):
+        raise ParameterError(
+            f"tells: the output has no column {strange[0]!r}.{nearest(strange[0], frame.columns)}"
+        )
     apart = [counts] if isinstance(counts, str) else []
     table = columns_of(frame, by, apart, behind, tells)
     if behind is not None and by is None and (verdict := unlabelled(table, behind)) is not None:
         model = of_a_model(frame) if verdict.status == "review" and tells is None else None
         return verdict if model is None else dataclasses.replace(verdict, reasons=(model,))
     if behind is not None:
-        return judge_with_records(table, behind, rules, tells).with_reasons(_as_counted(counts, table, behind))
+        return judge_with_records(table, behind, rules, tells).with_reasons(
+            _as_counted(counts, table, behind)
+        )
     if isinstance(counts, str):
         said = dict.fromkeys(table.told, tells) if isinstance(tells, str) else dict(tells or {})
         tells = {**said, counts: "count"}
@@ -298,7 +385,10 @@ def _as_counted(counts: Any, table: OutputTable, behind: Behind) -> list[OutputR
     rows = np.bincount(belongs.cell, minlength=belongs.size)
     if number_of(counts) in (behind.persons, len(behind)):
         return []
-    if any(np.array_equal(told[belongs.known], one[belongs.known]) for one in (belongs.persons(behind), rows)):
+    if any(
+        np.array_equal(told[belongs.known], one[belongs.known])
+        for one in (belongs.persons(behind), rows)
+    ):
         return []
     words = "the counts given are not the numbers of persons that the records have in the cells"
     return [broken("counts", words, "leave counts away: the records tell them")]
@@ -309,7 +399,9 @@ def _with_and_without(counts: Any) -> tuple[int, int] | None:
         return None
     found = vector_of(list(counts.values()) if isinstance(counts, Mapping) else counts)
     if found is None or len(found) != 2 or np.isnan(found).any() or (found % 1 != 0).any():
-        raise ParameterError("counts of a ROC curve are two numbers of persons: with the outcome, and without")
+        raise ParameterError(
+            "counts of a ROC curve are two numbers of persons: with the outcome, and without"
+        )
     return int(found[0]), int(found[1])
 
 
@@ -317,21 +409,38 @@ def _per_record(output: Any, behind: Behind | None) -> bool:
     """Whether it is one number for every record."""
     values = vector_of(output)
     return (
-        behind is not None and values is not None and len(values) in (len(behind), behind.persons) and len(values) > 1
+        behind is not None
+        and values is not None
+        and len(values) in (len(behind), behind.persons)
+        and len(values) > 1
     )
 
 
 def _contributions_protected(output: ProtectedTable, rules: OutputRules) -> list[OutputReason]:
-    """Sums that are published although few contributions make them up: the table was protected by other rules."""
+    """Sums that are published although few contributions make them up: the table was protected by
+    other rules.
+    """
     table = output.judged.table
     if table.measure.kind != "sum":
         return []
     judged = table.sensitive(*rules.of_amounts)
-    told = int((judged.unsafe & ~output.hidden).sum()) if output.suppression is not None else len(judged)
+    told = (
+        int((judged.unsafe & ~output.hidden).sum())
+        if output.suppression is not None
+        else len(judged)
+    )
     if not told:
         return []
-    words = f"{told:,} cells break a rule about contributions, and the table was protected without it"
-    return [broken("contributions", words, "protect it with the rules of the session about contributions, too")]
+    words = (
+        f"{told:,} cells break a rule about contributions, and the table was protected without it"
+    )
+    return [
+        broken(
+            "contributions",
+            words,
+            "protect it with the rules of the session about contributions, too",
+        )
+    ]
 
 
 AUDITED_AGAIN = 3_000
@@ -339,12 +448,23 @@ AUDITED_AGAIN = 3_000
 
 
 def _still_protected(output: ProtectedTable) -> list[OutputReason]:
-    """Whether what would leave is what was audited: no sensitive cell with its true value, and an audit that holds."""
-    told = ~output.hidden & (np.abs(np.nan_to_num(output.published) - output.problem.value) <= output.problem.slack)
+    """Whether what would leave is what was audited: no sensitive cell with its true value, and an
+    audit that holds.
+    """
+    told = ~output.hidden & (
+        np.abs(np.nan_to_num(output.published) - output.problem.value) <= output.problem.slack
+    )
     suppressed = output.suppression is not None or bool(output.hidden.any())
     again = None if len(output.published) > AUDITED_AGAIN else _audited_again(output)
-    if (suppressed and (told & output.problem.primary).any()) or not output.audited.holds or again is False:
-        words = "the table is not the one that was audited: cells that must be hidden can be read or computed"
+    if (
+        (suppressed and (told & output.problem.primary).any())
+        or not output.audited.holds
+        or again is False
+    ):
+        words = (
+            "the table is not the one that was audited: cells that must be hidden can be read or"
+            " computed"
+        )
         return [broken("audit", words, "protect it anew")]
     if output.unknown is not None:
         words = "its tables were audited each by itself; whether they hold together is unknown"
@@ -368,9 +488,13 @@ def tabulated(output: ProtectedTable | SensitiveTable | MagnitudeTable) -> Magni
 
 
 def _ours(output: Any, rules: OutputRules) -> OutputVerdict:
-    """A table of :func:`sfumato.tabulate`: a protected one was audited already, others are judged as they are."""
+    """A table of :func:`sfumato.tabulate`: a protected one was audited already, others are judged
+    as they are.
+    """
     if isinstance(output, ProtectedTable):
-        asked = max((rule.t for rule in output.judged.rules if isinstance(rule, Threshold)), default=0)
+        asked = max(
+            (rule.t for rule in output.judged.rules if isinstance(rule, Threshold)), default=0
+        )
         reasons = [passed("audit", "the table was protected, and its audit holds")]
         if asked < rules.threshold:
             reasons = [
@@ -391,10 +515,20 @@ def _ours(output: Any, rules: OutputRules) -> OutputVerdict:
         )
         cells = partial(sets_of_tabulated, table, exact)
         return OutputVerdict(
-            "protected table", tuple(reasons), persons, shown, None, by, told, made_of_records=True, cells=cells
+            "protected table",
+            tuple(reasons),
+            persons,
+            shown,
+            None,
+            by,
+            told,
+            made_of_records=True,
+            cells=cells,
         )
     table = tabulated(output)
-    judged = table.sensitive(*rules.of_counts, *(rules.of_amounts if table.measure.kind == "sum" else ()))
+    judged = table.sensitive(
+        *rules.of_counts, *(rules.of_amounts if table.measure.kind == "sum" else ())
+    )
     reasons = [
         broken(name, f"{count:,} cells break the rule {name.replace('_', ' ')}", "protect() it")
         for name, count in judged.count().items()

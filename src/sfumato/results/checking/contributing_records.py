@@ -1,4 +1,6 @@
-"""The records behind an output: which of them belong to each cell, whose they are, and what they contribute."""
+"""The records behind an output: which of them belong to each cell, whose they are, and what they
+contribute.
+"""
 
 from __future__ import annotations
 
@@ -25,15 +27,21 @@ TOTALS = ("All", "Total", "total", "all", "(total)")
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Behind:
-    """The records that an output was computed from, and who they belong to. Persons are counted, never rows or weights."""
+    """The records that an output was computed from, and who they belong to. Persons are counted,
+    never rows or weights.
+    """
 
     dataset: Table
     unit: str | None = None
     weight: str | None = None
 
     @classmethod
-    def of(cls, data: Any, *, unit: str | None = None, weight: str | None = None, where: Any = None) -> Behind:
-        """Records from a frame; ``where`` chooses some of them: a polars expression, or true and false per row."""
+    def of(
+        cls, data: Any, *, unit: str | None = None, weight: str | None = None, where: Any = None
+    ) -> Behind:
+        """Records from a frame; ``where`` chooses some of them: a polars expression, or true and
+        false per row.
+        """
         dataset = as_table(data)
         person = unit or dataset.schema.person
         dataset.require([name for name in (person, weight) if name is not None])
@@ -52,8 +60,13 @@ class Behind:
             return np.arange(len(self), dtype=np.int64)
         encoded = self.dataset.encoded(self.unit)
         codes = encoded.codes
-        if None in encoded.labels:  # a row of nobody known is a person of its own: that counts too few of nothing
-            raise SchemaError(f"column {self.unit!r} tells persons apart and is missing in some rows; fill it in first")
+        if (
+            None in encoded.labels
+        ):  # a row of nobody known is a person of its own: that counts too few of nothing
+            raise SchemaError(
+                f"column {self.unit!r} tells persons apart and is missing in some rows; fill it in"
+                " first"
+            )
         return codes
 
     @property
@@ -79,7 +92,9 @@ class Behind:
         return values
 
     def ordered(self, name: str) -> NDArray[np.float64]:
-        """A column as numbers in its order: of text, the place of every label among all of them; NaN where it is missing."""
+        """A column as numbers in its order: of text, the place of every label among all of them;
+        NaN where it is missing.
+        """
         if self.is_numeric(name):
             return self.numbers(name)
         encoded = self.dataset.encoded(name)
@@ -90,7 +105,9 @@ class Behind:
         """Per row whether a column is known; a number that is none is missing."""
         column = self.dataset.column(name)
         missing = (
-            column.is_null() | column.is_nan().fill_null(value=True) if column.dtype.is_float() else column.is_null()
+            column.is_null() | column.is_nan().fill_null(value=True)
+            if column.dtype.is_float()
+            else column.is_null()
         )
         known: NDArray[np.bool_] = ~missing.to_numpy()
         return known
@@ -102,7 +119,9 @@ class Behind:
             return np.ones(len(self))
         found = self.numbers(self.weight)
         if np.isnan(found).any() or (found < 0).any():
-            raise SchemaError(f"the weight {self.weight!r} is missing or negative in some rows; fill it in first")
+            raise SchemaError(
+                f"the weight {self.weight!r} is missing or negative in some rows; fill it in first"
+            )
         return found
 
     def is_numeric(self, name: str) -> bool:
@@ -119,7 +138,11 @@ class Behind:
 
     def holds(self, words: Sequence[str]) -> bool:
         """Whether one of some words is a value of a column of text."""
-        return any(set(words) & self.labels(one) for one in self.dataset.columns if not self.is_numeric(one))
+        return any(
+            set(words) & self.labels(one)
+            for one in self.dataset.columns
+            if not self.is_numeric(one)
+        )
 
     def labels(self, name: str) -> set[str]:
         """The labels of a column, as tables show them."""
@@ -128,7 +151,10 @@ class Behind:
 
 def places_of(labels: Sequence[str | None]) -> dict[str | None, float]:
     """The place of every label among all in their order; nothing is none."""
-    return {one: float(place) for place, one in enumerate(sorted(one for one in labels if one is not None))}
+    return {
+        one: float(place)
+        for place, one in enumerate(sorted(one for one in labels if one is not None))
+    }
 
 
 def how_many(who: NDArray[np.int64]) -> int:
@@ -159,12 +185,16 @@ def chosen(dataset: Table, where: Any) -> pl.Series:
         try:
             found = dataset.to_polars().select(where.alias("chosen"))["chosen"]
         except pl.exceptions.PolarsError:
-            raise ParameterError("where: the condition does not fit the columns of the data") from None
+            raise ParameterError(
+                "where: the condition does not fit the columns of the data"
+            ) from None
     else:
         try:
             found = pl.Series("chosen", np.asarray(where))
         except Exception:  # noqa: BLE001 - of whatever class it is
-            raise ParameterError("where is a polars expression, or a list of true and false per row") from None
+            raise ParameterError(
+                "where is a polars expression, or a list of true and false per row"
+            ) from None
     if found.dtype != pl.Boolean or len(found) != len(dataset):
         raise ParameterError("where must say true or false of each of the rows of the data")
     return found.fill_null(value=False)
@@ -172,9 +202,11 @@ def chosen(dataset: Table, where: Any) -> pl.Series:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class CellRows:
-    """Which row of the data belongs to which cell of the output; with margins a row belongs to several.
+    """Which row of the data belongs to which cell of the output; with margins a row belongs to
+    several.
 
-    ``known`` is false for cells whose labels the data do not have. ``absent`` is the number of combinations that the output leaves out: without anybody in them, and with somebody.
+    ``known`` is false for cells whose labels the data do not have. ``absent`` is the number of
+    combinations that the output leaves out: without anybody in them, and with somebody.
     """
 
     row: NDArray[np.int64]
@@ -198,10 +230,16 @@ class CellRows:
         return np.bincount(cell, minlength=self.size)
 
     def contributions(self, behind: Behind, amount: NDArray[np.float64], depth: int) -> TableCells:
-        """The cells as rules look at them: the rows of a person in a cell are one contribution; missing ones are none."""
+        """The cells as rules look at them: the rows of a person in a cell are one contribution;
+        missing ones are none.
+        """
         known = ~np.isnan(amount[self.row])
         rows = pl.DataFrame(
-            {"cell": self.cell[known], "who": behind.who[self.row[known]], "x": amount[self.row[known]]}
+            {
+                "cell": self.cell[known],
+                "who": behind.who[self.row[known]],
+                "x": amount[self.row[known]],
+            }
         )
         each = rows if behind.unit is None else rows.group_by("cell", "who").agg(pl.col("x").sum())
         size = pl.col("x").abs()
@@ -224,10 +262,14 @@ class CellRows:
 
 
 def membership(frame: pl.DataFrame, by: Sequence[str], behind: Behind) -> CellRows:
-    """Find the records of every row of a table; without columns all records belong to its only rows."""
+    """Find the records of every row of a table; without columns all records belong to its only
+    rows.
+    """
     size = frame.height
     if not by and size > 1:
-        raise SchemaError(f"the output has {size:,} rows and no column that tells them apart; name it in by=")
+        raise SchemaError(
+            f"the output has {size:,} rows and no column that tells them apart; name it in by="
+        )
     if not by:
         rows = np.arange(len(behind))
         cells = np.repeat(np.arange(size), len(rows))
@@ -245,7 +287,8 @@ def membership(frame: pl.DataFrame, by: Sequence[str], behind: Behind) -> CellRo
         told = _joined(places[:, here], ~pattern, sizes)
         if len(np.unique(told)) < len(told):
             raise SchemaError(
-                f"several rows of the output have the same values of {', '.join(by)}; name all columns that tell rows apart in by="
+                f"several rows of the output have the same values of {', '.join(by)}; name all"
+                " columns that tell rows apart in by="
             )
         row, cell = _matched(_joined(data, ~pattern, sizes), told)
         rows_found.append(row)
@@ -253,15 +296,21 @@ def membership(frame: pl.DataFrame, by: Sequence[str], behind: Behind) -> CellRo
     row = np.concatenate(rows_found) if rows_found else np.zeros(0, dtype=np.int64)
     cell = np.concatenate(cells_found) if cells_found else np.zeros(0, dtype=np.int64)
     absent = _absent(places[:, known & ~total], data, sizes)
-    unseen = tuple(len(np.setdiff1d(ours, theirs)) for ours, theirs in zip(data, places, strict=True))
+    unseen = tuple(
+        len(np.setdiff1d(ours, theirs)) for ours, theirs in zip(data, places, strict=True)
+    )
     return CellRows(row, cell, size, known, total, absent, unseen, tuple(places == EVERYTHING))
 
 
 EVERYTHING, UNKNOWN = -1, -2
 
 
-def _codes(column: pl.Series, behind: Behind, name: str) -> tuple[NDArray[np.int64], int, NDArray[np.int64]]:
-    """Per row of the output the code that its label has in the data, how many there are, and the codes of the data."""
+def _codes(
+    column: pl.Series, behind: Behind, name: str
+) -> tuple[NDArray[np.int64], int, NDArray[np.int64]]:
+    """Per row of the output the code that its label has in the data, how many there are, and the
+    codes of the data.
+    """
     encoded = behind.dataset.encoded(name)
     at: dict[str | None, int] = {one: code for code, one in enumerate(encoded.labels)}
     if None in at:
@@ -272,7 +321,9 @@ def _codes(column: pl.Series, behind: Behind, name: str) -> tuple[NDArray[np.int
     return np.array(found, dtype=np.int64)[own.codes], len(encoded.labels), encoded.codes
 
 
-def _joined(codes: NDArray[np.int64], used: NDArray[np.bool_], sizes: Sequence[int]) -> NDArray[np.int64]:
+def _joined(
+    codes: NDArray[np.int64], used: NDArray[np.bool_], sizes: Sequence[int]
+) -> NDArray[np.int64]:
     """The codes of several columns as one number."""
     if np.prod([float(size) for size in sizes]) > 2**62:
         raise ParameterError("the table has too many columns to be told apart; leave some out")
@@ -283,7 +334,9 @@ def _joined(codes: NDArray[np.int64], used: NDArray[np.bool_], sizes: Sequence[i
     return key
 
 
-def _matched(data: NDArray[np.int64], told: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _matched(
+    data: NDArray[np.int64], told: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The rows of the data whose key is told, and where."""
     order = np.argsort(told)
     ranked = told[order]
@@ -292,8 +345,11 @@ def _matched(data: NDArray[np.int64], told: NDArray[np.int64]) -> tuple[NDArray[
     return there, order[place[there]] if len(ranked) else there
 
 
-def _absent(told: NDArray[np.int64], data: NDArray[np.int64], sizes: Sequence[int]) -> tuple[int, int]:
-    """Combinations of labels that the output leaves out: how many nobody has, and how many somebody has.
+def _absent(
+    told: NDArray[np.int64], data: NDArray[np.int64], sizes: Sequence[int]
+) -> tuple[int, int]:
+    """Combinations of labels that the output leaves out: how many nobody has, and how many somebody
+    has.
 
     Labels are those that the output shows: a table of two regions says nothing of a third one.
     """
@@ -303,7 +359,9 @@ def _absent(told: NDArray[np.int64], data: NDArray[np.int64], sizes: Sequence[in
     count = int(np.prod([float(len(one)) for one in shown]))
     everything = np.ones(len(sizes), dtype=bool)
     keys = np.unique(_joined(told, everything, sizes))
-    inside = np.logical_and.reduce([np.isin(column, one) for column, one in zip(data, shown, strict=True)])
+    inside = np.logical_and.reduce(
+        [np.isin(column, one) for column, one in zip(data, shown, strict=True)]
+    )
     held = np.unique(_joined(data[:, inside], everything, sizes))
     somebody = int((~np.isin(held, keys)).sum())
     return count - len(keys) - somebody, somebody

@@ -1,6 +1,7 @@
 """Marks on a curve: steps of a survival curve, points of a ROC curve.
 
-Every mark must stand for enough persons. Where it does not, marks are joined until they do, and that version is suggested.
+Every mark must stand for enough persons. Where it does not, marks are joined until they do, and
+that version is suggested.
 """
 
 from __future__ import annotations
@@ -18,7 +19,14 @@ from sfumato.results.checking.contributing_records import how_many
 from sfumato.results.checking.fitted_data import MadeOf
 from sfumato.results.checking.record_sets import RecordSet, sets_of_steps
 from sfumato.results.checking.untrusted_objects import frame_of, peek, vector_of
-from sfumato.results.checking.verdict import OutputReason, OutputRules, OutputVerdict, broken, open_question, passed
+from sfumato.results.checking.verdict import (
+    OutputReason,
+    OutputRules,
+    OutputVerdict,
+    broken,
+    open_question,
+    passed,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,7 +44,8 @@ DIGITS = 3
 
 
 def joined(counts: Sequence[float], least: float) -> list[tuple[int, int]]:
-    """Neighbours put together until each group counts enough: first and one past the last of every group; what is left goes to the last.
+    """Neighbours put together until each group counts enough: first and one past the last of every
+    group; what is left goes to the last.
 
     >>> joined([4, 7, 2, 12, 3], 10), joined([1, 2], 10)
     ([(0, 2), (2, 5)], [])
@@ -56,13 +65,20 @@ def joined(counts: Sequence[float], least: float) -> list[tuple[int, int]]:
 
 
 def survival_frame(output: Any) -> pl.DataFrame | None:
-    """The steps of a survival curve: time, events, at_risk and, where it is told, survival; None for what is none.
+    """The steps of a survival curve: time, events, at_risk and, where it is told, survival; None
+    for what is none.
 
-    Taken are fitters like those of lifelines (``event_table``), results like those of statsmodels (``surv_times``), and frames.
+    Taken are fitters like those of lifelines (``event_table``), results like those of statsmodels
+    (``surv_times``), and frames.
     """
     table = frame_of(events) if (events := peek(output, "event_table")) is not None else None
     if table is None and peek(output, "surv_times") is not None:
-        parts = {"time": "surv_times", "events": "n_events", "at_risk": "n_risk", "survival": "surv_prob"}
+        parts = {
+            "time": "surv_times",
+            "events": "n_events",
+            "at_risk": "n_risk",
+            "survival": "surv_prob",
+        }
         arrays = {name: vector_of(peek(output, path)) for name, path in parts.items()}
         known = {name: one for name, one in arrays.items() if one is not None}
         table = pl.DataFrame(known) if len({len(one) for one in known.values()}) == 1 else None
@@ -74,7 +90,11 @@ def survival_frame(output: Any) -> pl.DataFrame | None:
 def _with_our_names(table: pl.DataFrame) -> pl.DataFrame | None:
     names: dict[str, str] = {}
     for ours, pattern in SURVIVAL.items():
-        same = [one for one in table.columns if re.fullmatch(pattern, re.sub(r"\W+", "_", one.strip().lower()))]
+        same = [
+            one
+            for one in table.columns
+            if re.fullmatch(pattern, re.sub(r"\W+", "_", one.strip().lower()))
+        ]
         numeric = [one for one in same if table[one].dtype.is_numeric()]
         if numeric and numeric[0] not in names:
             names[numeric[0]] = ours
@@ -84,11 +104,16 @@ def _with_our_names(table: pl.DataFrame) -> pl.DataFrame | None:
 
 
 def judge_survival(
-    output: Any, rules: OutputRules, behind: Behind | None = None, features: Sequence[str] | None = None
+    output: Any,
+    rules: OutputRules,
+    behind: Behind | None = None,
+    features: Sequence[str] | None = None,
 ) -> OutputVerdict:
-    """Every step of a survival curve must be the events of enough persons, and enough must be left at its end, or nobody.
+    """Every step of a survival curve must be the events of enough persons, and enough must be left
+    at its end, or nobody.
 
-    With records ``features`` are how long it took and whether it happened; fitters that keep both are asked themselves. Then steps are counted again, by persons.
+    With records ``features`` are how long it took and whether it happened; fitters that keep both
+    are asked themselves. Then steps are counted again, by persons.
     """
     steps = survival_frame(output)
     kind = "survival curve"
@@ -103,13 +128,24 @@ def judge_survival(
                 ),
             ),
         )
-    events, at_risk = (steps[name].fill_null(float("nan")).to_numpy() for name in ("events", "at_risk"))
+    events, at_risk = (
+        steps[name].fill_null(float("nan")).to_numpy() for name in ("events", "at_risk")
+    )
     if np.isnan(events).any() or np.isnan(at_risk).any():
         return OutputVerdict(
-            kind, (open_question("marks", "numbers of events or at risk are missing in some steps", "fill them in"),)
+            kind,
+            (
+                open_question(
+                    "marks",
+                    "numbers of events or at risk are missing in some steps",
+                    "fill them in",
+                ),
+            ),
         )
     if (events < 0).any() or (at_risk < events).any():
-        raise ParameterError("events of a survival table are numbers of persons, and no more than are at risk")
+        raise ParameterError(
+            "events of a survival table are numbers of persons, and no more than are at risk"
+        )
     happens = events > 0
     few = int((happens & (events < rules.threshold)).sum())
     left = _left_after(steps, events, at_risk)
@@ -118,14 +154,17 @@ def judge_survival(
         reasons.append(
             broken(
                 "marks",
-                f"{few:,} of {int(happens.sum()):,} steps are the events of fewer than {rules.threshold} persons",
+                f"{few:,} of {int(happens.sum()):,} steps are the events of fewer than"
+                f" {rules.threshold} persons",
                 "tell steps of enough events only",
             )
         )
     if rules.small(left):
         reasons.append(
             broken(
-                "marks", f"fewer than {rules.threshold} persons are left after the last step", "end the curve earlier"
+                "marks",
+                f"fewer than {rules.threshold} persons are left after the last step",
+                "end the curve earlier",
             )
         )
     reasons += _censored(steps, rules) + _as_told(steps)
@@ -136,7 +175,11 @@ def judge_survival(
         reasons += _kept_by_the_fitter(lives, behind)
     if not reasons:
         reasons.append(
-            passed("marks", f"each of {int(happens.sum()):,} steps is the events of at least {rules.threshold} persons")
+            passed(
+                "marks",
+                f"each of {int(happens.sum()):,} steps is the events of at least {rules.threshold}"
+                " persons",
+            )
         )
     persons = int(at_risk.max(initial=0))
     return OutputVerdict(
@@ -145,7 +188,9 @@ def judge_survival(
         persons,
         steps,
         binned_survival(steps, rules) if joins else None,
-        cells=None if behind is None or features is None else partial(_cells, steps, behind, features),
+        cells=(
+            None if behind is None or features is None else partial(_cells, steps, behind, features)
+        ),
     )
 
 
@@ -161,11 +206,14 @@ Lives = tuple["NDArray[np.float64]", "NDArray[np.bool_]", "NDArray[np.int64]"]
 
 
 def lives_of(output: Any, behind: Behind | None, features: Sequence[str] | None) -> Lives | None:
-    """The times and events that a curve is of: columns of the records, or what the fitter keeps; None where neither is there."""
+    """The times and events that a curve is of: columns of the records, or what the fitter keeps;
+    None where neither is there.
+    """
     if features is not None:
         if behind is None or len(features) != 2:
             raise ParameterError(
-                "features of a survival curve are two columns of the data: how long, and whether it happened"
+                "features of a survival curve are two columns of the data: how long, and whether it"
+                " happened"
             )
         time, happened = (behind.numbers(name) for name in features)
         known = ~np.isnan(time) & ~np.isnan(happened)
@@ -185,33 +233,55 @@ def _kept_by_the_fitter(lives: Lives, behind: Behind | None) -> list[OutputReaso
         made = MadeOf(behind)
         if made.exactly(lives[0]) and made.explains(lives[1].astype(np.float64)):
             return []
-    words = "the curve was computed again from the times that the fitter keeps: whether they are those of the records is not known"
+    words = (
+        "the curve was computed again from the times that the fitter keeps: whether they are those"
+        " of the records is not known"
+    )
     return [open_question("records", words, "give data=... and features=['days', 'died']")]
 
 
-def _steps_counted(steps: pl.DataFrame, lives: Lives | None, rules: OutputRules) -> list[OutputReason]:
-    """Whether steps are those of the records, and of enough persons; a question where there are no records."""
+def _steps_counted(
+    steps: pl.DataFrame, lives: Lives | None, rules: OutputRules
+) -> list[OutputReason]:
+    """Whether steps are those of the records, and of enough persons; a question where there are no
+    records.
+    """
     if lives is None:
-        words = "the numbers of events and at risk are told, and cannot be confirmed without the records"
+        words = (
+            "the numbers of events and at risk are told, and cannot be confirmed without the"
+            " records"
+        )
         return [open_question("records", words, "give data=... and features=['days', 'died']")]
     time, happened, who = lives
     told = steps["time"].to_numpy()
     events = [happened & (time == one) for one in told]
     rows = np.array([int(one.sum()) for one in events], dtype=float)
     left = np.array([int((time >= one).sum()) for one in told], dtype=float)
-    if not (np.array_equal(rows, steps["events"].to_numpy()) and np.array_equal(left, steps["at_risk"].to_numpy())):
+    if not (
+        np.array_equal(rows, steps["events"].to_numpy())
+        and np.array_equal(left, steps["at_risk"].to_numpy())
+    ):
         words = "the numbers of events and at risk are not those of these records"
         return [
-            open_question("recomputed", words, "give the records that the curve is of (where=...), without weights")
+            open_question(
+                "recomputed",
+                words,
+                "give the records that the curve is of (where=...), without weights",
+            )
         ]
     few = sum(rules.small(how_many(who[one])) for one in events)
     if few and (rows >= rules.threshold).any() and not (rows[rows > 0] < rules.threshold).any():
-        words = f"{few:,} steps are the events of fewer than {rules.threshold} persons, who have several"
+        words = (
+            f"{few:,} steps are the events of fewer than {rules.threshold} persons, who have"
+            " several"
+        )
         return [broken("marks", words, "tell steps of enough persons only")]
     return []
 
 
-def _left_after(steps: pl.DataFrame, events: NDArray[np.float64], at_risk: NDArray[np.float64]) -> float:
+def _left_after(
+    steps: pl.DataFrame, events: NDArray[np.float64], at_risk: NDArray[np.float64]
+) -> float:
     """Persons who are still at risk after the last step."""
     if not len(events):
         return 0.0
@@ -228,13 +298,23 @@ def _as_told(steps: pl.DataFrame) -> list[OutputReason]:
     if (np.abs(told - kaplan_meier(events, at_risk)) <= 0.01).all():
         return []
     words = "the survival told is not that of these events and numbers at risk"
-    return [open_question("recomputed", words, "give the curve without weights, or leave its numbers to the checker")]
+    return [
+        open_question(
+            "recomputed",
+            words,
+            "give the curve without weights, or leave its numbers to the checker",
+        )
+    ]
 
 
 def _censored(steps: pl.DataFrame, rules: OutputRules) -> list[OutputReason]:
-    counts = steps["censored"].fill_null(0).to_numpy() if "censored" in steps.columns else np.zeros(0)
+    counts = (
+        steps["censored"].fill_null(0).to_numpy() if "censored" in steps.columns else np.zeros(0)
+    )
     events, at_risk = steps["events"].to_numpy(), steps["at_risk"].to_numpy()
-    apart = np.abs(at_risk[:-1] - events[:-1] - at_risk[1:])  # who is at risk no more, and had no event
+    apart = np.abs(
+        at_risk[:-1] - events[:-1] - at_risk[1:]
+    )  # who is at risk no more, and had no event
     few = max(int(((one > 0) & (one < rules.threshold)).sum()) for one in (counts, apart))
     if not few:
         return []
@@ -253,21 +333,28 @@ def kaplan_meier(events: NDArray[np.float64], at_risk: NDArray[np.float64]) -> N
     >>> kaplan_meier(np.array([1.0, 1.0]), np.array([4.0, 2.0])).tolist()
     [0.75, 0.375]
     """
-    shares: NDArray[np.float64] = np.where(at_risk > 0, 1 - events / np.where(at_risk > 0, at_risk, 1), 1.0)
+    shares: NDArray[np.float64] = np.where(
+        at_risk > 0, 1 - events / np.where(at_risk > 0, at_risk, 1), 1.0
+    )
     return np.cumprod(shares).astype(np.float64)
 
 
 def binned_survival(steps: pl.DataFrame, rules: OutputRules) -> pl.DataFrame | None:
-    r"""The curve with steps joined until each is the events of enough persons: its value at the end of each, rounded.
+    r"""The curve with steps joined until each is the events of enough persons: its value at the end
+    of each, rounded.
 
     .. math:: S(t) = \prod_{t_i \le t} \left(1 - \frac{d_i}{n_i}\right)
 
-    :math:`d_i` events and :math:`n_i` persons at risk (Kaplan and Meier 1958, doi:10.2307/2281868). Persons who leave without an event within a step are enough too, or none. A last step that would leave few persons is not told.
+    :math:`d_i` events and :math:`n_i` persons at risk (Kaplan and Meier 1958, doi:10.2307/2281868).
+    Persons who leave without an event within a step are enough too, or none. A last step that would
+    leave few persons is not told.
     """
     events, at_risk, time = (steps[name].to_numpy() for name in ("events", "at_risk", "time"))
     survival = kaplan_meier(events, at_risk)
     rest = at_risk - events
-    before = np.r_[at_risk[:1], rest[:-1]] - at_risk  # who is at risk no more when a step comes, and had no event
+    before = (
+        np.r_[at_risk[:1], rest[:-1]] - at_risk
+    )  # who is at risk no more when a step comes, and had no event
     last = int(np.flatnonzero(events > 0)[-1]) if (events > 0).any() else -1
     kept, happened, gone = [], 0.0, 0.0
     for place in range(last + 1):
@@ -275,7 +362,9 @@ def binned_survival(steps: pl.DataFrame, rules: OutputRules) -> pl.DataFrame | N
         if happened >= rules.threshold and not rules.small(abs(gone)):
             kept.append(place)
             happened = gone = 0.0
-    if kept and happened and not rules.small(abs(gone)) and not rules.small(rest[last]):  # the rest goes to the last
+    if (
+        kept and happened and not rules.small(abs(gone)) and not rules.small(rest[last])
+    ):  # the rest goes to the last
         kept[-1] = last
     kept = [place for place in kept if not rules.small(rest[place])]
     if not kept:
@@ -294,9 +383,11 @@ def judge_roc(
     column: str | None = None,
     features: Sequence[str] | None = None,
 ) -> OutputVerdict:
-    """Between neighbouring points of a ROC curve enough persons must stand: Δtpr · positives + Δfpr · negatives.
+    """Between neighbouring points of a ROC curve enough persons must stand: Δtpr · positives + Δfpr
+    · negatives.
 
-    With records the ``column`` of the outcome tells how many have it and how many have not, and the score in ``features`` whether these points are on its curve.
+    With records the ``column`` of the outcome tells how many have it and how many have not, and the
+    score in ``features`` whether these points are on its curve.
     """
     fpr, tpr = _rates(output)
     shown = pl.DataFrame({"fpr": fpr, "tpr": tpr})
@@ -305,7 +396,10 @@ def judge_roc(
     sizes = counted or told
     if sizes is None:
         words = "how many persons have the outcome, and how many have not, is not known"
-        advice = "give data=..., column='outcome', features=['score'], or at least counts=(with, without)"
+        advice = (
+            "give data=..., column='outcome', features=['score'], or at least counts=(with,"
+            " without)"
+        )
         return OutputVerdict(kind, (open_question("counts", words, advice),), shown=shown)
     positives, negatives = sizes
     if positives < 0 or negatives < 0:
@@ -316,7 +410,9 @@ def judge_roc(
     few = int(((steps > 0) & (steps < rules.threshold)).sum())
     reasons = [*(_too_few_with(positives, negatives, rules))]
     if counted is not None and told is not None and told != counted:
-        words = "the counts given are not the numbers of persons who have the outcome, or have it not"
+        words = (
+            "the counts given are not the numbers of persons who have the outcome, or have it not"
+        )
         reasons.append(broken("counts", words, "leave counts away: the records tell them"))
     if few:
         reasons.append(
@@ -328,8 +424,17 @@ def judge_roc(
         )
     reasons += _on_the_curve(points, behind, column, features)
     if not reasons:
-        reasons.append(passed("marks", f"each of {len(steps):,} steps stands for at least {rules.threshold} persons"))
-    thinner = _thinned(fpr, tpr, steps, rules.threshold + 10.0**-DIGITS * (positives + negatives)) if few else None
+        reasons.append(
+            passed(
+                "marks",
+                f"each of {len(steps):,} steps stands for at least {rules.threshold} persons",
+            )
+        )
+    thinner = (
+        _thinned(fpr, tpr, steps, rules.threshold + 10.0**-DIGITS * (positives + negatives))
+        if few
+        else None
+    )
     return OutputVerdict(kind, tuple(reasons), positives + negatives, shown, thinner)
 
 
@@ -341,17 +446,26 @@ def _with_outcome(behind: Behind | None, column: str | None) -> tuple[int, int] 
         raise ParameterError("column is the outcome in the records: give data=... too")
     values = behind.numbers(column)
     if not np.isin(values[~np.isnan(values)], (0.0, 1.0)).all():
-        raise ParameterError("the outcome of a ROC curve is a column of yes and no, or of ones and zeros")
+        raise ParameterError(
+            "the outcome of a ROC curve is a column of yes and no, or of ones and zeros"
+        )
     return how_many(behind.who[values == 1]), how_many(behind.who[values == 0])
 
 
 def _on_the_curve(
-    points: Sequence[tuple[float, float]], behind: Behind | None, column: str | None, features: Sequence[str] | None
+    points: Sequence[tuple[float, float]],
+    behind: Behind | None,
+    column: str | None,
+    features: Sequence[str] | None,
 ) -> list[OutputReason]:
-    """Whether points are on the curve of a score, either way round; a question where nobody can tell."""
+    """Whether points are on the curve of a score, either way round; a question where nobody can
+    tell.
+    """
     if behind is None or column is None or features is None or len(features) != 1:
         words = "the points were not computed again: the outcome and the score are not known"
-        return [open_question("records", words, "give data=..., column='outcome', features=['score']")]
+        return [
+            open_question("records", words, "give data=..., column='outcome', features=['score']")
+        ]
     outcome, score = behind.numbers(column), behind.numbers(features[0])
     known = ~np.isnan(outcome) & ~np.isnan(score)
     told = np.array(points)
@@ -359,7 +473,9 @@ def _on_the_curve(
         order = np.argsort(sign * score[known], kind="stable")
         last = np.r_[np.diff(score[known][order]) != 0, True]
         yes = outcome[known][order] == 1
-        curve = np.column_stack([np.cumsum(~yes), np.cumsum(yes)])[last] / np.maximum(1, [(~yes).sum(), yes.sum()])
+        curve = np.column_stack([np.cumsum(~yes), np.cumsum(yes)])[last] / np.maximum(
+            1, [(~yes).sum(), yes.sum()]
+        )
         curve = np.vstack([[0.0, 0.0], curve])
         place = np.clip(np.searchsorted(curve[:, 0], told[:, 0] - 0.0006), 0, len(curve) - 1)
         if all(_beside(curve, at, one) for at, one in zip(place, told, strict=True)):
@@ -378,7 +494,11 @@ def _too_few_with(positives: int, negatives: int, rules: OutputRules) -> list[Ou
     if min(positives, negatives) >= rules.threshold:
         return []
     return [
-        broken("threshold", f"fewer than {rules.threshold} persons have the outcome, or have it not", "tell no curve")
+        broken(
+            "threshold",
+            f"fewer than {rules.threshold} persons have the outcome, or have it not",
+            "tell no curve",
+        )
     ]
 
 
@@ -389,9 +509,18 @@ def _rates(output: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         low = {name.lower(): name for name in frame.columns}
         pair: Any = [frame[low[name]] if name in low else None for name in ("fpr", "tpr")]
     else:
-        pair = output[:2] if isinstance(output, tuple | list) else (peek(output, "fpr"), peek(output, "tpr"))
+        pair = (
+            output[:2]
+            if isinstance(output, tuple | list)
+            else (peek(output, "fpr"), peek(output, "tpr"))
+        )
     arrays = [vector_of(one) for one in pair]
-    if len(arrays) != 2 or arrays[0] is None or arrays[1] is None or len(arrays[0]) != len(arrays[1]):
+    if (
+        len(arrays) != 2
+        or arrays[0] is None
+        or arrays[1] is None
+        or len(arrays[0]) != len(arrays[1])
+    ):
         raise SchemaError("a ROC curve has the columns fpr and tpr, of equal length")
     fpr, tpr = arrays[0], arrays[1]
     if (
@@ -405,8 +534,12 @@ def _rates(output: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return fpr[order], tpr[order]
 
 
-def _to_the_ends(fpr: NDArray[np.float64], tpr: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The points with (0, 0) and (1, 1), where every curve begins and ends: few persons may stand before the first point told."""
+def _to_the_ends(
+    fpr: NDArray[np.float64], tpr: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The points with (0, 0) and (1, 1), where every curve begins and ends: few persons may stand
+    before the first point told.
+    """
     first = [] if len(fpr) and fpr[0] == tpr[0] == 0 else [0.0]
     last = [] if len(fpr) and fpr[-1] == tpr[-1] == 1 else [1.0]
     return np.r_[first, fpr, last], np.r_[first, tpr, last]
@@ -418,4 +551,8 @@ def _thinned(
     """Fewer points, rounded; ``least`` leaves room for what rounding takes from a step."""
     ends = [end for _, end in joined(steps.tolist(), least)]
     kept = [0, *ends] if ends else []
-    return pl.DataFrame({"fpr": np.round(fpr[kept], DIGITS), "tpr": np.round(tpr[kept], DIGITS)}) if kept else None
+    return (
+        pl.DataFrame({"fpr": np.round(fpr[kept], DIGITS), "tpr": np.round(tpr[kept], DIGITS)})
+        if kept
+        else None
+    )

@@ -1,4 +1,6 @@
-"""The matrix of a model: whom its terms single out, who decides a coefficient, and when it is a table of means in disguise."""
+"""The matrix of a model: whom its terms single out, who decides a coefficient, and when it is a
+table of means in disguise.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato.results.checking.contributing_records import CellRows, how_many
-from sfumato.results.checking.verdict import OutputReason, OutputRules, broken, open_question, passed
+from sfumato.results.checking.verdict import (
+    OutputReason,
+    OutputRules,
+    broken,
+    open_question,
+    passed,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,7 +26,9 @@ TOO_MUCH_WORK = 4e10
 """Multiplications beyond which leverages are not computed."""
 SURE = 1 - 1e-7
 MOST_OF_FEW, MANY = 0.9, 5
-"""The share of the weight in a coefficient beyond which those who have it decide it; looked at where there are several times as many persons as are few."""
+"""The share of the weight in a coefficient beyond which those who have it decide it; looked at
+where there are several times as many persons as are few.
+"""
 
 
 def judge_design(
@@ -29,7 +39,9 @@ def judge_design(
     names: Sequence[str] = (),
     weights: NDArray[np.float64] | None = None,
 ) -> list[OutputReason]:
-    """What the matrix of a model gives away: levels of few persons, cells of a saturated model, persons who decide a coefficient alone or have all of the weight."""
+    """What the matrix of a model gives away: levels of few persons, cells of a saturated model,
+    persons who decide a coefficient alone or have all of the weight.
+    """
     rare = rare_columns(design, who, rules.threshold)
     reasons: list[OutputReason] = []
     bases = rare_bases(design, who, rules.threshold, names)
@@ -37,7 +49,8 @@ def judge_design(
         reasons.append(
             broken(
                 "levels",
-                f"the level that others are compared with is that of fewer than {rules.threshold} persons (columns: {bases:,})",
+                f"the level that others are compared with is that of fewer than {rules.threshold}"
+                f" persons (columns: {bases:,})",
                 "compare with a common level",
             )
         )
@@ -45,7 +58,8 @@ def judge_design(
         reasons.append(
             broken(
                 "levels",
-                f"{len(rare):,} of {design.shape[1]:,} terms of the model single out fewer than {rules.threshold} persons",
+                f"{len(rare):,} of {design.shape[1]:,} terms of the model single out fewer than"
+                f" {rules.threshold} persons",
                 "join rare levels before fitting",
             )
         )
@@ -79,13 +93,16 @@ def judge_design(
             )
         )
     elif not rare and not bases:
-        table = any(one.rule == "saturated" for one in reasons)  # judged as one: the answer was looked at
+        table = any(
+            one.rule == "saturated" for one in reasons
+        )  # judged as one: the answer was looked at
         reasons += _decided_by_few(design, None if table else answer, who, rules)
     if not reasons:
         reasons.append(
             passed(
                 "levels",
-                f"every term is about at least {rules.threshold} persons, and nobody decides a coefficient alone",
+                f"every term is about at least {rules.threshold} persons, and nobody decides a"
+                " coefficient alone",
             )
         )
     return reasons
@@ -101,15 +118,21 @@ def judge_outcome(
     kinds: bool = False,
     of_events: bool = False,
 ) -> list[OutputReason]:
-    r"""What a model tells of its outcome: one that few persons have, or few (or nobody, or all) of those whom a term is about.
+    r"""What a model tells of its outcome: one that few persons have, or few (or nobody, or all) of
+    those whom a term is about.
 
-    Of yes and no, and of ``kinds``, the equations of the fit tell how many of everybody with a level have each: :math:`\sum_{x_i = 1} \mu_i = \sum_{x_i = 1} y_i`. ``of_events``: only those to whom it happened are told of, not those who left before.
+    Of yes and no, and of ``kinds``, the equations of the fit tell how many of everybody with a
+    level have each: :math:`\sum_{x_i = 1} \mu_i = \sum_{x_i = 1} y_i`. ``of_events``: only those to
+    whom it happened are told of, not those who left before.
     """
     values = np.ones(1) if of_events else np.unique(outcome)
     if len(values) > 2 and not kinds:
         if not rare_columns(outcome[:, None], who, rules.threshold):
             return []
-        words = f"all but fewer than {rules.threshold} persons have the same outcome: the model tells of these"
+        words = (
+            f"all but fewer than {rules.threshold} persons have the same outcome: the model tells"
+            " of these"
+        )
         return [broken("outcome", words, "explain something that more persons differ in")]
     sides = [outcome == one for one in values]
     if any(how_many(who[one]) < rules.threshold for one in sides):
@@ -121,13 +144,18 @@ def judge_outcome(
         words = "nobody with some level has some outcome, or all have it, and the model tells so"
         return [broken("separation", words, "leave these terms out, or join levels")]
     if any(rules.small(one) for one in held):
-        words = f"fewer than {rules.threshold} persons with some level have some outcome: the model tells how many to who knows the levels of all"
+        words = (
+            f"fewer than {rules.threshold} persons with some level have some outcome: the model"
+            " tells how many to who knows the levels of all"
+        )
         return [open_question("outcome", words, "join rare levels or outcomes")]
     return []
 
 
 def _levels(design: NDArray[np.float64], names: Sequence[str]) -> list[NDArray[np.bool_]]:
-    """The rows that terms of two values, and the bases of dummies that belong together, are about."""
+    """The rows that terms of two values, and the bases of dummies that belong together, are
+    about.
+    """
     found: list[NDArray[np.bool_]] = []
     for column in design.T:
         values = np.unique(column)
@@ -136,18 +164,26 @@ def _levels(design: NDArray[np.float64], names: Sequence[str]) -> list[NDArray[n
 
 
 def judge_quantiles(
-    x: NDArray[np.float64], answer: NDArray[np.float64], beta: NDArray[np.float64], rules: OutputRules
+    x: NDArray[np.float64],
+    answer: NDArray[np.float64],
+    beta: NDArray[np.float64],
+    rules: OutputRules,
 ) -> list[OutputReason]:
-    """A regression of percentiles goes exactly through as many values as it has coefficients (Koenker and Bassett 1978, doi:10.2307/1913643): of levels alone it is a table of percentiles, told exactly."""
+    """A regression of percentiles goes exactly through as many values as it has coefficients
+    (Koenker and Bassett 1978, doi:10.2307/1913643): of levels alone it is a table of percentiles,
+    told exactly.
+    """
     near = np.abs(answer - x @ beta) <= 1e-3 * (np.std(answer) or 1.0)
     cell = cells_of_design(x, x.shape[1])
     if cell is not None and (np.bincount(cell, weights=near) < rules.threshold).any():
         words = (
-            f"the model tells percentiles of its levels so exactly that fewer than {rules.threshold} persons are near"
+            "the model tells percentiles of its levels so exactly that fewer than"
+            f" {rules.threshold} persons are near"
         )
         return [broken("exact", words, "tell percentiles as a table, rounded")]
     words = (
-        "a regression of percentiles goes through the values of some persons exactly, and is not computed again here"
+        "a regression of percentiles goes through the values of some persons exactly, and is not"
+        " computed again here"
     )
     return [open_question("recomputed", words, "somebody must look at how it was fitted")]
 
@@ -158,29 +194,50 @@ def _squares(weights: NDArray[np.float64], who: NDArray[np.int64]) -> float:
 
 
 def _decided_by_few(
-    design: NDArray[np.float64], answer: NDArray[np.float64] | None, who: NDArray[np.int64], rules: OutputRules
+    design: NDArray[np.float64],
+    answer: NDArray[np.float64] | None,
+    who: NDArray[np.int64],
+    rules: OutputRules,
 ) -> list[OutputReason]:
-    """Terms that are about few persons, however they are coded: those few have nearly all of the weight in a coefficient, or nearly all of what it is summed from."""
+    """Terms that are about few persons, however they are coded: those few have nearly all of the
+    weight in a coefficient, or nearly all of what it is summed from.
+    """
     owned = 0 if answer is None else _summed_from_few(design, answer, who, rules)
     if owned:
-        words = f"{owned:,} of {design.shape[1]:,} coefficients are made up by the values of {rules.dominant} persons or fewer"
+        words = (
+            f"{owned:,} of {design.shape[1]:,} coefficients are made up by the values of"
+            f" {rules.dominant} persons or fewer"
+        )
         return [broken("dominance", words, "cut off extreme values, or explain a logarithm")]
     largest = weights_in_coefficients(design, who, rules.threshold - 1)
     two = int((largest[: rules.dominant].sum(axis=0) > rules.share / 100).sum())
     few = int((largest.sum(axis=0) > MOST_OF_FEW).sum())
     if two:
-        words = f"{two:,} of {design.shape[1]:,} coefficients are decided by {rules.dominant} persons or fewer"
+        words = (
+            f"{two:,} of {design.shape[1]:,} coefficients are decided by {rules.dominant} persons"
+            " or fewer"
+        )
         return [broken("leverage", words, "join rare levels, or leave terms out")]
     if few and how_many(who) >= MANY * rules.threshold:
-        words = f"{few:,} of {design.shape[1]:,} coefficients are decided nearly alone by fewer than {rules.threshold} persons"
-        return [open_question("leverage", words, "join rare levels, cut off extreme values, or leave terms out")]
+        words = (
+            f"{few:,} of {design.shape[1]:,} coefficients are decided nearly alone by fewer than"
+            f" {rules.threshold} persons"
+        )
+        return [
+            open_question(
+                "leverage", words, "join rare levels, cut off extreme values, or leave terms out"
+            )
+        ]
     return []
 
 
-def weights_in_coefficients(design: NDArray[np.float64], who: NDArray[np.int64], most: int) -> NDArray[np.float64]:
+def weights_in_coefficients(
+    design: NDArray[np.float64], who: NDArray[np.int64], most: int
+) -> NDArray[np.float64]:
     r"""Per coefficient the shares of the persons who weigh most in it, falling.
 
-    A coefficient is :math:`\hat\beta_j = \sum_i m_{ij} y_i` with :math:`M = X (X^\top X)^{+}`; a person has the share :math:`\sum_{i} m_{ij}^2` of its records in that of all.
+    A coefficient is :math:`\hat\beta_j = \sum_i m_{ij} y_i` with :math:`M = X (X^\top X)^{+}`; a
+    person has the share :math:`\sum_{i} m_{ij}^2` of its records in that of all.
 
     >>> dummy = np.r_[1.0, 1.0, np.zeros(98)]
     >>> weights_in_coefficients(np.column_stack([np.ones(100), dummy]), np.arange(100), 2).sum(axis=0).round(2).tolist()
@@ -197,19 +254,28 @@ def _in_coefficients(design: NDArray[np.float64]) -> NDArray[np.float64]:
     return found
 
 
-def largest_shares(amounts: NDArray[np.float64], who: NDArray[np.int64], most: int) -> NDArray[np.float64]:
+def largest_shares(
+    amounts: NDArray[np.float64], who: NDArray[np.int64], most: int
+) -> NDArray[np.float64]:
     """Per column the largest shares that persons have in it, falling."""
     persons = np.zeros((int(who.max(initial=0)) + 1, amounts.shape[1]))
     np.add.at(persons, who, amounts)
     total = persons.sum(axis=0)
-    shares: NDArray[np.float64] = -np.sort(-persons, axis=0)[:most] / np.where(total > 0, total, 1.0)
+    shares: NDArray[np.float64] = -np.sort(-persons, axis=0)[:most] / np.where(
+        total > 0, total, 1.0
+    )
     return shares
 
 
 def _summed_from_few(
-    design: NDArray[np.float64], answer: NDArray[np.float64], who: NDArray[np.int64], rules: OutputRules
+    design: NDArray[np.float64],
+    answer: NDArray[np.float64],
+    who: NDArray[np.int64],
+    rules: OutputRules,
 ) -> int:
-    r"""Coefficients of which few persons make up nearly all: the shares of :math:`|m_{ij} (y_i - \tilde y)|`, with the median as what everybody has."""
+    r"""Coefficients of which few persons make up nearly all: the shares
+    of :math:`|m_{ij} (y_i - \tilde y)|`, with the median as what everybody has.
+    """
     parts = np.abs(_in_coefficients(design) * (answer - np.median(answer))[:, None])
     if np.isin(answer, (0.0, 1.0)).all():
         return 0
@@ -217,7 +283,8 @@ def _summed_from_few(
 
 
 def rare_columns(design: NDArray[np.float64], who: NDArray[np.int64], least: int) -> list[int]:
-    """Columns that differ from their commonest value for somebody, but for fewer than ``least`` persons; a constant differs for nobody.
+    """Columns that differ from their commonest value for somebody, but for fewer than ``least``
+    persons; a constant differs for nobody.
 
     >>> dummy = np.r_[np.ones(3), np.zeros(20)]
     >>> rare_columns(np.column_stack([np.ones(23), dummy, np.arange(23.0)]), np.arange(23), 10)
@@ -238,10 +305,14 @@ def rare_columns(design: NDArray[np.float64], who: NDArray[np.int64], least: int
 LEVEL = re.compile(r"(?P<column>.+?)(?:\[(?:T\.)?[^\]]*\]|_[^_]+)")
 
 
-def rare_bases(design: NDArray[np.float64], who: NDArray[np.int64], least: int, names: Sequence[str]) -> int:
-    """Columns whose base level, where all their dummies are zero, is that of somebody, but of fewer than ``least`` persons.
+def rare_bases(
+    design: NDArray[np.float64], who: NDArray[np.int64], least: int, names: Sequence[str]
+) -> int:
+    """Columns whose base level, where all their dummies are zero, is that of somebody, but of fewer
+    than ``least`` persons.
 
-    Dummies belong together when they are called so (``region[T.south]``, ``region_south``) and no record has two of them.
+    Dummies belong together when they are called so (``region[T.south]``, ``region_south``) and no
+    record has two of them.
     """
     bases = [how_many(who[one == 0]) for one in _dummies(design, names)]
     return sum(0 < one < least for one in bases)
@@ -251,14 +322,19 @@ def _dummies(design: NDArray[np.float64], names: Sequence[str]) -> list[NDArray[
     """The sums of dummies that belong together."""
     groups: dict[str, list[int]] = {}
     for place, name in enumerate(names):
-        if ":" not in name and (found := LEVEL.fullmatch(name)) and np.isin(design[:, place], (0.0, 1.0)).all():
+        if (
+            ":" not in name
+            and (found := LEVEL.fullmatch(name))
+            and np.isin(design[:, place], (0.0, 1.0)).all()
+        ):
             groups.setdefault(found["column"], []).append(place)
     sums = [design[:, places].sum(axis=1) for places in groups.values()]
     return [one for one in sums if one.max(initial=0) <= 1]
 
 
 def cells_of_design(design: NDArray[np.float64], most: int) -> NDArray[np.int64] | None:
-    """Per row the number of its combination of values; None where there are more than ``most`` combinations.
+    """Per row the number of its combination of values; None where there are more than ``most``
+    combinations.
 
     >>> cells_of_design(np.array([[1.0, 0.0], [1.0, 2.0], [1.0, 0.0]]), 2)
     array([0, 1, 0])
@@ -275,10 +351,18 @@ def cells_of_design(design: NDArray[np.float64], most: int) -> NDArray[np.int64]
 
 
 def _saturated(
-    cell: NDArray[np.int64], cells: int, answer: NDArray[np.float64] | None, who: NDArray[np.int64], rules: OutputRules
+    cell: NDArray[np.int64],
+    cells: int,
+    answer: NDArray[np.float64] | None,
+    who: NDArray[np.int64],
+    rules: OutputRules,
 ) -> list[OutputReason]:
-    """A model with a coefficient for every combination of its values is a table of means, and judged as one."""
-    belongs = CellRows(np.arange(len(cell)), cell, cells, np.ones(cells, dtype=bool), np.zeros(cells, dtype=bool))
+    """A model with a coefficient for every combination of its values is a table of means, and
+    judged as one.
+    """
+    belongs = CellRows(
+        np.arange(len(cell)), cell, cells, np.ones(cells, dtype=bool), np.zeros(cells, dtype=bool)
+    )
     behind = _Rows(who)
     values = np.ones(len(cell)) if answer is None else answer
     table = belongs.contributions(behind, values, max(2, rules.dominant))  # type: ignore[arg-type]
@@ -291,11 +375,16 @@ def _saturated(
         return [
             broken(
                 "saturated",
-                f"the model has a coefficient for every combination: it is a table of means, and {int(unsafe.sum()):,} of its {cells:,} cells are unsafe",
+                "the model has a coefficient for every combination: it is a table of means, and"
+                f" {int(unsafe.sum()):,} of its {cells:,} cells are unsafe",
                 "leave out interactions, or join rare levels",
             )
         ]
-    return [passed("saturated", f"the model is a table of means, and all of its {cells:,} cells are safe")]
+    return [
+        passed(
+            "saturated", f"the model is a table of means, and all of its {cells:,} cells are safe"
+        )
+    ]
 
 
 class _Rows:
@@ -309,11 +398,15 @@ class _Rows:
 
 
 def deciding(design: NDArray[np.float64]) -> int | None:
-    r"""Records whose fitted value is their own: leverage :math:`h_{ii} = x_i^\top (X^\top X)^{+} x_i` of one; None for very large models."""
+    r"""Records whose fitted value is their own:
+    leverage :math:`h_{ii} = x_i^\top (X^\top X)^{+} x_i` of one; None for very large models.
+    """
     rows, columns = design.shape
     if rows * columns**2 > TOO_MUCH_WORK:
         return None
     scale = np.sqrt((design**2).mean(axis=0))
     scaled = design / np.where(scale > 0, scale, 1.0)
-    leverage = np.einsum("ij,ij->i", scaled @ np.linalg.pinv(scaled.T @ scaled, hermitian=True), scaled)
+    leverage = np.einsum(
+        "ij,ij->i", scaled @ np.linalg.pinv(scaled.T @ scaled, hermitian=True), scaled
+    )
     return int((leverage >= SURE).sum())

@@ -1,15 +1,25 @@
-r"""Outputs of one session against each other: whether sums and differences of their cells tell of a few persons.
+r"""Outputs of one session against each other: whether sums and differences of their cells tell of a
+few persons.
 
-Records that are in the same cells of all outputs are an *atom*. Every published sum is a sum over atoms, so whatever follows from all outputs by adding and subtracting is a vector of the
-row space of the matrix *cells × atoms*. Two questions are asked of it, per thing that is added up (persons, rows, a column):
+Records that are in the same cells of all outputs are an *atom*. Every published sum is a sum over
+atoms, so whatever follows from all outputs by adding and subtracting is a vector of the row space
+of the matrix *cells × atoms*. Two questions are asked of it, per thing that is added up (persons,
+rows, a column):
 
-- is there a vector of the row space that is zero for all but fewer than ``threshold`` persons? Those on atoms of enough persons must be zero, which leaves a small space; in it, for each
-  atom :math:`a`, the linear program :math:`\min \sum_b w_b |v_b|` with :math:`v_a = 1`, :math:`|v_b| \le 1` is a lower bound of the persons any such vector tells of. At or above the threshold for every atom: there is none.
-- of counts: can an atom of a few persons be as large as the threshold in any table of nonnegative numbers with the published sums (:math:`\max n_a`, :math:`Mn = c`, :math:`n \ge 0`)? Where it cannot, the sums tell that it is small.
-  A union of atoms that is bounded bounds each of its atoms, so that atoms are enough.
+- is there a vector of the row space that is zero for all but fewer than ``threshold`` persons?
+  Those on atoms of enough persons must be zero, which leaves a small space; in it, for each
+  atom :math:`a`, the linear program :math:`\min \sum_b w_b |v_b|`
+  with :math:`v_a = 1`, :math:`|v_b| \le 1` is a lower bound of the persons any such vector tells
+  of. At or above the threshold for every atom: there is none.
+- of counts: can an atom of a few persons be as large as the threshold in any table of nonnegative
+  numbers with the published sums (:math:`\max n_a`, :math:`Mn = c`, :math:`n \ge 0`)? Where it
+  cannot, the sums tell that it is small. A union of atoms that is bounded bounds each of its atoms,
+  so that atoms are enough.
 
-Cost: for up to ``MOST_CELLS`` cells and ``MOST_ATOMS`` atoms (``MOST_SMALL`` of them of few persons) two symmetric eigenproblems of the size of the cells, and at most ``MOST_PROGRAMS`` linear programs a
-question; beyond that, sums and differences of up to four cells by hashing (``sums_of_four.py``), and the answer says so.
+Cost: for up to ``MOST_CELLS`` cells and ``MOST_ATOMS`` atoms (``MOST_SMALL`` of them of few
+persons) two symmetric eigenproblems of the size of the cells, and at most ``MOST_PROGRAMS`` linear
+programs a question; beyond that, sums and differences of up to four cells by hashing
+(``sums_of_four.py``), and the answer says so.
 """
 
 from __future__ import annotations
@@ -31,7 +41,9 @@ if TYPE_CHECKING:
     Codes = NDArray[np.int64]
 
 MOST_ATOMS, MOST_SMALL, MOST_CELLS = 20_000, 2_000, 1_000
-"""Up to so many atoms, atoms of few persons, and different cells all sums and differences are looked at."""
+"""Up to so many atoms, atoms of few persons, and different cells all sums and differences are
+looked at.
+"""
 MOST_PROGRAMS = 200
 """Linear programs of one question, one for every atom of few persons that is in question."""
 MOST_ENTRIES = 10_000_000
@@ -49,9 +61,11 @@ class OutputSets(NamedTuple):
 
 
 class JointFinding(NamedTuple):
-    """What outputs tell together, and the outputs it follows from: a sum over few persons, a count that is known to be small, cells that nearly agree, or nothing that could be settled.
+    """What outputs tell together, and the outputs it follows from: a sum over few persons, a count
+    that is known to be small, cells that nearly agree, or nothing that could be settled.
 
-    The last three say that nothing was found, and how far was looked: at all sums without bounds of counts, at sums of up to four cells, of two.
+    The last three say that nothing was found, and how far was looked: at all sums without bounds of
+    counts, at sums of up to four cells, of two.
     """
 
     kind: Literal["sum", "bound", "near", "open", "sums", "fours", "pairs"]
@@ -76,7 +90,9 @@ class RecordOwners:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class CellPool:
-    """Cells that add up the same thing, each once: what it is a sum over (records, or persons), the first output that tells it, and whether that is a new one."""
+    """Cells that add up the same thing, each once: what it is a sum over (records, or persons), the
+    first output that tells it, and whether that is a new one.
+    """
 
     cells: list[Codes]
     numbers: list[int]
@@ -87,7 +103,9 @@ class CellPool:
     """Whether the sums are counts."""
 
     @classmethod
-    def of(cls, old: Sequence[OutputSets], new: Sequence[OutputSets], word: str, people: RecordOwners) -> CellPool:
+    def of(
+        cls, old: Sequence[OutputSets], new: Sequence[OutputSets], word: str, people: RecordOwners
+    ) -> CellPool:
         """All cells of some outputs that tell a sum."""
         of_persons = word.partition(" ")[0] == PERSONS and not people.once_each
         found: dict[bytes, tuple[Codes, int, bool]] = {}
@@ -109,9 +127,13 @@ class CellPool:
     @cached_property
     def atoms(self) -> Codes:
         """Per record its atom: the records that are in the same cells; −1 where it is in none."""
-        # A random number per cell, summed over the cells of a record: equal for two records only if they are in the same cells (but for a chance of 2**-64 a pair).
+        # A random number per cell, summed over the cells of a record: equal for two records only if
+        # they are in the same cells (but for a chance of 2**-64 a pair).
         mark = np.random.default_rng(20).integers(1, 2**63, size=len(self.cells), dtype=np.uint64)
-        seen, sums = np.zeros(len(self.owner), dtype=bool), np.zeros(len(self.owner), dtype=np.uint64)
+        seen, sums = (
+            np.zeros(len(self.owner), dtype=bool),
+            np.zeros(len(self.owner), dtype=np.uint64),
+        )
         for rows, one in zip(self.cells, mark, strict=True):
             sums[rows] += one
             seen[rows] = True
@@ -132,7 +154,9 @@ class CellPool:
         parts = [np.unique(self.atoms[rows]) for rows in self.cells]
         line = np.repeat(np.arange(len(parts)), [len(one) for one in parts])
         column = np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
-        return sparse.csr_array((np.ones(len(line)), (line, column)), shape=(len(parts), self.count))
+        return sparse.csr_array(
+            (np.ones(len(line)), (line, column)), shape=(len(parts), self.count)
+        )
 
     @cached_property
     def sizes(self) -> Floats:
@@ -157,7 +181,9 @@ class CellPool:
         return len(np.unique(who[atoms[at]]))
 
     def weights(self, atoms: Bools) -> Floats:
-        """Per atom its persons, each counted in equal parts in all of some atoms that he is in: summed over any of them, no more than their different persons."""
+        """Per atom its persons, each counted in equal parts in all of some atoms that he is in:
+        summed over any of them, no more than their different persons.
+        """
         at, who = self.held
         inside = atoms[at]
         often = np.bincount(who[inside], minlength=len(self.owner) + 1)
@@ -166,13 +192,17 @@ class CellPool:
 
     def outputs(self, cells: Bools) -> tuple[int, ...]:
         """The outputs that some cells are of."""
-        return tuple(sorted({number for number, used in zip(self.numbers, cells, strict=True) if used}))
+        return tuple(
+            sorted({number for number, used in zip(self.numbers, cells, strict=True) if used})
+        )
 
 
 def few_told_together(
     old: Sequence[OutputSets], new: Sequence[OutputSets], people: RecordOwners, threshold: int
 ) -> list[JointFinding]:
-    """What new outputs tell of fewer than ``threshold`` persons, by themselves or together with old ones, that the old ones did not tell."""
+    """What new outputs tell of fewer than ``threshold`` persons, by themselves or together with old
+    ones, that the old ones did not tell.
+    """
     limited: list[JointFinding] = []
     open_ones: list[JointFinding] = []
     for word in _words(old, new):
@@ -189,7 +219,9 @@ def few_told_together(
 
 
 def _words(old: Sequence[OutputSets], new: Sequence[OutputSets]) -> list[str]:
-    """What is added up by a new output, and may be by others; a sum of an unknown column goes with every sum."""
+    """What is added up by a new output, and may be by others; a sum of an unknown column goes with
+    every sum.
+    """
     added = {word for output in new for one in output.sets for word in one.tells} - {CELL}
     if ANY_SUM in added:
         everywhere = {word for output in (*old, *new) for one in output.sets for word in one.tells}
@@ -218,7 +250,9 @@ def _of_pool(pool: CellPool, threshold: int) -> Iterator[JointFinding]:
 
 
 def _isolated(pool: CellPool, small: Bools, threshold: int) -> list[JointFinding] | None:
-    """Whether a vector of the row space that was not in that of the old cells is zero for all but few persons; None where too many atoms are in question."""
+    """Whether a vector of the row space that was not in that of the old cells is zero for all but
+    few persons; None where too many atoms are in question.
+    """
     lines = pool.matrix
     space, before = _on_small(lines, small), _on_small(lines[np.flatnonzero(~pool.fresh)], small)
     if len(space) <= len(before):
@@ -252,7 +286,9 @@ def _isolated(pool: CellPool, small: Bools, threshold: int) -> list[JointFinding
 
 
 def _on_small(lines: Any, small: Bools) -> Floats:
-    """The vectors of the row space of sparse lines that are zero outside some columns, as an orthonormal basis on these columns."""
+    """The vectors of the row space of sparse lines that are zero outside some columns, as an
+    orthonormal basis on these columns.
+    """
     if not lines.shape[0]:
         return np.zeros((0, int(small.sum())))
     large = lines[:, np.flatnonzero(~small)]
@@ -293,7 +329,9 @@ def _echelon(basis: Floats) -> Floats:
 
 
 def _lightest(space: Floats, weight: Floats, at: int) -> Floats | None:
-    """The vector of a space with one entry 1, none larger, and the least weighted sum of sizes; None where there is none, or the solver does not say."""
+    """The vector of a space with one entry 1, none larger, and the least weighted sum of sizes;
+    None where there is none, or the solver does not say.
+    """
     from scipy import optimize, sparse
 
     dimension, count = space.shape
@@ -301,7 +339,9 @@ def _lightest(space: Floats, weight: Floats, at: int) -> Floats | None:
     size = -sparse.eye_array(count, format="csr")
     found = optimize.linprog(
         np.r_[np.zeros(dimension), weight],
-        A_ub=sparse.vstack([sparse.hstack([lines, size]), sparse.hstack([-lines, size])], format="csr"),
+        A_ub=sparse.vstack(
+            [sparse.hstack([lines, size]), sparse.hstack([-lines, size])], format="csr"
+        ),
         b_ub=np.zeros(2 * count),
         A_eq=np.r_[space[:, at], np.zeros(count)][None, :],
         b_eq=[1.0],
@@ -336,7 +376,9 @@ def _outputs_behind(pool: CellPool, places: Codes, vector: Floats) -> tuple[int,
 
 
 def _bounded(pool: CellPool, small: Bools, threshold: int) -> Iterator[JointFinding]:
-    """Atoms of few that cannot be as large as the threshold, by the published counts, and could be by the old ones."""
+    """Atoms of few that cannot be as large as the threshold, by the published counts, and could be
+    by the old ones.
+    """
     program = _Counts(pool.matrix, pool.sizes, threshold)
     before = _Counts(pool.matrix[np.flatnonzero(~pool.fresh)], pool.sizes, threshold)
     allowed = min(MOST_PROGRAMS, int(MOST_ENTRIES / max(1, pool.matrix.nnz)))
@@ -371,7 +413,9 @@ class _Counts:
         self.matrix, self.sums, self.threshold = matrix, np.asarray(matrix @ sizes), threshold
 
     def most(self, at: int) -> tuple[float | None, Bools]:
-        """How large an atom can be, and which sums bound it; infinite where nothing does, None where the solver does not say."""
+        """How large an atom can be, and which sums bound it; infinite where nothing does, None
+        where the solver does not say.
+        """
         from scipy import optimize
 
         cells, atoms = self.matrix.shape
@@ -379,7 +423,9 @@ class _Counts:
             return float("inf"), np.zeros(0, dtype=bool)
         aim = np.zeros(atoms)
         aim[at] = -1.0
-        found = optimize.linprog(aim, A_eq=self.matrix, b_eq=self.sums, bounds=(0, None), method="highs")
+        found = optimize.linprog(
+            aim, A_eq=self.matrix, b_eq=self.sums, bounds=(0, None), method="highs"
+        )
         if found.status == 3:
             return float("inf"), np.zeros(cells, dtype=bool)
         if found.status != 0:
@@ -387,7 +433,9 @@ class _Counts:
         return float(-found.fun), np.abs(found.eqlin.marginals) > NEAR
 
     def large_together(self, atoms: Codes) -> Bools | None:
-        """Which of some atoms reach the threshold in one table that has as many of them large as it can; None where the solver does not say."""
+        """Which of some atoms reach the threshold in one table that has as many of them large as it
+        can; None where the solver does not say.
+        """
         from scipy import optimize, sparse
 
         cells, count = self.matrix.shape
@@ -414,7 +462,9 @@ class _Counts:
 def near_cells(
     old: Sequence[OutputSets], new: Sequence[OutputSets], people: RecordOwners, threshold: int
 ) -> JointFinding | None:
-    """A cell of a new output and one of an old output that are of the same records but for few persons, whatever they tell."""
+    """A cell of a new output and one of an old output that are of the same records but for few
+    persons, whatever they tell.
+    """
     if not old or not new:
         return None
     pool = _all_cells(old, new, people)
@@ -429,7 +479,10 @@ def near_cells(
     most = int(np.bincount(people.who).max(initial=1))  # records of one person
     near = np.flatnonzero((apart > 0) & (apart < threshold * most))
     for at in near[np.argsort(apart[near])][:MOST_CELLS].tolist():
-        one, other = (part[[place]].toarray()[0] for part, place in ((mine, both.row[at]), (theirs, both.col[at])))
+        one, other = (
+            part[[place]].toarray()[0]
+            for part, place in ((mine, both.row[at]), (theirs, both.col[at]))
+        )
         if 0 < pool.persons_in(one != other) < threshold:
             numbers = [np.array(pool.numbers)[pool.fresh], np.array(pool.numbers)[~pool.fresh]]
             pair = {int(numbers[0][both.row[at]]), int(numbers[1][both.col[at]])}
@@ -437,5 +490,7 @@ def near_cells(
     return None
 
 
-def _all_cells(old: Sequence[OutputSets], new: Sequence[OutputSets], people: RecordOwners) -> CellPool:
+def _all_cells(
+    old: Sequence[OutputSets], new: Sequence[OutputSets], people: RecordOwners
+) -> CellPool:
     return CellPool.of(old, new, CELL, people)

@@ -1,7 +1,10 @@
-"""Whether the data that a model was fitted to are made of the records, in a way that leaves no room for a number of somebody's choice.
+"""Whether the data that a model was fitted to are made of the records, in a way that leaves no room
+for a number of somebody's choice.
 
-A column that was moved or stretched by a value of a person carries that value into every coefficient and mean. So only forms without a free constant count as made of a column: itself, in units of powers of ten, its
-usual functions, centred and standardised by its own mean and deviation, bands of round width, dummies; products of two of these.
+A column that was moved or stretched by a value of a person carries that value into every
+coefficient and mean. So only forms without a free constant count as made of a column: itself, in
+units of powers of ten, its usual functions, centred and standardised by its own mean and deviation,
+bands of round width, dummies; products of two of these.
 """
 
 from __future__ import annotations
@@ -25,7 +28,9 @@ FEW_LABELS = 40
 
 
 class MadeOf:
-    """Which columns of a model are made of columns of the records: dummies, bands, powers, logarithms and products of them."""
+    """Which columns of a model are made of columns of the records: dummies, bands, powers,
+    logarithms and products of them.
+    """
 
     def __init__(self, behind: Behind) -> None:
         self.behind = behind
@@ -34,12 +39,18 @@ class MadeOf:
     def _labels(self) -> list[NDArray[np.int64]]:
         """Columns of text with values that return, as codes."""
         behind = self.behind
-        names = [name for name in behind.dataset.columns if not behind.is_numeric(name) and name != behind.unit]
+        names = [
+            name
+            for name in behind.dataset.columns
+            if not behind.is_numeric(name) and name != behind.unit
+        ]
         found = [behind.dataset.encoded(name) for name in names]
         return [one.codes for one in found if 2 * len(one.labels) <= len(one.codes)]
 
     def _codes(self, column: NDArray[np.float64]) -> Iterator[NDArray[np.int64]]:
-        """Columns with values that return, as codes; of numbers only those that a column may follow from."""
+        """Columns with values that return, as codes; of numbers only those that a column may follow
+        from.
+        """
         yield from self._labels
         for base in self._numbers:
             some = _some(column)
@@ -61,14 +72,18 @@ class MadeOf:
         return [(one, list(_forms(one))) for one in whole]
 
     def explains(self, column: NDArray[np.float64]) -> bool:
-        """Whether a column follows from one of the records: the same value from the same value, or in the same order; yes and no may follow from two."""
+        """Whether a column follows from one of the records: the same value from the same value, or
+        in the same order; yes and no may follow from two.
+        """
         if not len(column) or np.ptp(column) == 0:
             return True
         if any(_rises(column, base) for base in self._numbers):
             return True
         if any(_follows(column, codes) for codes in self._codes(column)):
             return True
-        return len(np.unique(column)) == 2 and any(_follows(column, codes) for codes in self._pairs())
+        return len(np.unique(column)) == 2 and any(
+            _follows(column, codes) for codes in self._pairs()
+        )
 
     @cached_property
     def _few(self) -> list[NDArray[np.int64]]:
@@ -84,17 +99,27 @@ class MadeOf:
     def cuts(self, codes: NDArray[np.float64]) -> bool:
         """Whether labels are bands of a column of numbers: in its order, each comes once."""
         return any(
-            int((np.diff(codes[np.argsort(base, kind="stable")]) != 0).sum()) + 1 == len(np.unique(codes))
+            int((np.diff(codes[np.argsort(base, kind="stable")]) != 0).sum()) + 1
+            == len(np.unique(codes))
             for base in self._numbers
         )
 
     def name_of(self, column: NDArray[np.float64]) -> str | None:
         """The column of the records that a column is; None where it is none of them as it is."""
         names = [name for name in self.behind.dataset.columns if self.behind.is_numeric(name)]
-        return next((name for name, one in zip(names, self._numbers, strict=True) if np.array_equal(one, column)), None)
+        return next(
+            (
+                name
+                for name, one in zip(names, self._numbers, strict=True)
+                if np.array_equal(one, column)
+            ),
+            None,
+        )
 
     def exactly(self, column: NDArray[np.float64]) -> bool:
-        """Whether a column is one of the records in a form without a free constant, or the constant one."""
+        """Whether a column is one of the records in a form without a free constant, or the constant
+        one.
+        """
         if not len(column) or np.ptp(column) == 0:
             return bool((column == 1).all())
         at = _some(column)  # a few rows show most that it is none
@@ -104,23 +129,35 @@ class MadeOf:
 
     def explains_groups(self, codes: NDArray[np.float64]) -> bool:
         """Whether numbers that we gave to groups follow from a column of the records."""
-        return bool(np.array_equal(np.unique(codes), np.arange(codes.max(initial=-1) + 1))) and self.explains(codes)
+        return bool(
+            np.array_equal(np.unique(codes), np.arange(codes.max(initial=-1) + 1))
+        ) and self.explains(codes)
 
     def in_proportion(self, column: NDArray[np.float64]) -> bool:
-        """Whether a column of weights goes in proportion with one of the records: its scale changes nothing."""
+        """Whether a column of weights goes in proportion with one of the records: its scale changes
+        nothing.
+        """
         if np.ptp(column) == 0:
             return True
         for base in self._numbers:
             with np.errstate(all="ignore"):
                 ways = [column / base, column * base]
-            if any(np.isfinite(one).all() and np.ptp(one) <= 1e-9 * np.abs(one).max() for one in ways):
+            if any(
+                np.isfinite(one).all() and np.ptp(one) <= 1e-9 * np.abs(one).max() for one in ways
+            ):
                 return True
         return _is_coded(column) and self.explains(column)
 
     def unexplained(self, design: NDArray[np.float64]) -> int:
-        """How many columns of a design are neither made of a column of the records nor the product of two others that are."""
+        """How many columns of a design are neither made of a column of the records nor the product
+        of two others that are.
+        """
         fine = [self.exactly(column) for column in design.T]
-        known = [column for column, good in zip(design.T, fine, strict=True) if good and np.ptp(column) > 0]
+        known = [
+            column
+            for column, good in zip(design.T, fine, strict=True)
+            if good and np.ptp(column) > 0
+        ]
         rest = [column for column, good in zip(design.T, fine, strict=True) if not good]
         known += self._numbers if rest else []
         return sum(not _product(column, known) for column in rest)
@@ -129,13 +166,17 @@ class MadeOf:
 ROUND = (1.0, 2.0, 2.5, 5.0)
 """Widths of bands, times powers of ten."""
 UNITS = (7.0, 12.0, 24.0, 52.0, 60.0, 365.0, 365.25)
-"""What times and amounts are counted in besides powers of ten: days of a week, months, hours, weeks, minutes, days of a year."""
+"""What times and amounts are counted in besides powers of ten: days of a week, months, hours,
+weeks, minutes, days of a year.
+"""
 CODINGS = ((0.0, 1.0), (-1.0, 1.0), (1.0, 2.0), (-0.5, 0.5))
 """How yes and no are coded."""
 
 
 class AllowedForm(NamedTuple):
-    """A function of a column, and what its values may be multiplied by besides one; ``in_tens``: by any power of ten, too."""
+    """A function of a column, and what its values may be multiplied by besides one; ``in_tens``: by
+    any power of ten, too.
+    """
 
     made: Callable[[NDArray[np.float64]], NDArray[np.float64]]
     units: tuple[float, ...] = ()
@@ -145,7 +186,17 @@ class AllowedForm(NamedTuple):
 def _forms(base: NDArray[np.float64]) -> Iterator[AllowedForm]:
     """A column in all forms that leave no constant to choose."""
     yield AllowedForm(lambda x: x, (*UNITS, *(1 / one for one in UNITS)))
-    for function in (np.abs, np.log, np.log10, np.log2, np.log1p, np.sqrt, np.exp, np.square, np.reciprocal):
+    for function in (
+        np.abs,
+        np.log,
+        np.log10,
+        np.log2,
+        np.log1p,
+        np.sqrt,
+        np.exp,
+        np.square,
+        np.reciprocal,
+    ):
         yield AllowedForm(function)
     yield AllowedForm(lambda x: x**3)
     mean = float(base.mean())
@@ -172,9 +223,14 @@ def _banded(x: NDArray[np.float64], *, width: float, cut: Any) -> NDArray[np.flo
 
 
 def _is_form(
-    column: NDArray[np.float64], base: NDArray[np.float64], forms: list[AllowedForm], at: NDArray[np.int64]
+    column: NDArray[np.float64],
+    base: NDArray[np.float64],
+    forms: list[AllowedForm],
+    at: NDArray[np.int64],
 ) -> bool:
-    """Whether a column is another one in some form, in units that the form may have, and either sign; first ``at`` some rows."""
+    """Whether a column is another one in some form, in units that the form may have, and either
+    sign; first ``at`` some rows.
+    """
     if len(base) != len(column):
         return False
     some, there = column[at], base[at]
@@ -198,7 +254,9 @@ def _in_units(column: NDArray[np.float64], values: NDArray[np.float64], form: Al
 
 
 def _is_coded(column: NDArray[np.float64]) -> bool:
-    """Whether a column holds codes of labels: of two values as usual, of more whole numbers one after the other."""
+    """Whether a column holds codes of labels: of two values as usual, of more whole numbers one
+    after the other.
+    """
     values = np.unique(column)
     if len(values) == 2:
         return tuple(values.tolist()) in CODINGS
@@ -207,7 +265,9 @@ def _is_coded(column: NDArray[np.float64]) -> bool:
 
 
 def _some(column: NDArray[np.float64]) -> NDArray[np.int64]:
-    """A few rows, of which many differ from the first: of a rare level all rows look alike but few."""
+    """A few rows, of which many differ from the first: of a rare level all rows look alike but
+    few.
+    """
     other = np.flatnonzero(column != column[0])[: SOME // 2]
     spread = np.arange(0, len(column), max(1, 2 * len(column) // SOME))
     return np.concatenate([other, spread])[:SOME].astype(np.int64)
@@ -218,7 +278,9 @@ def _coded(values: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def _follows(column: NDArray[np.float64], codes: NDArray[np.int64]) -> bool:
-    if len(codes) > 2 * SOME and not _follows(column[some := _some(column)], codes[some]):  # a few rows show it
+    if len(codes) > 2 * SOME and not _follows(
+        column[some := _some(column)], codes[some]
+    ):  # a few rows show it
         return False
     first = np.zeros(int(codes.max(initial=0)) + 1)
     first[codes] = column
@@ -226,7 +288,9 @@ def _follows(column: NDArray[np.float64], codes: NDArray[np.int64]) -> bool:
 
 
 def _rises(column: NDArray[np.float64], base: NDArray[np.float64]) -> bool:
-    if np.isnan(base).any() or (len(base) > 2 * SOME and not _rises(column[some := _some(column)], base[some])):
+    if np.isnan(base).any() or (
+        len(base) > 2 * SOME and not _rises(column[some := _some(column)], base[some])
+    ):
         return False
     order = np.argsort(base, kind="stable")
     steps, apart = np.diff(column[order]), np.diff(base[order]) > 0

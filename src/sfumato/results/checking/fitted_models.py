@@ -8,7 +8,13 @@ import numpy as np
 import polars as pl
 
 from sfumato.results.checking.contributing_records import Behind, how_many
-from sfumato.results.checking.designs import SURE, TOO_MUCH_WORK, judge_design, judge_outcome, judge_quantiles
+from sfumato.results.checking.designs import (
+    SURE,
+    TOO_MUCH_WORK,
+    judge_design,
+    judge_outcome,
+    judge_quantiles,
+)
 from sfumato.results.checking.fitted_data import MadeOf
 from sfumato.results.checking.layout import strange_number
 from sfumato.results.checking.model_equations import (
@@ -29,7 +35,14 @@ from sfumato.results.checking.untrusted_objects import (
     read_once,
     vector_of,
 )
-from sfumato.results.checking.verdict import OutputReason, OutputRules, OutputVerdict, broken, open_question, passed
+from sfumato.results.checking.verdict import (
+    OutputReason,
+    OutputRules,
+    OutputVerdict,
+    broken,
+    open_question,
+    passed,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,11 +61,52 @@ HOLDS_RECORDS = (
 HOLDS_EXTREMES = ("data_min_", "data_max_", "max_abs_", "X_min_", "X_max_")
 
 MODEL = (
-    "params", "params.index", "coef_", "intercept_", "fit_intercept", "feature_names_in_", "bse", "tvalues", "pvalues", "nobs", "df_resid", "rsquared", "C", "alpha", "l1_ratio",
-    "scale", "q", "fe_params", "cov_re", "penalizer", "params_", "params_.index", "standard_errors_", "duration_col", "event_col", "durations", "event_observed", "strata",
-    "model.exog", "model.endog", "model.exog_names", "model.weights", "model.freq_weights", "model.var_weights", "model.offset", "model.exposure", "model.status", "model.strata",
-    "model.entry", "model.groups", "model.exog_re", "model.k_vc", "model.cov_struct.dep_params", "model.family.alpha", "model.family.var_power",
-)  # fmt: skip
+    "params",
+    "params.index",
+    "coef_",
+    "intercept_",
+    "fit_intercept",
+    "feature_names_in_",
+    "bse",
+    "tvalues",
+    "pvalues",
+    "nobs",
+    "df_resid",
+    "rsquared",
+    "C",
+    "alpha",
+    "l1_ratio",
+    "scale",
+    "q",
+    "fe_params",
+    "cov_re",
+    "penalizer",
+    "params_",
+    "params_.index",
+    "standard_errors_",
+    "duration_col",
+    "event_col",
+    "durations",
+    "event_observed",
+    "strata",
+    "model.exog",
+    "model.endog",
+    "model.exog_names",
+    "model.weights",
+    "model.freq_weights",
+    "model.var_weights",
+    "model.offset",
+    "model.exposure",
+    "model.status",
+    "model.strata",
+    "model.entry",
+    "model.groups",
+    "model.exog_re",
+    "model.k_vc",
+    "model.cov_struct.dep_params",
+    "model.family.alpha",
+    "model.family.var_power",
+)
 """What is read of a model."""
 SAME_NAMES = {"params": "params_", "params.index": "params_.index", "bse": "standard_errors_"}
 """What lifelines calls otherwise."""
@@ -76,7 +130,9 @@ def judge_model(
     persons: float | None = None,
     column: str | None = None,
 ) -> OutputVerdict:
-    """A regression, as statsmodels, scikit-learn and lifelines leave it: judged by its design, by the persons behind it, and by whether it is what it says."""
+    """A regression, as statsmodels, scikit-learn and lifelines leave it: judged by its design, by
+    the persons behind it, and by whether it is what it says.
+    """
     output = read_model(output)
     design, answer, question = _design(output, behind, features, column)
     reasons: list[OutputReason] = [] if question is None else [question]
@@ -93,15 +149,21 @@ def judge_model(
         reasons.append(
             open_question(
                 "counts",
-                "the model does not say how many persons it was fitted to; all of the data were taken for them",
-                "say what it explains (column=...), so that it can be computed again, or counts=...",
+                "the model does not say how many persons it was fitted to; all of the data were"
+                " taken for them",
+                "say what it explains (column=...), so that it can be computed again, or"
+                " counts=...",
             )
         )
     free = known if known is None else min(known, _with_event(output, outcome, who))
-    reasons += freedom(free, _parameters(output, design), number_of(peek(output, "df_resid")), rules)
+    reasons += freedom(
+        free, _parameters(output, design), number_of(peek(output, "df_resid")), rules
+    )
     if design is not None and fit is None and not _fits_columns(output, design.shape[1]):
         words = "the model has another number of coefficients than its design has columns"
-        reasons.append(open_question("records", words, "name all features of the model (features=...)"))
+        reasons.append(
+            open_question("records", words, "name all features of the model (features=...)")
+        )
     if design is not None and who is not None and len(who) == len(design):
         reasons += _of_design(output, design, outcome, who, fit, rules)
     elif question is None:
@@ -122,13 +184,17 @@ def judge_model(
             )
         )
     shown, persons_known = coefficients(output, fit), None if known is None else int(known)
-    return OutputVerdict("regression", tuple(reasons), persons_known, shown, cells=_cells(design, answer, behind))
+    return OutputVerdict(
+        "regression", tuple(reasons), persons_known, shown, cells=_cells(design, answer, behind)
+    )
 
 
 def _cells(
     design: NDArray[np.float64] | None, answer: NDArray[np.float64] | None, behind: Behind | None
 ) -> CellSource | None:
-    """What a model of levels alone tells, which is a table; None for models with other terms, of which only the whole of the records is compared."""
+    """What a model of levels alone tells, which is a table; None for models with other terms, of
+    which only the whole of the records is compared.
+    """
     if behind is None or design is None or answer is None or len(design) != len(behind):
         return None
     if not np.isin(design, (0.0, 1.0)).all():
@@ -139,12 +205,23 @@ def _cells(
 def _outcome(output: Any, answer: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
     """What coefficients are estimated from: of a time until something happens, whether it did."""
     happened = vector_of(peek(output, "model.status"))
-    return answer if happened is None or answer is None or len(happened) != len(answer) else happened
+    return (
+        answer if happened is None or answer is None or len(happened) != len(answer) else happened
+    )
 
 
-def _with_event(output: Any, outcome: NDArray[np.float64] | None, who: NDArray[np.int64] | None) -> float:
-    """How many persons Cox's regression learns from: those to whom it happened; no bound for other models."""
-    if peek(output, "model.status") is None or outcome is None or who is None or len(who) != len(outcome):
+def _with_event(
+    output: Any, outcome: NDArray[np.float64] | None, who: NDArray[np.int64] | None
+) -> float:
+    """How many persons Cox's regression learns from: those to whom it happened; no bound for other
+    models.
+    """
+    if (
+        peek(output, "model.status") is None
+        or outcome is None
+        or who is None
+        or len(who) != len(outcome)
+    ):
         return float("inf")
     return float(how_many(who[outcome != 0]))
 
@@ -160,14 +237,23 @@ def _of_design(
     """What the terms and the outcome of a model give away."""
     names = _terms(output, design.shape[1])
     several = fit is not None and fit.rest.ndim == 2
-    weights = weights_of(output, len(design)) if fit is None else fit.weight if not several else None
+    weights = (
+        weights_of(output, len(design)) if fit is None else fit.weight if not several else None
+    )
     of_events = peek(output, "model.status") is not None
     reasons = judge_design(design, None if several else outcome, who, rules, names, weights)
     if outcome is None:
         return reasons
     more = judge_outcome(outcome, design, who, rules, names, kinds=several, of_events=of_events)
-    if fit is not None and not fit.ends and not any(one.status == "fail" for one in (*reasons, *more)):
-        words = "the coefficients grow without end: some terms tell what everybody they are about has in common"
+    if (
+        fit is not None
+        and not fit.ends
+        and not any(one.status == "fail" for one in (*reasons, *more))
+    ):
+        words = (
+            "the coefficients grow without end: some terms tell what everybody they are about has"
+            " in common"
+        )
         more.append(broken("separation", words, "leave these terms out, or join levels"))
     return [one for one in reasons if one.status != "pass" or not more] + more
 
@@ -175,11 +261,18 @@ def _of_design(
 def _contradictions(
     output: Any, design: NDArray[np.float64] | None, behind: Behind | None, persons: float | None
 ) -> list[OutputReason]:
-    """What is said of the number of persons and of what they leave free, against the design and the records."""
+    """What is said of the number of persons and of what they leave free, against the design and the
+    records.
+    """
     rows = None if design is None else len(design)
     said, left = number_of(peek(output, "nobs")), number_of(peek(output, "df_resid"))
     weights = vector_of(peek(output, "model.freq_weights"))
-    weighted = rows is not None and weights is not None and len(weights) == rows and bool((weights != 1).any())
+    weighted = (
+        rows is not None
+        and weights is not None
+        and len(weights) == rows
+        and bool((weights != 1).any())
+    )
     reasons = []
     if weighted:
         words = "the model counts frequency weights as observations: weights do not count persons"
@@ -193,8 +286,16 @@ def _contradictions(
     if behind is not None and rows is not None and rows > len(behind):
         words = "the model has more rows than the data"
         reasons.append(broken("records", words, "give the records the model was fitted to"))
-    if design is not None and left is not None and not weighted and left > _most_free(design) + 1e-6:
-        words = "the model says that it leaves more degrees of freedom than its rows less its coefficients"
+    if (
+        design is not None
+        and left is not None
+        and not weighted
+        and left > _most_free(design) + 1e-6
+    ):
+        words = (
+            "the model says that it leaves more degrees of freedom than its rows less its"
+            " coefficients"
+        )
         reasons.append(broken("residual_df", words, "give the model as it was fitted"))
     return reasons
 
@@ -211,7 +312,9 @@ def _confirmed(
     behind: Behind | None,
     rules: OutputRules,
 ) -> list[OutputReason]:
-    """Questions where it is not known that the coefficients are those of a fit to the design, and the design is made of the records."""
+    """Questions where it is not known that the coefficients are those of a fit to the design, and
+    the design is made of the records.
+    """
     if design is None:
         return []
     if answer is None:
@@ -226,13 +329,20 @@ def _confirmed(
         words = "the coefficients are not those of a fit that is computed again here, to these data"
         reasons.append(open_question("recomputed", words, look))
     elif not errors_fit(output, fit):
-        words = "the standard errors, statistics or p values are not such as these coefficients have"
+        words = (
+            "the standard errors, statistics or p values are not such as these coefficients have"
+        )
         reasons.append(open_question("recomputed", words, look))
     if peek(output, "model.exog") is None:
         return reasons + _chosen_numbers(output)
     if behind is None:
-        words = "the model was computed again from the columns that it keeps: whether they are those of the records is not known"
-        reasons.append(open_question("records", words, "give the records that it was fitted to (data=...)"))
+        words = (
+            "the model was computed again from the columns that it keeps: whether they are those of"
+            " the records is not known"
+        )
+        reasons.append(
+            open_question("records", words, "give the records that it was fitted to (data=...)")
+        )
     elif len(design) == len(behind):
         reasons += _made(output, design, answer, fit, MadeOf(behind), rules)
     return reasons + _chosen_numbers(output)
@@ -244,7 +354,9 @@ SHARES = (0.0, 0.1, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.9, 0.95, 0.
 
 
 def _chosen_numbers(output: Any) -> list[OutputReason]:
-    """Penalties and other numbers that somebody chose for a fit, where they are not such as people choose: coefficients tell them."""
+    """Penalties and other numbers that somebody chose for a fit, where they are not such as
+    people choose: coefficients tell them.
+    """
     chosen = [
         number_of(peek(output, one))
         for one in ("C", "alpha", "penalizer", "model.family.alpha", "model.family.var_power")
@@ -255,9 +367,14 @@ def _chosen_numbers(output: Any) -> list[OutputReason]:
     if not strange:
         return []
     words = (
-        f"{strange:,} numbers that were chosen for the fit (a penalty, say) are not round: the coefficients tell them"
+        f"{strange:,} numbers that were chosen for the fit (a penalty, say) are not round: the"
+        " coefficients tell them"
     )
-    return [open_question("chosen", words, "choose a power of ten, or let somebody look at where it comes from")]
+    return [
+        open_question(
+            "chosen", words, "choose a power of ten, or let somebody look at where it comes from"
+        )
+    ]
 
 
 def _is_usual(number: float) -> bool:
@@ -282,22 +399,34 @@ def _made(
     made: MadeOf,
     rules: OutputRules,
 ) -> list[OutputReason]:
-    """Whether all that a model was fitted to is made of columns of the records, and its terms are called by them."""
+    """Whether all that a model was fitted to is made of columns of the records, and its terms are
+    called by them.
+    """
     several = fit is not None and fit.rest.ndim == 2
     offset, weight = offset_of(output, len(design)), weights_of(output, len(design))
     besides = (weight,) if fit is None else fit.used
     happened = vector_of(peek(output, "model.status"))
-    strange = made.unexplained(design) + (not (made.explains(answer) if several else made.exactly(answer)))
+    strange = made.unexplained(design) + (
+        not (made.explains(answer) if several else made.exactly(answer))
+    )
     strange += bool(offset.any()) and not made.exactly(offset)
     for one in (*besides, *(() if happened is None else (happened,))):
         if np.array_equal(one, offset):
             continue
         weighs = fit is None or (fit.prior is not None and np.array_equal(one, fit.prior))
-        strange += not (made.in_proportion(one) if weighs else made.exactly(one) or made.explains_groups(one))
+        strange += not (
+            made.in_proportion(one) if weighs else made.exactly(one) or made.explains_groups(one)
+        )
     reasons = []
     if strange:
-        words = f"{strange:,} columns that the model was fitted to, or weighted by, are not columns of the data, nor such as leave nothing to choose"
-        advice = "give the data with the columns as the model saw them; fit it to columns, not to numbers computed on the way"
+        words = (
+            f"{strange:,} columns that the model was fitted to, or weighted by, are not columns of"
+            " the data, nor such as leave nothing to choose"
+        )
+        advice = (
+            "give the data with the columns as the model saw them; fit it to columns, not to"
+            " numbers computed on the way"
+        )
         reasons.append(open_question("records", words, advice))
     terms = enumerate(_terms(output, design.shape[1]))
     names = sum(strange_number(name, place, made.behind, rules.threshold) for place, name in terms)
@@ -318,10 +447,15 @@ def _without_error(design: NDArray[np.float64] | None, answer: NDArray[np.float6
 
 
 def coefficients(output: Any, fit: ModelFit | None = None) -> pl.DataFrame | None:
-    """What leaves of a model: its terms with coefficients and, where there are any, standard errors, statistics and p values; of several outcomes one block each."""
+    """What leaves of a model: its terms with coefficients and, where there are any, standard
+    errors, statistics and p values; of several outcomes one block each.
+    """
     values = array_of(peek(output, "params")) if peek(output, "params") is not None else None
     if values is None:
-        slopes, constant = (array_of(peek(output, one)) if peek(output, one) is not None else None for one in ("coef_", "intercept_"))  # fmt: skip
+        slopes, constant = (
+            array_of(peek(output, one)) if peek(output, one) is not None else None
+            for one in ("coef_", "intercept_")
+        )
         if slopes is None or slopes.ndim not in (1, 2):
             return None
         values = np.atleast_2d(slopes).T
@@ -367,10 +501,16 @@ def _terms(output: Any, count: int) -> list[str]:
 def _design(
     output: Any, behind: Behind | None, features: list[str] | None, column: str | None
 ) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None, OutputReason | None]:
-    """The matrix that a model was fitted to and what it explains; a question where it cannot be had."""
+    """The matrix that a model was fitted to and what it explains; a question where it cannot be
+    had.
+    """
     exog = array_of(peek(output, "model.exog")) if peek(output, "model.exog") is not None else None
     if exog is not None and not exog.size:
-        return None, None, open_question("records", "the model was fitted to no records", "fit it to some")
+        return (
+            None,
+            None,
+            open_question("records", "the model was fitted to no records", "fit it to some"),
+        )
     if exog is not None and exog.ndim == 2 and np.isfinite(exog).all():
         answer = vector_of(peek(output, "model.endog"))
         return exog, answer if answer is not None and len(answer) == len(exog) else None, None
@@ -379,7 +519,11 @@ def _design(
     if behind is None or names is None:
         return None, None, None
     times = [peek(output, "duration_col"), peek(output, "event_col")] if of_risks else []
-    strange = [one for one in (*names, *times) if one not in behind.dataset.columns or not behind.is_numeric(one)]
+    strange = [
+        one
+        for one in (*names, *times)
+        if one not in behind.dataset.columns or not behind.is_numeric(one)
+    ]
     if strange:
         words = f"{len(strange):,} features of the model are no columns of numbers of the data"
         return None, None, open_question("records", words, "give the data as the model saw them")
@@ -388,18 +532,26 @@ def _design(
     answer = None if column is None else behind.ordered(column)
     if of_risks and peek(output, "strata") is not None:
         words = "the strata of the model were not looked at"
-        return None, None, open_question("recomputed", words, "fit it without strata, with them as terms")
+        return (
+            None,
+            None,
+            open_question("recomputed", words, "fit it without strata, with them as terms"),
+        )
     if of_risks:
         answer = behind.numbers(times[0])
         output.held["model.status"] = behind.numbers(times[1])
     if np.isnan(design).any() or (answer is not None and np.isnan(answer).any()):
-        words = "columns of the model are missing in some records: which it was fitted to is not known"
+        words = (
+            "columns of the model are missing in some records: which it was fitted to is not known"
+        )
         return None, None, open_question("records", words, "say which: where=...")
     return design, answer, None
 
 
 def _fits_columns(output: Any, columns: int) -> bool:
-    """Whether a model has a coefficient a column, or several sets of them; a constant may be told apart."""
+    """Whether a model has a coefficient a column, or several sets of them; a constant may be told
+    apart.
+    """
     values = vector_of(peek(output, "params"))
     if values is not None:
         return len(values) == columns
@@ -421,7 +573,9 @@ def _parameters(output: Any, design: NDArray[np.float64] | None) -> int | None:
 def _who(
     design: NDArray[np.float64] | None, behind: Behind | None
 ) -> tuple[NDArray[np.int64] | None, list[OutputReason]]:
-    """Per row of the design its person; a question where rows and persons cannot be brought together."""
+    """Per row of the design its person; a question where rows and persons cannot be brought
+    together.
+    """
     if behind is None:
         return (None if design is None else np.arange(len(design))), []
     if design is None or len(design) == len(behind):
@@ -435,7 +589,9 @@ def _who(
     ]
 
 
-def freedom(known: float | None, count: int | None, said: float | None, rules: OutputRules) -> list[OutputReason]:
+def freedom(
+    known: float | None, count: int | None, said: float | None, rules: OutputRules
+) -> list[OutputReason]:
     """Whether a model leaves enough degrees of freedom: persons less coefficients."""
     if known is None or count is None:
         left = said
@@ -457,7 +613,9 @@ def freedom(known: float | None, count: int | None, said: float | None, rules: O
                 "fit fewer terms, or to more persons",
             )
         ]
-    return [passed("residual_df", f"the model leaves at least {rules.residual_df} degrees of freedom")]
+    return [
+        passed("residual_df", f"the model leaves at least {rules.residual_df} degrees of freedom")
+    ]
 
 
 # What is no regression
@@ -476,7 +634,9 @@ def judge_influence(rules: OutputRules) -> OutputVerdict:
 def judge_keeper(rules: OutputRules) -> OutputVerdict:
     """A model that keeps records of persons gives them away."""
     reason = broken(
-        "per record", "the model keeps records of persons inside", "give out a model that keeps coefficients only"
+        "per record",
+        "the model keeps records of persons inside",
+        "give out a model that keeps coefficients only",
     )
     return OutputVerdict("model that keeps records", (reason,))
 
@@ -484,4 +644,6 @@ def judge_keeper(rules: OutputRules) -> OutputVerdict:
 def judge_scale(rules: OutputRules) -> OutputVerdict:
     """A scale between the lowest and the highest value tells both."""
     words = "the object keeps the lowest and the highest values, which are those of single persons"
-    return OutputVerdict("scale", (broken("extreme", words, "scale by means and deviations, or by public bounds"),))
+    return OutputVerdict(
+        "scale", (broken("extreme", words, "scale by means and deviations, or by public bounds"),)
+    )

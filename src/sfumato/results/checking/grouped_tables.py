@@ -1,4 +1,6 @@
-"""Tables that somebody grouped: counts, means, sums, shares, percentiles and extremes, judged cell by cell."""
+"""Tables that somebody grouped: counts, means, sums, shares, percentiles and extremes, judged cell
+by cell.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,13 @@ import polars as pl
 
 from sfumato.core.words import join_words
 from sfumato.errors import ParameterError
-from sfumato.results.checking.contributing_records import TOTALS, Behind, CellRows, how_many, membership
+from sfumato.results.checking.contributing_records import (
+    TOTALS,
+    Behind,
+    CellRows,
+    how_many,
+    membership,
+)
 from sfumato.results.checking.layout import (
     GIVE_DATA,
     LINE,
@@ -37,12 +45,22 @@ from sfumato.results.checking.statistics_of_columns import (
     named,
     percentages,
 )
-from sfumato.results.checking.verdict import OutputReason, OutputRules, OutputVerdict, broken, open_question, passed
+from sfumato.results.checking.verdict import (
+    OutputReason,
+    OutputRules,
+    OutputVerdict,
+    broken,
+    open_question,
+    passed,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-PROTECT = "sf.tabulate(data, by, ...).protect() publishes such a table with margins so that nothing can be computed"
+PROTECT = (
+    "sf.tabulate(data, by, ...).protect() publishes such a table with margins so that nothing can"
+    " be computed"
+)
 
 
 def judge_with_records(
@@ -57,7 +75,10 @@ def judge_with_records(
     given, said = table, tells
     table = with_places(table, behind, tells)
     if table.labelled is not None:
-        tells = {**dict.fromkeys(table.told, tells if isinstance(tells, str) else ""), **table.labelled}
+        tells = {
+            **dict.fromkeys(table.told, tells if isinstance(tells, str) else ""),
+            **table.labelled,
+        }
     belongs = membership(table.frame, table.by, behind)
     reasons = (
         _unknown_cells(table, belongs)
@@ -79,8 +100,18 @@ def judge_with_records(
             together.setdefault((rule, here.tobytes()), []).extend(names)
     for (rule, cells), names in together.items():
         told_names = [table.called(name) for name in dict.fromkeys(names)]
-        reasons.append(offence(rule, told_names, int(np.frombuffer(cells, dtype=bool).sum()), int(told.sum()), rules))
-    reasons += _left_out(table, found, belongs, rules, told) + _rest_of_all(table, found, belongs, behind, rules)
+        reasons.append(
+            offence(
+                rule,
+                told_names,
+                int(np.frombuffer(cells, dtype=bool).sum()),
+                int(told.sum()),
+                rules,
+            )
+        )
+    reasons += _left_out(table, found, belongs, rules, told) + _rest_of_all(
+        table, found, belongs, behind, rules
+    )
     reasons += nearly_the_same(found, belongs, behind, rules)
     if found and not any(one.status == "fail" for one in reasons):
         reasons.append(_fine(belongs.persons(behind)[told], behind, rules))
@@ -101,7 +132,11 @@ def judge_with_records(
 
 
 def _holds(
-    frame: pl.DataFrame, table: OutputTable, behind: Behind, rules: OutputRules, tells: Mapping[str, str] | str | None
+    frame: pl.DataFrame,
+    table: OutputTable,
+    behind: Behind,
+    rules: OutputRules,
+    tells: Mapping[str, str] | str | None,
 ) -> bool:
     """Whether a version that would be suggested breaks no rule itself."""
     other = dataclasses.replace(table, frame=frame, original=None)
@@ -112,7 +147,10 @@ def _fine(persons: NDArray[np.int64], behind: Behind, rules: OutputRules) -> Out
     if not len(persons):
         return passed("table", "no cell is told")
     cells = "1 cell holds" if len(persons) == 1 else f"{len(persons):,} cells hold"
-    return passed("table", f"{cells} at least {rules.threshold} of {behind.persons:,} persons, and no rule is broken")
+    return passed(
+        "table",
+        f"{cells} at least {rules.threshold} of {behind.persons:,} persons, and no rule is broken",
+    )
 
 
 def kind_of_table(found: Sequence[tuple[str, CellStatistic]]) -> str:
@@ -121,13 +159,26 @@ def kind_of_table(found: Sequence[tuple[str, CellStatistic]]) -> str:
     return f"table: {', '.join(kinds)}" if kinds else "table"
 
 
-def _combinations(table: OutputTable, belongs: CellRows, behind: Behind, rules: OutputRules) -> list[OutputReason]:
-    """A table that tells nothing but which combinations there are: those of few persons are records of them."""
-    few = int((belongs.persons(behind)[belongs.known] < rules.threshold).sum()) if not table.told else 0
+def _combinations(
+    table: OutputTable, belongs: CellRows, behind: Behind, rules: OutputRules
+) -> list[OutputReason]:
+    """A table that tells nothing but which combinations there are: those of few persons are records
+    of them.
+    """
+    few = (
+        int((belongs.persons(behind)[belongs.known] < rules.threshold).sum())
+        if not table.told
+        else 0
+    )
     if not few:
         return []
-    words = f"{few:,} of {belongs.size:,} rows are combinations that fewer than {rules.threshold} persons have"
-    return [broken("per record", f"{words}: they look like records", "give out tables, not records")]
+    words = (
+        f"{few:,} of {belongs.size:,} rows are combinations that fewer than {rules.threshold}"
+        " persons have"
+    )
+    return [
+        broken("per record", f"{words}: they look like records", "give out tables, not records")
+    ]
 
 
 YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?![\d.,])")
@@ -139,8 +190,12 @@ def _numbers_in_names(table: OutputTable, behind: Behind, rules: OutputRules) ->
     strange = [
         name
         for name in table.told
-        if strange_number(name, -1, behind, rules.threshold, digits=3) and not YEAR.search(name) and bare(name) is None and next(named(name, own), None) is None and not any(name.startswith(f"{one}: ") for one in own)
-    ]  # fmt: skip
+        if strange_number(name, -1, behind, rules.threshold, digits=3)
+        and not YEAR.search(name)
+        and bare(name) is None
+        and next(named(name, own), None) is None
+        and not any(name.startswith(f"{one}: ") for one in own)
+    ]
     if not strange:
         return []
     words = f"the names of {len(strange):,} columns hold numbers that may be values"
@@ -168,7 +223,9 @@ def _statistics(
     reasons: list[OutputReason] = []
     if not table.told:
         reasons.append(
-            open_question("columns", "no column tells anything", "name the columns that make cells: by=[...]")
+            open_question(
+                "columns", "no column tells anything", "name the columns that make cells: by=[...]"
+            )
         )
     for name in table.told:
         if PER_RECORD.fullmatch(name):
@@ -192,7 +249,8 @@ def _statistics(
                     open_question(
                         "recomputed",
                         f"{table.called(name)} is not {statistics[0]} of these records",
-                        "give the records it was computed from (data=..., where=..., weight=...), or say what it tells",
+                        "give the records it was computed from (data=..., where=..., weight=...),"
+                        " or say what it tells",
                     )
                 )
     return found, reasons
@@ -204,11 +262,17 @@ def _not_known(table: OutputTable, name: str) -> OutputReason:
         words = f"{table.called(name)}: who lacks a value is not looked at"
         return open_question("columns", words, "leave out the row null_count of describe()")
     some = ", and which records were used (where=...), where it is not all of them"
-    return open_question("columns", f"what {table.called(name)} tells is not known", f"{SAY_WHAT}{some}")
+    return open_question(
+        "columns", f"what {table.called(name)} tells is not known", f"{SAY_WHAT}{some}"
+    )
 
 
 def _what(
-    name: str, table: OutputTable, belongs: CellRows, behind: Behind, tells: Mapping[str, str] | str | None
+    name: str,
+    table: OutputTable,
+    belongs: CellRows,
+    behind: Behind,
+    tells: Mapping[str, str] | str | None,
 ) -> tuple[list[CellStatistic], bool]:
     said = tells.get(name) if isinstance(tells, Mapping) else tells
     told = table.values(name)
@@ -218,8 +282,12 @@ def _what(
     if name not in behind.dataset.columns and (meant := _without_column(said, table)):
         found = [one for one in meant(behind) if fits(one, told, belongs, behind, table.by)]
         if not found and said.strip().lower() not in SHARES:
-            raise ParameterError(f"tells: say which column it is the {said} of, such as {said}(cost)")
-        return found[:1] if said.strip().lower() in SHARES and found else found or meant(behind)[:1], bool(found)
+            raise ParameterError(
+                f"tells: say which column it is the {said} of, such as {said}(cost)"
+            )
+        return (
+            found[:1] if said.strip().lower() in SHARES and found else found or meant(behind)[:1]
+        ), bool(found)
     statistic = declared(said, name)
     behind.dataset.require(statistic.columns if statistic.kind != "percent" else [])
     return [statistic], fits(statistic, told, belongs, behind, table.by)
@@ -228,8 +296,12 @@ def _what(
 SHARES = ("share", "percent", "proportion", "percentage", "pct", "rate")
 
 
-def _without_column(said: str, table: OutputTable) -> Callable[[Behind], list[CellStatistic]] | None:
-    """What a word may mean that names no column, of a column that is not called like one of the data: a share of persons, or a mean of any column."""
+def _without_column(
+    said: str, table: OutputTable
+) -> Callable[[Behind], list[CellStatistic]] | None:
+    """What a word may mean that names no column, of a column that is not called like one of
+    the data: a share of persons, or a mean of any column.
+    """
     if said.strip().lower() in SHARES:
         return lambda _: percentages(table.by)
     asked = bare(said.strip())
@@ -237,8 +309,10 @@ def _without_column(said: str, table: OutputTable) -> Callable[[Behind], list[Ce
         return None
     text_too = asked("").kind in LABELLED
     return lambda behind: [
-        asked(one) for one in behind.dataset.columns if (text_too and not behind.is_numeric(one)) or behind.is_finite(one)
-    ][:MOST_TRIED]  # fmt: skip
+        asked(one)
+        for one in behind.dataset.columns
+        if (text_too and not behind.is_numeric(one)) or behind.is_finite(one)
+    ][:MOST_TRIED]
 
 
 def declared(said: str, name: str) -> CellStatistic:
@@ -258,15 +332,19 @@ def _left_out(
     rules: OutputRules,
     told: NDArray[np.bool_],
 ) -> list[OutputReason]:
-    """What a table tells by what it does not show: combinations without anybody, and cells that follow from margins."""
+    """What a table tells by what it does not show: combinations without anybody, and cells that
+    follow from margins.
+    """
     reasons = []
     empty, held = belongs.absent
     if rules.zeros and empty and not held and told.any():
         reasons.append(
             broken(
                 "zeros",
-                f"{empty:,} combinations of {join_words(table.by)} are left out because nobody has them, which tells that",
-                "leave out a column, make it coarser, or allow zeros: rules=sf.OutputRules(zeros=False)",
+                f"{empty:,} combinations of {join_words(table.by)} are left out because nobody has"
+                " them, which tells that",
+                "leave out a column, make it coarser, or allow zeros:"
+                " rules=sf.OutputRules(zeros=False)",
             )
         )
     if not belongs.total.any():
@@ -279,9 +357,19 @@ def _left_out(
     }
     words = "cells are left out, and margins are told"
     if any(1 in counts for counts in lacking.values()):
-        reasons.append(broken("margins", f"{words}: one that is alone in its row or column follows from them", PROTECT))
+        reasons.append(
+            broken(
+                "margins",
+                f"{words}: one that is alone in its row or column follows from them",
+                PROTECT,
+            )
+        )
     elif any(max(counts, default=0) for counts in lacking.values()):
-        reasons.append(open_question("margins", f"{words}: whether they can be computed was not looked at", PROTECT))
+        reasons.append(
+            open_question(
+                "margins", f"{words}: whether they can be computed was not looked at", PROTECT
+            )
+        )
     return reasons
 
 
@@ -292,7 +380,9 @@ def _rest_of_all(
     behind: Behind,
     rules: OutputRules,
 ) -> list[OutputReason]:
-    """Percentages that do not add up to a hundred: what is left is the share of those whose cells are not shown, and they are few."""
+    """Percentages that do not add up to a hundred: what is left is the share of those whose cells
+    are not shown, and they are few.
+    """
     for name, one in found:
         if one.kind != "percent":
             continue
@@ -306,7 +396,10 @@ def _rest_of_all(
         told = np.unique(within[~rest])
         few = [how_many(behind.who[rest & (within == group)]) for group in told.tolist()]
         if any(rules.small(count) for count in few):
-            words = f"the percentages leave out fewer than {rules.threshold} persons: what lacks to a hundred tells how many"
+            words = (
+                f"the percentages leave out fewer than {rules.threshold} persons: what lacks to a"
+                " hundred tells how many"
+            )
             return [broken("margins", words, COARSER)]
     return []
 
@@ -322,7 +415,8 @@ def _lacking(table: OutputTable, name: str, column: str, unseen: int) -> list[in
     parts = frame.filter(~pl.col(WHOLE))[name].n_unique() + unseen
     lines = frame.group_by(others) if others else frame.group_by(pl.lit(1).alias(LINE))
     counted = lines.agg(
-        (pl.col(TOLD) & pl.col(WHOLE)).any().alias(WHOLE), (pl.col(TOLD) & ~pl.col(WHOLE)).sum().alias(TOLD)
+        (pl.col(TOLD) & pl.col(WHOLE)).any().alias(WHOLE),
+        (pl.col(TOLD) & ~pl.col(WHOLE)).sum().alias(TOLD),
     )
     return [parts - count for count in counted.filter(pl.col(WHOLE))[TOLD].to_list()]
 
@@ -334,18 +428,24 @@ MOST_HIDDEN = 12
 def _suggestion(
     table: OutputTable, unsafe: NDArray[np.bool_], told: NDArray[np.bool_], belongs: CellRows
 ) -> Iterator[pl.DataFrame]:
-    """The table without its unsafe cells, where no margin would give them away; and versions without the smallest cells besides, where those that are left out follow from others."""
+    """The table without its unsafe cells, where no margin would give them away; and versions
+    without the smallest cells besides, where those that are left out follow from others.
+    """
     if not unsafe.any() or unsafe.all() or belongs.total.any() or not table.by:
         return
     hide = unsafe | ~belongs.known
     rows = np.bincount(belongs.cell, minlength=belongs.size)
-    more = [cell for cell in np.argsort(rows, kind="stable").tolist() if told[cell] and not hide[cell]]
+    more = [
+        cell for cell in np.argsort(rows, kind="stable").tolist() if told[cell] and not hide[cell]
+    ]
     for also in range(min(MOST_HIDDEN, len(more))):
         hidden = hide.copy()
         hidden[more[:also]] = True
         here = pl.Series("hide", hidden)
         left = [
-            pl.when(here).then(None).otherwise(pl.col(name)).alias(name) for name in table.told if table.numeric(name)
+            pl.when(here).then(None).otherwise(pl.col(name)).alias(name)
+            for name in table.told
+            if table.numeric(name)
         ]
         yield table.shown.with_columns(left)
         if belongs.absent[0]:  # among rows that are left out nobody sees which are empty

@@ -1,4 +1,6 @@
-"""Tests of hypotheses: enough persons in every group that is compared, and a statistic that is that of the records."""
+"""Tests of hypotheses: enough persons in every group that is compared, and a statistic that is that
+of the records.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,14 @@ from sfumato.results.checking.correlations import few_vary, nearly_one
 from sfumato.results.checking.designs import rare_columns
 from sfumato.results.checking.lifetimes import compared_lives
 from sfumato.results.checking.untrusted_objects import array_of, number_of, peek, vector_of
-from sfumato.results.checking.verdict import OutputReason, OutputRules, OutputVerdict, broken, open_question, passed
+from sfumato.results.checking.verdict import (
+    OutputReason,
+    OutputRules,
+    OutputVerdict,
+    broken,
+    open_question,
+    passed,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,15 +34,23 @@ NAMES = {
     "df": ("df",),
     "dof": ("dof",),
 }
-GIVE_GROUPS = "give the records and what is compared: data=..., by=['group'], column='value' (of two columns: features=['a', 'b'])"
+GIVE_GROUPS = (
+    "give the records and what is compared: data=..., by=['group'], column='value' (of two columns:"
+    " features=['a', 'b'])"
+)
 NEAR = 1e-6
 Group = tuple["NDArray[np.float64]", "NDArray[np.int64]"]
 """The values of a group and whose they are."""
 
 
 def is_test(output: Any) -> bool:
-    """Whether something has a statistic and a p value, as results of scipy, statsmodels and lifelines have."""
-    return all(any(peek(output, one) is not None for one in NAMES[part]) for part in ("statistic", "pvalue"))
+    """Whether something has a statistic and a p value, as results of scipy, statsmodels and
+    lifelines have.
+    """
+    return all(
+        any(peek(output, one) is not None for one in NAMES[part])
+        for part in ("statistic", "pvalue")
+    )
 
 
 def judge_test(
@@ -46,9 +63,12 @@ def judge_test(
     features: Sequence[str] | None = None,
     counts: Any = None,
 ) -> OutputVerdict:
-    """A test of groups (``by``, ``column``), of a cross table (two columns in ``by``), of two columns (``features``), or of how long groups live (``by``, and ``features`` with time and event).
+    """A test of groups (``by``, ``column``), of a cross table (two columns in ``by``), of two
+    columns (``features``), or of how long groups live (``by``, and ``features`` with time and
+    event).
 
-    Groups are counted in the records; what is only told of them, by ``counts`` or by the object, can fail and never pass.
+    Groups are counted in the records; what is only told of them, by ``counts`` or by the object,
+    can fail and never pass.
     """
     parts = {name: _first_number(output, paths) for name, paths in NAMES.items()}
     if parts["statistic"] is None and isinstance(output, tuple | list) and len(output) == 2:
@@ -77,7 +97,9 @@ def judge_test(
 
 
 def _first_number(output: Any, names: Sequence[str]) -> float | None:
-    return next((found for name in names if (found := number_of(peek(output, name))) is not None), None)
+    return next(
+        (found for name in names if (found := number_of(peek(output, name))) is not None), None
+    )
 
 
 def _told_sizes(counts: Any) -> list[float]:
@@ -86,41 +108,75 @@ def _told_sizes(counts: Any) -> list[float]:
         return []
     found = vector_of([counts] if number_of(counts) is not None else counts)
     if found is None or np.isnan(found).any() or (found < 0).any() or (found % 1 != 0).any():
-        raise ParameterError("counts of a test are numbers of persons: in all, or one for every group")
+        raise ParameterError(
+            "counts of a test are numbers of persons: in all, or one for every group"
+        )
     return [float(one) for one in found]
 
 
 def _margins_of(output: Any) -> list[float] | None:
     """The sizes that a test of a cross table tells itself, by what it expects."""
-    expected = array_of(peek(output, "expected_freq")) if peek(output, "expected_freq") is not None else None
+    expected = (
+        array_of(peek(output, "expected_freq"))
+        if peek(output, "expected_freq") is not None
+        else None
+    )
     if expected is None or expected.ndim != 2 or not np.isfinite(expected).all():
         return None
     return [float(round(one, 6)) for axis in (0, 1) for one in expected.sum(axis=axis)]
 
 
 def _counted(
-    behind: Behind | None, by: Sequence[str] | None, column: str | None, features: Sequence[str] | None
+    behind: Behind | None,
+    by: Sequence[str] | None,
+    column: str | None,
+    features: Sequence[str] | None,
 ) -> tuple[list[float] | None, Iterator[tuple[float, float]], int]:
-    """The persons of every group as the records have them, the tests that could be meant, and how many rows there are."""
+    """The persons of every group as the records have them, the tests that could be meant, and how
+    many rows there are.
+    """
     if behind is None:
         if by is not None or column is not None or features is not None:
-            raise ParameterError("by, column and features of a test are columns of the records: give data=... too")
+            raise ParameterError(
+                "by, column and features of a test are columns of the records: give data=... too"
+            )
         return None, iter(()), 0
-    of_lives = by is not None and features is not None and len(by) == 1 and len(features) == 2 and column is None
+    of_lives = (
+        by is not None
+        and features is not None
+        and len(by) == 1
+        and len(features) == 2
+        and column is None
+    )
     if by is not None and features is not None and not of_lives:
         raise ParameterError(
-            "a test compares groups (by=..., column=...), columns (features=...), or how long groups live (by=['group'], features=['time', 'event'])"
+            "a test compares groups (by=..., column=...), columns (features=...), or how long"
+            " groups live (by=['group'], features=['time', 'event'])"
         )
     behind.dataset.require([*(by or ()), *(features or ()), *(() if column is None else (column,))])
     if by is not None and len(by) == 2 and column is None:
         table = _cross(behind, by)
-        return [_persons_of(behind, behind.dataset.encoded(name).codes, code) for name in by for code in _codes(behind, name)], _of_cross(table), len(behind)  # fmt: skip
+        return (
+            [
+                _persons_of(behind, behind.dataset.encoded(name).codes, code)
+                for name in by
+                for code in _codes(behind, name)
+            ],
+            _of_cross(table),
+            len(behind),
+        )
     if by is not None and len(by) == 1 and column is not None:
         groups = _groups(behind, by[0], column)
-        return [float(how_many(who)) for _, who in groups], _of_groups([x for x, _ in groups]), len(behind)
+        return (
+            [float(how_many(who)) for _, who in groups],
+            _of_groups([x for x, _ in groups]),
+            len(behind),
+        )
     if by is not None and features is not None and of_lives:
         time, happened, group, who = lives_by_group(behind, by[0], features)
-        sizes = [float(how_many(who[group == one])) for one in range(int(group.max(initial=-1)) + 1)]
+        sizes = [
+            float(how_many(who[group == one])) for one in range(int(group.max(initial=-1)) + 1)
+        ]
         return sizes, compared_lives(time, happened, group), len(time)
     if features is not None and len(features) == 2 and column is None:
         pair = np.column_stack([behind.numbers(name) for name in features])
@@ -139,29 +195,49 @@ def lives_by_group(
     known = ~np.isnan(time) & ~np.isnan(happened)
     if not np.isin(happened[known], (0.0, 1.0)).all():
         raise ParameterError(
-            "features of such a test are how long it took, and whether it happened: yes and no, or ones and zeros"
+            "features of such a test are how long it took, and whether it happened: yes and no, or"
+            " ones and zeros"
         )
     group = np.unique(behind.dataset.encoded(by).codes[known], return_inverse=True)[1].reshape(-1)
     return time[known], happened[known] != 0, group.astype(np.int64), behind.who[known]
 
 
 def _about_few(
-    behind: Behind, by: Sequence[str] | None, column: str | None, features: Sequence[str] | None, rules: OutputRules
+    behind: Behind,
+    by: Sequence[str] | None,
+    column: str | None,
+    features: Sequence[str] | None,
+    rules: OutputRules,
 ) -> list[OutputReason]:
     """What is compared differs for few persons only: the statistic tells of these."""
     if by is not None and features is not None:
         _, happened, group, who = lives_by_group(behind, by[0], features)
-        events = [how_many(who[happened & (group == one)]) for one in range(int(group.max(initial=-1)) + 1)]
+        events = [
+            how_many(who[happened & (group == one)])
+            for one in range(int(group.max(initial=-1)) + 1)
+        ]
         if all(one >= rules.threshold for one in events):
             return []
-        words = f"in some groups it happened to fewer than {rules.threshold} persons: the statistic tells of them to who knows the others"
+        words = (
+            f"in some groups it happened to fewer than {rules.threshold} persons: the statistic"
+            " tells of them to who knows the others"
+        )
         return [open_question("groups", words, "compare groups with more events")]
     names = [column] if column is not None else list(features or ())
-    values = np.column_stack([behind.numbers(name) for name in names]) if names else np.zeros((len(behind), 0))
+    values = (
+        np.column_stack([behind.numbers(name) for name in names])
+        if names
+        else np.zeros((len(behind), 0))
+    )
     known: NDArray[np.bool_] = np.logical_not(np.isnan(values).any(axis=1))
     rows, who = values[known], behind.who[known]
-    if rare_columns(rows, who, rules.threshold) or (len(names) > 1 and nearly_one(rows, who, rules)):
-        words = f"what is compared differs for fewer than {rules.threshold} persons: the statistic tells of these"
+    if rare_columns(rows, who, rules.threshold) or (
+        len(names) > 1 and nearly_one(rows, who, rules)
+    ):
+        words = (
+            f"what is compared differs for fewer than {rules.threshold} persons: the statistic"
+            " tells of these"
+        )
         return [broken("levels", words, "compare what more persons differ in")]
     if len(names) > 1 and few_vary(rows, who, rules):
         words = "few persons nearly alone make up how a column varies: the statistic tells of these"
@@ -181,7 +257,11 @@ def _groups(behind: Behind, by: str, column: str) -> list[Group]:
     """The known values of every group."""
     codes, values = behind.dataset.encoded(by).codes, behind.numbers(column)
     known = ~np.isnan(values)
-    return [(values[here], behind.who[here]) for code in _codes(behind, by) if (here := known & (codes == code)).any()]
+    return [
+        (values[here], behind.who[here])
+        for code in _codes(behind, by)
+        if (here := known & (codes == code)).any()
+    ]
 
 
 def _cross(behind: Behind, by: Sequence[str]) -> NDArray[np.float64]:
@@ -197,17 +277,26 @@ def _cells(behind: Behind, by: Sequence[str], rules: OutputRules) -> list[Output
     table = _cross(behind, by)
     if table.shape != (2, 2) or not (table < rules.threshold).any():
         return []
-    words = f"some cells of the cross table hold fewer than {rules.threshold} records: the statistic tells them to who knows its margins"
+    words = (
+        f"some cells of the cross table hold fewer than {rules.threshold} records: the statistic"
+        " tells them to who knows its margins"
+    )
     return [open_question("groups", words, "give no margins of this table out")]
 
 
 def _contradictions(
-    df: float | None, told: list[float], margins: list[float] | None, sizes: list[float] | None, rows: int
+    df: float | None,
+    told: list[float],
+    margins: list[float] | None,
+    sizes: list[float] | None,
+    rows: int,
 ) -> list[OutputReason]:
     """What is said of the numbers of persons, against what the records and the object hold."""
     reasons = []
     if sizes is not None and told and not _same(told, sizes):
-        words = "the counts given are not the numbers of persons that the records have in the groups"
+        words = (
+            "the counts given are not the numbers of persons that the records have in the groups"
+        )
         reasons.append(broken("counts", words, "leave counts away: the records tell them"))
     if margins is not None and len(told) > 1 and not set(told) <= set(margins):
         words = "the counts given are not the group sizes that the test itself tells"
@@ -215,7 +304,9 @@ def _contradictions(
     most = rows if sizes is not None else sum(told) if told else None
     if df is not None and most is not None and df > most - 1 + NEAR:
         words = "the test says that it leaves more degrees of freedom than so many persons have"
-        reasons.append(broken("residual_df", words, "give the records that the test was made of (where=...)"))
+        reasons.append(
+            broken("residual_df", words, "give the records that the test was made of (where=...)")
+        )
     return reasons
 
 
@@ -227,24 +318,35 @@ def _small(groups: Sequence[float], rules: OutputRules) -> list[OutputReason]:
     few = sum(one < rules.threshold for one in groups)
     if not few:
         return []
-    words = f"{few:,} of {len(groups):,} groups that are compared hold fewer than {rules.threshold} persons"
+    words = (
+        f"{few:,} of {len(groups):,} groups that are compared hold fewer than {rules.threshold}"
+        " persons"
+    )
     return [broken("groups", words, "compare larger groups")]
 
 
-def _freedom(df: float | None, persons: float, groups: int, rules: OutputRules) -> list[OutputReason]:
+def _freedom(
+    df: float | None, persons: float, groups: int, rules: OutputRules
+) -> list[OutputReason]:
     left = [one for one in (df, persons - max(2, groups) if persons else None) if one is not None]
     if not left:
         return []
     if min(left) < rules.residual_df:
         words = f"the test leaves fewer than {rules.residual_df} degrees of freedom"
         return [broken("residual_df", words, "compare more persons")]
-    return [passed("residual_df", f"the test leaves at least {rules.residual_df} degrees of freedom")]
+    return [
+        passed("residual_df", f"the test leaves at least {rules.residual_df} degrees of freedom")
+    ]
 
 
 def _unknown(told: Sequence[float]) -> OutputReason:
     if len(told) > 1:
-        return open_question("groups", "how many persons are in each group is told, and was not counted", GIVE_GROUPS)
-    return open_question("groups", "how many persons are in each of the groups is not known", GIVE_GROUPS)
+        return open_question(
+            "groups", "how many persons are in each group is told, and was not counted", GIVE_GROUPS
+        )
+    return open_question(
+        "groups", "how many persons are in each of the groups is not known", GIVE_GROUPS
+    )
 
 
 def _confirmed(parts: dict[str, float | None], ways: Iterator[tuple[float, float]]) -> bool:
@@ -266,7 +368,10 @@ def _of_groups(groups: Sequence[NDArray[np.float64]]) -> Iterator[tuple[float, f
     with np.errstate(all="ignore"):
         if len(groups) == 2 and min(len(one) for one in groups) > 1:
             one, other = groups
-            for found in (stats.ttest_ind(one, other), stats.ttest_ind(one, other, equal_var=False)):
+            for found in (
+                stats.ttest_ind(one, other),
+                stats.ttest_ind(one, other, equal_var=False),
+            ):
                 yield float(found.statistic), float(found.pvalue)
             for first, second in ((one, other), (other, one)):
                 for smooth in (True, False):
@@ -287,7 +392,13 @@ def _of_pairs(pair: NDArray[np.float64]) -> Iterator[tuple[float, float]]:
     if len(pair) < 3:
         return
     with np.errstate(all="ignore"):
-        for test in (stats.pearsonr, stats.spearmanr, stats.kendalltau, stats.ttest_rel, stats.wilcoxon):
+        for test in (
+            stats.pearsonr,
+            stats.spearmanr,
+            stats.kendalltau,
+            stats.ttest_rel,
+            stats.wilcoxon,
+        ):
             found = test(pair[:, 0], pair[:, 1])
             yield float(found.statistic), float(found.pvalue)
 

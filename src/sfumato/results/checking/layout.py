@@ -1,4 +1,6 @@
-"""How a table is laid out: which of its columns make cells, which tell something of them, and what ``describe()`` and cross tables are."""
+"""How a table is laid out: which of its columns make cells, which tell something of them, and what
+``describe()`` and cross tables are.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,13 @@ import polars as pl
 
 from sfumato.core.encoding import encode
 from sfumato.errors import SchemaError, nearest
-from sfumato.results.checking.contributing_records import TOTALS, Behind, how_many, membership, places_of
+from sfumato.results.checking.contributing_records import (
+    TOTALS,
+    Behind,
+    how_many,
+    membership,
+    places_of,
+)
 from sfumato.results.checking.statistics_of_columns import ALIASES, bare, found_by_computing, named
 from sfumato.results.checking.untrusted_objects import vector_of
 from sfumato.results.checking.verdict import OutputReason, OutputVerdict, broken, open_question
@@ -37,7 +45,9 @@ SAY_WHAT = "say what it tells: tells='mean(cost)', or tells={'column': 'mean(cos
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class OutputTable:
-    """A table as it will be judged: the columns that make its cells, and those that tell something of them."""
+    """A table as it will be judged: the columns that make its cells, and those that tell something
+    of them.
+    """
 
     frame: pl.DataFrame
     by: tuple[str, ...]
@@ -51,7 +61,9 @@ class OutputTable:
     behind: Behind | None = None
 
     def called(self, name: str) -> str:
-        """A column in a message: by its name where that is one of a column or a statistic, else by its place; the columns of a cross table are called by data values."""
+        """A column in a message: by its name where that is one of a column or a statistic, else by
+        its place; the columns of a cross table are called by data values.
+        """
         known = name in self.by or name in self.columns or bare(name) is not None
         if known or next(named(name, self.columns), None) is not None:
             return repr(name)
@@ -72,7 +84,9 @@ class OutputTable:
         column = self.frame[name]
         if column.dtype == pl.Boolean or not column.dtype.is_numeric():
             raise SchemaError(f"{self.called(name)} of the output holds no numbers")
-        found: NDArray[np.float64] = column.cast(pl.Float64).fill_null(float("nan")).to_numpy().copy()
+        found: NDArray[np.float64] = (
+            column.cast(pl.Float64).fill_null(float("nan")).to_numpy().copy()
+        )
         return found
 
     @property
@@ -85,8 +99,12 @@ class OutputTable:
         return self.frame[name].dtype.is_numeric()
 
 
-def long_form(frame: pl.DataFrame, across: str | None, by: Sequence[str] | None, behind: Behind | None) -> pl.DataFrame:
-    """A cross table with one row a cell; others as they are. Its columns are values of the column ``across``."""
+def long_form(
+    frame: pl.DataFrame, across: str | None, by: Sequence[str] | None, behind: Behind | None
+) -> pl.DataFrame:
+    """A cross table with one row a cell; others as they are. Its columns are values of the column
+    ``across``.
+    """
     if across is None or (behind is not None and across not in behind.dataset.columns):
         return frame
     kept = list(by or [name for name in frame.columns if not frame[name].dtype.is_numeric()])
@@ -95,7 +113,9 @@ def long_form(frame: pl.DataFrame, across: str | None, by: Sequence[str] | None,
     if not rest or not all(frame[name].dtype.is_numeric() for name in rest):
         return frame
     told = CELLS[0] if CELLS[0] not in (*kept, across) else CELLS[1]
-    long = frame.unpivot(rest, index=kept, variable_name=LINE, value_name=TOLD)  # a label may be called like the column
+    long = frame.unpivot(
+        rest, index=kept, variable_name=LINE, value_name=TOLD
+    )  # a label may be called like the column
     return long.rename({LINE: across, TOLD: told})
 
 
@@ -114,11 +134,15 @@ NUMBERS = ("count", "null_count", "unique", "freq")
 """What is a number in the description of a column of text, too."""
 
 
-def described(frame: pl.DataFrame, columns: Sequence[str] | None) -> tuple[pl.DataFrame, dict[str, str]] | None:
-    """What ``describe()`` gives, a statistic a row, as one row with what each column tells; None for other tables. ``columns`` are those of the data, where there are any.
+def described(
+    frame: pl.DataFrame, columns: Sequence[str] | None
+) -> tuple[pl.DataFrame, dict[str, str]] | None:
+    """What ``describe()`` gives, a statistic a row, as one row with what each column tells; None
+    for other tables. ``columns`` are those of the data, where there are any.
 
-    Of text it tells the commonest value (``top``) and how often it occurs (``freq``), or the first and the last in their order. Rows that count what is missing are left as they are:
-    nobody knows by name who is behind them.
+    Of text it tells the commonest value (``top``) and how often it occurs (``freq``), or the first
+    and the last in their order. Rows that count what is missing are left as they are: nobody knows
+    by name who is behind them.
     """
     texts = [name for name in frame.columns if frame[name].dtype == pl.String]
     if not texts or frame.height < 2:
@@ -126,9 +150,9 @@ def described(frame: pl.DataFrame, columns: Sequence[str] | None) -> tuple[pl.Da
     rows = [str(one).lower() for one in frame[texts[0]].to_list()]
     if not set(rows) & set(DESCRIBED) or texts[0] in (columns or ()):
         return None
-    if not all(one in DESCRIBED or re.fullmatch(r"\d{1,2}(\.\d+)?%", one) for one in rows) or len(set(rows)) < len(
-        rows
-    ):
+    if not all(one in DESCRIBED or re.fullmatch(r"\d{1,2}(\.\d+)?%", one) for one in rows) or len(
+        set(rows)
+    ) < len(rows):
         return None
     values: dict[str, list[Any]] = {}
     tells: dict[str, str] = {}
@@ -145,7 +169,9 @@ def described(frame: pl.DataFrame, columns: Sequence[str] | None) -> tuple[pl.Da
 
 
 def columns_in_rows(frame: pl.DataFrame, columns: Sequence[str] | None) -> pl.DataFrame | None:
-    """What statistics of several columns give, such as ``frame[["cost", "age"]].mean()`` of pandas, a column a row, as one row; None for other tables."""
+    """What statistics of several columns give, such as ``frame[["cost", "age"]].mean()`` of pandas,
+    a column a row, as one row; None for other tables.
+    """
     texts = [one for one in frame.columns if frame[one].dtype == pl.String]
     told = [one for one in frame.columns if one not in texts]
     if columns is None or len(texts) != 1 or texts[0] in columns or not told or not frame.height:
@@ -161,11 +187,15 @@ def columns_in_rows(frame: pl.DataFrame, columns: Sequence[str] | None) -> pl.Da
             for at, row in enumerate(rows)
             for name in told
         }
-    )  # fmt: skip
+    )
 
 
-def of_labels(output: Mapping[Any, Any], by: Sequence[str] | None, behind: Behind) -> pl.DataFrame | None:
-    """Numbers by the labels of a column, as a table; None where no column, or more than one, has all of these labels, or there is something else than numbers."""
+def of_labels(
+    output: Mapping[Any, Any], by: Sequence[str] | None, behind: Behind
+) -> pl.DataFrame | None:
+    """Numbers by the labels of a column, as a table; None where no column, or more than one, has
+    all of these labels, or there is something else than numbers.
+    """
     values = [vector_of(one) for one in output.values()]
     widths = {0 if one is None else len(one) for one in values}
     if not values or len(widths) != 1 or not 0 < max(widths) <= MOST_LEVELS:
@@ -185,12 +215,22 @@ def of_labels(output: Mapping[Any, Any], by: Sequence[str] | None, behind: Behin
         return None
     name = found[0] if len(found) == 1 else str(behind.unit)
     wide = np.stack([one for one in values if one is not None])
-    called = [CELLS[0]] if wide.shape[1] == 1 else [f"{CELLS[0]} {at + 1}" for at in range(wide.shape[1])]
-    return pl.DataFrame({name: keys, **{one: wide[:, at] for at, one in enumerate(called) if one != name}})
+    called = (
+        [CELLS[0]]
+        if wide.shape[1] == 1
+        else [f"{CELLS[0]} {at + 1}" for at in range(wide.shape[1])]
+    )
+    return pl.DataFrame(
+        {name: keys, **{one: wide[:, at] for at, one in enumerate(called) if one != name}}
+    )
 
 
-def turned_back(frame: pl.DataFrame, across: str | None, behind: Behind | None) -> pl.DataFrame | None:
-    """A table that was turned, a statistic a row and a column for every value of ``across``, with a row for each of these; None for other tables."""
+def turned_back(
+    frame: pl.DataFrame, across: str | None, behind: Behind | None
+) -> pl.DataFrame | None:
+    """A table that was turned, a statistic a row and a column for every value of ``across``, with a
+    row for each of these; None for other tables.
+    """
     if behind is None or across is None or across not in behind.dataset.columns:
         return None
     texts = [one for one in frame.columns if not frame[one].dtype.is_numeric()]
@@ -206,39 +246,71 @@ def turned_back(frame: pl.DataFrame, across: str | None, behind: Behind | None) 
 
 
 def across_by_labels(frame: pl.DataFrame, behind: Behind | None) -> str | None:
-    """The column of the data that the columns of a cross table are values of; None where that is none, or several."""
+    """The column of the data that the columns of a cross table are values of; None where that is
+    none, or several.
+    """
     told = [one for one in frame.columns if frame[one].dtype.is_numeric()]
     if behind is None or len(told) < 2 or set(told) & set(behind.dataset.columns):
         return None
-    texts = [one for one in behind.dataset.columns if one not in frame.columns and not behind.is_numeric(one)]
+    texts = [
+        one
+        for one in behind.dataset.columns
+        if one not in frame.columns and not behind.is_numeric(one)
+    ]
     found = [one for one in texts if set(told) - set(TOTALS) <= behind.labels(one)]
     return found[0] if len(found) == 1 else None
 
 
-def quantiles_in_rows(frame: pl.DataFrame, columns: Sequence[str] | None) -> tuple[pl.DataFrame, dict[str, str]] | None:
-    """What ``quantile([...])`` of pandas gives, a level a row, with a column for every level and what each tells; None for other tables.
+def quantiles_in_rows(
+    frame: pl.DataFrame, columns: Sequence[str] | None
+) -> tuple[pl.DataFrame, dict[str, str]] | None:
+    """What ``quantile([...])`` of pandas gives, a level a row, with a column for every level and
+    what each tells; None for other tables.
 
-    Levels stand in a column without a name (``level_1``, ``index``) and lie between 0 and 1; the columns that hold percentiles are called like those of the data.
+    Levels stand in a column without a name (``level_1``, ``index``) and lie between 0 and 1; the
+    columns that hold percentiles are called like those of the data.
     """
     if columns is None:
         return None
-    free = [one for one in frame.columns if re.fullmatch(r"level_\d+|index", one) and one not in columns]
+    free = [
+        one for one in frame.columns if re.fullmatch(r"level_\d+|index", one) and one not in columns
+    ]
     told = [one for one in frame.columns if one in columns and frame[one].dtype.is_float()]
     keys = [one for one in frame.columns if one not in (*free, *told)]
-    if len(free) != 1 or not told or not frame[free[0]].dtype.is_float() or not set(keys) <= set(columns):
+    if (
+        len(free) != 1
+        or not told
+        or not frame[free[0]].dtype.is_float()
+        or not set(keys) <= set(columns)
+    ):
         return None
     levels = frame[free[0]].unique().sort().to_list()
     alike = frame.select(*keys, *free).is_duplicated().any()
-    if alike or len(levels) > MOST_LEVELS or None in levels or not all(0 <= one <= 1 for one in levels):
+    if (
+        alike
+        or len(levels) > MOST_LEVELS
+        or None in levels
+        or not all(0 <= one <= 1 for one in levels)
+    ):
         return None
-    wide = frame.select(pl.lit(0).alias(LINE)).head(1) if not keys else frame.select(keys).unique(maintain_order=True)
+    wide = (
+        frame.select(pl.lit(0).alias(LINE)).head(1)
+        if not keys
+        else frame.select(keys).unique(maintain_order=True)
+    )
     tells: dict[str, str] = {}
     for column in told:
         for level in levels:
             name = f"{column}: {100 * level:g}%"
-            tells[name] = {0.0: f"min({column})", 1.0: f"max({column})"}.get(level, f"quantile({column}, {level:g})")
+            tells[name] = {0.0: f"min({column})", 1.0: f"max({column})"}.get(
+                level, f"quantile({column}, {level:g})"
+            )
             part = frame.filter(pl.col(free[0]) == level).select(*keys, pl.col(column).alias(name))
-            wide = wide.join(part, on=keys, how="left", nulls_equal=True) if keys else wide.hstack(part)
+            wide = (
+                wide.join(part, on=keys, how="left", nulls_equal=True)
+                if keys
+                else wide.hstack(part)
+            )
     return wide.drop(LINE, strict=False), tells
 
 
@@ -253,15 +325,21 @@ def _as_number(value: Any) -> Any:
         return value
 
 
-def with_places(table: OutputTable, behind: Behind, tells: Mapping[str, str] | str | None) -> OutputTable:
-    """The table with labels that it tells (the commonest, the first, the last) as their places among those of the data, so that they are judged like numbers."""
+def with_places(
+    table: OutputTable, behind: Behind, tells: Mapping[str, str] | str | None
+) -> OutputTable:
+    """The table with labels that it tells (the commonest, the first, the last) as their places
+    among those of the data, so that they are judged like numbers.
+    """
     frame, said = table.frame, dict(tells) if isinstance(tells, Mapping) else {}
     for name in table.told:
         if frame[name].dtype != pl.String:
             continue
         for column in _columns_told(name, frame, said, behind):
             places = places_of(behind.dataset.encoded(column).labels)
-            found = [None if one is None else places.get(one, -1.0) for one in frame[name].to_list()]
+            found = [
+                None if one is None else places.get(one, -1.0) for one in frame[name].to_list()
+            ]
             frame = frame.with_columns(pl.Series(name, found, dtype=pl.Float64))
             said[name] = said.get(name) or f"{ALIASES.get(name.lower(), name.lower())}({column})"
             break
@@ -270,7 +348,9 @@ def with_places(table: OutputTable, behind: Behind, tells: Mapping[str, str] | s
     return dataclasses.replace(table, frame=frame, original=table.frame, labelled=said)
 
 
-def _columns_told(name: str, frame: pl.DataFrame, said: Mapping[str, str], behind: Behind) -> list[str]:
+def _columns_told(
+    name: str, frame: pl.DataFrame, said: Mapping[str, str], behind: Behind
+) -> list[str]:
     """The columns of text that a column of labels may tell something of."""
     texts = [one for one in behind.dataset.columns if not behind.is_numeric(one)]
     if name in said:
@@ -294,39 +374,65 @@ def columns_of(
     if by is not None:
         for name in (*by, *apart):
             if name not in frame.columns:
-                raise SchemaError(f"the output has no column {name!r}.{nearest(name, frame.columns)}")
+                raise SchemaError(
+                    f"the output has no column {name!r}.{nearest(name, frame.columns)}"
+                )
         lacking = [name for name in by if behind is not None and name not in behind.dataset.columns]
         if lacking and behind is not None:
             behind.dataset.require(lacking)
         return OutputTable(
-            frame, tuple(by), tuple(name for name in frame.columns if name not in by), columns, behind=behind
+            frame,
+            tuple(by),
+            tuple(name for name in frame.columns if name not in by),
+            columns,
+            behind=behind,
         )
     free = [name for name in frame.columns if name not in said and name not in apart]
     texts = [name for name in free if not frame[name].dtype.is_numeric()]
     if behind is None:
-        return OutputTable(frame, tuple(texts), tuple(name for name in frame.columns if name not in texts), columns)
+        return OutputTable(
+            frame, tuple(texts), tuple(name for name in frame.columns if name not in texts), columns
+        )
     made = [name for name in texts if name in behind.dataset.columns]
     for name in free:
-        if name in behind.dataset.columns and frame[name].dtype.is_integer() and _is_key(frame, name, made, behind):
+        if (
+            name in behind.dataset.columns
+            and frame[name].dtype.is_integer()
+            and _is_key(frame, name, made, behind)
+        ):
             made.append(name)
     if not made and free and _are_labels(frame, free[0], behind):
         made.append(free[0])
     ordered = tuple(name for name in frame.columns if name in made)
     return OutputTable(
-        frame, ordered, tuple(name for name in frame.columns if name not in made), columns, behind=behind
+        frame,
+        ordered,
+        tuple(name for name in frame.columns if name not in made),
+        columns,
+        behind=behind,
     )
 
 
 def _are_labels(frame: pl.DataFrame, name: str, behind: Behind) -> bool:
-    """Whether a first column of numbers makes cells, as in ``value_counts()``: each is a value of the data, and comes once."""
-    if name not in behind.dataset.columns or not frame[name].dtype.is_float() or len(frame.columns) < 2:
+    """Whether a first column of numbers makes cells, as in ``value_counts()``: each is a value of
+    the data, and comes once.
+    """
+    if (
+        name not in behind.dataset.columns
+        or not frame[name].dtype.is_float()
+        or len(frame.columns) < 2
+    ):
         return False
     told = {MISSING if one is None else one for one in encode(frame[name]).labels}
-    return frame.height > 1 and frame[name].n_unique() == frame.height and told <= behind.labels(name)
+    return (
+        frame.height > 1 and frame[name].n_unique() == frame.height and told <= behind.labels(name)
+    )
 
 
 def _is_key(frame: pl.DataFrame, name: str, made: Sequence[str], behind: Behind) -> bool:
-    """Whether a column of whole numbers makes cells (a year), rather than tells something of them (the highest age)."""
+    """Whether a column of whole numbers makes cells (a year), rather than tells something of them
+    (the highest age).
+    """
     if not made and frame.height > 1:  # something must tell rows apart
         return True
     known = behind.labels(name) | set(TOTALS)
@@ -344,8 +450,14 @@ NUMBER = re.compile(r"\d+(?:[.,]\d+)?")
 
 
 def strange_number(name: str, place: int, behind: Behind, threshold: int, digits: int = 2) -> bool:
-    """Whether a name holds a number that may be a value: of so many digits, in no name and no label of the data, not its place, and not shared by enough persons in a column that it names."""
-    numbers = [one for one in NUMBER.findall(name) if len(one) >= digits and one not in (str(place), str(place + 1))]
+    """Whether a name holds a number that may be a value: of so many digits, in no name and no label
+    of the data, not its place, and not shared by enough persons in a column that it names.
+    """
+    numbers = [
+        one
+        for one in NUMBER.findall(name)
+        if len(one) >= digits and one not in (str(place), str(place + 1))
+    ]
     if not numbers:
         return False
     columns = behind.dataset.columns
@@ -357,7 +469,9 @@ def strange_number(name: str, place: int, behind: Behind, threshold: int, digits
         if any(number in NUMBER.findall(word) for word in words):
             continue
         values = [behind.numbers(one) for one in columns if one in name and behind.is_finite(one)]
-        shared = [how_many(behind.who[value == float(number.replace(",", "."))]) for value in values]
+        shared = [
+            how_many(behind.who[value == float(number.replace(",", "."))]) for value in values
+        ]
         if max(shared, default=0) < threshold:
             return True
     return False
@@ -370,18 +484,26 @@ def figure_per_record(table: OutputTable, name: str) -> OutputReason:
 
 
 def unlabelled(table: OutputTable, behind: Behind) -> OutputVerdict | None:
-    """The verdict on a table whose rows are not told apart by what makes its cells: perhaps they are records. None for others."""
-    if table.frame.height < 2 or (table.by and not table.frame.select(table.by).is_duplicated().any()):
+    """The verdict on a table whose rows are not told apart by what makes its cells: perhaps they
+    are records. None for others.
+    """
+    if table.frame.height < 2 or (
+        table.by and not table.frame.select(table.by).is_duplicated().any()
+    ):
         return None
     advice = "if it is a table, name the columns that make its cells: by=[...]"
     figures = [name for name in table.told if PER_RECORD.fullmatch(name)]
     if figures or table.by or table.frame.height in (len(behind), behind.persons):
         reason = broken(
-            "per record", f"{table.frame.height:,} rows look like records, which are never given out", advice
+            "per record",
+            f"{table.frame.height:,} rows look like records, which are never given out",
+            advice,
         )
     else:
         texts = [one for one in table.frame.columns if not table.numeric(one)]
-        other = f"give the records that it was made of, with the columns that make its cells; {advice}"
+        other = (
+            f"give the records that it was made of, with the columns that make its cells; {advice}"
+        )
         reason = open_question(
             "columns",
             f"{table.frame.height:,} rows are not told apart by any column of the data",

@@ -28,7 +28,9 @@ class DesignOfLine:
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class FittedLine:
-    r"""A line by least squares: :math:`\hat\beta = (X^\top X)^{-1} X^\top y`, errors :math:`\sqrt{s^2 (X^\top X)^{-1}_{jj}}` with :math:`s^2 = \mathrm{RSS}/(n - p)`."""
+    r"""A line by least squares: :math:`\hat\beta = (X^\top X)^{-1} X^\top y`,
+    errors :math:`\sqrt{s^2 (X^\top X)^{-1}_{jj}}` with :math:`s^2 = \mathrm{RSS}/(n - p)`.
+    """
 
     model: DesignOfLine
     params: NDArray[np.float64]
@@ -43,13 +45,22 @@ class FittedLine:
         return f"FittedLine: {len(self.params)} terms, {self.df_resid:,} degrees of freedom left"
 
 
-def fit_line(behind: Behind, answer: str, on: Sequence[str], where: Any = None) -> tuple[FittedLine, NDArray[np.bool_]]:
+def fit_line(
+    behind: Behind, answer: str, on: Sequence[str], where: Any = None
+) -> tuple[FittedLine, NDArray[np.bool_]]:
     """Fit a column to others, on rows without a missing value; and which rows they were."""
     if isinstance(on, str) or not on or answer in on or len(set(on)) < len(on):
-        raise ParameterError("on is a list of columns, each once, without the one that is explained: on=['age', 'sex']")
+        raise ParameterError(
+            "on is a list of columns, each once, without the one that is explained: on=['age',"
+            " 'sex']"
+        )
     dataset = behind.dataset
     dataset.require([answer, *on])
-    rows = np.ones(len(behind), dtype=bool) if where is None else chosen(dataset, where).to_numpy().copy()
+    rows = (
+        np.ones(len(behind), dtype=bool)
+        if where is None
+        else chosen(dataset, where).to_numpy().copy()
+    )
     y = behind.numbers(answer)
     rows &= ~np.isnan(y)
     for name in on:
@@ -64,7 +75,9 @@ def fit_line(behind: Behind, answer: str, on: Sequence[str], where: Any = None) 
     return _solved(np.column_stack(columns), y[rows], tuple(names)), rows
 
 
-def _terms(behind: Behind, name: str, rows: NDArray[np.bool_]) -> list[tuple[str, NDArray[np.float64]]]:
+def _terms(
+    behind: Behind, name: str, rows: NDArray[np.bool_]
+) -> list[tuple[str, NDArray[np.float64]]]:
     if behind.is_numeric(name):
         return [(name, behind.numbers(name)[rows])]
     encoded = behind.dataset.encoded(name)
@@ -73,19 +86,27 @@ def _terms(behind: Behind, name: str, rows: NDArray[np.bool_]) -> list[tuple[str
     levels = np.flatnonzero(counts)
     if len(levels) > MOST_LEVELS:
         raise ParameterError(
-            f"column {name!r} has {len(levels):,} values, more than {MOST_LEVELS}: make it coarser first"
+            f"column {name!r} has {len(levels):,} values, more than {MOST_LEVELS}: make it coarser"
+            " first"
         )
     base = int(np.argmax(counts))
-    return [(f"{name}[{encoded.labels[int(one)]}]", (codes == one).astype(np.float64)) for one in levels if one != base]
+    return [
+        (f"{name}[{encoded.labels[int(one)]}]", (codes == one).astype(np.float64))
+        for one in levels
+        if one != base
+    ]
 
 
-def _solved(design: NDArray[np.float64], y: NDArray[np.float64], names: tuple[str, ...]) -> FittedLine:
+def _solved(
+    design: NDArray[np.float64], y: NDArray[np.float64], names: tuple[str, ...]
+) -> FittedLine:
     from scipy import stats
 
     n, p = design.shape
     if n <= p or np.linalg.matrix_rank(design) < p:
         raise Unsatisfiable(
-            f"{p:,} coefficients cannot be told apart with {n:,} rows: leave out columns that follow from others",
+            f"{p:,} coefficients cannot be told apart with {n:,} rows: leave out columns that"
+            " follow from others",
             closest={"rows": n, "coefficients": p},
         )
     beta: NDArray[np.float64] = np.linalg.lstsq(design, y, rcond=None)[0].astype(np.float64)
@@ -95,4 +116,13 @@ def _solved(design: NDArray[np.float64], y: NDArray[np.float64], names: tuple[st
     with np.errstate(all="ignore"):
         t = beta / error
     p_values = 2 * stats.t.sf(np.abs(t), n - p)
-    return FittedLine(DesignOfLine(design, y, names), beta, error, t, p_values, n, n - p, 1 - rss / tss if tss else 1.0)
+    return FittedLine(
+        DesignOfLine(design, y, names),
+        beta,
+        error,
+        t,
+        p_values,
+        n,
+        n - p,
+        1 - rss / tss if tss else 1.0,
+    )

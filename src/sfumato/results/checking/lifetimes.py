@@ -19,11 +19,15 @@ def compared_lives(
     r"""Statistics and p values of the log-rank test and its weighted kin.
 
     .. math:: U_g = \sum_t w_t \Bigl(d_{gt} - n_{gt}\frac{d_t}{n_t}\Bigr), \quad
-       V_{gh} = \sum_t w_t^2\, d_t \frac{n_t - d_t}{n_t - 1} \frac{n_{gt}}{n_t}\Bigl(\delta_{gh} - \frac{n_{ht}}{n_t}\Bigr)
+       V_{gh} = \sum_t w_t^2\, d_t \frac{n_t - d_t}{n_t - 1} \frac{n_{gt}}{n_t}\Bigl(\delta_{gh} -
+       \frac{n_{ht}}{n_t}\Bigr)
 
-    with :math:`d_{gt}` events and :math:`n_{gt}` persons at risk of group g at time t; :math:`U^\top V^{-} U` has a χ² distribution with one degree of freedom less than groups
-    (Mantel 1966). Weights are 1 (log-rank), :math:`n_t` (Gehan 1965, doi:10.1093/biomet/52.1-2.203), :math:`\sqrt{n_t}` (Tarone and Ware 1977, doi:10.1093/biomet/64.1.156),
-    the share that survives by Peto and Peto (1972, doi:10.2307/2344317) and by Kaplan and Meier before t (Fleming and Harrington 1991).
+    with :math:`d_{gt}` events and :math:`n_{gt}` persons at risk of group g at time
+    t; :math:`U^\top V^{-} U` has a χ² distribution with one degree of freedom less than groups
+    (Mantel 1966). Weights are 1 (log-rank), :math:`n_t` (Gehan 1965,
+    doi:10.1093/biomet/52.1-2.203), :math:`\sqrt{n_t}` (Tarone and Ware 1977,
+    doi:10.1093/biomet/64.1.156), the share that survives by Peto and Peto (1972,
+    doi:10.2307/2344317) and by Kaplan and Meier before t (Fleming and Harrington 1991).
     """
     from scipy import stats
 

@@ -1,9 +1,12 @@
-"""The folder of a session: every output as a file, and a journal of what was found and what was decided.
+"""The folder of a session: every output as a file, and a journal of what was found and what was
+decided.
 
-``session.jsonl`` is the journal, and ``head.json`` beside it says how far it goes; who rewrites both is noticed by a seal that the output
-checker keeps (see ``seals.py``). ``files/`` holds the outputs, each with its digest in the log: one that was changed after it was checked
-is noticed too. ``samples/`` holds which records each output, and each of its cells, is about, as numbers of records of the session, and per
-record the number of its person, for comparing outputs with each other; it holds no value, and never leaves. All of it is for its owner alone.
+``session.jsonl`` is the journal, and ``head.json`` beside it says how far it goes; who rewrites
+both is noticed by a seal that the output checker keeps (see ``seals.py``). ``files/`` holds the
+outputs, each with its digest in the log: one that was changed after it was checked is noticed too.
+``samples/`` holds which records each output, and each of its cells, is about, as numbers of records
+of the session, and per record the number of its person, for comparing outputs with each other; it
+holds no value, and never leaves. All of it is for its owner alone.
 """
 
 from __future__ import annotations
@@ -34,7 +37,9 @@ State = Literal["approved", "refused", "undecided", "changed", "missing"]
 
 @dataclasses.dataclass(frozen=True)
 class SessionTerms(Entry):
-    """What a session begins with: who makes the outputs, by which rules, and how the persons of its records are told apart."""
+    """What a session begins with: who makes the outputs, by which rules, and how the persons of its
+    records are told apart.
+    """
 
     researcher: str
     started: str
@@ -49,7 +54,9 @@ class SessionTerms(Entry):
 
 @dataclasses.dataclass(frozen=True)
 class LoggedOutput(Entry):
-    """An output as it was added: its file with the digest, what the checker found, and what the researcher says."""
+    """An output as it was added: its file with the digest, what the checker found, and what the
+    researcher says.
+    """
 
     number: int
     title: str
@@ -60,9 +67,13 @@ class LoggedOutput(Entry):
     comment: str = ""
     exception: str = ""
     sample: str | None = None
-    """SHA-256 of the file that says whose records it is about; None where only their number is known."""
+    """SHA-256 of the file that says whose records it is about; None where only their number is
+    known.
+    """
     cells: str | None = None
-    """SHA-256 of the file that says which records are in which of its cells; None where that is not known."""
+    """SHA-256 of the file that says which records are in which of its cells; None where that is not
+    known.
+    """
 
     @property
     def status(self) -> str:
@@ -83,13 +94,18 @@ class OutputDecision(Entry):
 
 
 OUTPUT_LOG = JournalKind(
-    "log of outputs", (SessionTerms, LoggedOutput, OutputDecision), "nothing is decided or released", first=SessionTerms
+    "log of outputs",
+    (SessionTerms, LoggedOutput, OutputDecision),
+    "nothing is decided or released",
+    first=SessionTerms,
 )
 
 
 @dataclasses.dataclass(frozen=True)
 class ReviewedOutput:
-    """An output as it is now: what was logged, the file as it is found, and the decision that is valid for it."""
+    """An output as it is now: what was logged, the file as it is found, and the decision that is
+    valid for it.
+    """
 
     logged: LoggedOutput
     digest: str | None
@@ -149,7 +165,11 @@ class OutputLog:
         self.decisions = self.journal.of_type(OutputDecision)
         for number, output in enumerate(self.outputs, start=1):
             in_folder = Path(output.file).name == output.file and output.file not in ("", ".", "..")
-            if output.number != number or not in_folder or output.verdict.get("status") not in STATUSES:
+            if (
+                output.number != number
+                or not in_folder
+                or output.verdict.get("status") not in STATUSES
+            ):
                 raise self.journal.damaged(self.journal.entries.index(output) + 1)
 
     @property
@@ -165,7 +185,8 @@ class OutputLog:
 
     @classmethod
     def start(cls, folder: Path, terms: SessionTerms, people: bytes | None = None) -> OutputLog:
-        """A new session in a new or empty folder, or in one where the beginning of a session came to no end; the log is written last, so that one that is there was begun whole.
+        """A new session in a new or empty folder, or in one where the beginning of a session came
+        to no end; the log is written last, so that one that is there was begun whole.
 
         ``people`` says whose the records of the session are.
         """
@@ -175,7 +196,9 @@ class OutputLog:
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=PRIVATE_FOLDER)
             if not all(_left_by_a_beginning(path) for path in folder.iterdir()):
-                raise OutputError(f"{folder} is not empty and holds no session; choose another folder")
+                raise OutputError(
+                    f"{folder} is not empty and holds no session; choose another folder"
+                )
             folder.chmod(PRIVATE_FOLDER)
             with _beginning(folder):
                 for name in (FILES, SAMPLES):
@@ -191,7 +214,9 @@ class OutputLog:
     def at(cls, folder: Path) -> OutputLog:
         """The session of a folder; every entry of its log is checked."""
         if not (folder / LOG).is_file():
-            raise UnreadableInput(f"{folder} holds no {LOG}; name the folder of a session of outputs")
+            raise UnreadableInput(
+                f"{folder} holds no {LOG}; name the folder of a session of outputs"
+            )
         log = cls(folder)
         log.journal.read()
         log._index()
@@ -229,7 +254,8 @@ class OutputLog:
     ) -> LoggedOutput:
         """Write an output and its line; the line comes last, so that what it names is there.
 
-        ``after`` is how many outputs it was compared with: where there are more by now, nothing is written.
+        ``after`` is how many outputs it was compared with: where there are more by now, nothing is
+        written.
         """
         with self._turn():
             if len(self.outputs) != after:
@@ -260,17 +286,25 @@ class OutputLog:
         """Write down what was decided of an output, about the bytes that its file holds now."""
         for word, text in (("by", by), ("because", because)):
             if not text.strip():
-                raise ParameterError(f"a decision says {'who made it' if word == 'by' else 'why'}: give --{word}")
+                raise ParameterError(
+                    f"a decision says {'who made it' if word == 'by' else 'why'}: give --{word}"
+                )
         with self._turn():
             one = self.reviewed(number)
             if one.digest is None:
-                raise ParameterError(f"the file of output {number} is missing; nothing can be decided of it")
-            made = OutputDecision(number, decision, by.strip(), because.strip(), one.digest, environment.timestamp())
+                raise ParameterError(
+                    f"the file of output {number} is missing; nothing can be decided of it"
+                )
+            made = OutputDecision(
+                number, decision, by.strip(), because.strip(), one.digest, environment.timestamp()
+            )
             self._append(made)
         return made
 
     def refused_before(self, number: int) -> set[int]:
-        """The outputs that were refused when an output was added, so that it was not compared with them."""
+        """The outputs that were refused when an output was added, so that it was not compared with
+        them.
+        """
         refused: set[int] = set()
         for entry in self.journal.entries:
             if isinstance(entry, LoggedOutput) and entry.number == number:
@@ -296,25 +330,33 @@ class OutputLog:
     def content(self, number: int) -> bytes:
         """The bytes of an output as its file holds them now."""
         self.reviewed(number)
-        return read_plain(self.folder / FILES / self.outputs[number - 1].file, most=MOST_BYTES, what="an output")
+        return read_plain(
+            self.folder / FILES / self.outputs[number - 1].file, most=MOST_BYTES, what="an output"
+        )
 
     def _digest_now(self, logged: LoggedOutput) -> str | None:
         try:
-            return _digest(read_plain(self.folder / FILES / logged.file, most=MOST_BYTES, what="an output"))
+            return _digest(
+                read_plain(self.folder / FILES / logged.file, most=MOST_BYTES, what="an output")
+            )
         except UnreadableInput:
             return None
 
     def strangers(self) -> list[str]:
         """Files beside the outputs that no line of the log names."""
         known = {one.file for one in self.outputs}
-        return sorted(path.name for path in (self.folder / FILES).iterdir() if path.name not in known)
+        return sorted(
+            path.name for path in (self.folder / FILES).iterdir() if path.name not in known
+        )
 
     def sample(self, logged: LoggedOutput) -> bytes | None:
         """Whose records an output is about; refused when it is not as it was written."""
         return self._kept(f"{logged.number:03d}.bits", logged.sample)
 
     def cells(self, logged: LoggedOutput) -> bytes | None:
-        """Which records are in which cell of an output; refused when it is not as it was written."""
+        """Which records are in which cell of an output; refused when it is not as it was
+        written.
+        """
         return self._kept(f"{logged.number:03d}.cells", logged.cells)
 
     def people(self) -> bytes | None:
@@ -327,7 +369,8 @@ class OutputLog:
         found = read_plain(self.folder / SAMPLES / name, most=MOST_BYTES, what="a sample")
         if _digest(found) != digest:
             raise UnreadableInput(
-                f"{self.folder / SAMPLES / name} is not as it was written; {OUTPUT_LOG.consequence} until the true one is back"
+                f"{self.folder / SAMPLES / name} is not as it was written; {OUTPUT_LOG.consequence}"
+                " until the true one is back"
             )
         return found
 
@@ -350,7 +393,9 @@ BEGINNING = ".beginning"
 def _left_by_a_beginning(path: Path) -> bool:
     """Whether something in a folder is of a session that was being begun."""
     if path.name in (FILES, SAMPLES):
-        return path.is_dir() and all(path.name == SAMPLES and _of_people(one) for one in path.iterdir())
+        return path.is_dir() and all(
+            path.name == SAMPLES and _of_people(one) for one in path.iterdir()
+        )
     return path.name in (HEAD, BEGINNING) or path.name.startswith(DRAFTS)
 
 
@@ -361,7 +406,9 @@ def _of_people(path: Path) -> bool:
 
 @contextlib.contextmanager
 def _beginning(folder: Path) -> Iterator[None]:
-    """A folder in which nobody else begins a session until the end of the block, without what one that came to no end left."""
+    """A folder in which nobody else begins a session until the end of the block, without what one
+    that came to no end left.
+    """
     place = folder / BEGINNING
     file = open_private(place, os.O_RDWR)
     try:

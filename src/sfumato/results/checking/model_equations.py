@@ -1,4 +1,6 @@
-r"""Whether coefficients are those of a fit: they solve its equations, :math:`X^\top r = \lambda\beta`, where :math:`r` is what the fit leaves of every row."""
+r"""Whether coefficients are those of a fit: they solve its
+equations, :math:`X^\top r = \lambda\beta`, where :math:`r` is what the fit leaves of every row.
+"""
 
 from __future__ import annotations
 
@@ -22,14 +24,18 @@ SLACK = 0.03
 ERRORS = 20.0
 """How many times a standard error may be that of the usual fit, whatever it is robust to."""
 STEP = 0.1
-"""How far the next step towards the best fit may move what is said of somebody, where the steps come to an end."""
+"""How far the next step towards the best fit may move what is said of somebody, where the steps
+come to an end.
+"""
 WITHIN = 0.05
 """How closely a variance must be the likeliest one."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ModelFit:
-    """A fit whose equations coefficients solve: its columns, what it leaves, and how much it knows of every coefficient."""
+    """A fit whose equations coefficients solve: its columns, what it leaves, and how much it knows
+    of every coefficient.
+    """
 
     name: str
     x: Floats
@@ -40,13 +46,16 @@ class ModelFit:
     """Weights, offsets and groups that are not in the design."""
     prior: Floats | None = None
     endless: bool = False
-    """Whether coefficients may grow without end, where a term tells the answer of all it is about."""
+    """Whether coefficients may grow without end, where a term tells the answer of all it is about.
+    """
     more: tuple[tuple[str, float], ...] = ()
     """Variances that were estimated besides."""
 
     @property
     def ends(self) -> bool:
-        """Whether the next step of the fit stays near: it does not where a term tells the answer of everybody it is about (Albert and Anderson 1984, doi:10.1093/biomet/71.1.1)."""
+        """Whether the next step of the fit stays near: it does not where a term tells the answer of
+        everybody it is about (Albert and Anderson 1984, doi:10.1093/biomet/71.1.1).
+        """
         if not self.endless:
             return True
         rest = self.rest if self.rest.ndim == 2 else self.rest[:, None]
@@ -77,10 +86,12 @@ def solves(output: Any, design: Floats, answer: Floats) -> bool:
 
 
 def fit_of(output: Any, design: Floats, answer: Floats) -> ModelFit | None:
-    """The fit whose equations the coefficients of a model solve; None where they solve none that is known here.
+    """The fit whose equations the coefficients of a model solve; None where they solve none that is
+    known here.
 
-    Known are generalised linear models (with weights, offsets and penalties that the model says it has), Cox's regression, several outcomes, robust lines, lines with random effects,
-    and equations of groups whose rows go together alike.
+    Known are generalised linear models (with weights, offsets and penalties that the model says it
+    has), Cox's regression, several outcomes, robust lines, lines with random effects, and equations
+    of groups whose rows go together alike.
     """
     with np.errstate(all="ignore"):
         return next(_fits(output, design, answer), None)
@@ -113,8 +124,12 @@ def _fits(output: Any, design: Floats, answer: Floats) -> Iterator[ModelFit]:
 # Generalised linear models
 
 
-def _of_lines(output: Any, x: Floats, answer: Floats, beta: Floats, weight: Floats) -> Iterator[ModelFit]:
-    r"""Fits with :math:`r_i = w_i (y_i - \mu_i)\,\mu_i' / V(\mu_i)`, and :math:`w_i \mu_i'^2 / V(\mu_i)` as how much a row says."""
+def _of_lines(
+    output: Any, x: Floats, answer: Floats, beta: Floats, weight: Floats
+) -> Iterator[ModelFit]:
+    r"""Fits with :math:`r_i = w_i (y_i - \mu_i)\,\mu_i' / V(\mu_i)`,
+    and :math:`w_i \mu_i'^2 / V(\mu_i)` as how much a row says.
+    """
     shift = offset_of(output, len(x))
     penalty = _penalty(output, x, beta)
     used = tuple(one for one in (weight, shift) if np.ptp(one) > 0)
@@ -123,7 +138,9 @@ def _of_lines(output: Any, x: Floats, answer: Floats, beta: Floats, weight: Floa
         rest = by * (answer - one.mean)
         if not by.any():
             continue
-        if _solved(x, rest, penalty, _near(x, answer, by)) or (not used and _shrunk(output, x, answer, beta)):
+        if _solved(x, rest, penalty, _near(x, answer, by)) or (
+            not used and _shrunk(output, x, answer, beta)
+        ):
             says = _unless_told(weight * one.slope**2 / one.variance, answer, one.mean)
             yield ModelFit("line", x, rest, says, used, weight, one.endless and not penalty.any())
 
@@ -152,7 +169,9 @@ def _near(x: Floats, answer: Floats, by: Floats) -> Floats:
 def _solved(x: Floats, rest: Floats, penalty: Floats | float, near: Floats | float) -> bool:
     """Whether what is left is at right angles to every column, but for the penalty."""
     size = np.sqrt((x**2).sum(axis=0) * (rest @ rest))
-    if not np.isfinite(size).all() or (rest.any() and not size.all()):  # numbers that are too large, or too small
+    if not np.isfinite(size).all() or (
+        rest.any() and not size.all()
+    ):  # numbers that are too large, or too small
         return False
     slack = min(1e-3, SLACK / np.sqrt(len(x)))
     return bool((np.abs(rest @ x - penalty) <= slack * size + near).all())
@@ -166,7 +185,11 @@ def _penalty(output: Any, x: Floats, beta: Floats) -> Floats:
 
 
 def _shrunk(output: Any, x: Floats, answer: Floats, beta: Floats) -> bool:
-    r"""Whether coefficients are those of a lasso or an elastic net: :math:`x_j^\top r / n = \alpha(\rho\,\mathrm{sign}\,\beta_j + (1 - \rho)\beta_j)`, and no more than :math:`\alpha\rho` where they are zero (Zou and Hastie 2005, doi:10.1111/j.1467-9868.2005.00503.x)."""
+    r"""Whether coefficients are those of a lasso or an
+    elastic net: :math:`x_j^\top r / n = \alpha(\rho\,\mathrm{sign}\,\beta_j + (1 - \rho)\beta_j)`,
+    and no more than :math:`\alpha\rho` where they are zero (Zou and Hastie 2005,
+    doi:10.1111/j.1467-9868.2005.00503.x).
+    """
     alpha, share = number_of(peek(output, "alpha")), number_of(peek(output, "l1_ratio"))
     if not alpha or share is None or alpha < 0 or not 0 <= share <= 1:
         return False
@@ -176,19 +199,31 @@ def _shrunk(output: Any, x: Floats, answer: Floats, beta: Floats) -> bool:
     asked = np.where(free, 0.0, alpha * (share * np.sign(beta) + (1 - share) * beta))
     slack = 1e-3 * np.sqrt((x**2).mean(axis=0) * (rest @ rest) / len(x)) + 1e-9
     zero = (beta == 0) & ~free
-    return bool(np.where(zero, np.abs(pulled) <= alpha * share + slack, np.abs(pulled - asked) <= slack).all())
+    return bool(
+        np.where(
+            zero, np.abs(pulled) <= alpha * share + slack, np.abs(pulled - asked) <= slack
+        ).all()
+    )
 
 
 def _said(output: Any, path: str, even: Floats) -> Floats:
     found = vector_of(peek(output, path))
-    if found is None or len(found) != len(even) or not np.isfinite(found).all() or (found < 0).any() or not found.any():
+    if (
+        found is None
+        or len(found) != len(even)
+        or not np.isfinite(found).all()
+        or (found < 0).any()
+        or not found.any()
+    ):
         return even
     weights: Floats = found.astype(np.float64) / found.mean()
     return weights
 
 
 def weights_of(output: Any, rows: int) -> Floats:
-    """What a model says that its rows were weighted by, one on average; ones where it says nothing, or nothing that could be."""
+    """What a model says that its rows were weighted by, one on average; ones where it says nothing,
+    or nothing that could be.
+    """
     return _said(output, "model.weights", np.ones(rows))
 
 
@@ -209,9 +244,16 @@ def coefficients_in(output: Any, columns: int) -> tuple[Floats, slice] | None:
 
 
 def _with_dispersion(output: Any, design: Floats, answer: Floats) -> Iterator[ModelFit]:
-    """Counts that spread more than Poisson's, with how much more as the last coefficient: the likeliest one."""
+    """Counts that spread more than Poisson's, with how much more as the last coefficient: the
+    likeliest one.
+    """
     values = vector_of(peek(output, "params"))
-    if values is None or len(values) != design.shape[1] + 1 or not values[-1] > 0 or (answer % 1 != 0).any():
+    if (
+        values is None
+        or len(values) != design.shape[1] + 1
+        or not values[-1] > 0
+        or (answer % 1 != 0).any()
+    ):
         return
     beta, spread = values[:-1].astype(float), float(values[-1])
     shift = offset_of(output, len(design))
@@ -219,10 +261,14 @@ def _with_dispersion(output: Any, design: Floats, answer: Floats) -> Iterator[Mo
     by = 1 / (1 + spread * mean)
     rest = by * (answer - mean)
     likely = [_of_spread(answer, mean, spread * by) for by in (1 - WITHIN, 1.0, 1 + WITHIN)]
-    if _solved(design, rest, 0.0, _near(design, answer, by)) and likely[1] >= max(likely) - 1e-6 * abs(likely[1]):
+    if _solved(design, rest, 0.0, _near(design, answer, by)) and likely[1] >= max(
+        likely
+    ) - 1e-6 * abs(likely[1]):
         used = (shift,) if np.ptp(shift) > 0 else ()
         says = mean / (1 + spread * mean)
-        yield ModelFit("counts", design, rest, says, used, None, endless=True, more=(("alpha", spread),))
+        yield ModelFit(
+            "counts", design, rest, says, used, None, endless=True, more=(("alpha", spread),)
+        )
 
 
 def _of_spread(answer: Floats, mean: Floats, spread: float) -> float:
@@ -230,7 +276,12 @@ def _of_spread(answer: Floats, mean: Floats, spread: float) -> float:
 
     size = 1 / spread
     odds = spread * mean
-    parts = gammaln(answer + size) - gammaln(size) + answer * np.log(odds) - (answer + size) * np.log1p(odds)
+    parts = (
+        gammaln(answer + size)
+        - gammaln(size)
+        + answer * np.log(odds)
+        - (answer + size) * np.log1p(odds)
+    )
     return float(parts.sum())
 
 
@@ -238,7 +289,9 @@ def _of_spread(answer: Floats, mean: Floats, spread: float) -> float:
 
 
 def _of_outcomes(output: Any, design: Floats, answer: Floats) -> Iterator[ModelFit]:
-    r"""A column of coefficients for every outcome but the first, or for all: :math:`X^\top(1[y = k] - p_k) = \lambda\beta_k` (McFadden 1974)."""
+    r"""A column of coefficients for every outcome but the first, or
+    for all: :math:`X^\top(1[y = k] - p_k) = \lambda\beta_k` (McFadden 1974).
+    """
     lines = several(output, design.shape[1])
     if lines is None:
         return
@@ -261,7 +314,9 @@ def several(output: Any, columns: int) -> Floats | None:
     """Coefficients of several outcomes, a column each; None where there are others."""
     found = array_of(peek(output, "params")) if peek(output, "params") is not None else None
     if found is not None:
-        return found if found.ndim == 2 and found.shape[0] == columns and found.shape[1] > 1 else None
+        return (
+            found if found.ndim == 2 and found.shape[0] == columns and found.shape[1] > 1 else None
+        )
     slopes = array_of(peek(output, "coef_")) if peek(output, "coef_") is not None else None
     constant = vector_of(peek(output, "intercept_"))
     if slopes is None or slopes.ndim != 2 or slopes.shape[1] != columns - 1 or len(slopes) < 2:
@@ -275,7 +330,9 @@ def several(output: Any, columns: int) -> Floats | None:
 
 
 def _of_risks(output: Any, design: Floats, time: Floats, happened: Floats) -> Iterator[ModelFit]:
-    """Cox's regression within strata, ties taken as Breslow or as Efron does; what it leaves are martingale residuals."""
+    """Cox's regression within strata, ties taken as Breslow or as Efron does; what it leaves are
+    martingale residuals.
+    """
     found = coefficients_in(output, design.shape[1])
     if found is None or len(happened) != len(time) or not np.isin(happened, (0.0, 1.0)).all():
         return
@@ -292,16 +349,23 @@ def _of_risks(output: Any, design: Floats, time: Floats, happened: Floats) -> It
         hazard = np.zeros(len(time))
         for one in np.unique(strata):
             here = strata == one
-            hazard[here] = cumulative_hazard(time[here], happened[here] != 0, line[here], efron=efron)
+            hazard[here] = cumulative_hazard(
+                time[here], happened[here] != 0, line[here], efron=efron
+            )
         rest = happened - hazard
         if _solved(middle, rest, 0.0, 0.0):
             yield ModelFit("risks", design, rest, hazard, used, endless=True)
 
 
-def cumulative_hazard(time: Floats, happened: NDArray[np.bool_], line: Floats, *, efron: bool) -> Floats:
-    r"""What Cox's regression expects of everybody: :math:`e^{x_i\beta} \sum_{t \le t_i} d_t / \sum_{t_j \ge t} e^{x_j\beta}` (Breslow 1974, doi:10.2307/2529620).
+def cumulative_hazard(
+    time: Floats, happened: NDArray[np.bool_], line: Floats, *, efron: bool
+) -> Floats:
+    r"""What Cox's regression expects
+    of everybody: :math:`e^{x_i\beta} \sum_{t \le t_i} d_t / \sum_{t_j \ge t} e^{x_j\beta}` (Breslow
+    1974, doi:10.2307/2529620).
 
-    Of :math:`d` ties Efron (1977, doi:10.1080/01621459.1977.10480613) takes the :math:`l`-th with :math:`l/d` of the tied ones at risk no more, for whom it counts in that part.
+    Of :math:`d` ties Efron (1977, doi:10.1080/01621459.1977.10480613) takes the :math:`l`-th
+    with :math:`l/d` of the tied ones at risk no more, for whom it counts in that part.
 
     >>> cumulative_hazard(np.array([1.0, 2.0]), np.array([True, True]), np.zeros(2), efron=False).tolist()
     [0.5, 1.5]
@@ -325,7 +389,9 @@ def codes_of(thing: Any, rows: int) -> Codes | None:
     if thing is None:
         return np.zeros(rows, dtype=np.int64)
     try:
-        found = np.unique(np.asarray(thing).reshape(-1).astype(str), return_inverse=True)[1].astype(np.int64)
+        found = np.unique(np.asarray(thing).reshape(-1).astype(str), return_inverse=True)[1].astype(
+            np.int64
+        )
     except Exception:  # noqa: BLE001 - whatever somebody else's class raises
         return None
     return found if len(found) == rows else None
@@ -335,23 +401,35 @@ def codes_of(thing: Any, rows: int) -> Codes | None:
 
 
 def _robust(output: Any, x: Floats, answer: Floats, beta: Floats) -> Iterator[ModelFit]:
-    r"""Huber's and Tukey's lines: :math:`X^\top\psi(r/s) = 0` with the median of :math:`|r|` over 0.6745 as :math:`s` (Huber 1981, *Robust statistics*, 7.3; bounds 1.345 and 4.685)."""
+    r"""Huber's and Tukey's lines: :math:`X^\top\psi(r/s) = 0` with the median of :math:`|r|` over
+    0.6745 as :math:`s` (Huber 1981, *Robust statistics*, 7.3; bounds 1.345 and 4.685).
+    """
     told = number_of(peek(output, "scale"))
     rest = answer - x @ beta
     scale = float(np.median(np.abs(rest))) / 0.6744897501960817
     if told is None or scale <= 0 or abs(told - scale) > 0.01 * scale:
         return
     z = rest / told
-    for pulled in (np.clip(z, -1.345, 1.345), np.where(np.abs(z) < 4.685, z * (1 - (z / 4.685) ** 2) ** 2, 0.0)):
+    for pulled in (
+        np.clip(z, -1.345, 1.345),
+        np.where(np.abs(z) < 4.685, z * (1 - (z / 4.685) ** 2) ** 2, 0.0),
+    ):
         if _solved(x, pulled, 0.0, 0.0):
             weight = np.where(z == 0, 1.0, pulled / np.where(z == 0, 1.0, z))
             yield ModelFit("robust line", x, pulled / told, weight / told**2)
 
 
 def _with_alike_groups(output: Any, x: Floats, answer: Floats, beta: Floats) -> Iterator[ModelFit]:
-    r"""Equations of groups whose rows correlate alike: :math:`\sum_g D_g^\top V_g^{-1} (y_g - \mu_g) = 0` (Liang and Zeger 1986, doi:10.1093/biomet/73.1.13)."""
+    r"""Equations of groups whose rows
+    correlate alike: :math:`\sum_g D_g^\top V_g^{-1} (y_g - \mu_g) = 0` (Liang and Zeger 1986,
+    doi:10.1093/biomet/73.1.13).
+    """
     alike = number_of(peek(output, "model.cov_struct.dep_params"))
-    group = None if peek(output, "model.groups") is None else codes_of(peek(output, "model.groups"), len(x))
+    group = (
+        None
+        if peek(output, "model.groups") is None
+        else codes_of(peek(output, "model.groups"), len(x))
+    )
     if alike is None or group is None or not -1 < alike < 1:
         return
     size = np.bincount(group)[group]
@@ -367,23 +445,47 @@ def _with_alike_groups(output: Any, x: Floats, answer: Floats, beta: Floats) -> 
 
 
 def _with_groups(output: Any, design: Floats, answer: Floats) -> Iterator[ModelFit]:
-    r"""A line with random effects of groups: :math:`X^\top V^{-1}(y - X\beta) = 0`, with the likeliest variances, of the whole or of what is left (Laird and Ware 1982, doi:10.2307/2529876)."""
+    r"""A line with random effects of groups: :math:`X^\top V^{-1}(y - X\beta) = 0`, with the
+    likeliest variances, of the whole or of what is left (Laird and Ware 1982, doi:10.2307/2529876).
+    """
     beta, scale = vector_of(peek(output, "fe_params")), number_of(peek(output, "scale"))
     spread = array_of(peek(output, "cov_re")) if peek(output, "cov_re") is not None else None
-    z = array_of(peek(output, "model.exog_re")) if peek(output, "model.exog_re") is not None else None
-    group = None if peek(output, "model.groups") is None else codes_of(peek(output, "model.groups"), len(design))
-    if beta is None or len(beta) != design.shape[1] or spread is None or z is None or group is None or not scale:
+    z = (
+        array_of(peek(output, "model.exog_re"))
+        if peek(output, "model.exog_re") is not None
+        else None
+    )
+    group = (
+        None
+        if peek(output, "model.groups") is None
+        else codes_of(peek(output, "model.groups"), len(design))
+    )
+    if (
+        beta is None
+        or len(beta) != design.shape[1]
+        or spread is None
+        or z is None
+        or group is None
+        or not scale
+    ):
         return
     z = z.reshape(len(z), -1)
-    if len(z) != len(design) or spread.shape != (z.shape[1], z.shape[1]) or number_of(peek(output, "model.k_vc")):
+    if (
+        len(z) != len(design)
+        or spread.shape != (z.shape[1], z.shape[1])
+        or number_of(peek(output, "model.k_vc"))
+    ):
         return
     mixed = _Mixed.of(design, z, group, answer - design @ beta)
     rest = mixed.weighed(scale, spread)
-    if not _solved(design, rest, 0.0, _near(design, answer, np.full(len(design), 1 / scale))) or not mixed.likeliest(
-        scale, spread
-    ):
+    if not _solved(
+        design, rest, 0.0, _near(design, answer, np.full(len(design), 1 / scale))
+    ) or not mixed.likeliest(scale, spread):
         return
-    more = (*((f"variance {at + 1}", float(one)) for at, one in enumerate(np.diag(spread))), ("variance left", scale))
+    more = (
+        *((f"variance {at + 1}", float(one)) for at, one in enumerate(np.diag(spread))),
+        ("variance left", scale),
+    )
     used = (group.astype(np.float64), *(column for column in z.T if np.ptp(column) > 0))
     yield ModelFit("random effects", design, rest, np.full(len(design), 1 / scale), used, more=more)
 
@@ -449,7 +551,9 @@ class _Mixed:
 
 def errors_fit(output: Any, fit: ModelFit) -> bool:
     """Whether standard errors, statistics and p values told beside coefficients can be theirs."""
-    beta, error, statistic, p = (_flat(peek(output, name)) for name in ("params", "bse", "tvalues", "pvalues"))
+    beta, error, statistic, p = (
+        _flat(peek(output, name)) for name in ("params", "bse", "tvalues", "pvalues")
+    )
     if beta is None:
         return True
     if error is None:
@@ -458,7 +562,9 @@ def errors_fit(output: Any, fit: ModelFit) -> bool:
         return False
     with np.errstate(all="ignore"):
         own = beta / error
-        if statistic is not None and not np.allclose(statistic, own, rtol=1e-4, atol=1e-8, equal_nan=True):
+        if statistic is not None and not np.allclose(
+            statistic, own, rtol=1e-4, atol=1e-8, equal_nan=True
+        ):
             return False
         if p is not None and not _are_p_values(p, own, len(fit.x) - fit.x.shape[1]):
             return False
@@ -474,11 +580,16 @@ def _are_p_values(p: Floats, statistic: Floats, left: int) -> bool:
     from scipy import stats
 
     ways = [2 * stats.norm.sf(np.abs(statistic)), 2 * stats.t.sf(np.abs(statistic), max(1, left))]
-    return any(len(p) == len(one) and np.allclose(p, one, rtol=1e-3, atol=1e-6, equal_nan=True) for one in ways)
+    return any(
+        len(p) == len(one) and np.allclose(p, one, rtol=1e-3, atol=1e-6, equal_nan=True)
+        for one in ways
+    )
 
 
 def _near_usual(error: Floats, fit: ModelFit) -> bool:
-    """Whether errors are about as large as the usual ones of the fit, by its own spread or by that of what is left."""
+    """Whether errors are about as large as the usual ones of the fit, by its own spread or by that
+    of what is left.
+    """
     rest, weight = (one if one.ndim == 2 else one[:, None] for one in (fit.rest, fit.weight))
     usual, spread = [], []
     for left, says in zip(rest.T, weight.T, strict=True):
@@ -487,5 +598,6 @@ def _near_usual(error: Floats, fit: ModelFit) -> bool:
     own, by = np.concatenate(usual), np.concatenate(spread)
     told = error[: len(own)]
     return len(told) == len(own) and any(
-        bool(((told <= ERRORS * one + 1e-12) & (told * ERRORS >= one - 1e-12)).all()) for one in (own, own * by)
+        bool(((told <= ERRORS * one + 1e-12) & (told * ERRORS >= one - 1e-12)).all())
+        for one in (own, own * by)
     )

@@ -1,4 +1,6 @@
-"""Outputs of one session beside each other: two whose records differ by few persons tell of those few."""
+"""Outputs of one session beside each other: two whose records differ by few persons tell of those
+few.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,13 @@ from sfumato.core.table import Table, as_table
 from sfumato.core.words import inflect
 from sfumato.results.checking.contributing_records import Behind, chosen, how_many
 from sfumato.results.checking.fitted_data import MadeOf
-from sfumato.results.checking.verdict import OutputReason, OutputRules, OutputVerdict, broken, open_question
+from sfumato.results.checking.verdict import (
+    OutputReason,
+    OutputRules,
+    OutputVerdict,
+    broken,
+    open_question,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,7 +38,9 @@ SAME_RECORDS = "use the same records for both, or records that differ by more pe
 
 
 def _standard_scores(column: pl.Series) -> NDArray[np.float64] | None:
-    """How many deviations every value is from the mean, NaN where there is none; None where all are equal."""
+    """How many deviations every value is from the mean, NaN where there is none; None where all are
+    equal.
+    """
     values: NDArray[np.float64] = column.cast(pl.Float64).to_numpy().copy()
     there = np.isfinite(values)
     values[~there] = np.nan
@@ -41,10 +51,14 @@ def _standard_scores(column: pl.Series) -> NDArray[np.float64] | None:
 
 
 def _same_but_for_sign(one: NDArray[np.float64], other: NDArray[np.float64]) -> bool:
-    """Whether two columns lie on a line, by their scores; most pairs are told apart by the first few."""
+    """Whether two columns lie on a line, by their scores; most pairs are told apart by the first
+    few.
+    """
     for part in (slice(8), slice(None)):
         a, b = one[part], other[part]
-        if not np.allclose(a, b, atol=1e-7, equal_nan=True) and not np.allclose(a, -b, atol=1e-7, equal_nan=True):
+        if not np.allclose(a, b, atol=1e-7, equal_nan=True) and not np.allclose(
+            a, -b, atol=1e-7, equal_nan=True
+        ):
             return False
     return True
 
@@ -69,7 +83,9 @@ class Universe:
 
     @cached_property
     def lines(self) -> dict[str, str]:
-        """Per column the first one on a line with it (age and year of birth, a cost in two currencies): sums of both tell the same."""
+        """Per column the first one on a line with it (age and year of birth, a cost in two
+        currencies): sums of both tell the same.
+        """
         frame = self.behind.dataset.to_polars()
         firsts: dict[str, NDArray[np.float64]] = {}
         found = {}
@@ -93,7 +109,9 @@ class Universe:
         return self.behind.unit in dataset.columns
 
     def sample(self, data: Any, where: Any) -> NDArray[np.bool_] | None:
-        """The records an output is about: those of the session, or of another frame made of them; None where nobody can tell."""
+        """The records an output is about: those of the session, or of another frame made of them;
+        None where nobody can tell.
+        """
         if data is None:
             return (
                 np.ones(self.size, dtype=bool)
@@ -105,7 +123,9 @@ class Universe:
         return self._of_names(other) if found is None and other.unit is not None else found
 
     def rows(self, data: Any, where: Any) -> NDArray[np.int64] | None:
-        """Per record that an output is about, in its order, the record of the session; None where nobody can tell."""
+        """Per record that an output is about, in its order, the record of the session; None where
+        nobody can tell.
+        """
         if data is None:
             sample = self.sample(None, where)
             return None if sample is None else np.flatnonzero(sample)
@@ -126,17 +146,25 @@ class Universe:
         """All records of the persons of another frame, where it has as many."""
         names = set(other.dataset.encoded(str(other.unit)).labels)
         ours = self.behind.dataset.encoded(str(self.behind.unit))
-        there: NDArray[np.bool_] = np.array([one in names for one in ours.labels], dtype=bool)[ours.codes]
+        there: NDArray[np.bool_] = np.array([one in names for one in ours.labels], dtype=bool)[
+            ours.codes
+        ]
         return there if int(there.sum()) == len(other) and names <= set(ours.labels) else None
 
     def _of_content(self, other: Behind) -> NDArray[np.bool_] | None:
-        """The records that say the same; of equal ones the first. Only where the other frame has all columns."""
+        """The records that say the same; of equal ones the first. Only where the other frame has
+        all columns.
+        """
         names = self.behind.dataset.columns
         if not set(names) <= set(other.dataset.columns):
             return None
-        ours, theirs = (_numbered(one.dataset.to_polars().select(names), names) for one in (self.behind, other))
+        ours, theirs = (
+            _numbered(one.dataset.to_polars().select(names), names) for one in (self.behind, other)
+        )
         try:
-            joined = theirs.join(ours.with_row_index(ROW), on=[*names, COPY], how="left", nulls_equal=True)
+            joined = theirs.join(
+                ours.with_row_index(ROW), on=[*names, COPY], how="left", nulls_equal=True
+            )
         except pl.exceptions.PolarsError:  # columns of other types
             return None
         rows = joined[ROW]
@@ -148,35 +176,50 @@ class Universe:
 
 
 def changed_for_few(universe: Universe, data: Any, rules: OutputRules) -> list[OutputReason]:
-    """Records of the session in which the values of a few persons were changed: beside an output of the others they tell of these."""
+    """Records of the session in which the values of a few persons were changed: beside an output of
+    the others they tell of these.
+    """
     if universe.behind.unit is None or not universe.has_unit(data):
         return []
     other = Behind.of(data, unit=universe.behind.unit)
     names = [name for name in universe.behind.dataset.columns if name in other.dataset.columns]
     ours, theirs = (one.dataset.to_polars().select(names) for one in (universe.behind, other))
     try:
-        strange = _numbered(theirs, names).join(_numbered(ours, names), on=[*names, COPY], how="anti", nulls_equal=True)
+        strange = _numbered(theirs, names).join(
+            _numbered(ours, names), on=[*names, COPY], how="anti", nulls_equal=True
+        )
     except pl.exceptions.PolarsError:  # columns of other types
         return []
     if not rules.small(strange[universe.behind.unit].n_unique()):
         return []
-    words = f"values of fewer than {rules.threshold} persons are not those that the session has of them"
+    words = (
+        f"values of fewer than {rules.threshold} persons are not those that the session has of them"
+    )
     return [open_question("difference", words, SAME_RECORDS)]
 
 
 def not_as_they_were(universe: Universe, data: Any, used: set[str] | None) -> list[OutputReason]:
-    """Columns that an output tells of and that are neither the session's nor made of one of its columns; ``used`` None means all."""
+    """Columns that an output tells of and that are neither the session's nor made of one of its
+    columns; ``used`` None means all.
+    """
     other = as_table(data)
     ours, theirs = universe.behind.dataset.to_polars(), other.to_polars()
     rows = _same_rows(universe, theirs)
     names = [name for name in theirs.columns if used is None or name in used]
-    strange = len(names) if rows is None else sum(not _made(name, ours[rows], theirs, universe) for name in names)
+    strange = (
+        len(names)
+        if rows is None
+        else sum(not _made(name, ours[rows], theirs, universe) for name in names)
+    )
     if rows is None and all(name in ours.columns for name in names):
         key = [str(universe.behind.unit), *(name for name in names if name != universe.behind.unit)]
         strange = int(_differ(ours.select(key), theirs.select(key), key))
     if not strange:
         return []
-    words = f"{strange:,} columns that this output tells of are neither those of the session nor made of one of them"
+    words = (
+        f"{strange:,} columns that this output tells of are neither those of the session nor made"
+        " of one of them"
+    )
     return [open_question("records", words, "somebody must look at how they were made")]
 
 
@@ -192,7 +235,9 @@ def _differ(ours: pl.DataFrame, theirs: pl.DataFrame, names: Sequence[str]) -> b
 
 
 def _same_rows(universe: Universe, theirs: pl.DataFrame) -> pl.Series | None:
-    """Per row of another frame its row of the session: by what it says (of its person, where it does not say all), or by its person where each has one; None where neither tells."""
+    """Per row of another frame its row of the session: by what it says (of its person, where it
+    does not say all), or by its person where each has one; None where neither tells.
+    """
     ours = universe.behind.dataset.to_polars()
     unit = universe.behind.unit
     common = [name for name in ours.columns if name in theirs.columns]
@@ -207,21 +252,27 @@ def _same_rows(universe: Universe, theirs: pl.DataFrame) -> pl.Series | None:
             )
         except pl.exceptions.PolarsError:  # columns of other types
             continue
-        told_apart = names == ours.columns or len(names) > 1 or ours[names[0]].n_unique() == ours.height
+        told_apart = (
+            names == ours.columns or len(names) > 1 or ours[names[0]].n_unique() == ours.height
+        )
         if not joined[ROW].null_count() and told_apart:
             return joined[ROW]
     return None
 
 
 def _made(name: str, ours: Any, theirs: Any, universe: Universe) -> bool:
-    """Whether a column is one of the session as it was, or follows from one of them: numbers in a form without a free constant, labels in any."""
+    """Whether a column is one of the session as it was, or follows from one of them: numbers in a
+    form without a free constant, labels in any.
+    """
     if name in ours.columns and ours[name].equals(theirs[name], null_equal=True):
         return True
     column = theirs[name]
     if column.dtype.is_numeric() or column.dtype == pl.Boolean:
         values = column.cast(pl.Float64).fill_null(float("nan")).to_numpy()
         known = np.isfinite(values)  # who lacks a value is not in the cells
-        return MadeOf(Behind(Table(ours.filter(known)), universe.behind.unit)).exactly(values[known])
+        return MadeOf(Behind(Table(ours.filter(known)), universe.behind.unit)).exactly(
+            values[known]
+        )
     made = MadeOf(Behind(Table(ours), universe.behind.unit))
     codes = Table(theirs.select(name)).encoded(name).codes.astype(np.float64)
     return made.explains(codes) or made.cuts(codes)
@@ -242,14 +293,17 @@ def packed(sample: NDArray[np.bool_]) -> bytes:
 
 def unpacked(kept: bytes, size: int) -> NDArray[np.bool_]:
     """The inverse of :func:`packed`."""
-    found: NDArray[np.bool_] = np.unpackbits(np.frombuffer(zlib.decompress(kept), dtype=np.uint8), count=size).astype(
-        bool
-    )
+    found: NDArray[np.bool_] = np.unpackbits(
+        np.frombuffer(zlib.decompress(kept), dtype=np.uint8), count=size
+    ).astype(bool)
     return found
 
 
-def fewest_apart(one: NDArray[np.bool_], other: NDArray[np.bool_], universe: Universe, by: Sequence[str]) -> int:
-    """In the cells of some columns, the fewest persons who are in one sample and not in the other; 0 where there are none.
+def fewest_apart(
+    one: NDArray[np.bool_], other: NDArray[np.bool_], universe: Universe, by: Sequence[str]
+) -> int:
+    """In the cells of some columns, the fewest persons who are in one sample and not in the other;
+    0 where there are none.
 
     Without columns all persons are one cell.
     """
@@ -258,7 +312,9 @@ def fewest_apart(one: NDArray[np.bool_], other: NDArray[np.bool_], universe: Uni
         return 0
     rows = np.flatnonzero(apart)
     codes = [universe.behind.dataset.encoded(name).codes[rows] for name in by]
-    frame = pl.DataFrame({"who": universe.behind.who[rows], **{f"by {at}": code for at, code in enumerate(codes)}})
+    frame = pl.DataFrame(
+        {"who": universe.behind.who[rows], **{f"by {at}": code for at, code in enumerate(codes)}}
+    )
     keys = [f"by {at}" for at in range(len(codes))]
     people = pl.col("who").n_unique()
     counted = frame.group_by(keys).agg(people) if keys else frame.select(people)
@@ -277,7 +333,9 @@ def beside_others(
     for other, seen in others:
         kinds = [_difference(verdict, sample, other, seen, universe, rules)]
         if sample is None or seen is None or np.array_equal(sample, seen):
-            follows = _follows(verdict, other) or (_once_each(universe) and _the_only_one(verdict, other))
+            follows = _follows(verdict, other) or (
+                _once_each(universe) and _the_only_one(verdict, other)
+            )
             kinds.append("linked" if follows else "")
         for kind in filter(None, kinds):
             found.setdefault(kind, []).append(other.number)
@@ -292,10 +350,16 @@ def _difference(
     universe: Universe | None,
     rules: OutputRules,
 ) -> str:
-    """How two outputs differ by few persons: by number, in all, or in cells; nothing where they do not."""
+    """How two outputs differ by few persons: by number, in all, or in cells; nothing where they do
+    not.
+    """
     theirs = other.verdict["persons"]
     if sample is None or seen is None or universe is None:
-        near = verdict.persons is not None and theirs is not None and rules.small(abs(verdict.persons - theirs))
+        near = (
+            verdict.persons is not None
+            and theirs is not None
+            and rules.small(abs(verdict.persons - theirs))
+        )
         return "sizes" if near else ""
     known = universe.behind.dataset.columns
     common = [name for name in verdict.by if name in other.verdict["by"] and name in known]
@@ -324,18 +388,33 @@ def _told(kind: str, numbers: Sequence[int], rules: OutputRules) -> OutputReason
     others = f"{inflect(len(numbers), 'output')} {in_ranges(numbers)}"
     few = f"fewer than {rules.threshold} persons"
     if kind == "records":
-        return broken("difference", f"its records differ by {few} from those of {others}", SAME_RECORDS)
+        return broken(
+            "difference", f"its records differ by {few} from those of {others}", SAME_RECORDS
+        )
     if kind == "cells":
-        return broken("difference", f"in some cells its records differ by {few} from those of {others}", SAME_RECORDS)
+        return broken(
+            "difference",
+            f"in some cells its records differ by {few} from those of {others}",
+            SAME_RECORDS,
+        )
     if kind == "sizes":
-        words = f"its number of persons differs by fewer than {rules.threshold} from that of {others}: the records may differ by as few"
+        words = (
+            f"its number of persons differs by fewer than {rules.threshold} from that of {others}:"
+            " the records may differ by as few"
+        )
         return open_question("difference", words, SAME_RECORDS)
     together = "protect them together: sf.tabulate(data, [['a', 'b'], ['a']], ...).protect()"
-    return open_question("linked", f"cells that are left out may follow from {others} together with this one", together)
+    return open_question(
+        "linked",
+        f"cells that are left out may follow from {others} together with this one",
+        together,
+    )
 
 
 def _follows(verdict: OutputVerdict, other: LoggedOutput) -> bool:
-    """Whether cells that one table leaves out may follow from the other: a table by fewer columns is its margin."""
+    """Whether cells that one table leaves out may follow from the other: a table by fewer columns
+    is its margin.
+    """
     if other.status == "fail" or not (verdict.hidden or other.verdict["hidden"]):
         return False
     mine, theirs = set(verdict.by), set(other.verdict["by"])
@@ -349,7 +428,9 @@ def _once_each(universe: Universe | None) -> bool:
 
 
 def _the_only_one(verdict: OutputVerdict, other: LoggedOutput) -> bool:
-    """Whether one table leaves out one cell and the other none: its sum over all cells is that of both, and tells the one."""
+    """Whether one table leaves out one cell and the other none: its sum over all cells is that of
+    both, and tells the one.
+    """
     if other.status == "fail" or sorted((verdict.hidden, other.verdict["hidden"])) != [0, 1]:
         return False
     return bool(_additive(verdict.tells) & _additive(other.verdict["tells"]))
@@ -361,5 +442,7 @@ def _additive(tells: Iterable[str]) -> set[str]:
     for one in tells:
         kind, _, column = one.partition("(")
         if kind in ADDITIVE:
-            found.add(column.rstrip(")") if column and kind in ("sum", "mean", "share") else "persons")
+            found.add(
+                column.rstrip(")") if column and kind in ("sum", "mean", "share") else "persons"
+            )
     return found

@@ -1,7 +1,9 @@
 """Which records are in which cell of an output, and what of them the cell adds up.
 
-A cell is a set of records. What it tells is a *sum over its records*: of ones (``persons``, ``rows``), of a column (``sum``) or of its squares (``square``). A mean counts as the sum, as if the number
-of records were known; a deviation as the sum of squares. Percentiles and models add up nothing: of them only the set is known.
+A cell is a set of records. What it tells is a *sum over its records*: of ones (``persons``,
+``rows``), of a column (``sum``) or of its squares (``square``). A mean counts as the sum, as if the
+number of records were known; a deviation as the sum of squares. Percentiles and models add
+up nothing: of them only the set is known.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ if TYPE_CHECKING:
     Rows = NDArray[np.int64]
 
 CELL, PERSONS, ROWS = "cell", "persons", "rows"
-"""What a set is kept for: to be compared with other sets; because its persons, or its records, are counted."""
+"""What a set is kept for: to be compared with other sets; because its persons, or its records, are
+counted.
+"""
 ANY_SUM = "sum *"
 """A sum of a column that the session does not have: it may be any of them."""
 MOST_SETS = 5_000
@@ -49,7 +53,10 @@ CellSource = Callable[[], Sequence[RecordSet]]
 
 
 def sets_of_table(
-    table: OutputTable, found: Sequence[tuple[str, CellStatistic]], belongs: CellRows, behind: Behind
+    table: OutputTable,
+    found: Sequence[tuple[str, CellStatistic]],
+    belongs: CellRows,
+    behind: Behind,
 ) -> list[RecordSet]:
     """The records of every cell that a table tells something of."""
     order = np.argsort(belongs.cell, kind="stable")
@@ -84,7 +91,9 @@ def _shown(table: OutputTable, name: str) -> NDArray[np.bool_]:
     return shown
 
 
-def _sums_of(statistic: CellStatistic, behind: Behind) -> Iterator[tuple[str, NDArray[np.bool_] | None]]:
+def _sums_of(
+    statistic: CellStatistic, behind: Behind
+) -> Iterator[tuple[str, NDArray[np.bool_] | None]]:
     """What a statistic adds up, and over which of the records of a cell; None is all of them."""
     kind = statistic.kind
     if kind == "percent":
@@ -102,13 +111,17 @@ def _sums_of(statistic: CellStatistic, behind: Behind) -> Iterator[tuple[str, ND
 def _counts_of(
     statistic: CellStatistic, told: NDArray[np.float64], belongs: CellRows, behind: Behind
 ) -> Iterator[tuple[str, NDArray[np.bool_] | None]]:
-    """What a count adds up: persons, or rows as other software counts them; both where it may be either."""
+    """What a count adds up: persons, or rows as other software counts them; both where it may be
+    either.
+    """
     if statistic.kind != "count":
         return
     known = None if statistic.column is None else behind.there(statistic.column)
     column = "" if known is None or bool(known.all()) else f" {statistic.column}"
     shown = ~np.isnan(told) & belongs.known
-    rows = np.bincount(belongs.cell, weights=None if known is None else known[belongs.row], minlength=belongs.size)
+    rows = np.bincount(
+        belongs.cell, weights=None if known is None else known[belongs.row], minlength=belongs.size
+    )
     ways = {PERSONS: belongs.persons(behind, known), ROWS: rows}
     fitting = [word for word, counts in ways.items() if np.array_equal(counts[shown], told[shown])]
     for word in fitting or ways:
@@ -142,7 +155,9 @@ def _wholes(
 def sets_of_bars(
     values: NDArray[np.float64], who: Rows, edges: NDArray[np.float64], counts: NDArray[np.float64]
 ) -> list[RecordSet]:
-    """The records of every bar of a histogram, which counts them or their persons; the last bar holds its right edge too."""
+    """The records of every bar of a histogram, which counts them or their persons; the last bar
+    holds its right edge too.
+    """
     bar = np.searchsorted(edges, values, side="right") - 1
     bar[values == edges[-1]] = len(edges) - 2
     rows = [np.flatnonzero(bar == one) for one in range(len(counts))]
@@ -154,7 +169,9 @@ def sets_of_bars(
 def sets_of_steps(
     times: NDArray[np.float64], time: NDArray[np.float64], happened: NDArray[np.bool_]
 ) -> list[RecordSet]:
-    """The records that a survival table counts at every time: who is at risk, and to whom it happens. ``time`` is missing for records that are not counted."""
+    """The records that a survival table counts at every time: who is at risk, and to whom it
+    happens. ``time`` is missing for records that are not counted.
+    """
     sets = []
     for one in times.tolist():
         sets.append(RecordSet((CELL, PERSONS, ROWS), np.flatnonzero(time >= one)))
@@ -163,7 +180,10 @@ def sets_of_steps(
 
 
 def sets_of_levels(design: NDArray[np.float64], column: str | None) -> list[RecordSet]:
-    """What a model tells whose terms are all of yes and no: the sum of what it explains over everybody with a level, as if the numbers of persons with two levels were known. ``column`` is what it explains, where that is a column of the data."""
+    """What a model tells whose terms are all of yes and no: the sum of what it explains over
+    everybody with a level, as if the numbers of persons with two levels were known. ``column`` is
+    what it explains, where that is a column of the data.
+    """
     word = ANY_SUM if column is None else f"sum {column}"
     return [RecordSet((CELL, word), np.flatnonzero(one)) for one in design.T]
 
@@ -174,7 +194,9 @@ def sets_of_leaves(node: Rows, leaves: Rows) -> list[RecordSet]:
 
 
 def sets_of_tabulated(table: MagnitudeTable, told: NDArray[np.bool_]) -> list[RecordSet]:
-    """The records of every cell of a table of :func:`sfumato.tabulate` whose true value is told (``told``, per variable)."""
+    """The records of every cell of a table of :func:`sfumato.tabulate` whose true value is told
+    (``told``, per variable).
+    """
     column = table.measure.column
     word = PERSONS if table.counted else ROWS if column is None else f"sum {column}"
     if table.weight is not None:
@@ -183,10 +205,14 @@ def sets_of_tabulated(table: MagnitudeTable, told: NDArray[np.bool_]) -> list[Re
     below = []  # per column and node the values under it
     for dimension in table.dimensions:
         nodes = np.arange(dimension.size)[:, None]
-        below.append(np.logical_or.reduce([level[None, :] == nodes for level in dimension.ancestors]))
+        below.append(
+            np.logical_or.reduce([level[None, :] == nodes for level in dimension.ancestors])
+        )
     seen: set[int] = set()
     for group, variables in zip(table.places, table.variables, strict=True):
-        places = np.unravel_index(np.arange(len(variables)), [table.dimensions[at].size for at in group])
+        places = np.unravel_index(
+            np.arange(len(variables)), [table.dimensions[at].size for at in group]
+        )
         for cell, variable in enumerate(variables.tolist()):
             if variable in seen or not told[variable] or len(seen) > MOST_SETS:
                 continue
@@ -199,7 +225,9 @@ def sets_of_tabulated(table: MagnitudeTable, told: NDArray[np.bool_]) -> list[Re
 
 
 def in_order(table: MagnitudeTable, behind: Behind) -> bool:
-    """Whether a table of :func:`sfumato.tabulate` is of all of some records, in their order: in each of its columns the same values are told apart."""
+    """Whether a table of :func:`sfumato.tabulate` is of all of some records, in their order: in
+    each of its columns the same values are told apart.
+    """
     if table.where is not None or table.contributions.codes.shape[1] != len(behind):
         return False
     for dimension, codes in zip(table.dimensions, table.contributions.codes, strict=True):
@@ -215,10 +243,13 @@ def in_order(table: MagnitudeTable, behind: Behind) -> bool:
 def in_session(
     sets: Sequence[RecordSet], rows: Rows, known: Callable[[str], str | None], *, once_each: bool
 ) -> list[RecordSet]:
-    """Sets of rows of an output's records as sets of the session's, each once with all that it tells.
+    """Sets of rows of an output's records as sets of the session's, each once with all that it
+    tells.
 
-    ``rows`` has the record of the session of every row. ``known`` gives the name under which sums of a column are compared, and None where it is not the session's own: a sum of another one may be a sum of any. Where every person
-    has one record (``once_each``) persons and records are counted alike.
+    ``rows`` has the record of the session of every row. ``known`` gives the name under which sums
+    of a column are compared, and None where it is not the session's own: a sum of another one may
+    be a sum of any. Where every person has one record (``once_each``) persons and records are
+    counted alike.
     """
     together: dict[bytes, tuple[Rows, dict[str, None]]] = {}
     for one in sets:
@@ -247,12 +278,15 @@ def _known_as(word: str, known: Callable[[str], str | None], *, once_each: bool)
 
 
 def packed_sets(sets: Sequence[RecordSet]) -> bytes:
-    """Sets of records as they are kept beside the log: what each tells, and its records as steps from one to the next.
+    """Sets of records as they are kept beside the log: what each tells, and its records as steps
+    from one to the next.
 
     >>> [(one.tells, one.rows.tolist()) for one in unpacked_sets(packed_sets([RecordSet(("rows",), np.array([2, 5, 6]))]), 9)]
     [(('rows',), [2, 5, 6])]
     """
-    head = json.dumps({"tells": [list(one.tells) for one in sets], "sizes": [len(one.rows) for one in sets]})
+    head = json.dumps(
+        {"tells": [list(one.tells) for one in sets], "sizes": [len(one.rows) for one in sets]}
+    )
     steps = [np.diff(one.rows, prepend=0) for one in sets]
     body = np.concatenate(steps).astype("<u4").tobytes() if steps else b""
     return zlib.compress(head.encode() + b"\n" + body, 6)
@@ -269,7 +303,9 @@ def unpacked_sets(kept: bytes, size: int) -> list[RecordSet]:
             RecordSet(tuple(map(str, tells)), np.cumsum(steps[start:end]))
             for tells, start, end in zip(said["tells"], ends[:-1], ends[1:], strict=True)
         ]
-        sound = len(steps) == ends[-1] and all(not len(one.rows) or one.rows[-1] < size for one in sets)
+        sound = len(steps) == ends[-1] and all(
+            not len(one.rows) or one.rows[-1] < size for one in sets
+        )
     except (zlib.error, ValueError, KeyError, TypeError):
         sound = False
     if not sound:

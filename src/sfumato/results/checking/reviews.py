@@ -1,4 +1,6 @@
-"""The output checker's side: what is in a session, what is decided of it, and the folder of what may leave."""
+"""The output checker's side: what is in a session, what is decided of it, and the folder of what
+may leave.
+"""
 
 from __future__ import annotations
 
@@ -45,13 +47,21 @@ def review(log: OutputLog) -> dict[str, Any]:
 
 
 def settled(log: OutputLog) -> bool:
-    """Whether all is decided, nothing refused, and nothing approved that tells of few persons together with others without anybody having seen that."""
+    """Whether all is decided, nothing refused, and nothing approved that tells of few persons
+    together with others without anybody having seen that.
+    """
     outputs = log.all_reviewed()
-    return bool(outputs) and all(one.state == "approved" for one in outputs) and not told_together_unseen(log)
+    return (
+        bool(outputs)
+        and all(one.state == "approved" for one in outputs)
+        and not told_together_unseen(log)
+    )
 
 
 def told_together_unseen(log: OutputLog) -> tuple[tuple[int, ...], ...]:
-    """Outputs that are not refused and together tell of few persons, which none of them was said to when it was checked."""
+    """Outputs that are not refused and together tell of few persons, which none of them was said to
+    when it was checked.
+    """
     leaving = {one.logged.number for one in log.all_reviewed() if one.state != "refused"}
     return unseen_differences(log, leaving).outputs
 
@@ -86,36 +96,47 @@ def release_outputs(
     seal: Path | None = None,
     key: Path | None = None,
 ) -> dict[str, Any]:
-    """Copy what may leave into a new folder with a certificate, or nothing; returns the certificate.
+    """Copy what may leave into a new folder with a certificate, or nothing; returns the
+    certificate.
 
-    Released are approved outputs as they were when they were approved and, with ``accept_passes``, those that pass and nobody decided of. One that is undecided, changed
-    since, or missing stops the release, unless ``partly``: then it stays behind, as refused ones always do. With the ``key`` that sealed the log, or a ``seal`` kept apart, only decisions that
-    were sealed count: a line after them may be anybody's.
+    Released are approved outputs as they were when they were approved and, with ``accept_passes``,
+    those that pass and nobody decided of. One that is undecided, changed since, or missing stops
+    the release, unless ``partly``: then it stays behind, as refused ones always do. With the
+    ``key`` that sealed the log, or a ``seal`` kept apart, only decisions that were sealed count: a
+    line after them may be anybody's.
     """
     found = checked_seal(log, seal, key)
     if (key is not None or seal is not None) and (loose := unsealed_decisions(log, found)):
         raise ReleaseRefused(
-            f"{loose:,} decisions were written after the log was sealed; whoever made them seals it again (sfumato outputs review --sign), or nothing leaves"
+            f"{loose:,} decisions were written after the log was sealed; whoever made them seals it"
+            " again (sfumato outputs review --sign), or nothing leaves"
         )
     leaving = list(releasable(log, accept_passes=accept_passes))
     numbers = {one.logged.number for one, _ in leaving}
     waiting = [
-        one.logged.number for one in log.all_reviewed() if one.logged.number not in numbers and one.state != "refused"
+        one.logged.number
+        for one in log.all_reviewed()
+        if one.logged.number not in numbers and one.state != "refused"
     ]
     if waiting and not partly:
         named = ", ".join(map(str, waiting[:20])) + (" …" if len(waiting) > 20 else "")
         raise ReleaseRefused(
-            f"{len(waiting):,} of {len(log.outputs):,} outputs are not decided, changed or missing: {named}; decide first, or leave them behind with --partly"
+            f"{len(waiting):,} of {len(log.outputs):,} outputs are not decided, changed or missing:"
+            f" {named}; decide first, or leave them behind with --partly"
         )
     if not leaving:
         raise ReleaseRefused("nothing is approved, so there is nothing to release")
     if unseen := unseen_differences(log, numbers).outputs:
-        raise ReleaseRefused(f"{together_in_words(log, unseen)}; refuse one of them, or add it again")
+        raise ReleaseRefused(
+            f"{together_in_words(log, unseen)}; refuse one of them, or add it again"
+        )
     with in_place(folder, force=None) as made:
         entries = [_copied(log, one, word, made) for one, word in leaving]
         certificate = seal_certificate(made, _certificate(log, entries), sign)
         if verify(made).result == "false":
-            raise InternalError("the folder does not hold what its certificate says; nothing was written")
+            raise InternalError(
+                "the folder does not hold what its certificate says; nothing was written"
+            )
     return certificate
 
 
@@ -123,11 +144,21 @@ def _copied(log: OutputLog, one: ReviewedOutput, word: str, made: Path) -> dict[
     """Copy an output, the very bytes that were decided of, and say so."""
     content = log.content(one.logged.number)
     digest = hashlib.sha256(content).hexdigest()
-    expected = one.decision.sha256 if word == "approved" and one.decision is not None else one.logged.sha256
+    expected = (
+        one.decision.sha256
+        if word == "approved" and one.decision is not None
+        else one.logged.sha256
+    )
     if digest != expected:
-        raise ReleaseRefused(f"output {one.logged.number} was changed just now; nothing was written, look again")
+        raise ReleaseRefused(
+            f"output {one.logged.number} was changed just now; nothing was written, look again"
+        )
     replace_file(made / one.logged.file, content)
-    decided = {} if one.decision is None or word != "approved" else {"by": one.decision.by, "at": one.decision.at}
+    decided = (
+        {}
+        if one.decision is None or word != "approved"
+        else {"by": one.decision.by, "at": one.decision.at}
+    )
     return {
         "number": one.logged.number,
         "title": one.logged.title,
@@ -142,11 +173,18 @@ def _copied(log: OutputLog, one: ReviewedOutput, word: str, made: Path) -> dict[
 
 
 def _certificate(log: OutputLog, entries: list[dict[str, Any]]) -> dict[str, Any]:
-    """What anybody may know: files with digests, and the rules without what would help an intruder."""
+    """What anybody may know: files with digests, and the rules without what would help an
+    intruder.
+    """
     section = {
         "rules": OutputRules(**log.terms.rules).told(),
         "counts_persons_by": "row" if log.terms.unit is None else "unit",
         "released": entries,
         "log": head_of_log(log),
     }
-    return {"shape": OUTPUTS, "created": environment.timestamp(), OUTPUTS: section, "versions": versions()}
+    return {
+        "shape": OUTPUTS,
+        "created": environment.timestamp(),
+        OUTPUTS: section,
+        "versions": versions(),
+    }

@@ -1,4 +1,6 @@
-"""Which cells of a table break which rule: too few persons, few who contribute nearly all, values and percentiles that few share."""
+"""Which cells of a table break which rule: too few persons, few who contribute nearly all, values
+and percentiles that few share.
+"""
 
 from __future__ import annotations
 
@@ -44,8 +46,12 @@ def all_offences(
             yield rule, names, where
 
 
-def _by_column(found: Sequence[tuple[str, CellStatistic]]) -> dict[str, list[tuple[str, CellStatistic]]]:
-    """Percentiles of one column belong together: between any two of them enough persons must stand."""
+def _by_column(
+    found: Sequence[tuple[str, CellStatistic]],
+) -> dict[str, list[tuple[str, CellStatistic]]]:
+    """Percentiles of one column belong together: between any two of them enough persons must
+    stand.
+    """
     together: dict[str, list[tuple[str, CellStatistic]]] = {}
     for name, one in found:
         if one.kind in QUANTILES:
@@ -63,10 +69,15 @@ def _offences(
 ) -> dict[str, NDArray[np.bool_]]:
     """Per rule the cells of one column that break it."""
     cells = _as_cells(statistic, belongs, behind, rules)
-    offences = {rule.name: np.logical_or.reduce([rule.unsafe(one) for one in cells]) for rule in rules.of_counts}
+    offences = {
+        rule.name: np.logical_or.reduce([rule.unsafe(one) for one in cells])
+        for rule in rules.of_counts
+    }
     if statistic.kind in AMOUNTS:
         for rule in rules.of_amounts:
-            offences[rule.name] = np.logical_or.reduce([rule.unsafe(one) for one in cells]) & (cells[0].n > 0)
+            offences[rule.name] = np.logical_or.reduce([rule.unsafe(one) for one in cells]) & (
+                cells[0].n > 0
+            )
         offences["dominance"] |= _few_weigh(statistic, belongs, behind, rules)
         offences["share"] = _few_on_a_side(statistic, belongs, behind, rules)
         if (sides := _sides(statistic, belongs, behind)) is not None:
@@ -88,14 +99,21 @@ MOST_COMPARED = 20_000_000
 
 
 def nearly_the_same(
-    found: Sequence[tuple[str, CellStatistic]], belongs: CellRows, behind: Behind, rules: OutputRules
+    found: Sequence[tuple[str, CellStatistic]],
+    belongs: CellRows,
+    behind: Behind,
+    rules: OutputRules,
 ) -> list[OutputReason]:
-    """Cells of one table that share all but a few persons, with the same contributions: their difference tells of those few."""
+    """Cells of one table that share all but a few persons, with the same contributions: their
+    difference tells of those few.
+    """
     if behind.unit is None or belongs.size * behind.people > MOST_COMPARED:
         return []
     for column in {str(one.column) for _, one in found if one.kind in AMOUNTS}:
         values = behind.numbers(column)
-        rows = pl.DataFrame({"cell": belongs.cell, "who": behind.who[belongs.row], "x": values[belongs.row]})
+        rows = pl.DataFrame(
+            {"cell": belongs.cell, "who": behind.who[belongs.row], "x": values[belongs.row]}
+        )
         each = rows.group_by("cell", "who").agg(pl.col("x").sum())
         if each["who"].n_unique() == len(each):
             continue
@@ -105,21 +123,34 @@ def nearly_the_same(
             others = held[one + 1 :][~belongs.total[one + 1 :]]
             mine, theirs = ~np.isnan(held[one]), ~np.isnan(others)
             apart = (mine != theirs).sum(axis=1)
-            alike = ((held[one] == others) | ~(mine & theirs)).all(axis=1) & (mine & theirs).any(axis=1)
+            alike = ((held[one] == others) | ~(mine & theirs)).all(axis=1) & (mine & theirs).any(
+                axis=1
+            )
             if (alike & (apart > 0) & (apart < rules.threshold)).any():
-                words = f"two cells are of the same persons but for fewer than {rules.threshold}: their difference tells of these"
+                words = (
+                    f"two cells are of the same persons but for fewer than {rules.threshold}: their"
+                    " difference tells of these"
+                )
                 return [broken("difference", words, "tell one of them only")]
     return []
 
 
 def _wholes(statistic: CellStatistic, table: OutputTable, belongs: CellRows) -> NDArray[np.bool_]:
-    """Cells that are a hundred percent by what they are: the sum over all columns that the percentage is not within."""
-    others = [one for name, one in zip(table.by, belongs.margins, strict=False) if name not in statistic.words]
+    """Cells that are a hundred percent by what they are: the sum over all columns that the
+    percentage is not within.
+    """
+    others = [
+        one
+        for name, one in zip(table.by, belongs.margins, strict=False)
+        if name not in statistic.words
+    ]
     whole: NDArray[np.bool_] = np.all([np.ones(belongs.size, dtype=bool), *others], axis=0)
     return whole
 
 
-def _as_cells(statistic: CellStatistic, belongs: CellRows, behind: Behind, rules: OutputRules) -> list[Any]:
+def _as_cells(
+    statistic: CellStatistic, belongs: CellRows, behind: Behind, rules: OutputRules
+) -> list[Any]:
     """The cells with what persons contribute to a statistic; of a ratio to both of its columns."""
     depth = max(2, *(rule.depth for rule in rules.of_amounts))
     if statistic.column is None:
@@ -127,28 +158,39 @@ def _as_cells(statistic: CellStatistic, belongs: CellRows, behind: Behind, rules
     if statistic.kind == "count" or statistic.kind in LABELLED:
         known = behind.there(statistic.column)
         return [belongs.contributions(behind, np.where(known, 1.0, np.nan), depth)]
-    return [belongs.contributions(behind, behind.numbers(name) * behind.weights, depth) for name in statistic.columns]
+    return [
+        belongs.contributions(behind, behind.numbers(name) * behind.weights, depth)
+        for name in statistic.columns
+    ]
 
 
 def _sides(
     statistic: CellStatistic, belongs: CellRows, behind: Behind
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-    """The persons on both sides of a mean of zeros and ones, which is a share; None for other columns."""
+    """The persons on both sides of a mean of zeros and ones, which is a share; None for other
+    columns.
+    """
     values = behind.numbers(str(statistic.column))
     known = values[~np.isnan(values)]
     if statistic.kind not in ("share", "mean", "sum") or not np.isin(known, (0.0, 1.0)).all():
         return None
-    return belongs.persons(behind, values == 1).astype(float), belongs.persons(behind, values == 0).astype(float)
+    return belongs.persons(behind, values == 1).astype(float), belongs.persons(
+        behind, values == 0
+    ).astype(float)
 
 
 def _few_on_a_side(
     statistic: CellStatistic, belongs: CellRows, behind: Behind, rules: OutputRules
 ) -> NDArray[np.bool_]:
-    """Cells with two different values, one of which is that of few persons: a mean or a deviation of them is a share, however the two are coded."""
+    """Cells with two different values, one of which is that of few persons: a mean or a deviation
+    of them is a share, however the two are coded.
+    """
     few = np.zeros(belongs.size, dtype=bool)
     for column in statistic.columns:
         found = (
-            _persons_by_value(column, belongs, behind).group_by("cell").agg(pl.len().alias("values"), pl.col("n").min())
+            _persons_by_value(column, belongs, behind)
+            .group_by("cell")
+            .agg(pl.len().alias("values"), pl.col("n").min())
         )
         two = found.filter((pl.col("values") == 2) & (pl.col("n") < rules.threshold))
         few[two["cell"].to_numpy()] = True
@@ -158,23 +200,35 @@ def _few_on_a_side(
 WEIGHED = ("rows", "sum", "mean", "share", "ratio")
 
 
-def _few_weigh(statistic: CellStatistic, belongs: CellRows, behind: Behind, rules: OutputRules) -> NDArray[np.bool_]:
-    r"""Cells in which a few persons have nearly all of the weight: :math:`(\sum w)^2 / \sum w^2 < t` (Kish 1965)."""
+def _few_weigh(
+    statistic: CellStatistic, belongs: CellRows, behind: Behind, rules: OutputRules
+) -> NDArray[np.bool_]:
+    r"""Cells in which a few persons have nearly all of
+    the weight: :math:`(\sum w)^2 / \sum w^2 < t` (Kish 1965).
+    """
     if behind.weight is None or statistic.kind not in WEIGHED:
         return np.zeros(belongs.size, dtype=bool)
     weight = behind.weights.copy()
     for column in statistic.columns:
         weight[~behind.there(column)] = 0.0
-    rows = pl.DataFrame({"cell": belongs.cell, "who": behind.who[belongs.row], "w": weight[belongs.row]})
+    rows = pl.DataFrame(
+        {"cell": belongs.cell, "who": behind.who[belongs.row], "w": weight[belongs.row]}
+    )
     each = rows.group_by("cell", "who").agg(pl.col("w").sum())
     found = each.group_by("cell").agg(pl.col("w").sum(), pl.col("w").pow(2).sum().alias("squares"))
     few = np.zeros(belongs.size, dtype=bool)
-    few[found["cell"].to_numpy()] = (found["w"].pow(2) < (rules.threshold - 1e-9) * found["squares"]).to_numpy()
+    few[found["cell"].to_numpy()] = (
+        found["w"].pow(2) < (rules.threshold - 1e-9) * found["squares"]
+    ).to_numpy()
     return few
 
 
-def _small_part(part: NDArray[np.float64], rest: NDArray[np.float64], rules: OutputRules) -> NDArray[np.bool_]:
-    """Shares with too few persons on one side; nobody on a side tells something of all, where zeros do."""
+def _small_part(
+    part: NDArray[np.float64], rest: NDArray[np.float64], rules: OutputRules
+) -> NDArray[np.bool_]:
+    """Shares with too few persons on one side; nobody on a side tells something of all, where zeros
+    do.
+    """
     least = 0 if rules.zeros else 1
     small: NDArray[np.bool_] = ((part < rules.threshold) & (part >= least)) | (
         (rest < rules.threshold) & (rest >= least)
@@ -187,7 +241,11 @@ def _persons_by_value(column: str, belongs: CellRows, behind: Behind) -> pl.Data
     values = behind.ordered(column)
     known = ~np.isnan(values[belongs.row])
     frame = pl.DataFrame(
-        {"cell": belongs.cell[known], "x": values[belongs.row[known]], "who": behind.who[belongs.row[known]]}
+        {
+            "cell": belongs.cell[known],
+            "x": values[belongs.row[known]],
+            "who": behind.who[belongs.row[known]],
+        }
     )
     return frame.group_by("cell", "x").agg(pl.col("who").n_unique().alias("n"))
 
@@ -199,7 +257,9 @@ def _shared_by_few(
     shared = _persons_by_value(str(statistic.column), belongs, behind)
     x, n = pl.col("x"), pl.col("n")
     least, most, common = n.sort_by(x).first(), n.sort_by(x).last(), n.max()
-    fewest = {"min": least, "max": most, "range": pl.min_horizontal(least, most), "mode": common}[statistic.kind]
+    fewest = {"min": least, "max": most, "range": pl.min_horizontal(least, most), "mode": common}[
+        statistic.kind
+    ]
     found = shared.group_by("cell").agg(fewest.alias("n"))
     few = np.zeros(belongs.size, dtype=bool)
     few[found["cell"].to_numpy()] = found["n"].to_numpy() < rules.threshold
@@ -209,7 +269,9 @@ def _shared_by_few(
 def _commonest(
     statistic: CellStatistic, belongs: CellRows, behind: Behind, rules: OutputRules
 ) -> dict[str, NDArray[np.bool_]]:
-    """Cells whose commonest value few persons have, or all but a few; and cells of one value only."""
+    """Cells whose commonest value few persons have, or all but a few; and cells of one value
+    only.
+    """
     shared = _persons_by_value(str(statistic.column), belongs, behind)
     found = shared.group_by("cell").agg(pl.col("n").max().alias("most"), pl.len().alias("values"))
     place = found["cell"].to_numpy()
@@ -250,8 +312,12 @@ def _percentiles(
     return {"bands": bands, "exact": exact & ~bands}
 
 
-def band_counts(values: NDArray[np.float64], who: NDArray[np.int64], points: NDArray[np.float64]) -> list[int]:
-    r"""Persons in every band that percentiles cut: :math:`(-\infty, v_1], (v_1, v_2], \dots, (v_m, \infty)`; equal percentiles are one.
+def band_counts(
+    values: NDArray[np.float64], who: NDArray[np.int64], points: NDArray[np.float64]
+) -> list[int]:
+    r"""Persons in every band that
+    percentiles cut: :math:`(-\infty, v_1], (v_1, v_2], \dots, (v_m, \infty)`; equal percentiles are
+    one.
 
     >>> band_counts(np.arange(1.0, 11.0), np.arange(10), np.array([5.0]))
     [5, 5]
@@ -273,13 +339,24 @@ SENTENCES = {
     "p_percent": ("{of} let somebody estimate the largest contribution too closely", COARSER),
     "all_equal": ("{of} hold equal contributions only", COARSER),
     "share": ("{of} have fewer than {t} persons{nobody} on one side of the share", COARSER),
-    "extreme": ("{of} tell a value that fewer than {t} persons have", "tell a percentile instead, rounded: the 5th and the 95th, say"),
-    "bands": ("{of} leave fewer than {t} persons below, between or above percentiles", "tell fewer percentiles, or make the groups coarser"),
-    "exact": ("{of} tell percentiles so exactly that fewer than {t} persons are near", "round them until enough persons share the rounded value"),
-}  # fmt: skip
+    "extreme": (
+        "{of} tell a value that fewer than {t} persons have",
+        "tell a percentile instead, rounded: the 5th and the 95th, say",
+    ),
+    "bands": (
+        "{of} leave fewer than {t} persons below, between or above percentiles",
+        "tell fewer percentiles, or make the groups coarser",
+    ),
+    "exact": (
+        "{of} tell percentiles so exactly that fewer than {t} persons are near",
+        "round them until enough persons share the rounded value",
+    ),
+}
 
 
-def offence(rule: str, names: Sequence[str], found: int, cells: int, rules: OutputRules) -> OutputReason:
+def offence(
+    rule: str, names: Sequence[str], found: int, cells: int, rules: OutputRules
+) -> OutputReason:
     """A broken rule in words: how many cells of which columns, and what to do."""
     sentence, advice = SENTENCES[rule]
     nobody = ", or nobody," if rules.zeros and rule in ("threshold", "share") else ""

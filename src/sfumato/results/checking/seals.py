@@ -1,8 +1,11 @@
-"""Seals: how far a log went when the output checker saw it, signed or kept where the researcher cannot write.
+"""Seals: how far a log went when the output checker saw it, signed or kept where the researcher
+cannot write.
 
-A log notices changed lines, and its head those that were cut off, but who can write the folder can write all of it anew. A seal is what they cannot make: the number of
-lines and the hash of the last, with the owner's signature, or in a file of the checker's own. A log that was sealed may grow; one that is not what was sealed, and more, is refused. Seals
-are kept in a journal of their own, and the last one counts.
+A log notices changed lines, and its head those that were cut off, but who can write the folder can
+write all of it anew. A seal is what they cannot make: the number of lines and the hash of the last,
+with the owner's signature, or in a file of the checker's own. A log that was sealed may grow; one
+that is not what was sealed, and more, is refused. Seals are kept in a journal of their own, and the
+last one counts.
 """
 
 from __future__ import annotations
@@ -23,7 +26,9 @@ SEAL = "seal.jsonl"
 
 @dataclasses.dataclass(frozen=True)
 class Seal(Entry):
-    """How far a log went: the number of its entries, the hash of the last, and what they are; signed, or not."""
+    """How far a log went: the number of its entries, the hash of the last, and what they are;
+    signed, or not.
+    """
 
     sealed: str
     entries: int
@@ -47,13 +52,16 @@ def read_seal(file: Path) -> Seal | None:
 
 
 def checked_seal(log: OutputLog, file: Path | None, key: Path | None) -> Seal | None:
-    """The seal of a session, when its log is what was sealed, and more; refused when it is not, and where a key was given and nothing signed by it is there."""
+    """The seal of a session, when its log is what was sealed, and more; refused when it is not, and
+    where a key was given and nothing signed by it is there.
+    """
     place = place_of(log, file)
     seal = read_seal(place)
     if seal is None:
         if key is not None or (file is not None and not file.parent.is_dir()):
             raise UnreadableInput(
-                f"{place} is not there: the log of the session was not sealed, or its seal was taken away"
+                f"{place} is not there: the log of the session was not sealed, or its seal was"
+                " taken away"
             )
         return None
     plain = dataclasses.asdict(seal)
@@ -63,7 +71,8 @@ def checked_seal(log: OutputLog, file: Path | None, key: Path | None) -> Seal | 
         raise UnreadableInput(f"{place} was changed after it was signed; {SEALS.consequence}")
     if not log.journal.extends(Head(seal.entries, seal.head)):
         raise UnreadableInput(
-            f"the log of {log.folder} is not the one that was sealed: lines were cut off, changed or written anew; {SEALS.consequence} until the true one is back"
+            f"the log of {log.folder} is not the one that was sealed: lines were cut off, changed"
+            f" or written anew; {SEALS.consequence} until the true one is back"
         )
     return seal
 
@@ -71,18 +80,26 @@ def checked_seal(log: OutputLog, file: Path | None, key: Path | None) -> Seal | 
 def write_seal(log: OutputLog, file: Path | None, sign: Path | None) -> Seal:
     """Seal a log as it is now; a signed seal is not followed by one that is not.
 
-    Decisions after the last seal that were not made here are somebody else's: they are decided anew, or nothing is sealed.
+    Decisions after the last seal that were not made here are somebody else's: they are decided
+    anew, or nothing is sealed.
     """
     place = place_of(log, file)
     before = read_seal(place)
     if before is not None and (loose := _not_ours(log, before.entries)):
         named = ", ".join(map(str, loose))
-        raise ParameterError(f"decisions were written after the last seal: decide again of outputs {named}, then seal")
+        raise ParameterError(
+            f"decisions were written after the last seal: decide again of outputs {named}, then"
+            " seal"
+        )
     if before is not None and before.signature is not None and sign is None:
-        raise ParameterError(f"{place} is signed; give the key again (--sign) to seal what came after it")
+        raise ParameterError(
+            f"{place} is signed; give the key again (--sign) to seal what came after it"
+        )
     seal = Seal(environment.timestamp(), **head_of_log(log))
     if sign is not None:
-        seal = dataclasses.replace(seal, signature=signed(dataclasses.asdict(seal), sign)["signature"])
+        seal = dataclasses.replace(
+            seal, signature=signed(dataclasses.asdict(seal), sign)["signature"]
+        )
     Journal(place, SEALS).add(seal)
     return seal
 
@@ -90,7 +107,9 @@ def write_seal(log: OutputLog, file: Path | None, sign: Path | None) -> Seal:
 def _not_ours(log: OutputLog, start: int) -> list[int]:
     """Outputs whose last decision came after a seal, and from somebody else."""
     last = {one.number: place for one, place in zip(log.decisions, log.decided_at, strict=True)}
-    return sorted(number for number, place in last.items() if place > start and place not in log.own)
+    return sorted(
+        number for number, place in last.items() if place > start and place not in log.own
+    )
 
 
 def head_of_log(log: OutputLog) -> dict[str, Any]:
@@ -113,14 +132,24 @@ def what_is_noticed(seal: Seal | None, *, key: bool, apart: bool) -> str:
     """In a sentence, what a look at the log can notice and what it cannot."""
     if seal is None:
         return (
-            "changed, moved, repeated and cut off lines of the log are noticed; that somebody wrote the whole folder anew is not: "
-            "seal it with a key (--sign), or in a file of your own (--seal)"
+            "changed, moved, repeated and cut off lines of the log are noticed; that somebody wrote"
+            " the whole folder anew is not: seal it with a key (--sign), or in a file of your own"
+            " (--seal)"
         )
     told = f"the first {seal.entries:,} lines are those that were sealed"
     if key and apart:
-        return f"{told} with this key; later ones may have been written by anybody who can write the folder"
+        return (
+            f"{told} with this key; later ones may have been written by anybody who can write the"
+            " folder"
+        )
     if key:
-        return f"{told} with this key; later ones may be anybody's, and an older copy of the whole folder with its seal is not noticed: keep the seal apart (--seal)"
+        return (
+            f"{told} with this key; later ones may be anybody's, and an older copy of the whole"
+            " folder with its seal is not noticed: keep the seal apart (--seal)"
+        )
     if apart:
         return f"{told} in this file; later ones may be anybody's"
-    return f"{told}, as a file says that lies beside them and may be anybody's: give the key that signed it (--key), or keep the seal apart (--seal)"
+    return (
+        f"{told}, as a file says that lies beside them and may be anybody's: give the key that"
+        " signed it (--key), or keep the seal apart (--seal)"
+    )

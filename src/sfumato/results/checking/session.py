@@ -1,4 +1,6 @@
-"""A session of a researcher: outputs are checked, compared with those before, written and logged, one after the other."""
+"""A session of a researcher: outputs are checked, compared with those before, written and logged,
+one after the other.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,14 @@ from sfumato.results.checking.output_pairs import (
     packed,
     unpacked,
 )
-from sfumato.results.checking.record_sets import CELL, MOST_SETS, RecordSet, in_order, in_session, packed_sets
+from sfumato.results.checking.record_sets import (
+    CELL,
+    MOST_SETS,
+    RecordSet,
+    in_order,
+    in_session,
+    packed_sets,
+)
 from sfumato.results.checking.statistics_of_columns import CellStatistic
 from sfumato.results.checking.verdict import OutputReason, OutputRules, OutputVerdict, open_question
 
@@ -47,7 +56,9 @@ QUARTERS: Levels = (0.25, 0.5, 0.75)
 
 
 class JudgedOutput(NamedTuple):
-    """What was found of an output, whose records it is about, and how many outputs it was compared with."""
+    """What was found of an output, whose records it is about, and how many outputs it was compared
+    with.
+    """
 
     verdict: OutputVerdict
     sample: NDArray[np.bool_] | None
@@ -63,9 +74,11 @@ def output_session(
     rules: OutputRules | None = None,
     researcher: str = "",
 ) -> OutputSession:
-    """Open a session: a private folder with every output, what was found of it, and later what an output checker decided.
+    """Open a session: a private folder with every output, what was found of it, and later what an
+    output checker decided.
 
-    ``data`` are the records that outputs are made of, and ``unit`` is the column that tells persons apart. An earlier session of the folder goes on, with the rules it was started with.
+    ``data`` are the records that outputs are made of, and ``unit`` is the column that tells persons
+    apart. An earlier session of the folder goes on, with the rules it was started with.
 
     >>> import polars as pl, tempfile
     >>> people = pl.DataFrame({"region": ["n", "s"] * 20, "cost": [float(i % 9 + 1) for i in range(40)]})
@@ -85,9 +98,13 @@ def output_session(
     if earlier is not None:
         kept = OutputRules(**earlier.terms.rules)
         if rules is not None and rules != kept:
-            raise ParameterError(f"the session in {place} was started with other rules; start another one")
+            raise ParameterError(
+                f"the session in {place} was started with other rules; start another one"
+            )
         if started and behind is not None and behind.unit != earlier.terms.unit:
-            raise ParameterError(f"the session in {place} tells persons apart by another column; start another one")
+            raise ParameterError(
+                f"the session in {place} tells persons apart by another column; start another one"
+            )
         return OutputSession(earlier, kept, universe)
     asked = rules or OutputRules()
     terms = SessionTerms(
@@ -115,7 +132,10 @@ class OutputSession(Reportable):
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         with contextlib.suppress(*([OutputError] if kind is not None else [])):
             self.log.sync()
@@ -129,11 +149,17 @@ class OutputSession(Reportable):
     def behind(self) -> Behind:
         """The records of the session."""
         if self.universe is None:
-            raise ParameterError("the session has no records: open it with sf.output_session(folder, data)")
+            raise ParameterError(
+                "the session has no records: open it with sf.output_session(folder, data)"
+            )
         return self.universe.behind
 
-    def check(self, output: Any, *, data: Any = None, where: Any = None, **said: Any) -> OutputVerdict:
-        """Judge an output by the session's rules and beside its other outputs; nothing is written. For what can be said see :func:`sfumato.check_output`."""
+    def check(
+        self, output: Any, *, data: Any = None, where: Any = None, **said: Any
+    ) -> OutputVerdict:
+        """Judge an output by the session's rules and beside its other outputs; nothing is written.
+        For what can be said see :func:`sfumato.check_output`.
+        """
         return self._judged(output, data, where, said).verdict
 
     def add(
@@ -147,14 +173,19 @@ class OutputSession(Reportable):
         where: Any = None,
         **said: Any,
     ) -> OutputVerdict:
-        """Judge an output, write it and log what was found; one that fails is logged too, with what is said for it.
+        """Judge an output, write it and log what was found; one that fails is logged too, with what
+        is said for it.
 
-        ``data`` are the records where they are not those of the session, ``where`` says which of them were used. ``comment`` explains the output to the output
-        checker, ``exception`` says why it should leave although a rule is broken. Of a model its coefficients are written, never the object.
+        ``data`` are the records where they are not those of the session, ``where`` says which of
+        them were used. ``comment`` explains the output to the output checker, ``exception`` says
+        why it should leave although a rule is broken. Of a model its coefficients are written,
+        never the object.
         """
         if not title.strip():
             raise ParameterError("an output has a title that says what it shows")
-        return self._added(output, title, lambda: self._judged(output, data, where, said), comment, exception)
+        return self._added(
+            output, title, lambda: self._judged(output, data, where, said), comment, exception
+        )
 
     def _added(
         self,
@@ -166,11 +197,15 @@ class OutputSession(Reportable):
         *,
         safe: bool = False,
     ) -> OutputVerdict:
-        """Judge an output and log it; where somebody else added one meanwhile, judge it again. What must be ``safe`` and is not is refused."""
+        """Judge an output and log it; where somebody else added one meanwhile, judge it again. What
+        must be ``safe`` and is not is refused.
+        """
         while True:
             verdict, sample, cells, after = judge()
             if safe and verdict.status == "fail":
-                raise ReleaseRefused("; ".join(_refusal(one) for one in verdict.reasons if one.status == "fail"))
+                raise ReleaseRefused(
+                    "; ".join(_refusal(one) for one in verdict.reasons if one.status == "fail")
+                )
             content, suffix = _written(output, verdict)
             with contextlib.suppress(Overtaken):
                 self.log.add(
@@ -188,13 +223,25 @@ class OutputSession(Reportable):
 
     def _judged(self, output: Any, data: Any, where: Any, said: Mapping[str, Any]) -> JudgedOutput:
         if strange := {"rules", "unit"} & set(said):
-            raise ParameterError(f"{join_words(sorted(strange))} belong to the session, not to an output of it")
+            raise ParameterError(
+                f"{join_words(sorted(strange))} belong to the session, not to an output of it"
+            )
         if data is None and self.universe is None and where is not None:
             raise ParameterError("where is about the records: open the session with data")
-        records = data if data is not None else None if self.universe is None else self.behind.dataset
+        records = (
+            data if data is not None else None if self.universe is None else self.behind.dataset
+        )
         unit = None if self.universe is None or records is None else self.behind.unit
-        if data is not None and unit is not None and self.universe is not None and not self.universe.has_unit(data):
-            raise SchemaError(f"these records lack the column {unit!r}, which tells the persons of the session apart")
+        if (
+            data is not None
+            and unit is not None
+            and self.universe is not None
+            and not self.universe.has_unit(data)
+        ):
+            raise SchemaError(
+                f"these records lack the column {unit!r}, which tells the persons of the session"
+                " apart"
+            )
         verdict = check_output(output, records, unit=unit, where=where, rules=self.rules, **said)
         sample = None if self.universe is None else self.universe.sample(data, where)
         if (
@@ -212,7 +259,9 @@ class OutputSession(Reportable):
         found += unclear
         if cells is not None and not any(one.status == "fail" for one in found):
             found += self._together(OutputSets(len(self.log.outputs) + 1, cells))
-        if verdict.made_of_records and (self.universe is None or verdict.persons != len(np.unique(self.behind.who))):
+        if verdict.made_of_records and (
+            self.universe is None or verdict.persons != len(np.unique(self.behind.who))
+        ):
             words = "the table is of other records than those of the session"
             found.append(open_question("records", words, "tabulate the records of the session"))
         if data is not None:
@@ -225,14 +274,28 @@ class OutputSession(Reportable):
         return self.universe is not None and self.log.terms.universe == self.universe.digest
 
     def _cells(
-        self, output: Any, verdict: OutputVerdict, data: Any, where: Any, sample: NDArray[np.bool_] | None
+        self,
+        output: Any,
+        verdict: OutputVerdict,
+        data: Any,
+        where: Any,
+        sample: NDArray[np.bool_] | None,
     ) -> tuple[list[RecordSet] | None, list[OutputReason]]:
-        """Which records of the session are in which cell of an output; None, and a question, where that cannot be known."""
+        """Which records of the session are in which cell of an output; None, and a question, where
+        that cannot be known.
+        """
         if self.universe is None:
             return None, []
         if not self.same_records:
-            words = "the session was started with other records, or none: what its outputs tell together is not known"
-            return None, [open_question("records", words, "open the session with the records it was started with")]
+            words = (
+                "the session was started with other records, or none: what its outputs tell"
+                " together is not known"
+            )
+            return None, [
+                open_question(
+                    "records", words, "open the session with the records it was started with"
+                )
+            ]
         whole = None if sample is None else [RecordSet((CELL,), np.flatnonzero(sample))]
         if verdict.cells is None:
             return whole, []
@@ -244,22 +307,35 @@ class OutputSession(Reportable):
         if rows is None:
             words = "which records of the session are in which of its cells is not known"
             return whole, [
-                open_question("difference", words, "give data with all columns of the session, or where=...")
+                open_question(
+                    "difference", words, "give data with all columns of the session, or where=..."
+                )
             ]
-        own = {name: self.universe.lines[name] for name in self.universe.same_columns(data, where, rows)}
+        own = {
+            name: self.universe.lines[name]
+            for name in self.universe.same_columns(data, where, rows)
+        }
         once_each = self.behind.persons == len(self.behind)
         sets = in_session(verdict.cells(), rows, own.get, once_each=once_each)
         if len(sets) > MOST_SETS:
-            words = f"it has more than {MOST_SETS:,} cells: they were not compared with those of other outputs"
+            words = (
+                f"it has more than {MOST_SETS:,} cells: they were not compared with those of other"
+                " outputs"
+            )
             return whole, [open_question("difference", words, "tell fewer cells at a time")]
         return sets, []
 
     def _together(self, new: OutputSets) -> list[OutputReason]:
-        """What an output tells of few persons together with those before it that were not refused; and with those of them alone that pass or are approved, since others may not leave, and then tell nothing before."""
+        """What an output tells of few persons together with those before it that were not refused;
+        and with those of them alone that pass or are approved, since others may not leave, and then
+        tell nothing before.
+        """
         people = RecordOwners(self.behind.who)
         sure, others = [], []
         for one in self.log.all_reviewed():
-            kept = None if one.state == "refused" else sets_of(self.log, one.logged, len(people.who))
+            kept = (
+                None if one.state == "refused" else sets_of(self.log, one.logged, len(people.who))
+            )
             if kept is not None and (one.state == "approved" or one.logged.status == "pass"):
                 sure.append(kept)
             elif kept is not None:
@@ -278,38 +354,76 @@ class OutputSession(Reportable):
         sample: NDArray[np.bool_] | None,
         said: Mapping[str, Any],
     ) -> list[OutputReason]:
-        """Whether records that are given with an output are those of the session, and the columns it tells of are made of theirs."""
+        """Whether records that are given with an output are those of the session, and the columns
+        it tells of are made of theirs.
+        """
         if self.universe is None:
-            words = "the session was opened without records: those given with this output are not known to it"
+            words = (
+                "the session was opened without records: those given with this output are not known"
+                " to it"
+            )
             return [open_question("records", words, "open the session with its records")]
         found = changed_for_few(self.universe, data, self.rules)
         if self.universe.sample(data, where) is None:
-            words = "the records given with this output are not recognised as records of the session"
-            return [*found, open_question("records", words, "give data with all columns of the session, or where=...")]
+            words = (
+                "the records given with this output are not recognised as records of the session"
+            )
+            return [
+                *found,
+                open_question(
+                    "records", words, "give data with all columns of the session, or where=..."
+                ),
+            ]
         return [*found, *not_as_they_were(self.universe, data, _columns_used(verdict, said))]
 
     def _others(self) -> Iterator[tuple[LoggedOutput, NDArray[np.bool_] | None]]:
-        """The outputs before, but for those that were refused, with whose records they are about."""
+        """The outputs before, but for those that were refused, with whose records they are
+        about.
+        """
         for one in self.log.all_reviewed():
             if one.state == "refused":
                 continue
             kept = self.log.sample(one.logged) if self.same_records else None
-            yield one.logged, None if kept is None or self.universe is None else unpacked(kept, self.universe.size)
+            yield (
+                one.logged,
+                (
+                    None
+                    if kept is None or self.universe is None
+                    else unpacked(kept, self.universe.size)
+                ),
+            )
 
-    # Outputs that are safe by the way they are made: cells that break a rule are left out. Beside outputs before them they may still be for review.
+    # Outputs that are safe by the way they are made: cells that break a rule are left out. Beside
+    # outputs before them they may still be for review.
 
-    def count(self, by: Sequence[str], *, title: str = "", comment: str = "", where: Any = None) -> OutputVerdict:
-        """Count persons by columns; cells that break a rule are left out. For review where these may follow from an output before it, refused (and not logged) where a rule is broken."""
+    def count(
+        self, by: Sequence[str], *, title: str = "", comment: str = "", where: Any = None
+    ) -> OutputVerdict:
+        """Count persons by columns; cells that break a rule are left out. For review where these
+        may follow from an output before it, refused (and not logged) where a rule is broken.
+        """
         frame = self._grouped(by, where, [])
-        return self._add_safe(frame, title or f"Persons by {', '.join(by)}", by, {"persons": "count"}, comment, where)
+        return self._add_safe(
+            frame, title or f"Persons by {', '.join(by)}", by, {"persons": "count"}, comment, where
+        )
 
     def mean(
-        self, column: str, by: Sequence[str] = (), *, title: str = "", comment: str = "", where: Any = None
+        self,
+        column: str,
+        by: Sequence[str] = (),
+        *,
+        title: str = "",
+        comment: str = "",
+        where: Any = None,
     ) -> OutputVerdict:
-        """The mean of a column, and how many persons it is of; cells that break a rule are left out."""
+        """The mean of a column, and how many persons it is of; cells that break a rule are left
+        out.
+        """
         frame = self._grouped(by, where, [pl.col(column).mean().alias("mean")], counting=column)
         tells = {"persons": f"count({column})", "mean": f"mean({column})"}
-        return self._add_safe(frame, title or _titled("Mean", column, by), by, tells, comment, where)
+        return self._add_safe(
+            frame, title or _titled("Mean", column, by), by, tells, comment, where
+        )
 
     def quantiles(
         self,
@@ -321,59 +435,98 @@ class OutputSession(Reportable):
         comment: str = "",
         where: Any = None,
     ) -> OutputVerdict:
-        """Percentiles of a column, rounded as far as they must be for enough persons to be near each; cells that break a rule are left out."""
+        """Percentiles of a column, rounded as far as they must be for enough persons to be near
+        each; cells that break a rule are left out.
+        """
         if not levels or not all(0 < level < 1 for level in levels):
-            raise ParameterError("levels of percentiles lie between 0 and 1, such as 0.25, 0.5, 0.75")
+            raise ParameterError(
+                "levels of percentiles lie between 0 and 1, such as 0.25, 0.5, 0.75"
+            )
         names = {f"p{100 * level:g}": level for level in sorted(set(levels))}
-        found = [pl.col(column).quantile(level, "linear").alias(name) for name, level in names.items()]
+        found = [
+            pl.col(column).quantile(level, "linear").alias(name) for name, level in names.items()
+        ]
         frame = self._grouped(by, where, found, counting=column)
         tells = {
             "persons": f"count({column})",
             **{name: f"quantile({column}, {level:g})" for name, level in names.items()},
         }
         rounded = self._rounded(frame, list(names), by, tells, where)
-        return self._add_safe(rounded, title or _titled("Percentiles of", column, by), by, tells, comment, where)
+        return self._add_safe(
+            rounded, title or _titled("Percentiles of", column, by), by, tells, comment, where
+        )
 
     def _rounded(
-        self, frame: pl.DataFrame, names: Sequence[str], by: Sequence[str], tells: Mapping[str, str], where: Any
+        self,
+        frame: pl.DataFrame,
+        names: Sequence[str],
+        by: Sequence[str],
+        tells: Mapping[str, str],
+        where: Any,
     ) -> pl.DataFrame:
         """Round by ever larger powers of ten until no percentile is told too exactly."""
         largest = (
-            max((abs(value) for name in names for value in frame[name].drop_nulls().to_list()), default=1.0) or 1.0
+            max(
+                (abs(value) for name in names for value in frame[name].drop_nulls().to_list()),
+                default=1.0,
+            )
+            or 1.0
         )
         top = int(np.floor(np.log10(largest)))
         for power in range(top - 4, top + 1):
-            rounded = frame.with_columns([(pl.col(name) / 10.0**power).round() * 10.0**power for name in names])
+            rounded = frame.with_columns(
+                [(pl.col(name) / 10.0**power).round() * 10.0**power for name in names]
+            )
             rounded = rounded.with_columns([pl.col(name).round(max(0, -power)) for name in names])
             judged = check_output(
-                rounded, self.behind.dataset, by=by, tells=tells, unit=self.behind.unit, where=where, rules=self.rules
+                rounded,
+                self.behind.dataset,
+                by=by,
+                tells=tells,
+                unit=self.behind.unit,
+                where=where,
+                rules=self.rules,
             )
             if not any(one.rule == "exact" for one in judged.reasons):
                 return rounded
         return rounded
 
     def regression(
-        self, answer: str, on: Sequence[str], *, title: str = "", comment: str = "", where: Any = None
+        self,
+        answer: str,
+        on: Sequence[str],
+        *,
+        title: str = "",
+        comment: str = "",
+        where: Any = None,
     ) -> OutputVerdict:
-        """Least squares of a column on others, text as dummies beside its commonest value; refused (and not logged) when a rule is broken.
+        """Least squares of a column on others, text as dummies beside its commonest value; refused
+        (and not logged) when a rule is broken.
 
-        Rows with a missing value are left out. Coefficients with their standard errors, statistics and p values are written.
+        Rows with a missing value are left out. Coefficients with their standard errors, statistics
+        and p values are written.
         """
         model, rows = fit_line(self.behind, answer, on, where)
         named = title or f"Regression of {answer} on {', '.join(on)}"
-        return self._added(model, named, lambda: self._judged(model, None, rows, {}), comment, safe=True)
+        return self._added(
+            model, named, lambda: self._judged(model, None, rows, {}), comment, safe=True
+        )
 
     def _grouped(
         self, by: Sequence[str], where: Any, found: Sequence[pl.Expr], counting: str | None = None
     ) -> pl.DataFrame:
-        """A table of all combinations of the columns' values, with persons and what was asked for; without any cell of nobody left away."""
+        """A table of all combinations of the columns' values, with persons and what was asked for;
+        without any cell of nobody left away.
+        """
         if isinstance(by, str):
             raise ParameterError("by is a list of columns: by=['region']")
         some = Behind.of(self.behind.dataset, unit=self.behind.unit, where=where)
         some.dataset.require([*by, *([] if counting is None else [counting])])
         taken = {"persons", *(one.meta.output_name() for one in found)} & set(by)
         if taken:
-            raise ParameterError(f"a column called {min(taken)!r} makes cells and would be told too; rename it first")
+            raise ParameterError(
+                f"a column called {min(taken)!r} makes cells and would be told too; rename it first"
+            )
         frame = some.dataset.to_polars().with_columns(pl.Series("\x00who", some.who))
         if counting is not None:
             frame = frame.with_columns(pl.Series(counting, some.numbers(counting)).fill_nan(None))
@@ -389,16 +542,27 @@ class OutputSession(Reportable):
         return full.with_columns(pl.col("persons").fill_null(0))
 
     def _add_safe(
-        self, frame: pl.DataFrame, title: str, by: Sequence[str], tells: Mapping[str, str], comment: str, where: Any
+        self,
+        frame: pl.DataFrame,
+        title: str,
+        by: Sequence[str],
+        tells: Mapping[str, str],
+        comment: str,
+        where: Any,
     ) -> OutputVerdict:
         said = {"by": list(by), "tells": tells}
         first = self._judged(frame, None, where, said).verdict
         kept = frame if first.suggestion is None else first.suggestion
-        return self._added(kept, title, lambda: self._judged(kept, None, where, said), comment, safe=True)
+        return self._added(
+            kept, title, lambda: self._judged(kept, None, where, said), comment, safe=True
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The outputs of the session, as plain data."""
-        return {"folder": str(self.folder), "outputs": [one.to_dict() for one in self.log.all_reviewed()]}
+        return {
+            "folder": str(self.folder),
+            "outputs": [one.to_dict() for one in self.log.all_reviewed()],
+        }
 
     def __len__(self) -> int:
         return len(self.log.outputs)
@@ -410,7 +574,11 @@ class OutputSession(Reportable):
         """The outputs that were added, and what was found."""
         rows = tuple((one.number, one.status, one.title) for one in self.log.outputs)
         return [
-            TableBlock(("no.", "found", "output"), rows, f"OutputSession {str(self.folder)!r}: {len(self):,} outputs")
+            TableBlock(
+                ("no.", "found", "output"),
+                rows,
+                f"OutputSession {str(self.folder)!r}: {len(self):,} outputs",
+            )
         ]
 
 
@@ -418,7 +586,12 @@ def _columns_used(verdict: OutputVerdict, said: Mapping[str, Any]) -> set[str] |
     """The columns of the records that an output tells of; None where that may be any of them."""
     if not verdict.tells:
         return None
-    told = [column for one in verdict.tells if one != "unknown" for column in CellStatistic.of(one).columns]
+    told = [
+        column
+        for one in verdict.tells
+        if one != "unknown"
+        for column in CellStatistic.of(one).columns
+    ]
     named = [said.get("column"), said.get("weight"), *(said.get("features") or ())]
     return {*verdict.by, *told, *(one for one in named if isinstance(one, str))}
 
@@ -433,7 +606,9 @@ def _titled(what: str, column: str, by: Sequence[str]) -> str:
 
 
 def _written(output: Any, verdict: OutputVerdict) -> tuple[bytes, str]:
-    """What leaves of an output: the frame that was judged, as CSV; what cannot be one, by what it says of itself."""
+    """What leaves of an output: the frame that was judged, as CSV; what cannot be one, by what it
+    says of itself.
+    """
     if verdict.shown is not None:
         try:
             return verdict.shown.write_csv().encode(), ".csv"

@@ -1,4 +1,6 @@
-"""What a column of a table tells: a statistic by its text, by its name, or found by computing it again."""
+"""What a column of a table tells: a statistic by its text, by its name, or found by computing it
+again.
+"""
 
 from __future__ import annotations
 
@@ -22,23 +24,59 @@ if TYPE_CHECKING:
 
 FORM = re.compile(r"\s*([a-z_]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
 ALIASES = {
-    "n": "count", "size": "rows", "len": "rows", "persons": "count", "total": "sum", "average": "mean", "avg": "mean",
-    "std": "sd", "stddev": "sd", "stdev": "sd", "variance": "var", "sem": "se", "minimum": "min", "maximum": "max",
-    "percentage": "percent", "pct": "percent", "proportion": "share", "rate": "share", "nunique": "count", "top": "mode",
-}  # fmt: skip
+    "n": "count",
+    "size": "rows",
+    "len": "rows",
+    "persons": "count",
+    "total": "sum",
+    "average": "mean",
+    "avg": "mean",
+    "std": "sd",
+    "stddev": "sd",
+    "stdev": "sd",
+    "variance": "var",
+    "sem": "se",
+    "minimum": "min",
+    "maximum": "max",
+    "percentage": "percent",
+    "pct": "percent",
+    "proportion": "share",
+    "rate": "share",
+    "nunique": "count",
+    "top": "mode",
+}
 TAKES = {
-    "count": (0, 1), "rows": (0, 0), "sum": (1, 1), "mean": (1, 1), "sd": (1, 1), "var": (1, 1), "se": (1, 1), "ratio": (2, 2), "share": (1, 1),
-    "median": (1, 1), "quantile": (2, 2), "min": (1, 1), "max": (1, 1), "range": (1, 1), "mode": (1, 1), "percent": (0, 9),
-    "unique": (1, 1), "freq": (1, 1),
-}  # fmt: skip
+    "count": (0, 1),
+    "rows": (0, 0),
+    "sum": (1, 1),
+    "mean": (1, 1),
+    "sd": (1, 1),
+    "var": (1, 1),
+    "se": (1, 1),
+    "ratio": (2, 2),
+    "share": (1, 1),
+    "median": (1, 1),
+    "quantile": (2, 2),
+    "min": (1, 1),
+    "max": (1, 1),
+    "range": (1, 1),
+    "mode": (1, 1),
+    "percent": (0, 9),
+    "unique": (1, 1),
+    "freq": (1, 1),
+}
 """Every statistic and how many words it takes."""
 QUANTILES = ("median", "quantile")
 EXTREMES = ("min", "max", "range", "mode")
 LABELLED = ("min", "max", "mode", "unique", "freq")
-"""What can be told of a column of text, too: ``unique`` is how many values it has, ``freq`` how often the commonest occurs."""
+"""What can be told of a column of text, too: ``unique`` is how many values it has, ``freq`` how
+often the commonest occurs.
+"""
 AMOUNTS = ("sum", "mean", "sd", "var", "se", "ratio", "share")
 TRIED = ("max", "min", "range", "median", "mean", "sum", "sd", "var", "se")
-"""What a column is tried for that is called like one of the data and nothing more is said of; where several fit, all are judged."""
+"""What a column is tried for that is called like one of the data and nothing more is said of; where
+several fit, all are judged.
+"""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,20 +94,28 @@ class CellStatistic:
         (CellStatistic(kind='mean', words=('cost',)), 'quantile(cost, 0.25)', 'count')
         """
         found = FORM.fullmatch(
-            text.lower() if "(" not in text else text[: text.index("(")].lower() + text[text.index("(") :]
+            text.lower()
+            if "(" not in text
+            else text[: text.index("(")].lower() + text[text.index("(") :]
         )
         kind = ALIASES.get(found[1], found[1]) if found else ""
         if found is None or kind not in TAKES:
             raise ParameterError(
-                f"a column tells one of {', '.join(TAKES)}, such as mean(cost).{did_you_mean(kind, TAKES) if kind else ''}"
+                f"a column tells one of {', '.join(TAKES)}, such as"
+                f" mean(cost).{did_you_mean(kind, TAKES) if kind else ''}"
             )
         words = tuple(word.strip() for word in (found[2] or "").split(",") if word.strip())
         least, most = TAKES[kind]
         if not least <= len(words) <= most:
-            raise ParameterError(f"{kind} takes {least} {inflect(least, 'column', 'words')}, such as {_example(kind)}")
+            raise ParameterError(
+                f"{kind} takes {least} {inflect(least, 'column', 'words')}, such as"
+                f" {_example(kind)}"
+            )
         made = cls(kind, words)
         if kind == "quantile" and not 0 < made.level < 1:
-            raise ParameterError("quantile takes a column and a share between 0 and 1: quantile(cost, 0.25)")
+            raise ParameterError(
+                "quantile takes a column and a share between 0 and 1: quantile(cost, 0.25)"
+            )
         return made
 
     @property
@@ -104,7 +150,9 @@ def _parsed(text: str) -> CellStatistic | None:
 
 
 def _example(kind: str) -> str:
-    return {"quantile": "quantile(cost, 0.25)", "ratio": "ratio(cost, days)"}.get(kind, f"{kind}(cost)")
+    return {"quantile": "quantile(cost, 0.25)", "ratio": "ratio(cost, days)"}.get(
+        kind, f"{kind}(cost)"
+    )
 
 
 def named(name: str, columns: Sequence[str]) -> Iterator[CellStatistic]:
@@ -128,7 +176,8 @@ def named(name: str, columns: Sequence[str]) -> Iterator[CellStatistic]:
 
 
 def bare(name: str) -> Callable[[str], CellStatistic] | None:
-    """What a name says that names a statistic and no column: ``mean``, ``25%``, ``0.5``; to be asked for every column. None for other names.
+    """What a name says that names a statistic and no column: ``mean``, ``25%``, ``0.5``; to be
+    asked for every column. None for other names.
 
     >>> bare("std")("cost"), bare("75%")("cost"), bare("cost")
     (CellStatistic(kind='sd', words=('cost',)), CellStatistic(kind='quantile', words=('cost', '0.75')), None)
@@ -139,7 +188,11 @@ def bare(name: str) -> Callable[[str], CellStatistic] | None:
     if found := re.fullmatch(r"(?:q|p)?(\d{1,2}(?:\.\d+)?%|0?\.\d+)|[qp](\d{2})", name.lower()):
         said = found[1] or f"{found[2]}%"
         level = float(said.rstrip("%")) / (100 if said.endswith("%") else 1)
-        return (lambda column: CellStatistic("quantile", (column, f"{level:g}"))) if 0 < level < 1 else None
+        return (
+            (lambda column: CellStatistic("quantile", (column, f"{level:g}")))
+            if 0 < level < 1
+            else None
+        )
     return None
 
 
@@ -148,7 +201,8 @@ MOST_TRIED = 60
 
 
 def step_of(values: NDArray[np.float64]) -> float:
-    """The power of ten that numbers were rounded to: the largest that all are multiples of; 0 where there is none.
+    """The power of ten that numbers were rounded to: the largest that all are multiples of; 0 where
+    there is none.
 
     >>> step_of(np.array([1200.0, 300.0])), step_of(np.array([0.25, 1.5])), step_of(np.array([np.pi]))
     (100.0, 0.01, 0.0)
@@ -162,12 +216,18 @@ def step_of(values: NDArray[np.float64]) -> float:
 
 
 def agrees(
-    told: NDArray[np.float64], again: NDArray[np.float64], *, guessed: bool = False, rounded: float = 1.0
+    told: NDArray[np.float64],
+    again: NDArray[np.float64],
+    *,
+    guessed: bool = False,
+    rounded: float = 1.0,
 ) -> NDArray[np.bool_]:
-    """Whether numbers are those computed again, but for rounding; where nothing is told there is nothing to compare.
+    """Whether numbers are those computed again, but for rounding; where nothing is told there is
+    nothing to compare.
 
-    What a column tells is not guessed from numbers that are rounded by more than a twentieth. ``rounded`` is how far numbers may be rounded at most, as a share of the largest: a
-    highest value of 100 is no mean of 60 that was rounded to hundreds.
+    What a column tells is not guessed from numbers that are rounded by more than a twentieth.
+    ``rounded`` is how far numbers may be rounded at most, as a share of the largest: a highest
+    value of 100 is no mean of 60 that was rounded to hundreds.
     """
     slack = 0.5 * step_of(told) * (1 + 1e-9) + 1e-7 * np.maximum(1e-9, np.abs(again))
     slack = np.minimum(slack, rounded * np.abs(again[np.isfinite(again)]).max(initial=0.0) + 1e-7)
@@ -177,8 +237,12 @@ def agrees(
     return near
 
 
-def computed(statistic: CellStatistic, belongs: CellRows, behind: Behind, by: Sequence[str]) -> NDArray[np.float64]:
-    """The statistic of every cell from the records; NaN where there are none. Means and sums are weighted, where there is a weight."""
+def computed(
+    statistic: CellStatistic, belongs: CellRows, behind: Behind, by: Sequence[str]
+) -> NDArray[np.float64]:
+    """The statistic of every cell from the records; NaN where there are none. Means and sums are
+    weighted, where there is a weight.
+    """
     kind = statistic.kind
     if kind == "count":
         having = None if statistic.column is None else behind.there(statistic.column)
@@ -196,8 +260,12 @@ def computed(statistic: CellStatistic, belongs: CellRows, behind: Behind, by: Se
     return _of_values(statistic, belongs, behind)
 
 
-def whole_of(statistic: CellStatistic, belongs: CellRows, behind: Behind, by: Sequence[str]) -> NDArray[np.float64]:
-    """What a percentage is of: all persons, or those with the same values of the columns it names."""
+def whole_of(
+    statistic: CellStatistic, belongs: CellRows, behind: Behind, by: Sequence[str]
+) -> NDArray[np.float64]:
+    """What a percentage is of: all persons, or those with the same values of the columns it
+    names.
+    """
     if not statistic.words:
         return np.full(belongs.size, float(behind.persons))
     unknown = [word for word in statistic.words if word not in by]
@@ -206,7 +274,9 @@ def whole_of(statistic: CellStatistic, belongs: CellRows, behind: Behind, by: Se
     whole = np.full(belongs.size, np.nan)
     summed = np.stack([belongs.margins[list(by).index(word)] for word in statistic.words])
     for pattern in np.unique(summed, axis=1).T:  # a margin of a column is within all of its values
-        within = [word for word, over_all in zip(statistic.words, pattern, strict=True) if not over_all]
+        within = [
+            word for word, over_all in zip(statistic.words, pattern, strict=True) if not over_all
+        ]
         here = (summed == pattern[:, None]).all(axis=0)[belongs.cell]
         whole[belongs.cell[here]] = _persons_within(within, behind)[belongs.row[here]]
     return whole
@@ -217,7 +287,10 @@ def _persons_within(names: Sequence[str], behind: Behind) -> NDArray[np.int64]:
     if not names:
         return np.full(len(behind), behind.persons, dtype=np.int64)
     frame = pl.DataFrame({name: behind.dataset.encoded(name).codes for name in names})
-    group = frame.select(pl.struct(pl.all()).rank("dense").alias("g"))["g"].to_numpy().astype(np.int64) - 1
+    group = (
+        frame.select(pl.struct(pl.all()).rank("dense").alias("g"))["g"].to_numpy().astype(np.int64)
+        - 1
+    )
     pairs = distinct(group * behind.people + behind.who) // behind.people
     counted: NDArray[np.int64] = np.bincount(pairs, minlength=int(group.max(initial=0)) + 1)[group]
     return counted
@@ -229,9 +302,9 @@ def _sums(belongs: CellRows, behind: Behind, values: NDArray[np.float64]) -> NDA
 
 
 def _summed(belongs: CellRows, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    summed: NDArray[np.float64] = np.bincount(belongs.cell, weights=values[belongs.row], minlength=belongs.size).astype(
-        np.float64
-    )
+    summed: NDArray[np.float64] = np.bincount(
+        belongs.cell, weights=values[belongs.row], minlength=belongs.size
+    ).astype(np.float64)
     return summed
 
 
@@ -247,11 +320,23 @@ def _formula(statistic: CellStatistic, x: pl.Expr, w: pl.Expr, *, weighted: bool
     """A statistic of known values and their weights."""
     mean = (x * w).sum() / w.sum() if weighted else x.mean()
     formulas: dict[str, Any] = {
-        "sum": (x * w).sum(), "mean": mean, "share": mean, "sd": x.std(), "var": x.var(), "se": x.std() / x.count().sqrt(),
-        "median": x.median(), "min": x.min(), "max": x.max(), "range": x.max() - x.min(), "mode": x.mode().min(),
-        "unique": x.n_unique(), "freq": x.value_counts().struct.field("count").max(),
-    }  # fmt: skip
-    formulas["quantile"] = x.quantile(statistic.level if statistic.kind == "quantile" else 0.5, "linear")
+        "sum": (x * w).sum(),
+        "mean": mean,
+        "share": mean,
+        "sd": x.std(),
+        "var": x.var(),
+        "se": x.std() / x.count().sqrt(),
+        "median": x.median(),
+        "min": x.min(),
+        "max": x.max(),
+        "range": x.max() - x.min(),
+        "mode": x.mode().min(),
+        "unique": x.n_unique(),
+        "freq": x.value_counts().struct.field("count").max(),
+    }
+    formulas["quantile"] = x.quantile(
+        statistic.level if statistic.kind == "quantile" else 0.5, "linear"
+    )
     found: pl.Expr = formulas[statistic.kind]
     return found
 
@@ -259,13 +344,19 @@ def _formula(statistic: CellStatistic, x: pl.Expr, w: pl.Expr, *, weighted: bool
 def _grouped(
     formula: pl.Expr, belongs: CellRows, behind: Behind, values: NDArray[np.float64], nothing: float
 ) -> NDArray[np.float64]:
-    """A formula of the known values ``x`` and weights ``w`` of every cell; ``nothing`` where there are none."""
+    """A formula of the known values ``x`` and weights ``w`` of every cell; ``nothing`` where there
+    are none.
+    """
     known = ~np.isnan(values[belongs.row])
     rows = belongs.row[known]
-    frame = pl.DataFrame({"cell": belongs.cell[known], "x": values[rows], "w": behind.weights[rows]})
+    frame = pl.DataFrame(
+        {"cell": belongs.cell[known], "x": values[rows], "w": behind.weights[rows]}
+    )
     found = frame.group_by("cell").agg(formula.alias("told"))
     told = np.full(belongs.size, nothing)
-    told[found["cell"].to_numpy()] = found["told"].cast(pl.Float64).fill_null(float("nan")).to_numpy()
+    told[found["cell"].to_numpy()] = (
+        found["told"].cast(pl.Float64).fill_null(float("nan")).to_numpy()
+    )
     return told
 
 
@@ -278,29 +369,45 @@ def fits(
     *,
     guessed: bool = False,
 ) -> bool:
-    """Whether a column holds this statistic of the records, up to rounding and to what people mean by it.
+    """Whether a column holds this statistic of the records, up to rounding and to what people mean
+    by it.
 
-    Shares may be told in percent, deviations divided by n, and percentiles be any number between the two values they lie between.
+    Shares may be told in percent, deviations divided by n, and percentiles be any number between
+    the two values they lie between.
     """
     ways = _meant(statistic, belongs, behind, by, told)
-    several = statistic.kind in ("percent", "share") or (statistic.kind == "count" and statistic.column is not None)
+    several = statistic.kind in ("percent", "share") or (
+        statistic.kind == "count" and statistic.column is not None
+    )
     usual = guessed and not several  # a guess takes the usual way only
     for again in itertools.islice(ways, 1) if usual else ways:
-        there = np.where(np.isnan(again) & (told == 0), np.nan, told)  # nobody there: nothing, or zero
-        if bool(agrees(there, again, guessed=guessed, rounded=_most_rounded(statistic))[belongs.known].all()):
+        there = np.where(
+            np.isnan(again) & (told == 0), np.nan, told
+        )  # nobody there: nothing, or zero
+        if bool(
+            agrees(there, again, guessed=guessed, rounded=_most_rounded(statistic))[
+                belongs.known
+            ].all()
+        ):
             return True
     return False
 
 
 def _most_rounded(statistic: CellStatistic) -> float:
-    """How far a statistic may be rounded, as a share of the largest told; percentiles as far as they must be."""
+    """How far a statistic may be rounded, as a share of the largest told; percentiles as far as
+    they must be.
+    """
     if statistic.kind in QUANTILES:
         return 1.0
     return 0.1 if statistic.kind in AMOUNTS else 0.25
 
 
 def _meant(
-    statistic: CellStatistic, belongs: CellRows, behind: Behind, by: Sequence[str], told: NDArray[np.float64]
+    statistic: CellStatistic,
+    belongs: CellRows,
+    behind: Behind,
+    by: Sequence[str],
+    told: NDArray[np.float64],
 ) -> Iterator[NDArray[np.float64]]:
     """The ways to compute a statistic that are in use."""
     again = computed(statistic, belongs, behind, by)
@@ -321,11 +428,18 @@ def _meant(
         yield again * 100
     elif statistic.kind in ("sd", "var"):
         x, values = pl.col("x"), behind.numbers(str(statistic.column))
-        yield _grouped(getattr(x, {"sd": "std", "var": "var"}[statistic.kind])(ddof=0), belongs, behind, values, np.nan)
+        yield _grouped(
+            getattr(x, {"sd": "std", "var": "var"}[statistic.kind])(ddof=0),
+            belongs,
+            behind,
+            values,
+            np.nan,
+        )
     elif statistic.kind in QUANTILES:
         x, values = pl.col("x"), behind.numbers(str(statistic.column))
         ends = [
-            _grouped(x.quantile(statistic.level, way), belongs, behind, values, np.nan) for way in ("lower", "higher")
+            _grouped(x.quantile(statistic.level, way), belongs, behind, values, np.nan)
+            for way in ("lower", "higher")
         ]
         yield np.clip(told, *ends)
     elif statistic.kind == "mode":  # of several that are as common, any
@@ -334,7 +448,9 @@ def _meant(
         yield np.where(often == most, told, again)
 
 
-def _occurs(told: NDArray[np.float64], belongs: CellRows, behind: Behind, column: str) -> NDArray[np.float64]:
+def _occurs(
+    told: NDArray[np.float64], belongs: CellRows, behind: Behind, column: str
+) -> NDArray[np.float64]:
     """How often what is told of every cell occurs in it."""
     same = behind.ordered(column)[belongs.row] == told[belongs.cell]
     return np.bincount(belongs.cell[same], minlength=belongs.size).astype(np.float64)
@@ -349,7 +465,8 @@ def found_by_computing(
     *,
     widely: bool = True,
 ) -> list[CellStatistic]:
-    """What a column tells, from its name and confirmed by the records, or by trying: all that fit, since nobody knows which is meant.
+    """What a column tells, from its name and confirmed by the records, or by trying: all that fit,
+    since nobody knows which is meant.
 
     ``widely`` also tries statistics of columns that the name says nothing of.
     """
@@ -360,13 +477,23 @@ def found_by_computing(
         tried = [CellStatistic(kind, (name,)) for kind in TRIED]
         fitting = [one for one in tried if fits(one, told, belongs, behind, by, guessed=True)]
         share = CellStatistic("share", (name,))
-        if not fitting and _of_yes_and_no(name, behind) and fits(share, told, belongs, behind, by, guessed=True):
+        if (
+            not fitting
+            and _of_yes_and_no(name, behind)
+            and fits(share, told, belongs, behind, by, guessed=True)
+        ):
             fitting = [share]
     if not fitting and (asked := bare(name)) is not None:
         text_too = asked(name).kind in LABELLED
-        numeric = [one for one in columns if (text_too and not behind.is_numeric(one)) or behind.is_finite(one)]
+        numeric = [
+            one
+            for one in columns
+            if (text_too and not behind.is_numeric(one)) or behind.is_finite(one)
+        ]
         numeric = numeric[:MOST_TRIED]
-        fitting = [one for one in map(asked, numeric) if fits(one, told, belongs, behind, by, guessed=True)]
+        fitting = [
+            one for one in map(asked, numeric) if fits(one, told, belongs, behind, by, guessed=True)
+        ]
     if fitting or any(
         one.column is not None and one.kind != "count" for one in said
     ):  # what is called a mean is no count by chance
@@ -382,17 +509,28 @@ def _of_yes_and_no(name: str, behind: Behind) -> bool:
 
 
 def percentages(by: Sequence[str]) -> list[CellStatistic]:
-    """What a share of persons may be of: all, or those with one value of a column that makes cells."""
-    return [CellStatistic("percent"), *(CellStatistic("percent", (one,)) for one in (by if len(by) > 1 else ()))]
+    """What a share of persons may be of: all, or those with one value of a column that makes
+    cells.
+    """
+    return [
+        CellStatistic("percent"),
+        *(CellStatistic("percent", (one,)) for one in (by if len(by) > 1 else ())),
+    ]
 
 
 LEVELS = ("0.05", "0.1", "0.25", "0.75", "0.9", "0.95")
 ENOUGH_DIGITS = 8
-"""Digits that numbers must have together before it is tried what they are: with fewer, something always fits."""
+"""Digits that numbers must have together before it is tried what they are: with fewer, something
+always fits.
+"""
 
 
-def _tried(told: NDArray[np.float64], belongs: CellRows, behind: Behind, by: Sequence[str]) -> list[CellStatistic]:
-    """All statistics of all columns that a column with a name of its own may tell; first by one cell, since most do not fit there."""
+def _tried(
+    told: NDArray[np.float64], belongs: CellRows, behind: Behind, by: Sequence[str]
+) -> list[CellStatistic]:
+    """All statistics of all columns that a column with a name of its own may tell; first by one
+    cell, since most do not fit there.
+    """
     if _digits(told[belongs.known]) < ENOUGH_DIGITS:
         return []
     names = [one for one in behind.dataset.columns if one not in (behind.unit, *by)][:MOST_TRIED]
@@ -407,7 +545,9 @@ def _tried(told: NDArray[np.float64], belongs: CellRows, behind: Behind, by: Seq
 def _fitting_one_cell(
     tried: Sequence[CellStatistic], told: NDArray[np.float64], belongs: CellRows, behind: Behind
 ) -> list[CellStatistic]:
-    """Those of some statistics that fit the smallest cell: computed all at once, since most do not."""
+    """Those of some statistics that fit the smallest cell: computed all at once, since most do
+    not.
+    """
     sizes = np.bincount(belongs.cell, minlength=belongs.size).astype(np.float64)
     sizes[~belongs.known | np.isnan(told) | (sizes == 0)] = np.inf
     cell = int(np.argmin(sizes))
@@ -415,7 +555,9 @@ def _fitting_one_cell(
         return []
     rows = belongs.row[belongs.cell == cell]
     columns = list(dict.fromkeys(str(one.column) for one in tried))
-    frame = pl.DataFrame({f"{at}": behind.numbers(name)[rows] for at, name in enumerate(columns)}).fill_nan(None)
+    frame = pl.DataFrame(
+        {f"{at}": behind.numbers(name)[rows] for at, name in enumerate(columns)}
+    ).fill_nan(None)
     frame = frame.with_columns(pl.Series("w", behind.weights[rows]))
     known = [pl.col(f"{columns.index(str(one.column))}") for one in tried]
     weight = [pl.when(x.is_not_null()).then(pl.col("w")) for x in known]
@@ -441,4 +583,6 @@ def _can_be(statistic: CellStatistic, behind: Behind) -> bool:
         return True
     names = behind.dataset.columns
     any_kind = statistic.kind == "count" or statistic.kind in LABELLED
-    return all(word in names and (any_kind or behind.is_numeric(word)) for word in statistic.columns)
+    return all(
+        word in names and (any_kind or behind.is_numeric(word)) for word in statistic.columns
+    )

@@ -1,4 +1,6 @@
-"""What to give instead, where an output is not one that can be judged: the model and not its summary, the numbers and not the picture."""
+"""What to give instead, where an output is not one that can be judged: the model and not its
+summary, the numbers and not the picture.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +14,31 @@ from sfumato.results.checking.verdict import OutputReason, open_question
 if TYPE_CHECKING:
     import polars as pl
 
-THE_MODEL = "give the fitted model itself, not a table of it: sf.check_output(model, data); its coefficients are what is written"
-SOMEBODY = "somebody must look at it: session.add(table, 'what it shows', comment='how it was fitted, and of how many') asks for that"
+THE_MODEL = (
+    "give the fitted model itself, not a table of it: sf.check_output(model, data); its"
+    " coefficients are what is written"
+)
+SOMEBODY = (
+    "somebody must look at it: session.add(table, 'what it shows', comment='how it was fitted, and"
+    " of how many') asks for that"
+)
 COEFFICIENTS = (
-    "coef", "coef.", "std err", "std.err.", "se(coef)", "exp(coef)", "p>|t|", "p>|z|", "z", "t", "[0.025", "0.975]", "bse", "pvalues", "tvalues",
-)  # fmt: skip
+    "coef",
+    "coef.",
+    "std err",
+    "std.err.",
+    "se(coef)",
+    "exp(coef)",
+    "p>|t|",
+    "p>|z|",
+    "z",
+    "t",
+    "[0.025",
+    "0.975]",
+    "bse",
+    "pvalues",
+    "tvalues",
+)
 CONSTANTS = ("intercept", "const", "(intercept)")
 
 
@@ -24,25 +46,38 @@ def what_to_give(output: Any) -> OutputReason:
     """A question of an output that is not known, with what to do about it."""
     sentence = "what this is is not known here, so somebody must look at it"
     if output is None:
-        return open_question("kind", "there is no output: nothing (None) was given", "give what shall leave")
+        return open_question(
+            "kind", "there is no output: nothing (None) was given", "give what shall leave"
+        )
     if number_of(output) is not None:
         advice = f"say what it tells, tells='mean(cost)', and {GIVE_DATA}"
         return open_question("kind", "a number alone does not say what it tells", advice)
     if isinstance(output, str | bytes):
-        advice = "give the table or model that it was printed from; text of your own is for the output checker"
+        advice = (
+            "give the table or model that it was printed from; text of your own is for the output"
+            " checker"
+        )
         return open_question("kind", "text is not read here, so somebody must look at it", advice)
     if isinstance(output, Mapping | list | tuple):
         advice = (
-            "make it a table, a column a statistic: pl.DataFrame({'mean(cost)': [...], 'n': [...]}); or say kind=..."
+            "make it a table, a column a statistic: pl.DataFrame({'mean(cost)': [...], 'n':"
+            " [...]}); or say kind=..."
         )
         return open_question("kind", "what these numbers tell is not known here", advice)
     if peek(output, "as_latex") is not None or (peek(output, "as_csv") and peek(output, "as_html")):
         return open_question(
-            "kind", "this is the printed summary of a model, which cannot be computed again", THE_MODEL
+            "kind",
+            "this is the printed summary of a model, which cannot be computed again",
+            THE_MODEL,
         )
     if peek(output, "savefig") is not None or peek(output, "get_figure") is not None:
-        advice = "give the numbers that it shows: the table, (counts, edges) with kind='histogram', or the fitted curve"
-        return open_question("kind", "a picture cannot be read here, so somebody must look at it", advice)
+        advice = (
+            "give the numbers that it shows: the table, (counts, edges) with kind='histogram', or"
+            " the fitted curve"
+        )
+        return open_question(
+            "kind", "a picture cannot be read here, so somebody must look at it", advice
+        )
     if peek(output, "params_") is not None and peek(output, "summary") is not None:
         return open_question("kind", "fits of this kind are not computed again here", SOMEBODY)
     return open_question("kind", sentence, f"say it (kind=..., tells=...), or {GIVE_DATA}")
@@ -51,8 +86,17 @@ def what_to_give(output: Any) -> OutputReason:
 def of_a_model(frame: pl.DataFrame) -> OutputReason | None:
     """A question of a table that looks like coefficients of a model; None for others."""
     names = {one.strip().lower() for one in frame.columns}
-    labels = {str(one).strip().lower() for one in frame.to_series(0).head(50).to_list()} if frame.columns else set()
+    labels = (
+        {str(one).strip().lower() for one in frame.to_series(0).head(50).to_list()}
+        if frame.columns
+        else set()
+    )
     if len(names & set(COEFFICIENTS)) < 2 and not labels & set(CONSTANTS):
         return None
-    words = "this looks like coefficients of a model, which cannot be computed again from a table of them"
-    return open_question("kind", words, f"{THE_MODEL}; a model that is not known there is for review")
+    words = (
+        "this looks like coefficients of a model, which cannot be computed again from a table of"
+        " them"
+    )
+    return open_question(
+        "kind", words, f"{THE_MODEL}; a model that is not known there is for review"
+    )

@@ -1,7 +1,11 @@
-"""Sums and differences of up to four cells that are about few persons, found by hashing where there are too many atoms to look at all sums.
+"""Sums and differences of up to four cells that are about few persons, found by hashing where there
+are too many atoms to look at all sums.
 
-Persons are put into buckets at random, ``FINE`` times as many as the threshold, and so many of them together are a coarse one. Two sums of cells that differ for fewer persons than the threshold differ in
-fewer buckets than that: they agree in at least one coarse bucket, which equal hashes find, and in most fine ones, which sorts out what agrees by chance. What is left is counted. So all such sums are found.
+Persons are put into buckets at random, ``FINE`` times as many as the threshold, and so many of them
+together are a coarse one. Two sums of cells that differ for fewer persons than the threshold differ
+in fewer buckets than that: they agree in at least one coarse bucket, which equal hashes find, and
+in most fine ones, which sorts out what agrees by chance. What is left is counted. So all such sums
+are found.
 """
 
 from __future__ import annotations
@@ -29,7 +33,9 @@ FINE = 4
 
 
 class Sums(NamedTuple):
-    """Cells, and sums and differences of two of them: the first cell, the second (−1 where there is none) and its sign."""
+    """Cells, and sums and differences of two of them: the first cell, the second (−1 where there is
+    none) and its sign.
+    """
 
     first: Codes
     second: Codes
@@ -47,9 +53,14 @@ class Sums(NamedTuple):
 def few_by_hashing(
     pool: CellPool, threshold: int
 ) -> tuple[NDArray[np.bool_] | None, Literal["fours", "pairs", "open"]]:
-    """The cells of a sum about few persons, one of them new (None where there is no such sum), and how far was looked: at sums of four cells, of two, or not at all."""
+    """The cells of a sum about few persons, one of them new (None where there is no such sum), and
+    how far was looked: at sums of four cells, of two, or not at all.
+    """
     cells = len(pool.cells)
-    if cells <= MOST_FOURS and (found := _looked_for(pool, threshold, _up_to_two(cells))) is not None:
+    if (
+        cells <= MOST_FOURS
+        and (found := _looked_for(pool, threshold, _up_to_two(cells))) is not None
+    ):
         return (found if found.any() else None), "fours"
     if cells <= MOST_PAIRS and (found := _looked_for(pool, threshold, _single(cells))) is not None:
         return (found if found.any() else None), "pairs"
@@ -72,13 +83,17 @@ def _up_to_two(cells: int) -> Sums:
 
 
 def _looked_for(pool: CellPool, threshold: int, sums: Sums) -> NDArray[np.bool_] | None:
-    """The cells of two sums that differ for few persons; none where there are no such sums, and None where there was too much to compare."""
+    """The cells of two sums that differ for few persons; none where there are no such sums, and
+    None where there was too much to compare.
+    """
     hashes = _hashed(pool, FINE * threshold)
     with np.errstate(over="ignore"):
         second = np.where(sums.second[:, None] >= 0, hashes[sums.second], np.uint64(0))
         fine = hashes[sums.first] + np.where(sums.sign[:, None] < 0, np.uint64(0) - second, second)
     fresh = pool.fresh[sums.first] | ((sums.second >= 0) & pool.fresh[sums.second])
-    order = np.argsort(fresh, kind="stable")  # of equal sums one of old cells stands for all: it tells nothing new
+    order = np.argsort(
+        fresh, kind="stable"
+    )  # of equal sums one of old cells stands for all: it tells nothing new
     _, kept = np.unique(_mixed(fine[order]), return_index=True)
     kept = order[kept]
     compared = 0
@@ -89,7 +104,9 @@ def _looked_for(pool: CellPool, threshold: int, sums: Sums) -> NDArray[np.bool_]
             if compared > MOST_COMPARED:
                 return None
             alike = (fine[kept[one]] == fine[kept[other]]).sum(axis=1) > (FINE - 1) * threshold
-            for left, right in zip(kept[one[alike]].tolist(), kept[other[alike]].tolist(), strict=True):
+            for left, right in zip(
+                kept[one[alike]].tolist(), kept[other[alike]].tolist(), strict=True
+            ):
                 cells = sums.signs(left, len(pool.cells)) - sums.signs(right, len(pool.cells))
                 if not cells[pool.fresh].any():
                     continue
@@ -101,7 +118,9 @@ def _looked_for(pool: CellPool, threshold: int, sums: Sums) -> NDArray[np.bool_]
 
 
 def _hashed(pool: CellPool, buckets: int) -> Hashes:
-    """Per cell and bucket the sum of random numbers of its records, modulo 2**64: hashes of sums of cells are sums of hashes."""
+    """Per cell and bucket the sum of random numbers of its records, modulo 2**64: hashes of sums of
+    cells are sums of hashes.
+    """
     draw = np.random.default_rng(21)
     number = draw.integers(0, 2**64, size=len(pool.owner), dtype=np.uint64)
     bucket = draw.permutation(int(pool.owner.max(initial=-1)) + 1)[pool.owner] % buckets

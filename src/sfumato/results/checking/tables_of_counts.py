@@ -1,6 +1,8 @@
-"""Tables without their records: judged by counts alone, which show that persons are too few, and never that all is well.
+"""Tables without their records: judged by counts alone, which show that persons are too few, and
+never that all is well.
 
-A number that is called a count may be a mean, an age, or a count times ten: without records nothing of a table is confirmed, so it never passes.
+A number that is called a count may be a mean, an age, or a count times ten: without records nothing
+of a table is confirmed, so it never passes.
 """
 
 from __future__ import annotations
@@ -14,10 +16,22 @@ import polars as pl
 from sfumato.errors import ParameterError, SchemaError, nearest
 from sfumato.results.checking.contributing_records import TOTALS
 from sfumato.results.checking.grouped_tables import PROTECT, declared, kind_of_table
-from sfumato.results.checking.layout import GIVE_DATA, PER_RECORD, SAY_WHAT, OutputTable, figure_per_record
+from sfumato.results.checking.layout import (
+    GIVE_DATA,
+    PER_RECORD,
+    SAY_WHAT,
+    OutputTable,
+    figure_per_record,
+)
 from sfumato.results.checking.rule_violations import offence
 from sfumato.results.checking.statistics_of_columns import EXTREMES, QUANTILES, CellStatistic, named
-from sfumato.results.checking.verdict import OutputReason, OutputRules, OutputVerdict, broken, open_question
+from sfumato.results.checking.verdict import (
+    OutputReason,
+    OutputRules,
+    OutputVerdict,
+    broken,
+    open_question,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,29 +41,40 @@ COUNTED = ("count", "rows", "freq")
 
 
 def counts_of(counts: Any, table: OutputTable) -> NDArray[np.float64] | None:
-    """Persons per row of the output: a column of it, one number, or a list; None where nothing is said."""
+    """Persons per row of the output: a column of it, one number, or a list; None where nothing is
+    said.
+    """
     if counts is None:
         return None
     if isinstance(counts, str):
         if counts not in table.frame.columns:
-            raise SchemaError(f"the output has no column {counts!r}.{nearest(counts, table.frame.columns)}")
+            raise SchemaError(
+                f"the output has no column {counts!r}.{nearest(counts, table.frame.columns)}"
+            )
         found = table.values(counts)
     else:
         try:
             series = counts.to_numpy() if hasattr(counts, "to_numpy") else np.asarray(counts)
             found = np.asarray(series, dtype=np.float64).reshape(-1)
         except Exception:  # noqa: BLE001 - of whatever class they are
-            raise ParameterError("counts are the name of a column, a number, or a number of persons per row") from None
+            raise ParameterError(
+                "counts are the name of a column, a number, or a number of persons per row"
+            ) from None
         found = np.repeat(found, table.frame.height) if len(found) == 1 else found
     if len(found) != table.frame.height:
-        raise ParameterError(f"there are {len(found):,} counts and {table.frame.height:,} rows; give one per row")
+        raise ParameterError(
+            f"there are {len(found):,} counts and {table.frame.height:,} rows; give one per row"
+        )
     if (found < 0).any():
         raise ParameterError("counts are numbers of persons; some are negative")
     return found
 
 
 def judge_with_counts(
-    table: OutputTable, counts: NDArray[np.float64] | None, rules: OutputRules, tells: Mapping[str, str] | str | None
+    table: OutputTable,
+    counts: NDArray[np.float64] | None,
+    rules: OutputRules,
+    tells: Mapping[str, str] | str | None,
 ) -> OutputVerdict:
     """Judge a table by counts alone: too few fails, what only records could show is a question."""
     reasons: list[OutputReason] = []
@@ -60,7 +85,9 @@ def judge_with_counts(
         elif not table.numeric(name):
             reasons.append(
                 open_question(
-                    "columns", f"{table.called(name)} holds no numbers", "name the columns that make cells: by=[...]"
+                    "columns",
+                    f"{table.called(name)} holds no numbers",
+                    "name the columns that make cells: by=[...]",
                 )
             )
         else:
@@ -70,24 +97,38 @@ def judge_with_counts(
         reasons += _by_counts(table, name, statistic, counts, rules)
     reasons += _margins(table, statistics, rules)
     if not statistics:
-        reasons.append(open_question("columns", "no column tells anything that could be judged", SAY_WHAT))
+        reasons.append(
+            open_question("columns", "no column tells anything that could be judged", SAY_WHAT)
+        )
     persons = _all_persons(table, statistics, counts)
     told = tuple("unknown" if one is None else str(one) for one in statistics.values())
     kinds = [(name, one) for name, one in statistics.items() if one is not None]
-    return OutputVerdict(kind_of_table(kinds), tuple(reasons), persons, table.frame, by=table.by, tells=told)
+    return OutputVerdict(
+        kind_of_table(kinds), tuple(reasons), persons, table.frame, by=table.by, tells=told
+    )
 
 
 def _margins(
     table: OutputTable, statistics: Mapping[str, CellStatistic | None], rules: OutputRules
 ) -> list[OutputReason]:
     """Totals that are more than what is told of their parts tell the rest."""
-    counting = [name for name, one in statistics.items() if one is not None and one.kind in ("count", "rows")]
+    counting = [
+        name
+        for name, one in statistics.items()
+        if one is not None and one.kind in ("count", "rows")
+    ]
     rests = [rest for name in counting for axis in table.by for rest in _rests(table, name, axis)]
     if any(rules.small(abs(rest)) for rest in rests):
-        words = f"totals are told, and what is left out beside them follows: fewer than {rules.threshold} persons"
+        words = (
+            "totals are told, and what is left out beside them follows: fewer than"
+            f" {rules.threshold} persons"
+        )
         return [broken("margins", words, PROTECT)]
     if any(rests):
-        words = "totals are told, and cells beside them are left out: whether they can be computed was not looked at"
+        words = (
+            "totals are told, and cells beside them are left out: whether they can be computed was"
+            " not looked at"
+        )
         return [open_question("margins", words, PROTECT)]
     return []
 
@@ -99,16 +140,22 @@ def _rests(table: OutputTable, name: str, axis: str) -> list[float]:
     told = pl.col(name).cast(pl.Float64)
     lines = table.frame.group_by(others or [pl.lit(0)])
     found = lines.agg(
-        told.filter(whole).max().alias("whole"), told.filter(~whole).sum().alias("parts"), (~whole).sum().alias("n")
+        told.filter(whole).max().alias("whole"),
+        told.filter(~whole).sum().alias("parts"),
+        (~whole).sum().alias("n"),
     )
     both = found.filter(pl.col("whole").is_not_null() & (pl.col("n") > 0))
     return [float(rest) for rest in (both["whole"] - both["parts"]).to_list()]
 
 
 def _all_persons(
-    table: OutputTable, statistics: Mapping[str, CellStatistic | None], counts: NDArray[np.float64] | None
+    table: OutputTable,
+    statistics: Mapping[str, CellStatistic | None],
+    counts: NDArray[np.float64] | None,
 ) -> int | None:
-    """The sum of all counts, where no row is a total and nothing is left out; None where it is not known."""
+    """The sum of all counts, where no row is a total and nothing is left out; None where it is not
+    known.
+    """
     counting = [name for name, one in statistics.items() if one is not None and one.kind == "count"]
     held = counts if counts is not None else table.values(counting[0]) if counting else None
     labels = {str(one) for name in table.by for one in table.frame[name].to_list()}
@@ -141,12 +188,22 @@ def _by_counts(
     shown = ~np.isnan(told)
     least = 0 if rules.zeros else 1
     few = shown & (held < rules.threshold) & (held >= least)
-    reasons = [offence("threshold", [called], int(few.sum()), int(shown.sum()), rules)] if few.any() else []
+    reasons = (
+        [offence("threshold", [called], int(few.sum()), int(shown.sum()), rules)]
+        if few.any()
+        else []
+    )
     if (shown & np.isnan(held)).any():
-        reasons.append(open_question("counts", f"counts of {called} are missing in some rows", GIVE_DATA))
+        reasons.append(
+            open_question("counts", f"counts of {called} are missing in some rows", GIVE_DATA)
+        )
     if (held[shown & ~np.isnan(held)] % 1 != 0).any():
         reasons.append(
-            open_question("counts", f"counts of {called} are no whole numbers: weights do not count persons", GIVE_DATA)
+            open_question(
+                "counts",
+                f"counts of {called} are no whole numbers: weights do not count persons",
+                GIVE_DATA,
+            )
         )
     return reasons + _beyond_counts(called, statistic, told, held, rules, fine=not reasons)
 
@@ -166,16 +223,28 @@ def _beyond_counts(
     if statistic.kind in EXTREMES:
         return [
             broken(
-                "extreme", f"{called} tells single values; whether enough persons share them is not known", GIVE_DATA
+                "extreme",
+                f"{called} tells single values; whether enough persons share them is not known",
+                GIVE_DATA,
             )
         ]
     if statistic.kind == "sd" and (told == 0).any():
-        return [offence("all_equal", [called], int((told == 0).sum()), int((~np.isnan(told)).sum()), rules)]
+        return [
+            offence(
+                "all_equal", [called], int((told == 0).sum()), int((~np.isnan(told)).sum()), rules
+            )
+        ]
     if statistic.kind in QUANTILES:
         outside = held * min(statistic.level, 1 - statistic.level)
         if (outside[~np.isnan(told)] < rules.threshold).any():
-            return [offence("bands", [called], int((outside < rules.threshold).sum()), len(held), rules)]
+            return [
+                offence("bands", [called], int((outside < rules.threshold).sum()), len(held), rules)
+            ]
     if statistic.kind in COUNTED:
         words = f"that {called} counts persons is told, and cannot be confirmed without the records"
         return [open_question("records", words, GIVE_DATA)] if fine else []
-    return [open_question("records", f"what persons contribute to {called} cannot be seen from counts", GIVE_DATA)]
+    return [
+        open_question(
+            "records", f"what persons contribute to {called} cannot be seen from counts", GIVE_DATA
+        )
+    ]

@@ -1,4 +1,6 @@
-"""Trees and clusters: every leaf and cluster is a mark of enough persons, counted again in the records where there are any."""
+"""Trees and clusters: every leaf and cluster is a mark of enough persons, counted again in the
+records where there are any.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,14 @@ import polars as pl
 from sfumato.results.checking.contributing_records import Behind, CellRows
 from sfumato.results.checking.record_sets import sets_of_leaves
 from sfumato.results.checking.untrusted_objects import array_of, names_of, peek, vector_of
-from sfumato.results.checking.verdict import OutputReason, OutputRules, OutputVerdict, broken, open_question, passed
+from sfumato.results.checking.verdict import (
+    OutputReason,
+    OutputRules,
+    OutputVerdict,
+    broken,
+    open_question,
+    passed,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,32 +39,52 @@ def judge_tree(
 ) -> OutputVerdict:
     """Every leaf of a tree must hold enough persons, and not all of one kind.
 
-    With records and ``features`` the leaves are counted again, by persons; with the ``column`` that it tells, leaves of a tree of numbers are judged as means. Without records
-    nothing confirms what a tree says of itself.
+    With records and ``features`` the leaves are counted again, by persons; with the ``column`` that
+    it tells, leaves of a tree of numbers are judged as means. Without records nothing confirms what
+    a tree says of itself.
     """
     inner = peek(output, "tree_")
     tree = output if inner is None else inner
     left, counts = vector_of(peek(tree, "children_left")), vector_of(peek(tree, "n_node_samples"))
     if left is None or counts is None or len(left) != len(counts):
         words = "the leaves of the tree cannot be counted"
-        return OutputVerdict("tree", (open_question("marks", words, "give out its rules as a table with counts"),))
+        return OutputVerdict(
+            "tree", (open_question("marks", words, "give out its rules as a table with counts"),)
+        )
     leaf = left < 0
     if not (counts >= 0).all():
         words = "the tree tells numbers of records that are none"
         return OutputVerdict("tree", (open_question("marks", words, "fit it again"),))
-    reasons = _small(counts[leaf], rules, "records") + _alike(tree, leaf) + _classes(tree, leaf, counts, rules)
+    reasons = (
+        _small(counts[leaf], rules, "records")
+        + _alike(tree, leaf)
+        + _classes(tree, leaf, counts, rules)
+    )
     names = list(features) if features is not None else names_of(peek(output, "feature_names_in_"))
     place = None if behind is None or names is None else _leaves_of(tree, behind, names)
     if behind is None or place is None:
         words = "how many persons a leaf holds is told by the tree, and was not counted"
-        reasons.append(open_question("records", words, "give the records and columns: data=..., features=[...]"))
+        reasons.append(
+            open_question(
+                "records", words, "give the records and columns: data=..., features=[...]"
+            )
+        )
     else:
         reasons += _counted(tree, place, leaf, counts, behind, rules, column)
     if not reasons:
-        reasons.append(passed("marks", f"each of {int(leaf.sum()):,} leaves holds at least {rules.threshold} persons"))
-    shown = pl.DataFrame({"leaf": np.arange(1, int(leaf.sum()) + 1), "records": counts[leaf].astype(np.int64)})
+        reasons.append(
+            passed(
+                "marks",
+                f"each of {int(leaf.sum()):,} leaves holds at least {rules.threshold} persons",
+            )
+        )
+    shown = pl.DataFrame(
+        {"leaf": np.arange(1, int(leaf.sum()) + 1), "records": counts[leaf].astype(np.int64)}
+    )
     cells = None if place is None else partial(sets_of_leaves, place, np.flatnonzero(leaf))
-    return OutputVerdict("tree", tuple(reasons), int(counts[0]) if len(counts) else None, shown, cells=cells)
+    return OutputVerdict(
+        "tree", tuple(reasons), int(counts[0]) if len(counts) else None, shown, cells=cells
+    )
 
 
 def _small(counts: NDArray[np.float64], rules: OutputRules, what: str) -> list[OutputReason]:
@@ -68,13 +97,20 @@ def _small(counts: NDArray[np.float64], rules: OutputRules, what: str) -> list[O
 
 def _alike(tree: Any, leaf: NDArray[np.bool_]) -> list[OutputReason]:
     impurity = vector_of(peek(tree, "impurity"))
-    if impurity is None or len(impurity) != len(leaf) or int(leaf.sum()) < 2 or not (impurity[leaf] <= PURE).any():
+    if (
+        impurity is None
+        or len(impurity) != len(leaf)
+        or int(leaf.sum()) < 2
+        or not (impurity[leaf] <= PURE).any()
+    ):
         return []
     words = f"{int((impurity[leaf] <= PURE).sum()):,} leaves hold records of one kind only"
     return [broken("all_equal", words, "prune the tree")]
 
 
-def _classes(tree: Any, leaf: NDArray[np.bool_], counts: NDArray[np.float64], rules: OutputRules) -> list[OutputReason]:
+def _classes(
+    tree: Any, leaf: NDArray[np.bool_], counts: NDArray[np.float64], rules: OutputRules
+) -> list[OutputReason]:
     """Leaves in which somebody, but few, are of another kind: shares told of them tell of these."""
     values = array_of(peek(tree, "value")) if peek(tree, "value") is not None else None
     if values is None or values.ndim != 3 or values.shape[2] < 2 or len(values) != len(leaf):
@@ -85,15 +121,21 @@ def _classes(tree: Any, leaf: NDArray[np.bool_], counts: NDArray[np.float64], ru
     if not few.any():
         return []
     words = (
-        f"{int(few.sum()):,} leaves hold fewer than {rules.threshold} records of a class: their shares tell of these"
+        f"{int(few.sum()):,} leaves hold fewer than {rules.threshold} records of a class: their"
+        " shares tell of these"
     )
     return [open_question("share", words, "tell the rules without the shares of classes")]
 
 
 def _leaves_of(tree: Any, behind: Behind, names: Sequence[str]) -> NDArray[np.int64] | None:
     """Per record the leaf it falls into; None where the tree or the data do not tell."""
-    parts = [vector_of(peek(tree, name)) for name in ("children_left", "children_right", "feature", "threshold")]
-    if any(one is None for one in parts) or any(name not in behind.dataset.columns for name in names):
+    parts = [
+        vector_of(peek(tree, name))
+        for name in ("children_left", "children_right", "feature", "threshold")
+    ]
+    if any(one is None for one in parts) or any(
+        name not in behind.dataset.columns for name in names
+    ):
         return None
     left, right, feature, threshold = (np.asarray(one) for one in parts)
     if not all(behind.is_numeric(name) for name in names) or feature.max(initial=-1) >= len(names):
@@ -122,7 +164,9 @@ def _counted(
     rules: OutputRules,
     column: str | None,
 ) -> list[OutputReason]:
-    """Leaves by the records: persons in each, whether the tree counted the same, and what persons contribute to means."""
+    """Leaves by the records: persons in each, whether the tree counted the same, and what persons
+    contribute to means.
+    """
     number = np.cumsum(leaf) - 1
     size = int(leaf.sum())
     everything = np.ones(size, dtype=bool)
@@ -130,13 +174,18 @@ def _counted(
     reasons = _small(belongs.persons(behind).astype(np.float64), rules, "persons")
     if not np.array_equal(np.bincount(number[node], minlength=size), counts[leaf]):
         words = "the tree counts other numbers of records in its leaves than these records give"
-        reasons.append(open_question("recomputed", words, "give the records it was fitted to (where=...)"))
+        reasons.append(
+            open_question("recomputed", words, "give the records it was fitted to (where=...)")
+        )
     values = array_of(peek(tree, "value")) if peek(tree, "value") is not None else None
     if values is not None and values.ndim == 3 and values.shape[2] >= 2:
         return reasons
     if column is None:
         words = "what persons contribute to the means of leaves was not looked at"
-        return [*reasons, open_question("contributions", words, "say what the tree tells: column='cost'")]
+        return [
+            *reasons,
+            open_question("contributions", words, "say what the tree tells: column='cost'"),
+        ]
     cells = belongs.contributions(behind, behind.numbers(column), max(2, rules.dominant))
     unsafe = int(np.logical_or.reduce([rule.unsafe(cells) for rule in rules.of_amounts]).sum())
     if unsafe:
@@ -146,7 +195,9 @@ def _counted(
 
 
 def judge_clusters(output: Any, rules: OutputRules) -> OutputVerdict:
-    """Centres of clusters are means of their members: those of few fail, the others are judged as a table of means and not here."""
+    """Centres of clusters are means of their members: those of few fail, the others are judged as a
+    table of means and not here.
+    """
     labels = vector_of(peek(output, "labels_"))
     reasons = []
     if labels is not None:
@@ -154,6 +205,8 @@ def judge_clusters(output: Any, rules: OutputRules) -> OutputVerdict:
         few = int((sizes < rules.threshold).sum())
         words = f"{few:,} of {len(sizes):,} clusters have fewer than {rules.threshold} members"
         reasons += [broken("marks", words, "make fewer clusters")] if few else []
-    words = "the centres of clusters are means, and what persons contribute to them was not looked at"
+    words = (
+        "the centres of clusters are means, and what persons contribute to them was not looked at"
+    )
     advice = "add the cluster to the data and give a table of means by it: by=['cluster']"
     return OutputVerdict("clusters", (*reasons, open_question("records", words, advice)))

@@ -1,4 +1,6 @@
-"""Looking at objects of others without trusting them: an attribute may be missing, raise, or hold anything."""
+"""Looking at objects of others without trusting them: an attribute may be missing, raise, or hold
+anything.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ def peek(thing: Any, path: str) -> Any:
 
 
 class ReadOnce:
-    """What was read of an object, once: one that says something else the next time is asked no more."""
+    """What was read of an object, once: one that says something else the next time is asked no
+    more.
+    """
 
     def __init__(self, held: dict[str, Any]) -> None:
         self.held = held
@@ -97,16 +101,22 @@ def frame_of(output: Any) -> pl.DataFrame | None:
     """
     if isinstance(output, pl.LazyFrame):
         raise ParameterError(
-            "the output is a lazy frame; collect() it first, so that what is checked is what is given out"
+            "the output is a lazy frame; collect() it first, so that what is checked is what is"
+            " given out"
         )
-    plain = output.to_frame(output.name or "value") if isinstance(output, pl.Series) else _without_index(output)
+    plain = (
+        output.to_frame(output.name or "value")
+        if isinstance(output, pl.Series)
+        else _without_index(output)
+    )
     try:
         frame = nw.from_native(plain, eager_only=True)
     except Exception:  # noqa: BLE001 - no frame, or one that cannot say so
         return None
     if len(frame) * max(1, len(frame.columns)) > MOST_CELLS:
         raise SchemaError(
-            f"the output has {len(frame):,} rows and {len(frame.columns):,} columns: no table of results is as large"
+            f"the output has {len(frame):,} rows and {len(frame.columns):,} columns: no table of"
+            " results is as large"
         )
     return Table(frame).to_polars()
 
@@ -120,8 +130,13 @@ def _without_index(output: Any) -> Any:
         if peek(frame, "columns.nlevels") not in (None, 1):
             frame = _with_named_levels_below(frame).copy()
         if peek(frame, "columns.nlevels") not in (None, 1):
-            frame.columns = ["_".join(str(part) for part in name if str(part)) for name in frame.columns]
-        named = any(name is not None for name in frame.index.names) or type(frame.index).__name__ != "RangeIndex"
+            frame.columns = [
+                "_".join(str(part) for part in name if str(part)) for name in frame.columns
+            ]
+        named = (
+            any(name is not None for name in frame.index.names)
+            or type(frame.index).__name__ != "RangeIndex"
+        )
         flat = frame.reset_index() if named else frame.copy()
         flat.columns = [str(name) for name in flat.columns]
         for name in [one for one in flat.columns if str(flat[one].dtype) == "object"]:
@@ -132,7 +147,9 @@ def _without_index(output: Any) -> Any:
 
 
 def _with_named_levels_below(frame: Any) -> Any:
-    """A pandas cross table of several statistics with the columns that its columns are values of (levels with a name) as parts of its rows."""
+    """A pandas cross table of several statistics with the columns that its columns are values of
+    (levels with a name) as parts of its rows.
+    """
     levels = [name for name in frame.columns.names if isinstance(name, str)]
     if not levels or len(levels) == frame.columns.nlevels:
         return frame
@@ -140,7 +157,9 @@ def _with_named_levels_below(frame: Any) -> Any:
 
 
 def _of_one_type(values: list[Any]) -> list[Any]:
-    """Values of a column that mixes numbers and text, as ``describe()`` gives them: numbers where all are, else text; nothing stays nothing."""
+    """Values of a column that mixes numbers and text, as ``describe()`` gives them: numbers where
+    all are, else text; nothing stays nothing.
+    """
     nothing = [one is None or (isinstance(one, float) and np.isnan(one)) for one in values]
     known = [one for one, none in zip(values, nothing, strict=True) if not none]
     if all(isinstance(one, str) for one in known) or any(isinstance(one, bool) for one in known):

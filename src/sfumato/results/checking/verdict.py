@@ -1,4 +1,6 @@
-"""What is asked of an output, and what was found: pass, review or fail, with reasons that hold no data value."""
+"""What is asked of an output, and what was found: pass, review or fail, with reasons that hold no
+data value.
+"""
 
 from __future__ import annotations
 
@@ -27,11 +29,14 @@ HELD = {"pass": True, "review": None, "fail": False}
 class OutputRules:
     """What output checkers usually ask for; the defaults are those of ACRO.
 
-    ``threshold`` is the fewest persons behind anything that is told, ``residual_df`` the fewest degrees of freedom that a model must leave. The ``dominant``
-    largest contributions may be at most ``share`` percent of a sum, and nobody may be able to estimate the largest within ``p`` percent. ``zeros``: an empty
-    cell tells something too. The last three numbers are never told to readers: they help to compute what is hidden.
+    ``threshold`` is the fewest persons behind anything that is told, ``residual_df`` the fewest
+    degrees of freedom that a model must leave. The ``dominant`` largest contributions may be at
+    most ``share`` percent of a sum, and nobody may be able to estimate the largest within ``p``
+    percent. ``zeros``: an empty cell tells something too. The last three numbers are never told
+    to readers: they help to compute what is hidden.
 
-    Reference: Green, Ritchie, Smith 2021, *Automatic checking of research outputs (ACRO)*, Eurostat.
+    Reference: Green, Ritchie, Smith 2021, *Automatic checking of research outputs (ACRO)*,
+    Eurostat.
 
     >>> OutputRules().told()
     {'threshold': 10, 'residual_df': 10, 'zeros': True}
@@ -82,7 +87,9 @@ class OutputRules:
 
 @dataclasses.dataclass(frozen=True)
 class OutputReason:
-    """One thing that was found: how grave it is, by which rule, and a sentence with names and counts only."""
+    """One thing that was found: how grave it is, by which rule, and a sentence with names and
+    counts only.
+    """
 
     status: Status
     rule: str
@@ -118,8 +125,9 @@ def worst(statuses: Iterable[Status]) -> Status:
 class OutputVerdict(Reportable):
     """Whether an output may leave: ``pass``, ``review`` (somebody must look) or ``fail``.
 
-    ``reasons`` say why, with names and counts and never a value; ``next_steps`` what to do. ``shown`` is what would leave, as a frame, and ``suggestion`` a version that
-    could, where one can be made. ``persons`` is how many stand behind all of it; None where nobody knows.
+    ``reasons`` say why, with names and counts and never a value; ``next_steps`` what to do.
+    ``shown`` is what would leave, as a frame, and ``suggestion`` a version that could, where one
+    can be made. ``persons`` is how many stand behind all of it; None where nobody knows.
     """
 
     kind: str
@@ -151,10 +159,19 @@ class OutputVerdict(Reportable):
         """What to do, each thing once."""
         advice = [one.advice for one in self.reasons if one.advice and one.status != "pass"]
         if self.suggestion is not None and not self.passes:
-            how = "with the records (data=..., features=[...])" if self.kind == "survival curve" else ""
-            how = how or ("with the records (data=..., column=...)" if self.kind == "histogram" else "")
+            how = (
+                "with the records (data=..., features=[...])"
+                if self.kind == "survival curve"
+                else ""
+            )
+            how = how or (
+                "with the records (data=..., column=...)" if self.kind == "histogram" else ""
+            )
             words = f"check it {how}".rstrip()
-            advice.append(f"verdict.suggestion is a version that can be given out instead: {words}, then add it")
+            advice.append(
+                f"verdict.suggestion is a version that can be given out instead: {words}, then"
+                " add it"
+            )
         return tuple(dict.fromkeys(advice))
 
     def with_reasons(self, more: Iterable[OutputReason]) -> OutputVerdict:
@@ -170,7 +187,10 @@ class OutputVerdict(Reportable):
             "by": list(self.by),
             "tells": list(self.tells),
             "hidden": self.hidden,
-            "reasons": [{"status": one.status, "rule": one.rule, "sentence": one.sentence} for one in self._in_order()],
+            "reasons": [
+                {"status": one.status, "rule": one.rule, "sentence": one.sentence}
+                for one in self._in_order()
+            ],
             "next_steps": list(self.next_steps),
         }
 

@@ -1,4 +1,6 @@
-"""Checks of a folder that outputs were released to: it holds what was approved, as the session's log says."""
+"""Checks of a folder that outputs were released to: it holds what was approved, as the session's
+log says.
+"""
 
 from __future__ import annotations
 
@@ -29,15 +31,22 @@ def released_files(certificate: Fields, shared: SharedFolder, original: Original
     listed = {name: file["sha256"] for name, file in certificate["files"].items()}
     released = {output["file"]: output["sha256"] for output in certificate[OUTPUTS]["released"]}
     if listed == released and len(released) == len(certificate[OUTPUTS]["released"]):
-        return Claim("outputs listed", "holds", f"{count_of(len(released), 'output')}, and no other file")
-    return Claim("outputs listed", "fails", "the files of the folder are not those of the released outputs")
+        return Claim(
+            "outputs listed", "holds", f"{count_of(len(released), 'output')}, and no other file"
+        )
+    return Claim(
+        "outputs listed", "fails", "the files of the folder are not those of the released outputs"
+    )
 
 
 def unsigned(certificate: Fields, shared: SharedFolder, original: Original) -> Claim | None:
     """Whose folder it is cannot be known where nobody signed it."""
     if "signature" in certificate or original.trusted_key is not None:
         return None
-    words = "none: whoever can write here can make a folder that holds; sign it when it is released (--sign)"
+    words = (
+        "none: whoever can write here can make a folder that holds; sign it when it is released"
+        " (--sign)"
+    )
     return Claim("signature", "needs original", words)
 
 
@@ -52,28 +61,43 @@ def log_continued(certificate: Fields, shared: SharedFolder, original: Original)
     except UnreadableInput as error:
         return Claim("log", "fails", str(error))
     if kept["entries"] < 1 or not log.journal.extends(Head(kept["entries"], kept["head"])):
-        words = "the session's log is not the one that was released from: lines were cut off, changed or written anew"
+        words = (
+            "the session's log is not the one that was released from: lines were cut off, changed"
+            " or written anew"
+        )
         return Claim("log", "fails", words)
     later = log.journal.head.entries - kept["entries"]
-    return Claim("log", "holds", f"all {kept['entries']:,} lines of the release are there, and {later:,} since")
+    return Claim(
+        "log",
+        "holds",
+        f"all {kept['entries']:,} lines of the release are there, and {later:,} since",
+    )
 
 
 def decisions_logged(certificate: Fields, shared: SharedFolder, original: Original) -> Claim:
-    """The outputs passed or were approved, as the certificate says: its folder does not show it, the session's log does."""
+    """The outputs passed or were approved, as the certificate says: its folder does not show it,
+    the session's log does.
+    """
     name = "checks and decisions"
     if original.owner is None or log_continued(certificate, shared, original).status != "holds":
-        words = "the log of the session shows them (--session), or a signature vouches for them (--key)"
+        words = (
+            "the log of the session shows them (--session), or a signature vouches for them (--key)"
+        )
         return Claim(name, "needs original", words, True)
     log = OutputLog.at(original.owner)
     wrong = [output for output in certificate[OUTPUTS]["released"] if not _as_logged(log, output)]
     if wrong:
-        words = f"{count_of(len(wrong), 'output')} passed or were approved otherwise than the log says"
+        words = (
+            f"{count_of(len(wrong), 'output')} passed or were approved otherwise than the log says"
+        )
         return Claim(name, "fails", words, True)
     return Claim(name, "holds", "as the log of the session says", True)
 
 
 def _as_logged(log: OutputLog, output: Fields) -> bool:
-    """Whether the log knows an output by these words, and that these bytes passed or were approved."""
+    """Whether the log knows an output by these words, and that these bytes passed or were
+    approved.
+    """
     logged = next((entry for entry in log.outputs if entry.number == output["number"]), None)
     stated = (output["title"], output["file"], output["kind"])
     if logged is None or (logged.title, logged.file, logged.verdict["kind"]) != stated:
@@ -84,33 +108,51 @@ def _as_logged(log: OutputLog, output: Fields) -> bool:
     if output["released"] == "passes":
         return checked == "pass"
     decided = (output["sha256"], output["by"], output["at"])
-    approvals = [entry for entry in log.decisions if entry.number == output["number"] and entry.decision == "approved"]
+    approvals = [
+        entry
+        for entry in log.decisions
+        if entry.number == output["number"] and entry.decision == "approved"
+    ]
     return any((entry.sha256, entry.by, entry.at) == decided for entry in approvals)
 
 
 def outputs_together(certificate: Fields, shared: SharedFolder, original: Original) -> Claim:
-    """What the released outputs tell together was known to who approved them, from what the session keeps."""
+    """What the released outputs tell together was known to who approved them, from what the session
+    keeps.
+    """
     name = "together"
     if original.owner is None:
         return Claim(name, "needs original", GIVE_SESSION)
     try:
         log = OutputLog.at(original.owner)
-        unseen = unseen_differences(log, {output["number"] for output in certificate[OUTPUTS]["released"]})
+        unseen = unseen_differences(
+            log, {output["number"] for output in certificate[OUTPUTS]["released"]}
+        )
     except UnreadableInput as error:
         return Claim(name, "fails", str(error))
     if unseen.outputs:
         return Claim(name, "fails", together_in_words(log, unseen.outputs))
     if unseen.unknown:
-        words = f"of {len(unseen.unknown):,} outputs the session does not know which records are in which cell"
+        words = (
+            f"of {len(unseen.unknown):,} outputs the session does not know which records are in"
+            " which cell"
+        )
         return Claim(name, "needs original", words)
-    return Claim(name, "holds", "every output was compared with all others here; its reasons say what was found")
+    return Claim(
+        name,
+        "holds",
+        "every output was compared with all others here; its reasons say what was found",
+    )
 
 
 def together_in_words(log: OutputLog, unseen: tuple[tuple[int, ...], ...]) -> str:
     """Which outputs tell of few persons together."""
     threshold = OutputRules(**log.terms.rules).threshold
     named = "; ".join(in_ranges(numbers) for numbers in unseen[:20])
-    return f"outputs tell of fewer than {threshold} persons together, or may, which nobody was told when they were checked: {named}"
+    return (
+        f"outputs tell of fewer than {threshold} persons together, or may, which nobody was told"
+        f" when they were checked: {named}"
+    )
 
 
 CHECKS = (released_files, unsigned, log_continued, decisions_logged, outputs_together)

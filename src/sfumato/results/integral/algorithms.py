@@ -1,4 +1,6 @@
-"""Algorithms whose results are made canonical, so that they can recur: means, regressions, stumps and trees."""
+"""Algorithms whose results are made canonical, so that they can recur: means, regressions, stumps
+and trees.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +23,12 @@ if TYPE_CHECKING:
     from sfumato.core.table import Table
 
 Grid = Annotated[
-    float | None, Field(gt=0, allow_inf_nan=False, description="results are multiples of this; None: exact")
+    float | None,
+    Field(gt=0, allow_inf_nan=False, description="results are multiples of this; None: exact"),
 ]
-Predictors = Annotated[Sequence[str], Field(min_length=1), AfterValidator(lambda names: tuple(dict.fromkeys(names)))]
+Predictors = Annotated[
+    Sequence[str], Field(min_length=1), AfterValidator(lambda names: tuple(dict.fromkeys(names)))
+]
 
 
 def exact(value: float) -> Fraction:
@@ -48,11 +53,15 @@ def on_grid(value: Fraction, grid: float | None) -> Fraction:
 
 
 class Prepared(abc.ABC):
-    """An algorithm bound to a table: what a set of its records gives, in canonical form, and what that is worth."""
+    """An algorithm bound to a table: what a set of its records gives, in canonical form, and what
+    that is worth.
+    """
 
     @property
     def recurs(self) -> bool:
-        """Whether results of sampled sets can be equal at all: in floating point without a grid they cannot."""
+        """Whether results of sampled sets can be equal at all: in floating point without a grid
+        they cannot.
+        """
         return True
 
     @abc.abstractmethod
@@ -89,7 +98,8 @@ def complete_numbers(dataset: Table, name: str) -> NDArray[np.float64]:
     gaps = int(np.isnan(values).sum())
     if gaps:
         raise SchemaError(
-            f"column {name!r} has {gaps:,} missing value(s); a result needs all: leave these records out first"
+            f"column {name!r} has {gaps:,} missing value(s); a result needs all: leave these"
+            " records out first"
         )
     return values
 
@@ -118,14 +128,18 @@ class MeanOf(Computed):
 
 
 class MeanRuns(Prepared):
-    """Means of records, in exact fractions: ``scaled[i] / scale + lowest`` is the value of record *i*, ``scaled`` whole and not negative."""
+    """Means of records, in exact fractions: ``scaled[i] / scale + lowest`` is the value of record
+    *i*, ``scaled`` whole and not negative.
+    """
 
     def __init__(self, values: NDArray[np.float64], grid: float | None) -> None:
         fractions = [exact(value) for value in values.tolist()]
         self.grid = grid
         self.lowest = min(fractions, default=Fraction(0))
         self.scale = int(
-            np.lcm.reduce(np.array([(f - self.lowest).denominator for f in fractions] or [1], dtype=object))
+            np.lcm.reduce(
+                np.array([(f - self.lowest).denominator for f in fractions] or [1], dtype=object)
+            )
         )
         self.scaled = [int((f - self.lowest) * self.scale) for f in fractions]
         self.mean = sum(fractions, Fraction(0)) / max(1, len(fractions))
@@ -149,9 +163,11 @@ class MeanRuns(Prepared):
 
 @parameters
 class RegressionOf(Computed):
-    """The least-squares line of a column by others: intercept and coefficients, each a multiple of ``grid``.
+    """The least-squares line of a column by others: intercept and coefficients, each a multiple of
+    ``grid``.
 
-    Sets of records that do not determine it give no result. All sets together are computed in exact fractions, samples in floating point, which needs a grid.
+    Sets of records that do not determine it give no result. All sets together are computed in exact
+    fractions, samples in floating point, which needs a grid.
 
     >>> RegressionOf("cost", by=["age"], grid=0.5).columns
     ('cost', 'age')
@@ -174,13 +190,17 @@ class RegressionOf(Computed):
 
     def on(self, dataset: Table) -> RegressionRuns:
         """The numbers of a table."""
-        return RegressionRuns([complete_numbers(dataset, name) for name in self.columns], self.by, self.grid)
+        return RegressionRuns(
+            [complete_numbers(dataset, name) for name in self.columns], self.by, self.grid
+        )
 
 
 class RegressionRuns(Prepared):
     """Lines through records."""
 
-    def __init__(self, columns: Sequence[NDArray[np.float64]], names: Sequence[str], grid: float | None) -> None:
+    def __init__(
+        self, columns: Sequence[NDArray[np.float64]], names: Sequence[str], grid: float | None
+    ) -> None:
         self.outcome, self.names, self.grid = columns[0], names, grid
         self.design = np.column_stack([np.ones(len(columns[0])), *columns[1:]])
 
@@ -193,7 +213,10 @@ class RegressionRuns(Prepared):
         """Intercept and coefficients of some records; None where several lines are equally good."""
         design, outcome = self.design[rows], self.outcome[rows]
         if exactly:
-            found = _solved([[exact(v) for v in row] for row in design.tolist()], [exact(v) for v in outcome.tolist()])
+            found = _solved(
+                [[exact(v) for v in row] for row in design.tolist()],
+                [exact(v) for v in outcome.tolist()],
+            )
             return None if found is None else tuple(on_grid(value, self.grid) for value in found)
         if len(rows) < design.shape[1] or np.linalg.matrix_rank(design) < design.shape[1]:
             return None
@@ -228,7 +251,9 @@ def _solved(design: list[list[Fraction]], outcome: list[Fraction]) -> list[Fract
         for other in range(width):
             if other != pivot and rows[other][pivot]:
                 factor = rows[other][pivot]
-                rows[other] = [a - factor * b for a, b in zip(rows[other], rows[pivot], strict=True)]
+                rows[other] = [
+                    a - factor * b for a, b in zip(rows[other], rows[pivot], strict=True)
+                ]
     return [row[width] for row in rows]
 
 
@@ -238,17 +263,20 @@ def classes_of(dataset: Table, name: str) -> tuple[NDArray[np.int64], tuple[str,
     if None in encoded.labels:
         gaps = int(encoded.counts[encoded.labels.index(None)])
         raise SchemaError(
-            f"column {name!r} has {gaps:,} missing value(s); a result needs all: leave these records out first"
+            f"column {name!r} has {gaps:,} missing value(s); a result needs all: leave these"
+            " records out first"
         )
     return encoded.codes, tuple(text for text in encoded.labels if text is not None)
 
 
 @parameters
 class StumpOf(Computed):
-    """One threshold of a column of numbers that tells two classes apart with the fewest errors, and the class below it.
+    """One threshold of a column of numbers that tells two classes apart with the fewest errors, and
+    the class below it.
 
-    Thresholds are midpoints between neighbouring values of the set; of equally good ones the smallest, then the lower class on the left. ``grid`` puts thresholds into bins of
-    that width, which are then what is published. Sets with one value only give no result.
+    Thresholds are midpoints between neighbouring values of the set; of equally good ones the
+    smallest, then the lower class on the left. ``grid`` puts thresholds into bins of that width,
+    which are then what is published. Sets with one value only give no result.
 
     >>> StumpOf("ill", by="age", grid=10).columns
     ('ill', 'age')
@@ -269,7 +297,9 @@ class StumpOf(Computed):
         """The two columns of a table."""
         codes, labels = classes_of(dataset, self.target)
         if len(labels) != 2:
-            raise SchemaError(f"a stump tells two classes apart; column {self.target!r} has {len(labels)}")
+            raise SchemaError(
+                f"a stump tells two classes apart; column {self.target!r} has {len(labels)}"
+            )
         return StumpRuns(complete_numbers(dataset, self.by), codes, labels, self)
 
 
@@ -277,7 +307,11 @@ class StumpRuns(Prepared):
     """Stumps of records."""
 
     def __init__(
-        self, values: NDArray[np.float64], classes: NDArray[np.int64], labels: tuple[str, ...], asked: StumpOf
+        self,
+        values: NDArray[np.float64],
+        classes: NDArray[np.int64],
+        labels: tuple[str, ...],
+        asked: StumpOf,
     ) -> None:
         self.values, self.classes, self.labels, self.asked = values, classes, labels, asked
 
@@ -314,12 +348,16 @@ class StumpRuns(Prepared):
 
 @parameters
 class TreeOf(Computed):
-    """A decision tree: splits in preorder, each a column and a threshold of the grid, and the majority class of every leaf; nothing else.
+    """A decision tree: splits in preorder, each a column and a threshold of the grid, and the
+    majority class of every leaf; nothing else.
 
-    Numbers are put into bins of width ``grid`` (at most 254 of them), categories into one bin each, in the order of their names. Splits are by Gini impurity; of equally good ones
-    the first column and the lowest threshold is taken, of equally frequent classes the first, so that equal sets give equal trees whatever their order.
+    Numbers are put into bins of width ``grid`` (at most 254 of them), categories into one bin each,
+    in the order of their names. Splits are by Gini impurity; of equally good ones the first column
+    and the lowest threshold is taken, of equally frequent classes the first, so that equal sets
+    give equal trees whatever their order.
 
-    Reference: Breiman et al. 1984, *Classification and Regression Trees*, doi:10.1201/9781315139470.
+    Reference: Breiman et al. 1984, *Classification and Regression Trees*,
+    doi:10.1201/9781315139470.
 
     >>> TreeOf("ill", by=["age", "sex"], grid=10).columns
     ('ill', 'age', 'sex')
@@ -327,8 +365,12 @@ class TreeOf(Computed):
 
     target: Annotated[str, Field(description="the column of classes")]
     by: Annotated[Predictors, Field(description="the columns it is predicted by")]
-    grid: Annotated[float, Field(gt=0, allow_inf_nan=False, description="width of the bins of numbers")] = 1.0
-    depth: Annotated[int, Field(ge=1, le=20, description="splits from the root to a leaf, at most")] = 3
+    grid: Annotated[
+        float, Field(gt=0, allow_inf_nan=False, description="width of the bins of numbers")
+    ] = 1.0
+    depth: Annotated[
+        int, Field(ge=1, le=20, description="splits from the root to a leaf, at most")
+    ] = 3
     min_leaf: Annotated[int, Field(ge=1, description="records of a leaf, at least")] = 5
 
     name: ClassVar[str] = "tree"
@@ -347,7 +389,8 @@ class TreeOf(Computed):
         codes, labels = classes_of(dataset, self.target)
         if len(labels) > MOST_BINS:
             raise SchemaError(
-                f"a tree tells at most {MOST_BINS} classes apart; column {self.target!r} has {len(labels)}"
+                f"a tree tells at most {MOST_BINS} classes apart; column {self.target!r} has"
+                f" {len(labels)}"
             )
         return TreeRuns([_bins(dataset, name, self.grid) for name in self.by], codes, labels, self)
 
@@ -364,7 +407,10 @@ def _bins(dataset: Table, name: str, grid: float) -> tuple[NDArray[np.uint8], li
         codes, labels = classes_of(dataset, name)
         width, ends = len(labels), [f"{name} <= {text}" for text in labels]
     if width > MOST_BINS:
-        raise SchemaError(f"column {name!r} has {width:,} bins; a tree takes at most {MOST_BINS}: use a wider grid")
+        raise SchemaError(
+            f"column {name!r} has {width:,} bins; a tree takes at most {MOST_BINS}: use a wider"
+            " grid"
+        )
     return codes.astype(np.uint8), ends
 
 
@@ -383,11 +429,15 @@ class TreeRuns(Prepared):
         self.classes, self.labels, self.asked = classes, labels, asked
 
     def form(self, rows: NDArray[np.int64], *, exactly: bool) -> tuple[tuple[int, int], ...]:
-        """The nodes in preorder: (column, last bin on the left) of a split, (−1, class) of a leaf."""
+        """The nodes in preorder: (column, last bin on the left) of a split, (−1, class) of a
+        leaf.
+        """
         tree = self._grown(rows)
         majority = iter(tree.majority(self.classes[rows], len(self.labels)).tolist())
         nodes = zip(tree.feature.tolist(), tree.cut.tolist(), strict=True)
-        return _pruned(tuple((-1, next(majority)) if feature < 0 else (feature, cut) for feature, cut in nodes))
+        return _pruned(
+            tuple((-1, next(majority)) if feature < 0 else (feature, cut) for feature, cut in nodes)
+        )
 
     def _grown(self, rows: NDArray[np.int64]) -> DecisionTree:
         return grow(
@@ -405,7 +455,9 @@ class TreeRuns(Prepared):
         return float((found == self.classes).mean())
 
     def told(self, form: tuple[tuple[int, int], ...]) -> str:
-        """The tree in preorder: a split, what is below when it is so, what is below when it is not."""
+        """The tree in preorder: a split, what is below when it is so, what is below when it is
+        not.
+        """
         return self._words(form, 0)[0]
 
     def _words(self, form: tuple[tuple[int, int], ...], at: int) -> tuple[str, int]:
@@ -418,7 +470,9 @@ class TreeRuns(Prepared):
 
 
 def _pruned(form: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
-    """The same tree without splits whose two leaves say the same: they change no answer, and need not recur."""
+    """The same tree without splits whose two leaves say the same: they change no answer, and need
+    not recur.
+    """
 
     def below(at: int) -> tuple[tuple[tuple[int, int], ...], int]:
         if form[at][0] < 0:

@@ -56,9 +56,11 @@ def told_count(count: int) -> str:
 class Recurring:
     """One result: how many sets of records are known to give it, and what they have in common.
 
-    ``share`` is the largest share of them that hold one and the same record: the posterior that it was used, if each set is as likely. ``status``
-    says whether k-integral privacy is proved for the result, disproved (only when all sets were tried), or not shown. ``at_least`` is how many sets there are in all with 95 %
-    confidence, where samples were drawn. ``form`` is the canonical result; it is for the owner unless the result is proved.
+    ``share`` is the largest share of them that hold one and the same record: the posterior that it
+    was used, if each set is as likely. ``status`` says whether k-integral privacy is proved for the
+    result, disproved (only when all sets were tried), or not shown. ``at_least`` is how many sets
+    there are in all with 95 % confidence, where samples were drawn. ``form`` is the canonical
+    result; it is for the owner unless the result is proved.
     """
 
     form: Any = dataclasses.field(repr=False)
@@ -78,8 +80,9 @@ class Recurring:
 class IntegralPrivacy(Reportable):
     """What is known about the results of an algorithm on sets of ``size`` of the records.
 
-    ``outcomes`` are all results found, the most recurring first, for the owner. ``chosen`` is the most useful one that is proved, and ``result``
-    that one as it may be published; both None where none is.
+    ``outcomes`` are all results found, the most recurring first, for the owner. ``chosen`` is the
+    most useful one that is proved, and ``result`` that one as it may be published; both None where
+    none is.
     """
 
     algorithm: str
@@ -100,7 +103,9 @@ class IntegralPrivacy(Reportable):
 
     @property
     def chosen(self) -> Recurring | None:
-        """The most useful of the proved results; of equally useful ones the one that recurs most."""
+        """The most useful of the proved results; of equally useful ones the one that recurs
+        most.
+        """
         proved = [one for one in self.outcomes if one.status == "proved"]
         return max(proved, key=lambda one: (one.utility, one.generators, -one.share), default=None)
 
@@ -134,7 +139,9 @@ class IntegralPrivacy(Reportable):
         if chosen is None:
             return facts
         told = {
-            "generators": chosen.generators if chosen.generators < EXACT else told_count(chosen.generators),
+            "generators": (
+                chosen.generators if chosen.generators < EXACT else told_count(chosen.generators)
+            ),
             "largest_share": float(chosen.share),
             "at_least": None if chosen.at_least is None else told_count(chosen.at_least),
             "confidence": None if chosen.at_least is None else CONFIDENCE,
@@ -153,21 +160,30 @@ class IntegralPrivacy(Reportable):
         """What a data steward reads; nothing but a proved result is told."""
         how = "all of them" if self.exact else f"{self.tried:,} drawn at random"
         head = (
-            f"{self.algorithm} of {self.size:,} of {self.records:,} records: {told_count(self.sets)} sets, {how}; {len(self.outcomes):,} different results, "
-            f"{self.count('proved'):,} proved {self.k}-integrally private, {self.count('not shown'):,} not shown, {self.count('disproved'):,} disproved"
+            f"{self.algorithm} of {self.size:,} of {self.records:,} records:"
+            f" {told_count(self.sets)} sets, {how}; {len(self.outcomes):,} different results,"
+            f" {self.count('proved'):,} proved {self.k}-integrally private,"
+            f" {self.count('not shown'):,} not shown, {self.count('disproved'):,} disproved"
         )
         chosen = self.chosen
         if chosen is None:
-            why = "coarsen the grid, or lower k" if self.exact else "draw more samples, coarsen the grid, or lower k"
+            why = (
+                "coarsen the grid, or lower k"
+                if self.exact
+                else "draw more samples, coarsen the grid, or lower k"
+            )
             return [head, f"no result may be published: {why}"]
         sure = (
             ""
             if chosen.at_least is None
-            else f" (in all at least {told_count(chosen.at_least)} with {percent(CONFIDENCE)} confidence)"
+            else (
+                f" (in all at least {told_count(chosen.at_least)} with {percent(CONFIDENCE)}"
+                " confidence)"
+            )
         )
         told = (
-            f"publish {self.result}: {told_count(chosen.generators)} different sets give it{sure}, no record is in all of them, and none in more than "
-            f"{percent(float(chosen.share))}"
+            f"publish {self.result}: {told_count(chosen.generators)} different sets give it{sure},"
+            f" no record is in all of them, and none in more than {percent(float(chosen.share))}"
         )
         return [head, told]
 
@@ -187,17 +203,22 @@ def integral_privacy(
 
     .. math:: \mathrm{Gen}^*(G, S^*) = \{S \setminus S^* : S^* \subseteq S \subseteq P,\ |S| = s,\ A(S) = G\}
 
-    A result *G* is *k-integrally private* when :math:`|\mathrm{Gen}^*| \ge k` and no record is in all of these sets: from the result nobody can
-    tell which of k sets of records it was computed from, and nobody is certainly among them. *P* are the records of the table, *s* is ``size``, :math:`S^*` the ``background``, rows that the intruder
-    knows to be used. Results are compared in canonical form, and that form is what is published.
+    A result *G* is *k-integrally private* when :math:`|\mathrm{Gen}^*| \ge k` and no record is in
+    all of these sets: from the result nobody can tell which of k sets of records it was computed
+    from, and nobody is certainly among them. *P* are the records of the table, *s* is
+    ``size``, :math:`S^*` the ``background``, rows that the intruder knows to be used. Results are
+    compared in canonical form, and that form is what is published.
 
-    Without ``samples`` all sets are counted: means by a recurrence over sums, without listing a set; everything else set by set, up to 200,000. Then a result is
-    *proved* or *disproved*. With ``samples`` so many sets are drawn at random. What is found is a part of all generators, so that k different ones without a
-    common record still **prove** the promise; its absence is never shown. Besides, h hits in B samples tell that the share of generators among all sets is at least the
-    Clopper–Pearson limit, with 95 % confidence.
+    Without ``samples`` all sets are counted: means by a recurrence over sums, without listing a
+    set; everything else set by set, up to 200,000. Then a result is *proved* or *disproved*. With
+    ``samples`` so many sets are drawn at random. What is found is a part of all generators, so that
+    k different ones without a common record still **prove** the promise; its absence is never
+    shown. Besides, h hits in B samples tell that the share of generators among all sets is at least
+    the Clopper–Pearson limit, with 95 % confidence.
 
-    An empty intersection is weak: a record may still be in nearly all generators. So the largest share is told with every result. The promise is about who was *used*, not about who is
-    in the table. Records are counted, equal or not; persons with several rows are refused.
+    An empty intersection is weak: a record may still be in nearly all generators. So the largest
+    share is told with every result. The promise is about who was *used*, not about who is in the
+    table. Records are counted, equal or not; persons with several rows are refused.
 
     Reference: Torra & Navarro-Arribas 2016, *Integral privacy*, doi:10.1007/978-3-319-48965-0_44.
 
@@ -229,7 +250,16 @@ def integral_privacy(
     outcomes = [_judged(one, k, samples, total, runs) for one in found]
     outcomes.sort(key=lambda one: (-one.generators, one.share, str(one.form)))
     return IntegralPrivacy(
-        algorithm.name, k, size, len(dataset), len(known), total, samples, tuple(outcomes), none, runs.told
+        algorithm.name,
+        k,
+        size,
+        len(dataset),
+        len(known),
+        total,
+        samples,
+        tuple(outcomes),
+        none,
+        runs.told,
     )
 
 
@@ -240,28 +270,35 @@ def _known_rows(dataset: Table, background: Iterable[int]) -> NDArray[np.int64]:
     return rows
 
 
-def _require_sense(dataset: Table, algorithm: Computed, k: int, size: int, samples: int | None, known: int) -> None:
+def _require_sense(
+    dataset: Table, algorithm: Computed, k: int, size: int, samples: int | None, known: int
+) -> None:
     dataset.require(algorithm.columns)
     if k < 1 or (samples is not None and samples < 1):
         raise ParameterError("integral privacy: k and the number of samples must be at least 1")
     if not known < size <= len(dataset):
         raise ParameterError(
-            f"integral privacy: sets of {size:,} records must be larger than the background ({known:,}) and no larger than the table ({len(dataset):,})"
+            f"integral privacy: sets of {size:,} records must be larger than the background"
+            f" ({known:,}) and no larger than the table ({len(dataset):,})"
         )
     if samples is not None and samples * size > MOST_CELLS:
         raise ParameterError(
-            f"integral privacy: {samples:,} samples of {size:,} records are too many to hold; draw fewer"
+            f"integral privacy: {samples:,} samples of {size:,} records are too many to hold; draw"
+            " fewer"
         )
     person = dataset.schema.person
     if person is not None and len(set(dataset.encoded(person).codes.tolist())) < len(dataset):
         raise SchemaError(
-            f"integral privacy counts records, and persons ({person!r}) have several; keep one row a person"
+            f"integral privacy counts records, and persons ({person!r}) have several; keep one row"
+            " a person"
         )
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Found:
-    """A result, how many generators are known, the largest number of them that hold one record, and how often it was drawn."""
+    """A result, how many generators are known, the largest number of them that hold one record, and
+    how often it was drawn.
+    """
 
     form: Any
     generators: int
@@ -273,7 +310,9 @@ def _judged(one: _Found, k: int, samples: int | None, total: int, runs: Prepared
     share = Fraction(one.most, one.generators)
     proved = one.generators >= k and share < 1
     status: Status = "proved" if proved else "disproved" if samples is None else "not shown"
-    least = None if samples is None else math.floor(Fraction(lower_limit(one.hits, samples)) * total)
+    least = (
+        None if samples is None else math.floor(Fraction(lower_limit(one.hits, samples)) * total)
+    )
     if least is not None:
         least = max(least, one.generators)
     return Recurring(one.form, one.generators, share, status, runs.utility(one.form), least)
@@ -290,7 +329,9 @@ def lower_limit(hits: int, trials: int, confidence: float = CONFIDENCE) -> float
     return float(beta.ppf(1 - confidence, hits, trials - hits + 1)) if hits else 0.0
 
 
-def _by_sums(runs: MeanRuns, free: NDArray[np.int64], known: NDArray[np.int64], drawn: int) -> list[_Found]:
+def _by_sums(
+    runs: MeanRuns, free: NDArray[np.int64], known: NDArray[np.int64], drawn: int
+) -> list[_Found]:
     """All means at once, from the numbers of subsets with each sum."""
     values = [runs.scaled[row] for row in free.tolist()]
     base = sum(runs.scaled[row] for row in known.tolist())
@@ -307,15 +348,22 @@ def _by_sums(runs: MeanRuns, free: NDArray[np.int64], known: NDArray[np.int64], 
 
 
 def _by_listing(
-    runs: Prepared, free: NDArray[np.int64], known: NDArray[np.int64], drawn: int, progress: Progress
+    runs: Prepared,
+    free: NDArray[np.int64],
+    known: NDArray[np.int64],
+    drawn: int,
+    progress: Progress,
 ) -> tuple[list[_Found], int]:
     """Every set of records, one by one."""
     total = math.comb(len(free), drawn)
     if total > MOST_SETS:
         raise ParameterError(
-            f"integral privacy: there are {told_count(total)} sets of records, and at most {MOST_SETS:,} are tried one by one; draw samples instead"
+            f"integral privacy: there are {told_count(total)} sets of records, and at most"
+            f" {MOST_SETS:,} are tried one by one; draw samples instead"
         )
-    sets = np.array(list(itertools.combinations(free.tolist(), drawn)), dtype=np.int64).reshape(total, drawn)
+    sets = np.array(list(itertools.combinations(free.tolist(), drawn)), dtype=np.int64).reshape(
+        total, drawn
+    )
     return _grouped(runs, sets, known, progress, exactly=True)
 
 
@@ -336,12 +384,18 @@ def _by_samples(
 
 
 def _grouped(
-    runs: Prepared, sets: NDArray[np.int64], known: NDArray[np.int64], progress: Progress, *, exactly: bool
+    runs: Prepared,
+    sets: NDArray[np.int64],
+    known: NDArray[np.int64],
+    progress: Progress,
+    *,
+    exactly: bool,
 ) -> tuple[list[_Found], int]:
     """Sets by the result they give; sets that were drawn twice are one generator, and two hits."""
     if not exactly and not runs.recurs:
         raise ParameterError(
-            "integral privacy: samples of this algorithm are computed in floating point; give it a grid"
+            "integral privacy: samples of this algorithm are computed in floating point; give it a"
+            " grid"
         )
     groups: dict[Any, list[int]] = {}
     none = 0
@@ -357,6 +411,9 @@ def _grouped(
 
 
 def _common(form: Any, sets: NDArray[np.int64], numbers: Sequence[int]) -> _Found:
-    distinct = {hashlib.blake2b(sets[number].tobytes(), digest_size=16).digest(): number for number in numbers}
+    distinct = {
+        hashlib.blake2b(sets[number].tobytes(), digest_size=16).digest(): number
+        for number in numbers
+    }
     _, amounts = np.unique(sets[list(distinct.values())], return_counts=True)
     return _Found(form, len(distinct), int(amounts.max(initial=0)), len(numbers))

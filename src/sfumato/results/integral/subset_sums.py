@@ -1,4 +1,6 @@
-"""How many subsets of some numbers have each sum, and how many of them leave a number out: without listing any subset."""
+"""How many subsets of some numbers have each sum, and how many of them leave a number out: without
+listing any subset.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ MOST_STEPS = 100_000_000
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class SubsetSums:
-    """``counts[v]`` subsets of one size have sum *v*, and ``without[x][v]`` of these leave a given record of value *x* out."""
+    """``counts[v]`` subsets of one size have sum *v*, and ``without[x][v]`` of these leave a given
+    record of value *x* out.
+    """
 
     counts: NDArray[Any]
     without: dict[int, NDArray[Any]]
@@ -30,8 +34,9 @@ def subset_sums(values: Sequence[int], size: int) -> SubsetSums:
 
     .. math:: c_j(v) \mathrel{+}= c_{j-1}(v - x) \text{ for every record } x, \qquad w_j(v) = c_j(v) - w_{j-1}(v - x), \quad w_0 = c_0
 
-    The first is the usual recurrence; the second takes one record out again, since every subset that leaves *x* out or holds it is counted once. Counts are
-    whole numbers of any length. Work grows with records × size × largest sum, and again with distinct values × size × largest sum.
+    The first is the usual recurrence; the second takes one record out again, since every subset
+    that leaves *x* out or holds it is counted once. Counts are whole numbers of any length. Work
+    grows with records × size × largest sum, and again with distinct values × size × largest sum.
 
     >>> found = subset_sums([1, 2, 3], 2)
     >>> found.counts.tolist(), found.without[1].tolist()
@@ -41,8 +46,8 @@ def subset_sums(values: Sequence[int], size: int) -> SubsetSums:
     steps = (len(values) + len(set(values))) * size * (top + 1)
     if steps > MOST_STEPS:
         raise ParameterError(
-            f"counting all subsets exactly would take {steps:,} additions; at most {MOST_STEPS:,} are made: draw samples, use fewer records, or "
-            "write the values with fewer digits"
+            f"counting all subsets exactly would take {steps:,} additions; at most {MOST_STEPS:,}"
+            " are made: draw samples, use fewer records, or write the values with fewer digits"
         )
     table = np.zeros((size + 1, top + 1), dtype=object)
     table[0, 0] = 1

@@ -1,8 +1,9 @@
 """How much ε an accuracy needs, and what an ε means for both sides: before anything is spent.
 
-The error comes from the same noise and the same intervals as that of an answer, computed for a table that you expect:
-``rows`` rows (in a group, when there are groups) and a result of about ``value``. Say what you expect from public
-knowledge or an older publication; the data are not looked at.
+The error comes from the same noise and the same intervals as that of an answer, computed for a
+table that you expect: ``rows`` rows (in a group, when there are groups) and a result of about
+``value``. Say what you expect from public knowledge or an older publication; the data are not
+looked at.
 """
 
 from __future__ import annotations
@@ -25,12 +26,14 @@ from sfumato.results.queries.statistics import statistic as made_of
 
 # What ε buys, in the words of somebody who attacks.
 #
-# The attacker knows everybody else's rows and wants to know whether a person is in the table (or which of two values the
-# person has). The answers change what can be known about it by a factor of e^ε, no more.
+# The attacker knows everybody else's rows and wants to know whether a person is in the table (or
+# which of two values the person has). The answers change what can be known about it by a factor of
+# e^ε, no more.
 
 
 def belief_after(epsilon: float, prior: float = 0.5) -> float:
-    """How sure the attacker can be at most after all answers: ``p·e^ε / (1 + p·(e^ε − 1))`` (pure ε).
+    """How sure the attacker can be at most after all answers: ``p·e^ε / (1 + p·(e^ε − 1))`` (pure
+    ε).
 
     Args:
         epsilon: everything that was spent.
@@ -45,7 +48,8 @@ def belief_after(epsilon: float, prior: float = 0.5) -> float:
 
 
 def epsilon_for_belief(prior: float, belief: float) -> float:
-    """The ε after which an attacker's belief cannot have grown beyond a limit: the inverse of :func:`belief_after`.
+    """The ε after which an attacker's belief cannot have grown beyond a limit: the inverse
+    of :func:`belief_after`.
 
     >>> round(epsilon_for_belief(0.5, 0.75), 4)
     1.0986
@@ -59,9 +63,9 @@ def epsilon_for_belief(prior: float, belief: float) -> float:
 def success(epsilon: float, *, prior: float = 0.5, delta: float = 0.0) -> float:
     """How often an attacker's best guess is right at most, with or without δ.
 
-    The best test against (ε, δ)-DP has its two error rates at a corner of the trade-off curve: (0, 1−δ), (1−δ, 0), or
-    both (1−δ)/(1+e^ε) (Kairouz, Oh, Viswanath 2015); never guessing by the answer is possible, too. For a prior of one
-    half it is ``(e^ε + δ)/(1 + e^ε)``.
+    The best test against (ε, δ)-DP has its two error rates at a corner of the trade-off curve: (0,
+    1−δ), (1−δ, 0), or both (1−δ)/(1+e^ε) (Kairouz, Oh, Viswanath 2015); never guessing by the
+    answer is possible, too. For a prior of one half it is ``(e^ε + δ)/(1 + e^ε)``.
 
     >>> round(success(1.0), 3), round(success(0.1), 3), success(0.0, prior=0.9), success(0.0, delta=0.1)
     (0.731, 0.525, 0.9, 0.55)
@@ -78,7 +82,9 @@ def _require(epsilon: float, prior: float) -> None:
     if not epsilon >= 0:
         raise ParameterError("epsilon must be 0 or more")
     if not 0 < prior < 1:
-        raise ParameterError("the prior, how sure the attacker is before, must lie between 0 and 1, both excluded")
+        raise ParameterError(
+            "the prior, how sure the attacker is before, must lie between 0 and 1, both excluded"
+        )
 
 
 STATISTICS = ("count", "sum", "mean", "variance", "quantile")
@@ -88,7 +94,9 @@ USUAL = (0.01, 0.05, 0.1, 0.3, 1.0, 3.0)
 
 @dataclasses.dataclass(frozen=True)
 class Choice:
-    """One ε: how sure an attacker who was at 50 % can be afterwards, and the error of the question at 95 %."""
+    """One ε: how sure an attacker who was at 50 % can be afterwards, and the error of the question
+    at 95 %.
+    """
 
     epsilon: float
     belief: float
@@ -98,8 +106,9 @@ class Choice:
 
     def __str__(self) -> str:
         return (
-            f"ε = {self.epsilon:g}: somebody who thought it as likely as not that a person is in the table can be "
-            f"{percent(self.belief)} sure; the answer is within ±{self.error:.3g} ({percent(self.relative_error)})"
+            f"ε = {self.epsilon:g}: somebody who thought it as likely as not that a person is in"
+            f" the table can be {percent(self.belief)} sure; the answer is within ±{self.error:.3g}"
+            f" ({percent(self.relative_error)})"
         )
 
 
@@ -114,7 +123,8 @@ def expected_error(
     groups: int = 1,
     candidates: int = DEFAULT_GRID,
 ) -> float:
-    """Half the width of the 95 % interval that an answer at this ε would have on a table like the one expected.
+    """Half the width of the 95 % interval that an answer at this ε would have on a table like the
+    one expected.
 
     For a quantile it is an error of rank, as a share of the rows.
 
@@ -145,23 +155,35 @@ def _half_width(
 ) -> float:
     parts = made_of(statistic, bounds)
     noises = noises_of(parts, relation, loss, cells=groups)
-    tails = [n.tail(failure(len(noises))) * t.step for n, t in zip(noises, parts.totals, strict=True)]
+    tails = [
+        n.tail(failure(len(noises))) * t.step for n, t in zip(noises, parts.totals, strict=True)
+    ]
     middle, half = sum(bounds) / 2, (bounds[1] - bounds[0]) / 2
     guess = middle if value is None else value
     if statistic == "variance":  # taken to lie around the middle
-        shape = [rows, 0.0, rows * ((half * half / 3 if value is None else value) - half * half / 2)]
+        shape = [
+            rows,
+            0.0,
+            rows * ((half * half / 3 if value is None else value) - half * half / 2),
+        ]
     else:
-        shape = {"count": [rows], "sum": [guess], "mean": [rows, rows * (guess - middle)]}[statistic]
+        shape = {"count": [rows], "sum": [guess], "mean": [rows, rows * (guess - middle)]}[
+            statistic
+        ]
     estimate = parts.combine([np.array([total]) for total in shape], tails)
     return float(estimate.high[0] - estimate.low[0]) / 2
 
 
-def epsilon_for(statistic: str, *, within: float, rows: float, value: float | None = None, **known: Any) -> float:
-    """The smallest ε whose answer is within a share of the expected value with 95 %, to three digits, rounded up.
+def epsilon_for(
+    statistic: str, *, within: float, rows: float, value: float | None = None, **known: Any
+) -> float:
+    """The smallest ε whose answer is within a share of the expected value with 95 %, to three
+    digits, rounded up.
 
     Args:
         statistic: count, sum, mean, variance or quantile.
-        within: the error that is acceptable, as a share of ``value``: 0.02 is ±2 %. For a quantile, a share of rows.
+        within: the error that is acceptable, as a share of ``value``: 0.02 is ±2 %. For a quantile,
+        a share of rows.
         rows: how many rows you expect (in a group, when there are groups).
         value: the result you expect; for a count it is ``rows``.
         known: ``bounds``, ``relation``, ``groups``, ``candidates``, as for :func:`expected_error`.
@@ -170,7 +192,9 @@ def epsilon_for(statistic: str, *, within: float, rows: float, value: float | No
     0.015
     """
     if not 0 < within < 1:
-        raise ParameterError("within, the acceptable share of error, must lie between 0 and 1 (0.02 is ±2 %)")
+        raise ParameterError(
+            "within, the acceptable share of error, must lie between 0 and 1 (0.02 is ±2 %)"
+        )
     allowed = within * _size(statistic, rows, value)
 
     def good(epsilon: float) -> bool:
@@ -178,7 +202,8 @@ def epsilon_for(statistic: str, *, within: float, rows: float, value: float | No
 
     if not good(LARGEST):
         raise Unsatisfiable(
-            f"no ε up to {LARGEST:g} makes this {statistic} so exact; accept more error or ask of more rows"
+            f"no ε up to {LARGEST:g} makes this {statistic} so exact; accept more error or ask of"
+            " more rows"
         )
     low, high = math.log(SMALLEST), math.log(LARGEST)
     for _ in range(22):
@@ -188,7 +213,12 @@ def epsilon_for(statistic: str, *, within: float, rows: float, value: float | No
 
 
 def choices(
-    statistic: str, *, rows: float, value: float | None = None, epsilons: Sequence[float] = USUAL, **known: Any
+    statistic: str,
+    *,
+    rows: float,
+    value: float | None = None,
+    epsilons: Sequence[float] = USUAL,
+    **known: Any,
 ) -> tuple[Choice, ...]:
     """What several ε mean: what an attacker can learn, and the error of the user's own question.
 
@@ -201,7 +231,9 @@ def choices(
     ways = []
     for epsilon in epsilons:
         error = expected_error(statistic, epsilon, rows=rows, value=value, **known)
-        ways.append(Choice(float(epsilon), belief_after(epsilon), success(epsilon), error, error / size))
+        ways.append(
+            Choice(float(epsilon), belief_after(epsilon), success(epsilon), error, error / size)
+        )
     return tuple(ways)
 
 
@@ -212,7 +244,9 @@ def _size(statistic: str, rows: float, value: float | None) -> float:
     if statistic == "quantile":
         return 1.0
     if not value:
-        raise ParameterError(f"say what {statistic} you expect (value=…, not 0): the error is a share of it")
+        raise ParameterError(
+            f"say what {statistic} you expect (value=…, not 0): the error is a share of it"
+        )
     return abs(value)
 
 

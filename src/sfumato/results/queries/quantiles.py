@@ -1,4 +1,6 @@
-"""Quantiles: the value of a public grid whose rank is nearest, chosen so that one person hardly matters."""
+"""Quantiles: the value of a public grid whose rank is nearest, chosen so that one person hardly
+matters.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +22,11 @@ if TYPE_CHECKING:
     from sfumato.core.declared import Relation
 
 # Every candidate c gets a score, how far its rank is from the asked level a/b:
-# ``|(b − a)·#(x < c) − a·#(x > c)|``. Geometric noise is added to each, and the best noisy score wins; equal ones are told
-# apart by their place. It is permute-and-flip (McKenna, Sheldon 2020), taken as a noisy maximum with exponential noise
-# (Ding et al. 2021) and moved to whole numbers: with all other noises fixed, a candidate wins when its own noise is at least
-# some r, and ``P(noise ≥ r + 2Δ) ≥ e^(−2Δ/s)·P(noise ≥ r)``, so the loss is at most 2Δ/s, ties included.
+# ``|(b − a)·#(x < c) − a·#(x > c)|``. Geometric noise is added to each, and the best noisy score
+# wins; equal ones are told apart by their place. It is permute-and-flip (McKenna, Sheldon 2020),
+# taken as a noisy maximum with exponential noise (Ding et al. 2021) and moved to whole numbers:
+# with all other noises fixed, a candidate wins when its own noise is at least some r, and
+# ``P(noise ≥ r + 2Δ) ≥ e^(−2Δ/s)·P(noise ≥ r)``, so the loss is at most 2Δ/s, ties included.
 
 FINEST_LEVEL = 10_000
 DEFAULT_GRID = 101
@@ -39,12 +42,20 @@ class Chooser:
 
     def draw(self, cells: int) -> NDArray[np.int64]:
         """The noise of every candidate in every group."""
-        return self.noise.draw_one_sided(cells * len(self.candidates)).reshape(cells, len(self.candidates))
+        return self.noise.draw_one_sided(cells * len(self.candidates)).reshape(
+            cells, len(self.candidates)
+        )
 
     def choose(
-        self, values: NDArray[np.float64], cell: NDArray[np.int64], cells: int, drawn: NDArray[np.int64]
+        self,
+        values: NDArray[np.float64],
+        cell: NDArray[np.int64],
+        cells: int,
+        drawn: NDArray[np.int64],
     ) -> NDArray[np.float64]:
-        """The winning candidate of every group; rows with the number after the last group do not count."""
+        """The winning candidate of every group; rows with the number after the last group do not
+        count.
+        """
         a, b = self.level.numerator, self.level.denominator
         less, greater = _ranks(values, cell, cells, self.candidates)
         score = np.abs((b - a) * less - a * greater)
@@ -52,16 +63,22 @@ class Chooser:
         return winners
 
     def rank_error(self, failure: float) -> float:
-        """In rows: how much farther the chosen rank may be from the level than that of the best candidate.
+        """In rows: how much farther the chosen rank may be from the level than that of the best
+        candidate.
 
-        The winner loses at most the largest noise to the best: ``P(max noise > t) ≤ m·e^(−(t+1)/s)``.
+        The winner loses at most the largest noise to the best:
+        ``P(max noise > t) ≤ m·e^(−(t+1)/s)``.
         """
         largest = max(0, math.ceil(self.noise.scale * math.log(len(self.candidates) / failure)) - 1)
         return largest / self.level.denominator
 
 
-def chooser(level: float, candidates: Sequence[float], relation: Relation, loss: PrivacyLoss, *, cells: int) -> Chooser:
-    """The mechanism for a level between 0 and 1; adding a person moves scores by Δ in total over all groups."""
+def chooser(
+    level: float, candidates: Sequence[float], relation: Relation, loss: PrivacyLoss, *, cells: int
+) -> Chooser:
+    """The mechanism for a level between 0 and 1; adding a person moves scores by Δ in total over
+    all groups.
+    """
     share = exact_level(level)
     a, b = share.numerator, share.denominator
     reach = relation.reach(-a, b - a, cells=cells)[0]
@@ -76,7 +93,9 @@ def exact_level(level: Any) -> Fraction:
     Fraction(1, 4)
     """
     if isinstance(level, bool) or not isinstance(level, int | float) or not 0 < level < 1:
-        raise ParameterError("a quantile's level must lie between 0 and 1, both excluded (0.5 is the median)")
+        raise ParameterError(
+            "a quantile's level must lie between 0 and 1, both excluded (0.5 is the median)"
+        )
     share = Fraction(str(float(level)))
     if share.denominator > FINEST_LEVEL:
         raise ParameterError("a quantile's level may have at most four digits")
@@ -98,7 +117,10 @@ def grid(bounds: tuple[float, float], candidates: Any) -> tuple[float, ...]:
     wrong = "candidates must be a number of grid values or a list of numbers within the bounds"
     if not isinstance(candidates, Sequence) or isinstance(candidates, str) or not candidates:
         raise ParameterError(wrong)
-    if not all(isinstance(v, int | float) and not isinstance(v, bool) and low <= v <= high for v in candidates):
+    if not all(
+        isinstance(v, int | float) and not isinstance(v, bool) and low <= v <= high
+        for v in candidates
+    ):
         raise ParameterError(wrong)
     return tuple(sorted({float(v) for v in candidates}))
 
@@ -111,7 +133,9 @@ def _ranks(
 
     def counted(side: Any) -> NDArray[np.int64]:
         place = np.searchsorted(candidates, values, side=side)
-        return np.bincount(cell * width + place, minlength=(cells + 1) * width).reshape(cells + 1, width)[:cells]
+        return np.bincount(cell * width + place, minlength=(cells + 1) * width).reshape(
+            cells + 1, width
+        )[:cells]
 
     below = np.cumsum(counted("right"), axis=1)[:, :-1]
     smaller = np.cumsum(counted("left"), axis=1)

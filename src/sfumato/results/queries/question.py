@@ -1,4 +1,6 @@
-"""A question in its one normal form: the same question, however it was written, is the same value."""
+"""A question in its one normal form: the same question, however it was written, is the same
+value.
+"""
 
 from __future__ import annotations
 
@@ -35,14 +37,21 @@ class Condition:
     values: tuple[Any, ...]
 
     def mask(self, table: DeclaredTable) -> NDArray[np.bool_]:
-        """Per row whether the condition holds. A missing number meets none; what is outside a domain is in no list."""
+        """Per row whether the condition holds. A missing number meets none; what is outside a
+        domain is in no list.
+        """
         if self.column in table.declared.domains:
             domain = table.declared.domains[self.column]
             listed = np.array([*(word in self.values for word in domain), False])
             return (listed if self.operator == "in" else ~listed)[table.codes(self.column)]
         values, present = table.numbers(self.column)
         if self.operator in COMPARISONS:
-            compare: Any = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}[self.operator]
+            compare: Any = {
+                "<": np.less,
+                "<=": np.less_equal,
+                ">": np.greater,
+                ">=": np.greater_equal,
+            }[self.operator]
             met: NDArray[np.bool_] = present & compare(values, self.values[0])
             return met
         return present & np.isin(values, self.values, invert=self.operator == "not in")
@@ -54,21 +63,26 @@ class Condition:
 
 
 def condition(column: str, operator: str, value: Any, declared: Declared) -> Condition:
-    """A condition in normal form, or a refusal that depends on what is declared and never on the data."""
+    """A condition in normal form, or a refusal that depends on what is declared and never on the
+    data.
+    """
     name = ALIASES.get(str(operator).lower(), str(operator).lower())
     if name not in OPERATORS:
-        raise ParameterError(f"operator {str(operator)!r} is not known.{did_you_mean(name, [*ALIASES, *OPERATORS])}")
+        raise ParameterError(
+            f"operator {str(operator)!r} is not known.{did_you_mean(name, [*ALIASES, *OPERATORS])}"
+        )
     given = list(value) if isinstance(value, list | tuple | set | frozenset) else [value]
     if not given or (name in COMPARISONS and len(given) > 1):
         raise ParameterError(
-            f"column {column!r}: {name} compares with {'one value' if given else 'at least one value'}"
+            f"column {column!r}: {name} compares with"
+            f" {'one value' if given else 'at least one value'}"
         )
     if column in declared.domains:
         return Condition(column, name, _words(column, name, given, declared))
     if column not in declared.bounds:
         raise ParameterError(
-            f"column {column!r} cannot be filtered by: it has neither declared bounds nor a declared domain."
-            + did_you_mean(column, [*declared.bounds, *declared.domains])
+            f"column {column!r} cannot be filtered by: it has neither declared bounds nor a"
+            " declared domain." + did_you_mean(column, [*declared.bounds, *declared.domains])
         )
     if not all(_is_finite(v) for v in given):
         raise ParameterError(f"column {column!r} has bounds, so it is compared with finite numbers")
@@ -77,11 +91,16 @@ def condition(column: str, operator: str, value: Any, declared: Declared) -> Con
 
 def _words(column: str, operator: str, given: list[Any], declared: Declared) -> tuple[str, ...]:
     if operator in COMPARISONS:
-        raise ParameterError(f"column {column!r} has a domain of words: it is compared by =, !=, in and not in")
+        raise ParameterError(
+            f"column {column!r} has a domain of words: it is compared by =, !=, in and not in"
+        )
     words = {("true" if v else "false") if isinstance(v, bool) else _shown(v) for v in given}
     unknown = sorted(words - set(declared.domains[column]))
     if unknown:
-        raise ParameterError(f"{', '.join(map(repr, unknown[:3]))} is not in the declared domain of column {column!r}")
+        raise ParameterError(
+            f"{', '.join(map(repr, unknown[:3]))} is not in the declared domain of column"
+            f" {column!r}"
+        )
     return tuple(sorted(words))
 
 
@@ -105,7 +124,9 @@ class GroupAxis:
         if self.edges is None:
             return (*declared.domain_of(self.column), OUTSIDE)
         pairs = list(zip(self.edges[:-1], self.edges[1:], strict=True))
-        shown = [f"[{low:g}, {high:g}{']' if high == self.edges[-1] else ')'}" for low, high in pairs]
+        shown = [
+            f"[{low:g}, {high:g}{']' if high == self.edges[-1] else ')'}" for low, high in pairs
+        ]
         return (*shown, OUTSIDE)
 
     def codes(self, table: DeclaredTable) -> NDArray[np.int64]:
@@ -151,7 +172,9 @@ class Question:
 
     def __str__(self) -> str:
         level = f"{self.level:g} " if self.level is not None else ""
-        what = f"{level}{self.statistic}" + (f" of {self.column}" if self.column is not None else "")
+        what = f"{level}{self.statistic}" + (
+            f" of {self.column}" if self.column is not None else ""
+        )
         by = f" by {', '.join(axis.column for axis in self.by)}" if self.by else ""
         where = f" where {' and '.join(map(str, self.where))}" if self.where else ""
         return what + by + where
@@ -164,13 +187,15 @@ CONFIDENCE = 0.95
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    """Noisy values, one each a group (a single one without groups), with the interval of the noise at 95 %.
+    """Noisy values, one each a group (a single one without groups), with the interval of the noise
+    at 95 %.
 
-    ``low`` and ``high`` bound the value that an exact answer on the same rows would have; they cover the noise and not
-    the chance by which the rows came to be sampled, and each holds for its group alone. For quantiles they are empty:
-    ``rank_error`` says how many rows farther from the asked rank the value may be than the best one of the grid.
-    ``epsilon`` or ``rho`` is what the answer cost; ``repeated`` says that it was given before and cost nothing now;
-    ``label`` is its name in a SELECT (AS).
+    ``low`` and ``high`` bound the value that an exact answer on the same rows would have; they
+    cover the noise and not the chance by which the rows came to be sampled, and each holds for its
+    group alone. For quantiles they are empty: ``rank_error`` says how many rows farther from the
+    asked rank the value may be than the best one of the grid. ``epsilon`` or ``rho`` is what the
+    answer cost; ``repeated`` says that it was given before and cost nothing now; ``label`` is its
+    name in a SELECT (AS).
     """
 
     question: str
@@ -191,7 +216,9 @@ class Answer:
     def value(self) -> float:
         """The one value of a question without groups."""
         if self.by:
-            raise ParameterError(f"the answer has {len(self.values)} groups; look at .values or .by_group")
+            raise ParameterError(
+                f"the answer has {len(self.values)} groups; look at .values or .by_group"
+            )
         return self.values[0]
 
     @property
@@ -211,27 +238,42 @@ class Answer:
         """The answer in words."""
         if self.rank_error is not None:
             error = (
-                f"at {percent(CONFIDENCE)} its rank is at most {self.rank_error:.3g} rows worse than the grid's best"
+                f"at {percent(CONFIDENCE)} its rank is at most {self.rank_error:.3g} rows worse"
+                " than the grid's best"
             )
         elif self.by:
             error = f"behind each the interval that holds the noise at {percent(CONFIDENCE)}"
         else:
-            error = f"at {percent(CONFIDENCE)}, without noise, it lies in [{self.low[0]:.6g}, {self.high[0]:.6g}]"
+            error = (
+                f"at {percent(CONFIDENCE)}, without noise, it lies in [{self.low[0]:.6g},"
+                f" {self.high[0]:.6g}]"
+            )
         shown = f"{self.values[0]:.6g}" if not self.by else f"{len(self.values)} groups"
         name = f"{self.label} ({self.question})" if self.label else self.question
-        return f"{name}: {shown}; {error}. It cost {self.cost} ({self.mechanism}) and protects {self.protects}."
+        return (
+            f"{name}: {shown}; {error}. It cost {self.cost} ({self.mechanism}) and protects"
+            f" {self.protects}."
+        )
 
     def __str__(self) -> str:
         lines = [self.sentence]
         for place, group in enumerate(self.groups if self.by else ()):
-            error = "" if self.rank_error is not None else f"  [{self.low[place]:.6g}, {self.high[place]:.6g}]"
+            error = (
+                ""
+                if self.rank_error is not None
+                else f"  [{self.low[place]:.6g}, {self.high[place]:.6g}]"
+            )
             lines.append(f"  {', '.join(group)}: {self.values[place]:.6g}{error}")
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
         plain = dataclasses.asdict(self)
-        return {**plain, "groups": [list(group) for group in self.groups], "sentence": self.sentence}
+        return {
+            **plain,
+            "groups": [list(group) for group in self.groups],
+            "sentence": self.sentence,
+        }
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Answer:

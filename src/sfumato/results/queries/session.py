@@ -27,9 +27,10 @@ if TYPE_CHECKING:
 
 # Replies at fixed moments: how long an answer took must not tell what is in the table.
 #
-# A reply leaves at the first multiple of the quantum τ after the question came: at τ if the work was done by then, at the
-# next multiple otherwise, never earlier. Refusals and repeated answers wait like all others. Choose τ so that the largest
-# table allowed is done within it; an overrun is a leak of a coarse kind, so the operator is told (without any data).
+# A reply leaves at the first multiple of the quantum τ after the question came: at τ if the work
+# was done by then, at the next multiple otherwise, never earlier. Refusals and repeated answers
+# wait like all others. Choose τ so that the largest table allowed is done within it; an overrun is
+# a leak of a coarse kind, so the operator is told (without any data).
 
 SHORTEST, LONGEST = 1e-6, 86_400
 """Shorter than a clock can tell, and longer than anybody waits."""
@@ -42,7 +43,8 @@ class SlowReply(UserWarning):
 def warn_operator(quanta: int) -> None:
     """Tell the operator that a reply took several quanta."""
     warnings.warn(
-        f"a reply took {quanta} time quanta instead of 1; raise the quantum so that every question is done within it",
+        f"a reply took {quanta} time quanta instead of 1; raise the quantum so that every question"
+        " is done within it",
         SlowReply,
         stacklevel=3,
     )
@@ -50,7 +52,9 @@ def warn_operator(quanta: int) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class Quantum:
-    """The time between moments at which replies leave, in seconds; clock, sleep and alarm can be replaced."""
+    """The time between moments at which replies leave, in seconds; clock, sleep and alarm can be
+    replaced.
+    """
 
     seconds: float
     clock: Callable[[], float] = time.monotonic
@@ -59,8 +63,14 @@ class Quantum:
 
     def __post_init__(self) -> None:
         given: object = self.seconds
-        if isinstance(given, bool) or not isinstance(given, int | float) or not SHORTEST <= given <= LONGEST:
-            raise ParameterError(f"a time quantum must be a number of seconds from {SHORTEST:g} to {LONGEST:,}")
+        if (
+            isinstance(given, bool)
+            or not isinstance(given, int | float)
+            or not SHORTEST <= given <= LONGEST
+        ):
+            raise ParameterError(
+                f"a time quantum must be a number of seconds from {SHORTEST:g} to {LONGEST:,}"
+            )
 
     @contextlib.contextmanager
     def reply(self, *, since: float | None = None) -> Iterator[None]:
@@ -95,10 +105,12 @@ Asked = tuple[Question, PrivacyLoss]
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Session:
-    """A table that answers under a budget. Made by :func:`session`; ``where`` and ``group_by`` give narrower views.
+    """A table that answers under a budget. Made by :func:`session`; ``where`` and ``group_by`` give
+    narrower views.
 
-    All views share one budget. Every question costs what ``epsilon`` (Laplace noise) or ``rho`` (Gaussian noise) says;
-    the same question again gets the same answer and costs nothing, unless ``fresh`` asks for new noise.
+    All views share one budget. Every question costs what ``epsilon`` (Laplace noise) or ``rho``
+    (Gaussian noise) says; the same question again gets the same answer and costs nothing, unless
+    ``fresh`` asks for new noise.
     """
 
     table: DeclaredTable
@@ -112,12 +124,16 @@ class Session:
         return f"Session on {terms.dataset!r}: {terms.budget}, protects {terms.relation.words}"
 
     def where(self, column: str, operator: str, value: Any) -> Session:
-        """Only the rows that meet this as well: ``where("age", ">=", 40).where("sex", "in", ["f"])``."""
+        """Only the rows that meet this as well:
+        ``where("age", ">=", 40).where("sex", "in", ["f"])``.
+        """
         added = condition(column, operator, value, self.table.declared)
         return dataclasses.replace(self, conditions=(*self.conditions, added))
 
     def group_by(self, *columns: str) -> Session:
-        """One answer each a value of the declared domain of these columns, and one for what is outside of it."""
+        """One answer each a value of the declared domain of these columns, and one for what is
+        outside of it.
+        """
         for column in columns:
             self.table.declared.domain_of(column)
         axes = (*self.axes, *(GroupAxis(column) for column in columns))
@@ -129,28 +145,49 @@ class Session:
         """How many rows; with several rows a person, at most ``contributions`` of each."""
         return self._ask("count", None, epsilon, rho, fresh)
 
-    def sum(self, column: str, *, epsilon: Any = None, rho: Any = None, fresh: bool = False) -> Answer:
+    def sum(
+        self, column: str, *, epsilon: Any = None, rho: Any = None, fresh: bool = False
+    ) -> Answer:
         """The sum of a column with declared bounds; values are moved into them."""
         return self._ask("sum", column, epsilon, rho, fresh)
 
-    def mean(self, column: str, *, epsilon: Any = None, rho: Any = None, fresh: bool = False) -> Answer:
-        """The mean of a column with declared bounds: a noisy sum by a noisy count, half of the loss for each."""
+    def mean(
+        self, column: str, *, epsilon: Any = None, rho: Any = None, fresh: bool = False
+    ) -> Answer:
+        """The mean of a column with declared bounds: a noisy sum by a noisy count, half of the loss
+        for each.
+        """
         return self._ask("mean", column, epsilon, rho, fresh)
 
-    def variance(self, column: str, *, epsilon: Any = None, rho: Any = None, fresh: bool = False) -> Answer:
-        """The sample variance of a column with declared bounds; a third of the loss for each of three totals."""
+    def variance(
+        self, column: str, *, epsilon: Any = None, rho: Any = None, fresh: bool = False
+    ) -> Answer:
+        """The sample variance of a column with declared bounds; a third of the loss for each of
+        three totals.
+        """
         return self._ask("variance", column, epsilon, rho, fresh)
 
     def histogram(
-        self, column: str, *, bins: Any = None, epsilon: Any = None, rho: Any = None, fresh: bool = False
+        self,
+        column: str,
+        *,
+        bins: Any = None,
+        epsilon: Any = None,
+        rho: Any = None,
+        fresh: bool = False,
     ) -> Answer:
-        """Counts per value of a domain, or per bin of a column with bounds: a number of equal bins, or their edges."""
+        """Counts per value of a domain, or per bin of a column with bounds: a number of equal bins,
+        or their edges.
+        """
 
         def ask() -> Asked:
             if bins is None:
                 axes = self.group_by(column).axes
             else:
-                axes = (*self.axes, GroupAxis(column, _edges(self.table.declared.bounds_of(column), bins)))
+                axes = (
+                    *self.axes,
+                    GroupAxis(column, _edges(self.table.declared.bounds_of(column), bins)),
+                )
             return Question("count", None, axes, self.conditions), PrivacyLoss.of(epsilon, rho)
 
         return self._replied(ask, fresh=fresh)
@@ -170,12 +207,18 @@ class Session:
         def ask() -> Asked:
             values = grid(self.table.declared.bounds_of(column), candidates)
             known: dict[str, Any] = {"level": float(exact_level(level)), "candidates": values}
-            return Question("quantile", column, self.axes, self.conditions, **known), PrivacyLoss.of(epsilon, rho)
+            return Question(
+                "quantile", column, self.axes, self.conditions, **known
+            ), PrivacyLoss.of(epsilon, rho)
 
         return self._replied(ask, fresh=fresh)
 
-    def sql(self, statement: str, *, epsilon: Any = None, rho: Any = None, fresh: bool = False) -> tuple[Answer, ...]:
-        """The answers to a SELECT of the documented subset, one each an aggregate; they share the loss equally."""
+    def sql(
+        self, statement: str, *, epsilon: Any = None, rho: Any = None, fresh: bool = False
+    ) -> tuple[Answer, ...]:
+        """The answers to a SELECT of the documented subset, one each an aggregate; they share the
+        loss equally.
+        """
         from sfumato.results.queries.sql import questions
 
         with self._reply():
@@ -183,7 +226,10 @@ class Session:
             part = PrivacyLoss.of(epsilon, rho).divided(len(asked))
             answers = self._answers([(question, part) for _, question in asked], fresh=fresh)
             names = (name for name, _ in asked)
-            return tuple(dataclasses.replace(one, label=name) for one, name in zip(answers, names, strict=True))
+            return tuple(
+                dataclasses.replace(one, label=name)
+                for one, name in zip(answers, names, strict=True)
+            )
 
     @property
     def spent(self) -> float:
@@ -201,16 +247,24 @@ class Session:
     def history(self) -> tuple[str, ...]:
         """The questions that were paid for, in order."""
         with self.ledger.hold() as book:
-            return tuple(f"{text} ({loss})" for text, loss in zip(book.asked, book.losses, strict=True))
+            return tuple(
+                f"{text} ({loss})" for text, loss in zip(book.asked, book.losses, strict=True)
+            )
 
     def epsilon_for(self, statistic: str, column: str | None = None, **expected: Any) -> float:
-        """How much ε an answer of some accuracy needs; see :func:`sfumato.results.queries.planner.epsilon_for`. Costs nothing."""
+        """How much ε an answer of some accuracy needs;
+        see :func:`sfumato.results.queries.planner.epsilon_for`. Costs nothing.
+        """
         from sfumato.results.queries.planner import epsilon_for
 
         return epsilon_for(statistic, **self._known(column), **expected)
 
-    def choices(self, statistic: str, column: str | None = None, **expected: Any) -> tuple[Choice, ...]:
-        """What several ε mean: what an attacker learns, and the error of this question. Costs nothing."""
+    def choices(
+        self, statistic: str, column: str | None = None, **expected: Any
+    ) -> tuple[Choice, ...]:
+        """What several ε mean: what an attacker learns, and the error of this question. Costs
+        nothing.
+        """
         from sfumato.results.queries.planner import choices
 
         return choices(statistic, **self._known(column), **expected)
@@ -220,9 +274,13 @@ class Session:
         with self._reply():
             return self._answers([ask()], fresh=fresh)[0]
 
-    def _ask(self, statistic: str, column: str | None, epsilon: Any, rho: Any, fresh: bool) -> Answer:
+    def _ask(
+        self, statistic: str, column: str | None, epsilon: Any, rho: Any, fresh: bool
+    ) -> Answer:
         def ask() -> Asked:
-            return Question(statistic, column, self.axes, self.conditions), PrivacyLoss.of(epsilon, rho)
+            return Question(statistic, column, self.axes, self.conditions), PrivacyLoss.of(
+                epsilon, rho
+            )
 
         return self._replied(ask, fresh=fresh)
 
@@ -230,7 +288,8 @@ class Session:
         """All questions are paid for, or none is; then all are answered."""
         declared_columns, relation = self.table.declared, self.ledger.terms.relation
         plans = {
-            q.key(declared_columns, relation, loss): planned(q, declared_columns, relation, loss) for q, loss in asked
+            q.key(declared_columns, relation, loss): planned(q, declared_columns, relation, loss)
+            for q, loss in asked
         }
         with self.ledger.hold() as book:
             old = {} if fresh else {key: book.answers[key] for key in plans if key in book.answers}
@@ -238,8 +297,13 @@ class Session:
             book.spend({key: (str(plan.question), plan.loss) for key, plan in new.items()})
             answers = self._computed(new)
             book.record({key: answer.to_dict() for key, answer in answers.items()})
-        repeated = {key: dataclasses.replace(Answer.from_dict(plain), repeated=True) for key, plain in old.items()}
-        return tuple({**answers, **repeated}[q.key(declared_columns, relation, loss)] for q, loss in asked)
+        repeated = {
+            key: dataclasses.replace(Answer.from_dict(plain), repeated=True)
+            for key, plain in old.items()
+        }
+        return tuple(
+            {**answers, **repeated}[q.key(declared_columns, relation, loss)] for q, loss in asked
+        )
 
     def _computed(self, plans: Mapping[str, PlannedQuestion]) -> dict[str, Answer]:
         """All noise first; then the data."""
@@ -289,19 +353,23 @@ def session(
 
     Args:
         dataset: the table; its schema may declare bounds and domains.
-        budget: what may be lost in total, e.g. ``Budget(1.0)``; a number is a pure ε. Not needed for an old ledger.
-        protects: the column that names a person with several rows, or ``"row"`` when every row is another person;
-            by default the schema's person column, or else ``"row"``.
-        neighbours: ``"add_remove"`` (default) hides whether somebody is in the table, ``"change_one"`` what the rows are.
-        contributions: how many rows of one person count; needed when ``protects`` is a column. Surplus rows are left
-            out at random.
+        budget: what may be lost in total, e.g. ``Budget(1.0)``; a number is a pure ε. Not needed
+        for an old ledger.
+        protects: the column that names a person with several rows, or ``"row"`` when every row is
+            another person; by default the schema's person column, or else ``"row"``.
+        neighbours: ``"add_remove"`` (default) hides whether somebody is in the table,
+        ``"change_one"`` what the rows are.
+        contributions: how many rows of one person count; needed when ``protects`` is a column.
+            Surplus rows are left out at random.
         bounds: column → (lowest, highest) value that counts; added to what the schema declares.
         domains: column → values that may occur; added to what the schema declares.
         missing: column → the value a missing one counts as; by default it counts for nothing.
-        ledger: a file that remembers what was spent, shared by all who ask; by default this session remembers alone.
-        name: what the dataset is called: in SQL after FROM, and in the ledger, which answers for this dataset only; by default the
-            file's name where that is one word, otherwise people.
-        quantum: seconds between the moments at which replies leave, so that their time tells nothing.
+        ledger: a file that remembers what was spent, shared by all who ask; by default this session
+        remembers alone.
+        name: what the dataset is called: in SQL after FROM, and in the ledger, which answers for
+            this dataset only; by default the file's name where that is one word, otherwise people.
+        quantum: seconds between the moments at which replies leave, so that their time tells
+        nothing.
 
     >>> import sfumato as sf
     >>> asking = session(sf.examples.hospital(rows=500), budget=1.0, bounds={"age": (0, 110)})
@@ -341,7 +409,8 @@ def _ledger(
     if total is None:
         where = "" if path is None else f" and there is no ledger {path} yet"
         raise ParameterError(
-            f"a budget is missing{where}: say what may be lost in total, e.g. budget=1.0 (--budget 1.0)"
+            f"a budget is missing{where}: say what may be lost in total, e.g. budget=1.0 (--budget"
+            " 1.0)"
         )
     called = name or _name_of(dataset)
     relation = _relation(dataset, protects, neighbours or "add_remove", contributions)
@@ -363,22 +432,28 @@ def _name_of(dataset: Table) -> str:
     return stem if stem.isidentifier() else "people"
 
 
-def _relation(dataset: Table, protects: str | None, neighbours: str, contributions: int | None) -> Relation:
+def _relation(
+    dataset: Table, protects: str | None, neighbours: str, contributions: int | None
+) -> Relation:
     person = dataset.schema.person
     unit = protects or person or ROW
     if unit == ROW and person is not None:
         raise SchemaError(
-            f"column {person!r} names persons with several rows; protecting one row would not protect them"
+            f"column {person!r} names persons with several rows; protecting one row would not"
+            " protect them"
         )
     if unit != ROW:
         dataset.require([unit])
     if person is not None and unit not in dataset.named(Role.UNIT):
-        raise SchemaError(f"column {person!r} names persons; {unit!r} has no role 'unit', so it may split them up")
+        raise SchemaError(
+            f"column {person!r} names persons; {unit!r} has no role 'unit', so it may split them up"
+        )
     if unit == ROW:
         return Relation(ROW, neighbours, 1 if contributions is None else contributions)
     if contributions is None:
         raise ParameterError(
-            f"say how many rows of one {unit} count, e.g. contributions=3; the rest is left out at random"
+            f"say how many rows of one {unit} count, e.g. contributions=3; the rest is left out at"
+            " random"
         )
     return Relation(unit, neighbours, contributions)
 
@@ -391,7 +466,9 @@ def _agree(
     neighbours: str | None,
     contributions: int | None,
 ) -> None:
-    """Refuse what contradicts an old ledger: a budget is not made larger by asking for a larger one."""
+    """Refuse what contradicts an old ledger: a budget is not made larger by asking for a larger
+    one.
+    """
     terms = ledger.terms
     asked = {
         "budget": (budget, terms.budget),
@@ -400,6 +477,10 @@ def _agree(
         "neighbours": (neighbours, terms.relation.neighbours),
         "contributions": (contributions, terms.relation.contributions),
     }
-    other = [f"{what} is {kept}, not {given}" for what, (given, kept) in asked.items() if given not in (None, kept)]
+    other = [
+        f"{what} is {kept}, not {given}"
+        for what, (given, kept) in asked.items()
+        if given not in (None, kept)
+    ]
     if other:
         raise ParameterError(f"the ledger {ledger.path} was started otherwise: {'; '.join(other)}")

@@ -2,15 +2,16 @@
 
 ::
 
-    SELECT [column, …] aggregate [AS name], … FROM dataset [WHERE condition [AND condition …]] [GROUP BY column, …]
+    SELECT [column, …] aggregate [AS name], … FROM dataset [WHERE condition [AND condition …]]
+    [GROUP BY column, …]
 
     aggregate:  COUNT(*)  SUM(c)  AVG(c)  VARIANCE(c)  VAR_SAMP(c)  MEDIAN(c)  MIN(c)  MAX(c)
                 PERCENTILE_CONT(q) WITHIN GROUP (ORDER BY c)  PERCENTILE_DISC(…)
     condition:  c = v  c <> v  c < v  c <= v  c > v  c >= v  c BETWEEN v AND v  c [NOT] IN (v, …)
 
-Columns in GROUP BY need a declared domain, columns in aggregates declared bounds, columns in WHERE one of both. MIN and
-MAX are one person's value and cannot be told; the quantiles 0.01 and 0.99 are answered instead, and named so.
-Everything else is refused by name, before anything is spent.
+Columns in GROUP BY need a declared domain, columns in aggregates declared bounds, columns in WHERE
+one of both. MIN and MAX are one person's value and cannot be told; the quantiles 0.01 and 0.99 are
+answered instead, and named so. Everything else is refused by name, before anything is spent.
 """
 
 from __future__ import annotations
@@ -32,9 +33,18 @@ SUMS = {"Sum": "sum", "Avg": "mean", "Variance": "variance"}
 COMPARED = {"EQ": "=", "NEQ": "!=", "LT": "<", "LTE": "<=", "GT": ">", "GTE": ">="}
 MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
 CLAUSES = {
-    "with_": "WITH", "joins": "JOIN", "having": "HAVING", "order": "ORDER BY", "limit": "LIMIT", "offset": "OFFSET",
-    "distinct": "DISTINCT", "windows": "WINDOW", "qualify": "QUALIFY", "laterals": "LATERAL", "into": "INTO",
-}  # fmt: skip
+    "with_": "WITH",
+    "joins": "JOIN",
+    "having": "HAVING",
+    "order": "ORDER BY",
+    "limit": "LIMIT",
+    "offset": "OFFSET",
+    "distinct": "DISTINCT",
+    "windows": "WINDOW",
+    "qualify": "QUALIFY",
+    "laterals": "LATERAL",
+    "into": "INTO",
+}
 KNOWN_CLAUSES = {"expressions", "from_", "where", "group"}
 KNOWN_PARTS: dict[str, frozenset[str]] = {
     "Select": frozenset(KNOWN_CLAUSES),
@@ -49,7 +59,8 @@ KNOWN_PARTS: dict[str, frozenset[str]] = {
     "Count": frozenset({"this", "big_int"}),  # big_int: which kind of number SQL would return
     "Star": frozenset(),
     **dict.fromkeys(
-        [*SUMS, *EXTREMES, "PercentileCont", "PercentileDisc", "Not", "Neg", "Paren", "Boolean"], frozenset({"this"})
+        [*SUMS, *EXTREMES, "PercentileCont", "PercentileDisc", "Not", "Neg", "Paren", "Boolean"],
+        frozenset({"this"}),
     ),
     **dict.fromkeys([*COMPARED, "And", "WithinGroup"], frozenset({"this", "expression"})),
     "Order": frozenset({"expressions"}),
@@ -58,20 +69,33 @@ KNOWN_PARTS: dict[str, frozenset[str]] = {
     "In": frozenset({"this", "expressions"}),
     "Literal": frozenset({"this", "is_string"}),
 }
-"""Every node of a statement and every part of it must be known here: what is not read would be answered with another meaning."""
+"""Every node of a statement and every part of it must be known here: what is not read would be
+answered with another meaning.
+"""
 
 
-def questions(statement: str, declared: Declared, dataset: str) -> tuple[tuple[str | None, Question], ...]:
-    """The questions of a SELECT with their names (AS), one each an aggregate; what is outside is refused by name."""
+def questions(
+    statement: str, declared: Declared, dataset: str
+) -> tuple[tuple[str | None, Question], ...]:
+    """The questions of a SELECT with their names (AS), one each an aggregate; what is outside is
+    refused by name.
+    """
     select = _select(statement, dataset)
     _require_clauses(select)
     _require_table(select, dataset)
     by = _groups(select, declared)
-    where = tuple(_conditions(select.args["where"].this, declared)) if select.args.get("where") else ()
+    where = (
+        tuple(_conditions(select.args["where"].this, declared)) if select.args.get("where") else ()
+    )
     aggregates = list(_aggregates(select, by))
     if not aggregates:
-        raise _outside("a SELECT without an aggregate", "ask for COUNT(*), SUM, AVG, VARIANCE, MEDIAN, MIN or MAX")
-    asked = tuple((name, _question(aggregate, declared, by, where)) for name, aggregate in aggregates)
+        raise _outside(
+            "a SELECT without an aggregate",
+            "ask for COUNT(*), SUM, AVG, VARIANCE, MEDIAN, MIN or MAX",
+        )
+    asked = tuple(
+        (name, _question(aggregate, declared, by, where)) for name, aggregate in aggregates
+    )
     _require_known(select)
     _require_qualifiers(select)
     return asked
@@ -92,11 +116,15 @@ def _select(statement: str, dataset: str) -> Any:
     except sqlglot.errors.SqlglotError as error:
         place = (getattr(error, "errors", None) or [{}])[0]
         where = f" at line {place['line']}, column {place['col']}" if place.get("line") else ""
-        raise ParameterError(f"the SQL cannot be read{where}; the table is written {_written(dataset)}") from None
+        raise ParameterError(
+            f"the SQL cannot be read{where}; the table is written {_written(dataset)}"
+        ) from None
     except RecursionError:
         raise ParameterError("the SQL is nested too deeply") from None
     if len(parsed) != 1:
-        raise _outside(f"{len(parsed)} statements" if parsed else "an empty statement", "give one SELECT")
+        raise _outside(
+            f"{len(parsed)} statements" if parsed else "an empty statement", "give one SELECT"
+        )
     if type(parsed[0]).__name__ != "Select":
         raise _outside(_kind_of(parsed[0]), "give one SELECT")
     return parsed[0]
@@ -104,7 +132,9 @@ def _select(statement: str, dataset: str) -> Any:
 
 @contextlib.contextmanager
 def _unlogged() -> Iterator[None]:
-    """Keep the parser from logging the statement: what it cannot read is refused here, in words of our own."""
+    """Keep the parser from logging the statement: what it cannot read is refused here, in words of
+    our own.
+    """
     log = logging.getLogger("sqlglot")
     before, log.disabled = log.disabled, True
     try:
@@ -114,7 +144,9 @@ def _unlogged() -> Iterator[None]:
 
 
 def _kind_of(tree: Any) -> str:
-    """The word a statement begins with, also for one that the parser passes on unread (EXPLAIN, SHOW)."""
+    """The word a statement begins with, also for one that the parser passes on unread (EXPLAIN,
+    SHOW).
+    """
     kind = type(tree).__name__
     return str(tree.this).upper() if kind == "Command" else _spoken(kind)
 
@@ -134,10 +166,14 @@ def _require_table(select: Any, dataset: str) -> None:
         raise _outside("a subquery in FROM", f"write FROM {_written(dataset)}")
     extra = [part for part, value in table.args.items() if value and part not in ("this", "alias")]
     if extra or type(table.this).__name__ != "Identifier":
-        raise _outside(f"{extra[0].upper() if extra else 'a function'} in FROM", f"write FROM {_written(dataset)}")
+        raise _outside(
+            f"{extra[0].upper() if extra else 'a function'} in FROM",
+            f"write FROM {_written(dataset)}",
+        )
     if table.name.lower() != dataset.lower():
         raise ParameterError(
-            f"there is no table {table.name!r}.{did_you_mean(table.name, [dataset])} Write FROM {_written(dataset)}"
+            f"there is no table {table.name!r}.{did_you_mean(table.name, [dataset])} Write FROM"
+            f" {_written(dataset)}"
         )
 
 
@@ -153,13 +189,16 @@ def _require_known(select: Any) -> None:
 
 
 def _require_qualifiers(select: Any) -> None:
-    """Refuse columns of another table: a qualifier is the name of the table, or its alias where it has one."""
+    """Refuse columns of another table: a qualifier is the name of the table, or its alias where it
+    has one.
+    """
     table = select.args["from_"].this
     qualifier = (table.alias or table.name).lower()
     for column in select.walk():
         if type(column).__name__ == "Column" and column.table and column.table.lower() != qualifier:
             raise _outside(
-                f"the qualifier {column.table!r}", f"write {qualifier}.{column.name}, or {column.name} alone"
+                f"the qualifier {column.table!r}",
+                f"write {qualifier}.{column.name}, or {column.name} alone",
             )
 
 
@@ -193,10 +232,15 @@ def _aggregates(select: Any, by: tuple[GroupAxis, ...]) -> Iterator[tuple[str | 
         elif named:
             raise _outside("AS behind a column of GROUP BY", "name aggregates only")
         elif inner.name not in grouped:
-            raise _outside(f"column {inner.name!r} outside an aggregate", "aggregate it, or name it in GROUP BY")
+            raise _outside(
+                f"column {inner.name!r} outside an aggregate",
+                "aggregate it, or name it in GROUP BY",
+            )
 
 
-def _question(tree: Any, declared: Declared, by: tuple[GroupAxis, ...], where: tuple[Condition, ...]) -> Question:
+def _question(
+    tree: Any, declared: Declared, by: tuple[GroupAxis, ...], where: tuple[Condition, ...]
+) -> Question:
     kind = type(tree).__name__
     if kind == "Count":
         if type(tree.this).__name__ != "Star" or tree.expressions:
@@ -215,15 +259,22 @@ def _question(tree: Any, declared: Declared, by: tuple[GroupAxis, ...], where: t
         level = _value(tree.this.this, "a percentile")
         return _quantile(_column(order[0].this, "ORDER BY"), level, declared, by, where)
     raise _outside(
-        f"{tree.sql()!r} in SELECT", "known are COUNT(*), SUM, AVG, VARIANCE, MEDIAN, MIN, MAX, PERCENTILE_CONT"
+        f"{tree.sql()!r} in SELECT",
+        "known are COUNT(*), SUM, AVG, VARIANCE, MEDIAN, MIN, MAX, PERCENTILE_CONT",
     )
 
 
 def _quantile(
-    column: str, level: Any, declared: Declared, by: tuple[GroupAxis, ...], where: tuple[Condition, ...]
+    column: str,
+    level: Any,
+    declared: Declared,
+    by: tuple[GroupAxis, ...],
+    where: tuple[Condition, ...],
 ) -> Question:
     candidates = grid(declared.bounds_of(column), DEFAULT_GRID)
-    return Question("quantile", column, by, where, level=float(exact_level(level)), candidates=candidates)
+    return Question(
+        "quantile", column, by, where, level=float(exact_level(level)), candidates=candidates
+    )
 
 
 def _conditions(tree: Any, declared: Declared) -> Iterator[Condition]:
@@ -244,7 +295,9 @@ def _conditions(tree: Any, declared: Declared) -> Iterator[Condition]:
     elif kind == "Not" and type(tree.this).__name__ == "In":
         yield _listed(tree.this, "not in", declared)
     else:
-        raise _outside(f"{tree.sql()!r} in WHERE", "known are comparisons, BETWEEN, [NOT] IN and AND")
+        raise _outside(
+            f"{tree.sql()!r} in WHERE", "known are comparisons, BETWEEN, [NOT] IN and AND"
+        )
 
 
 def _comparison(tree: Any, operator: str, declared: Declared) -> Condition:

@@ -1,7 +1,8 @@
 """Count, sum, mean and variance: each is made of totals of whole numbers, which get the noise.
 
-Values are rounded to a public grid of 2²⁰ steps first, so that totals are whole numbers and their sensitivity is exact;
-a value moves by less than a millionth of its bounds. What is computed from noisy totals costs nothing more.
+Values are rounded to a public grid of 2²⁰ steps first, so that totals are whole numbers and their
+sensitivity is exact; a value moves by less than a millionth of its bounds. What is computed from
+noisy totals costs nothing more.
 """
 
 from __future__ import annotations
@@ -41,7 +42,9 @@ class Total:
     of_value: Callable[[Floats], Floats]
 
     def whole(self, values: Floats) -> Floats:
-        """The whole numbers that rows with these values add (as floats: sums of them are exact below 2⁵³)."""
+        """The whole numbers that rows with these values add (as floats: sums of them are exact
+        below 2⁵³).
+        """
         return np.clip(np.rint(self.of_value(values) / self.step), self.low, self.high)
 
 
@@ -56,7 +59,9 @@ class Estimate:
 
 @dataclasses.dataclass(frozen=True)
 class Statistic:
-    """Which totals a statistic needs, and what it makes of them; ``combine(totals, tails)`` works on whole columns."""
+    """Which totals a statistic needs, and what it makes of them; ``combine(totals, tails)`` works
+    on whole columns.
+    """
 
     totals: tuple[Total, ...]
     combine: Callable[[Sequence[Floats], Sequence[float]], Estimate]
@@ -75,8 +80,13 @@ ROWS = Total(0, 1, 1.0, _one)
 
 
 def _count(_bounds: tuple[float, float]) -> Statistic:
-    """The number of rows, plus noise: it may be negative, because cutting it off would bias sums of counts."""
-    return Statistic((ROWS,), lambda totals, tails: Estimate(totals[0], totals[0] - tails[0], totals[0] + tails[0]))
+    """The number of rows, plus noise: it may be negative, because cutting it off would bias sums of
+    counts.
+    """
+    return Statistic(
+        (ROWS,),
+        lambda totals, tails: Estimate(totals[0], totals[0] - tails[0], totals[0] + tails[0]),
+    )
 
 
 def _sum(bounds: tuple[float, float]) -> Statistic:
@@ -88,7 +98,9 @@ def _sum(bounds: tuple[float, float]) -> Statistic:
 
 
 def _mean(bounds: tuple[float, float]) -> Statistic:
-    """The noisy sum of distances to the middle, divided by the noisy number of rows, within the bounds."""
+    """The noisy sum of distances to the middle, divided by the noisy number of rows, within the
+    bounds.
+    """
     middle, half = _middle(bounds)
     centred = Total(-STEPS, STEPS, _positive(half / STEPS), lambda values: values - middle)
 
@@ -96,35 +108,47 @@ def _mean(bounds: tuple[float, float]) -> Statistic:
         rows, distance = totals
         low, high = _ratio(distance, tails[1], rows, tails[0], half)
         value = np.clip(distance / np.maximum(rows, 1), -half, half)
-        return Estimate(middle + value, middle + np.minimum(low, value), middle + np.maximum(high, value))
+        return Estimate(
+            middle + value, middle + np.minimum(low, value), middle + np.maximum(high, value)
+        )
 
     return Statistic((ROWS, centred), combine)
 
 
 def _variance(bounds: tuple[float, float]) -> Statistic:
-    """The sample variance ``(Q/n − (S/n)²)·n/(n−1)`` from noisy n, S = Σ(x−m), Q = Σ(x−m)², m the middle.
+    """The sample variance ``(Q/n − (S/n)²)·n/(n−1)`` from noisy n, S = Σ(x−m), Q = Σ(x−m)², m the
+    middle.
 
-    It lies between 0 and the largest possible, (high − low)²/2 (two rows at the ends). Below two rows, counted noisily,
-    n/(n−1) is taken as 2.
+    It lies between 0 and the largest possible, (high − low)²/2 (two rows at the ends). Below two
+    rows, counted noisily, n/(n−1) is taken as 2.
     """
     middle, half = _middle(bounds)
     most = half * half
     centred = Total(-STEPS, STEPS, _positive(half / STEPS), lambda values: values - middle)
     # squares lie in [0, half²]; taken from the middle of that, one row moves the total half as far
-    squares = Total(-STEPS, STEPS, _positive(most / 2 / STEPS), lambda values: (values - middle) ** 2 - most / 2)
+    squares = Total(
+        -STEPS, STEPS, _positive(most / 2 / STEPS), lambda values: (values - middle) ** 2 - most / 2
+    )
 
     def combine(totals: Sequence[Floats], tails: Sequence[float]) -> Estimate:
         rows, distance, square = totals
         low_mean, high_mean = _ratio(distance, tails[1], rows, tails[0], half)
         low_square, high_square = _ratio(square, tails[2], rows, tails[0], most / 2)
-        least = np.where((low_mean <= 0) & (high_mean >= 0), 0.0, np.minimum(low_mean**2, high_mean**2))
+        least = np.where(
+            (low_mean <= 0) & (high_mean >= 0), 0.0, np.minimum(low_mean**2, high_mean**2)
+        )
         mean = np.clip(distance / np.maximum(rows, 1), -half, half)
         value = np.clip(square / np.maximum(rows, 1), -most / 2, most / 2) + most / 2 - mean**2
         low = low_square + most / 2 - np.maximum(low_mean**2, high_mean**2)
         high = high_square + most / 2 - least
-        variances = [np.clip(part, 0, most) * _bessel(at) for part, at in ((value, rows), (low, rows + tails[0]))]
+        variances = [
+            np.clip(part, 0, most) * _bessel(at)
+            for part, at in ((value, rows), (low, rows + tails[0]))
+        ]
         top = np.clip(high, 0, most) * _bessel(rows - tails[0])
-        return Estimate(variances[0], np.minimum(variances[1], variances[0]), np.maximum(top, variances[0]))
+        return Estimate(
+            variances[0], np.minimum(variances[1], variances[0]), np.maximum(top, variances[0])
+        )
 
     return Statistic((ROWS, centred, squares), combine)
 
@@ -133,10 +157,16 @@ def _bessel(rows: Floats) -> Any:
     return np.where(rows >= 2, rows / np.maximum(rows - 1, 1), 2.0)
 
 
-def _ratio(above: Floats, above_tail: float, below: Floats, below_tail: float, most: float) -> tuple[Floats, Floats]:
-    """The least and the greatest quotient within the tails; all of ±most where the divisor may be below one row."""
+def _ratio(
+    above: Floats, above_tail: float, below: Floats, below_tail: float, most: float
+) -> tuple[Floats, Floats]:
+    """The least and the greatest quotient within the tails; all of ±most where the divisor may be
+    below one row.
+    """
     fewest, largest = np.maximum(below - below_tail, 1), np.maximum(below + below_tail, 1)
-    corners = np.stack([(above + sign * above_tail) / by for sign in (-1, 1) for by in (fewest, largest)])
+    corners = np.stack(
+        [(above + sign * above_tail) / by for sign in (-1, 1) for by in (fewest, largest)]
+    )
     unknown = below - below_tail < 1
     low = np.where(unknown, -most, np.clip(corners.min(axis=0), -most, most))
     return low, np.where(unknown, most, np.clip(corners.max(axis=0), -most, most))
@@ -149,14 +179,18 @@ def _middle(bounds: tuple[float, float]) -> tuple[float, float]:
 
 def _positive(step: float) -> float:
     if not (0 < step < math.inf):
-        raise ParameterError("the bounds are too wide or too narrow to compute with; change the unit of the column")
+        raise ParameterError(
+            "the bounds are too wide or too narrow to compute with; change the unit of the column"
+        )
     return step
 
 
-# From a question to its answer: a plan made without the data, noise drawn without them, one scan, nothing else.
+# From a question to its answer: a plan made without the data, noise drawn without them, one scan,
+# nothing else.
 #
-# The order is what protects: everything that can be refused is refused while planning, from declarations alone; the loss is
-# written down; the noise is drawn; only then the rows are read, all of them, whatever is in them.
+# The order is what protects: everything that can be refused is refused while planning, from
+# declarations alone; the loss is written down; the noise is drawn; only then the rows are read, all
+# of them, whatever is in them.
 
 MOST_CELLS = 100_000
 """Groups (times candidates of a quantile) that one question may ask about."""
@@ -179,11 +213,15 @@ class PlannedQuestion:
 
     @property
     def mechanism(self) -> str:
-        """What hides a person, in words; scales are those of whole numbers, times what one of them is worth."""
+        """What hides a person, in words; scales are those of whole numbers, times what one of them
+        is worth.
+        """
         if self.statistic is None:
             return "noisy maximum (permute-and-flip) over a public grid"
         pairs = zip(self.noises, self.statistic.totals, strict=True)
-        return f"{self.noises[0].name}, scale {', '.join(f'{n.scale * t.step:.4g}' for n, t in pairs)}"
+        return (
+            f"{self.noises[0].name}, scale {', '.join(f'{n.scale * t.step:.4g}' for n, t in pairs)}"
+        )
 
     def with_noise(self) -> PlannedQuestion:
         """The same with its noise drawn."""
@@ -229,13 +267,18 @@ class PlannedQuestion:
         )
 
 
-def planned(question: Question, declared: Declared, relation: Relation, loss: PrivacyLoss) -> PlannedQuestion:
-    """Everything about an answer that does not need the data; whatever is refused is refused here."""
+def planned(
+    question: Question, declared: Declared, relation: Relation, loss: PrivacyLoss
+) -> PlannedQuestion:
+    """Everything about an answer that does not need the data; whatever is refused is refused
+    here.
+    """
     sides = [axis.labels(declared) for axis in question.by]
     candidates = len(question.candidates or (0,))
     if math.prod(len(side) for side in sides) * candidates > MOST_CELLS:
         raise ParameterError(
-            f"the question has more than {MOST_CELLS:,} groups (times candidates); group by fewer or coarser columns"
+            f"the question has more than {MOST_CELLS:,} groups (times candidates); group by fewer"
+            " or coarser columns"
         )
     groups = tuple(itertools.product(*sides))
     bounds = WITHOUT_BOUNDS if question.column is None else declared.bounds_of(question.column)
@@ -248,18 +291,27 @@ def planned(question: Question, declared: Declared, relation: Relation, loss: Pr
     return PlannedQuestion(question, relation, loss, groups, parts, noises, None)
 
 
-def noises_of(statistic: Statistic, relation: Relation, loss: PrivacyLoss, *, cells: int) -> tuple[Noise, ...]:
+def noises_of(
+    statistic: Statistic, relation: Relation, loss: PrivacyLoss, *, cells: int
+) -> tuple[Noise, ...]:
     """One noise a total; the loss is divided equally among them."""
     part = loss.divided(len(statistic.totals))
-    return tuple(noise_for(part, *relation.reach(total.low, total.high, cells=cells)) for total in statistic.totals)
+    return tuple(
+        noise_for(part, *relation.reach(total.low, total.high, cells=cells))
+        for total in statistic.totals
+    )
 
 
 def failure(totals: int) -> float:
-    """How often the noise of each of several totals may leave its interval, so that all hold at 95 %."""
+    """How often the noise of each of several totals may leave its interval, so that all hold at 95
+    %.
+    """
     return (1 - CONFIDENCE) / totals
 
 
-def scan(question: Question, table: DeclaredTable, cells: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def scan(
+    question: Question, table: DeclaredTable, cells: int
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """The value and the group of every row; what does not count is in the group after the last."""
     counts = table.counts
     for condition in question.where:

@@ -1,4 +1,6 @@
-"""Combinations of cells of several tables: which of them could hold a record, for all that anybody knows."""
+"""Combinations of cells of several tables: which of them could hold a record, for all that anybody
+knows.
+"""
 
 from __future__ import annotations
 
@@ -23,15 +25,21 @@ def leaves(dimensions: Sequence[Dimension]) -> tuple[int, ...]:
     return tuple(len(one.ancestors[0]) for one in dimensions)
 
 
-def lowest(table: MagnitudeTable, group: Sequence[int], variables: NDArray[np.int64]) -> NDArray[np.int64]:
+def lowest(
+    table: MagnitudeTable, group: Sequence[int], variables: NDArray[np.int64]
+) -> NDArray[np.int64]:
     """What the cells of the lowest level of one table hold, by the codes of its columns."""
     dimensions = [table.dimensions[at] for at in group]
     grid: NDArray[np.int64] = variables.reshape([one.size for one in dimensions])
     return grid[np.ix_(*(one.ancestors[-1] for one in dimensions))]
 
 
-def _could_be(table: MagnitudeTable, open_to: NDArray[np.bool_], there: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Combinations of values that a record of a table could have: those of its records, and all whose cells are ``open_to`` somebody, as far as readers know."""
+def _could_be(
+    table: MagnitudeTable, open_to: NDArray[np.bool_], there: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Combinations of values that a record of a table could have: those of its records, and all
+    whose cells are ``open_to`` somebody, as far as readers know.
+    """
     shape = leaves(table.dimensions)
     if np.prod([float(size) for size in shape]) > MOST_ATOMS:
         return there
@@ -39,12 +47,18 @@ def _could_be(table: MagnitudeTable, open_to: NDArray[np.bool_], there: NDArray[
     for group, variables in zip(table.places, table.variables, strict=True):
         found = open_to[lowest(table, group, variables)]
         order = np.argsort(group)
-        possible &= found.transpose(order).reshape([shape[at] if at in group else 1 for at in range(len(shape))])
+        possible &= found.transpose(order).reshape(
+            [shape[at] if at in group else 1 for at in range(len(shape))]
+        )
     return np.union1d(there, np.flatnonzero(possible))
 
 
-def _values(memory: TableMemory, table: MagnitudeTable, rows: NDArray[np.int64], at: int) -> NDArray[np.bool_]:
-    """Lowest codes of a column by the values that records have in it: whether the value has that code."""
+def _values(
+    memory: TableMemory, table: MagnitudeTable, rows: NDArray[np.int64], at: int
+) -> NDArray[np.bool_]:
+    """Lowest codes of a column by the values that records have in it: whether the value has that
+    code.
+    """
     column = memory.dataset.encoded(table.dimensions[at].column)
     found = np.zeros((len(table.dimensions[at].ancestors[0]), len(column.labels)), dtype=bool)
     found[table.contributions.codes[at], column.codes[rows]] = True
@@ -54,12 +68,18 @@ def _values(memory: TableMemory, table: MagnitudeTable, rows: NDArray[np.int64],
 def _chosen(
     tables: Sequence[MagnitudeTable], combined: NDArray[np.int64], chosen_by: Collection[str]
 ) -> NDArray[np.int64]:
-    """What combinations of cells say of the columns that records were chosen by: per table the codes of these, −1 where they are not in it."""
+    """What combinations of cells say of the columns that records were chosen by: per table the
+    codes of these, −1 where they are not in it.
+    """
     told = []
     for table, kind in zip(tables, combined.T, strict=False):
         codes = np.unravel_index(kind.clip(min=0), leaves(table.dimensions))
-        kept = [code for code, one in zip(codes, table.dimensions, strict=True) if one.column in chosen_by]
-        told += [np.where(kind < 0, -1, code) for code in (kept or [np.zeros_like(kind)])]
+        kept = [
+            code
+            for code, one in zip(codes, table.dimensions, strict=True)
+            if one.column in chosen_by
+        ]
+        told += [np.where(kind < 0, -1, code) for code in kept or [np.zeros_like(kind)]]
     return np.stack(told, axis=1)
 
 
@@ -79,22 +99,28 @@ def with_empty(
     chosen_by: Collection[str],
     open_to: Sequence[NDArray[np.bool_]],
 ) -> NDArray[np.int64]:
-    """The atoms, and after them the combinations of cells that could hold a record and do not: an intruder does not know that they are empty.
+    """The atoms, and after them the combinations of cells that could hold a record and do not: an
+    intruder does not know that they are empty.
 
-    Readers are told by what condition the records of a table were chosen. So they know of which tables one record can be, and what follows for it from its
-    values in the columns ``chosen_by``: what no record of the source is, none is taken to be. ``open_to`` are the cells of every table
-    that are not told to be empty. Where there are too many combinations they are left out, as if the intruder knew.
+    Readers are told by what condition the records of a table were chosen. So they know of which
+    tables one record can be, and what follows for it from its values in the columns ``chosen_by``:
+    what no record of the source is, none is taken to be. ``open_to`` are the cells of every table
+    that are not told to be empty. Where there are too many combinations they are left out, as if
+    the intruder knew.
     """
     joined = np.zeros((1, 0), dtype=np.int64)
     values = [
-        [_values(memory, t, own, at) for at in range(len(t.dimensions))] for t, own in zip(tables, rows, strict=True)
+        [_values(memory, t, own, at) for at in range(len(t.dimensions))]
+        for t, own in zip(tables, rows, strict=True)
     ]
     nowhere = np.full(
         (1, len(tables)), -1, dtype=np.int64
     )  # records that are in some tables only, and in none of the first
     for number, table in enumerate(tables):
         there = distinct[distinct[:, number] >= 0, number]
-        own = np.append(-1, _could_be(table, open_to[number], np.unique(there)))  # −1: not in the table
+        own = np.append(
+            -1, _could_be(table, open_to[number], np.unique(there))
+        )  # −1: not in the table
         if len(joined) * len(own) > MOST_ATOMS * 50:
             return distinct
         fits = np.ones((len(joined), len(own)), dtype=bool)
@@ -105,13 +131,19 @@ def with_empty(
             for at, one in enumerate(table.dimensions):
                 for place, two in enumerate(other.dimensions):
                     if one.column == two.column:
-                        shared = values[before][place].astype(np.int64) @ values[number][at].T.astype(np.int64) > 0
+                        shared = (
+                            values[before][place].astype(np.int64)
+                            @ values[number][at].T.astype(np.int64)
+                            > 0
+                        )
                         free = (joined[:, before] < 0)[:, None] | (own < 0)[None, :]
                         fits &= shared[np.ix_(theirs[place], mine[at])] | free
         left, right = np.nonzero(fits)
         joined = np.column_stack([joined[left], own[right]])
         known = np.concatenate([distinct, nowhere])[:, : number + 1]
-        joined = joined[_rows_in(_chosen(tables, joined, chosen_by), _chosen(tables, known, chosen_by))]
+        joined = joined[
+            _rows_in(_chosen(tables, joined, chosen_by), _chosen(tables, known, chosen_by))
+        ]
         if len(joined) > MOST_ATOMS:
             return distinct
     joined = joined[(joined >= 0).any(axis=1)]

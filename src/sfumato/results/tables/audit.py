@@ -22,14 +22,20 @@ if TYPE_CHECKING:
 WHOLE = 1e-6
 """How near to a whole number a solution of the solver is one."""
 MOST_NODES = 2_000
-"""Nodes of the search for a whole-number table: what was met until then counts, and the interval is then not called the tightest."""
+"""Nodes of the search for a whole-number table: what was met until then counts, and the interval is
+then not called the tightest.
+"""
 Scope = Literal["one table", "all tables together", "each table by itself"]
-"""What an audit looked at: tables published together are one only where the table of all their columns is part of it."""
+"""What an audit looked at: tables published together are one only where the table of all their
+columns is part of it.
+"""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Move:
-    """Another table that looks alike: ``cells`` changed by ``signs``, times ``up`` and, backwards, times ``down``."""
+    """Another table that looks alike: ``cells`` changed by ``signs``, times ``up`` and, backwards,
+    times ``down``.
+    """
 
     cells: NDArray[np.int64]
     signs: NDArray[np.float64]
@@ -39,7 +45,9 @@ class Move:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Exposed:
-    """A cell that can be narrowed down too far; ``owner`` is the respondent who can, −1 for everybody."""
+    """A cell that can be narrowed down too far; ``owner`` is the respondent who can, −1 for
+    everybody.
+    """
 
     cell: int
     owner: int
@@ -49,11 +57,14 @@ class Exposed:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class TableAudit:
-    """What an intruder can find out: per suppressed cell the least and the most it can be. For the owner only.
+    """What an intruder can find out: per suppressed cell the least and the most it can be. For the
+    owner only.
 
-    ``exact`` tells whether the intervals are the tightest ones; else the true ones are at least as wide. ``exposed`` are the cells that an intruder, or a respondent
-    who is alone in a cell, narrows down too far; the table holds when there are none. ``whole`` tells that the bounds are whole-number ones: every end is met by a table of whole
-    numbers; else they are linear. ``scope`` is what was looked at together.
+    ``exact`` tells whether the intervals are the tightest ones; else the true ones are at least as
+    wide. ``exposed`` are the cells that an intruder, or a respondent who is alone in a cell,
+    narrows down too far; the table holds when there are none. ``whole`` tells that the bounds are
+    whole-number ones: every end is met by a table of whole numbers; else they are linear. ``scope``
+    is what was looked at together.
     """
 
     hidden: NDArray[np.int64]
@@ -88,12 +99,19 @@ class TableAudit:
         return float(self.low[at[0]]), float(self.high[at[0]])
 
     def __repr__(self) -> str:
-        word = "holds" if self.holds else f"{len({one.cell for one in self.exposed}):,} cells exposed"
-        return f"Audit({word}: {len(self.hidden):,} suppressed cells, {self.components:,} components, {self.programs:,} programs)"
+        word = (
+            "holds" if self.holds else f"{len({one.cell for one in self.exposed}):,} cells exposed"
+        )
+        return (
+            f"Audit({word}: {len(self.hidden):,} suppressed cells, {self.components:,} components,"
+            f" {self.programs:,} programs)"
+        )
 
 
 def components_of(problem: Problem, hidden: NDArray[np.bool_]) -> list[NDArray[np.int64]]:
-    """Suppressed cells that stand in equations with each other: nothing outside tells anything about them."""
+    """Suppressed cells that stand in equations with each other: nothing outside tells anything
+    about them.
+    """
     from scipy import sparse
 
     cells = np.flatnonzero(hidden)
@@ -103,7 +121,9 @@ def components_of(problem: Problem, hidden: NDArray[np.bool_]) -> list[NDArray[n
         return [np.array([cell]) for cell in cells]
     count = len(cells) + len(lines)
     edges = (np.ones(part.nnz), (part.col, len(cells) + row.reshape(-1)))
-    _, label = sparse.csgraph.connected_components(sparse.csr_matrix(edges, shape=(count, count)), directed=False)
+    _, label = sparse.csgraph.connected_components(
+        sparse.csr_matrix(edges, shape=(count, count)), directed=False
+    )
     label = label[: len(cells)]
     order = np.argsort(label, kind="stable")
     return np.split(cells[order], np.flatnonzero(np.diff(label[order])) + 1) if len(cells) else []
@@ -123,7 +143,9 @@ class TableIntruder:
         self.tight = True
 
     def extreme(self, at: int, sign: int, known: NDArray[np.bool_] | None = None) -> float:
-        """The most (sign 1) or least (sign −1) that the cell at a place can be; ``known`` cells are what they are."""
+        """The most (sign 1) or least (sign −1) that the cell at a place can be; ``known`` cells are
+        what they are.
+        """
         low, high = self.problem.lower[self.cells].copy(), self.problem.upper[self.cells].copy()
         if known is not None:
             low[known], high[known] = self.value[known], self.value[known]
@@ -139,16 +161,30 @@ class TableIntruder:
             self.low, self.high = np.minimum(self.low, solution), np.maximum(self.high, solution)
         return float(solution[at])
 
-    def _solved(self, at: int, sign: int, low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _solved(
+        self, at: int, sign: int, low: NDArray[np.float64], high: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
         """A table in which a cell is as far away as it can be."""
         from scipy.optimize import linprog
 
-        if self.small is not None and (met := self.small.pushed(self.value, low, high, at, sign)) is not None:
+        if (
+            self.small is not None
+            and (met := self.small.pushed(self.value, low, high, at, sign)) is not None
+        ):
             return met
         aim = np.zeros(len(self.cells))
         aim[at] = -sign
-        found = linprog(aim, A_eq=self.matrix, b_eq=self.right, bounds=np.column_stack([low, high]), method="highs")
-        if found.x is None or np.abs(self.matrix @ found.x - self.right).max(initial=0.0) > self.problem.slack:
+        found = linprog(
+            aim,
+            A_eq=self.matrix,
+            b_eq=self.right,
+            bounds=np.column_stack([low, high]),
+            method="highs",
+        )
+        if (
+            found.x is None
+            or np.abs(self.matrix @ found.x - self.right).max(initial=0.0) > self.problem.slack
+        ):
             self.tight = False
             return self.value  # nothing is known to be wide
         return np.asarray(found.x)
@@ -159,7 +195,9 @@ class TableIntruder:
         return SmallProgram.of(self.matrix, self.problem.slack)
 
     def goes_as_far(self, at: int, sign: int, far: float) -> bool:
-        """Whether some table of whole numbers looks the same in which the cell at a place is so far up or down: the one nearest to the truth, which is met sooner than the furthest one."""
+        """Whether some table of whole numbers looks the same in which the cell at a place is so far
+        up or down: the one nearest to the truth, which is met sooner than the furthest one.
+        """
         from scipy import sparse
         from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
@@ -175,7 +213,9 @@ class TableIntruder:
         self.programs += 1
         price, both = np.ones(2 * count), sparse.hstack([self.matrix, -self.matrix], format="csr")
         zeros = np.zeros(self.matrix.shape[0])
-        found = linprog(price, A_eq=both, b_eq=zeros, bounds=np.column_stack([low, high]), method="highs")
+        found = linprog(
+            price, A_eq=both, b_eq=zeros, bounds=np.column_stack([low, high]), method="highs"
+        )
         if found.x is not None and np.abs(found.x - np.round(found.x)).max() > WHOLE:
             found = milp(
                 price,
@@ -189,7 +229,10 @@ class TableIntruder:
         change = np.round(found.x[:count]) - np.round(found.x[count:])
         if np.abs(self.matrix @ change).max(initial=0.0) > WHOLE or sign * change[at] < far:
             return False
-        self.low, self.high = np.minimum(self.low, self.value + change), np.maximum(self.high, self.value + change)
+        self.low, self.high = (
+            np.minimum(self.low, self.value + change),
+            np.maximum(self.high, self.value + change),
+        )
         return True
 
     def _in_whole_numbers(
@@ -200,7 +243,13 @@ class TableIntruder:
 
         rows = LinearConstraint(self.matrix, self.right, self.right)
         limit = {"node_limit": MOST_NODES}
-        found = milp(aim, constraints=rows, bounds=Bounds(low, high), integrality=np.ones(len(aim)), options=limit)
+        found = milp(
+            aim,
+            constraints=rows,
+            bounds=Bounds(low, high),
+            integrality=np.ones(len(aim)),
+            options=limit,
+        )
         if found.x is None or (np.abs(self.matrix @ np.round(found.x) - self.right) > WHOLE).any():
             self.tight = False
             return self.value
@@ -219,9 +268,11 @@ def audit(
 
     .. math:: \min / \max\, z_s \quad\text{s.t.}\quad Mz = 0,\; z_i = a_i \;(i \notin S),\; l \le z \le u
 
-    Component by component. ``moves`` are tables that are known to look alike; each is checked (equations, bounds, only suppressed cells) before it counts
-    as a proof. With ``exact`` every interval is the tightest; without, only cells that no move proves are solved for, and intervals are those
-    that were met. Respondents who are alone in a cell know it: for each of them the audit is repeated with their cells known.
+    Component by component. ``moves`` are tables that are known to look alike; each is checked
+    (equations, bounds, only suppressed cells) before it counts as a proof. With ``exact`` every
+    interval is the tightest; without, only cells that no move proves are solved for, and intervals
+    are those that were met. Respondents who are alone in a cell know it: for each of them the audit
+    is repeated with their cells known.
     """
     started = time.perf_counter()
     groups = components_of(problem, hidden)
@@ -241,7 +292,11 @@ def audit(
         programs += intruder.programs
         tight &= intruder.tight
     listed = np.flatnonzero(hidden)
-    bare = [Exposed(int(p), NOBODY, *[float(problem.value[p])] * 2) for p in problem.primaries if not hidden[p]]
+    bare = [
+        Exposed(int(p), NOBODY, *[float(problem.value[p])] * 2)
+        for p in problem.primaries
+        if not hidden[p]
+    ]
     return TableAudit(
         listed,
         low[listed],
@@ -257,7 +312,9 @@ def audit(
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Proofs:
-    """Moves that were checked, laid end to end: ``which`` is the move of every entry, ``of`` the cell that a move is about."""
+    """Moves that were checked, laid end to end: ``which`` is the move of every entry, ``of`` the
+    cell that a move is about.
+    """
 
     moves: list[Move]
     of: NDArray[np.int64]
@@ -283,20 +340,30 @@ class _Proofs:
 
     def shifted(self, problem: Problem) -> list[NDArray[np.float64]]:
         """Every entry as far up and as far down as its move carries it."""
-        return [problem.value[self.cells] + amount[self.which] * self.signs for amount in (self.up, -self.down)]
+        return [
+            problem.value[self.cells] + amount[self.which] * self.signs
+            for amount in (self.up, -self.down)
+        ]
 
     def sound(self, problem: Problem, hidden: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """The moves that give tables which an intruder cannot tell from the true one: equations, bounds, only suppressed cells, whole counts."""
+        """The moves that give tables which an intruder cannot tell from the true one: equations,
+        bounds, only suppressed cells, whole counts.
+        """
         from scipy import sparse
 
         count, near = len(self.moves), problem.slack
         bad = ~hidden[self.cells]
         for amount, table in zip((self.up, self.down), self.shifted(problem), strict=True):
-            bad |= (table > problem.upper[self.cells] + near) | (table < problem.lower[self.cells] - near)
+            bad |= (table > problem.upper[self.cells] + near) | (
+                table < problem.lower[self.cells] - near
+            )
             if problem.whole:
                 bad |= (amount[self.which] * self.signs) % 1 != 0
         sound: NDArray[np.bool_] = np.bincount(self.which, weights=bad, minlength=count) == 0
-        step = abs(problem.matrix @ sparse.csc_matrix((self.signs, (self.cells, self.which)), (problem.size, count)))
+        step = abs(
+            problem.matrix
+            @ sparse.csc_matrix((self.signs, (self.cells, self.which)), (problem.size, count))
+        )
         off = step.max(axis=0).toarray().reshape(-1) if step.shape[0] else np.zeros(count)
         return sound & (off * np.maximum(self.up, self.down) <= near)
 
@@ -316,7 +383,9 @@ class _Proofs:
         return found
 
     def for_all(self, problem: Problem) -> NDArray[np.bool_]:
-        """The cells that moves carry far enough which touch no cell that some other respondent knows: proved for everybody at once."""
+        """The cells that moves carry far enough which touch no cell that some other
+        respondent knows: proved for everybody at once.
+        """
         knower = problem.knower[self.cells]
         touched = (knower != NOBODY) & (knower != problem.owner[self.of[self.which]])
         free = np.bincount(self.which, weights=touched, minlength=len(self.moves)) == 0
@@ -330,31 +399,48 @@ class _Proofs:
         return proved if problem.slide is None else proved & (up + down >= problem.slide - near)
 
 
-def proofs_of(problem: Problem, hidden: NDArray[np.bool_], moves: Mapping[int, Iterable[Move]]) -> _Proofs:
+def proofs_of(
+    problem: Problem, hidden: NDArray[np.bool_], moves: Mapping[int, Iterable[Move]]
+) -> _Proofs:
     """The moves that are proofs; what is none is left out."""
-    named = [(int(cell), move) for cell, given in moves.items() for move in given if len(move.cells)]
+    named = [
+        (int(cell), move) for cell, given in moves.items() for move in given if len(move.cells)
+    ]
     found = _Proofs.laid(named)
     if not named:
         return found
     sound = found.sound(problem, hidden)
-    return found if sound.all() else _Proofs.laid([one for one, holds in zip(named, sound, strict=True) if holds])
+    return (
+        found
+        if sound.all()
+        else _Proofs.laid([one for one, holds in zip(named, sound, strict=True) if holds])
+    )
 
 
-def _everybody(problem: Problem, intruder: TableIntruder, cells: NDArray[np.int64], *, exact: bool) -> list[Exposed]:
+def _everybody(
+    problem: Problem, intruder: TableIntruder, cells: NDArray[np.int64], *, exact: bool
+) -> list[Exposed]:
     exposed = []
     for at, cell in enumerate(cells):
         primary = bool(problem.primary[cell])
-        aside = problem.aside is not None and bool(problem.aside[cell])  # in no table: nobody asks how wide it is
+        aside = problem.aside is not None and bool(
+            problem.aside[cell]
+        )  # in no table: nobody asks how wide it is
         if not primary and (aside or not exact):
             continue
         if not exact and problem.whole and problem.aside is not None and problem.slide is None:
-            # a joint table of whole numbers is hard to find where a cell is as far away as can be, and nobody asks for more than enough
+            # a joint table of whole numbers is hard to find where a cell is as far away as can be,
+            # and nobody asks for more than enough
             for sign, far in ((1, problem.need(cell, 1)), (-1, problem.need(cell, -1))):
                 met = intruder.high[at] if sign > 0 else intruder.low[at]
-                if sign * (met - problem.value[cell]) < far and not intruder.goes_as_far(at, sign, float(np.ceil(far))):
+                if sign * (met - problem.value[cell]) < far and not intruder.goes_as_far(
+                    at, sign, float(np.ceil(far))
+                ):
                     break
         if exact or not _wide(problem, cell, intruder.low[at], intruder.high[at]):
-            if intruder.high[at] < problem.upper[cell]:  # else some table that was met goes as far as anybody believes
+            if (
+                intruder.high[at] < problem.upper[cell]
+            ):  # else some table that was met goes as far as anybody believes
                 intruder.extreme(at, 1)
             if intruder.low[at] > problem.lower[cell]:
                 intruder.extreme(at, -1)
@@ -373,17 +459,23 @@ def _enough(problem: Problem, cell: int, down: float, up: float, owner: int = NO
     """Whether a cell can be so much less and so much more as it must, and both together."""
     near = problem.slack
     wide = problem.slide is None or down + up >= problem.slide[cell] - near
-    return bool(wide and down >= problem.need(cell, -1, owner) - near and up >= problem.up[cell] - near)
+    return bool(
+        wide and down >= problem.need(cell, -1, owner) - near and up >= problem.up[cell] - near
+    )
 
 
 def knowing(problem: Problem, cell: int, moves: Sequence[Move]) -> list[int]:
-    """The respondents alone in a cell of some proof to whom the other proofs of a cell do not suffice, where all together do."""
+    """The respondents alone in a cell of some proof to whom the other proofs of a cell do not
+    suffice, where all together do.
+    """
     met = [problem.knowers(move.cells) for move in moves]
     own = int(problem.owner[cell])
     return [
         owner
         for owner in sorted(set().union(*met) - {own})
-        if not _suffice(problem, cell, [m for m, who in zip(moves, met, strict=True) if owner not in who], owner)
+        if not _suffice(
+            problem, cell, [m for m, who in zip(moves, met, strict=True) if owner not in who], owner
+        )
     ]
 
 
@@ -394,7 +486,9 @@ def _singles(
     moves: Mapping[int, list[Move]],
     blind: NDArray[np.bool_],
 ) -> list[Exposed]:
-    """The same for every respondent who is alone in some of the cells; proofs that leave the own cells alone hold for them too."""
+    """The same for every respondent who is alone in some of the cells; proofs that leave the own
+    cells alone hold for them too.
+    """
     owners = sorted(problem.knowers(cells))
     exposed = []
     for at in np.flatnonzero(problem.primary[cells] & ~blind[cells]) if owners else ():
@@ -413,8 +507,12 @@ def _singles(
     return exposed
 
 
-def _wide_to_all(problem: Problem, intruder: TableIntruder, at: int, cells: NDArray[np.int64]) -> bool:
-    """Whether a cell stays unknown even to all lone respondents but its own together, who know more than each of them."""
+def _wide_to_all(
+    problem: Problem, intruder: TableIntruder, at: int, cells: NDArray[np.int64]
+) -> bool:
+    """Whether a cell stays unknown even to all lone respondents but its own together, who know more
+    than each of them.
+    """
     cell = int(cells[at])
     known = (problem.knower[cells] != NOBODY) & (problem.knower[cells] != problem.owner[cell])
     return _wide(problem, cell, intruder.extreme(at, -1, known), intruder.extreme(at, 1, known))

@@ -29,9 +29,11 @@ MOST_CELLS = 5_000_000
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Dimension:
-    """One column of a table as a tree of nodes: node 0 is the total, the last level holds the values.
+    """One column of a table as a tree of nodes: node 0 is the total, the last level holds the
+    values.
 
-    ``parent`` is −1 for the total. ``ancestors[level][code]`` is the node above the value with that code; level 0 is the total.
+    ``parent`` is −1 for the total. ``ancestors[level][code]`` is the node above the value with that
+    code; level 0 is the total.
     """
 
     column: str
@@ -83,7 +85,9 @@ class Dimension:
         return int(self.same[0])
 
 
-def dimension_of(column: str, encoded: Encoded, hierarchy: Any = None) -> tuple[Dimension, NDArray[np.int64]]:
+def dimension_of(
+    column: str, encoded: Encoded, hierarchy: Any = None
+) -> tuple[Dimension, NDArray[np.int64]]:
     """The nodes of a column and, per code of the encoding, its place among the lowest ones."""
     ladder = bind(hierarchy, encoded.labels, encoded.counts.tolist())
     levels = list(range(ladder.depth))[::-1]  # the top first
@@ -95,9 +99,15 @@ def dimension_of(column: str, encoded: Encoded, hierarchy: Any = None) -> tuple[
     nodes: list[NDArray[np.int64]] = []
     for place, level in enumerate(levels):
         names = [MISSING if label is None else label for label in ladder.labels[level]]
-        above = nodes[-1][_parents(ladder, level, levels[place - 1])] if nodes else np.zeros(len(names), dtype=np.int64)
+        above = (
+            nodes[-1][_parents(ladder, level, levels[place - 1])]
+            if nodes
+            else np.zeros(len(names), dtype=np.int64)
+        )
         only = np.bincount(above)[above] == 1
-        again = [bool(nodes and only[at] and labels[above[at]] == name) for at, name in enumerate(names)]
+        again = [
+            bool(nodes and only[at] and labels[above[at]] == name) for at, name in enumerate(names)
+        ]
         order = [at for at in in_order(ladder.labels[level], above) if not again[at]]
         node = above.copy()  # what is called as before, and all there is of it, is there already
         node[order] = len(labels) + np.arange(len(order))
@@ -116,14 +126,18 @@ NUMBER = re.compile(r"[-+]?\d{1,300}(\.\d+)?(e[-+]?\d{1,2})?", re.IGNORECASE | r
 
 
 def in_order(labels: Sequence[str | None], above: Sequence[int] | NDArray[np.int64]) -> list[int]:
-    """The order in which the labels of a level are shown: numbers as numbers below what they are a part of, missing last; all others as they come.
+    """The order in which the labels of a level are shown: numbers as numbers below what they are a
+    part of, missing last; all others as they come.
 
     >>> in_order(["1", "10", "2", None], [0, 0, 0, 0]), in_order(["b", "a"], [0, 0])
     ([0, 2, 1, 3], [0, 1])
     """
     if not all(one is None or NUMBER.fullmatch(one) for one in labels):
         return list(range(len(labels)))
-    return sorted(range(len(labels)), key=lambda at: (above[at], labels[at] is None, float(labels[at] or 0), at))
+    return sorted(
+        range(len(labels)),
+        key=lambda at: (above[at], labels[at] is None, float(labels[at] or 0), at),
+    )
 
 
 def _parents(ladder: Any, level: int, above: int) -> NDArray[np.int64]:
@@ -141,7 +155,9 @@ def apart(labels: Sequence[str]) -> tuple[str, ...]:
     seen: set[str] = set()
     for at, label in enumerate(labels):
         if label in seen:
-            told[at] = next(name for count in itertools.count(2) if (name := f"{label} ({count})") not in taken)
+            told[at] = next(
+                name for count in itertools.count(2) if (name := f"{label} ({count})") not in taken
+            )
         seen.add(label)
         taken.add(told[at])
     return tuple(told)
@@ -149,7 +165,9 @@ def apart(labels: Sequence[str]) -> tuple[str, ...]:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Contributions:
-    """What respondents contribute: per row the codes of its values, who, and how much (NaN: nothing known)."""
+    """What respondents contribute: per row the codes of its values, who, and how much (NaN: nothing
+    known).
+    """
 
     codes: NDArray[np.int64]
     respondent: NDArray[np.int64]
@@ -159,10 +177,12 @@ class Contributions:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class TableCells:
-    """Cells in the order of their numbers: ``n`` respondents, the true sum ``value``, the sum ``size`` of absolute contributions, the largest of them.
+    """Cells in the order of their numbers: ``n`` respondents, the true sum ``value``, the sum
+    ``size`` of absolute contributions, the largest of them.
 
-    ``top[cell, i]`` is the (i + 1)-th largest absolute contribution of a respondent, 0 beyond the last. ``owner`` is who is alone in a cell. ``counted`` tells
-    that values are counts. ``shape`` is the number of nodes per dimension.
+    ``top[cell, i]`` is the (i + 1)-th largest absolute contribution of a respondent, 0 beyond the
+    last. ``owner`` is who is alone in a cell. ``counted`` tells that values are counts. ``shape``
+    is the number of nodes per dimension.
     """
 
     dimensions: tuple[Dimension, ...]
@@ -185,13 +205,18 @@ class TableCells:
         return summed
 
 
-def cells_of(dimensions: tuple[Dimension, ...], given: Contributions, *, counted: bool, depth: int) -> TableCells:
-    """All cells, margins included; a respondent's rows in a cell are one contribution, in a margin too."""
+def cells_of(
+    dimensions: tuple[Dimension, ...], given: Contributions, *, counted: bool, depth: int
+) -> TableCells:
+    """All cells, margins included; a respondent's rows in a cell are one contribution, in a margin
+    too.
+    """
     shape = tuple(one.size for one in dimensions)
     count = int(np.prod([float(size) for size in shape]))
     if count > MOST_CELLS:
         raise ParameterError(
-            f"the table would have {count:,} cells, more than {MOST_CELLS:,}; leave out columns or levels"
+            f"the table would have {count:,} cells, more than {MOST_CELLS:,}; leave out columns or"
+            " levels"
         )
     cells = TableCells(
         dimensions,
@@ -203,7 +228,9 @@ def cells_of(dimensions: tuple[Dimension, ...], given: Contributions, *, counted
         np.full(count, NOBODY, dtype=np.int64),
         counted,
     )
-    order = np.lexsort((given.amount, given.respondent, *given.codes))  # sums must not depend on the order of rows
+    order = np.lexsort(
+        (given.amount, given.respondent, *given.codes)
+    )  # sums must not depend on the order of rows
     codes, who, amount = given.codes[:, order], given.respondent[order], given.amount[order]
     known = ~np.isnan(amount)
     alone = len(np.unique(who)) == len(who) and bool(known.all())
@@ -220,17 +247,23 @@ def cells_of(dimensions: tuple[Dimension, ...], given: Contributions, *, counted
             _ranked(cells, place, here, np.ones(len(much)) if counted else much)
         else:
             _fill(cells, place, here, much, missing_counts=given.missing_counts)
-    if (places := decimals(amount[known])) is not None:  # a sum has no more of them than what is summed
+    if (
+        places := decimals(amount[known])
+    ) is not None:  # a sum has no more of them than what is summed
         cells.value[:] = np.round(cells.value, places)
     return cells
 
 
 def decimals(amount: NDArray[np.float64]) -> int | None:
     """How many decimal places numbers have, up to six; None for more."""
-    return next((places for places in range(7) if np.array_equal(amount, np.round(amount, places))), None)
+    return next(
+        (places for places in range(7) if np.array_equal(amount, np.round(amount, places))), None
+    )
 
 
-def _ranked(cells: TableCells, place: NDArray[np.int64], who: NDArray[np.int64], total: NDArray[np.float64]) -> None:
+def _ranked(
+    cells: TableCells, place: NDArray[np.int64], who: NDArray[np.int64], total: NDArray[np.float64]
+) -> None:
     """Put contributions of respondents into cells, the largest of them first in their order."""
     count = len(cells.n)
     here = np.bincount(place, minlength=count)
@@ -269,7 +302,9 @@ def _fill(
     group = np.cumsum(first) - 1
     known = ~np.isnan(amount)
     summed = np.bincount(group, weights=np.where(known, amount, 0.0)).astype(np.float64)
-    total = np.ones(len(summed)) if cells.counted else summed  # a person in a cell is one, however many rows
+    total = (
+        np.ones(len(summed)) if cells.counted else summed
+    )  # a person in a cell is one, however many rows
     there = np.bincount(group, weights=known) > 0
     cell, respondent = place[first], who[first]
     silent, of_silent = cell[~there], respondent[~there]
@@ -282,37 +317,51 @@ def _fill(
         cells.owner[silent[alone]] = of_silent[alone]
 
 
-def amounts(dataset: Table, asked: TableMeasure, weight: str | None, negatives: str) -> NDArray[np.float64]:
+def amounts(
+    dataset: Table, asked: TableMeasure, weight: str | None, negatives: str
+) -> NDArray[np.float64]:
     """What every record contributes, times its weight; NaN where nothing is known."""
     amount = np.ones(len(dataset)) if asked.column is None else _numbers(dataset, asked.column)
     if asked.column is None and weight is not None:
-        raise ParameterError(f"a weight goes with sum(column); to publish weighted counts write sum({weight})")
+        raise ParameterError(
+            f"a weight goes with sum(column); to publish weighted counts write sum({weight})"
+        )
     if weight is not None:
         factors = _numbers(dataset, weight)
         if np.isnan(factors).any() or (factors < 0).any():
-            raise SchemaError(f"the weight {weight!r} is missing or negative in some rows; fill it in first")
+            raise SchemaError(
+                f"the weight {weight!r} is missing or negative in some rows; fill it in first"
+            )
         with np.errstate(over="ignore"):
             amount = amount * factors
     with np.errstate(over="ignore"):
         if not np.isfinite(np.nansum(np.abs(amount))):
-            raise SchemaError(f"the contributions to {asked} are too large to be summed; divide them first")
+            raise SchemaError(
+                f"the contributions to {asked} are too large to be summed; divide them first"
+            )
     below = int((amount < 0).sum())
     if below and negatives == "refuse":
         raise SchemaError(
-            f"{below:,} contributions to {asked} are negative, and the rules are about positive ones; say how they count: --negatives, in Python negatives='absolute', takes them by their size"
+            f"{below:,} contributions to {asked} are negative, and the rules are about positive"
+            " ones; say how they count: --negatives, in Python negatives='absolute', takes them by"
+            " their size"
         )
     return amount
 
 
 def some_negative(dataset: Table, asked: TableMeasure) -> bool:
-    """Whether a source has negative contributions: where it has none, everybody may know that there are none."""
+    """Whether a source has negative contributions: where it has none, everybody may know that there
+    are none.
+    """
     return asked.column is not None and bool((_numbers(dataset, asked.column) < 0).any())
 
 
 def _numbers(dataset: Table, name: str) -> NDArray[np.float64]:
     if not dataset.dtype(name).is_numeric():
         raise SchemaError(f"column {name!r} holds no numbers; sum a column of numbers")
-    values: NDArray[np.float64] = dataset.column(name).cast(pl.Float64).fill_null(float("nan")).to_numpy()
+    values: NDArray[np.float64] = (
+        dataset.column(name).cast(pl.Float64).fill_null(float("nan")).to_numpy()
+    )
     if np.isinf(values).any():
         raise SchemaError(f"column {name!r} holds infinite numbers; make them missing first")
     return values.copy()

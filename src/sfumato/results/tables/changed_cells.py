@@ -1,4 +1,6 @@
-"""Tables whose cells are changed instead of suppressed: controlled rounding, random rounding, controlled adjustment."""
+"""Tables whose cells are changed instead of suppressed: controlled rounding, random rounding,
+controlled adjustment.
+"""
 
 from __future__ import annotations
 
@@ -21,21 +23,29 @@ if TYPE_CHECKING:
     from sfumato.results.tables.problem import Problem
 
 MOST_UNITS = 1e8
-"""Up to so many steps of its numbers a table is adjusted in whole steps: the solver takes what is nearer than a millionth for whole."""
+"""Up to so many steps of its numbers a table is adjusted in whole steps: the solver takes what is
+nearer than a millionth for whole.
+"""
 SHARES = 1e4
-"""Parts of the largest cell in which all others are adjusted: the solver sees the same whatever the numbers are."""
+"""Parts of the largest cell in which all others are adjusted: the solver sees the same whatever the
+numbers are.
+"""
 NEARLY = 1e-6
 
 
-def rounded(problem: Problem, base: float, *, reach: int = 1, nodes: int = 20_000) -> NDArray[np.float64]:
-    r"""Controlled rounding: every cell a multiple of ``base``, all sums as they must be, as near to the truth as possible.
+def rounded(
+    problem: Problem, base: float, *, reach: int = 1, nodes: int = 20_000
+) -> NDArray[np.float64]:
+    r"""Controlled rounding: every cell a multiple of ``base``, all sums as they must be, as near to
+    the truth as possible.
 
     .. math:: \min \sum_i |z_i - a_i|,\quad Mz = 0,\quad z_i \in \{\lfloor a_i / b \rfloor b,\ \lfloor a_i / b \rfloor b + b\}
 
-    Multiples of the base stay as they are. Tables of three and more columns may have no such rounding; then ``reach=2`` lets cells go one multiple
-    further on both sides.
+    Multiples of the base stay as they are. Tables of three and more columns may have no such
+    rounding; then ``reach=2`` lets cells go one multiple further on both sides.
 
-    Reference: Cox 1987, *A constructive procedure for unbiased controlled rounding*, doi:10.1080/01621459.1987.10478456.
+    Reference: Cox 1987, *A constructive procedure for unbiased controlled rounding*,
+    doi:10.1080/01621459.1987.10478456.
     """
     from scipy import sparse
     from scipy.optimize import Bounds, LinearConstraint, milp
@@ -51,25 +61,35 @@ def rounded(problem: Problem, base: float, *, reach: int = 1, nodes: int = 20_00
         LinearConstraint(sparse.hstack([base * eye, -eye]), ub=value),
         LinearConstraint(sparse.hstack([base * eye, eye]), lb=value),
     ]
-    sums = LinearConstraint(sparse.hstack([problem.matrix, sparse.csr_matrix(problem.matrix.shape)]), 0.0, 0.0)
+    sums = LinearConstraint(
+        sparse.hstack([problem.matrix, sparse.csr_matrix(problem.matrix.shape)]), 0.0, 0.0
+    )
     found = milp(
         np.concatenate([np.zeros(size), np.ones(size)]),
         constraints=[sums, *away],
-        bounds=Bounds(np.concatenate([low, np.zeros(size)]), np.concatenate([high, np.full(size, np.inf)])),
+        bounds=Bounds(
+            np.concatenate([low, np.zeros(size)]), np.concatenate([high, np.full(size, np.inf)])
+        ),
         integrality=np.concatenate([np.ones(size), np.zeros(size)]),
         options={"node_limit": nodes},
     )
     if found.x is None:
-        more = "allow cells to go one multiple further (reach=2), or" if reach == 1 else "choose another base, or"
+        more = (
+            "allow cells to go one multiple further (reach=2), or"
+            if reach == 1
+            else "choose another base, or"
+        )
         raise Unsatisfiable(
-            f"rounding: no table of multiples of {base:g} within {reach} of the true cells has the right sums; {more} suppress instead",
+            f"rounding: no table of multiples of {base:g} within {reach} of the true cells has the"
+            f" right sums; {more} suppress instead",
             closest={"base": base, "reach": reach},
         )
     return np.asarray(np.round(found.x[:size]) * base)
 
 
 def told_small(problem: Problem, base: float, reach: int, threshold: int) -> int:
-    """How many sensitive counts are told to be small whichever multiple they become: neither 0 nor ``threshold`` is within reach of any of them.
+    """How many sensitive counts are told to be small whichever multiple they become: neither 0 nor
+    ``threshold`` is within reach of any of them.
 
     Said before a program looks for a rounding, for no sums can help such a cell.
     """
@@ -83,31 +103,43 @@ def told_small(problem: Problem, base: float, reach: int, threshold: int) -> int
     return int(((lowest > away) & (highest + away < threshold)).sum())
 
 
-def random_rounded(value: NDArray[np.float64], base: int, seed: Seed, names: Sequence[str]) -> NDArray[np.float64]:
-    r"""Every count to a multiple of ``base`` above or below, up with probability *remainder / base*: right on average, not additive.
+def random_rounded(
+    value: NDArray[np.float64], base: int, seed: Seed, names: Sequence[str]
+) -> NDArray[np.float64]:
+    r"""Every count to a multiple of ``base`` above or below, up with probability *remainder /
+    base*: right on average, not additive.
 
-    The draw of a cell comes from the seed and the name of the cell, so that the same cell of another table is rounded alike.
+    The draw of a cell comes from the seed and the name of the cell, so that the same cell of
+    another table is rounded alike.
 
-    Reference: Hundepool et al. 2012, *Statistical Disclosure Control*, doi:10.1002/9781118348239, section 5.4.
+    Reference: Hundepool et al. 2012, *Statistical Disclosure Control*, doi:10.1002/9781118348239,
+    section 5.4.
     """
     key = seed.stream("outputs: random rounding").bytes(32)
     draws = [
-        int.from_bytes(hashlib.blake2b(name.encode(), key=key, digest_size=8).digest(), "big") / 2**64 for name in names
+        int.from_bytes(hashlib.blake2b(name.encode(), key=key, digest_size=8).digest(), "big")
+        / 2**64
+        for name in names
     ]
     floor = np.floor(value / base) * base
     return np.asarray(floor + base * (np.array(draws) < (value - floor) / base))
 
 
 def downwards(problem: Problem, threshold: int | None = None) -> NDArray[np.float64]:
-    """How far down a sensitive cell goes that is adjusted: a count below the threshold to nothing; one that cannot go down, as far as it would have to go up."""
+    """How far down a sensitive cell goes that is adjusted: a count below the threshold to nothing;
+    one that cannot go down, as far as it would have to go up.
+    """
     down = np.where(problem.down > problem.slack, problem.down, problem.up)
     return (
-        down if threshold is None else np.where((problem.value > 0) & (problem.value < threshold), problem.value, down)
+        down
+        if threshold is None
+        else np.where((problem.value > 0) & (problem.value < threshold), problem.value, down)
     )
 
 
 def moved_further(problem: Problem, seed: Seed, threshold: int | None) -> Problem:
-    """The same with what must stay unknown up to doubled at random: who knows what the rules ask for would know the truth from a cell that moved by just that.
+    """The same with what must stay unknown up to doubled at random: who knows what the rules ask
+    for would know the truth from a cell that moved by just that.
 
     A count below the threshold is left as it is: it becomes nothing, or the threshold.
     """
@@ -121,7 +153,9 @@ def moved_further(problem: Problem, seed: Seed, threshold: int | None) -> Proble
 
 
 def _unit(problem: Problem, places: int | None) -> tuple[float, bool]:
-    """What an adjustment counts in, and whether in whole numbers of it: the last decimal place of the table where it has few, so that no cell looks changed."""
+    """What an adjustment counts in, and whether in whole numbers of it: the last decimal place of
+    the table where it has few, so that no cell looks changed.
+    """
     most = float(np.abs(problem.value).max(initial=0.0))
     if places is not None and most * 10.0**places <= MOST_UNITS:
         return 10.0**-places, True
@@ -129,16 +163,23 @@ def _unit(problem: Problem, places: int | None) -> tuple[float, bool]:
 
 
 def adjusted(
-    problem: Problem, *, threshold: int | None = None, places: int | None = None, nodes: int = 20_000
+    problem: Problem,
+    *,
+    threshold: int | None = None,
+    places: int | None = None,
+    nodes: int = 20_000,
 ) -> tuple[NDArray[np.float64], float]:
-    r"""Controlled tabular adjustment: every sensitive cell at least as far away as it must be, the others as near as possible; and what it costs.
+    r"""Controlled tabular adjustment: every sensitive cell at least as far away as it must be, the
+    others as near as possible; and what it costs.
 
     .. math:: z = a + d^+ - d^-,\quad Mz = 0,\quad d_p^+ \ge \mathrm{UPL}_p \text{ or } d_p^- \ge \mathrm{LPL}_p,\quad \min \sum_i (d_i^+ + d_i^-)
 
-    With ``threshold`` no count becomes a small one: those below it go to nothing or as far up as they must, the others stay at the threshold at least. ``places`` is how many
-    decimal places all numbers of the table have.
+    With ``threshold`` no count becomes a small one: those below it go to nothing or as far up as
+    they must, the others stay at the threshold at least. ``places`` is how many decimal places all
+    numbers of the table have.
 
-    Reference: Castro 2006, *Minimum-distance controlled perturbation methods for large-scale tabular data protection*, doi:10.1016/j.ejor.2004.08.034.
+    Reference: Castro 2006, *Minimum-distance controlled perturbation methods for large-scale
+    tabular data protection*, doi:10.1016/j.ejor.2004.08.034.
     """
     from scipy import sparse
     from scipy.optimize import Bounds, LinearConstraint, milp
@@ -148,7 +189,9 @@ def adjusted(
     unit, whole = _unit(problem, 0 if problem.whole else places)
     told = np.ones(size, dtype=bool) if problem.aside is None else ~problem.aside
     least = (
-        problem.lower if threshold is None else np.where(told & (problem.value >= threshold), threshold, problem.lower)
+        problem.lower
+        if threshold is None
+        else np.where(told & (problem.value >= threshold), threshold, problem.lower)
     )
     movable = problem.free | problem.unknown
     rise = np.where(movable, problem.upper - problem.value, 0.0) / unit
@@ -184,7 +227,8 @@ def adjusted(
     )
     if found.x is None:
         raise Unsatisfiable(
-            f"adjustment: no table with the right sums has all {count:,} sensitive cells as far away as they must be; suppress instead, or make the table coarser",
+            f"adjustment: no table with the right sums has all {count:,} sensitive cells as far"
+            " away as they must be; suppress instead, or make the table coarser",
             closest={"sensitive": count},
         )
     change = found.x[:size] - found.x[size : 2 * size]
@@ -194,28 +238,46 @@ def adjusted(
     return np.round(problem.value + change, places or 0), float(np.abs(change).sum())
 
 
-def audit_adjusted(problem: Problem, published: NDArray[np.float64], threshold: int | None = None) -> TableAudit:
-    """Whether every sensitive cell is as far away as it must be, no count is told to be small, and all sums fit, those of a joint table too.
+def audit_adjusted(
+    problem: Problem, published: NDArray[np.float64], threshold: int | None = None
+) -> TableAudit:
+    """Whether every sensitive cell is as far away as it must be, no count is told to be small, and
+    all sums fit, those of a joint table too.
 
-    ``published`` are the first cells of the problem; the others, which nobody publishes, must be able to be something that fits.
+    ``published`` are the first cells of the problem; the others, which nobody publishes, must be
+    able to be something that fits.
     """
     joint = fitting(problem, published)
-    whole_table = np.concatenate([published, problem.value[len(published) :]]) if joint is None else joint
+    whole_table = (
+        np.concatenate([published, problem.value[len(published) :]]) if joint is None else joint
+    )
     change, cells = whole_table - problem.value, problem.primaries
     near = problem.slack
-    far = (change[cells] >= problem.up[cells] - near) | (change[cells] <= near - downwards(problem, threshold)[cells])
+    far = (change[cells] >= problem.up[cells] - near) | (
+        change[cells] <= near - downwards(problem, threshold)[cells]
+    )
     uneven = joint is None or float(np.abs(problem.matrix @ joint).max(initial=0.0)) > 10 * near
     exposed = [
         Exposed(int(one), NOBODY, float(published[one]), float(published[one]))
         for one in (cells if uneven else cells[~far])
     ]
     return TableAudit(
-        cells, published[cells], published[cells], tuple(exposed), 1, 0, 0.0, exact=True, whole=problem.whole
+        cells,
+        published[cells],
+        published[cells],
+        tuple(exposed),
+        1,
+        0,
+        0.0,
+        exact=True,
+        whole=problem.whole,
     )
 
 
 def fitting(problem: Problem, published: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    """Published cells and, after them, cells of joint tables that fit them; None where none do, so that the published tables cannot be the true ones."""
+    """Published cells and, after them, cells of joint tables that fit them; None where none do, so
+    that the published tables cannot be the true ones.
+    """
     from scipy.optimize import Bounds, LinearConstraint, milp
 
     size = len(published)
@@ -242,8 +304,9 @@ def audit_rounded(
 ) -> TableAudit:
     """What an intruder finds out who knows how far cells can be from what is published.
 
-    A count below ``threshold`` must not be told to be small: 0, or the threshold, must remain possible. What is sensitive for another reason must stay unknown as far as the rules ask,
-    both sides together.
+    A count below ``threshold`` must not be told to be small: 0, or the threshold, must remain
+    possible. What is sensitive for another reason must stay unknown as far as the rules ask, both
+    sides together.
     """
     import time
 
@@ -252,7 +315,9 @@ def audit_rounded(
     rest = problem.size - len(low)  # cells of joint tables, of which nothing is published
     low, high = np.append(low, np.full(rest, -np.inf)), np.append(high, np.full(rest, np.inf))
     low, high = (np.where(empty, problem.value, bound) for bound in (low, high))
-    known = dataclasses.replace(problem, lower=np.maximum(problem.lower, low), upper=np.minimum(high, problem.upper))
+    known = dataclasses.replace(
+        problem, lower=np.maximum(problem.lower, low), upper=np.minimum(high, problem.upper)
+    )
     intruder = TableIntruder(known, np.arange(problem.size))
     exposed = []
     for cell in problem.primaries.tolist():

@@ -1,4 +1,6 @@
-"""Few records that several tables tell together: what one cell holds more than others, as sets of atoms."""
+"""Few records that several tables tell together: what one cell holds more than others, as sets of
+atoms.
+"""
 
 from __future__ import annotations
 
@@ -26,10 +28,14 @@ def few_between(
     told: Sequence[NDArray[np.bool_]],
     places: Sequence[Sequence[Sequence[int]]],
 ) -> list[NDArray[np.int64]]:
-    """Sets of atoms of a few records that follow from cells of several tables, the new one first, if nothing is suppressed.
+    """Sets of atoms of a few records that follow from cells of several tables, the new one first,
+    if nothing is suppressed.
 
-    ``held`` has per table its cells by atoms, ``rows`` the records of every atom, ``codes`` the atom's codes in every table, ``told`` the cells that were published
-    (none of the new one), ``places`` the columns of every breakdown that was published together as one table. What is made of whole cells of one table is left to the audit of that table, and what earlier tables tell exactly cannot be helped any more.
+    ``held`` has per table its cells by atoms, ``rows`` the records of every atom, ``codes`` the
+    atom's codes in every table, ``told`` the cells that were published (none of the new one),
+    ``places`` the columns of every breakdown that was published together as one table. What is made
+    of whole cells of one table is left to the audit of that table, and what earlier tables tell
+    exactly cannot be helped any more.
     """
     found: dict[bytes, NDArray[np.int64]] = {}
     for one in _nested(held, rows):
@@ -41,14 +47,21 @@ def few_between(
     for one, own, groups in zip(held, codes, places, strict=True):
         if not kept:
             break
-        kept = [at for at, whole in zip(kept, _of_one(one, own, groups, kept), strict=True) if not whole]
+        kept = [
+            at for at, whole in zip(kept, _of_one(one, own, groups, kept), strict=True) if not whole
+        ]
     return kept
 
 
 def _of_one(
-    held: Any, codes: NDArray[np.int64], groups: Sequence[Sequence[int]], sets: Sequence[NDArray[np.int64]]
+    held: Any,
+    codes: NDArray[np.int64],
+    groups: Sequence[Sequence[int]],
+    sets: Sequence[NDArray[np.int64]],
 ) -> NDArray[np.bool_]:
-    """Which sets of atoms are made of cells of one table: whole cells of its lowest level or, where it breaks down by several lists of columns, any sum of cells."""
+    """Which sets of atoms are made of cells of one table: whole cells of its lowest level or, where
+    it breaks down by several lists of columns, any sum of cells.
+    """
     if len(groups) > 1 and held.shape[0] * held.shape[1] <= MOST_WORK:
         tried = np.zeros((len(sets), held.shape[1]), dtype=bool)
         for line, atoms in zip(tried, sets, strict=True):
@@ -63,7 +76,9 @@ def _of_one(
 
 
 def _nested(held: Sequence[Any], rows: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    """Pairs of a new cell and an earlier one of which one holds the other by what they are about, and a few records more: the atoms between."""
+    """Pairs of a new cell and an earlier one of which one holds the other by what they are about,
+    and a few records more: the atoms between.
+    """
     from scipy import sparse
 
     ours = held[0]
@@ -71,19 +86,30 @@ def _nested(held: Sequence[Any], rows: NDArray[np.int64]) -> Iterator[NDArray[np
     for theirs in held[1:]:
         other = np.asarray(theirs @ rows)
         both = (ours @ sparse.diags(rows.astype(np.float64)) @ theirs.T).tocoo()
-        for sign, small, large in ((1, other[both.col], mine[both.row]), (-1, mine[both.row], other[both.col])):
+        for sign, small, large in (
+            (1, other[both.col], mine[both.row]),
+            (-1, mine[both.row], other[both.col]),
+        ):
             near = (both.data == small) & (large > small) & (large - small < FEW_RECORDS)
             for new, old in zip(both.row[near].tolist(), both.col[near].tolist(), strict=True):
                 wide, thin = (ours[new].indices, theirs[old].indices)[::sign]
                 if len(np.intersect1d(wide, thin)) == len(thin):
-                    yield np.setdiff1d(wide, thin).astype(np.int64)  # the same set has the same bytes
+                    yield np.setdiff1d(wide, thin).astype(
+                        np.int64
+                    )  # the same set has the same bytes
 
 
 def _combined(
     held: Sequence[NDArray[np.bool_]], rows: NDArray[np.int64], told: Sequence[NDArray[np.bool_]]
 ) -> Iterator[NDArray[np.int64]]:
-    """Atoms, cells among the records that are in some tables and not in others, and what two cells share or not: those that some sum of cells gives."""
-    tried = _distinct(_few(np.concatenate([_among(held), _pairs(held, rows), np.eye(len(rows), dtype=bool)]), rows))
+    """Atoms, cells among the records that are in some tables and not in others, and what two cells
+    share or not: those that some sum of cells gives.
+    """
+    tried = _distinct(
+        _few(
+            np.concatenate([_among(held), _pairs(held, rows), np.eye(len(rows), dtype=bool)]), rows
+        )
+    )
     known = np.concatenate([one[seen] for one, seen in zip(held, told, strict=True)])
     for line in tried[_follows(np.concatenate(held), tried) & ~_follows(known, tried)]:
         yield np.flatnonzero(line)
@@ -137,7 +163,12 @@ def _follows(cells: NDArray[np.bool_], tried: NDArray[np.bool_]) -> NDArray[np.b
 
 
 def _whole_cells(
-    inside: NDArray[np.bool_], kind: NDArray[np.int64], count: NDArray[np.int64], between: NDArray[np.int64]
+    inside: NDArray[np.bool_],
+    kind: NDArray[np.int64],
+    count: NDArray[np.int64],
+    between: NDArray[np.int64],
 ) -> bool:
-    """Whether atoms are all those of some cells of a table: ``kind`` is the lowest cell of every atom, ``count`` how many atoms each of these has."""
+    """Whether atoms are all those of some cells of a table: ``kind`` is the lowest cell of every
+    atom, ``count`` how many atoms each of these has.
+    """
     return bool(inside[between].all() and count[np.unique(kind[between])].sum() == len(between))

@@ -1,4 +1,6 @@
-"""Cell suppression at the least cost, proved: one mixed-integer program, or Benders cuts where that is too large."""
+"""Cell suppression at the least cost, proved: one mixed-integer program, or Benders cuts where that
+is too large.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ MOST_COLUMNS = 3000
 
 @dataclasses.dataclass(frozen=True)
 class TableAttack:
-    """One thing that must not succeed: to push a cell up (sign 1) or down, by everybody or one who knows the own cells."""
+    """One thing that must not succeed: to push a cell up (sign 1) or down, by everybody or one who
+    knows the own cells.
+    """
 
     cell: int
     sign: int
@@ -33,7 +37,9 @@ class TableAttack:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Suppression:
-    """Cells to suppress, what they cost, and the least that any safe suppression costs (``bound``), where it is known."""
+    """Cells to suppress, what they cost, and the least that any safe suppression costs (``bound``),
+    where it is known.
+    """
 
     hidden: NDArray[np.bool_]
     cost: float
@@ -43,7 +49,9 @@ class Suppression:
 
     @property
     def gap(self) -> float | None:
-        """How far the cost is from the bound, as a share of the cost; 0 is proved to be the least."""
+        """How far the cost is from the bound, as a share of the cost; 0 is proved to be the
+        least.
+        """
         if self.bound is None:
             return None
         return max(0.0, (self.cost - self.bound) / self.cost) if self.cost > 0 else 0.0
@@ -51,11 +59,15 @@ class Suppression:
 
 def attacks_of(problem: Problem) -> list[TableAttack]:
     """Every cell that must stay unknown, in both directions."""
-    return _matter(problem, [TableAttack(int(cell), sign) for cell in problem.primaries for sign in (1, -1)])
+    return _matter(
+        problem, [TableAttack(int(cell), sign) for cell in problem.primaries for sign in (1, -1)]
+    )
 
 
 def _matter(problem: Problem, attacks: Iterable[TableAttack]) -> list[TableAttack]:
-    """The attacks that must fail: those in a direction that is asked for, and both where the interval must be wide."""
+    """The attacks that must fail: those in a direction that is asked for, and both where the
+    interval must be wide.
+    """
     return [
         one
         for one in dict.fromkeys(attacks)
@@ -66,17 +78,21 @@ def _matter(problem: Problem, attacks: Iterable[TableAttack]) -> list[TableAttac
 def suppress_exactly(
     problem: Problem, *, rounds: int = 200, nodes: int = 20_000, columns: int = MOST_COLUMNS
 ) -> Suppression | None:
-    r"""Cells to suppress at the least cost, such that every attack fails; None when ``rounds`` or ``nodes`` do not suffice.
+    r"""Cells to suppress at the least cost, such that every attack fails; None when ``rounds`` or
+    ``nodes`` do not suffice.
 
     .. math:: \min \sum_i w_i y_i, \quad y_p = 1,\quad Mz^{p\pm} = 0,\quad
-        a_i - (a_i - l_i) y_i \le z_i^{p\pm} \le a_i + (u_i - a_i) y_i,\quad z_p^{p+} \ge a_p + \mathrm{UPL}_p,\quad
-        z_p^{p-} \le a_p - \mathrm{LPL}_p
+        a_i - (a_i - l_i) y_i \le z_i^{p\pm} \le a_i + (u_i - a_i) y_i,\quad z_p^{p+} \ge a_p +
+        \mathrm{UPL}_p,\quad z_p^{p-} \le a_p - \mathrm{LPL}_p
 
-    Respondents who are alone in a cell are added as attackers where the audit finds that they succeed. Beyond 3,000 columns the tables *z* are not
-    part of the program: for every attack that succeeds a cut is added, :math:`\sum_i \min(n, \alpha_i (u_i - a_i) + \beta_i (a_i - l_i))\, y_i \ge n` with the duals of the intruder's own
-    program and the need *n*.
+    Respondents who are alone in a cell are added as attackers where the audit finds that they
+    succeed. Beyond 3,000 columns the tables *z* are not part of the program: for every attack that
+    succeeds a cut is
+    added, :math:`\sum_i \min(n, \alpha_i (u_i - a_i) + \beta_i (a_i - l_i))\, y_i \ge n` with the
+    duals of the intruder's own program and the need *n*.
 
-    Reference: Fischetti & Salazar-González 2001, *Solving the cell suppression problem on tabular data with linear constraints*, doi:10.1287/mnsc.47.7.1008.9805.
+    Reference: Fischetti & Salazar-González 2001, *Solving the cell suppression problem on tabular
+    data with linear constraints*, doi:10.1287/mnsc.47.7.1008.9805.
     """
     attacks = attacks_of(problem)
     _require_possible(problem, attacks)
@@ -84,7 +100,11 @@ def suppress_exactly(
     done = 0
     while done < rounds:
         whole = len(attacks) * problem.size <= columns
-        found = _whole(problem, attacks, nodes) if whole else _by_cuts(problem, attacks, cuts, rounds - done, nodes)
+        found = (
+            _whole(problem, attacks, nodes)
+            if whole
+            else _by_cuts(problem, attacks, cuts, rounds - done, nodes)
+        )
         if found is None:
             return None
         done += max(1, found.rounds)
@@ -100,13 +120,18 @@ def suppress_exactly(
 
 
 def _succeeded(seen: TableAudit, problem: Problem) -> list[TableAttack]:
-    return _matter(problem, [TableAttack(one.cell, sign, one.owner) for one in seen.exposed for sign in (1, -1)])
+    return _matter(
+        problem,
+        [TableAttack(one.cell, sign, one.owner) for one in seen.exposed for sign in (1, -1)],
+    )
 
 
 def _reached(
     problem: Problem, hidden: NDArray[np.bool_], attacks: Sequence[TableAttack]
 ) -> tuple[list[NDArray[np.float64]], set[int]]:
-    """The cuts of the attacks that succeed when these cells are suppressed, and the cells that they are about."""
+    """The cuts of the attacks that succeed when these cells are suppressed, and the cells that they
+    are about.
+    """
     cuts: list[NDArray[np.float64]] = []
     lost: set[int] = set()
     pushes = {one: push(problem, hidden, one) for one in attacks}
@@ -138,8 +163,9 @@ def _require_possible(problem: Problem, attacks: list[TableAttack]) -> None:
 def impossible(lost: int, primaries: int) -> Unsatisfiable:
     """What is said where suppression cannot protect some cells."""
     return Unsatisfiable(
-        f"suppression: {lost:,} of {primaries:,} sensitive cells can be computed, or narrowed down too far, even when every cell that may be is suppressed; "
-        "make the table coarser, weaken the rule, or let empty cells be suppressed (--free-zeros, in Python zeros='free')",
+        f"suppression: {lost:,} of {primaries:,} sensitive cells can be computed, or narrowed down"
+        " too far, even when every cell that may be is suppressed; make the table coarser, weaken"
+        " the rule, or let empty cells be suppressed (--free-zeros, in Python zeros='free')",
         closest={"sensitive": primaries, "unprotected": lost},
     )
 
@@ -147,8 +173,9 @@ def impossible(lost: int, primaries: int) -> Unsatisfiable:
 def not_found(primaries: int) -> Unsatisfiable:
     """What is said where the search in a large table came to no end."""
     return Unsatisfiable(
-        f"suppression: no cells were found that protect all {primaries:,} sensitive cells, and the table is too large to tell whether there are any; "
-        "make the table coarser, weaken the rule, or let empty cells be suppressed (--free-zeros, in Python zeros='free')",
+        f"suppression: no cells were found that protect all {primaries:,} sensitive cells, and the"
+        " table is too large to tell whether there are any; make the table coarser, weaken the"
+        " rule, or let empty cells be suppressed (--free-zeros, in Python zeros='free')",
         closest={"sensitive": primaries},
     )
 
@@ -157,12 +184,17 @@ def with_hidden(problem: Problem, found: Suppression, hidden: NDArray[np.bool_])
     """The same suppression with fewer cells; a bound on the cost stays one."""
     cost = float(problem.weight[hidden].sum())
     return dataclasses.replace(
-        found, hidden=hidden, cost=cost, bound=None if found.bound is None else min(cost, found.bound)
+        found,
+        hidden=hidden,
+        cost=cost,
+        bound=None if found.bound is None else min(cost, found.bound),
     )
 
 
 def without_needless(problem: Problem, found: Suppression) -> Suppression:
-    """Publish cells that need no protection and follow from a sum anyway: what an intruder can find out stays as it is."""
+    """Publish cells that need no protection and follow from a sum anyway: what an intruder can find
+    out stays as it is.
+    """
     hidden, size = found.hidden.copy(), abs(problem.matrix)
     while True:
         lines = np.flatnonzero(np.asarray(size @ hidden.astype(np.float64)).round() == 1)
@@ -176,8 +208,11 @@ def without_needless(problem: Problem, found: Suppression) -> Suppression:
 # The intruder's own program, and the cut it gives.
 
 
-def push(problem: Problem, hidden: NDArray[np.bool_], attack: TableAttack) -> tuple[float, NDArray[np.float64] | None]:
-    """How far a cell can be pushed when these are suppressed, and what a unit of room of every cell adds (None: it cannot be pushed at all).
+def push(
+    problem: Problem, hidden: NDArray[np.bool_], attack: TableAttack
+) -> tuple[float, NDArray[np.float64] | None]:
+    """How far a cell can be pushed when these are suppressed, and what a unit of room of every cell
+    adds (None: it cannot be pushed at all).
 
     Above 0 where it is room upwards that adds, below where it is room downwards.
     """
@@ -199,7 +234,9 @@ def _push_at_large(
     aim = np.zeros(problem.size)
     aim[attack.cell] = -attack.sign
     zeros = np.zeros(problem.matrix.shape[0])
-    found = linprog(aim, A_eq=problem.matrix, b_eq=zeros, bounds=np.column_stack([low, high]), method="highs")
+    found = linprog(
+        aim, A_eq=problem.matrix, b_eq=zeros, bounds=np.column_stack([low, high]), method="highs"
+    )
     if found.x is None:
         return 0.0, None
     prices = np.maximum(-found.upper.marginals, 0.0) - np.maximum(found.lower.marginals, 0.0)
@@ -209,7 +246,9 @@ def _push_at_large(
 def _cut(
     problem: Problem, pushes: Sequence[tuple[TableAttack, NDArray[np.float64]]], need: float
 ) -> NDArray[np.float64]:
-    """What every cell must give for a cell to get as far as it must, in one direction or in both together: coefficients of y, with 1 as the right side."""
+    """What every cell must give for a cell to get as far as it must, in one direction or in
+    both together: coefficients of y, with 1 as the right side.
+    """
     rise, fall = problem.upper - problem.value, problem.value - problem.lower
     room = np.zeros(problem.size)
     for attack, prices in pushes:
@@ -219,7 +258,9 @@ def _cut(
 
 
 def _starting_cuts(problem: Problem) -> list[NDArray[np.float64]]:
-    """No equation with exactly one suppressed cell: a primary needs another cell in each of its equations."""
+    """No equation with exactly one suppressed cell: a primary needs another cell in each of its
+    equations.
+    """
     cuts = []
     rows = problem.matrix.tocsr()
     for cell in problem.primaries:
@@ -239,7 +280,11 @@ def _choices(problem: Problem) -> tuple[NDArray[np.float64], NDArray[np.float64]
 
 
 def _by_cuts(
-    problem: Problem, attacks: list[TableAttack], cuts: list[NDArray[np.float64]], rounds: int, nodes: int
+    problem: Problem,
+    attacks: list[TableAttack],
+    cuts: list[NDArray[np.float64]],
+    rounds: int,
+    nodes: int,
 ) -> Suppression | None:
     from scipy import sparse
     from scipy.optimize import Bounds, LinearConstraint, milp
@@ -277,7 +322,9 @@ def _whole(problem: Problem, attacks: list[TableAttack], nodes: int) -> Suppress
         rise = np.where(movable, np.tile(problem.upper - problem.value, count), 0.0)
         fall = np.where(movable, np.tile(problem.value - problem.lower, count), 0.0)
         sums = sparse.kron(sparse.identity(count, format="csr"), problem.matrix, format="csr")
-        sums = sparse.csr_matrix((sums.data, sums.indices + size, sums.indptr), shape=(sums.shape[0], total))
+        sums = sparse.csr_matrix(
+            (sums.data, sums.indices + size, sums.indptr), shape=(sums.shape[0], total)
+        )
         rows = [
             LinearConstraint(sums, 0.0, 0.0),
             LinearConstraint(_within(-rise, size), ub=0.0),
@@ -296,7 +343,11 @@ def _whole(problem: Problem, attacks: list[TableAttack], nodes: int) -> Suppress
     kinds = np.concatenate([np.ones(size), np.zeros(size * count)])
     limits = {"node_limit": nodes, "mip_rel_gap": 0.0}
     found = milp(aim, constraints=rows, bounds=Bounds(low, high), integrality=kinds, options=limits)
-    return None if found.x is None else _told(problem, found.x[:size] > 0.5, found.mip_dual_bound, 1, 0)
+    return (
+        None
+        if found.x is None
+        else _told(problem, found.x[:size] > 0.5, found.mip_dual_bound, 1, 0)
+    )
 
 
 def _apart(problem: Problem, attacks: Sequence[TableAttack]) -> list[Any]:
@@ -305,7 +356,11 @@ def _apart(problem: Problem, attacks: Sequence[TableAttack]) -> list[Any]:
     from scipy.optimize import LinearConstraint
 
     place = {one: number for number, one in enumerate(attacks, start=1)}
-    pairs = [(one, dataclasses.replace(one, sign=-1)) for one in attacks if one.sign > 0 and problem.wide(one.cell) > 0]
+    pairs = [
+        (one, dataclasses.replace(one, sign=-1))
+        for one in attacks
+        if one.sign > 0 and problem.wide(one.cell) > 0
+    ]
     pairs = [pair for pair in pairs if pair[1] in place]
     if not pairs:
         return []
@@ -317,20 +372,30 @@ def _apart(problem: Problem, attacks: Sequence[TableAttack]) -> list[Any]:
 
 
 def _within(room: NDArray[np.float64], size: int) -> Any:
-    """Per attack and cell a row: how far the cell is changed, plus the room that it has when it is suppressed."""
+    """Per attack and cell a row: how far the cell is changed, plus the room that it has when it is
+    suppressed.
+    """
     from scipy import sparse
 
     count = len(room)
     columns = np.stack([np.arange(count) % size, size + np.arange(count)], axis=1).reshape(-1)
     entries = np.stack([room, np.ones(count)], axis=1).reshape(-1)
-    return sparse.csr_matrix((entries, columns, np.arange(0, 2 * count + 1, 2)), shape=(count, size + count))
+    return sparse.csr_matrix(
+        (entries, columns, np.arange(0, 2 * count + 1, 2)), shape=(count, size + count)
+    )
 
 
 def _cost(problem: Problem) -> NDArray[np.float64]:
     """The weights; of suppressions that cost the same the one with fewer cells."""
-    return problem.weight + 1e-6 * max(1.0, float(problem.weight.max(initial=0.0))) / max(1, problem.size)
+    return problem.weight + 1e-6 * max(1.0, float(problem.weight.max(initial=0.0))) / max(
+        1, problem.size
+    )
 
 
-def _told(problem: Problem, hidden: NDArray[np.bool_], bound: float | None, rounds: int, cuts: int) -> Suppression:
+def _told(
+    problem: Problem, hidden: NDArray[np.bool_], bound: float | None, rounds: int, cuts: int
+) -> Suppression:
     cost = float(problem.weight[hidden].sum())
-    return Suppression(hidden, cost, cost if bound is None else min(cost, float(bound)), rounds, cuts)
+    return Suppression(
+        hidden, cost, cost if bound is None else min(cost, float(bound)), rounds, cuts
+    )

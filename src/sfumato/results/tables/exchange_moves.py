@@ -1,7 +1,9 @@
-"""Boxes of cells that can be shifted together: along each column a move takes from one value what it gives to another.
+"""Boxes of cells that can be shifted together: along each column a move takes from one value what
+it gives to another.
 
-What is moved is carried up through all levels that tell the two values apart, so the product of such moves over all columns changes no sum that is
-published. A box with enough room up and down is thereby a proof that a cell stays unknown; where none has enough, several together are one.
+What is moved is carried up through all levels that tell the two values apart, so the product of
+such moves over all columns changes no sum that is published. A box with enough room up and down is
+thereby a proof that a cell stays unknown; where none has enough, several together are one.
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ if TYPE_CHECKING:
 
 FEW = {1: 60, 2: 12, 3: 6, 4: 4}
 MANY = {1: 400, 2: 30, 3: 10, 4: 5}
-"""Moves along a column that are combined, by the number of columns: at first, and where none of these will do."""
+"""Moves along a column that are combined, by the number of columns: at first, and where none of
+these will do.
+"""
 MOST_PIECES = 12
 """Boxes that are put together to carry a cell as far as it must go."""
 
@@ -49,20 +53,28 @@ class Boxes:
     def __init__(self, problem: Problem, cells: TableCells, variables: NDArray[np.int64]) -> None:
         self.problem, self.dimensions = problem, cells.dimensions
         self.shape = cells.shape
-        self.strides = np.array([int(np.prod(self.shape[at + 1 :])) for at in range(len(self.shape))])
+        self.strides = np.array(
+            [int(np.prod(self.shape[at + 1 :])) for at in range(len(self.shape))]
+        )
         self.variables = variables
         first = np.full(problem.size, -1, dtype=np.int64)
-        own = np.stack(np.meshgrid(*[np.unique(one.same) for one in self.dimensions], indexing="ij"), -1)
+        own = np.stack(
+            np.meshgrid(*[np.unique(one.same) for one in self.dimensions], indexing="ij"), -1
+        )
         places = own.reshape(-1, len(self.shape)) @ self.strides
         first[variables[places]] = places
         self.place = first
         self.room_down = problem.value - problem.lower
         self.room_up = problem.upper - problem.value
         self.extra = 1e-9 * max(1.0, float(problem.weight.max(initial=0.0)))
-        self.parts: list[Parts] = [{w: p.tolist() for w, p in one.parts.items()} for one in self.dimensions]
+        self.parts: list[Parts] = [
+            {w: p.tolist() for w, p in one.parts.items()} for one in self.dimensions
+        ]
         self.siblings: dict[tuple[int, int], list[tuple[list[int], list[int]]]] = {}
 
-    def find(self, cell: int, need: Need, hidden: NDArray[np.bool_], usable: NDArray[np.bool_]) -> Move | None:
+    def find(
+        self, cell: int, need: Need, hidden: NDArray[np.bool_], usable: NDArray[np.bool_]
+    ) -> Move | None:
         """The cheapest box that protects a cell, of a few and then of many."""
         for most in (FEW, MANY):
             move = self._best(cell, need, hidden, usable, most.get(len(self.shape), 3))
@@ -70,14 +82,23 @@ class Boxes:
                 return move
         return None
 
-    def again(self, cell: int, need: Need, hidden: NDArray[np.bool_], blind: NDArray[np.bool_]) -> Move | None:
+    def again(
+        self, cell: int, need: Need, hidden: NDArray[np.bool_], blind: NDArray[np.bool_]
+    ) -> Move | None:
         """A box among what is suppressed anyway."""
         return self._best(cell, need, hidden, hidden & blind, FEW.get(len(self.shape), 3))
 
     def pieces(
-        self, cell: int, sign: int, need: float, hidden: NDArray[np.bool_], usable: NDArray[np.bool_]
+        self,
+        cell: int,
+        sign: int,
+        need: float,
+        hidden: NDArray[np.bool_],
+        usable: NDArray[np.bool_],
     ) -> Move | None:
-        """Several boxes that together carry a cell up (sign 1) or down as far as it must go, each the cheapest for what it carries."""
+        """Several boxes that together carry a cell up (sign 1) or down as far as it must go, each
+        the cheapest for what it carries.
+        """
         found = self._candidates(cell, need / 4, hidden, usable, MANY.get(len(self.shape), 3))
         if found is None:
             return None
@@ -90,7 +111,12 @@ class Boxes:
         if change is None:
             return None
         moved = change != 0
-        return Move(cells[moved], sign * change[moved] / need, need if sign > 0 else 0.0, 0.0 if sign > 0 else need)
+        return Move(
+            cells[moved],
+            sign * change[moved] / need,
+            need if sign > 0 else 0.0,
+            0.0 if sign > 0 else need,
+        )
 
     def _put_together(
         self,
@@ -100,13 +126,19 @@ class Boxes:
         need: float,
         hidden: NDArray[np.bool_],
     ) -> NDArray[np.float64] | None:
-        """How much every cell changes when boxes are taken, one after the other, until the need is met; None where it is not."""
-        rise, fall, price = self.room_up[cells], self.room_down[cells], self.problem.weight[cells] + self.extra
+        """How much every cell changes when boxes are taken, one after the other, until the need is
+        met; None where it is not.
+        """
+        rise, fall, price = (
+            self.room_up[cells],
+            self.room_down[cells],
+            self.problem.weight[cells] + self.extra,
+        )
         change, left, there = np.zeros(len(cells)), need, direction != 0
         for _ in range(MOST_PIECES):
-            room = np.where(direction > 0, (rise - change)[at], np.where(there, (fall + change)[at], np.inf)).min(
-                axis=1
-            )
+            room = np.where(
+                direction > 0, (rise - change)[at], np.where(there, (fall + change)[at], np.inf)
+            ).min(axis=1)
             amount = np.minimum(np.floor(room + 1e-9) if self.problem.whole else room, left)
             if not (useful := amount > self.problem.slack).any():
                 return None
@@ -127,18 +159,31 @@ class Boxes:
         return None if found is None else self._cheapest(need, *found, hidden, usable)
 
     def _candidates(
-        self, cell: int, need: float, hidden: NDArray[np.bool_], usable: NDArray[np.bool_], most: int
+        self,
+        cell: int,
+        need: float,
+        hidden: NDArray[np.bool_],
+        usable: NDArray[np.bool_],
+        most: int,
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
-        """Cells and signs of the boxes that the best moves along all columns make, a box a row; sign 0 is no cell."""
+        """Cells and signs of the boxes that the best moves along all columns make, a box a row;
+        sign 0 is no cell.
+        """
         nodes = np.unravel_index(self.place[cell], self.shape)
-        ways = [self._along(axis, int(nodes[axis]), cell, need, hidden, usable, most) for axis in range(len(nodes))]
+        ways = [
+            self._along(axis, int(nodes[axis]), cell, need, hidden, usable, most)
+            for axis in range(len(nodes))
+        ]
         if not all(ways):
             return None
         count, size = [len(one) for one in ways], [max(len(w.nodes) for w in one) for one in ways]
         place, sign = np.zeros(1, dtype=np.int64), np.ones(1)
         rank = len(ways)
         for axis, one in enumerate(ways):
-            at, signs = np.zeros((count[axis], size[axis]), dtype=np.int64), np.zeros((count[axis], size[axis]))
+            at, signs = (
+                np.zeros((count[axis], size[axis]), dtype=np.int64),
+                np.zeros((count[axis], size[axis])),
+            )
             for number, way in enumerate(one):
                 at[number, : len(way.nodes)], signs[number, : len(way.nodes)] = way.nodes, way.signs
             form = [1] * (2 * rank)
@@ -192,22 +237,32 @@ class Boxes:
         if node == dimension.root:
             return [Along([node, *path], [1] * (1 + len(path))) for path in below][:most]
         kept: list[Along] = []
-        each = max(2, most // len(below)) if below else 0  # every way down from the node has its share
+        each = (
+            max(2, most // len(below)) if below else 0
+        )  # every way down from the node has its share
         for path in below:
             cheap: list[tuple[float, Along]] = []
             wide: list[tuple[float, Along]] = []
             for climbed, partners in self._partners(axis, node):
                 plus = [node, *path, *climbed]
-                cheap += _priced(self.parts[axis], cost, plus, sorted(partners, key=cost.__getitem__)[:each])
-                wide += _priced(self.parts[axis], width, plus, sorted(partners, key=width.__getitem__)[:2])
+                cheap += _priced(
+                    self.parts[axis], cost, plus, sorted(partners, key=cost.__getitem__)[:each]
+                )
+                wide += _priced(
+                    self.parts[axis], width, plus, sorted(partners, key=width.__getitem__)[:2]
+                )
             plus = [node, *path, *_climbed(dimension, node)]
-            up = [(sum(cost[one] for one in plus), Along(plus, [1] * len(plus)))] if not kept else []
+            up = (
+                [(sum(cost[one] for one in plus), Along(plus, [1] * len(plus)))] if not kept else []
+            )
             ways = (sorted(cheap, key=_price)[: max(1, each - 2)], sorted(wide, key=_price)[:1], up)
             kept += [way for some in ways for price, way in some if price < np.inf]
         return [way for at, way in enumerate(kept) if way not in kept[:at]]
 
     def _partners(self, axis: int, node: int) -> list[tuple[list[int], list[int]]]:
-        """Siblings of a node, of what it is a part of, and so on up; each with the nodes that were climbed."""
+        """Siblings of a node, of what it is a part of, and so on up; each with the nodes that were
+        climbed.
+        """
         if (axis, node) not in self.siblings:
             dimension, at = self.dimensions[axis], node
             climbed: list[int] = []
@@ -220,13 +275,24 @@ class Boxes:
         return self.siblings[axis, node]
 
     def near(
-        self, cell: int, need: float, hidden: NDArray[np.bool_], usable: NDArray[np.bool_], most: int = 8
+        self,
+        cell: int,
+        need: float,
+        hidden: NDArray[np.bool_],
+        usable: NDArray[np.bool_],
+        most: int = 8,
     ) -> NDArray[np.bool_]:
-        """The cells that the cheapest and roomiest moves along all columns span, in which a change of the table is looked for first."""
+        """The cells that the cheapest and roomiest moves along all columns span, in which a change
+        of the table is looked for first.
+        """
         nodes = np.unravel_index(self.place[cell], self.shape)
         spanned = [
             sorted(
-                {at for way in self._along(axis, int(node), cell, need, hidden, usable, most) for at in way.nodes}
+                {
+                    at
+                    for way in self._along(axis, int(node), cell, need, hidden, usable, most)
+                    for at in way.nodes
+                }
                 | {int(node)}
             )
             for axis, node in enumerate(nodes)
@@ -241,7 +307,9 @@ def _price(one: tuple[float, Along]) -> float:
     return one[0]
 
 
-def _priced(parts: Parts, cost: list[float], plus: list[int], partners: list[int]) -> list[tuple[float, Along]]:
+def _priced(
+    parts: Parts, cost: list[float], plus: list[int], partners: list[int]
+) -> list[tuple[float, Along]]:
     """Moves that take from each of some partners what they give to a node."""
     found = []
     given = sum(cost[one] for one in plus)

@@ -1,7 +1,9 @@
-"""Cell suppression in large tables: every sensitive cell gets a box of cells that can be shifted together, and is so proved to be safe.
+"""Cell suppression in large tables: every sensitive cell gets a box of cells that can be shifted
+together, and is so proved to be safe.
 
-A box with enough room up and down is a proof, which the audit checks again. Where no box will do, several do together, or the cheapest change of
-the table is found by a linear program: first among cells near by, then in all of it.
+A box with enough room up and down is a proof, which the audit checks again. Where no box will do,
+several do together, or the cheapest change of the table is found by a linear program: first among
+cells near by, then in all of it.
 """
 
 from __future__ import annotations
@@ -46,14 +48,19 @@ def cheapest_change(
     usable: NDArray[np.bool_],
     need: float,
 ) -> Move | None:
-    """A table that looks alike in which a cell is as far away as it must be, with the least weight of further cells; None if there is none."""
+    """A table that looks alike in which a cell is as far away as it must be, with the least weight
+    of further cells; None if there is none.
+    """
     from scipy import sparse
     from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
     cells = np.flatnonzero(usable)
     part = problem.by_cell[:, cells].tocsr()
     rows = part[np.flatnonzero(np.diff(part.indptr))]
-    rise, fall = problem.upper[cells] - problem.value[cells], problem.value[cells] - problem.lower[cells]
+    rise, fall = (
+        problem.upper[cells] - problem.value[cells],
+        problem.value[cells] - problem.lower[cells],
+    )
     # changed upwards by the first half of the columns, downwards by the second
     high = np.concatenate([rise, fall])
     low = np.zeros(len(high))
@@ -62,15 +69,24 @@ def cheapest_change(
         return None
     low[at] = high[at] = need
     high[at - len(cells) if sign < 0 else at + len(cells)] = 0.0
-    if not problem.whole:  # in units of what is asked for: whatever the table's numbers are, the solver sees the same
+    if (
+        not problem.whole
+    ):  # in units of what is asked for: whatever the table's numbers are, the solver sees the same
         low, high = low / need, high / need
-    price = np.tile(_prices(problem, cells, hidden[cells], np.maximum(need, np.minimum(rise, fall))), 2)
+    price = np.tile(
+        _prices(problem, cells, hidden[cells], np.maximum(need, np.minimum(rise, fall))), 2
+    )
     both = sparse.hstack([rows, -rows], format="csr")
     zeros = np.zeros(rows.shape[0])
-    found = linprog(price, A_eq=both, b_eq=zeros, bounds=np.column_stack([low, high]), method="highs")
+    found = linprog(
+        price, A_eq=both, b_eq=zeros, bounds=np.column_stack([low, high]), method="highs"
+    )
     if found.x is not None and problem.whole and np.abs(found.x - np.round(found.x)).max() > 1e-6:
         found = milp(
-            price, constraints=LinearConstraint(both, 0, 0), bounds=Bounds(low, high), integrality=np.ones(len(price))
+            price,
+            constraints=LinearConstraint(both, 0, 0),
+            bounds=Bounds(low, high),
+            integrality=np.ones(len(price)),
         )
     if found.x is None:
         return None
@@ -86,7 +102,8 @@ def _prices(
 ) -> NDArray[np.float64]:
     """What a unit of change of cells costs; what is suppressed anyway costs next to nothing.
 
-    The middle one costs 1 and none is so cheap that the solver, for which 1e-7 is nothing, takes it for free.
+    The middle one costs 1 and none is so cheap that the solver, for which 1e-7 is nothing, takes it
+    for free.
     """
     price = (problem.weight[cells] + 1e-6) / room.clip(min=1e-9)
     middle = float(np.median(price[~hidden])) if not hidden.all() else 1.0
@@ -95,7 +112,9 @@ def _prices(
 
 
 class BoxSearch:
-    """Gives every sensitive cell what protects it, and takes back what turns out not to be needed."""
+    """Gives every sensitive cell what protects it, and takes back what turns out not to be
+    needed.
+    """
 
     def __init__(self, problem: Problem, boxes: Boxes | None) -> None:
         self.problem, self.boxes = problem, boxes
@@ -105,9 +124,11 @@ class BoxSearch:
         self.nobodys = problem.knower == NOBODY
 
     def protect(self, cell: int, owner: int = NOBODY) -> bool:
-        """Find what protects a cell, from everybody or from one who knows the own cells; False where nothing does.
+        """Find what protects a cell, from everybody or from one who knows the own cells; False
+        where nothing does.
 
-        What no single respondent knows protects from all of them. Where that does not do, whoever knows a cell of what does is given another proof.
+        What no single respondent knows protects from all of them. Where that does not do, whoever
+        knows a cell of what does is given another proof.
         """
         usable = self.problem.movable(self.may, owner)
         return any(self._protect(cell, owner, need, usable) for need in self._needs(cell, owner))
@@ -133,26 +154,40 @@ class BoxSearch:
     def _by_programs(self, cell: int, need: Need, usable: NDArray[np.bool_]) -> bool:
         """Look for the cheapest change of the table, among cells near by and then in all of it."""
         problem, boxes = self.problem, self.boxes
-        asked = [(sign, far) for sign, far in ((1, need.up), (-1, need.down)) if far > problem.slack]
-        near = () if boxes is None else (boxes.near(cell, max(need), self.hidden, usable, most) for most in (4, 8))
+        asked = [
+            (sign, far) for sign, far in ((1, need.up), (-1, need.down)) if far > problem.slack
+        ]
+        near = (
+            ()
+            if boxes is None
+            else (boxes.near(cell, max(need), self.hidden, usable, most) for most in (4, 8))
+        )
         for among in (*near, usable):
             if problem.small is not None and not self._possible(cell, asked, among):
                 continue
-            changes = [cheapest_change(problem, cell, sign, self.hidden, among, far) for sign, far in asked]
+            changes = [
+                cheapest_change(problem, cell, sign, self.hidden, among, far) for sign, far in asked
+            ]
             taken = [move for move in changes if move is not None]
             if len(taken) == len(asked):
                 self._take(cell, taken)
                 return True
         return False
 
-    def _possible(self, cell: int, asked: list[tuple[int, float]], among: NDArray[np.bool_]) -> bool:
+    def _possible(
+        self, cell: int, asked: list[tuple[int, float]], among: NDArray[np.bool_]
+    ) -> bool:
         """Whether a cell can go as far as it must when all these cells are suppressed."""
         within = among | (np.arange(self.problem.size) == cell)
-        far = (push(self.problem, within, TableAttack(cell, sign))[0] - need for sign, need in asked)
+        far = (
+            push(self.problem, within, TableAttack(cell, sign))[0] - need for sign, need in asked
+        )
         return all(one >= -self.problem.slack for one in far)
 
     def _needs(self, cell: int, owner: int) -> Iterator[Need]:
-        """How far a cell must go; where its interval must be wide first more upwards, then more downwards, then as far up as it can and the rest downwards."""
+        """How far a cell must go; where its interval must be wide first more upwards, then more
+        downwards, then as far up as it can and the rest downwards.
+        """
         problem = self.problem
         up, down = problem.need(cell, 1, owner), problem.need(cell, -1, owner)
         wide = problem.wide(cell)
@@ -166,7 +201,9 @@ class BoxSearch:
             yield Need(most, wide - most)
 
     def _unknown_to_all(self, cell: int, usable: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
-        """Of the cells that may be used those that no single respondent knows, but for the cell's own one; None where that is all of them."""
+        """Of the cells that may be used those that no single respondent knows, but for the cell's
+        own one; None where that is all of them.
+        """
         if not self.problem.owned:
             return None
         unknown: NDArray[np.bool_] = usable & self.nobodys
@@ -198,7 +235,9 @@ class BoxSearch:
             self.hidden[move.cells] = True
 
     def give_back(self) -> None:
-        """Publish again what no box needs, dearest first; boxes that rest on it are looked for among what is suppressed anyway."""
+        """Publish again what no box needs, dearest first; boxes that rest on it are looked for
+        among what is suppressed anyway.
+        """
         boxes, problem = self.boxes, self.problem
         if boxes is None:
             return
@@ -220,7 +259,8 @@ class BoxSearch:
             instead = {
                 one: found
                 for one in resting
-                if (found := boxes.again(one, self._upwards(one), self.hidden, self._blind(one))) is not None
+                if (found := boxes.again(one, self._upwards(one), self.hidden, self._blind(one)))
+                is not None
             }
             if len(instead) < len(resting):
                 self.hidden[cell] = True
@@ -243,9 +283,12 @@ class BoxSearch:
 def suppress_by_boxes(
     problem: Problem, boxes: Boxes | None, *, progress: Progress = silent
 ) -> tuple[Suppression, dict[int, list[Move]], TableAudit]:
-    """Cells to suppress in a large table, the proofs, and the audit that holds; the largest need comes first.
+    """Cells to suppress in a large table, the proofs, and the audit that holds; the largest need
+    comes first.
 
-    Reference: Giessing & Repsilber 2002, *Tools and strategies to protect multiple tables with the GHQUAR cell suppression engine*, doi:10.1007/3-540-47804-3_14; ours are closed over all levels, so that each is a proof.
+    Reference: Giessing & Repsilber 2002, *Tools and strategies to protect multiple tables with the
+    GHQUAR cell suppression engine*, doi:10.1007/3-540-47804-3_14; ours are closed over all levels,
+    so that each is a proof.
     """
     search = BoxSearch(problem, boxes)
     need = np.maximum(problem.up, problem.down)
@@ -268,7 +311,9 @@ def suppress_by_boxes(
 
 
 def suppress_further(problem: Problem, hidden: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """More cells to suppress, by linear programs, until the audit of what is suppressed so far holds."""
+    """More cells to suppress, by linear programs, until the audit of what is suppressed so far
+    holds.
+    """
     search = BoxSearch(problem, None)
     search.hidden |= hidden
     return _from_all(problem)[0].hidden if _until_it_holds(search) is None else search.hidden
@@ -286,9 +331,11 @@ def _until_it_holds(search: BoxSearch) -> TableAudit | None:
 
 
 def _from_all(problem: Problem) -> tuple[Suppression, dict[int, list[Move]], TableAudit]:
-    """Suppress all that may be, and publish again what the audit lets go, dearest first: where it fails with all suppressed, nothing helps.
+    """Suppress all that may be, and publish again what the audit lets go, dearest first: where it
+    fails with all suppressed, nothing helps.
 
-    The more is suppressed, the less an intruder knows; so what the search finds, or what a cell costs, never decides whether a table can be published.
+    The more is suppressed, the less an intruder knows; so what the search finds, or what a cell
+    costs, never decides whether a table can be published.
     """
     if problem.size > MOST_UNKNOWNS:
         raise not_found(int(problem.primary.sum()))

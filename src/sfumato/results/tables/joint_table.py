@@ -1,7 +1,9 @@
 """The joint table of tables published together.
 
-Tables a×b, b×c and a×c are margins of one table a×b×c, which nobody publishes and which must exist: its cells are not negative, and whole where persons are counted. That
-bounds suppressed cells more tightly than the sums inside of every table. Its cells are unknowns of the same problem; those in a cell that is told to be empty are left out.
+Tables a×b, b×c and a×c are margins of one table a×b×c, which nobody publishes and which must exist:
+its cells are not negative, and whole where persons are counted. That bounds suppressed cells more
+tightly than the sums inside of every table. Its cells are unknowns of the same problem; those in a
+cell that is told to be empty are left out.
 """
 
 from __future__ import annotations
@@ -31,14 +33,18 @@ MOST_COMBINATIONS = 2_000_000
 """Combinations of values up to which those that could hold somebody are looked for."""
 
 JointValues = Mapping[tuple[int, ...], tuple["NDArray[np.int64]", "NDArray[np.float64]"]]
-"""Per list of columns the combinations of their lowest values that hold anything, as numbers, and what they hold."""
+"""Per list of columns the combinations of their lowest values that hold anything, as numbers, and
+what they hold.
+"""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class JointTable:
-    """The problem of published cells by themselves (``own``), and with the cells of joint tables after them, which nobody publishes.
+    """The problem of published cells by themselves (``own``), and with the cells of joint tables
+    after them, which nobody publishes.
 
-    ``values`` says what the joint table holds. ``left_out`` counts the combinations of values of joint tables that are too large, and so not part of the problem.
+    ``values`` says what the joint table holds. ``left_out`` counts the combinations of values of
+    joint tables that are too large, and so not part of the problem.
     """
 
     own: Problem
@@ -57,7 +63,11 @@ class JointTable:
         return np.concatenate([own, np.ones(self.problem.size - self.size, dtype=bool)])
 
     def audit(
-        self, own: NDArray[np.bool_], *, exact: bool = True, moves: Mapping[int, Iterable[Move]] | None = None
+        self,
+        own: NDArray[np.bool_],
+        *,
+        exact: bool = True,
+        moves: Mapping[int, Iterable[Move]] | None = None,
     ) -> TableAudit:
         """Least and most of every suppressed cell that is published somewhere."""
         return self.of_published(audit(self.problem, self.hidden(own), exact=exact, moves=moves))
@@ -70,7 +80,9 @@ class JointTable:
         )
 
 
-def with_joint_table(table: MagnitudeTable, problem: Problem, values: JointValues | None = None) -> JointTable:
+def with_joint_table(
+    table: MagnitudeTable, problem: Problem, values: JointValues | None = None
+) -> JointTable:
     """The problem of tables published together with the joint tables that it needs.
 
     ``values`` says what the joint tables hold; without, the records do.
@@ -80,7 +92,8 @@ def with_joint_table(table: MagnitudeTable, problem: Problem, values: JointValue
     made = JointTable(problem, problem, "all tables together" if several else "one table")
     if not several:
         return made
-    # circles for everybody; all columns where lone respondents attack, for each knows the own values in all of them
+    # circles for everybody; all columns where lone respondents attack, for each knows the own
+    # values in all of them
     wanted = circles_of(table.places)
     if problem.owned:
         wanted = [tuple(sorted({one for group in table.places for one in group})), *wanted]
@@ -111,10 +124,12 @@ def _largest(groups: Iterable[Collection[int]]) -> list[frozenset[int]]:
 def circles_of(groups: Iterable[Collection[int]]) -> list[tuple[int, ...]]:
     """Columns whose tables go round in a circle, as a×b, b×c and a×c do.
 
-    Tables without circles are margins of some joint table as soon as they agree on what they share, whole numbers of a whole one: nothing more follows from it. A column that only one table has is left out,
-    and so is a table whose columns another has, again and again; what remains is circles.
+    Tables without circles are margins of some joint table as soon as they agree on what they share,
+    whole numbers of a whole one: nothing more follows from it. A column that only one table has is
+    left out, and so is a table whose columns another has, again and again; what remains is circles.
 
-    Reference: Vorob'ev 1962, *Consistent families of measures and their extensions*, doi:10.1137/1107014.
+    Reference: Vorob'ev 1962, *Consistent families of measures and their extensions*,
+    doi:10.1137/1107014.
 
     >>> circles_of([(0, 1), (1, 2), (0, 2)]), circles_of([(0, 1), (1, 2), (2, 3)])
     ([(0, 1, 2)], [])
@@ -142,7 +157,9 @@ def _lowest(table: MagnitudeTable, at: int) -> NDArray[np.int64]:
     return np.setdiff1d(np.unique(dimension.same), np.array(list(dimension.parts), dtype=np.int64))
 
 
-def held_by(table: MagnitudeTable, columns: tuple[int, ...]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def held_by(
+    table: MagnitudeTable, columns: tuple[int, ...]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """What the records hold by combinations of the lowest values of columns."""
     from sfumato.results.tables.cells import decimals
 
@@ -166,7 +183,9 @@ def held_by(table: MagnitudeTable, columns: tuple[int, ...]) -> tuple[NDArray[np
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Part:
-    """Combinations of values of some columns that could hold somebody, and per margin that is published the cell that each is in."""
+    """Combinations of values of some columns that could hold somebody, and per margin that is
+    published the cell that each is in.
+    """
 
     place: NDArray[np.int64]
     margins: list[NDArray[np.int64]]
@@ -195,12 +214,18 @@ def _part_of(table: MagnitudeTable, problem: Problem, columns: tuple[int, ...]) 
     return _Part(place, margins, [np.unique(grid[open_to[grid]]) for _, grid in cells])
 
 
-def _margin(table: MagnitudeTable, columns: tuple[int, ...], group: frozenset[int]) -> NDArray[np.int64]:
-    """The cells of a margin by the lowest values of its columns, in the order of ``columns``; taken from a table that has all of them."""
+def _margin(
+    table: MagnitudeTable, columns: tuple[int, ...], group: frozenset[int]
+) -> NDArray[np.int64]:
+    """The cells of a margin by the lowest values of its columns, in the order of ``columns``; taken
+    from a table that has all of them.
+    """
     number = next(at for at, one in enumerate(table.places) if group <= set(one))
     own = table.places[number]
     grid = table.variables[number].reshape([table.dimensions[at].size for at in own])
-    picked = grid[np.ix_(*(_lowest(table, at) if at in group else [table.dimensions[at].root] for at in own))]
+    picked = grid[
+        np.ix_(*(_lowest(table, at) if at in group else [table.dimensions[at].root] for at in own))
+    ]
     kept = [at for at in own if at in group]
     picked = picked.reshape([len(_lowest(table, at)) for at in kept])
     order = sorted(range(len(kept)), key=lambda one: columns.index(kept[one]))
@@ -226,24 +251,35 @@ def _extended(
     value[np.searchsorted(part.place, place)] = holds
     rows = [
         sparse.csr_matrix(
-            (before.matrix.data, before.matrix.indices, before.matrix.indptr), (before.matrix.shape[0], size)
+            (before.matrix.data, before.matrix.indices, before.matrix.indptr),
+            (before.matrix.shape[0], size),
         )
     ]
     for cells, wholes in zip(part.margins, part.open_to, strict=True):
-        # every cell of the margin is the sum of the combinations in it; one that could hold nobody is nothing
+        # every cell of the margin is the sum of the combinations in it; one that could hold nobody
+        # is nothing
         line = np.concatenate([np.searchsorted(wholes, cells), np.arange(len(wholes))])
         at = np.concatenate([before.size + np.arange(count), wholes])
         signs = np.concatenate([np.ones(count), -np.ones(len(wholes))])
         rows.append(sparse.csr_matrix((signs, (line, at)), shape=(len(wholes), size)))
-    # contributions of one respondent may cancel out in what is published, and then a part is larger than the whole
+    # contributions of one respondent may cancel out in what is published, and then a part is larger
+    # than the whole
     most = max(
-        float(np.abs(before.lower).max()), float(np.abs(before.upper).max()), float(np.abs(value).max(initial=0.0))
+        float(np.abs(before.lower).max()),
+        float(np.abs(before.upper).max()),
+        float(np.abs(value).max(initial=0.0)),
     )
-    problem = _appended(before, sparse.vstack(rows, format="csr"), value, -most if table.absolute else 0.0, most)
-    return dataclasses.replace(made, problem=problem, values={**made.values, columns: (place, holds)})
+    problem = _appended(
+        before, sparse.vstack(rows, format="csr"), value, -most if table.absolute else 0.0, most
+    )
+    return dataclasses.replace(
+        made, problem=problem, values={**made.values, columns: (place, holds)}
+    )
 
 
-def _appended(before: Problem, matrix: Any, value: NDArray[np.float64], low: float, high: float) -> Problem:
+def _appended(
+    before: Problem, matrix: Any, value: NDArray[np.float64], low: float, high: float
+) -> Problem:
     """A problem with more unknowns that nobody publishes."""
     count = len(value)
 

@@ -1,4 +1,6 @@
-"""Small linear programs of an intruder, solved by our own simplex: a general solver takes longer to be called than to solve them."""
+"""Small linear programs of an intruder, solved by our own simplex: a general solver takes longer to
+be called than to solve them.
+"""
 
 from __future__ import annotations
 
@@ -42,13 +44,17 @@ class SmallProgram:
         at: int,
         sign: int,
     ) -> NDArray[np.float64] | None:
-        """A table that fulfils the equations, as ``value`` does, with one cell as far up or down as can be; None where no proved answer was found.
+        """A table that fulfils the equations, as ``value`` does, with one cell as far up or down as
+        can be; None where no proved answer was found.
 
-        Every answer is checked: equations and bounds hold, and what the room of all cells is worth (``prices``, of a unit each) is no more than what was reached, so
-        that nothing further can be. A doubt, or no number, is no answer.
+        Every answer is checked: equations and bounds hold, and what the room of all cells is worth
+        (``prices``, of a unit each) is no more than what was reached, so that nothing further can
+        be. A doubt, or no number, is no answer.
         """
         if self.tableau is None or self.solved % AGAIN == 0:
-            self.tableau, self.basis = kernels.simplex.reduced(self.matrix, np.minimum(value - low, high - value))
+            self.tableau, self.basis = kernels.simplex.reduced(
+                self.matrix, np.minimum(value - low, high - value)
+            )
         self.solved += 1
         point = value.astype(np.float64)
         near = 1e-3 * self.slack
@@ -70,7 +76,11 @@ class SmallProgram:
     ) -> bool:
         """Whether a point is a table within the bounds, and the prices let no other go further."""
         near = 1e-3 * self.slack
-        if not (np.isfinite(point).all() and (point >= low - near).all() and (point <= high + near).all()):
+        if not (
+            np.isfinite(point).all()
+            and (point >= low - near).all()
+            and (point <= high + near).all()
+        ):
             return False
         off = float(np.abs(self.matrix @ (point - value)).sum())
         rise, fall = np.flatnonzero(self.prices > 0), np.flatnonzero(self.prices < 0)

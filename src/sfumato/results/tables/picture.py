@@ -1,4 +1,6 @@
-"""A picture of what is published of a table: numbers where they are told, and why the others are not."""
+"""A picture of what is published of a table: numbers where they are told, and why the others are
+not.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato.errors import ParameterError
-from sfumato.release.report.drawing import AFTER, FILLED, FONT, GRID, INK, SOFT, Drawing, Pen, width_of
+from sfumato.release.report.drawing import (
+    AFTER,
+    FILLED,
+    FONT,
+    GRID,
+    INK,
+    SOFT,
+    Drawing,
+    Pen,
+    width_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,10 +34,17 @@ BESIDE = "suppressed to protect others"
 
 
 def table_drawing(made: ProtectedTable) -> Drawing:
-    """All tables of one or two columns, one below the other: dark cells are sensitive, light ones are suppressed to protect these."""
+    """All tables of one or two columns, one below the other: dark cells are sensitive, light ones
+    are suppressed to protect these.
+    """
     table = made.judged.table
-    if any(len(group) > 2 or max(table.dimensions[at].size for at in group) > MOST_LINES for group in table.places):
-        raise ParameterError(f"a picture shows tables of one or two columns with at most {MOST_LINES} values each")
+    if any(
+        len(group) > 2 or max(table.dimensions[at].size for at in group) > MOST_LINES
+        for group in table.places
+    ):
+        raise ParameterError(
+            f"a picture shows tables of one or two columns with at most {MOST_LINES} values each"
+        )
     paper = Drawing(0, 0, left=ROOM, right=ROOM, top=ROOM, bottom=ROOM)
     for number in range(len(table.places)):
         _grid(paper, made, number)
@@ -47,7 +66,9 @@ def _grid(paper: Drawing, made: ProtectedTable, number: int) -> None:
     widths = [max(LEAST, width_of(label, FONT) + ROOM) for label in across]
     starts = margin + np.concatenate([[0.0], np.cumsum(widths)])
     for at, label in enumerate(across):
-        paper.text(float(starts[at]) + widths[at] / 2, paper.height + ROW / 2, label, SOFT, align="center")
+        paper.text(
+            float(starts[at]) + widths[at] / 2, paper.height + ROW / 2, label, SOFT, align="center"
+        )
     texts, cells = frame[frame.columns[-1]].to_list(), table.variables[number]
     for line, label in enumerate(dimensions[0].labels):
         y = paper.height + ROW * (line + 1)
@@ -58,6 +79,8 @@ def _grid(paper: Drawing, made: ProtectedTable, number: int) -> None:
             fill, ink = (AFTER, "#fff") if hidden and unsafe else (FILLED if hidden else None, INK)
             x = float(starts[at])
             paper.rect(x, y, width, ROW, Pen(fill, GRID))
-            paper.text(x + width / 2, y + ROW / 2, texts[line * len(across) + at], ink, align="center")
+            paper.text(
+                x + width / 2, y + ROW / 2, texts[line * len(across) + at], ink, align="center"
+            )
     paper.width = max(paper.width, float(starts[-1]))
     paper.height += ROW * (len(dimensions[0].labels) + 2)

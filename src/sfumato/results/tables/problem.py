@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 NEAR = 1e-9
-"""Slack of a comparison, as a share of the largest value of the table: what sums of doubles are off by."""
+"""Slack of a comparison, as a share of the largest value of the table: what sums of doubles are off
+by.
+"""
 SOLVER = 1e-6
 """Slack of a comparison in any table: the solver's own is 1e-7 for every sum."""
 NOBODY = -1
@@ -26,12 +28,16 @@ SEVERAL = -2
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Problem:
-    r"""Cells :math:`a` with :math:`Ma = 0`, what an intruder knows of them before, and how far some must stay unknown.
+    r"""Cells :math:`a` with :math:`Ma = 0`, what an intruder knows of them before, and how far some
+    must stay unknown.
 
-    ``matrix`` has a row for every sum: +1 for the parts, −1 for the whole. ``lower`` and ``upper`` are the intruder's bounds. A cell with ``primary``
-    must not be narrowed down below ``value − down`` or above ``value + up``. ``free`` cells may be suppressed besides, at the cost ``weight``. ``owner`` is the
-    respondent who is alone in a cell and so knows it (−1: nobody). ``whole`` tells that cells are counts. ``aside`` cells are in no table that is about to
-    be published: an intruder does not know them whatever is decided. ``slide`` is how wide the interval of a cell must be, wherever it lies.
+    ``matrix`` has a row for every sum: +1 for the parts, −1 for the whole. ``lower`` and ``upper``
+    are the intruder's bounds. A cell with ``primary`` must not be narrowed down below
+    ``value − down`` or above ``value + up``. ``free`` cells may be suppressed besides, at the cost
+    ``weight``. ``owner`` is the respondent who is alone in a cell and so knows it (−1: nobody).
+    ``whole`` tells that cells are counts. ``aside`` cells are in no table that is about to
+    be published: an intruder does not know them whatever is decided. ``slide`` is how wide the
+    interval of a cell must be, wherever it lies.
     """
 
     matrix: Any
@@ -50,7 +56,9 @@ class Problem:
 
     @cached_property
     def unknown(self) -> NDArray[np.bool_]:
-        """The cells that are suppressed whatever else is: those that must stay unknown, and those that nobody publishes."""
+        """The cells that are suppressed whatever else is: those that must stay unknown, and those
+        that nobody publishes.
+        """
         return self.primary if self.aside is None else self.primary | self.aside
 
     @property
@@ -129,25 +137,35 @@ class Problem:
         return found
 
     def _pieces(self, cells: Sequence[int]) -> set[int]:
-        """Cells of a lone respondent and all parts of them that hold anything: what is in these is the respondent's, too."""
+        """Cells of a lone respondent and all parts of them that hold anything: what is in these is
+        the respondent's, too.
+        """
         found, left = set(cells), list(cells)
         while left:
-            fresh = [one for one in self._parts.get(left.pop(), ()) if one not in found and self.value[one] != 0]
+            fresh = [
+                one
+                for one in self._parts.get(left.pop(), ())
+                if one not in found and self.value[one] != 0
+            ]
             found.update(fresh)
             left += fresh
         return found
 
     def need(self, cell: int, sign: int, owner: int = NOBODY) -> float:
-        """How far up (sign 1) or down (sign −1) a cell must stay unknown to everybody, or to one who is alone in some cells.
+        """How far up (sign 1) or down (sign −1) a cell must stay unknown to everybody, or to one
+        who is alone in some cells.
 
-        Nobody believes in less than nothing, nor one respondent in less than the own cells that the cell holds: down is asked for as far as that.
+        Nobody believes in less than nothing, nor one respondent in less than the own cells that the
+        cell holds: down is asked for as far as that.
         """
         if sign > 0:
             return float(self.up[cell])
         down = float(self.down[cell])
         if owner == NOBODY or self.lower[cell] < 0:
             return down
-        return min(down, max(0.0, float(self.value[cell]) - self._brought.get(owner, {}).get(cell, 0.0)))
+        return min(
+            down, max(0.0, float(self.value[cell]) - self._brought.get(owner, {}).get(cell, 0.0))
+        )
 
     def wide(self, cell: int) -> float:
         """How wide the interval of a cell must be, wherever it lies."""
@@ -155,13 +173,19 @@ class Problem:
 
     @cached_property
     def _inside(self) -> dict[int, NDArray[np.int64]]:
-        """Per lone respondent the own cells and all that these are sums of, empty ones too: nobody else is in any of them."""
+        """Per lone respondent the own cells and all that these are sums of, empty ones too: nobody
+        else is in any of them.
+        """
         open_to = self.free | self.unknown  # the others are told to be empty
         found: dict[int, NDArray[np.int64]] = {}
         for owner, cells in self.owned.items():
             met, left = set(cells), list(cells)
             while left:
-                fresh = [one for one in self._parts.get(left.pop(), ()) if one not in met and open_to[one]]
+                fresh = [
+                    one
+                    for one in self._parts.get(left.pop(), ())
+                    if one not in met and open_to[one]
+                ]
                 met.update(fresh)
                 left += fresh
             found[owner] = np.array(sorted(met), dtype=np.int64)
@@ -169,7 +193,9 @@ class Problem:
 
     @cached_property
     def knower(self) -> NDArray[np.int64]:
-        """Per cell the lone respondent who knows it: ``NOBODY``, or ``SEVERAL``, as where a combination of values lies in the cells of two of them."""
+        """Per cell the lone respondent who knows it: ``NOBODY``, or ``SEVERAL``, as where a
+        combination of values lies in the cells of two of them.
+        """
         knower = self.owner.copy()
         for owner, cells in self._inside.items():
             other = (knower[cells] != NOBODY) & (knower[cells] != owner)
@@ -206,11 +232,17 @@ def problem_of(
     whole: bool = False,
     weight: NDArray[np.float64] | None = None,
 ) -> Problem:
-    """A problem from plain numbers: ``needs`` says how far down and up each primary cell must stay unknown."""
+    """A problem from plain numbers: ``needs`` says how far down and up each primary cell must stay
+    unknown.
+    """
     from scipy import sparse
 
     values = np.asarray(value, dtype=np.float64)
-    primary, up, down = np.zeros(len(values), dtype=bool), np.zeros(len(values)), np.zeros(len(values))
+    primary, up, down = (
+        np.zeros(len(values), dtype=bool),
+        np.zeros(len(values)),
+        np.zeros(len(values)),
+    )
     for cell, (low, high) in needs.items():
         primary[cell], down[cell], up[cell] = True, low, high
     who = np.full(len(values), NOBODY, dtype=np.int64)

@@ -28,7 +28,12 @@ from sfumato.results.tables.changed_cells import (
     rounded,
     told_small,
 )
-from sfumato.results.tables.exact import Suppression, suppress_exactly, with_hidden, without_needless
+from sfumato.results.tables.exact import (
+    Suppression,
+    suppress_exactly,
+    with_hidden,
+    without_needless,
+)
 from sfumato.results.tables.exchange_moves import Boxes
 from sfumato.results.tables.heuristic import suppress_by_boxes, suppress_further
 from sfumato.results.tables.joint_table import MOST_JOINT, JointTable, with_joint_table
@@ -50,9 +55,13 @@ Method = Literal["auto", "exact", "heuristic", "rounding", "cta", "perturb"]
 EXACTLY = 30_000
 """Sensitive cells times cells up to which the least suppression is looked for by default."""
 FEW_ROUNDS, FEW_NODES = 15, 500
-"""How long the least suppression is looked for where nobody asked for it: rounds of cuts, and nodes of the search in each."""
+"""How long the least suppression is looked for where nobody asked for it: rounds of cuts, and nodes
+of the search in each.
+"""
 BY_PROGRAMS = 300_000
-"""Sensitive cells times cells above which it is said that linear programs take long; a tenth where lone respondents attack, each of whom asks for more."""
+"""Sensitive cells times cells above which it is said that linear programs take long; a tenth where
+lone respondents attack, each of whom asks for more.
+"""
 ALL_INTERVALS = 1500
 """Suppressed cells up to which the audit tells the tightest interval of every one."""
 ALL_JOINT_INTERVALS = 10_000
@@ -69,7 +78,8 @@ class SlowTable(UserWarning):
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class ProtectedTable(Reportable):
-    """What may be published of a table, and what its owner keeps: how it was judged, and what an intruder can find out.
+    """What may be published of a table, and what its owner keeps: how it was judged, and what an
+    intruder can find out.
 
     ``published`` holds a value per variable, NaN where it is suppressed.
     """
@@ -92,14 +102,22 @@ class ProtectedTable(Reportable):
         return np.isnan(self.published)
 
     def audit(self) -> TableAudit:
-        """Look again at what is published from the intruder's side; for the owner only, since it tells intervals of suppressed cells.
+        """Look again at what is published from the intruder's side; for the owner only, since it
+        tells intervals of suppressed cells.
 
-        Where tables were published before of the same records, and not all of them together hold, what they tell is the answer.
+        Where tables were published before of the same records, and not all of them together hold,
+        what they tell is the answer.
         """
-        if self.beside is not None and self.beside.earlier and not (seen := self.beside.audit(self.hidden)).holds:
+        if (
+            self.beside is not None
+            and self.beside.earlier
+            and not (seen := self.beside.audit(self.hidden)).holds
+        ):
             return seen
         if self.suppression is not None:
-            return self.joint.audit(self.hidden, exact=_all_intervals(self.joint, self.hidden), moves=self.moves)
+            return self.joint.audit(
+                self.hidden, exact=_all_intervals(self.joint, self.hidden), moves=self.moves
+            )
         return _audit_changed(self.judged, self.method, self.joint, self.published, self.options)
 
     def summary(self) -> dict[str, Any]:
@@ -113,7 +131,13 @@ class ProtectedTable(Reportable):
             "suppressed": int(hidden.sum()),
             "suppressed_besides": int((hidden & ~self.problem.primary).sum()),
             "changed": int(
-                (~hidden & (np.abs(np.nan_to_num(self.published) - self.problem.value) > self.problem.slack)).sum()
+                (
+                    ~hidden
+                    & (
+                        np.abs(np.nan_to_num(self.published) - self.problem.value)
+                        > self.problem.slack
+                    )
+                ).sum()
             ),
             "additive": self.additive,
             "gap": None if self.suppression is None else self.suppression.gap,
@@ -123,11 +147,15 @@ class ProtectedTable(Reportable):
     def to_polars(self, number: int = 0) -> pl.DataFrame:
         """One of the tables as it is published: cells as text, ``x`` where suppressed."""
         values = self.published[self.judged.table.variables[number]]
-        texts = [MARK if np.isnan(one) else _text(one, whole=self.judged.table.whole) for one in values.tolist()]
+        texts = [
+            MARK if np.isnan(one) else _text(one, whole=self.judged.table.whole)
+            for one in values.tolist()
+        ]
         return self.judged.table.with_values(number, texts)
 
     def plot(self) -> alt.LayerChart:
-        """What is published, for tables of one or two columns: sensitive cells dark, those suppressed to protect them light.
+        """What is published, for tables of one or two columns: sensitive cells dark, those
+        suppressed to protect them light.
 
         For the owner: the certificate does not say which is which.
         """
@@ -136,9 +164,15 @@ class ProtectedTable(Reportable):
         return table_drawing(self).chart()
 
     def write(
-        self, folder: str | Path, *, force: bool = False, sign: Path | None = None, to: str | None = None
+        self,
+        folder: str | Path,
+        *,
+        force: bool = False,
+        sign: Path | None = None,
+        to: str | None = None,
     ) -> Path:
-        """Write ``share/`` (table, certificate, page) and ``owner/`` (lock with parameters and intervals).
+        """Write ``share/`` (table, certificate, page) and ``owner/`` (lock with parameters and
+        intervals).
 
         A table with a register is written down in it; ``to`` says who receives it.
         """
@@ -159,13 +193,21 @@ class ProtectedTable(Reportable):
         head = f"{told['sensitive']:,} of {told['cells']:,} cells are sensitive; "
         if self.suppression is None:
             sums = "sums are as they must be" if self.additive else "sums need not fit"
-            return [head + f"{told['changed']:,} cells were changed ({self.method}), {sums}", *self._audited()]
+            return [
+                head + f"{told['changed']:,} cells were changed ({self.method}), {sums}",
+                *self._audited(),
+            ]
         share = told["suppressed"] / max(1, told["cells"])
-        head += f"{told['suppressed']:,} are suppressed ({percent(share)}), {told['suppressed_besides']:,} of them to protect others"
+        head += (
+            f"{told['suppressed']:,} are suppressed ({percent(share)}),"
+            f" {told['suppressed_besides']:,} of them to protect others"
+        )
         return [f"{head}; {self._optimality()}", *self._audited()]
 
     def _optimality(self) -> str:
-        """How near the suppression is to the least, as far as that was proved of all tables together."""
+        """How near the suppression is to the least, as far as that was proved of all tables
+        together.
+        """
         gap = None if self.suppression is None else self.suppression.gap
         if gap is None and self.method == "heuristic":
             return "by the heuristic; how near that is to the least is not known"
@@ -177,22 +219,28 @@ class ProtectedTable(Reportable):
 
     def _audited(self) -> list[str]:
         seen = self.audited
-        word = "the audit holds" if seen.holds else f"the audit fails for {len(seen.exposed):,} cells"
+        word = (
+            "the audit holds" if seen.holds else f"the audit fails for {len(seen.exposed):,} cells"
+        )
         scope = "" if seen.scope == "one table" else f"{seen.scope}, "
         parts = [
-            count_of(count, name) for count, name in ((seen.components, "component"), (seen.programs, "linear program"))
+            count_of(count, name)
+            for count, name in ((seen.components, "component"), (seen.programs, "linear program"))
         ]
         told = [f"{word} ({scope}{seen.bounds} bounds): {', '.join(parts)}, {seen.seconds:.2f} s"]
         return told if self.unknown is None else [*told, self.unknown]
 
     @property
     def unknown(self) -> str | None:
-        """What was not looked at of tables published together, and what to do; None where all was."""
+        """What was not looked at of tables published together, and what to do; None where all
+        was.
+        """
         if self.audited.scope != "each table by itself":
             return None
         return (
-            f"whether the tables hold together is unknown: their joint table has {self.joint.left_out:,} cells, and it is looked at up to {MOST_JOINT:,} that could hold somebody; "
-            "publish fewer tables at once, or coarser ones"
+            "whether the tables hold together is unknown: their joint table has"
+            f" {self.joint.left_out:,} cells, and it is looked at up to {MOST_JOINT:,} that could"
+            " hold somebody; publish fewer tables at once, or coarser ones"
         )
 
     def __repr__(self) -> str:
@@ -231,12 +279,23 @@ def protect(
 ) -> ProtectedTable:
     """Publish what can be published of a table; one that fails its own audit is refused.
 
-    ``exact`` suppresses at the least cost (``weight``: value, one, log) and tells the gap, ``heuristic`` by boxes, ``auto`` the one that fits the size. ``rounding`` is controlled rounding to
-    multiples of ``base``, ``perturb`` random rounding keyed by ``seed`` (counts only), ``cta`` adjustment of sensitive cells. ``zeros="free"`` lets empty cells be suppressed; by default everybody knows
-    that they are empty. ``singles``: whether respondents who are alone in a cell attack with what they know of it (by default for sums). ``slide``: intervals of sensitive cells must be as wide as so
-    many times what the rules ask for on both sides, wherever they lie; ``prior``: an intruder knows every cell within so many percent before. Both go with suppression. Where nothing can be published, the error names the nearest table that can.
+    ``exact`` suppresses at the least cost (``weight``: value, one, log) and tells the gap,
+    ``heuristic`` by boxes, ``auto`` the one that fits the size. ``rounding`` is controlled rounding
+    to multiples of ``base``, ``perturb`` random rounding keyed by ``seed`` (counts only), ``cta``
+    adjustment of sensitive cells. ``zeros="free"`` lets empty cells be suppressed; by default
+    everybody knows that they are empty. ``singles``: whether respondents who are alone in a cell
+    attack with what they know of it (by default for sums). ``slide``: intervals of sensitive cells
+    must be as wide as so many times what the rules ask for on both sides, wherever they lie;
+    ``prior``: an intruder knows every cell within so many percent before. Both go with suppression.
+    Where nothing can be published, the error names the nearest table that can.
     """
-    options: dict[str, Any] = {"weight": weight, "zeros": zeros, "singles": singles, "base": base, "reach": reach}
+    options: dict[str, Any] = {
+        "weight": weight,
+        "zeros": zeros,
+        "singles": singles,
+        "base": base,
+        "reach": reach,
+    }
     options |= {"slide": slide, "prior": prior}
     _require_sense(options)
     try:
@@ -247,7 +306,8 @@ def protect(
             raise
         words, cells = ", ".join(found["by"]), found["cells"]
         raise Unsatisfiable(
-            f"{error}; the nearest that can be published: {words} ({found['published']:,} of {count_of(cells, 'cell')})",
+            f"{error}; the nearest that can be published: {words} ({found['published']:,} of"
+            f" {count_of(cells, 'cell')})",
             closest={**(error.closest or {}), "nearest": found},
         ) from None
 
@@ -262,7 +322,9 @@ def _require_sense(options: dict[str, Any]) -> None:
 
 
 def nearest(judged: SensitiveTable, options: dict[str, Any]) -> dict[str, Any] | None:
-    """The table of fewer columns of which the most cells can be published, of as many columns as possible; the total alone where none can."""
+    """The table of fewer columns of which the most cells can be published, of as many columns as
+    possible; the total alone where none can.
+    """
     table = judged.table
     if len(table.places) > 1 or len(judged.unsafe) > MOST_TRIED:
         return None
@@ -273,7 +335,12 @@ def nearest(judged: SensitiveTable, options: dict[str, Any]) -> dict[str, Any] |
             smaller = dataclasses.replace(table, places=(some,), known={})
             try:
                 made = _protected(
-                    dataclasses.replace(judged, table=smaller), "heuristic", options, FEW_ROUNDS, None, silent
+                    dataclasses.replace(judged, table=smaller),
+                    "heuristic",
+                    options,
+                    FEW_ROUNDS,
+                    None,
+                    silent,
                 )
             except SfumatoError:
                 continue
@@ -308,10 +375,16 @@ def _protected(
     chosen = method
     if method == "auto":
         chosen = "exact" if len(judged) * joint.problem.size <= EXACTLY else "heuristic"
-    effort = {"rounds": rounds} if method == "exact" else {"rounds": min(rounds, FEW_ROUNDS), "nodes": FEW_NODES}
+    effort = (
+        {"rounds": rounds}
+        if method == "exact"
+        else {"rounds": min(rounds, FEW_ROUNDS), "nodes": FEW_NODES}
+    )
     found, moves, chosen = _suppressed(judged, chosen, joint, effort, progress)
     without_total = judged.problem(**asked, total_known=False)
-    found, beside = _with_earlier(judged, without_total, without_needless(problem, found), rounds, options["singles"])
+    found, beside = _with_earlier(
+        judged, without_total, without_needless(problem, found), rounds, options["singles"]
+    )
     if beside is not None and beside.added is not None:
         chosen = beside.added
     settled = beside is not None and bool(beside.earlier)
@@ -320,20 +393,27 @@ def _protected(
         joint = with_joint_table(judged.table, problem, joint.values)
     found, seen = _audited(joint, found, moves, settled=settled)
     if seen.scope == "each table by itself":
-        found = dataclasses.replace(found, bound=None)  # the least of the parts is not proved the least of all
+        found = dataclasses.replace(
+            found, bound=None
+        )  # the least of the parts is not proved the least of all
     published = np.where(found.hidden, np.nan, problem.value)
     if not seen.holds:
         raise ReleaseRefused(
-            f"the audit fails for {len({one.cell for one in seen.exposed}):,} cells, so nothing is published; make the table coarser"
+            f"the audit fails for {len({one.cell for one in seen.exposed}):,} cells, so nothing is"
+            " published; make the table coarser"
         )
     _require_something(published, problem)
-    return ProtectedTable(judged, chosen, problem, published, True, found, options, moves, seen, joint, beside)
+    return ProtectedTable(
+        judged, chosen, problem, published, True, found, options, moves, seen, joint, beside
+    )
 
 
 def _with_earlier(
     judged: SensitiveTable, problem: Problem, found: Suppression, rounds: int, singles: bool | None
 ) -> tuple[Suppression, Beside | None]:
-    """What must be suppressed besides because of tables that were published of the same records before."""
+    """What must be suppressed besides because of tables that were published of the same records
+    before.
+    """
     memory = judged.table.memory
     if memory is None:
         return found, None
@@ -347,7 +427,11 @@ def _with_earlier(
     say_if_long(joint.problem, "tables beside earlier ones")
     given_away, between = {}, {}
     for one in earlier:
-        pair = joint if len(earlier) == 1 else put_beside(judged, problem, memory, [one], singles=alone)
+        pair = (
+            joint
+            if len(earlier) == 1
+            else put_beside(judged, problem, memory, [one], singles=alone)
+        )
         given_away[one.entry.number], between[one.entry.number] = pair.exposed(found.hidden)
     beside = dataclasses.replace(joint, given_away=given_away, unknown=unknown, between=between)
     if beside.audit(found.hidden).holds:
@@ -360,8 +444,12 @@ def _with_earlier(
     return with_hidden(problem, dataclasses.replace(found, bound=bound), hidden), beside
 
 
-def _together(beside: Beside, found: Suppression, rounds: int) -> tuple[NDArray[np.bool_], float | None]:
-    """Cells of the new table to suppress so that all tables together hold, and the least that any such cost where it can be proved; else more than alone."""
+def _together(
+    beside: Beside, found: Suppression, rounds: int
+) -> tuple[NDArray[np.bool_], float | None]:
+    """Cells of the new table to suppress so that all tables together hold, and the least that any
+    such cost where it can be proved; else more than alone.
+    """
     joint = beside.problem
     if int(joint.primary.sum()) * joint.size <= EXACTLY:
         least = suppress_exactly(joint, rounds=rounds)
@@ -373,10 +461,15 @@ def _together(beside: Beside, found: Suppression, rounds: int) -> tuple[NDArray[
 
 def _already_told(beside: Beside, error: Unsatisfiable) -> Unsatisfiable:
     """Why a table cannot be published after others."""
-    told = [f"table {number} ({beside.words(number)})" for number, count in beside.given_away.items() if count]
+    told = [
+        f"table {number} ({beside.words(number)})"
+        for number, count in beside.given_away.items()
+        if count
+    ]
     return Unsatisfiable(
-        f"{error}; that is together with what was published before of the same records: {', '.join(told) or 'all tables together'}; "
-        "tabulate by the same columns and records as before, by coarser ones, or records that are in no earlier table",
+        f"{error}; that is together with what was published before of the same records:"
+        f" {', '.join(told) or 'all tables together'}; tabulate by the same columns and records as"
+        " before, by coarser ones, or records that are in no earlier table",
         closest={**(error.closest or {}), "given_away": dict(beside.given_away)},
     )
 
@@ -384,7 +477,9 @@ def _already_told(beside: Beside, error: Unsatisfiable) -> Unsatisfiable:
 def _audited(
     joint: JointTable, found: Suppression, moves: dict[int, list[Move]], *, settled: bool
 ) -> tuple[Suppression, TableAudit]:
-    """The audit, after cells that it finds to be told anyway, and that may be, were published; a settled suppression stays as it is."""
+    """The audit, after cells that it finds to be told anyway, and that may be, were published; a
+    settled suppression stays as it is.
+    """
     problem, exact = joint.problem, _all_intervals(joint, found.hidden)
     seen = joint.audit(found.hidden, exact=exact, moves=moves)
     known = seen.hidden[(seen.high - seen.low <= problem.slack) & ~problem.unknown[seen.hidden]]
@@ -401,21 +496,30 @@ def _audited(
 def _all_intervals(joint: JointTable, hidden: NDArray[np.bool_]) -> bool:
     """Whether the tightest interval of every suppressed cell is looked for."""
     count = int(hidden.sum())
-    return count <= ALL_INTERVALS and count * (joint.problem.size - joint.size) <= ALL_JOINT_INTERVALS
+    return (
+        count <= ALL_INTERVALS and count * (joint.problem.size - joint.size) <= ALL_JOINT_INTERVALS
+    )
 
 
 def _require_something(published: NDArray[np.float64], problem: Problem) -> None:
     if not (~np.isnan(published) & problem.free).any():
         raise Unsatisfiable(
-            "every cell with anybody in it would have to be suppressed: nothing can be published; make the table coarser, or weaken the rules",
+            "every cell with anybody in it would have to be suppressed: nothing can be published;"
+            " make the table coarser, or weaken the rules",
             closest={"cells": problem.size, "sensitive": int(problem.primary.sum())},
         )
 
 
 def _suppressed(
-    judged: SensitiveTable, method: str, joint: JointTable, effort: dict[str, int], progress: Progress
+    judged: SensitiveTable,
+    method: str,
+    joint: JointTable,
+    effort: dict[str, int],
+    progress: Progress,
 ) -> tuple[Suppression, dict[int, list[Move]], str]:
-    """Published cells to suppress, proofs, and how they were found: by the heuristic too where the least was not found in time."""
+    """Published cells to suppress, proofs, and how they were found: by the heuristic too where the
+    least was not found in time.
+    """
     problem = joint.problem
     moves: dict[int, list[Move]] = {}
     if not problem.primary.any():
@@ -432,12 +536,16 @@ def _suppressed(
 
 
 def say_if_long(problem: Problem, what: str) -> None:
-    """Warn before linear programs that take minutes or hours: there are no boxes over several tables, and every sensitive cell asks for programs over all cells."""
+    """Warn before linear programs that take minutes or hours: there are no boxes over several
+    tables, and every sensitive cell asks for programs over all cells.
+    """
     sensitive, work = int(problem.primary.sum()), int(problem.primary.sum()) * problem.size
     if work > BY_PROGRAMS / (10 if problem.owned else 1):
         warnings.warn(
-            f"{what} go by linear programs, for each of {sensitive:,} sensitive cells over all {problem.size:,} unknowns, and may take minutes or hours. "
-            "That is for some thousand cells; coarser columns or fewer tables take less, and a single table without a register needs none",
+            f"{what} go by linear programs, for each of {sensitive:,} sensitive cells over all"
+            f" {problem.size:,} unknowns, and may take minutes or hours. That is for some thousand"
+            " cells; coarser columns or fewer tables take less, and a single table without a"
+            " register needs none",
             SlowTable,
             stacklevel=2,
         )
@@ -463,13 +571,19 @@ def _changed(
     seen = _audit_changed(judged, method, joint, published, options)
     if not seen.holds:
         raise ReleaseRefused(
-            f"{method}: the audit tells {len(seen.exposed):,} sensitive cells too narrowly, so nothing is published; {'' if method == 'cta' else 'choose a larger base, or '}suppress instead"
+            f"{method}: the audit tells {len(seen.exposed):,} sensitive cells too narrowly, so"
+            " nothing is published;"
+            f" {'' if method == 'cta' else 'choose a larger base, or '}suppress instead"
         )
-    return ProtectedTable(judged, method, problem, published, additive, None, options, {}, seen, joint, beside)
+    return ProtectedTable(
+        judged, method, problem, published, additive, None, options, {}, seen, joint, beside
+    )
 
 
 def _none_before(judged: SensitiveTable, method: str, problem: Problem) -> Beside | None:
-    """A table whose cells are changed may be the first of its records in a register; beside earlier ones it cannot be audited."""
+    """A table whose cells are changed may be the first of its records in a register; beside earlier
+    ones it cannot be audited.
+    """
     memory = judged.table.memory
     if memory is None:
         return None
@@ -479,7 +593,8 @@ def _none_before(judged: SensitiveTable, method: str, problem: Problem) -> Besid
     if earlier:
         numbers = ", ".join(str(one.entry.number) for one in earlier)
         raise ParameterError(
-            f"the register has tables of the same records ({numbers}), and {method} cannot be audited beside them; protect this one by suppression (--method auto)"
+            f"the register has tables of the same records ({numbers}), and {method} cannot be"
+            " audited beside them; protect this one by suppression (--method auto)"
         )
     return Beside(problem, problem.size, (), unknown=unknown)
 
@@ -493,21 +608,30 @@ def _adjusted(judged: SensitiveTable, problem: Problem, seed: Seed) -> NDArray[n
     return adjusted(further, threshold=threshold, places=decimals(given[~np.isnan(given)]))[0]
 
 
-def _refuse_small_base(judged: SensitiveTable, method: str, problem: Problem, options: dict[str, Any]) -> None:
-    """Refuse a base so small beside the threshold that counts are told to be small, before anything is computed."""
+def _refuse_small_base(
+    judged: SensitiveTable, method: str, problem: Problem, options: dict[str, Any]
+) -> None:
+    """Refuse a base so small beside the threshold that counts are told to be small, before anything
+    is computed.
+    """
     reach = options["reach"] if method == "rounding" else 1
     threshold = _threshold(judged)
     if threshold is None or not (count := told_small(problem, options["base"], reach, threshold)):
         return
-    least = (threshold + 2 * reach) // (2 * reach)  # 2 · base · reach − 1 is then the threshold at least
+    least = (threshold + 2 * reach) // (
+        2 * reach
+    )  # 2 · base · reach − 1 is then the threshold at least
     raise ReleaseRefused(
-        f"{method}: {count:,} sensitive cells would be told to be small whatever they become, for a multiple of {options['base']:g} tells them within {options['base'] * reach - 1:g} and the threshold is {threshold}; "
-        f"choose a base of {least} or more, or a lower threshold"
+        f"{method}: {count:,} sensitive cells would be told to be small whatever they become, for a"
+        f" multiple of {options['base']:g} tells them within {options['base'] * reach - 1:g} and"
+        f" the threshold is {threshold}; choose a base of {least} or more, or a lower threshold"
     )
 
 
 def _base(judged: SensitiveTable) -> int:
-    """The base of a rounding where none is given: the largest threshold, since then no small count is told."""
+    """The base of a rounding where none is given: the largest threshold, since then no small count
+    is told.
+    """
     return _threshold(judged) or 5
 
 
@@ -517,27 +641,41 @@ def _threshold(judged: SensitiveTable) -> int | None:
 
 
 def names_of(judged: SensitiveTable) -> list[str]:
-    """A name for every variable that does not depend on the table it stands in: its columns and labels, totals left out."""
+    """A name for every variable that does not depend on the table it stands in: its columns and
+    labels, totals left out.
+    """
     table = judged.table
     names: list[list[str]] = []
     for group in table.places:
         dimensions = [table.dimensions[at] for at in group]
         labels = [
-            [f"{d.column}={label}" if d.same[node] != d.root else "" for node, label in enumerate(d.labels)]
+            [
+                f"{d.column}={label}" if d.same[node] != d.root else ""
+                for node, label in enumerate(d.labels)
+            ]
             for d in dimensions
         ]
-        grids = np.unravel_index(np.arange(int(np.prod([d.size for d in dimensions]))), [d.size for d in dimensions])
+        grids = np.unravel_index(
+            np.arange(int(np.prod([d.size for d in dimensions]))), [d.size for d in dimensions]
+        )
         names.append(
             [
                 "|".join(sorted(filter(None, parts)))
-                for parts in zip(*([lab[i] for i in at] for lab, at in zip(labels, grids, strict=True)), strict=True)
+                for parts in zip(
+                    *([lab[i] for i in at] for lab, at in zip(labels, grids, strict=True)),
+                    strict=True,
+                )
             ]
         )
     return [str(one) for one in table.of_variables([np.array(one, dtype=object) for one in names])]
 
 
 def _audit_changed(
-    judged: SensitiveTable, method: str, joint: JointTable, published: NDArray[np.float64], options: dict[str, Any]
+    judged: SensitiveTable,
+    method: str,
+    joint: JointTable,
+    published: NDArray[np.float64],
+    options: dict[str, Any],
 ) -> TableAudit:
     """Look at a changed table from the intruder's side, who knows the method and its base."""
     threshold = _threshold(judged)
@@ -545,4 +683,6 @@ def _audit_changed(
         seen = audit_adjusted(joint.problem, published, threshold if judged.table.counted else None)
         return joint.of_published(seen)
     reach = options["base"] * (options["reach"] if method == "rounding" else 1) - 1
-    return joint.of_published(audit_rounded(joint.problem, published - reach, published + reach, threshold))
+    return joint.of_published(
+        audit_rounded(joint.problem, published - reach, published + reach, threshold)
+    )

@@ -1,7 +1,9 @@
 """Tables published before from the same records: what they tell together with a new one.
 
-Records are known again by what they say, under the keyed hashes of a register. Every cell of every table is a sum of *atoms*, the records that stand in the same cell of
-each table: with them as unknowns all tables are one set of equations, in which cells of the same records are the same, and cells that differ by a few records tell these.
+Records are known again by what they say, under the keyed hashes of a register. Every cell of every
+table is a sum of *atoms*, the records that stand in the same cell of each table: with them as
+unknowns all tables are one set of equations, in which cells of the same records are the same, and
+cells that differ by a few records tell these.
 """
 
 from __future__ import annotations
@@ -66,13 +68,21 @@ class TableMemory:
         return RegisteredPeople(distinct, np.full(len(distinct), -1, dtype=np.int64))
 
     def records(self, table: MagnitudeTable) -> RegisteredPeople:
-        """The records of the table in the order of their hashes, and the combination of values each has."""
+        """The records of the table in the order of their hashes, and the combination of values each
+        has.
+        """
         order = np.argsort(self.hashes[self.rows], kind="stable")
-        codes = np.ravel_multi_index(tuple(table.contributions.codes), leaves(table.dimensions)).astype(np.int64)
+        codes = np.ravel_multi_index(
+            tuple(table.contributions.codes), leaves(table.dimensions)
+        ).astype(np.int64)
         return RegisteredPeople(self.hashes[self.rows][order], codes[order])
 
-    def entry(self, made: ProtectedTable, *, recipient: str, folder: Path, digest: str) -> dict[str, Any]:
-        """What is written down of a table: how its cells add up and which are suppressed; no label, no value."""
+    def entry(
+        self, made: ProtectedTable, *, recipient: str, folder: Path, digest: str
+    ) -> dict[str, Any]:
+        """What is written down of a table: how its cells add up and which are suppressed; no label,
+        no value.
+        """
         return {
             "created": environment.timestamp(),
             "recipient": recipient,
@@ -92,14 +102,18 @@ class TableMemory:
         }
 
     def earlier(self, judged: SensitiveTable) -> tuple[list[EarlierTable], dict[int, str]]:
-        """Tables of the register that are about records of this source; and those of which nothing certain can be said, with the reason."""
+        """Tables of the register that are about records of this source; and those of which nothing
+        certain can be said, with the reason.
+        """
         found: list[EarlierTable] = []
         unknown: dict[int, str] = {}
         order = np.argsort(self.hashes, kind="stable")
         for entry in self.register.standing:
             if entry.table is None:
                 if not self._others(entry):
-                    unknown[entry.number] = "it is a release of records, whose classes are not put beside cells"
+                    unknown[entry.number] = (
+                        "it is a release of records, whose classes are not put beside cells"
+                    )
                 continue
             known = self.register.rows(entry.number)
             at = np.searchsorted(self.hashes[order], known.hashes).clip(max=len(order) - 1)
@@ -112,12 +126,21 @@ class TableMemory:
         return found, unknown
 
     def _others(self, entry: RegisteredRelease) -> bool:
-        """Whether a release is known to be about other people; of whole rows nobody knows, for the same people may say something else now."""
+        """Whether a release is known to be about other people; of whole rows nobody knows, for the
+        same people may say something else now.
+        """
         same = bool(self.columns) and tuple(entry.person) == self.columns
-        return same and not np.isin(self.people.hashes, self.register.people(entry.number).hashes).any()
+        return (
+            same
+            and not np.isin(self.people.hashes, self.register.people(entry.number).hashes).any()
+        )
 
-    def _apart(self, entry: RegisteredRelease, table: MagnitudeTable, there: NDArray[np.bool_]) -> str | None:
-        """Why an earlier table cannot be put beside this one; None where it is about other people, "" where it can."""
+    def _apart(
+        self, entry: RegisteredRelease, table: MagnitudeTable, there: NDArray[np.bool_]
+    ) -> str | None:
+        """Why an earlier table cannot be put beside this one; None where it is about other people,
+        "" where it can.
+        """
         saved = entry.table or {}
         if not there.any() and self._others(entry):
             return None
@@ -128,11 +151,18 @@ class TableMemory:
         if saved["method"] in CHANGED:
             return "its cells were changed, not suppressed"
         missing = int((~there).sum())
-        return f"{missing:,} of its {len(there):,} records are not here, or say something else now" if missing else ""
+        return (
+            f"{missing:,} of its {len(there):,} records are not here, or say something else now"
+            if missing
+            else ""
+        )
 
 
 def _told(measure: str, weight: str | None, unit: str | None) -> str:
-    return f"{measure}{f' by the weight {weight}' if weight else ''} of {f'persons by {unit}' if unit else 'records'}"
+    return (
+        f"{measure}{f' by the weight {weight}' if weight else ''} of"
+        f" {f'persons by {unit}' if unit else 'records'}"
+    )
 
 
 def _kept(made: ProtectedTable) -> dict[str, Any]:
@@ -145,7 +175,11 @@ def _kept(made: ProtectedTable) -> dict[str, Any]:
         "absolute": table.absolute,
         "missing_counts": table.contributions.missing_counts,
         "dimensions": [
-            {"column": one.column, "parent": one.parent.tolist(), "ancestors": [at.tolist() for at in one.ancestors]}
+            {
+                "column": one.column,
+                "parent": one.parent.tolist(),
+                "ancestors": [at.tolist() for at in one.ancestors],
+            }
             for one in table.dimensions
         ],
         "places": [list(group) for group in table.places],
@@ -210,31 +244,48 @@ class EarlierTable:
             where=None,
             memory=None,
         )
-        judged = dataclasses.replace(new, table=table, rules=tuple(rule_of(rule) for rule in saved["rules"]))
+        judged = dataclasses.replace(
+            new, table=table, rules=tuple(rule_of(rule) for rule in saved["rules"])
+        )
         hidden = np.zeros(saved["cells"], dtype=bool)
         hidden[saved["suppressed"]] = True
         return cls(entry, judged, rows, hidden, saved)
 
     @property
     def chosen_by(self) -> list[str]:
-        """The columns by which its records were chosen; all that it is broken down by where an older register does not say."""
-        return list(self.saved.get("chosen_by", [one.column for one in self.judged.table.dimensions]))
+        """The columns by which its records were chosen; all that it is broken down by where an
+        older register does not say.
+        """
+        return list(
+            self.saved.get("chosen_by", [one.column for one in self.judged.table.dimensions])
+        )
 
     def problem(self) -> Problem:
-        """Its equations. What was published stays so; what was suppressed must stay as unknown as its own rules ask."""
-        asked = {name: self.saved.get(name, usual) for name, usual in (("slide", 0.0), ("prior", None))}
-        made = self.judged.problem(weight="one", singles=self.saved["singles"], total_known=False, **asked)
+        """Its equations. What was published stays so; what was suppressed must stay as unknown as
+        its own rules ask.
+        """
+        asked = {
+            name: self.saved.get(name, usual) for name, usual in (("slide", 0.0), ("prior", None))
+        }
+        made = self.judged.problem(
+            weight="one", singles=self.saved["singles"], total_known=False, **asked
+        )
         none = np.zeros(made.size, dtype=bool)
-        return dataclasses.replace(made, primary=made.primary & self.hidden, free=none, aside=self.hidden)
+        return dataclasses.replace(
+            made, primary=made.primary & self.hidden, free=none, aside=self.hidden
+        )
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Beside:
-    """A new table and those published before as one set of equations; the new one's cells stand first.
+    """A new table and those published before as one set of equations; the new one's cells stand
+    first.
 
-    ``given_away`` says how many cells and differences could be computed, or narrowed down too far, from the new table as it would be protected alone and each earlier one;
-    ``between`` how many of these are differences: few records that cells of both tables tell, each set once. They are the last ``differences`` unknowns. ``added`` says how the cells were found that are
-    suppressed because of earlier tables; None where none had to be.
+    ``given_away`` says how many cells and differences could be computed, or narrowed down too far,
+    from the new table as it would be protected alone and each earlier one; ``between`` how many of
+    these are differences: few records that cells of both tables tell, each set once. They are the
+    last ``differences`` unknowns. ``added`` says how the cells were found that are suppressed
+    because of earlier tables; None where none had to be.
     """
 
     problem: Problem
@@ -247,7 +298,9 @@ class Beside:
     added: Literal["exact", "heuristic"] | None = None
 
     def exposed(self, own: NDArray[np.bool_]) -> tuple[int, int]:
-        """How many cells and differences could be computed when these cells of the new table are suppressed, and how many of them are differences."""
+        """How many cells and differences could be computed when these cells of the new table are
+        suppressed, and how many of them are differences.
+        """
         found = {one.cell for one in self.audit(own).exposed}
         return len(found), sum(one >= self.problem.size - self.differences for one in found)
 
@@ -256,7 +309,9 @@ class Beside:
         few = self.between.get(number, 0)
         cells = self.given_away.get(number, 0) - few
         parts = [count_of(cells, "cell")] * (cells > 0)
-        parts += [f"{count_of(few, 'difference')} of cells (few records, judged like a cell)"] * (few > 0)
+        parts += [f"{count_of(few, 'difference')} of cells (few records, judged like a cell)"] * (
+            few > 0
+        )
         return join_words(parts)
 
     def hidden(self, own: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -271,7 +326,9 @@ class Beside:
 
     @property
     def verdict(self) -> Literal["holds", "unknown"]:
-        """What is known of all releases of the register together: what was not audited with this table is no pass."""
+        """What is known of all releases of the register together: what was not audited with this
+        table is no pass.
+        """
         return "unknown" if self.unknown else "holds"
 
     @property
@@ -282,13 +339,19 @@ class Beside:
         told = []
         for entry in self.earlier:
             count = self.given_away.get(entry.number, 0)
-            ours = f"{self.words(entry.number)} could be computed, or narrowed down too far; more cells are suppressed, and none can be now"
+            ours = (
+                f"{self.words(entry.number)} could be computed, or narrowed down too far; more"
+                " cells are suppressed, and none can be now"
+            )
             what = ours if count else "nothing more can be computed from both"
             told.append(
-                f"beside table {entry.number} of the register ({entry.created[:10]}, to {entry.recipient}): {what}"
+                f"beside table {entry.number} of the register ({entry.created[:10]}, to"
+                f" {entry.recipient}): {what}"
             )
         if self.added is not None:
-            told.append(f"what is suppressed because of earlier tables was found by the method {self.added}")
+            told.append(
+                f"what is suppressed because of earlier tables was found by the method {self.added}"
+            )
         told += [
             f"beside release {number} of the register: unknown, not audited together ({why})"
             for number, why in self.unknown.items()
@@ -315,7 +378,9 @@ def put_beside(
     *,
     singles: bool,
 ) -> Beside:
-    """One problem of a new table, whose total may have to be suppressed, and the earlier ones; ``singles``: whether respondents who are alone somewhere attack with what they know."""
+    """One problem of a new table, whose total may have to be suppressed, and the earlier ones;
+    ``singles``: whether respondents who are alone somewhere attack with what they know.
+    """
     from scipy import sparse
 
     tables = [judged.table, *(one.judged.table for one in earlier)]
@@ -340,24 +405,34 @@ def put_beside(
     ]
     wide = sparse.block_diag([one.matrix for one in problems], format="csr")
     wide = sparse.csr_matrix((wide.data, wide.indices, wide.indptr), shape=(wide.shape[0], size))
-    known_apart = np.zeros(len(atoms.rows), dtype=bool)  # who is alone in what no cells give does not know it
+    known_apart = np.zeros(
+        len(atoms.rows), dtype=bool
+    )  # who is alone in what no cells give does not know it
     known_apart[[int(one[0]) for one in few if len(one) == 1]] = singles
     atoms.owner[~known_apart] = NOBODY
     if not singles:
         apart.owner[:] = NOBODY
-    matrix = sparse.vstack([wide, *links, apart.lines(int(starts[-1]), len(atoms.rows), size)], format="csr")
+    matrix = sparse.vstack(
+        [wide, *links, apart.lines(int(starts[-1]), len(atoms.rows), size)], format="csr"
+    )
     joined = _joined(problems, atoms, apart, matrix)
-    return Beside(joined, problem.size, tuple(one.entry for one in earlier), differences=len(apart.sets))
+    return Beside(
+        joined, problem.size, tuple(one.entry for one in earlier), differences=len(apart.sets)
+    )
 
 
-def _joined(problems: Sequence[Problem], atoms: _Atoms, apart: _Differences, matrix: Any) -> Problem:
+def _joined(
+    problems: Sequence[Problem], atoms: _Atoms, apart: _Differences, matrix: Any
+) -> Problem:
     """Cells of all tables, atoms, differences, end to end."""
     first = problems[0]
     more, other = len(atoms.rows), len(apart.sets)
 
     def whole(name: str, of_atoms: Any, of_differences: Any) -> Any:
         parts = [getattr(one, name) for one in problems]
-        return np.concatenate([*parts, np.broadcast_to(of_atoms, more), np.broadcast_to(of_differences, other)])
+        return np.concatenate(
+            [*parts, np.broadcast_to(of_atoms, more), np.broadcast_to(of_differences, other)]
+        )
 
     low = float(min(one.lower.min(initial=0.0) for one in problems))
     high = float(max(one.upper.max(initial=0.0) for one in problems))
@@ -366,9 +441,14 @@ def _joined(problems: Sequence[Problem], atoms: _Atoms, apart: _Differences, mat
         matrix,
         whole("value", atoms.value, apart.value),
         whole("lower", low, low),
-        # nobody knows more of a table than that the largest of all bounds it, and what was known of its cells before
+        # nobody knows more of a table than that the largest of all bounds it, and what was known of
+        # its cells before
         np.concatenate(
-            [first.upper, *(_bounded(one.upper, high) for one in problems[1:]), np.full(more + other, high)]
+            [
+                first.upper,
+                *(_bounded(one.upper, high) for one in problems[1:]),
+                np.full(more + other, high),
+            ]
         ),
         whole("primary", False, apart.unsafe),
         whole("up", 0.0, apart.up),
@@ -378,22 +458,31 @@ def _joined(problems: Sequence[Problem], atoms: _Atoms, apart: _Differences, mat
         whole("owner", atoms.owner, apart.owner),
         first.whole,
         np.concatenate([*aside, np.ones(more + other, dtype=bool)]),
-        None
-        if all(one.slide is None for one in problems)
-        else np.concatenate(
-            [*(np.zeros(one.size) if one.slide is None else one.slide for one in problems), np.zeros(more + other)]
+        (
+            None
+            if all(one.slide is None for one in problems)
+            else np.concatenate(
+                [
+                    *(np.zeros(one.size) if one.slide is None else one.slide for one in problems),
+                    np.zeros(more + other),
+                ]
+            )
         ),
     )
 
 
 def _bounded(upper: NDArray[np.float64], high: float) -> NDArray[np.float64]:
-    """The most that cells can be: the same for all, unless every cell was known within some percent before."""
+    """The most that cells can be: the same for all, unless every cell was known within some percent
+    before.
+    """
     return np.minimum(upper, high) if np.ptp(upper) > 0 else np.full(len(upper), high)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Atoms:
-    """Records that stand in the same cell of every table: how many there are, and the codes of each in every table (−1: not in it)."""
+    """Records that stand in the same cell of every table: how many there are, and the codes of each
+    in every table (−1: not in it).
+    """
 
     member: NDArray[np.int64]
     rows: NDArray[np.int64]
@@ -410,11 +499,15 @@ class _Atoms:
         chosen_by: Collection[str],
         open_to: Sequence[NDArray[np.bool_]],
     ) -> _Atoms:
-        """From the records of all tables; ``member`` is the atom of every record of the source, −1 for none."""
+        """From the records of all tables; ``member`` is the atom of every record of the source, −1
+        for none.
+        """
         count = len(memory.dataset)
         shown = np.full((count, len(tables)), -1, dtype=np.int64)
         for number, (table, own) in enumerate(zip(tables, rows, strict=True)):
-            shown[own, number] = np.ravel_multi_index(tuple(table.contributions.codes), leaves(table.dimensions))
+            shown[own, number] = np.ravel_multi_index(
+                tuple(table.contributions.codes), leaves(table.dimensions)
+            )
         there = np.flatnonzero((shown >= 0).any(axis=1))
         distinct, atom = np.unique(shown[there], axis=0, return_inverse=True)
         member = np.full(count, -1, dtype=np.int64)
@@ -422,17 +515,29 @@ class _Atoms:
         first = tables[0]
         amount = amounts(memory.dataset, first.measure, first.weight, "absolute")
         distinct = with_empty(memory, tables, rows, distinct, chosen_by, open_to)
-        value, owner = _summed(member, memory.respondent, amount, len(distinct), counted=first.counted)
+        value, owner = _summed(
+            member, memory.respondent, amount, len(distinct), counted=first.counted
+        )
         codes = [
-            np.where(kind < 0, -1, np.stack(np.unravel_index(kind.clip(min=0), leaves(table.dimensions))))
+            np.where(
+                kind < 0, -1, np.stack(np.unravel_index(kind.clip(min=0), leaves(table.dimensions)))
+            )
             for table, kind in zip(tables, distinct.T, strict=True)
         ]
         return cls(member, np.bincount(member[there], minlength=len(distinct)), value, owner, codes)
 
     def links(
-        self, number: int, table: MagnitudeTable, open_to: NDArray[np.bool_], start: int, atoms: int, size: int
+        self,
+        number: int,
+        table: MagnitudeTable,
+        open_to: NDArray[np.bool_],
+        start: int,
+        atoms: int,
+        size: int,
     ) -> Any:
-        """Every cell of the lowest level is the sum of its atoms; one that is not told to be empty, and that nobody can be in, is nothing."""
+        """Every cell of the lowest level is the sum of its atoms; one that is not told to be empty,
+        and that nobody can be in, is nothing.
+        """
         from scipy import sparse
 
         codes = self.codes[number]
@@ -464,7 +569,9 @@ class _Atoms:
                     one.ancestors[level][codes[at, there]]
                     for one, level, at in zip(dimensions, levels, group, strict=True)
                 ]
-                cells.append(variables[np.ravel_multi_index(nodes, [one.size for one in dimensions])])
+                cells.append(
+                    variables[np.ravel_multi_index(nodes, [one.size for one in dimensions])]
+                )
                 atoms.append(there)
         count = 1 + max(int(one.max()) for one in table.variables)
         where = (np.concatenate(cells), np.concatenate(atoms))
@@ -481,19 +588,25 @@ def _summed(
     *,
     counted: bool,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """What sets of records hold, and the respondent who is alone in one; −1 among the members is no set."""
+    """What sets of records hold, and the respondent who is alone in one; −1 among the members is no
+    set.
+    """
     there = (member >= 0) & ~np.isnan(amount)
     pairs = np.unique(np.stack([member[there], respondent[there]]), axis=1)
     persons = np.bincount(pairs[0], minlength=count)
     owner = np.full(count, NOBODY, dtype=np.int64)
     owner[pairs[0]] = np.where(persons[pairs[0]] == 1, pairs[1], NOBODY)
-    held: NDArray[np.float64] = np.bincount(member[there], weights=amount[there], minlength=count).astype(np.float64)
+    held: NDArray[np.float64] = np.bincount(
+        member[there], weights=amount[there], minlength=count
+    ).astype(np.float64)
     return (persons.astype(np.float64) if counted else held), owner
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Differences:
-    """Few records that some sum or difference of cells of several tables gives, judged like cells."""
+    """Few records that some sum or difference of cells of several tables gives, judged like
+    cells.
+    """
 
     sets: Sequence[NDArray[np.int64]]
     value: NDArray[np.float64]
@@ -511,11 +624,17 @@ class _Differences:
         members = np.concatenate([np.zeros(0, dtype=np.int64), *self.sets])
         columns = np.concatenate([atoms + members, atoms + more + np.arange(count)])
         signs = np.concatenate([np.ones(len(members)), -np.ones(count)])
-        return sparse.csr_matrix((signs, (np.concatenate([line, np.arange(count)]), columns)), shape=(count, size))
+        return sparse.csr_matrix(
+            (signs, (np.concatenate([line, np.arange(count)]), columns)), shape=(count, size)
+        )
 
 
 def _differences(
-    judged: SensitiveTable, problem: Problem, memory: TableMemory, found: Sequence[NDArray[np.int64]], atoms: _Atoms
+    judged: SensitiveTable,
+    problem: Problem,
+    memory: TableMemory,
+    found: Sequence[NDArray[np.int64]],
+    atoms: _Atoms,
 ) -> _Differences:
     """Sets of atoms that the rules of the new table find unsafe; the others may be told."""
     cells = _as_cells(judged, memory, atoms, found)
@@ -558,7 +677,11 @@ def _as_cells(
         rows = np.concatenate([order[ends[atom] : ends[atom + 1]] for atom in chosen.tolist()])
         rows = np.sort(rows[~np.isnan(amount[rows])])
         who, place = np.unique(memory.respondent[rows], return_inverse=True)
-        held = np.ones(len(who)) if table.counted else np.bincount(place.reshape(-1), weights=amount[rows])
+        held = (
+            np.ones(len(who))
+            if table.counted
+            else np.bincount(place.reshape(-1), weights=amount[rows])
+        )
         sizes = np.sort(np.abs(held))[::-1]
         cells.n[at], cells.value[at], cells.size[at] = len(who), held.sum(), sizes.sum()
         cells.top[at, : min(depth, len(sizes))] = sizes[:depth]

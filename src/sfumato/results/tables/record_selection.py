@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from sfumato.core.table import Table
 
 GRAMMAR = (
-    "where: COLUMN OPERATOR VALUE, with 'and' between conditions; OPERATOR is = != < <= > >=, or 'in' and 'not in' with values and commas between: "
-    "\"year = 2024 and region in n1, n2\"; a name or value that holds a sign, a comma or one of the words and, or, not, in stands in quotes: town != 'Brighton and Hove'"
+    "where: COLUMN OPERATOR VALUE, with 'and' between conditions; OPERATOR is = != < <= > >=, or"
+    " 'in' and 'not in' with values and commas between: \"year = 2024 and region in n1, n2\"; a"
+    " name or value that holds a sign, a comma or one of the words and, or, not, in stands in"
+    " quotes: town != 'Brighton and Hove'"
 )
 COMPARED: dict[str, Callable[[Any, Any], Any]] = {
     "=": operator.eq,
@@ -52,7 +54,9 @@ class _Token:
 
 @dataclasses.dataclass(frozen=True)
 class ConditionValue:
-    """What a column is compared with; ``quoted`` text is text, and no number is read from it unless the column holds numbers."""
+    """What a column is compared with; ``quoted`` text is text, and no number is read from it unless
+    the column holds numbers.
+    """
 
     text: str
     quoted: bool = False
@@ -60,7 +64,9 @@ class ConditionValue:
 
 @dataclasses.dataclass(frozen=True)
 class RecordCondition:
-    """A column compared with a value (``=``, ``!=``, ``<`` …) or held against several (``in``, ``not in``)."""
+    """A column compared with a value (``=``, ``!=``, ``<`` …) or held against several (``in``,
+    ``not in``).
+    """
 
     column: str
     how: str
@@ -88,21 +94,33 @@ class RecordCondition:
         kind = column.dtype
         if kind.is_nested():
             raise ParameterError(
-                f"column {self.column!r} holds lists, which no value is compared with; name another column"
+                f"column {self.column!r} holds lists, which no value is compared with; name another"
+                " column"
             )
         if kind.is_integer() and all(_is_whole(one.text) for one in self.values):
-            return column.cast(pl.Int128), [int(Decimal(one.text)) for one in self.values]  # exactly, however large
-        if kind == pl.Float32:  # its 0.3 is not that of longer numbers: values are read as such numbers too
-            return column.cast(pl.Float64), [float(np.float32(self._number(one.text))) for one in self.values]
+            return column.cast(pl.Int128), [
+                int(Decimal(one.text)) for one in self.values
+            ]  # exactly, however large
+        if (
+            kind == pl.Float32
+        ):  # its 0.3 is not that of longer numbers: values are read as such numbers too
+            return column.cast(pl.Float64), [
+                float(np.float32(self._number(one.text))) for one in self.values
+            ]
         if kind.is_numeric():
             return column.cast(pl.Float64), [self._number(one.text) for one in self.values]
         if kind == pl.Boolean:
             return column.cast(pl.Int8), [int(self._truth(one.text)) for one in self.values]
         if kind == pl.Date or isinstance(kind, pl.Datetime):
             return self._comparable_moments(column)
-        if self.how not in ("=", "!=", *LISTED) and not self.values[0].quoted and _is_number(self.values[0].text):
+        if (
+            self.how not in ("=", "!=", *LISTED)
+            and not self.values[0].quoted
+            and _is_number(self.values[0].text)
+        ):
             raise ParameterError(
-                f"column {self.column!r} holds text, in which 9 comes after 18; read it as numbers, or put the value in quotes to compare text"
+                f"column {self.column!r} holds text, in which 9 comes after 18; read it as numbers,"
+                " or put the value in quotes to compare text"
             )
         return column.cast(pl.String), [one.text for one in self.values]
 
@@ -116,7 +134,8 @@ class RecordCondition:
             moments = [one.astimezone(datetime.UTC).replace(tzinfo=None) for one in moments]
         elif any(zones):
             raise ParameterError(
-                f"column {self.column!r} has no time zone, or a value lacks one; write moments without it"
+                f"column {self.column!r} has no time zone, or a value lacks one; write moments"
+                " without it"
             )
         if zone is not None:
             column = column.dt.replace_time_zone(None)
@@ -129,7 +148,9 @@ class RecordCondition:
 
     def _truth(self, text: str) -> bool:
         if text.lower() not in ("true", "false"):
-            raise ParameterError(f"column {self.column!r} holds true and false; compare it with one of them")
+            raise ParameterError(
+                f"column {self.column!r} holds true and false; compare it with one of them"
+            )
         return text.lower() == "true"
 
     def _moment(self, text: str) -> datetime.datetime:
@@ -185,7 +206,14 @@ def _tokens(text: str) -> list[_Token]:
 
 def _condition(tokens: list[_Token]) -> RecordCondition:
     """One condition: what stands before its operator, the operator, what stands after."""
-    at = next((place for place, one in enumerate(tokens) if one.kind == "sign" or one.is_word("in", "not")), None)
+    at = next(
+        (
+            place
+            for place, one in enumerate(tokens)
+            if one.kind == "sign" or one.is_word("in", "not")
+        ),
+        None,
+    )
     if at is None:
         raise ParameterError(f"a condition has no operator; {GRAMMAR}")
     how, after = tokens[at].text, at + 1

@@ -19,12 +19,16 @@ if TYPE_CHECKING:
 
 SMALL = 1e-12
 BEYOND = 3.0
-"""What an intruder takes for the most that a suppressed grand total can be, as a multiple of the true one."""
+"""What an intruder takes for the most that a suppressed grand total can be, as a multiple of the
+true one.
+"""
 
 
 @runtime_checkable
 class SensitivityRule(Protocol):
-    """What makes a cell sensitive. ``secret`` names the parameters that would help an intruder, and are never published."""
+    """What makes a cell sensitive. ``secret`` names the parameters that would help an intruder, and
+    are never published.
+    """
 
     name: ClassVar[str]
     secret: ClassVar[tuple[str, ...]] = ()
@@ -43,9 +47,14 @@ class SensitivityRule(Protocol):
         ...
 
     def said(self) -> dict[str, Any]:
-        """The rule with all its parameters, those of defaults too; what is switched off is left out."""
+        """The rule with all its parameters, those of defaults too; what is switched off is left
+        out.
+        """
         fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}  # type: ignore[arg-type]
-        return {"rule": self.name, **{name: value for name, value in fields.items() if value is not False}}
+        return {
+            "rule": self.name,
+            **{name: value for name, value in fields.items() if value is not False},
+        }
 
     def told(self) -> dict[str, Any]:
         """The rule as a certificate says it, without what is secret."""
@@ -82,10 +91,12 @@ def _nothing(cells: TableCells) -> NDArray[np.bool_]:
 class Threshold(SensitivityRule):
     r"""Too few respondents: unsafe when :math:`0 < n < t`, n persons and never rows or weights.
 
-    With ``zeros`` empty cells are unsafe too. A count stays unknown up to *t*, so that nobody can tell that it is a small one; a sum by ``percent`` of the
-    largest contribution, which is a convention.
+    With ``zeros`` empty cells are unsafe too. A count stays unknown up to *t*, so that nobody can
+    tell that it is a small one; a sum by ``percent`` of the largest contribution, which is a
+    convention.
 
-    Reference: Hundepool et al. 2012, *Statistical Disclosure Control*, doi:10.1002/9781118348239, chapter 4.
+    Reference: Hundepool et al. 2012, *Statistical Disclosure Control*, doi:10.1002/9781118348239,
+    chapter 4.
 
     >>> Threshold(5).told()
     {'rule': 'threshold', 't': 5}
@@ -115,9 +126,11 @@ class Dominance(SensitivityRule):
 
     .. math:: x_1 + \dots + x_n > \tfrac{k}{100} T,\qquad \mathrm{UPL} = \tfrac{100}{k} \sum_{i \le n} x_i - T
 
-    A cell whose respondents all contribute nothing is unsafe. Contributions count by their absolute value.
+    A cell whose respondents all contribute nothing is unsafe. Contributions count by their absolute
+    value.
 
-    Reference: Cox 1981, *Linear sensitivity measures in statistical disclosure control*, doi:10.1016/0378-3758(81)90025-6.
+    Reference: Cox 1981, *Linear sensitivity measures in statistical disclosure control*,
+    doi:10.1016/0378-3758(81)90025-6.
     """
 
     name: ClassVar[str] = "dominance"
@@ -142,13 +155,16 @@ class Dominance(SensitivityRule):
 
 @parameters
 class PQ(SensitivityRule):
-    r"""The pq rule: unsafe when somebody who knows all contributions within q % can estimate the largest within p %.
+    r"""The pq rule: unsafe when somebody who knows all contributions within q % can estimate the
+    largest within p %.
 
     .. math:: \tfrac{q}{100}(T - x_1 - R) < \tfrac{p}{100} x_1,\qquad \mathrm{UPL} = \tfrac{p}{q} x_1 - (T - x_1 - R)
 
-    R are the contributions of the ``colluders`` next in size, who put together what they know; one of them: :math:`R = x_2`.
+    R are the contributions of the ``colluders`` next in size, who put together what they know; one
+    of them: :math:`R = x_2`.
 
-    Reference: Hundepool et al. 2012, *Statistical Disclosure Control*, doi:10.1002/9781118348239, section 4.2.
+    Reference: Hundepool et al. 2012, *Statistical Disclosure Control*, doi:10.1002/9781118348239,
+    section 4.2.
     """
 
     name: ClassVar[str] = "pq"
@@ -168,12 +184,16 @@ class PQ(SensitivityRule):
 
     def unsafe(self, cells: TableCells) -> NDArray[np.bool_]:
         """Cells whose largest contribution is not hidden by the rest."""
-        found: NDArray[np.bool_] = _nothing(cells) | (self._missing(cells) > SMALL * np.maximum(1.0, cells.size))
+        found: NDArray[np.bool_] = _nothing(cells) | (
+            self._missing(cells) > SMALL * np.maximum(1.0, cells.size)
+        )
         return found
 
     def need(self, cells: TableCells) -> NDArray[np.float64]:
         """What the rest lacks."""
-        return np.where(_nothing(cells), _share_of_largest(cells, self.p), np.maximum(self._missing(cells), 0.0))
+        return np.where(
+            _nothing(cells), _share_of_largest(cells, self.p), np.maximum(self._missing(cells), 0.0)
+        )
 
 
 @parameters
@@ -184,7 +204,8 @@ class PPercent(SensitivityRule):
 
     It is the pq rule with q = 100. ``colluders`` is c, how many put together what they contributed.
 
-    Reference: Hundepool et al. 2012, *Statistical Disclosure Control*, doi:10.1002/9781118348239, section 4.2.
+    Reference: Hundepool et al. 2012, *Statistical Disclosure Control*, doi:10.1002/9781118348239,
+    section 4.2.
     """
 
     name: ClassVar[str] = "p_percent"
@@ -212,7 +233,9 @@ class PPercent(SensitivityRule):
 
 @parameters
 class AllEqual(SensitivityRule):
-    """Everybody contributes the same: whoever knows how many they are knows what each contributed. Counts always do, and are left alone."""
+    """Everybody contributes the same: whoever knows how many they are knows what each contributed.
+    Counts always do, and are left alone.
+    """
 
     name: ClassVar[str] = "all_equal"
     percent: float = Field(default=10.0, gt=0)
@@ -220,7 +243,9 @@ class AllEqual(SensitivityRule):
 
     def unsafe(self, cells: TableCells) -> NDArray[np.bool_]:
         """Cells of equal contributions."""
-        alike = (cells.n > 1) & (cells.top[:, 0] - cells.least <= SMALL * np.maximum(1.0, cells.top[:, 0]))
+        alike = (cells.n > 1) & (
+            cells.top[:, 0] - cells.least <= SMALL * np.maximum(1.0, cells.top[:, 0])
+        )
         return np.zeros(len(cells.n), dtype=bool) if cells.counted else alike
 
     def need(self, cells: TableCells) -> NDArray[np.float64]:
@@ -230,12 +255,16 @@ class AllEqual(SensitivityRule):
 
 @parameters
 class GroupDisclosure(SensitivityRule):
-    r"""A group whose members are all, or nearly all, in one category of a column: who is in the group has it.
+    r"""A group whose members are all, or nearly all, in one category of a column: who is in the
+    group has it.
 
-    Unsafe are cells with :math:`n_{rc} = n_r`; with ``insider`` also :math:`n_r - n_{rc} \le 1`, since the one outside learns the rest; with ``share`` q also
-    :math:`n_{rc} / n_r > q`. The group r is a combination of the other columns, margins included, but not all persons together.
+    Unsafe are cells with :math:`n_{rc} = n_r`; with ``insider`` also :math:`n_r - n_{rc} \le 1`,
+    since the one outside learns the rest; with ``share`` q also
+    :math:`n_{rc} / n_r > q`. The group r is a combination of the other columns, margins included,
+    but not all persons together.
 
-    Reference: Hundepool et al. 2012, *Statistical Disclosure Control*, doi:10.1002/9781118348239, chapter 5.
+    Reference: Hundepool et al. 2012, *Statistical Disclosure Control*, doi:10.1002/9781118348239,
+    chapter 5.
     """
 
     name: ClassVar[str] = "group_disclosure"
@@ -248,7 +277,8 @@ class GroupDisclosure(SensitivityRule):
         names = [one.column for one in cells.dimensions]
         if self.column not in names:
             raise ParameterError(
-                f"group_disclosure: the table has no column {self.column!r}.{did_you_mean(self.column, names)}"
+                "group_disclosure: the table has no column"
+                f" {self.column!r}.{did_you_mean(self.column, names)}"
             )
         axis = names.index(self.column)
         counts = np.moveaxis(cells.n.reshape(cells.shape), axis, -1)

@@ -38,7 +38,9 @@ if TYPE_CHECKING:
 
 MEASURE = re.compile(r"\s*(?:(count|rows)|sum\((.+)\))\s*")
 LEAST = 1e-8
-"""How far a sensitive sum must stay unknown at least, as a share of the grand total: less is within the slack of comparisons."""
+"""How far a sensitive sum must stay unknown at least, as a share of the grand total: less is within
+the slack of comparisons.
+"""
 Zeros = Literal["known", "free"]
 Weight = Literal["value", "one", "log"]
 
@@ -60,7 +62,8 @@ class TableMeasure:
         found = MEASURE.fullmatch(text)
         if found is None:
             raise ParameterError(
-                "a table says 'count' (persons), 'rows', or 'sum(column)'; write for example sum(cost)"
+                "a table says 'count' (persons), 'rows', or 'sum(column)'; write for example"
+                " sum(cost)"
             )
         return cls("sum", found[2].strip()) if found[2] else cls(found[1])  # type: ignore[arg-type]
 
@@ -81,15 +84,23 @@ def tabulate(
     where: str | None = None,
     register: Any = None,
 ) -> MagnitudeTable:
-    """Count persons, or sum a column, by other columns; margins are the levels of their hierarchies and the total.
+    """Count persons, or sum a column, by other columns; margins are the levels of their hierarchies
+    and the total.
 
-    ``by`` names the columns, or lists of columns of several tables that are published together: cells that they share are one. ``unit`` is the column that tells
-    persons apart (else the one with that role; else every row is a person): rows of a person in a cell are one contribution, in margins too. ``measure`` is ``count`` (persons),
-    ``rows`` (rows, judged by persons) or ``sum(column)``. Contributions are multiplied by ``weight``, if given, before they are ranked and summed; persons are counted without it. Missing contributions are
-    none; with ``missing_counts`` their persons are counted. Negative ones are refused unless ``negatives="absolute"``: then they are ranked and judged by their absolute value, and the
-    true sum is published. A missing value of a column is a category of its own. ``where`` keeps the records that fulfil conditions (``"year = 2024 and town != 'Bath'"``): a column, one of ``= != < <= > >= in``
-    and ``not in``, and a value or, for the last two, several with commas between; names and values may stand in quotes. A missing value fulfils none.
-    ``register`` is a register of releases (its file, or the open register): the table is then protected and audited together with the tables that were published of the same records before.
+    ``by`` names the columns, or lists of columns of several tables that are published together:
+    cells that they share are one. ``unit`` is the column that tells persons apart (else the one
+    with that role; else every row is a person): rows of a person in a cell are one contribution, in
+    margins too. ``measure`` is ``count`` (persons), ``rows`` (rows, judged by persons) or
+    ``sum(column)``. Contributions are multiplied by ``weight``, if given, before they are ranked
+    and summed; persons are counted without it. Missing contributions are none; with
+    ``missing_counts`` their persons are counted. Negative ones are refused unless
+    ``negatives="absolute"``: then they are ranked and judged by their absolute value, and the true
+    sum is published. A missing value of a column is a category of its own. ``where`` keeps the
+    records that fulfil conditions (``"year = 2024 and town != 'Bath'"``): a column, one of
+    ``= != < <= > >= in`` and ``not in``, and a value or, for the last two, several with commas
+    between; names and values may stand in quotes. A missing value fulfils none. ``register`` is a
+    register of releases (its file, or the open register): the table is then protected and audited
+    together with the tables that were published of the same records before.
 
     >>> import polars as pl
     >>> people = pl.DataFrame({"region": ["n", "n", "s"], "cost": [10, 5, 7]})
@@ -104,7 +115,8 @@ def tabulate(
     dataset.require([*columns, *(one for one in (asked.column, person, weight) if one is not None)])
     if named := [name for name in columns if name in dataset.schema.direct]:
         raise SchemaError(
-            f"{join_words(repr(name) for name in named)} names people (role direct), and the labels of a table are published; tabulate by other columns"
+            f"{join_words(repr(name) for name in named)} names people (role direct), and the labels"
+            " of a table are published; tabulate by other columns"
         )
     if len(dataset) == 0:
         raise SchemaError(f"{dataset.source.name} has no rows; there is nothing to tabulate")
@@ -113,12 +125,20 @@ def tabulate(
     if where is not None:
         rows = selected(full, where)
         if not len(rows):
-            raise SchemaError(f"no record of {full.source.name} fulfils the condition; there is nothing to tabulate")
+            raise SchemaError(
+                f"no record of {full.source.name} fulfils the condition; there is nothing to"
+                " tabulate"
+            )
         dataset = full.take(rows)
     amount = amounts(dataset, asked, weight, negatives)
-    made = [dimension_of(name, dataset.encoded(name), _hierarchy(dataset, name, hierarchies)) for name in columns]
+    made = [
+        dimension_of(name, dataset.encoded(name), _hierarchy(dataset, name, hierarchies))
+        for name in columns
+    ]
     who = respondent[rows]
-    codes = np.stack([code[dataset.encoded(name).codes] for name, (_, code) in zip(columns, made, strict=True)])
+    codes = np.stack(
+        [code[dataset.encoded(name).codes] for name, (_, code) in zip(columns, made, strict=True)]
+    )
     given = Contributions(codes, who, amount, missing_counts)
     if asked.kind == "count" and person is not None:
         _require_one_place(codes, who)
@@ -126,17 +146,25 @@ def tabulate(
     memory = None if register is None else _memory(register, full, rows, respondent, person)
     dimensions = tuple(one for one, _ in made)
     absolute = negatives == "absolute" and some_negative(full, asked)
-    return MagnitudeTable(dimensions, places, asked, given, absolute, person, weight, where=where, memory=memory)
+    return MagnitudeTable(
+        dimensions, places, asked, given, absolute, person, weight, where=where, memory=memory
+    )
 
 
 def _memory(
-    register: Any, full: Table, rows: NDArray[np.int64], respondent: NDArray[np.int64], person: str | None
+    register: Any,
+    full: Table,
+    rows: NDArray[np.int64],
+    respondent: NDArray[np.int64],
+    person: str | None,
 ) -> TableMemory:
     from sfumato.release.register.store import Register, open_register
     from sfumato.results.tables.published_tables import TableMemory
 
     if full.copies is not None:
-        raise ParameterError("a table that was counted by an engine has no records to register; read it into memory")
+        raise ParameterError(
+            "a table that was counted by an engine has no records to register; read it into memory"
+        )
     known = register if isinstance(register, Register) else open_register(register)
     return TableMemory(known, full, rows, respondent, () if person is None else (person,))
 
@@ -170,14 +198,17 @@ def _require_one_place(codes: NDArray[np.int64], who: NDArray[np.int64]) -> None
     several = len(np.unique(person[1:][moved]))
     if several:
         raise SchemaError(
-            f"{several:,} persons have rows in several cells, so that counts of persons do not add up to their margins; count rows ('region: rows' on "
-            "the command line, measure='rows' in Python; judged by persons), or keep one row a person"
+            f"{several:,} persons have rows in several cells, so that counts of persons do not add"
+            " up to their margins; count rows ('region: rows' on the command line, measure='rows'"
+            " in Python; judged by persons), or keep one row a person"
         )
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class MagnitudeTable(Reportable):
-    """Tables that are published together, as their owner sees them. Nothing of it is safe to share before it is protected."""
+    """Tables that are published together, as their owner sees them. Nothing of it is safe to share
+    before it is protected.
+    """
 
     dimensions: tuple[Dimension, ...]
     places: tuple[tuple[int, ...], ...]
@@ -201,7 +232,9 @@ class MagnitudeTable(Reportable):
         return self.measure.kind != "sum"
 
     def attacked_by_singles(self, singles: bool | None) -> bool:
-        """Whether respondents who are alone in a cell attack with what they know of it: by default of sums."""
+        """Whether respondents who are alone in a cell attack with what they know of it: by default
+        of sums.
+        """
         return (not self.whole) if singles is None else singles
 
     @property
@@ -214,7 +247,10 @@ class MagnitudeTable(Reportable):
         if not (deep := [known for known in self.known if known >= depth]):
             self.known[depth] = tuple(
                 cells_of(
-                    tuple(self.dimensions[at] for at in group), self._part(group), counted=self.counted, depth=depth
+                    tuple(self.dimensions[at] for at in group),
+                    self._part(group),
+                    counted=self.counted,
+                    depth=depth,
                 )
                 for group in self.places
             )
@@ -226,16 +262,22 @@ class MagnitudeTable(Reportable):
 
     @cached_property
     def variables(self) -> tuple[NDArray[np.int64], ...]:
-        """Per table and cell the number of what it holds; cells that hold the same records, in one table or two, share it."""
+        """Per table and cell the number of what it holds; cells that hold the same records, in one
+        table or two, share it.
+        """
         sizes = [float(one.size) for one in self.dimensions]
         if np.prod(sizes) > 2**62:
-            raise ParameterError("the tables have too many columns together; publish fewer of them at once")
+            raise ParameterError(
+                "the tables have too many columns together; publish fewer of them at once"
+            )
         keys = [self._keys(group) for group in self.places]
         _, numbers = np.unique(np.concatenate(keys), return_inverse=True)
         return tuple(np.split(numbers.astype(np.int64), np.cumsum([len(key) for key in keys])[:-1]))
 
     def _keys(self, group: tuple[int, ...]) -> NDArray[np.int64]:
-        """The nodes of every cell as one number; columns that a table lacks stand at their total."""
+        """The nodes of every cell as one number; columns that a table lacks stand at their
+        total.
+        """
         key = np.zeros((), dtype=np.int64)
         for at, dimension in enumerate(self.dimensions):
             key = key * dimension.size
@@ -245,11 +287,17 @@ class MagnitudeTable(Reportable):
                 key = key + dimension.same.reshape(form)
             else:
                 key = key + dimension.root
-        return np.broadcast_to(key, [self.dimensions[at].size for at in group]).reshape(-1).astype(np.int64)
+        return (
+            np.broadcast_to(key, [self.dimensions[at].size for at in group])
+            .reshape(-1)
+            .astype(np.int64)
+        )
 
     @cached_property
     def matrix(self) -> Any:
-        """The equations between cells: one for every whole and every combination of the other columns."""
+        """The equations between cells: one for every whole and every combination of the other
+        columns.
+        """
         from scipy import sparse
 
         rows, columns, signs, number = [], [], [], 0
@@ -257,7 +305,9 @@ class MagnitudeTable(Reportable):
             dimensions = [self.dimensions[at] for at in group]
             grid = variables.reshape([one.size for one in dimensions])
             for axis, dimension in enumerate(dimensions):
-                others = [np.unique(one.same) for place, one in enumerate(dimensions) if place != axis]
+                others = [
+                    np.unique(one.same) for place, one in enumerate(dimensions) if place != axis
+                ]
                 lines = np.moveaxis(grid, axis, 0)
                 for whole, parts in dimension.parts.items():
                     kept = lines[np.ix_(np.r_[parts, whole], *others)].reshape(len(parts) + 1, -1)
@@ -280,20 +330,35 @@ class MagnitudeTable(Reportable):
     def labels(self, number: int = 0) -> pl.DataFrame:
         """The labels of all cells of one table, in the order of the cells."""
         dimensions = [self.dimensions[at] for at in self.places[number]]
-        nodes = np.unravel_index(np.arange(len(self.variables[number])), [one.size for one in dimensions])
+        nodes = np.unravel_index(
+            np.arange(len(self.variables[number])), [one.size for one in dimensions]
+        )
         return pl.DataFrame(
-            {one.column: pl.Series(list(one.labels)).gather(at) for one, at in zip(dimensions, nodes, strict=True)}
+            {
+                one.column: pl.Series(list(one.labels)).gather(at)
+                for one, at in zip(dimensions, nodes, strict=True)
+            }
         )
 
     def sensitive(self, *rules: SensitivityRule | Sequence[SensitivityRule]) -> SensitiveTable:
-        """Judge every cell by rules; without any, by those that are usual for counts or for sums."""
-        flat = [one for given in rules for one in (given if isinstance(given, Sequence) else [given])]
+        """Judge every cell by rules; without any, by those that are usual for counts or for
+        sums.
+        """
+        flat = [
+            one for given in rules for one in (given if isinstance(given, Sequence) else [given])
+        ]
         if not all(isinstance(one, SensitivityRule) for one in flat):
-            raise ParameterError("cells are judged by rules: table.sensitive(sf.Threshold(5), sf.PPercent(10))")
+            raise ParameterError(
+                "cells are judged by rules: table.sensitive(sf.Threshold(5), sf.PPercent(10))"
+            )
         return SensitiveTable(self, tuple(flat) or usual_rules(self.measure))
 
-    def protect(self, rules: str | SensitivityRule | Sequence[SensitivityRule] = (), **options: Any) -> ProtectedTable:
-        """Judge and protect at once; see :meth:`SensitiveTable.protect`. A method in place of rules goes with the usual ones: ``table.protect("heuristic")``."""
+    def protect(
+        self, rules: str | SensitivityRule | Sequence[SensitivityRule] = (), **options: Any
+    ) -> ProtectedTable:
+        """Judge and protect at once; see :meth:`SensitiveTable.protect`. A method in place of rules
+        goes with the usual ones: ``table.protect("heuristic")``.
+        """
         if isinstance(rules, str):
             return self.sensitive().protect(rules, **options)
         return self.sensitive(rules).protect(**options)
@@ -303,14 +368,21 @@ class MagnitudeTable(Reportable):
         return self.with_values(number, self.cells()[number].value)
 
     def with_values(self, number: int, values: Any) -> pl.DataFrame:
-        """The labels of one of the tables and a column of what its cells say, named by the measure; by another name where a column has that one."""
+        """The labels of one of the tables and a column of what its cells say, named by the measure;
+        by another name where a column has that one.
+        """
         labels = self.labels(number)
         *_, name = apart([*labels.columns, str(self.measure)])
         return labels.with_columns(pl.Series(name, values))
 
     def __repr__(self) -> str:
-        told = "; ".join(" × ".join(self.dimensions[at].column for at in group) for group in self.places)
-        return f"MagnitudeTable {told}: {self.measure}, {sum(len(one) for one in self.variables):,} cells (unprotected)"
+        told = "; ".join(
+            " × ".join(self.dimensions[at].column for at in group) for group in self.places
+        )
+        return (
+            f"MagnitudeTable {told}: {self.measure}, {sum(len(one) for one in self.variables):,}"
+            " cells (unprotected)"
+        )
 
     def blocks(self) -> Sequence[Block]:
         """Its columns and how many nodes each has."""
@@ -322,7 +394,9 @@ class MagnitudeTable(Reportable):
 
 
 def usual_rules(measure: TableMeasure) -> tuple[SensitivityRule, ...]:
-    """What output checkers usually ask for: at least ten persons and, of sums, nobody who dominates."""
+    """What output checkers usually ask for: at least ten persons and, of sums, nobody who
+    dominates.
+    """
     if measure.kind == "sum":
         return (Threshold(), Dominance(), PPercent())
     return (Threshold(),)
@@ -368,15 +442,21 @@ class SensitiveTable:
         return {name: int(found.sum()) for name, found in self.found.items()}
 
     def need(self) -> NDArray[np.float64]:
-        """How far each unsafe cell must stay unknown: the most that a rule asks for that finds it unsafe."""
+        """How far each unsafe cell must stay unknown: the most that a rule asks for that finds it
+        unsafe.
+        """
         need = np.zeros(len(self.unsafe))
         for rule in self.rules:
-            asked = np.concatenate([np.where(rule.unsafe(one), rule.need(one), 0.0) for one in self.cells])
+            asked = np.concatenate(
+                [np.where(rule.unsafe(one), rule.need(one), 0.0) for one in self.cells]
+            )
             np.maximum.at(need, np.concatenate(self.table.variables), asked)
         return need
 
     def at_least(self, need: NDArray[np.float64]) -> NDArray[np.float64]:
-        """How far cells must stay unknown: whole persons of counts, and more than comparisons are off by."""
+        """How far cells must stay unknown: whole persons of counts, and more than comparisons are
+        off by.
+        """
         if self.table.whole:
             return np.ceil(np.maximum(need, 1.0) - 1e-9)
         return np.maximum(need, LEAST * float(max(one.size.max(initial=0.0) for one in self.cells)))
@@ -393,12 +473,17 @@ class SensitiveTable:
     ) -> Problem:
         """The equations, the intruder's bounds and what must stay unknown.
 
-        ``slide`` asks for intervals as wide as so many times what is asked for on both sides (SPL); an intruder with ``prior`` knows every cell within so many percent before.
-        The grand total bounds all cells, unless it is sensitive or not ``total_known``, as where earlier tables may ask for its suppression.
-        Of sums both sides alike; a count must be able to be one less, and up as far as the rules ask. Nobody is asked to believe in negative contributions where there are none.
+        ``slide`` asks for intervals as wide as so many times what is asked for on both sides (SPL);
+        an intruder with ``prior`` knows every cell within so many percent before. The grand total
+        bounds all cells, unless it is sensitive or not ``total_known``, as where earlier tables may
+        ask for its suppression. Of sums both sides alike; a count must be able to be one less, and
+        up as far as the rules ask. Nobody is asked to believe in negative contributions where there
+        are none.
         """
         pick, cells = self.table.of_variables, self.cells
-        value, count, size = (pick([getattr(one, name) for one in cells]) for name in ("value", "n", "size"))
+        value, count, size = (
+            pick([getattr(one, name) for one in cells]) for name in ("value", "n", "size")
+        )
         top = float(size.max(initial=0.0))
         most = int(np.argmax(size))
         bounded = not self.unsafe[most] and (total_known or self.table.absolute)
@@ -407,9 +492,15 @@ class SensitiveTable:
         up = np.where(self.unsafe, self.at_least(self.need()), 0.0)
         alone = self.table.attacked_by_singles(singles)
         owner = (
-            np.where(count == 1, pick([one.owner for one in cells]), NOBODY) if alone else np.full(len(value), NOBODY)
+            np.where(count == 1, pick([one.owner for one in cells]), NOBODY)
+            if alone
+            else np.full(len(value), NOBODY)
         )
-        weights = {"value": np.abs(value), "one": np.ones(len(value)), "log": np.log1p(np.abs(value))}
+        weights = {
+            "value": np.abs(value),
+            "one": np.ones(len(value)),
+            "log": np.log1p(np.abs(value)),
+        }
         if weight not in weights:
             raise ParameterError("the weight of a cell is 'value', 'one' or 'log'")
         asked = np.where(self.unsafe, 1.0, 0.0) if self.table.counted else up
@@ -442,16 +533,21 @@ class SensitiveTable:
         up: NDArray[np.float64],
         down: NDArray[np.float64],
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Bounds of an intruder who knows every cell within some percent; refused where these tell sensitive cells by themselves."""
+        """Bounds of an intruder who knows every cell within some percent; refused where these tell
+        sensitive cells by themselves.
+        """
         reach = prior / 100 * np.abs(value)
         reach = np.floor(reach + 1e-9) if self.table.whole else reach
         lower, upper = np.maximum(lower, value - reach), np.minimum(upper, value + reach)
         near = 1e-9 * max(1.0, float(np.abs(value).max(initial=0.0)))
-        lost = int((self.unsafe & ((up > upper - value + near) | (down > value - lower + near))).sum())
+        lost = int(
+            (self.unsafe & ((up > upper - value + near) | (down > value - lower + near))).sum()
+        )
         if lost:
             raise Unsatisfiable(
-                f"an intruder who knows every cell within {percent(prior / 100)} knows {lost:,} of {len(self):,} sensitive cells too well already, whatever is suppressed; "
-                "weaken the rules, or assume an intruder who knows less (a larger percentage)",
+                f"an intruder who knows every cell within {percent(prior / 100)} knows {lost:,} of"
+                f" {len(self):,} sensitive cells too well already, whatever is suppressed; weaken"
+                " the rules, or assume an intruder who knows less (a larger percentage)",
                 closest={"sensitive": len(self), "unprotected": lost, "prior": prior},
             )
         return lower, upper
@@ -469,13 +565,20 @@ class SensitiveTable:
             else "the only cell of the table is sensitive"
         )
         raise Unsatisfiable(
-            f"{all_of}: nothing can be published; the largest cell holds {count_of(most, 'person')} "
-            "(ask for fewer persons or weaken the rule, or tabulate more records)",
-            closest={"cells": cells, "sensitive": len(self), "largest": most, "by_rule": self.count()},
+            f"{all_of}: nothing can be published; the largest cell holds {count_of(most, 'person')}"
+            " (ask for fewer persons or weaken the rule, or tabulate more records)",
+            closest={
+                "cells": cells,
+                "sensitive": len(self),
+                "largest": most,
+                "by_rule": self.count(),
+            },
         )
 
     def protect(self, method: str = "auto", **options: Any) -> ProtectedTable:
-        """Publish what can be published; see :func:`sfumato.results.tables.protected_table.protect`."""
+        """Publish what can be published;
+        see :func:`sfumato.results.tables.protected_table.protect`.
+        """
         from sfumato.results.tables.protected_table import protect
 
         return protect(self, method, **options)

@@ -29,15 +29,20 @@ MOST_ROWS = 1000
 """Suppressed cells that the owner's page lists."""
 
 
-def publish(made: ProtectedTable, folder: Path, *, force: bool, sign: Path | None, to: str | None = None) -> Path:
-    """Write ``folder/share`` and ``folder/owner``, or nothing; a table that fails its own audit is not written.
+def publish(
+    made: ProtectedTable, folder: Path, *, force: bool, sign: Path | None, to: str | None = None
+) -> Path:
+    """Write ``folder/share`` and ``folder/owner``, or nothing; a table that fails its own audit is
+    not written.
 
-    A table with a register is planned in it before, and is called released when it stands; one that was not written counts no more.
+    A table with a register is planned in it before, and is called released when it stands; one that
+    was not written counts no more.
     """
     memory = made.judged.table.memory
     if (memory is None) != (to is None):
         raise ParameterError(
-            "a register wants to know who receives the table, and nobody else does: give both or neither"
+            "a register wants to know who receives the table, and nobody else does: give both or"
+            " neither"
         )
     if memory is None:
         return _write(made, folder, force=force, sign=sign)
@@ -48,18 +53,28 @@ def publish(made: ProtectedTable, folder: Path, *, force: bool, sign: Path | Non
         written = str(read_json(folder / "share" / FILE)["digest"])
     finally:
         with memory.register.turn():
-            memory.register.now_is(number, "withdrawn" if written is None else "released", certificate=written)
+            memory.register.now_is(
+                number, "withdrawn" if written is None else "released", certificate=written
+            )
     return folder
 
 
 def _planned(made: ProtectedTable, memory: TableMemory, folder: Path, to: str) -> int:
     """Write a table down in its register, unless another was registered since it was looked at."""
     with memory.register.turn():  # nobody registers anything between looking and writing down
-        known = () if made.beside is None else (*(one.number for one in made.beside.earlier), *made.beside.unknown)
+        known = (
+            ()
+            if made.beside is None
+            else (*(one.number for one in made.beside.earlier), *made.beside.unknown)
+        )
         earlier, unknown = memory.earlier(made.judged)
         if {*(one.entry.number for one in earlier), *unknown} != set(known):
-            raise ReleaseRefused("another table of the same records was registered meanwhile; protect this one again")
-        entry = memory.entry(made, recipient=to, folder=folder, digest=memory.dataset.input_digest())
+            raise ReleaseRefused(
+                "another table of the same records was registered meanwhile; protect this one again"
+            )
+        entry = memory.entry(
+            made, recipient=to, folder=folder, digest=memory.dataset.input_digest()
+        )
         return memory.register.plan(entry, memory.people, memory.records(made.judged.table))
 
 
@@ -70,7 +85,9 @@ def _write(made: ProtectedTable, folder: Path, *, force: bool, sign: Path | None
         share, owner = place / "share", place / "owner"
         share.mkdir()
         owner.mkdir(mode=PRIVATE_FOLDER)
-        files = [_write_table(made, share, number) for number in range(len(made.judged.table.places))]
+        files = [
+            _write_table(made, share, number) for number in range(len(made.judged.table.places))
+        ]
         body = certificate(made, files)
         replace_file(share / REPORT, page(body).encode())
         public = seal_certificate(share, body, sign)
@@ -89,33 +106,55 @@ def _write_table(made: ProtectedTable, share: Path, number: int) -> dict[str, An
     frame = made.to_polars(number)
     replace_file(share / name, frame.write_csv().encode())
     dimensions = [table.dimensions[at] for at in table.places[number]]
-    columns = [{"column": one.column, "labels": list(one.labels), "parent": one.parent.tolist()} for one in dimensions]
-    return {"file": name, "sha256": sha256_of(share / name), "format": "csv", "rows": frame.height, "columns": columns}
+    columns = [
+        {"column": one.column, "labels": list(one.labels), "parent": one.parent.tolist()}
+        for one in dimensions
+    ]
+    return {
+        "file": name,
+        "sha256": sha256_of(share / name),
+        "format": "csv",
+        "rows": frame.height,
+        "columns": columns,
+    }
 
 
 def certificate(made: ProtectedTable, files: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """What anybody may know: the rules without what would help an intruder, and how many cells each hit."""
+    """What anybody may know: the rules without what would help an intruder, and how many cells each
+    hit.
+    """
     table, counts = made.judged.table, made.summary()
     section = {
         "measure": str(table.measure),
         "counts_persons_by": "unit" if table.unit else "row",
         "rules": [rule.told() for rule in made.judged.rules],
         "method": made.method,
-        "summary": {key: counts[key] for key in ("cells", "suppressed", "suppressed_besides", "gap")},
+        "summary": {
+            key: counts[key] for key in ("cells", "suppressed", "suppressed_besides", "gap")
+        },
         "suppressed_by_rule": counts["sensitive_by_rule"] if made.suppression is not None else {},
         "base": made.options["base"] if made.method in ("rounding", "perturb") else None,
         "additive": made.additive,
         "audit": {"scope": made.audited.scope, "bounds": made.audited.bounds},
         "tables": list(files),
     }
-    return {"shape": AGGREGATES, "created": environment.timestamp(), AGGREGATES: section, "versions": versions()}
+    return {
+        "shape": AGGREGATES,
+        "created": environment.timestamp(),
+        AGGREGATES: section,
+        "versions": versions(),
+    }
 
 
 def lock(made: ProtectedTable, digest: str) -> dict[str, Any]:
-    """What the owner keeps: all parameters, true values and needs of what was hidden, and what an intruder can find out."""
+    """What the owner keeps: all parameters, true values and needs of what was hidden, and what an
+    intruder can find out.
+    """
     problem, seen, table = made.problem, made.audited, made.judged.table
     kept = np.flatnonzero(made.hidden) if made.suppression is not None else np.arange(problem.size)
-    options = {key: value.text if isinstance(value, Seed) else value for key, value in made.options.items()}
+    options = {
+        key: value.text if isinstance(value, Seed) else value for key, value in made.options.items()
+    }
     return {
         "sfumato_table_lock": LOCK_VERSION,
         "certificate": digest,
@@ -133,12 +172,16 @@ def lock(made: ProtectedTable, digest: str) -> dict[str, Any]:
         "cells": kept.tolist(),
         "values": problem.value[kept].tolist(),
         "needs": {
-            str(cell): [float(problem.down[cell]), float(problem.up[cell])] for cell in problem.primaries.tolist()
+            str(cell): [float(problem.down[cell]), float(problem.up[cell])]
+            for cell in problem.primaries.tolist()
         },
         "slide": options["slide"],
         "prior": options["prior"],
         "bounds": [float(problem.lower.min(initial=0.0)), float(problem.upper.max(initial=0.0))],
-        "alone": {str(cell): int(problem.owner[cell]) for cell in np.flatnonzero(problem.owner >= 0).tolist()},
+        "alone": {
+            str(cell): int(problem.owner[cell])
+            for cell in np.flatnonzero(problem.owner >= 0).tolist()
+        },
         "open": np.flatnonzero((problem.value == 0) & (problem.free | problem.primary)).tolist(),
         "joint": [
             {
@@ -165,11 +208,15 @@ def lock(made: ProtectedTable, digest: str) -> dict[str, Any]:
 
 
 def owner_page(made: ProtectedTable, created: str) -> str:
-    """A page for the owner: what was suppressed and why, and what an intruder can find out of it."""
+    """A page for the owner: what was suppressed and why, and what an intruder can find out of
+    it.
+    """
     from sfumato.release.report.rendering import rendered
 
     seen, told, judged = made.audited, made.summary(), made.judged
-    order = np.argsort(~made.problem.primary[seen.hidden], kind="stable")[:MOST_ROWS]  # what must stay unknown first
+    order = np.argsort(~made.problem.primary[seen.hidden], kind="stable")[
+        :MOST_ROWS
+    ]  # what must stay unknown first
     count = judged.count()
     return rendered(
         "table_owner.html",
@@ -181,7 +228,10 @@ def owner_page(made: ProtectedTable, created: str) -> str:
         hidden=len(seen.hidden),
         seconds=seen.seconds,
         exact=seen.exact,
-        rules=[(rule.name.replace("_", " "), count[rule.name], parameters_of(rule.said())) for rule in judged.rules],
+        rules=[
+            (rule.name.replace("_", " "), count[rule.name], parameters_of(rule.said()))
+            for rule in judged.rules
+        ],
         rows=[_row(made, int(at)) for at in order],
         more=len(seen.hidden) > len(order),
     )
@@ -196,7 +246,9 @@ def _row(made: ProtectedTable, at: int) -> tuple[str, float, float, float, str]:
         if len(places):
             dimensions = [table.dimensions[one] for one in table.places[number]]
             nodes = np.unravel_index(int(places[0]), [one.size for one in dimensions])
-            label = ", ".join(one.labels[int(node)] for one, node in zip(dimensions, nodes, strict=True))
+            label = ", ".join(
+                one.labels[int(node)] for one, node in zip(dimensions, nodes, strict=True)
+            )
             break
     why = [name.replace("_", " ") for name, found in made.judged.found.items() if found[cell]]
     words = ", ".join(why) or "protects others"
@@ -233,13 +285,18 @@ def page(certificate: Mapping[str, Any]) -> str:
         persons=said["counts_persons_by"],
         scope=said["audit"]["scope"],
         bounds=said["audit"]["bounds"],
-        tables=[(one["file"], " × ".join(column["column"] for column in one["columns"])) for one in said["tables"]],
+        tables=[
+            (one["file"], " × ".join(column["column"] for column in one["columns"]))
+            for one in said["tables"]
+        ],
         rules=[_rule(rule, count.get(rule["rule"])) for rule in said["rules"]],
     )
 
 
 def _rule(rule: Mapping[str, Any], count: int | None) -> tuple[str, str, int | None]:
-    """A rule in words: its name with what may be told of it, what it is about, and how many cells it hit."""
+    """A rule in words: its name with what may be told of it, what it is about, and how many cells
+    it hit.
+    """
     shown = parameters_of(rule)
     name = str(rule["rule"]).replace("_", " ")
     return f"{name} ({shown})" if shown else name, MEANINGS.get(str(rule["rule"]), ""), count

@@ -1,4 +1,6 @@
-"""Checking a published table without trusting who made it; with the owner's lock the audit is done again."""
+"""Checking a published table without trusting who made it; with the owner's lock the audit is done
+again.
+"""
 
 from __future__ import annotations
 
@@ -38,13 +40,17 @@ FITS = 1e-9
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class PublishedCells:
-    """A published table as its files hold it: its equations, and the cells as variables, NaN where suppressed."""
+    """A published table as its files hold it: its equations, and the cells as variables, NaN where
+    suppressed.
+    """
 
     table: MagnitudeTable
     values: np.ndarray[Any, np.dtype[np.float64]]
 
 
-def files_unedited(certificate: Fields, shared: SharedFolder, original: Original) -> Iterator[Claim]:
+def files_unedited(
+    certificate: Fields, shared: SharedFolder, original: Original
+) -> Iterator[Claim]:
     """The published files are those of which the certificate speaks."""
     for section in certificate[AGGREGATES]["tables"]:
         file = require_plain_file(shared.folder, own_file(section))
@@ -59,8 +65,12 @@ def other_files(certificate: Fields, shared: SharedFolder, original: Original) -
     return Claim("tables judged", "fails", words) if loose else None
 
 
-def cells_published(certificate: Fields, shared: SharedFolder, original: Original) -> Iterator[Claim]:
-    """Sums fit, as many cells are suppressed as said, none follows from one sum; the owner's lock lets the audit be done again."""
+def cells_published(
+    certificate: Fields, shared: SharedFolder, original: Original
+) -> Iterator[Claim]:
+    """Sums fit, as many cells are suppressed as said, none follows from one sum; the owner's lock
+    lets the audit be done again.
+    """
     section = certificate[AGGREGATES]
     try:
         cells = _read(shared.folder, section)
@@ -76,7 +86,9 @@ def cells_published(certificate: Fields, shared: SharedFolder, original: Origina
 
 
 def page_of_table(certificate: Fields, shared: SharedFolder, original: Original) -> Claim | None:
-    """The page for people is the one that is drawn from this certificate; that of another version stays open."""
+    """The page for people is the one that is drawn from this certificate; that of another version
+    stays open.
+    """
     if shared.listed.status == "fails" or REPORT not in certificate["files"]:
         return None
     if (shared.folder / REPORT).read_bytes() == page(certificate).encode():
@@ -85,25 +97,39 @@ def page_of_table(certificate: Fields, shared: SharedFolder, original: Original)
 
 
 CHECKS = (files_unedited, other_files, cells_published, page_of_table)
-"""What a certificate about a table of counts or sums is held to, besides digest, signature and files."""
+"""What a certificate about a table of counts or sums is held to, besides digest, signature and
+files.
+"""
 
 
 def _read(folder: Path, certificate: Fields) -> PublishedCells:
-    """The published cells as variables, NaN where suppressed; refused where a file does not hold what the certificate says."""
+    """The published cells as variables, NaN where suppressed; refused where a file does not hold
+    what the certificate says.
+    """
     dimensions: dict[str, Dimension] = {}
     for section in certificate["tables"]:
         for said in section["columns"]:
             one = _dimension(said)
             known = dimensions.setdefault(said["column"], one)
             if known.labels != one.labels or not np.array_equal(known.parent, one.parent):
-                raise UnreadableInput("the tables of the certificate do not agree about a column they share")
+                raise UnreadableInput(
+                    "the tables of the certificate do not agree about a column they share"
+                )
     names = list(dimensions)
-    places = tuple(tuple(names.index(one["column"]) for one in section["columns"]) for section in certificate["tables"])
+    places = tuple(
+        tuple(names.index(one["column"]) for one in section["columns"])
+        for section in certificate["tables"]
+    )
     if not places or not all(places):
         raise UnreadableInput("the certificate describes a table without columns")
     nothing: Any = None
-    table = MagnitudeTable(tuple(dimensions.values()), places, TableMeasure.of(certificate["measure"]), nothing)
-    parts = [_values(folder, table, number, section) for number, section in enumerate(certificate["tables"])]
+    table = MagnitudeTable(
+        tuple(dimensions.values()), places, TableMeasure.of(certificate["measure"]), nothing
+    )
+    parts = [
+        _values(folder, table, number, section)
+        for number, section in enumerate(certificate["tables"])
+    ]
     together = np.concatenate(parts)
     published = table.of_variables(parts)
     again = published[np.concatenate(table.variables)]
@@ -128,18 +154,24 @@ def _values(
     dimensions = [table.dimensions[at] for at in table.places[number]]
     count = math.prod(one.size for one in dimensions)
     name = own_file(section)
-    text = read_plain(folder / name, most=MOST, what="a published table").decode("utf-8", errors="replace")
+    text = read_plain(folder / name, most=MOST, what="a published table").decode(
+        "utf-8", errors="replace"
+    )
     rows = list(csv.reader(io.StringIO(text)))
     if len(rows) != count + 1 or any(len(row) != len(dimensions) + 1 for row in rows):
         raise UnreadableInput(f"{name} does not hold the cells that its certificate describes")
     nodes = np.unravel_index(np.arange(count), [one.size for one in dimensions])
     for place, (one, at) in enumerate(zip(dimensions, nodes, strict=True)):
-        if any(row[place] != one.labels[node] for row, node in zip(rows[1:], at.tolist(), strict=True)):
+        if any(
+            row[place] != one.labels[node] for row, node in zip(rows[1:], at.tolist(), strict=True)
+        ):
             raise UnreadableInput(f"{name} does not name its cells as its certificate does")
     try:
         values = np.array([math.nan if row[-1] == MARK else float(row[-1]) for row in rows[1:]])
     except ValueError:
-        raise UnreadableInput(f"{name} holds a cell that is neither a number nor {MARK!r}") from None
+        raise UnreadableInput(
+            f"{name} holds a cell that is neither a number nor {MARK!r}"
+        ) from None
     if np.isinf(values).any():
         raise UnreadableInput(f"{name} holds a cell that is no number")
     return values
@@ -170,7 +202,9 @@ def _counted(published: np.ndarray[Any, Any], certificate: Fields) -> Claim:
     if (said["cells"], said["suppressed"]) == (len(published), found):
         return Claim("suppressed cells", "holds", f"{found:,} of {len(published):,}")
     return Claim(
-        "suppressed cells", "fails", f"{found:,} of {len(published):,} are suppressed, the certificate says otherwise"
+        "suppressed cells",
+        "fails",
+        f"{found:,} of {len(published):,} are suppressed, the certificate says otherwise",
     )
 
 
@@ -179,7 +213,12 @@ def _no_hole(table: MagnitudeTable, published: np.ndarray[Any, Any]) -> Claim:
     alone = int((_missing(table, published) == 1).sum())
     name = "no cell follows from one sum"
     if alone:
-        return Claim(name, "fails", f"{alone:,} sums lack exactly one cell, which can be computed", promise=True)
+        return Claim(
+            name,
+            "fails",
+            f"{alone:,} sums lack exactly one cell, which can be computed",
+            promise=True,
+        )
     return Claim(name, "holds", "no sum lacks exactly one cell", promise=True)
 
 
@@ -190,7 +229,12 @@ def _audited(
     name = "audit"
     if owner is None:
         return [
-            Claim(name, "needs original", "the owner can audit again: give --owner with the lock file", promise=True)
+            Claim(
+                name,
+                "needs original",
+                "the owner can audit again: give --owner with the lock file",
+                promise=True,
+            )
         ]
     try:
         lock = read_json(owner / LOCK)
@@ -203,38 +247,61 @@ def _audited(
     except (KeyError, TypeError, ValueError, IndexError, InternalError):
         return [Claim(name, "fails", "the lock lacks what an audit needs")]
     if certificate[AGGREGATES]["audit"] != {"scope": seen.scope, "bounds": seen.bounds}:
-        told = f"the audit looks at {seen.scope} with {seen.bounds} bounds, the certificate says otherwise"
+        told = (
+            f"the audit looks at {seen.scope} with {seen.bounds} bounds, the certificate says"
+            " otherwise"
+        )
         return [Claim(name, "fails", told, promise=True)]
     if not seen.holds:
         count = len({one.cell for one in seen.exposed})
-        return [Claim(name, "fails", f"{count:,} cells can be narrowed down too far ({seen.scope})", promise=True)]
+        return [
+            Claim(
+                name,
+                "fails",
+                f"{count:,} cells can be narrowed down too far ({seen.scope})",
+                promise=True,
+            )
+        ]
     looked = f"{len(seen.hidden):,} cells looked at ({seen.scope}, {seen.bounds} bounds)"
     claims = [Claim(name, "holds", f"{looked}, none can be narrowed down too far", promise=True)]
     if seen.scope == "each table by itself":
         why = f"unknown: their joint table is too large to be looked at ({joint.left_out:,} cells)"
         claims.append(Claim("tables together", "needs original", why, promise=True))
     if "joint" not in lock and lock["alone"] and seen.scope != "one table":
-        why = "unknown to lone respondents: the lock does not say what the joint table holds; protect the tables again"
+        why = (
+            "unknown to lone respondents: the lock does not say what the joint table holds; protect"
+            " the tables again"
+        )
         claims.append(Claim("tables together", "needs original", why, promise=True))
     return claims
 
 
 def _with_earlier(owner: Path | None) -> Claim | None:
-    """What the lock says of releases before this table; nothing of it is looked at again, which takes the register and the records."""
+    """What the lock says of releases before this table; nothing of it is looked at again, which
+    takes the register and the records.
+    """
     told = None if owner is None else read_json(owner / LOCK).get("register")
     if not isinstance(told, Mapping):
         return None
     name, unknown = "earlier releases", told.get("unknown")
     if unknown:
         listed = ", ".join(map(str, unknown)) if isinstance(unknown, Mapping) else "some releases"
-        return Claim(name, "needs original", f"unknown: not audited together with {listed} of the register")
-    return Claim(name, "needs original", "audited together when it was made; again with the register and the records")
+        return Claim(
+            name, "needs original", f"unknown: not audited together with {listed} of the register"
+        )
+    return Claim(
+        name,
+        "needs original",
+        "audited together when it was made; again with the register and the records",
+    )
 
 
 def _locked_problem(
     table: MagnitudeTable, published: np.ndarray[Any, Any], lock: Mapping[str, Any]
 ) -> JointTable | str:
-    """The equations of the published cells and their joint table, with what the lock knows of them; a word where it does not fit."""
+    """The equations of the published cells and their joint table, with what the lock knows of them;
+    a word where it does not fit.
+    """
     value = published.copy()
     value[np.array(lock["cells"], dtype=np.int64)] = lock["values"]
     if np.isnan(value).any():
@@ -242,7 +309,12 @@ def _locked_problem(
     needs = {int(cell): (float(low), float(high)) for cell, (low, high) in lock["needs"].items()}
     alone = {int(cell): int(who) for cell, who in lock["alone"].items()}
     problem = problem_of(
-        table.matrix, value, needs, owner=alone, upper=float(lock["bounds"][1]), whole=bool(lock["whole"])
+        table.matrix,
+        value,
+        needs,
+        owner=alone,
+        upper=float(lock["bounds"][1]),
+        whole=bool(lock["whole"]),
     )
     problem.lower[:] = float(lock["bounds"][0])
     problem.free[:] = (value != 0) | (lock["options"]["zeros"] == "free")
@@ -251,18 +323,32 @@ def _locked_problem(
         reach = float(lock["prior"]) / 100 * np.abs(value)
         reach = np.floor(reach + 1e-9) if lock["whole"] else reach
         problem = dataclasses.replace(
-            problem, lower=np.maximum(problem.lower, value - reach), upper=np.minimum(problem.upper, value + reach)
+            problem,
+            lower=np.maximum(problem.lower, value - reach),
+            upper=np.minimum(problem.upper, value + reach),
         )
     if lock.get("slide"):
-        problem = dataclasses.replace(problem, slide=float(lock["slide"]) * (problem.up + problem.down))
-    joint = _locked_joint(dataclasses.replace(table, absolute=bool(lock["absolute"])), problem, lock)
-    if joint is None or float(np.abs(joint.problem.matrix @ joint.problem.value).max(initial=0.0)) > 10 * problem.slack:
+        problem = dataclasses.replace(
+            problem, slide=float(lock["slide"]) * (problem.up + problem.down)
+        )
+    joint = _locked_joint(
+        dataclasses.replace(table, absolute=bool(lock["absolute"])), problem, lock
+    )
+    if (
+        joint is None
+        or float(np.abs(joint.problem.matrix @ joint.problem.value).max(initial=0.0))
+        > 10 * problem.slack
+    ):
         return "the values of the lock do not fit the sums"
     return joint
 
 
-def _locked_joint(table: MagnitudeTable, problem: Problem, lock: Mapping[str, Any]) -> JointTable | None:
-    """The joint table as the lock has it; for a lock that has none one that fits the cells, which tells what everybody finds out. None where none fits."""
+def _locked_joint(
+    table: MagnitudeTable, problem: Problem, lock: Mapping[str, Any]
+) -> JointTable | None:
+    """The joint table as the lock has it; for a lock that has none one that fits the cells, which
+    tells what everybody finds out. None where none fits.
+    """
     if "joint" in lock:
         names = [one.column for one in table.dimensions]
         values = {
@@ -278,16 +364,29 @@ def _locked_joint(table: MagnitudeTable, problem: Problem, lock: Mapping[str, An
     if joint.problem.size == problem.size:
         return dataclasses.replace(joint, own=problem, problem=problem)
     fits = fitting(joint.problem, problem.value)
-    return None if fits is None else dataclasses.replace(joint, problem=dataclasses.replace(joint.problem, value=fits))
+    return (
+        None
+        if fits is None
+        else dataclasses.replace(joint, problem=dataclasses.replace(joint.problem, value=fits))
+    )
 
 
-def _look(joint: JointTable, published: np.ndarray[Any, Any], lock: Mapping[str, Any]) -> TableAudit:
-    threshold = max((int(rule.get("t", 10)) for rule in lock["rules"] if rule["rule"] == "threshold"), default=None)
+def _look(
+    joint: JointTable, published: np.ndarray[Any, Any], lock: Mapping[str, Any]
+) -> TableAudit:
+    threshold = max(
+        (int(rule.get("t", 10)) for rule in lock["rules"] if rule["rule"] == "threshold"),
+        default=None,
+    )
     if lock["method"] == "cta":
         counted = lock["measure"] == "count"
-        return joint.of_published(audit_adjusted(joint.problem, published, threshold if counted else None))
+        return joint.of_published(
+            audit_adjusted(joint.problem, published, threshold if counted else None)
+        )
     if lock["method"] in ("rounding", "perturb"):
         options = lock["options"]
         reach = options["base"] * (options["reach"] if lock["method"] == "rounding" else 1) - 1
-        return joint.of_published(audit_rounded(joint.problem, published - reach, published + reach, threshold))
+        return joint.of_published(
+            audit_rounded(joint.problem, published - reach, published + reach, threshold)
+        )
     return joint.audit(np.isnan(published), exact=False)

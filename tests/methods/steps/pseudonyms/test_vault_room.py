@@ -21,7 +21,9 @@ def path(tmp_path, monkeypatch):
     monkeypatch.setenv(NEW["env"], OTHER)
     file = tmp_path / "people.vault"
     remember(file, KEY.encode(), "", Domain("keyed", {"=Ann": "X1", "=Bo": "X2"}))
-    remember(file, KEY.encode(), "study", Domain("counter", {"=Cy\x1f=1970": "1", "-\x1f=1980": "2"}))
+    remember(
+        file, KEY.encode(), "study", Domain("counter", {"=Cy\x1f=1970": "1", "-\x1f=1980": "2"})
+    )
     return file
 
 
@@ -97,7 +99,9 @@ def test_an_interrupted_look_is_in_the_log_and_does_no_harm(path, monkeypatch):
     assert [e.reason for e in vault.read_log(path)] == ["first", "second"]
 
 
-@pytest.mark.parametrize("change", ["edit", "drop first", "drop last", "remove", "garbage", "swap", "written anew"])
+@pytest.mark.parametrize(
+    "change", ["edit", "drop first", "drop last", "remove", "garbage", "swap", "written anew"]
+)
 def test_a_changed_log_is_noticed(path, change):
     for reason in ("one", "two", "three"):
         vault.reidentify(path, ["X1"], key=ENV, reason=reason)

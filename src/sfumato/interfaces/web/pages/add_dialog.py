@@ -1,4 +1,6 @@
-"""Adding something to a recipe: a searchable list of everything there is, then its form until it is complete."""
+"""Adding something to a recipe: a searchable list of everything there is, then its form until it is
+complete.
+"""
 
 from __future__ import annotations
 
@@ -33,14 +35,24 @@ SEARCH = """(event) => {
 }"""
 """What is searched for stays in the page: the list is there already."""
 CLOSED = "(event) => { event.target.closest('details').open = false; }"
-"""The browser opened the list, so the browser closes it: drawn anew it is empty until somebody opens it again."""
+"""The browser opened the list, so the browser closes it: drawn anew it is empty until somebody
+opens it again.
+"""
 
 
 class Adding:
     """The list behind *Add*, and the form of what was chosen."""
 
-    def __init__(self, stage: PromiseStage, family: str, key: str, words: str, on_made: Callable[[Any], None]) -> None:
-        self.stage, self.family, self.key, self.words, self.on_made = stage, family, f"add-{key}", words, on_made
+    def __init__(
+        self, stage: PromiseStage, family: str, key: str, words: str, on_made: Callable[[Any], None]
+    ) -> None:
+        self.stage, self.family, self.key, self.words, self.on_made = (
+            stage,
+            family,
+            f"add-{key}",
+            words,
+            on_made,
+        )
         self.chosen: str | None = None
 
     def draw(self) -> None:
@@ -59,12 +71,16 @@ class Adding:
         self.stage.details(self.key, self.words, self._every, "add")
 
     def _every(self) -> None:
-        """Everything there is, under headings, and a field that leaves of it what is searched for."""
+        """Everything there is, under headings, and a field that leaves of it what is searched
+        for.
+        """
         entries = catalogue(self.family)
         about = {"type": "search", "placeholder": "search", "aria_label": f"{self.words}: search"}
         element("input", "input", key=f"{self.key}-search", **about).on("input", js_handler=SEARCH)
         text(f"{len(entries)} found", "span", "found", "soft", "small", role="status")
-        with element("div", "every", tabindex=0, role="group", aria_label=f"{self.words}: all there is"):
+        with element(
+            "div", "every", tabindex=0, role="group", aria_label=f"{self.words}: all there is"
+        ):
             for group in dict.fromkeys(entry.group for entry in entries):
                 with element("div", "catalogue"):
                     text(group, "h3", "grouphead")
@@ -78,7 +94,9 @@ class Adding:
                 text(entry.title, "span", "strong")
                 text(entry.line, "p", "help")
             label = f"Add {entry.title}"
-            made = button("Add", lambda: self.choose(entry.name), key=f"{self.key}-{entry.name}", label=label)
+            made = button(
+                "Add", lambda: self.choose(entry.name), key=f"{self.key}-{entry.name}", label=label
+            )
             made.on("click", js_handler=CLOSED)
 
     def choose(self, name: str | None) -> None:
@@ -98,11 +116,15 @@ class Adding:
         self._again()
 
     def _start(self, cls: Any) -> dict[str, Any]:
-        """What stands in the fields at first: examples of the declaration, and a column where there is only one of the role."""
+        """What stands in the fields at first: examples of the declaration, and a column where there
+        is only one of the role.
+        """
         start = {}
         for field in form_of(cls, self.stage.recipe.schema):
             first = (
-                [choice for choice in field.choices if choice.group == field.choices[0].group] if field.choices else []
+                [choice for choice in field.choices if choice.group == field.choices[0].group]
+                if field.choices
+                else []
             )
             if field.required and field.example is not None:
                 start[field.name] = field.example

@@ -1,4 +1,6 @@
-"""What pages load besides the library that draws them: our style, a script that keeps the focus, and what draws pictures."""
+"""What pages load besides the library that draws them: our style, a script that keeps the focus,
+and what draws pictures.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +36,12 @@ def enter(app: Any, workbench: Workbench) -> None:
     from fastapi.responses import Response
 
     async def vega() -> Response:
-        heads = {"cache-control": "private, max-age=3600"}  # it holds no data, and every page has it
-        return Response(await asyncio.to_thread(pictures), media_type="text/javascript", headers=heads)
+        heads = {
+            "cache-control": "private, max-age=3600"
+        }  # it holds no data, and every page has it
+        return Response(
+            await asyncio.to_thread(pictures), media_type="text/javascript", headers=heads
+        )
 
     def own(file: Path) -> Any:
         def answer() -> Response:
@@ -50,7 +56,11 @@ def enter(app: Any, workbench: Workbench) -> None:
     def take(kind: str) -> Any:
         def answer() -> Response:
             if not workbench.project.has_recipe:
-                return Response("There is no recipe yet: open a table first.", media_type="text/plain", status_code=404)
+                return Response(
+                    "There is no recipe yet: open a table first.",
+                    media_type="text/plain",
+                    status_code=404,
+                )
             name, words = taken(workbench.project, kind)
             heads = {"content-disposition": f'attachment; filename="{name}"'}
             return Response(words, media_type=KINDS_TAKEN[kind].media, headers=heads)
@@ -62,10 +72,17 @@ def enter(app: Any, workbench: Workbench) -> None:
 
 
 def _made_beside() -> str:
-    """The script, made by a process of its own: making it lets nothing else run for seconds, the pages neither. Empty: it could not be."""
-    make = "import sys, vl_convert; sys.stdout.buffer.write(vl_convert.javascript_bundle(None).encode())"
+    """The script, made by a process of its own: making it lets nothing else run for seconds, the
+    pages neither. Empty: it could not be.
+    """
+    make = (
+        "import sys, vl_convert;"
+        " sys.stdout.buffer.write(vl_convert.javascript_bundle(None).encode())"
+    )
     with contextlib.suppress(OSError, subprocess.SubprocessError, UnicodeDecodeError):
-        making = subprocess.run([sys.executable, "-P", "-c", make], capture_output=True, check=True, timeout=60)  # noqa: S603 - our own words
+        making = subprocess.run(  # noqa: S603
+            [sys.executable, "-P", "-c", make], capture_output=True, check=True, timeout=60
+        )
         return making.stdout.decode()
     return ""
 
@@ -88,7 +105,9 @@ def made() -> str:
 
 @functools.cache
 def pictures() -> str:
-    """The script that draws pictures, which sets ``window.vegaEmbed``; it takes seconds to make, so it is kept."""
+    """The script that draws pictures, which sets ``window.vegaEmbed``; it takes seconds to make, so
+    it is kept.
+    """
     kept = kept_at()
     with contextlib.suppress(SfumatoError, UnicodeDecodeError):
         return read_plain(kept, most=MOST_BYTES, what="a script").decode()

@@ -76,7 +76,10 @@ def _draw_table(block: TableBlock) -> None:
     """A table in a box that scrolls sideways, by keys too."""
     numeric = numeric_columns(block)
     label = block.caption or ", ".join(block.header)
-    with element("div", "scroll", tabindex=0, role="region", aria_label=label), element("table", "points"):
+    with (
+        element("div", "scroll", tabindex=0, role="region", aria_label=label),
+        element("table", "points"),
+    ):
         if block.caption:
             text(block.caption, "caption")
         if any(block.header):

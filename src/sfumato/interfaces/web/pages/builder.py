@@ -1,4 +1,6 @@
-"""How a hierarchy is made: the kind, its fields as they are declared, presets, and sliders for the widths of intervals."""
+"""How a hierarchy is made: the kind, its fields as they are declared, presets, and sliders for the
+widths of intervals.
+"""
 
 from __future__ import annotations
 
@@ -88,7 +90,9 @@ Try = Callable[[Any, bool], Awaitable[None]]
 
 
 class Builder:
-    """The fields of one hierarchy. What cannot be is said at its field, and the last one that could be stays."""
+    """The fields of one hierarchy. What cannot be is said at its field, and the last one that could
+    be stays.
+    """
 
     def __init__(self, hierarchy: Any, schema: Schema, use: Try, opened: set[str]) -> None:
         self.hierarchy, self.schema, self.use = hierarchy, schema, use
@@ -162,32 +166,58 @@ class Builder:
                     await factor(event, place, meant)
 
                 words = f"× {now} = {_whole(widths[place + 1])}"
-                _slider(f"level {place + 2}", words, 2, max(MOST_TIMES, now), now, f"width {place + 2}", moved)
+                _slider(
+                    f"level {place + 2}",
+                    words,
+                    2,
+                    max(MOST_TIMES, now),
+                    now,
+                    f"width {place + 2}",
+                    moved,
+                )
             with element("div", "tools"):
                 button("Add a level", lambda: resized(True), "quiet", key="add width")
                 if times:
-                    button("Remove the coarsest", lambda: resized(False), "quiet", key="remove width")
+                    button(
+                        "Remove the coarsest", lambda: resized(False), "quiet", key="remove width"
+                    )
 
     def _presets(self) -> None:
         offered: list[tuple[str, Any]] = []
         if isinstance(self.hierarchy, Intervals):
             base = _whole(float(self.hierarchy.widths[0]))
-            ladders = ((5, 10, 20), (3, 6, 12, 24), (10, 50), (base, base * 2, base * 4), (base, base * 5, base * 25))
+            ladders = (
+                (5, 10, 20),
+                (3, 6, 12, 24),
+                (10, 50),
+                (base, base * 2, base * 4),
+                (base, base * 5, base * 25),
+            )
             offered = [
                 (
                     " ".join(map(str, some)),
-                    dataclasses.replace(self.hierarchy, widths=some, open_below=None, open_above=None),
+                    dataclasses.replace(
+                        self.hierarchy, widths=some, open_below=None, open_above=None
+                    ),
                 )
                 for some in dict.fromkeys(ladders)
             ]
         elif isinstance(self.hierarchy, Dates):
-            offered = [(", ".join(some), dataclasses.replace(self.hierarchy, levels=some)) for some in PERIODS]
+            offered = [
+                (", ".join(some), dataclasses.replace(self.hierarchy, levels=some))
+                for some in PERIODS
+            ]
         if not offered:
             return
         with element("div", "tools"):
             text("Presets", "span", "soft", "small")
             for words, hierarchy in offered:
-                button(words, lambda h=hierarchy: self.use(h, True), key=f"preset {words}", label=f"preset {words}")
+                button(
+                    words,
+                    lambda h=hierarchy: self.use(h, True),
+                    key=f"preset {words}",
+                    label=f"preset {words}",
+                )
 
 
 def _slider(

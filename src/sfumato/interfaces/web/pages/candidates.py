@@ -1,4 +1,6 @@
-"""Candidates side by side: a node, a version of the history or another recipe is pinned; all are made, attacked and measured alike."""
+"""Candidates side by side: a node, a version of the history or another recipe is pinned; all are
+made, attacked and measured alike.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,15 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from sfumato.interfaces.web.pages import specs
-from sfumato.interfaces.web.pages.parts import AS_TYPED_IN_AREA, ChartWidget, Words, button, element, section, text
+from sfumato.interfaces.web.pages.parts import (
+    AS_TYPED_IN_AREA,
+    ChartWidget,
+    Words,
+    button,
+    element,
+    section,
+    text,
+)
 from sfumato.interfaces.web.pages.tables import VALUE, badge, choice, folded, table
 from sfumato.interfaces.web.pasted_recipes import recipe_of_text
 from sfumato.interfaces.web.pinned_candidates import (
@@ -27,7 +37,8 @@ if TYPE_CHECKING:
 MOST_PINS = 8
 COMPARED = "compared"
 FILE = (
-    "(event) => { const file = event.target.files[0]; if (file) file.text().then((words) => emit(words, file.name)); }"
+    "(event) => { const file = event.target.files[0]; if (file) file.text().then((words) =>"
+    " emit(words, file.name)); }"
 )
 
 
@@ -45,12 +56,17 @@ def pin(page: Page, candidate: Pin) -> None:
 def draw(page: Page, chosen: dict[str, str]) -> None:
     """The candidates that are pinned, how to pin more, and the comparison where there is one.
 
-    ``chosen`` is what somebody chose to pin, a ``version`` ("": the one in use) or the text of a ``recipe``; it outlives this drawing.
+    ``chosen`` is what somebody chose to pin, a ``version`` ("": the one in use) or the text of a
+    ``recipe``; it outlives this drawing.
     """
     project = page.workbench.project
     with section("Candidates", "candidates"):
         if not project.pins:
-            text("Pin points, versions or other recipes, and compare them side by side on one map.", "p", "soft")
+            text(
+                "Pin points, versions or other recipes, and compare them side by side on one map.",
+                "p",
+                "soft",
+            )
         _pinned(page)
         _more(page, chosen)
         found = page.workbench.findings.get(COMPARED)
@@ -68,7 +84,13 @@ def _pinned(page: Page) -> None:
                 badge(letter(place))
                 text(one["title"], "span", "title")
                 words = f"Take {letter(place)} out"
-                button("Take out", lambda _, p=place: _take_out(page, p), "quiet", key=f"take out {place}", label=words)
+                button(
+                    "Take out",
+                    lambda _, p=place: _take_out(page, p),
+                    "quiet",
+                    key=f"take out {place}",
+                    label=words,
+                )
     button("Compare side by side", lambda: _compare(page), "strongly", key="compare")
 
 
@@ -84,9 +106,22 @@ def _more(page: Page, chosen: dict[str, str]) -> None:
         return int(chosen["version"] or project.version)
 
     with element("div", "row", "controls"):
-        versions = {str(entry.version): f"{entry.version}: {entry.sentence}" for entry in reversed(project.log)}
-        choice("version", versions, str(version()), lambda name: chosen.update(version=name), key="pin version")
-        button("Pin this version", lambda: pin(page, of_version(project, version())), key="pin the version")
+        versions = {
+            str(entry.version): f"{entry.version}: {entry.sentence}"
+            for entry in reversed(project.log)
+        }
+        choice(
+            "version",
+            versions,
+            str(version()),
+            lambda name: chosen.update(version=name),
+            key="pin version",
+        )
+        button(
+            "Pin this version",
+            lambda: pin(page, of_version(project, version())),
+            key="pin the version",
+        )
     with folded("Pin another recipe", key="another recipe"):
         with element("label", "block"):
             text("Paste a recipe (YAML)", "span", "soft", "small")
@@ -95,7 +130,9 @@ def _more(page: Page, chosen: dict[str, str]) -> None:
         area.on("change", lambda event: chosen.update(recipe=str(event.args)), js_handler=VALUE)
         with element("div", "row"):
             button(
-                "Pin the pasted recipe", lambda: _pin_text(page, chosen["recipe"], "a pasted recipe"), key="pin pasted"
+                "Pin the pasted recipe",
+                lambda: _pin_text(page, chosen["recipe"], "a pasted recipe"),
+                key="pin pasted",
             )
             with element("label", "file"):
                 text("or choose a file ", "span", "soft", "small")
@@ -104,20 +141,30 @@ def _more(page: Page, chosen: dict[str, str]) -> None:
 
 
 async def _pin_text(page: Page, words: str, name: str) -> None:
-    recipe = await page.wait_for(recipe_of_text(words, base=page.workbench.project.folder, name=name))
+    recipe = await page.wait_for(
+        recipe_of_text(words, base=page.workbench.project.folder, name=name)
+    )
     if recipe is not None:
         pin(page, of_recipe(name, recipe))
 
 
 async def _compare(page: Page) -> None:
     project, workbench = page.workbench.project, page.workbench
-    made = page.attempt(lambda: [(letter(place), recipe_of(project, one)) for place, one in enumerate(project.pins)])
+    made = page.attempt(
+        lambda: [(letter(place), recipe_of(project, one)) for place, one in enumerate(project.pins)]
+    )
     if made is None:
         return
     about, register = digest_of(project.pins, project.register), dict(project.register) or None
-    found = await page.wait_for(workbench.do("compare", "Comparing candidates", pins=made, register=register))
+    found = await page.wait_for(
+        workbench.do("compare", "Comparing candidates", pins=made, register=register)
+    )
     if found is not None:
-        workbench.findings[COMPARED] = {**found, "about": about, "titles": [one["title"] for one in project.pins]}
+        workbench.findings[COMPARED] = {
+            **found,
+            "about": about,
+            "titles": [one["title"] for one in project.pins],
+        }
         project.tell()
 
 
@@ -136,7 +183,8 @@ def _compared(page: Page, found: Mapping[str, Any]) -> None:
             titles = (f"{title_of(utility)} (worse →)", f"{in_words(risk)} (worse ↑)")
             ChartWidget(specs.candidates(rows, front, titles), _in_words(found)).classes("picture")
             text(
-                "Filled: keeps its promises. Hollow: does not. Line: no other candidate is better in both.",
+                "Filled: keeps its promises. Hollow: does not. Line: no other candidate is better"
+                " in both.",
                 "p",
                 "small",
                 "soft",
@@ -145,27 +193,42 @@ def _compared(page: Page, found: Mapping[str, Any]) -> None:
 
 
 def _placed(found: Mapping[str, Any]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Candidates on the map, and those of the front by rising loss; one that lacks a figure is on no map."""
+    """Candidates on the map, and those of the front by rising loss; one that lacks a figure is on
+    no map.
+    """
     risk, utility = found["axes"]["risk"], found["axes"]["utility"]
     rows = [
-        {"letter": one["name"], "x": one["utilities"][utility], "y": one["risks"][risk], "holds": one["holds"]}
+        {
+            "letter": one["name"],
+            "x": one["utilities"][utility],
+            "y": one["risks"][risk],
+            "holds": one["holds"],
+        }
         for one in found["candidates"]
         if risk in one["risks"] and utility in one["utilities"]
     ]
-    front = sorted((row for row in rows if row["letter"] in found["front"]), key=lambda row: row["x"])
+    front = sorted(
+        (row for row in rows if row["letter"] in found["front"]), key=lambda row: row["x"]
+    )
     return rows, front
 
 
 def _in_words(found: Mapping[str, Any]) -> str:
     front = ", ".join(found["front"]) or "none"
-    return f"Map of {len(found['candidates'])} candidates by risk and loss; on the front: {front}. The table below has the same figures."
+    return (
+        f"Map of {len(found['candidates'])} candidates by risk and loss; on the front: {front}. The"
+        " table below has the same figures."
+    )
 
 
 def _side_by_side(found: Mapping[str, Any]) -> None:
     names = [one["name"] for one in found["candidates"]]
     heads = [
         ("figure", False),
-        *((f"{name} · {title}", False) for name, title in zip(names, found["titles"], strict=False)),
+        *(
+            (f"{name} · {title}", False)
+            for name, title in zip(names, found["titles"], strict=False)
+        ),
     ]
     with table("Candidates side by side", heads, "aside"):
         for title, cells, best in figures_of(found):

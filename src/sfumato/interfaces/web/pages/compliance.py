@@ -1,4 +1,6 @@
-"""Holding a release against a policy: its clauses, what only the user can say of the use, and the verdict."""
+"""Holding a release against a policy: its clauses, what only the user can say of the use, and the
+verdict.
+"""
 
 from __future__ import annotations
 
@@ -35,14 +37,18 @@ class Complying:
         self.problem = ""
 
     def opened(self, read: dict[str, Any]) -> None:
-        """Another policy was opened: the verdict is gone, and the purpose is the first one it names."""
+        """Another policy was opened: the verdict is gone, and the purpose is the first one it
+        names.
+        """
         self.held, self.problem = None, ""
         named = self._named(read, "purpose")
         self.said |= {"purpose": named[0] if named else "", "recipient": ""}
 
     def _named(self, read: dict[str, Any], subject: str) -> list[str]:
         """The names that a policy itself has for something."""
-        told = [name for one in read["clauses"] if one["subject"] == subject for name in one["names"]]
+        told = [
+            name for one in read["clauses"] if one["subject"] == subject for name in one["names"]
+        ]
         purposes = read["purposes"] if not read["permits"] else []
         if subject == "purpose":
             told += [one["name"] for one in purposes]
@@ -63,7 +69,11 @@ class Complying:
                     which = f" (use {one['use']})" if several else ""
                     with element("li"):
                         text(
-                            f"{one['subject']}: " if one["permitted"] else f"prohibited {one['subject']}: ",
+                            (
+                                f"{one['subject']}: "
+                                if one["permitted"]
+                                else f"prohibited {one['subject']}: "
+                            ),
                             "span",
                             "strong",
                         )
@@ -84,15 +94,30 @@ class Complying:
                 if read["permits"]:
                     kinds = self._named(read, "kind of data")
                     self._field(
-                        "categories", "Kinds of data in it", names=kinds, help="With commas between: pd:Health, pd:Age."
+                        "categories",
+                        "Kinds of data in it",
+                        names=kinds,
+                        help="With commas between: pd:Health, pd:Age.",
                     )
-                    self._field("days", "Days that it is stored", help="Empty: nothing is said.", kind="number")
+                    self._field(
+                        "days",
+                        "Days that it is stored",
+                        help="Empty: nothing is said.",
+                        kind="number",
+                    )
                 for name, label in NUMBERS.items() if read["numbers"] else ():
-                    self._field(name, label, help="With commas between; those you do not name are not looked at.")
+                    self._field(
+                        name,
+                        label,
+                        help="With commas between; those you do not name are not looked at.",
+                    )
                 self._field(
                     "folder",
                     "Folder of a written release",
-                    help=f"Empty: the release of version {number}, which is made where it is not yet.",
+                    help=(
+                        f"Empty: the release of version {number}, which is made where it is not"
+                        " yet."
+                    ),
                 )
             button("Hold the release against it", self.judge, "strongly", key="policy-comply")
             if self.problem:
@@ -100,15 +125,29 @@ class Complying:
             if self.held is not None:
                 self._verdict(self.held)
 
-    def _field(self, name: str, label: str, *, names: list[str] = (), help: str = "", kind: str = "text") -> None:  # type: ignore[assignment]  # noqa: A002
+    def _field(
+        self,
+        name: str,
+        label: str,
+        *,
+        names: list[str] = (),  # type: ignore[assignment]
+        help: str = "",  # noqa: A002
+        kind: str = "text",
+    ) -> None:
         key = f"comply-{name}"
         with element("div", "formfield"):
             text(label, "label", "label", **{"for": key})
-            about: dict[str, Any] = {"type": kind, AS_TYPED: self.said.get(name, ""), "spellcheck": "false"}
+            about: dict[str, Any] = {
+                "type": kind,
+                AS_TYPED: self.said.get(name, ""),
+                "spellcheck": "false",
+            }
             about |= {"min": 0, "step": 1} if kind == "number" else {}
             about |= {"list": f"{key}-names"} if names else {}
             made = element("input", "input", "wide", key=key, id=key, autocomplete="off", **about)
-            made.on("change", lambda event: self.said.update({name: str(event.args)}), js_handler=VALUE)
+            made.on(
+                "change", lambda event: self.said.update({name: str(event.args)}), js_handler=VALUE
+            )
             if names:
                 with element("datalist", id=f"{key}-names"):
                     for one in names:
@@ -128,10 +167,18 @@ class Complying:
             "text": read["text"],
             "name": Path(read["path"]).name or read["name"],
         }
-        given |= {"key": str(version), "within": str(workbench.project.folder), "said": dict(self.said)}
+        given |= {
+            "key": str(version),
+            "within": str(workbench.project.folder),
+            "said": dict(self.said),
+        }
 
         async def act() -> dict[str, Any]:
-            return dict(await workbench.do("comply_policy", "Holding the release against the policy", **given))
+            return dict(
+                await workbench.do(
+                    "comply_policy", "Holding the release against the policy", **given
+                )
+            )
 
         try:
             self.held = {**await made_first(workbench, version, act), "version": version}
@@ -142,7 +189,9 @@ class Complying:
     def _verdict(self, held: dict[str, Any]) -> None:
         kept = held["holds"]
         about = self.said.get("folder", "").strip() or f"The release of version {held['version']}"
-        words = "keeps what the policy asks for" if kept else "does not keep what the policy asks for"
+        words = (
+            "keeps what the policy asks for" if kept else "does not keep what the policy asks for"
+        )
         text(
             f"{'✓' if kept else '✗'} {about} {words}.",
             "p",

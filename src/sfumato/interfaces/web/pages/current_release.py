@@ -20,10 +20,15 @@ async def made_first(
     except TaskFailed as error:
         if error.kind != "NotMade":
             raise
-    how: dict[str, Any] = {"version": version, "key": str(version), "register": workbench.project.register or None}
+    how: dict[str, Any] = {
+        "version": version,
+        "key": str(version),
+        "register": workbench.project.register or None,
+    }
     made = await workbench.do("make", "Making the release", **how)
     if made.get("made") is False:
         raise TaskFailed(
-            "Unsatisfiable", f"{made.get('message', 'nothing satisfies the recipe')} Run offers what to change."
+            "Unsatisfiable",
+            f"{made.get('message', 'nothing satisfies the recipe')} Run offers what to change.",
         )
     return await act()

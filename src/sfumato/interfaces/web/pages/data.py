@@ -33,11 +33,16 @@ async def open_problems(workbench: Workbench) -> int:
     if workbench.opened is None or not workbench.project.has_recipe:
         return 0
     attributes = workbench.recipe.schema.attributes
-    return sum(name not in attributes or attributes[name].has(Role.ASK) for name in workbench.opened["columns"])
+    return sum(
+        name not in attributes or attributes[name].has(Role.ASK)
+        for name in workbench.opened["columns"]
+    )
 
 
 class DataStage:
-    """What this tab shows of the table; it is drawn once, and its parts are filled anew when the recipe changes."""
+    """What this tab shows of the table; it is drawn once, and its parts are filled anew when the
+    recipe changes.
+    """
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -48,7 +53,9 @@ class DataStage:
         self.cards: list[dict[str, Any]] = []
         self.codes: dict[str, list[Any]] = {}
         self.looked_at: dict[str, Any] | None = None
-        """The reading of the table that the cards are about: a recipe that reads codes as missing has it read again."""
+        """The reading of the table that the cards are about: a recipe that reads codes as missing
+        has it read again.
+        """
         self.rows: RowPages | None = None
 
     async def changed(self) -> None:
@@ -107,7 +114,8 @@ class DataStage:
             self.columns.on("kind", lambda event: self.page.attempt(lambda: self._kind(event.args)))
             self.columns.on("accept", lambda event: self._accept(event.args))
             text(
-                "On a tick box, the keys d, q, s and p give a role, and ↑ and ↓ go to the next. Shift and click select a range.",
+                "On a tick box, the keys d, q, s and p give a role, and ↑ and ↓ go to the next."
+                " Shift and click select a range.",
                 "p",
                 "soft",
                 "small",
@@ -137,7 +145,11 @@ class DataStage:
         reading = self.wb.opened
         if self.looked_at is not reading:
             answer = await self.wb.answer("columns")
-            self.cards, self.codes, self.looked_at = answer["columns"], answer["missing_codes"], reading
+            self.cards, self.codes, self.looked_at = (
+                answer["columns"],
+                answer["missing_codes"],
+                reading,
+            )
             self._list()
             with self.page.client:
                 self._note()
@@ -150,7 +162,9 @@ class DataStage:
                 self.columns.fill(rows=[self._row(card, seen) for card in self.cards])
 
     def _row(self, card: dict[str, Any], seen: frozenset[str]) -> dict[str, Any]:
-        """One line of the list; a role is a guess while nobody has touched it and it is the proposed one."""
+        """One line of the list; a role is a guess while nobody has touched it and it is the
+        proposed one.
+        """
         attribute = self.wb.recipe.schema.attributes.get(card["name"])
         roles = [str(Role.ASK)] if attribute is None else [str(role) for role in attribute.roles]
         return {
@@ -174,13 +188,17 @@ class DataStage:
             words = "No column is a quasi-identifier yet: nobody outside is taken to know anything."
         else:
             share = single["alone"] / single["records"] if single["records"] else 0.0
-            together = "1 column singles out" if count == 1 else f"{count} columns together single out"
+            together = (
+                "1 column singles out" if count == 1 else f"{count} columns together single out"
+            )
             words = f"{together} {percent(share)} of the records."
         with redrawn(self.sentence):
             text(words)
 
     def _note(self) -> None:
-        """What wants an answer: columns nobody decided on, and columns that the recipe does not know, or the table."""
+        """What wants an answer: columns nobody decided on, and columns that the recipe does not
+        know, or the table.
+        """
         schema, opened = self.wb.recipe.schema, self.wb.opened or {}
         names = set(opened.get("columns", ()))
         asked = [name for name in schema.columns(Role.ASK) if name in names] + [
@@ -205,23 +223,37 @@ class DataStage:
                     else f"{len(absent)} columns that the table lacks"
                 )
                 text(f"The recipe names {lacks}.", "p", "problem")
-                button("Take them out of the recipe", lambda: self._drop(absent), key="drop columns")
+                button(
+                    "Take them out of the recipe", lambda: self._drop(absent), key="drop columns"
+                )
             if absent or len(asked) > len(schema.columns(Role.ASK)):
-                button("Look at all columns anew", lambda: self.page.wait_for(self._anew()), key="propose anew")
+                button(
+                    "Look at all columns anew",
+                    lambda: self.page.wait_for(self._anew()),
+                    key="propose anew",
+                )
             self._codes()
             for note in opened.get("notes", ()):
                 text(str(note), "p", "soft", "small")
 
     def _codes(self) -> None:
         """Codes of ours that often mean a missing value, where they stand in the table."""
-        open_ = {name: some for name, some in self.codes.items() if name not in self.wb.recipe.intake.missing_in}
+        open_ = {
+            name: some
+            for name, some in self.codes.items()
+            if name not in self.wb.recipe.intake.missing_in
+        }
         if not open_:
             return
-        names = ", ".join(f"{name} ({', '.join(map(str, some))})" for name, some in list(open_.items())[:5])
+        names = ", ".join(
+            f"{name} ({', '.join(map(str, some))})" for name, some in list(open_.items())[:5]
+        )
         more = f" and {len(open_) - 5} more" if len(open_) > 5 else ""
         with element("p", "tools"):
             text(f"Codes that often mean a missing value stand in {names}{more}.")
-            button("Read them as missing", lambda: self._missing(open_), key="read codes as missing")
+            button(
+                "Read them as missing", lambda: self._missing(open_), key="read codes as missing"
+            )
 
     # gestures
 

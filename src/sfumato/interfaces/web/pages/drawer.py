@@ -1,4 +1,6 @@
-"""The panel at the side: the recipe as text, as a script, a command or a notebook, and the history."""
+"""The panel at the side: the recipe as text, as a script, a command or a notebook, and the
+history.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,10 @@ LONG_VALUE = "(event) => emit(window.sfumato.sent(event.target.value))"
 """The same of a text of any length; none: it is too long."""
 TOO_LONG = "The text is longer than a page can send. Save it as a file."
 BEGUN = "(event) => { event.target.dataset.begun ??= event.target.dataset.version }"
-TYPED = "(event) => emit(window.sfumato.sent(event.target.value), event.target.dataset.begun ?? event.target.dataset.version)"
+TYPED = (
+    "(event) => emit(window.sfumato.sent(event.target.value), event.target.dataset.begun ??"
+    " event.target.dataset.version)"
+)
 """What was typed, and on which version that was begun: the page may show a later one by now."""
 PAGE = 50
 """Versions that are listed at once."""
@@ -35,7 +40,9 @@ MANY = 200
 
 
 class Drawer:
-    """One panel a tab, closed at first. It is drawn anew when the recipe changes; text that was typed and not applied stays."""
+    """One panel a tab, closed at first. It is drawn anew when the recipe changes; text that was
+    typed and not applied stays.
+    """
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -51,14 +58,18 @@ class Drawer:
 
     def place(self) -> None:
         """Put the panel here."""
-        self.aside = element("aside", "drawer", id="drawer", tabindex=-1, aria_label="Recipe and history")
+        self.aside = element(
+            "aside", "drawer", id="drawer", tabindex=-1, aria_label="Recipe and history"
+        )
         with self.aside:
             self.inner = self.page.live(self._draw)
         self._tell()
 
     def switch(self, what: str, words: str, *classes: str) -> None:
         """A button that opens or closes the panel with the recipe or the history."""
-        made = button(words, lambda: self.toggle(what), *classes, key=f"open {what}", aria_controls="drawer")
+        made = button(
+            words, lambda: self.toggle(what), *classes, key=f"open {what}", aria_controls="drawer"
+        )
         made.props["aria-expanded"] = "true" if self.shown == what else "false"
         self._switches.setdefault(what, []).append(made)
 
@@ -71,7 +82,9 @@ class Drawer:
 
     def close(self) -> None:
         """Close the panel; the focus goes back to what opened it."""
-        opener = next((one for one in self._switches.get(self.shown, ())[::-1] if not one.is_deleted), None)
+        opener = next(
+            (one for one in self._switches.get(self.shown, ())[::-1] if not one.is_deleted), None
+        )
         self.shown = ""
         self._tell()
         if opener is not None:
@@ -108,13 +121,20 @@ class Drawer:
         with element("div", "segments", role="group", aria_label="Show it as"):
             for kind in KINDS:
                 pressed = "true" if kind == self.kind else "false"
-                button(KINDS[kind].title, lambda kind=kind: self._show(kind), key=f"as {kind}", aria_pressed=pressed)
+                button(
+                    KINDS[kind].title,
+                    lambda kind=kind: self._show(kind),
+                    key=f"as {kind}",
+                    aria_pressed=pressed,
+                )
         text(KINDS[self.kind].meaning, "p", "soft", "small")
         name, words = taken(self.page.workbench.project, self.kind)
         if self.kind == "recipe":
             self._draw_editor(words)
         else:
-            with element("pre", "code", "mono", id="taken", tabindex=0, aria_label=KINDS[self.kind].title):
+            with element(
+                "pre", "code", "mono", id="taken", tabindex=0, aria_label=KINDS[self.kind].title
+            ):
                 Words(words)
         with element("div", "row"):
             if self.kind == "recipe":
@@ -122,7 +142,14 @@ class Drawer:
                 if self.draft is not None:
                     button("Take it as it is now", self._forget, key="forget draft")
             button("Copy", lambda: None, key="copy", data_copies="taken")
-            text("Save", "a", "button", href=f"sfumato/take/{name}", download=name, **{"data-key": "save"})
+            text(
+                "Save",
+                "a",
+                "button",
+                href=f"sfumato/take/{name}",
+                download=name,
+                **{"data-key": "save"},
+            )
             element("span", "soft", "small", id="copied", role="status")
         if self.kind == "recipe":
             self._draw_last_change()
@@ -136,15 +163,26 @@ class Drawer:
         changed = self.draft is not None and self.begun != project.version
         if changed:
             self.page.complain(
-                "The recipe was changed since you began to type. Apply is refused until you take it as it is now."
+                "The recipe was changed since you began to type. Apply is refused until you take it"
+                " as it is now."
             )
         shown = words if self.draft is None else self.draft
-        about = {"id": "taken", "rows": 24, "spellcheck": "false", "wrap": "off", "aria-label": "The recipe as text"}
+        about = {
+            "id": "taken",
+            "rows": 24,
+            "spellcheck": "false",
+            "wrap": "off",
+            "aria-label": "The recipe as text",
+        }
         area = element("textarea", "code", "mono", key="recipe text", data_draft=True, **about)
         area.props[AS_TYPED_IN_AREA] = shown
         area.props["data-version"] = project.version
         area.on("input", js_handler=BEGUN)
-        area.on("change", lambda event: self._typed(event.args[0], words, int(event.args[1])), js_handler=TYPED)
+        area.on(
+            "change",
+            lambda event: self._typed(event.args[0], words, int(event.args[1])),
+            js_handler=TYPED,
+        )
         self.problems = element("div", "problems")
 
     def _draw_last_change(self) -> None:
@@ -163,14 +201,18 @@ class Drawer:
             self.begun = version
         self.draft = None if words == before else words
         if self.draft is not None and self.begun != self.page.workbench.project.version:
-            self.page.redraw(self.inner)  # it was changed while this was on its way: that is told now
+            self.page.redraw(
+                self.inner
+            )  # it was changed while this was on its way: that is told now
 
     def _forget(self) -> None:
         self.draft = None
         self.page.redraw(self.inner)
 
     async def _apply(self) -> None:
-        """Make what was typed the recipe in use, as one version; all that is wrong with it is said at once, under the text."""
+        """Make what was typed the recipe in use, as one version; all that is wrong with it is said
+        at once, under the text.
+        """
         workbench, draft = self.page.workbench, self.draft
         if draft is None or self.reading:
             return
@@ -191,7 +233,12 @@ class Drawer:
 
     def _wrong(self, problems: Iterable[str]) -> None:
         """Say under the text what is wrong with it."""
-        with self.page.client, redrawn(self.problems), element("div", "problem", role="alert"), element("ul"):
+        with (
+            self.page.client,
+            redrawn(self.problems),
+            element("div", "problem", role="alert"),
+            element("ul"),
+        ):
             for line in problems:
                 text(line.removeprefix("the recipe: "), "li")
 
@@ -201,12 +248,16 @@ class Drawer:
         project = self.page.workbench.project
         if self.compared is not None:
             self._draw_comparison(self.compared)
-        with element("ol", "history", reversed=True, tabindex=0, aria_label="Versions, the newest first"):
+        with element(
+            "ol", "history", reversed=True, tabindex=0, aria_label="Versions, the newest first"
+        ):
             for entry in project.log[::-1][: self.most]:
                 self._draw_version(entry)
         older = len(project.log) - self.most
         if older > 0:
-            button(f"Show {min(older, PAGE):,} older versions", self._show_older, key="older versions")
+            button(
+                f"Show {min(older, PAGE):,} older versions", self._show_older, key="older versions"
+            )
 
     def _show_older(self) -> None:
         self.most += PAGE
@@ -215,13 +266,17 @@ class Drawer:
     def _draw_version(self, entry: Version) -> None:
         project = self.page.workbench.project
         current = entry.version == project.version
-        with element("li", *(["current"] if current else []), **({"aria-current": "true"} if current else {})):
+        with element(
+            "li", *(["current"] if current else []), **({"aria-current": "true"} if current else {})
+        ):
             with element("p", "sentence"):
                 text(f"v{entry.version} ", "span", "soft", "number")
                 text(entry.sentence, "strong")
             text(said_of(entry), "p", "soft", "small")
             if entry.parent:
-                self._draw_changes(changes(project.recipe_of(entry.parent), project.recipe_of(entry.version)), FEW)
+                self._draw_changes(
+                    changes(project.recipe_of(entry.parent), project.recipe_of(entry.version)), FEW
+                )
             if current:
                 text("in use", "span", "tag")
                 return
@@ -259,7 +314,13 @@ class Drawer:
             if not found:
                 text("They say the same.", "p")
             self._draw_changes(found, MANY)
-            button("Close the comparison", lambda: self._compare(None), "quiet", "small", key="close comparison")
+            button(
+                "Close the comparison",
+                lambda: self._compare(None),
+                "quiet",
+                "small",
+                key="close comparison",
+            )
 
     def _draw_changes(self, found: list[Change], most: int) -> None:
         if not found:
@@ -285,7 +346,9 @@ def said_of(entry: Version, *, clock: bool = True) -> str:
     if "suppressed" in effect:
         parts.append(f"{effect['suppressed']:,} records lost")
     if "score" in effect:
-        parts.append(f"{str(effect.get('objective', 'loss')).replace('_', ' ')} {shown(effect['score'])}")
+        parts.append(
+            f"{str(effect.get('objective', 'loss')).replace('_', ' ')} {shown(effect['score'])}"
+        )
     if "smallest_class" in effect:
         parts.append(f"smallest class {effect['smallest_class']:,}")
     return " · ".join(parts if effect else [*parts, "not run"])

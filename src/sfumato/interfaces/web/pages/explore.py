@@ -1,4 +1,6 @@
-"""The stage *Explore*: every combination of levels by what it costs and what it risks, and candidates side by side."""
+"""The stage *Explore*: every combination of levels by what it costs and what it risks, and
+candidates side by side.
+"""
 
 from __future__ import annotations
 
@@ -78,7 +80,9 @@ class Explore:
         return choices.left_open(project.recipe, before(project, project.version))
 
     async def ask(self, task: str, **given: Any) -> Any:
-        """What the bench says of the recipe in use; it is not remembered here, since it changes with what is surveyed."""
+        """What the bench says of the recipe in use; it is not remembered here, since it changes
+        with what is surveyed.
+        """
         recipes: dict[str, Any] = {"recipe": self.workbench.recipe, "open_recipe": self.open_recipe}
         return await self.workbench.worker.ask(task, **recipes, **given)
 
@@ -103,7 +107,8 @@ class Explore:
         found = await self.ask("front", across=self.axes[0], up=self.axes[1])
         if found["lattice"] and found["known"]:
             self.examples = await self.workbench.answer("level_examples")
-        self.found = found  # from here to the end nothing waits: what is seen and what is meant by it change together
+        # from here to the end nothing waits: what is seen and what is meant by it change together
+        self.found = found
         if not self.found["lattice"]:
             self._no_lattice()
         elif not self.found["known"]:
@@ -115,20 +120,34 @@ class Explore:
     def _no_lattice(self) -> None:
         names = ", ".join(title_of(step.name) for step in self.workbench.recipe.steps) or "no step"
         text(
-            f"This recipe works by {names}. No step of it gives whole columns a level, so there are no levels to choose from.",
+            f"This recipe works by {names}. No step of it gives whole columns a level, so there are"
+            " no levels to choose from.",
             "p",
         )
-        text("Recode whole columns to see every choice on a map, or compare this recipe with others below.", "p")
+        text(
+            "Recode whole columns to see every choice on a map, or compare this recipe with others"
+            " below.",
+            "p",
+        )
         with element("div", "row"):
             button("Recode whole columns instead", self._recode, key="recode")
-            button("Pin this, and the same by recoding whole columns", self._pin_both, key="pin both")
+            button(
+                "Pin this, and the same by recoding whole columns", self._pin_both, key="pin both"
+            )
 
     def _recoded(self) -> Recipe:
-        """The recipe by global recoding: it takes the place of the last step that decides from classes."""
+        """The recipe by global recoding: it takes the place of the last step that decides from
+        classes.
+        """
         recipe = self.workbench.recipe
         step = registry.build("steps", "global_recoding")
-        place = max((i for i, one in enumerate(recipe.steps) if one.span is Span.CLASSES), default=len(recipe.steps))
-        return dataclasses.replace(recipe, steps=(*recipe.steps[:place], step, *recipe.steps[place + 1 :]))
+        place = max(
+            (i for i, one in enumerate(recipe.steps) if one.span is Span.CLASSES),
+            default=len(recipe.steps),
+        )
+        return dataclasses.replace(
+            recipe, steps=(*recipe.steps[:place], step, *recipe.steps[place + 1 :])
+        )
 
     def _recode(self) -> None:
         self.page.edit(self._recoded(), "recode whole columns (global recoding)")
@@ -136,10 +155,16 @@ class Explore:
     def _pin_both(self) -> None:
         project = self.workbench.project
         candidates.pin(self.page, pinned_candidates.of_version(project, project.version))
-        candidates.pin(self.page, pinned_candidates.of_recipe("by global recoding", self._recoded()))
+        candidates.pin(
+            self.page, pinned_candidates.of_recipe("by global recoding", self._recoded())
+        )
 
     def _not_yet(self) -> None:
-        text("Every combination of levels costs something and risks something. Nothing has been looked at yet.", "p")
+        text(
+            "Every combination of levels costs something and risks something. Nothing has been"
+            " looked at yet.",
+            "p",
+        )
         button("Look at all combinations", self.survey, "strongly", key="survey")
 
     def _landscape(self) -> None:
@@ -149,10 +174,16 @@ class Explore:
             with element("div", "row"):
                 badge(f"for version {found['version']}")
                 button(
-                    f"Look again for version {self.workbench.project.version}", self.survey, "strongly", key="survey"
+                    f"Look again for version {self.workbench.project.version}",
+                    self.survey,
+                    "strongly",
+                    key="survey",
                 )
         if self.workbench.recipe.limits or self.workbench.recipe.contract:
-            words = "Limits and the contract are not asked of these points: a run asks them, and so does the comparison of candidates below."
+            words = (
+                "Limits and the contract are not asked of these points: a run asks them, and so"
+                " does the comparison of candidates below."
+            )
             text(words, "p", "soft", "small")
         self._choose_first()
         self._controls()
@@ -167,19 +198,27 @@ class Explore:
 
     def _told(self) -> str:
         found = self.found
-        promise = join_words(model.promise for model in self.workbench.recipe.meet) or "what is promised"
+        promise = (
+            join_words(model.promise for model in self.workbench.recipe.meet) or "what is promised"
+        )
         if not found["whole"]:
             return (
-                f"There are too many combinations to look at all of them: here are the one in use and its neighbours. "
-                f"At most {found['budget']:,} records may be lost."
+                "There are too many combinations to look at all of them: here are the one in use"
+                f" and its neighbours. At most {found['budget']:,} records may be lost."
             )
-        within = f"{found['within']:,} keep {promise} and lose no more than the {found['budget']:,} records you allow"
+        within = (
+            f"{found['within']:,} keep {promise} and lose no more than the {found['budget']:,}"
+            " records you allow"
+        )
         ways = (
             f"{len(found['front']):,} of them nothing beats"
             if found["front"]
             else "look at those that lose more, or promise less"
         )
-        return f"Of {found['nodes']:,} combinations of levels, {within}; {ways}. Further left keeps more, further down risks less."
+        return (
+            f"Of {found['nodes']:,} combinations of levels, {within}; {ways}. Further left keeps"
+            " more, further down risks less."
+        )
 
     def _controls(self) -> None:
         with element("div", "row", "controls"):
@@ -220,13 +259,20 @@ class Explore:
         self.places = {at: {"id": at, **self._place(point)} for at, point in points.items()}
         sizes = self.found["dots"]
         dots = [
-            {**self.places[at], "size": 22 + 9 * min(6.0, times**0.5), "within": points[at]["within_budget"]}
+            {
+                **self.places[at],
+                "size": 22 + 9 * min(6.0, times**0.5),
+                "within": points[at]["within_budget"],
+            }
             for at, times in sizes.items()
         ]
         in_use = self.places.get(self.found["in_use"])
         titles = (f"{self._name(0)} (worse →)", f"{self._name(1)} (worse ↑)")
         stairs = [self.places[at] for at in front] if self.found["whole"] else []
-        words = f"{len(dots)} dots for {self.found['nodes']:,} combinations by {self._name(0)} and {self._name(1)}; the table below has the points that nothing beats"
+        words = (
+            f"{len(dots)} dots for {self.found['nodes']:,} combinations by {self._name(0)} and"
+            f" {self._name(1)}; the table below has the points that nothing beats"
+        )
         return specs.plane(dots, stairs, in_use, self.axes, titles), words
 
     def _lattice(self) -> tuple[dict[str, Any], str]:
@@ -251,9 +297,13 @@ class Explore:
             {**place, "within": points[at]["within_budget"], "in_use": at == self.found["in_use"]}
             for at, place in self.places.items()
         ]
-        return specs.lattice(
-            nodes, lines
-        ), f"The lattice of {len(nodes)} combinations, finest below; the table has the points that nothing beats"
+        return (
+            specs.lattice(nodes, lines),
+            (
+                f"The lattice of {len(nodes)} combinations, finest below; the table has the points"
+                " that nothing beats"
+            ),
+        )
 
     def _place(self, point: Point) -> dict[str, float]:
         return {"x": point[self.axes[0]], "y": point[self.axes[1]]}
@@ -279,7 +329,12 @@ class Explore:
     # the table
 
     def _table(self) -> None:
-        heads = [("point", False), (self._called("score"), True), ("marketer risk", True), ("prosecutor risk", True)]
+        heads = [
+            ("point", False),
+            (self._called("score"), True),
+            ("marketer risk", True),
+            ("prosecutor risk", True),
+        ]
         heads += [("records lost", True), ("average class", True), ("use", True)]
         shown = self.found["front"][:MOST_SHOWN]
         if not shown:
@@ -295,11 +350,17 @@ class Explore:
         with element("tr", *(["on"] if used else [])):
             with element("th", scope="row"), element("label", "radio"):
                 picked = {"checked": True} if point["levels"] == self.levels else {}
-                radio = element("input", type="radio", name="point", value=at, key=f"point {at}", **picked)
+                radio = element(
+                    "input", type="radio", name="point", value=at, key=f"point {at}", **picked
+                )
                 Words(str(place))
             radio.on("change", lambda _, a=at: self._pick(a))
             radio.on("keydown.enter", lambda _, p=point: self._use(p))
-            for words in (number(point["score"]), percent(point["marketer_risk"]), percent(point["prosecutor_risk"])):
+            for words in (
+                number(point["score"]),
+                percent(point["marketer_risk"]),
+                percent(point["prosecutor_risk"]),
+            ):
                 text(words, "td", "num")
             for words in (f"{point['suppressed']:,}", number(round(point["class_size"], 1))):
                 text(words, "td", "num")
@@ -307,7 +368,13 @@ class Explore:
                 if used:
                     badge("in use")
                 else:
-                    button("use", lambda _, p=point: self._use(p), "quiet", key=f"use {at}", label=f"Use point {place}")
+                    button(
+                        "use",
+                        lambda _, p=point: self._use(p),
+                        "quiet",
+                        key=f"use {at}",
+                        label=f"Use point {place}",
+                    )
 
     # the card
 
@@ -337,7 +404,9 @@ class Explore:
         if self.found["fresh"] and self.found["dots"].get(at, 1) > 1 and self.view == "Plane":
             x, y = point[self.axes[0]], point[self.axes[1]]
             try:
-                self.near = await self.ask("nodes_near", across=self.axes[0], up=self.axes[1], x=x, y=y)
+                self.near = await self.ask(
+                    "nodes_near", across=self.axes[0], up=self.axes[1], x=x, y=y
+                )
             except SfumatoError as error:
                 self.page.say(str(error))
         self._show(self.selected)
@@ -351,7 +420,11 @@ class Explore:
         if self.card is None:
             return
         if self.chart is not None:
-            place = None if point is None else self.places.get(point["id"]) or {"id": point["id"], **self._place(point)}
+            place = (
+                None
+                if point is None
+                else self.places.get(point["id"]) or {"id": point["id"], **self._place(point)}
+            )
             self.chart.add("ring", [] if place is None else [place])
         with self.page.client, redrawn(self.card):
             if point is None:
@@ -361,16 +434,31 @@ class Explore:
 
     def _point(self, point: Point, *, looked: bool) -> None:
         used = point["id"] == self.found["in_use"]
-        rank = self.found["front"].index(point["id"]) + 1 if point["id"] in self.found["front"] else None
+        rank = (
+            self.found["front"].index(point["id"]) + 1
+            if point["id"] in self.found["front"]
+            else None
+        )
         name = f"Point {rank}" if rank else "A combination of levels"
         text(f"{name}{', in use' if used else ''}", "h2")
         with element("dl", "list"):
             for column, level in point["levels"].items():
                 self._level(column, level)
-        told = f"{point['suppressed']:,} records lost · average class {number(round(point['class_size'], 1))}"
+        told = (
+            f"{point['suppressed']:,} records lost · average class"
+            f" {number(round(point['class_size'], 1))}"
+        )
         text(told, "p")
-        told = f"{self._called('score')} {number(point['score'])} · marketer risk {percent(point['marketer_risk'])}"
-        text(f"{told} · best guess for the least protected {percent(point['prosecutor_risk'])}", "p", "small", "soft")
+        told = (
+            f"{self._called('score')} {number(point['score'])} · marketer risk"
+            f" {percent(point['marketer_risk'])}"
+        )
+        text(
+            f"{told} · best guess for the least protected {percent(point['prosecutor_risk'])}",
+            "p",
+            "small",
+            "soft",
+        )
         if not point["classes"]:
             text("Nothing would be left to release.", "p", "alarm")
         elif not point["within_budget"]:
@@ -387,11 +475,13 @@ class Explore:
         words = (
             "as it is"
             if level == 0
-            else "nothing left of it"
-            if level == top
-            else f"e.g. {example}"
-            if example
-            else f"level {level}"
+            else (
+                "nothing left of it"
+                if level == top
+                else f"e.g. {example}"
+                if example
+                else f"level {level}"
+            )
         )
         with element("div"):
             text(column, "dt")
@@ -402,9 +492,19 @@ class Explore:
 
     def _acts(self, point: Point, *, used: bool) -> None:
         with element("div", "row"):
-            words = "Use" if point["within_budget"] else f"Use, and allow {point['suppressed']:,} lost records"
+            words = (
+                "Use"
+                if point["within_budget"]
+                else f"Use, and allow {point['suppressed']:,} lost records"
+            )
             if self.found["fresh"] and point["classes"]:
-                button(words, lambda: self._use(point), "strongly", key="use", disabled=used and self.found["by_hand"])
+                button(
+                    words,
+                    lambda: self._use(point),
+                    "strongly",
+                    key="use",
+                    disabled=used and self.found["by_hand"],
+                )
                 button("Pin", lambda: self._pin(point), key="pin")
                 button("Why not finer?", lambda: self._why(point), key="why")
 
@@ -415,7 +515,11 @@ class Explore:
         text("Other combinations at the same place", "h3")
         with element("ul", "plain", "near"):
             for one in others:
-                moved = [f"{c} {level}" for c, level in one["levels"].items() if level != point["levels"].get(c)]
+                moved = [
+                    f"{c} {level}"
+                    for c, level in one["levels"].items()
+                    if level != point["levels"].get(c)
+                ]
                 with element("li"):
                     button(
                         ", ".join(moved) or "the same levels",
@@ -436,7 +540,9 @@ class Explore:
             return
         self.levels = dict(point["levels"])
         recipe = self.workbench.recipe
-        changed = choices.with_node(recipe, point["levels"], lost=point["suppressed"], records=self.found["records"])
+        changed = choices.with_node(
+            recipe, point["levels"], lost=point["suppressed"], records=self.found["records"]
+        )
         more = "" if point["within_budget"] else f", {point['suppressed']:,} records may be lost"
         told = ", ".join(f"{column} {level}" for column, level in point["levels"].items())
         self.page.edit(changed, f"levels chosen by hand: {told}{more}")
@@ -451,7 +557,9 @@ class Explore:
             project.recipe, point["levels"], lost=point["suppressed"], records=self.found["records"]
         )
         figures = {name: point[name] for name in AXES}
-        candidates.pin(self.page, pinned_candidates.of_node(project.version, point["levels"], changed, figures))
+        candidates.pin(
+            self.page, pinned_candidates.of_node(project.version, point["levels"], changed, figures)
+        )
 
     async def _why(self, point: Point) -> None:
         told = await self.page.wait_for(self.ask("reasons", levels=dict(point["levels"])))
@@ -462,7 +570,10 @@ class Explore:
                 text(told["choice"], "p")
             with element("ul", "reasons", tabindex=0):
                 for words in told["finer"] or [
-                    "Nothing can be finer: every column is as it is, or as fine as the recipe allows."
+                    (
+                        "Nothing can be finer: every column is as it is, or as fine as the recipe"
+                        " allows."
+                    )
                 ]:
                     text(words, "li")
             if told["choice"]:

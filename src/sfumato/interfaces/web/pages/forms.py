@@ -1,4 +1,6 @@
-"""Drawing forms: help stands under its field, what is wrong stands at its field, and the last valid value stays in the recipe."""
+"""Drawing forms: help stands under its field, what is wrong stands at its field, and the last valid
+value stays in the recipe.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,14 @@ from nicegui import ui
 
 from sfumato.interfaces.web.forms import FormError, FormField, form_of, read_form, shown
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
-from sfumato.interfaces.web.pages.parts import AS_TYPED, AS_TYPED_IN_AREA, Words, button, element, text
+from sfumato.interfaces.web.pages.parts import (
+    AS_TYPED,
+    AS_TYPED_IN_AREA,
+    Words,
+    button,
+    element,
+    text,
+)
 
 VALUE = "(event) => emit(event.target.value)"
 TOGGLED = "(event) => emit(event.target.open)"
@@ -45,9 +54,11 @@ FOLLOW = """(event) => {
 
 
 class DrawnForm:
-    """A form on a page. ``on_made`` gets the object whenever what stands in the fields makes one, and the field that was changed.
+    """A form on a page. ``on_made`` gets the object whenever what stands in the fields makes one,
+    and the field that was changed.
 
-    With ``at_once`` every change is tried; without, only :meth:`submit` does so: a form of something that is not there yet.
+    With ``at_once`` every change is tried; without, only :meth:`submit` does so: a form of
+    something that is not there yet.
     """
 
     def __init__(
@@ -64,7 +75,9 @@ class DrawnForm:
         without: Collection[str] = (),
     ) -> None:
         self.cls = thing if isinstance(thing, type) else type(thing)
-        self.fields = {field.name: field for field in form_of(thing, schema) if field.name not in without}
+        self.fields = {
+            field.name: field for field in form_of(thing, schema) if field.name not in without
+        }
         self.key, self.on_made, self.at_once = key, on_made, at_once
         self.values: dict[str, Any] = {name: field.value for name, field in self.fields.items()}
         self.values |= dict(start or {})
@@ -79,7 +92,9 @@ class DrawnForm:
     def draw(self) -> None:
         """Draw all fields; those that need not be filled in stand apart, below."""
         with element("div", "fields"):
-            first = [field for field in self.fields.values() if field.required] or list(self.fields.values())[:1]
+            first = [field for field in self.fields.values() if field.required] or list(
+                self.fields.values()
+            )[:1]
             rest = [field for field in self.fields.values() if field not in first]
             for field in first:
                 self._draw(field)
@@ -136,7 +151,9 @@ class DrawnForm:
             self._slider.update()
 
     def changed(self, field: FormField, value: Any) -> Any:
-        """Something else stands in a field; gives what ``on_made`` gives, which may be something to wait for."""
+        """Something else stands in a field; gives what ``on_made`` gives, which may be something to
+        wait for.
+        """
         self.values[field.name] = value
         made = self._read() if self.at_once else None
         return None if made is None else self.on_made(made, field)
@@ -172,9 +189,13 @@ def _described(name: str) -> dict[str, str]:
 
 
 def _input(form: DrawnForm, field: FormField, name: str, **attributes: Any) -> ui.element:
-    """A field of text, a number or a date; what stands in it counts when it is left, or on Enter."""
+    """A field of text, a number or a date; what stands in it counts when it is left, or on
+    Enter.
+    """
     value = _text(field, form.values[field.name])
-    made = element("input", "input", key=name, id=name, **{AS_TYPED: value}, **_described(name), **attributes)
+    made = element(
+        "input", "input", key=name, id=name, **{AS_TYPED: value}, **_described(name), **attributes
+    )
     made.on("change", lambda event: form.changed(field, event.args), js_handler=VALUE)
     return made
 
@@ -203,8 +224,17 @@ def _number(form: DrawnForm, field: FormField, name: str) -> None:
 def _range(form: DrawnForm, field: FormField, name: str, ends: list[float]) -> None:
     low, high, step = ends
     text(_end(low), "span", "soft", "small")
-    limits = {"min": low, "max": high, "step": step, AS_TYPED: _text(field, form.values[field.name])}
-    about = {"aria_label": f"{field.label}, slider", "data-tells": f"{form.key}-under", **_described(name)}
+    limits = {
+        "min": low,
+        "max": high,
+        "step": step,
+        AS_TYPED: _text(field, form.values[field.name]),
+    }
+    about = {
+        "aria_label": f"{field.label}, slider",
+        "data-tells": f"{form.key}-under",
+        **_described(name),
+    }
     made = element("input", "range", key=f"{name}-slider", type="range", **limits, **about)
     made.on("input", js_handler=FOLLOW)
     made.on("change", lambda event: form.changed(field, event.args), js_handler=VALUE)
@@ -233,7 +263,10 @@ def _switch(form: DrawnForm, field: FormField, name: str) -> None:
 
 
 def _segments(form: DrawnForm, field: FormField, name: str) -> None:
-    choices = [*([("", "not said")] if field.optional else []), *((one.value, one.words) for one in field.choices)]
+    choices = [
+        *([("", "not said")] if field.optional else []),
+        *((one.value, one.words) for one in field.choices),
+    ]
     with element("fieldset", "choices", data_waits="", **_described(name)):
         text(field.label, "legend", "label")
         for value, words in choices:
@@ -279,7 +312,9 @@ def option(words: str, value: str, *, chosen: bool = False) -> None:
 
 
 def _columns(form: DrawnForm, field: FormField, name: str) -> None:
-    """Columns that are chosen, in their order, each with a button that takes it out; and a list to choose another from."""
+    """Columns that are chosen, in their order, each with a button that takes it out; and a list to
+    choose another from.
+    """
     held = form.values[field.name]
     chosen = [held] if isinstance(held, str) else list(held or ())
 
@@ -298,12 +333,21 @@ def _columns(form: DrawnForm, field: FormField, name: str) -> None:
                     text(column)
                     rest = [one for one in now if one != column]
                     label = f"Take {column} out of {field.label}"
-                    button("×", lambda rest=rest: become(rest), "quiet", key=f"{name}-out-{column}", label=label)
+                    button(
+                        "×",
+                        lambda rest=rest: become(rest),
+                        "quiet",
+                        key=f"{name}-out-{column}",
+                        label=label,
+                    )
             left = [choice for choice in field.choices if choice.value not in now]
             if left:
                 _add_column(field, name, left, lambda added: become([*now, added]))
             elif not field.choices:
-                about = {"placeholder": "a column, then Enter", "aria_label": f"Add a column to {field.label}"}
+                about = {
+                    "placeholder": "a column, then Enter",
+                    "aria_label": f"Add a column to {field.label}",
+                }
                 typed = element("input", "input", key=f"{name}-add", data_is=len(now), **about)
                 typed.on("change", lambda event: become([*now, event.args]), js_handler=VALUE)
 
@@ -311,17 +355,25 @@ def _columns(form: DrawnForm, field: FormField, name: str) -> None:
         inside(chosen)
 
 
-def _add_column(field: FormField, name: str, left: list[Any], on_added: Callable[[str], Any]) -> None:
-    with element("select", "input", key=f"{name}-add", aria_label=f"Add a column to {field.label}") as made:
+def _add_column(
+    field: FormField, name: str, left: list[Any], on_added: Callable[[str], Any]
+) -> None:
+    with element(
+        "select", "input", key=f"{name}-add", aria_label=f"Add a column to {field.label}"
+    ) as made:
         option("add a column …", "", chosen=True)
         options(dataclasses.replace(field, choices=tuple(left)), None)
     adds(made, on_added)
 
 
 def adds(select: ui.element, on_added: Callable[[str], Any]) -> None:
-    """Let a list add what is chosen from it: by mouse at once; by keys on Enter, so that they can go through the list first."""
+    """Let a list add what is chosen from it: by mouse at once; by keys on Enter, so that they can
+    go through the list first.
+    """
     for event in ("change", "keydown", "mousedown"):
-        select.on(event, lambda event: on_added(event.args) if event.args else None, js_handler=ADDED)
+        select.on(
+            event, lambda event: on_added(event.args) if event.args else None, js_handler=ADDED
+        )
 
 
 def _many(form: DrawnForm, field: FormField, name: str) -> None:
@@ -329,7 +381,11 @@ def _many(form: DrawnForm, field: FormField, name: str) -> None:
     words = [choice.value for choice in field.choices]
 
     def toggled(word: str, on: bool) -> Any:
-        now = [one for one in words if (one in (form.values[field.name] or ()) and one != word) or (one == word and on)]
+        now = [
+            one
+            for one in words
+            if (one in (form.values[field.name] or ()) and one != word) or (one == word and on)
+        ]
         return form.changed(field, now or None)
 
     with element("fieldset", "columns", **_described(name)):
@@ -338,14 +394,22 @@ def _many(form: DrawnForm, field: FormField, name: str) -> None:
             with element("label", "switch"):
                 on = {"checked": True} if choice.value in held else {}
                 made = element("input", key=f"{name}-{choice.value}", type="checkbox", **on)
-                made.on("change", lambda event, word=choice.value: toggled(word, bool(event.args)), js_handler=CHECKED)
+                made.on(
+                    "change",
+                    lambda event, word=choice.value: toggled(word, bool(event.args)),
+                    js_handler=CHECKED,
+                )
                 text(choice.words)
 
 
 def _mapping(form: DrawnForm, field: FormField, name: str) -> None:
-    """A table of two columns; a row whose key is emptied is gone, and there is always one more to fill in."""
+    """A table of two columns; a row whose key is emptied is gone, and there is always one more to
+    fill in.
+    """
     held = form.values[field.name]
-    rows = [list(row) for row in (held if isinstance(held, list) else _rows(field, held))] + [["", ""]]
+    rows = [list(row) for row in (held if isinstance(held, list) else _rows(field, held))] + [
+        ["", ""]
+    ]
 
     def typed(place: int, part: int, value: str) -> Any:
         rows[place][part] = value
@@ -358,16 +422,26 @@ def _mapping(form: DrawnForm, field: FormField, name: str) -> None:
         for place, row in enumerate(rows):
             with element("div", "maprow"):
                 _map_key(field, name, place, row[0], typed)
-                about = {AS_TYPED: row[1], "placeholder": "value", "aria_label": f"{field.label}: value {place + 1}"}
+                about = {
+                    AS_TYPED: row[1],
+                    "placeholder": "value",
+                    "aria_label": f"{field.label}: value {place + 1}",
+                }
                 cell = element("input", "input", key=f"{name}-value-{place}", **about)
-                cell.on("change", lambda event, place=place: typed(place, 1, event.args), js_handler=VALUE)
+                cell.on(
+                    "change",
+                    lambda event, place=place: typed(place, 1, event.args),
+                    js_handler=VALUE,
+                )
 
 
 def _rows(field: FormField, held: Any) -> list[tuple[str, str]]:
     return list(dataclasses.replace(field, value=held).rows)
 
 
-def _map_key(field: FormField, name: str, place: int, key: str, typed: Callable[[int, int, str], Any]) -> None:
+def _map_key(
+    field: FormField, name: str, place: int, key: str, typed: Callable[[int, int, str], Any]
+) -> None:
     label = f"{field.label}: name {place + 1}"
     if field.choices:
         with element("select", "input", key=f"{name}-key-{place}", aria_label=label) as made:

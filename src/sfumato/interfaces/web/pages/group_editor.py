@@ -23,7 +23,9 @@ COULD_BE = (HierarchyFile, Frequency, Order, SuppressedValue)
 
 
 class GroupEditor:
-    """The groups of one level of a column; other kinds of categories are turned into groups first."""
+    """The groups of one level of a column; other kinds of categories are turned into groups
+    first.
+    """
 
     def __init__(self, stage: HierarchyStage) -> None:
         self.stage = stage
@@ -32,13 +34,19 @@ class GroupEditor:
         self.arrives = 0
 
     async def asked(self, column: str) -> dict[str, Any] | str | None:
-        """The groups of the column; words where there are none to change; None where it has no categories."""
+        """The groups of the column; words where there are none to change; None where it has no
+        categories.
+        """
         hierarchy = self.stage.wb.recipe.schema[column].hierarchy
-        if isinstance(hierarchy, BY_HAND) or (isinstance(hierarchy, COULD_BE) and self.opened == column):
+        if isinstance(hierarchy, BY_HAND) or (
+            isinstance(hierarchy, COULD_BE) and self.opened == column
+        ):
             if self.opened != column:
                 self.opened, self.level = column, 1
             try:
-                answer: dict[str, Any] = await self.stage.wb.answer("groups", column=column, level=self.level)
+                answer: dict[str, Any] = await self.stage.wb.answer(
+                    "groups", column=column, level=self.level
+                )
             except SfumatoError as error:
                 return str(error)
             return answer
@@ -73,7 +81,11 @@ class GroupEditor:
                 words = "Put groups together" if level == groups["levels"] else f"Level {level}"
                 pressed = "true" if level == groups["level"] else "false"
                 button(
-                    words, lambda n=level: self._at(n), "quiet", key=f"groups of level {level}", aria_pressed=pressed
+                    words,
+                    lambda n=level: self._at(n),
+                    "quiet",
+                    key=f"groups of level {level}",
+                    aria_pressed=pressed,
                 )
 
     async def _at(self, level: int) -> None:
@@ -90,18 +102,24 @@ class GroupEditor:
         members = [str(member) for member in given["members"]]
         count = "1 value" if len(members) == 1 else f"{len(members)} values"
         what = count if self.level == 1 else count.replace("value", "group")
-        await self._change("move", {"members": members, "to": str(given["to"])}, f"moved {what} to another group")
+        await self._change(
+            "move", {"members": members, "to": str(given["to"])}, f"moved {what} to another group"
+        )
 
     async def _part(self, given: Any) -> None:
         members = [str(member) for member in given["members"]]
         await self._change("part", {"members": members}, f"{len(members)} stand alone")
 
     async def _rename(self, given: Any) -> None:
-        await self._change("rename", {"old": str(given["old"]), "new": str(given["new"])}, "renamed a group")
+        await self._change(
+            "rename", {"old": str(given["old"]), "new": str(given["new"])}, "renamed a group"
+        )
 
     async def _change(self, act: str, given: dict[str, Any], words: str) -> None:
         wb = self.stage.wb
-        asked = wb.answer("regroup", column=self.stage.column, level=self.level, act=act, given=given)
+        asked = wb.answer(
+            "regroup", column=self.stage.column, level=self.level, act=act, given=given
+        )
         spec = await self.stage.page.wait_for(asked)
         if spec is None:
             await self.stage.redraw()

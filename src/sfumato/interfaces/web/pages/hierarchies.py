@@ -29,7 +29,9 @@ def draw(page: Page) -> None:
 
 
 class HierarchyStage:
-    """The quasi-identifiers, and one of them in full. ``draft`` is a hierarchy that is looked at before it is used."""
+    """The quasi-identifiers, and one of them in full. ``draft`` is a hierarchy that is looked at
+    before it is used.
+    """
 
     def __init__(self, page: Page) -> None:
         self.page, self.wb = page, page.workbench
@@ -106,10 +108,14 @@ class HierarchyStage:
                     self.editor.draw(column, groups)
                 self.exchange.draw(column)
 
-    async def _asked(self, column: str, draft: Mapping[str, Any] | None) -> tuple[dict[str, Any] | None, str]:
+    async def _asked(
+        self, column: str, draft: Mapping[str, Any] | None
+    ) -> tuple[dict[str, Any] | None, str]:
         given = None if draft is None else dict(draft)
         try:
-            asked = self.wb.answer("levels", column=column, at=self.at(), hierarchy=given, alone=self.alone)
+            asked = self.wb.answer(
+                "levels", column=column, at=self.at(), hierarchy=given, alone=self.alone
+            )
             return await asked, ""
         except SfumatoError as error:
             return None, str(error)
@@ -124,15 +130,21 @@ class HierarchyStage:
         return None if answer is None else int(answer["top"])
 
     def at(self) -> dict[str, int]:
-        """The levels of all columns as they are chosen now: set, else found by the last search, else as it is."""
+        """The levels of all columns as they are chosen now: set, else found by the last search,
+        else as it is.
+        """
         fixed, found = edits.set_levels(self.wb.recipe), self._searched()[1]
         return {
-            line["column"]: min(fixed.get(line["column"], found.get(line["column"], 0)), line["top"] or 0)
+            line["column"]: min(
+                fixed.get(line["column"], found.get(line["column"], 0)), line["top"] or 0
+            )
             for line in self.lines
         }
 
     def _searched(self) -> tuple[int, dict[str, int]]:
-        """The newest version, up to the one in use, that a search was made for, and the levels it chose; 0: none was."""
+        """The newest version, up to the one in use, that a search was made for, and the levels it
+        chose; 0: none was.
+        """
         version = max((v for v in self.wb.searched if v <= self.wb.project.version), default=0)
         return version, self.wb.searched.get(version, {})
 
@@ -144,15 +156,31 @@ class HierarchyStage:
                 name, top = line["column"], line["top"]
                 current = {"aria_current": "true"} if name == self.column else {}
                 known = name in fixed or name in found
-                words = f"{levels[name]}/{top}" if known and top is not None else "?" if top is None else f"–/{top}"
+                words = (
+                    f"{levels[name]}/{top}"
+                    if known and top is not None
+                    else "?"
+                    if top is None
+                    else f"–/{top}"
+                )
                 with element(
-                    "button", "pick", *(["on"] if current else []), key=f"column {name}", type="button", **current
+                    "button",
+                    "pick",
+                    *(["on"] if current else []),
+                    key=f"column {name}",
+                    type="button",
+                    **current,
                 ) as pick:
                     text(name, "span", "lab", title=name)
                     with element("span", "soft", "small"):
                         if line["uncovered"] or line["error"]:
                             lost = f"⚠{line['uncovered']:,} " if line["uncovered"] else "⚠ "
-                            text(lost, "span", "alarm", aria_label=f"{line['uncovered']:,} values have no place")
+                            text(
+                                lost,
+                                "span",
+                                "alarm",
+                                aria_label=f"{line['uncovered']:,} values have no place",
+                            )
                         text(words, "span", aria_label=self._spoken(known, levels[name], top))
                 pick.on("click", lambda n=name: self._pick(n))
 
@@ -181,7 +209,10 @@ class HierarchyStage:
         with element("label", "option", "inline"):
             text("A missing value", "span", "small", "soft")
             with element("select", "field", key="missing rule") as select:
-                for rule, words in (("category", "is a value of its own"), ("wildcard", "equals every value")):
+                for rule, words in (
+                    ("category", "is a value of its own"),
+                    ("wildcard", "equals every value"),
+                ):
                     text(words, "option", value=rule, **({"selected": True} if rule == now else {}))
         select.on("change", lambda event: self._rule(column, str(event.args)), js_handler=VALUE)
 
@@ -196,8 +227,12 @@ class HierarchyStage:
         return self.wb.recipe.schema[column].hierarchy
 
     async def _choose(self, builder: str) -> None:
-        """Another kind: begun with what suits the column; where more must be said, its examples or its file are asked for."""
-        spec = await self.page.wait_for(self.wb.answer("begin", column=self.column, builder=builder))
+        """Another kind: begun with what suits the column; where more must be said, its examples or
+        its file are asked for.
+        """
+        spec = await self.page.wait_for(
+            self.wb.answer("begin", column=self.column, builder=builder)
+        )
         if spec is None:
             self.exchange.ask(builder)
             return
@@ -208,7 +243,9 @@ class HierarchyStage:
         await self._try(registry.write(hierarchy), sentence_of(hierarchy), meant=meant)
 
     async def _try(self, spec: dict[str, Any], words: str, *, meant: bool) -> None:
-        """Look at a hierarchy; one that is meant and covers all values is used, another one waits for a word."""
+        """Look at a hierarchy; one that is meant and covers all values is used, another one waits
+        for a word.
+        """
         self.turn += 1
         turn, column = self.turn, str(self.column)
         answer, problem = await self._asked(column, spec)
@@ -224,7 +261,9 @@ class HierarchyStage:
                 self._fill(answer)
 
     async def look_at(self, spec: dict[str, Any], words: str) -> None:
-        """Show a hierarchy that is not in use yet, and what can be done with it, wherever it was asked for."""
+        """Show a hierarchy that is not in use yet, and what can be done with it, wherever it was
+        asked for.
+        """
         self.draft, self.draft_words = spec, words
         self.arrivals += 1
         await self._show()
@@ -251,7 +290,9 @@ class HierarchyStage:
             lost = 0 if answer is None else answer["uncovered"]
             if answer is not None and lost:
                 have = "1 value has" if lost == 1 else f"{lost:,} values have"
-                self.page.complain(f"{have} no place ({answer['records_lost']:,} records). A run refuses them.")
+                self.page.complain(
+                    f"{have} no place ({answer['records_lost']:,} records). A run refuses them."
+                )
             with element("div", "tools") as tools:
                 if self.draft is not None:
                     tools.props["data-arrives"] = self.arrivals
@@ -260,13 +301,23 @@ class HierarchyStage:
                 if self.draft is not None:
                     if answer is not None:
                         spec, words, top = self.draft, self.draft_words, answer["top"]
-                        button("Use it", lambda: self.put(spec, words, top), "strongly", key="use draft")
+                        button(
+                            "Use it",
+                            lambda: self.put(spec, words, top),
+                            "strongly",
+                            key="use draft",
+                        )
                     button("Discard", self._discard, key="discard draft")
             self.listed = element("div")
 
     def _mend(self) -> None:
         hierarchy = self.hierarchy(str(self.column))
-        fields = {field.name for field in registry.family("hierarchies")[hierarchy.name].__dataclass_fields__.values()}
+        fields = {
+            field.name
+            for field in registry.family("hierarchies")[
+                hierarchy.name
+            ].__dataclass_fields__.values()
+        }
         if "other" in fields:
             button("Put them under Other", lambda: self._adopt(hierarchy), key="put under other")
         button("List them", lambda: self.page.wait_for(self._list_lost()), key="list lost")
@@ -274,7 +325,9 @@ class HierarchyStage:
     async def _adopt(self, hierarchy: Any) -> None:
         spec = registry.write(hierarchy)
         spec = {hierarchy.name: {**spec[hierarchy.name], "other": "Other"}}
-        words = self.draft_words if self.draft is not None else "values without a place are under Other"
+        words = (
+            self.draft_words if self.draft is not None else "values without a place are under Other"
+        )
         await self._try(spec, words, meant=True)
 
     async def _list_lost(self) -> None:
@@ -309,7 +362,9 @@ class HierarchyStage:
             )
 
     def _counted(self, column: str) -> None:
-        """Which classes are counted: those of all quasi-identifiers, or of this one alone, which tells what its hierarchy does by itself."""
+        """Which classes are counted: those of all quasi-identifiers, or of this one alone, which
+        tells what its hierarchy does by itself.
+        """
         with element("label", "option", "inline"):
             text("Classes of", "span", "small", "soft")
             with element("select", "field", key="classes of") as select:
@@ -352,13 +407,19 @@ class HierarchyStage:
                 return
             if column in edits.bounds_of(recipe):
                 text("You chose the level.", "span", "soft")
-                button("Let the search choose", lambda: self._use_level(None), key="let search choose")
+                button(
+                    "Let the search choose", lambda: self._use_level(None), key="let search choose"
+                )
             version, found = self._searched()
             if version and column in found:
                 now = "" if version == self.wb.project.version else f" for version {version}"
                 text(f"The search found level {found[column]}{now}.", "span", "soft")
             if version != self.wb.project.version:
-                button("Search for levels", lambda: self.page.wait_for(self._search()), key="search levels")
+                button(
+                    "Search for levels",
+                    lambda: self.page.wait_for(self._search()),
+                    key="search levels",
+                )
 
     def _use_level(self, level: int | None) -> None:
         change = edits.with_level(self.wb.recipe, str(self.column), level)
@@ -371,12 +432,16 @@ class HierarchyStage:
     async def _search(self) -> None:
         """Let the search choose levels for the recipe in use; nothing is released."""
         version = self.wb.project.version
-        self.wb.searched[version] = await self.wb.do("search_levels", "Searching for levels", version=version)
+        self.wb.searched[version] = await self.wb.do(
+            "search_levels", "Searching for levels", version=version
+        )
         self.wb.project.tell()
 
 
 async def open_problems(workbench: Workbench) -> int:
-    """How many quasi-identifiers have values without a place, or a hierarchy that does not fit: what the stage counts."""
+    """How many quasi-identifiers have values without a place, or a hierarchy that does not fit:
+    what the stage counts.
+    """
     if workbench.opened is None or not workbench.project.has_recipe:
         return 0
     lines = await workbench.answer("overview")
@@ -386,7 +451,11 @@ async def open_problems(workbench: Workbench) -> int:
 def sentence_of(hierarchy: Any) -> str:
     """A hierarchy in the history: its kind and numbers of ours, never a label."""
     words = TITLES.get(hierarchy.name, hierarchy.name).lower()
-    numbers = {n: v for n, v in registry.write(hierarchy)[hierarchy.name].items() if n not in hierarchy.secret}
+    numbers = {
+        n: v
+        for n, v in registry.write(hierarchy)[hierarchy.name].items()
+        if n not in hierarchy.secret
+    }
     said = [
         ", ".join(map(str, v))
         for v in numbers.values()

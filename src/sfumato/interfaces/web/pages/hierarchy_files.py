@@ -1,4 +1,6 @@
-"""Hierarchies that come as a file, and go as one: what an import covers is shown before it replaces anything."""
+"""Hierarchies that come as a file, and go as one: what an import covers is shown before it replaces
+anything.
+"""
 
 from __future__ import annotations
 
@@ -39,16 +41,28 @@ class HierarchyFiles:
             text("One line a value: value;level 1;…;top, as ARX writes it.", "p", "soft", "small")
             with element("form", "tools") as form:
                 field = element(
-                    "input", "field", "wide", key="hierarchy path", type="text", autocomplete="off", **{AS_TYPED: self.path},
-                    aria_label="path of a hierarchy file on this machine", placeholder="/home/me/hierarchies/age.csv",
-                )  # fmt: skip
-                field.on("input", lambda event: setattr(self, "path", str(event.args)), js_handler=VALUE)
+                    "input",
+                    "field",
+                    "wide",
+                    key="hierarchy path",
+                    type="text",
+                    autocomplete="off",
+                    **{AS_TYPED: self.path},
+                    aria_label="path of a hierarchy file on this machine",
+                    placeholder="/home/me/hierarchies/age.csv",
+                )
+                field.on(
+                    "input", lambda event: setattr(self, "path", str(event.args)), js_handler=VALUE
+                )
                 look = button("Look at it", lambda: None, key="import path")
                 look.props["type"] = "submit"
             form.on(
-                "submit.prevent", lambda: self.stage.page.wait_for(self._import(uploads.at_home(self.path.strip())))
+                "submit.prevent",
+                lambda: self.stage.page.wait_for(self._import(uploads.at_home(self.path.strip()))),
             )
-            drop = Drop(words="Choose a file", field="upload hierarchy", accept=".csv,.txt", most=MOST_BYTES)
+            drop = Drop(
+                words="Choose a file", field="upload hierarchy", accept=".csv,.txt", most=MOST_BYTES
+            )
             drop.on("done", lambda event: self._sent(str(event.args)))
             if self.stage.wb.recipe.schema[column].hierarchy is not None:
                 with element("p", "tools"):
@@ -66,16 +80,30 @@ class HierarchyFiles:
             if issubclass(cls, Like):
                 self._examples()
             elif issubclass(cls, HierarchyFile):
-                text("Name the file below, under “As a file”; it is shown before it is used.", "p", "problem")
+                text(
+                    "Name the file below, under “As a file”; it is shown before it is used.",
+                    "p",
+                    "problem",
+                )
             else:
-                text("This kind needs something that the recipe does not have yet; choose another.", "p", "problem")
+                text(
+                    "This kind needs something that the recipe does not have yet; choose another.",
+                    "p",
+                    "problem",
+                )
 
     def _examples(self) -> None:
         typed: dict[str, str] = {"examples": ""}
         with element("label", "option"):
             text("Examples, one a line: 75001 → 75 → FR", "span", "small", "soft")
             area = element(
-                "textarea", "field", "mono", key="examples", rows=4, cols=40, placeholder="75001 -> 75 -> FR"
+                "textarea",
+                "field",
+                "mono",
+                key="examples",
+                rows=4,
+                cols=40,
+                placeholder="75001 -> 75 -> FR",
             )
             area.on("input", lambda event: typed.update(examples=str(event.args)), js_handler=VALUE)
         button("Look at it", lambda: self._by_example(typed["examples"]), key="use examples")
@@ -99,7 +127,11 @@ class HierarchyFiles:
             raise UnreadableInput(f"{path.name or 'this'}: there is no such file; check the path")
         how = await self.stage.wb.answer("delimiter_of", path=str(path.absolute()))
         copy = await asyncio.to_thread(self._copied, path)
-        said = {name: how[name] for name, usual in (("delimiter", ";"), ("encoding", "utf-8")) if how[name] != usual}
+        said = {
+            name: how[name]
+            for name, usual in (("delimiter", ";"), ("encoding", "utf-8"))
+            if how[name] != usual
+        }
         spec: dict[str, Any] = {"file": {"path": str(copy), **said}}
         await self.stage.look_at(spec, f"a file of {how['listed']:,} values")
 
@@ -129,5 +161,8 @@ class HierarchyFiles:
         from nicegui import ui
 
         with self.stage.page.client, redrawn(self.more):
-            text(f"Wrote {answer['values']:,} values to {answer['path']}. It holds values: keep it.", "p")
+            text(
+                f"Wrote {answer['values']:,} values to {answer['path']}. It holds values: keep it.",
+                "p",
+            )
             button("Download it", lambda: ui.download.file(path), key="download hierarchy")

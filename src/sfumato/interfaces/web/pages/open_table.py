@@ -1,4 +1,6 @@
-"""Opening a table: by its path, from a folder, dropped here, or the invented hospital; and how it is read."""
+"""Opening a table: by its path, from a folder, dropped here, or the invented hospital; and how it
+is read.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,11 @@ DELIMITERS = {FIND_OUT: "", "comma": ",", "semicolon": ";", "tab": "tab", "bar |
 CHOICES: tuple[tuple[str, str, dict[str, str]], ...] = (
     ("format", "Format", {FIND_OUT: "", **{name: name for name in FORMATS}}),
     ("delimiter", "Between cells", DELIMITERS),
-    ("encoding", "Letters", {FIND_OUT: "", **{n: n for n in ("utf-8", "cp1252", "latin-1", "utf-16", "mac-roman")}}),
+    (
+        "encoding",
+        "Letters",
+        {FIND_OUT: "", **{n: n for n in ("utf-8", "cp1252", "latin-1", "utf-16", "mac-roman")}},
+    ),
     ("decimal", "Decimal sign", {FIND_OUT: "", "point": ".", "comma": ","}),
     ("header", "First line", {FIND_OUT: "", "names of columns": "yes", "a record": "no"}),
     ("rename_duplicates", "Names that come twice", {"refuse": "", "number them": "yes"}),
@@ -44,7 +50,9 @@ PARTS = {"sheet": "Sheet", "table": "Table of the database"}
 
 
 class Opening:
-    """Ways to open a table. What fails is said in place, and how the file is read can be said then."""
+    """Ways to open a table. What fails is said in place, and how the file is read can be said
+    then.
+    """
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -66,7 +74,12 @@ class Opening:
                 self.folder = element("div", "folder")
             with section("Or send it here"):
                 self._drop()
-                text("A copy is kept in the folder of the project, for your eyes only.", "p", "soft", "small")
+                text(
+                    "A copy is kept in the folder of the project, for your eyes only.",
+                    "p",
+                    "soft",
+                    "small",
+                )
             with section("Or look around first"):
                 button(
                     "Try the invented hospital",
@@ -87,7 +100,12 @@ class Opening:
             self._options(open_=False, words="Read it otherwise", again=True, opened=opened)
         with element("details", "options"):
             text("Open another table", "summary", key="another table")
-            text("The recipe stays. Columns that it does not know will wait for a role.", "p", "soft", "small")
+            text(
+                "The recipe stays. Columns that it does not know will wait for a role.",
+                "p",
+                "soft",
+                "small",
+            )
             self._path(empty=True)
             self.folder = element("div", "folder")
             self._drop()
@@ -114,14 +132,20 @@ class Opening:
                 self._projects()
 
     def _projects(self) -> None:
-        """Projects that were open before, each behind a button; one that is not where it was says so and can be taken off the list."""
+        """Projects that were open before, each behind a button; one that is not where it was says
+        so and can be taken off the list.
+        """
         self.refused = element("div", "notes")
         self.projects = element("div")
         self._list_projects()
 
     def _list_projects(self) -> None:
         about: dict[str, Any] = {"tabindex": 0, "aria_label": "recent projects"}
-        with self.page.client, redrawn(self.projects), element("ul", "entries", "projects", **about):
+        with (
+            self.page.client,
+            redrawn(self.projects),
+            element("ul", "entries", "projects", **about),
+        ):
             for one in recent(besides=self.wb.project.folder)[:MOST_PROJECTS]:
                 self._project(one)
 
@@ -230,7 +254,11 @@ class Opening:
         kind, names = opened["parts"]["kind"], opened["parts"]["names"]
         if len(names) < 2:
             return
-        now = opened["sheet"] or names[0] if kind == "sheet" else self.wb.project.data.options.get("table", names[0])
+        now = (
+            opened["sheet"] or names[0]
+            if kind == "sheet"
+            else self.wb.project.data.options.get("table", names[0])
+        )
         self.chosen[kind] = now
         _select(self.chosen, kind, PARTS[kind], {name: name for name in names}, now=now)
 
@@ -239,7 +267,12 @@ class Opening:
         kind, names = found["kind"], found["names"]
         with self.page.client, redrawn(self.folder):
             holder, words = ("file", "sheets") if kind == "sheet" else ("database", "tables")
-            text(f"This {holder} holds {len(names):,} {words}. Which one?", "p", "strong", role="status")
+            text(
+                f"This {holder} holds {len(names):,} {words}. Which one?",
+                "p",
+                "strong",
+                role="status",
+            )
             with element("ul", "entries", tabindex=0, aria_label=words):
                 for name in names:
                     self._entry(name, lambda n=name: choose(n), f"{kind} {name}")
@@ -253,11 +286,22 @@ class Opening:
             text(found.path, "p", "mono", "small")
             with element("ul", "entries", tabindex=0, aria_label="files and folders"):
                 if found.above is not None:
-                    self._entry("↑ the folder above", lambda: self._browse(found.above), "folder above")
+                    self._entry(
+                        "↑ the folder above", lambda: self._browse(found.above), "folder above"
+                    )
                 for name in found.folders:
-                    self._entry(f"{name}/", lambda n=name: self._browse(str(Path(found.path) / n)), f"folder {name}")
+                    self._entry(
+                        f"{name}/",
+                        lambda n=name: self._browse(str(Path(found.path) / n)),
+                        f"folder {name}",
+                    )
                 for name, size in found.files:
-                    self._entry(name, lambda n=name: self._chosen(found.path, n), f"file {name}", _bytes(size))
+                    self._entry(
+                        name,
+                        lambda n=name: self._chosen(found.path, n),
+                        f"file {name}",
+                        _bytes(size),
+                    )
             if not found.files:
                 text("No file here has the suffix of a table.", "p", "soft", "small")
             if found.more:
@@ -272,7 +316,9 @@ class Opening:
     # acts
 
     async def _named(self) -> None:
-        """Open what was named anew: which sheet or table of it is meant is asked, also where one of it is open."""
+        """Open what was named anew: which sheet or table of it is meant is asked, also where one of
+        it is open.
+        """
         for part in PARTS:
             self.chosen.pop(part, None)
         await self._open_path()
@@ -289,14 +335,18 @@ class Opening:
             await self._open_path()
 
     async def _open_path(self) -> None:
-        """Open what stands in the field, read as was said; what fails is said in place, with the options open."""
+        """Open what stands in the field, read as was said; what fails is said in place, with the
+        options open.
+        """
         if not self.path.strip():
             self._complain("Name a file first, or browse to it.")
             return
         try:
             found = await self.wb.do("look_at_path", "Looking at the file", path=self.path.strip())
             options = options_of(self.chosen)
-            if found["path"] != self.wb.project.data.path:  # what was chosen in one file says nothing of another
+            if (
+                found["path"] != self.wb.project.data.path
+            ):  # what was chosen in one file says nothing of another
                 options = {name: value for name, value in options.items() if name not in PARTS}
             part = self._known_part(found, options)
             if part is None:
@@ -307,11 +357,15 @@ class Opening:
             self._complain(str(error))
 
     def _known_part(self, found: dict[str, Any], options: dict[str, Any]) -> dict[str, str] | None:
-        """The sheet or table that is meant, where that is clear: it was chosen, the recipe names it, or there is one. None: ask."""
+        """The sheet or table that is meant, where that is clear: it was chosen, the recipe names
+        it, or there is one. None: ask.
+        """
         kind, names = found["kind"], found["names"]
         if not kind:
             return {}
-        said = self.wb.recipe.intake.sheet if kind == "sheet" and self.wb.project.has_recipe else None
+        said = (
+            self.wb.recipe.intake.sheet if kind == "sheet" and self.wb.project.has_recipe else None
+        )
         wanted = options.get(kind)
         if wanted is not None or said in names:
             return {} if wanted is None else {kind: wanted}
@@ -343,7 +397,9 @@ class Opening:
             left = {name: value for name, value in options.items() if name not in said}
             self.wb.project.set_data(dataclasses.replace(data, options=left))
         if intake != recipe.intake and (said or recipe.intake.said()):
-            self.page.edit(dataclasses.replace(recipe, intake=intake), "Another way to read the table")
+            self.page.edit(
+                dataclasses.replace(recipe, intake=intake), "Another way to read the table"
+            )
 
     def _complain(self, words: str) -> None:
         with self.page.client:
@@ -379,20 +435,33 @@ def _code(word: str) -> str | int | float:
     return word
 
 
-def _select(chosen: dict[str, str], name: str, title: str, choices: dict[str, str], *, now: str = "") -> None:
+def _select(
+    chosen: dict[str, str], name: str, title: str, choices: dict[str, str], *, now: str = ""
+) -> None:
     with element("label", "option"):
         text(title, "span", "small", "soft")
         with element("select", "field", key=f"reading {name}") as select:
             for words, value in choices.items():
-                text(words, "option", value=value, **({"selected": True} if now and value == now else {}))
+                text(
+                    words,
+                    "option",
+                    value=value,
+                    **({"selected": True} if now and value == now else {}),
+                )
         select.on("change", lambda event: chosen.update({name: str(event.args)}), js_handler=VALUE)
 
 
 def _missing_values(chosen: dict[str, str]) -> None:
     with element("label", "option"):
         text("Codes for missing values", "span", "small", "soft")
-        field = element("input", "field", key="reading missing_values", type="text", placeholder="NA, -9")
-        field.on("change", lambda event: chosen.update({"missing_values": str(event.args)}), js_handler=VALUE)
+        field = element(
+            "input", "field", key="reading missing_values", type="text", placeholder="NA, -9"
+        )
+        field.on(
+            "change",
+            lambda event: chosen.update({"missing_values": str(event.args)}),
+            js_handler=VALUE,
+        )
 
 
 def _read_as(opened: dict[str, Any]) -> str:
@@ -401,10 +470,17 @@ def _read_as(opened: dict[str, Any]) -> str:
     how = opened.get("read_as", {})
     name = opened.get("name", "the table")
     if kind != "csv":
-        return f"{name}, {opened.get('records', 0):,} rows" + ("" if kind == "frame" else f", {kind}")
-    between = {",": "comma", ";": "semicolon", "\t": "tab"}.get(str(how.get("delimiter")), str(how.get("delimiter")))
+        return f"{name}, {opened.get('records', 0):,} rows" + (
+            "" if kind == "frame" else f", {kind}"
+        )
+    between = {",": "comma", ";": "semicolon", "\t": "tab"}.get(
+        str(how.get("delimiter")), str(how.get("delimiter"))
+    )
     first = "names in the first line" if how.get("header") else "no names"
-    return f"{name}, {opened.get('records', 0):,} rows, read as CSV: {between} between cells, {how.get('encoding')}, {first}"
+    return (
+        f"{name}, {opened.get('records', 0):,} rows, read as CSV: {between} between cells,"
+        f" {how.get('encoding')}, {first}"
+    )
 
 
 def _bytes(size: int) -> str:

@@ -1,7 +1,8 @@
 """Drawing a part of a page anew without taking away what a hand is on.
 
-A part is drawn beside the page and then put in the place of what was there. What is of the same kind and key as before keeps its identity: the browser
-changes it in place, so a click that began on it ends on it, a field keeps its cursor, and an event that is on its way still finds its listener.
+A part is drawn beside the page and then put in the place of what was there. What is of the same
+kind and key as before keeps its identity: the browser changes it in place, so a click that began on
+it ends on it, a field keeps its cursor, and an event that is on its way still finds its listener.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from nicegui.slot import Slot
 from sfumato.interfaces.web.pages.parts import enter, heard
 
 SAME = ("data-key", "data-is", "id", "type", "name", "spec")
-"""Attributes in which an element and the one that takes its place are equal; a picture cannot change its ``spec``."""
+"""Attributes in which an element and the one that takes its place are equal; a picture cannot
+change its ``spec``.
+"""
 SAME_BUTTON = (*SAME, "aria-label")
 """A button that says something else does something else: a click on its way must not reach it."""
 
@@ -35,7 +38,9 @@ def beside(place: Element) -> ui.element:
 
 @contextlib.contextmanager
 def redrawn(place: Element) -> Iterator[None]:
-    """Draw a place anew: what is drawn in the block takes the place of what was there. The block must not wait for anything."""
+    """Draw a place anew: what is drawn in the block takes the place of what was there. The block
+    must not wait for anything.
+    """
     drawn = beside(place)
     with drawn:
         yield
@@ -43,9 +48,11 @@ def redrawn(place: Element) -> Iterator[None]:
 
 
 def put(drawn: Element, place: Element) -> None:
-    """Put what was drawn beside the page into its place; what is the same as before stays, changed where it says something else.
+    """Put what was drawn beside the page into its place; what is the same as before stays, changed
+    where it says something else.
 
-    Whoever still draws goes on in the place: it takes over the slot that is drawn in. Putting twice is the same as once.
+    Whoever still draws goes on in the place: it takes over the slot that is drawn in. Putting twice
+    is the same as once.
     """
     if drawn.is_deleted:
         return
@@ -65,7 +72,9 @@ def put(drawn: Element, place: Element) -> None:
 
 
 def _exchange(old: list[Element], new: list[Element]) -> None:
-    """Let new siblings take over the identities of the old ones they are the same as; the rest of the old ones is gone."""
+    """Let new siblings take over the identities of the old ones they are the same as; the rest of
+    the old ones is gone.
+    """
     waiting: dict[Any, deque[Element]] = defaultdict(deque)
     for one in old:
         waiting[_kind(one)].append(one)
@@ -80,7 +89,9 @@ def _exchange(old: list[Element], new: list[Element]) -> None:
 
 def _kind(one: Element) -> tuple[Any, ...]:
     names = SAME_BUTTON if one.tag == "button" else SAME
-    listeners = tuple((listener.type, listener.js_handler) for listener in one._event_listeners.values())
+    listeners = tuple(
+        (listener.type, listener.js_handler) for listener in one._event_listeners.values()
+    )
     told = tuple(repr(one.props.get(name)) for name in names)
     return (type(one), one.tag, listeners, told)
 
@@ -94,7 +105,9 @@ def _take_over(old: Element, new: Element) -> None:
     _forget(new)
     new.id = old.id
     client.elements[new.id] = new
-    for before, now in zip(old._event_listeners.values(), list(new._event_listeners.values()), strict=True):
+    for before, now in zip(
+        old._event_listeners.values(), list(new._event_listeners.values()), strict=True
+    ):
         now.id, now.element_id = before.id, new.id
     new._event_listeners = {listener.id: listener for listener in new._event_listeners.values()}
     for slot in old.slots.values():

@@ -1,4 +1,6 @@
-"""Small parts that all pages are put together from. Text that comes from data goes in as text, never as markup or a property string."""
+"""Small parts that all pages are put together from. Text that comes from data goes in as text,
+never as markup or a property string.
+"""
 
 from __future__ import annotations
 
@@ -13,23 +15,31 @@ from nicegui import ui
 from nicegui.element import Element
 
 AS_TYPED, AS_TYPED_IN_AREA = "^value", ".defaultValue"
-"""What stands in a field at first. As the property ``value`` it would be set again with everything that changes on the page, over what is
-being typed."""
+"""What stands in a field at first. As the property ``value`` it would be set again with everything
+that changes on the page, over what is being typed.
+"""
 AT_FIRST = ("checked", "selected")
-"""The same of boxes and options: as attributes they say what was drawn, and a script of the page takes that over where nobody is at work."""
+"""The same of boxes and options: as attributes they say what was drawn, and a script of the page
+takes that over where nobody is at work.
+"""
 FIELDS, UNSETTLED = ("input", "select", "textarea"), ("file", "search")
 ECHO = "(event) => emit(window.sfumato.entered(event.target), window.sfumato.number(event.target))"
 DRAWINGS = itertools.count(1)
-"""Every drawing of a field has a number, so that the page sees that it was drawn anew although it stayed where it is. What somebody enters has one
-too: the drawing says which it heard of last (``data-heard``), and the page shows none that has not heard of the last."""
+"""Every drawing of a field has a number, so that the page sees that it was drawn anew although it
+stayed where it is. What somebody enters has one
+too: the drawing says which it heard of last (``data-heard``), and the page shows none that has not
+heard of the last.
+"""
 
 
 def element(tag: str, *classes: str, key: str | None = None, **attributes: Any) -> ui.element:
-    """An HTML element; attributes are set one by one (``aria_label`` is ``aria-label``), so no value can become another attribute.
+    """An HTML element; attributes are set one by one (``aria_label`` is ``aria-label``), so no
+    value can become another attribute.
 
     ``key`` names it across redraws: the focus goes back to the element of the same key.
-    What fields hold at first is their ``defaultValue``: a ``value`` would be put back over what is being typed with every change of the page.
-    A field is drawn at once as what was entered in it, also where nothing else on the page changes by it, unless it keeps a draft (``data_draft``).
+    What fields hold at first is their ``defaultValue``: a ``value`` would be put back over what is
+    being typed with every change of the page. A field is drawn at once as what was entered in it,
+    also where nothing else on the page changes by it, unless it keeps a draft (``data_draft``).
     """
     made = ui.element(tag).classes(" ".join(classes))
     for name, value in attributes.items():
@@ -46,15 +56,21 @@ def element(tag: str, *classes: str, key: str | None = None, **attributes: Any) 
 
 
 def _echo(field: Element, told: str | bool | None, number: int) -> None:
-    """Draw a field as what was entered in it, so that a drawing which was on its way before is not the last one it sees.
+    """Draw a field as what was entered in it, so that a drawing which was on its way before is not
+    the last one it sees.
 
-    A draft is drawn by who keeps it, and what is too long was not told: of these it is only known that something was entered.
+    A draft is drawn by who keeps it, and what is too long was not told: of these it is only known
+    that something was entered.
     """
     if field.is_deleted:
         return
     group = [field]
     if field.props.get("type") == "radio":
-        group = [one for one in field.client.elements.values() if one.props.get("name") == field.props.get("name")]
+        group = [
+            one
+            for one in field.client.elements.values()
+            if one.props.get("name") == field.props.get("name")
+        ]
     at = next(DRAWINGS)
     for one in group:
         HEARD[one] = (at, (one is field) if told is True else told)
@@ -65,7 +81,9 @@ def _echo(field: Element, told: str | bool | None, number: int) -> None:
         one.update()
 
 
-HEARD: weakref.WeakKeyDictionary[Element, tuple[int, str | bool | None]] = weakref.WeakKeyDictionary()
+HEARD: weakref.WeakKeyDictionary[Element, tuple[int, str | bool | None]] = (
+    weakref.WeakKeyDictionary()
+)
 """What was entered in fields, and when, as a number among those of the drawings."""
 
 
@@ -84,7 +102,9 @@ def enter(field: Element) -> None:
 
 
 def heard(before: Element, now: Element) -> bool:
-    """Let a field that takes the place of another one know what was heard by that; True: it was drawn before that was entered, and is told so."""
+    """Let a field that takes the place of another one know what was heard by that; True: it was
+    drawn before that was entered, and is told so.
+    """
     if before not in HEARD:
         return False
     HEARD[now] = HEARD[before]
@@ -167,7 +187,9 @@ def until_drawn() -> Iterator[None]:
 
 
 class ChartWidget(Element, component=Path(__file__).parent / "files" / "chart.js"):
-    """A picture in Vega-Lite; ``look`` and ``pick`` are told with the id of the datum. ``label`` says what it shows to who cannot see it."""
+    """A picture in Vega-Lite; ``look`` and ``pick`` are told with the id of the datum. ``label``
+    says what it shows to who cannot see it.
+    """
 
     def __init__(self, spec: dict[str, Any], label: str) -> None:
         super().__init__()

@@ -1,4 +1,6 @@
-"""The stage *Policies*: what a privacy policy asks of this table, and the recipe that would keep it."""
+"""The stage *Policies*: what a privacy policy asks of this table, and the recipe that would keep
+it.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,14 @@ from sfumato.interfaces.web.forms import share_in
 from sfumato.interfaces.web.pages.compliance import Complying
 from sfumato.interfaces.web.pages.drawer import LONG_VALUE, TOO_LONG
 from sfumato.interfaces.web.pages.forms import CHECKED, VALUE, option
-from sfumato.interfaces.web.pages.parts import AS_TYPED, AS_TYPED_IN_AREA, button, element, section, text
+from sfumato.interfaces.web.pages.parts import (
+    AS_TYPED,
+    AS_TYPED_IN_AREA,
+    button,
+    element,
+    section,
+    text,
+)
 
 if TYPE_CHECKING:
     from sfumato.interfaces.web.pages.shell import Page
@@ -70,10 +79,19 @@ class PolicyStage:
     async def _open(self) -> None:
         with section("Open a policy"):
             with element("div", "limit"):
-                text("Path of a file (LPL, DPV, ODRL, SPECIAL, ours)", "label", "label", **{"for": "policy-path"})
+                text(
+                    "Path of a file (LPL, DPV, ODRL, SPECIAL, ours)",
+                    "label",
+                    "label",
+                    **{"for": "policy-path"},
+                )
                 about = {"type": "text", AS_TYPED: self.given["path"], "spellcheck": "false"}
-                path = element("input", "input", "wide", key="policy-path", id="policy-path", **about)
-                path.on("change", lambda event: self.given.update(path=event.args), js_handler=VALUE)
+                path = element(
+                    "input", "input", "wide", key="policy-path", id="policy-path", **about
+                )
+                path.on(
+                    "change", lambda event: self.given.update(path=event.args), js_handler=VALUE
+                )
                 button("Open", self.open_given, "strongly", key="policy-open")
             with element("details", "more"):
                 text("or paste its text", "summary", key="policy-paste")
@@ -85,7 +103,11 @@ class PolicyStage:
                 }
                 pasted = element("textarea", "input", "mono", key="policy-text", **area)
                 pasted.on("change", lambda event: self._pasted(event.args), js_handler=LONG_VALUE)
-                button("Read the text", lambda: self.open_policy(text=self.given["text"]), key="policy-read")
+                button(
+                    "Read the text",
+                    lambda: self.open_policy(text=self.given["text"]),
+                    key="policy-read",
+                )
             with element("details", "more"):
                 text("or take a rule with a published number", "summary", key="policy-presets")
                 listing = element("ul", "plainlist")
@@ -96,7 +118,12 @@ class PolicyStage:
                     text(rule["text"], "p", "help")
                     text(f"{rule['source']} ({rule['as_of']}). {rule['limit']}", "p", "help")
                 take = f"preset:{rule['name']}"
-                button("Open", lambda take=take: self.open_policy(path=take), key=take, label=f"Open {rule['title']}")
+                button(
+                    "Open",
+                    lambda take=take: self.open_policy(path=take),
+                    key=take,
+                    label=f"Open {rule['title']}",
+                )
 
     def _pasted(self, words: str | None) -> None:
         self.given["text"] = words or ""
@@ -133,7 +160,11 @@ class PolicyStage:
         with section(f"{read['name']}: {title}", "card"):
             if read["permits"]:
                 words = "It says what may be done with data"
-                words += "" if read["prescribes"] else ", not what a table must look like: there is nothing to compile"
+                words += (
+                    ""
+                    if read["prescribes"]
+                    else ", not what a table must look like: there is nothing to compile"
+                )
                 text(f"{words}. A release is held against it below.", "p", "strong")
                 self.complying.draw_clauses(read)
             elif not read["findings"]:
@@ -154,19 +185,40 @@ class PolicyStage:
         chosen = next(one for one in read["purposes"] if one["name"] == self.use["purpose"])
         with section("What the table is for"):
             with element("div", "fields"):
-                self._select("purpose", "Purpose", {one["name"]: one["name"] for one in read["purposes"]})
+                self._select(
+                    "purpose", "Purpose", {one["name"]: one["name"] for one in read["purposes"]}
+                )
                 people = {"": "the controller itself", **{one: one for one in chosen["recipients"]}}
                 self._select("recipient", "Recipient", people)
                 self._select("on_conflict", "Where a floor is above a cap", CONFLICTS)
                 with element("div", "formfield"):
-                    text("Records that may be suppressed, in percent", "label", "label", **{"for": "policy-budget"})
-                    about = {"type": "number", "min": 0, "max": 100, "step": "any", AS_TYPED: self.use["budget"]}
-                    made = element("input", "input", key="policy-budget", id="policy-budget", **about)
-                    made.on("change", lambda event: self.use.update(budget=event.args), js_handler=VALUE)
+                    text(
+                        "Records that may be suppressed, in percent",
+                        "label",
+                        "label",
+                        **{"for": "policy-budget"},
+                    )
+                    about = {
+                        "type": "number",
+                        "min": 0,
+                        "max": 100,
+                        "step": "any",
+                        AS_TYPED: self.use["budget"],
+                    }
+                    made = element(
+                        "input", "input", key="policy-budget", id="policy-budget", **about
+                    )
+                    made.on(
+                        "change", lambda event: self.use.update(budget=event.args), js_handler=VALUE
+                    )
                 with element("label", "switch"):
                     on = {"checked": True} if self.keep else {}
                     kept = element("input", key="policy-keep", type="checkbox", **on)
-                    kept.on("change", lambda event: setattr(self, "keep", bool(event.args)), js_handler=CHECKED)
+                    kept.on(
+                        "change",
+                        lambda event: setattr(self, "keep", bool(event.args)),
+                        js_handler=CHECKED,
+                    )
                     text("Keep what the recipe in use promises")
             button("Compile to a recipe", self.compile, "strongly", key="policy-compile")
 
@@ -193,9 +245,15 @@ class PolicyStage:
         self.problem, self.compiled = "", None
         self.version = self.page.workbench.project.version
         try:
-            use: dict[str, Any] = {**self.use, "budget": share_in(self.use["budget"] or "0"), "keep": self.keep}
+            use: dict[str, Any] = {
+                **self.use,
+                "budget": share_in(self.use["budget"] or "0"),
+                "keep": self.keep,
+            }
             given = {"path": read["path"] if not read["text"] else "", "text": read["text"]}
-            self.compiled = await self.page.workbench.do("compile_policy", "Compiling the policy", **use, **given)
+            self.compiled = await self.page.workbench.do(
+                "compile_policy", "Compiling the policy", **use, **given
+            )
         except SfumatoError as error:
             self.problem = str(error)
         self.again()
@@ -207,7 +265,12 @@ class PolicyStage:
             with element("ul"):
                 for decision in compiled["decisions"]:
                     text(
-                        f"{decision['subject']}: {decision['text']}" if decision["subject"] else decision["text"], "li"
+                        (
+                            f"{decision['subject']}: {decision['text']}"
+                            if decision["subject"]
+                            else decision["text"]
+                        ),
+                        "li",
                     )
             if compiled["delete_by"]:
                 text(f"The data must be gone by {compiled['delete_by']}.", "p", "strong")
@@ -215,7 +278,14 @@ class PolicyStage:
             if not lines:
                 text("It is the recipe in use already.", "p")
                 return
-            with element("pre", "diff", "mono", tabindex=0, role="region", aria_label="What changes in the recipe"):
+            with element(
+                "pre",
+                "diff",
+                "mono",
+                tabindex=0,
+                role="region",
+                aria_label="What changes in the recipe",
+            ):
                 for line in lines:
                     kind = {"+": "added", "-": "gone"}.get(line[:1], "same")
                     text(line, "span", "diffline", kind)
@@ -235,5 +305,7 @@ def changed_lines(before: Any, after: Any) -> list[str]:
     """What changes from one recipe to another, line by line, with three lines around."""
     was, now = recipes.dump(before).splitlines(), recipes.dump(after).splitlines()
     return [
-        line for line in difflib.unified_diff(was, now, lineterm="", n=3) if not line.startswith(("---", "+++", "@@"))
+        line
+        for line in difflib.unified_diff(was, now, lineterm="", n=3)
+        if not line.startswith(("---", "+++", "@@"))
     ]

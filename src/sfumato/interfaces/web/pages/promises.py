@@ -1,4 +1,6 @@
-"""The stage *Promises*: what must hold, by which means, within which limits, and what must survive."""
+"""The stage *Promises*: what must hold, by which means, within which limits, and what must
+survive.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +26,14 @@ if TYPE_CHECKING:
     from sfumato.interfaces.web.pages.shell import Page
 
 ALT_UP, ALT_DOWN = (
-    "(event) => { if (event.altKey && event.key === 'ArrowUp') { event.preventDefault(); emit() } }",
-    "(event) => { if (event.altKey && event.key === 'ArrowDown') { event.preventDefault(); emit() } }",
+    (
+        "(event) => { if (event.altKey && event.key === 'ArrowUp') { event.preventDefault();"
+        " emit() } }"
+    ),
+    (
+        "(event) => { if (event.altKey && event.key === 'ArrowDown') { event.preventDefault();"
+        " emit() } }"
+    ),
 )
 
 UP, DOWN = (
@@ -50,7 +58,9 @@ class PromiseStage:
         self.adding = {
             "meet": Adding(self, "models", "meet", "Add a promise", self.add_model),
             "steps": Adding(self, "steps", "steps", "Add a step", self.add_step),
-            "contract": Adding(self, "utility", "contract", "Add to the contract", self.add_agreement),
+            "contract": Adding(
+                self, "utility", "contract", "Add to the contract", self.add_agreement
+            ),
         }
 
     @property
@@ -89,7 +99,9 @@ class PromiseStage:
         with problems:
             for sentence in standing["problems"]:
                 text(sentence, "p", "problem")
-        today = {"sizes": [], "records": []} if standing["problems"] else await bench.answer("today")
+        today = (
+            {"sizes": [], "records": []} if standing["problems"] else await bench.answer("today")
+        )
         for card, told in zip(cards, standing["promises"], strict=False):
             card.stands(told, today)
 
@@ -145,7 +157,11 @@ class PromiseStage:
     def _steps(self) -> None:
         steps = self.recipe.steps
         if not steps:
-            text("No step yet: nothing is changed but that direct identifiers are dropped.", "p", "soft")
+            text(
+                "No step yet: nothing is changed but that direct identifiers are dropped.",
+                "p",
+                "soft",
+            )
             return
         with element("ol", "steps", aria_label="Steps, in their order") as listed:
             listed.on("moved", lambda event: self.moved(*event.args), js_handler=MOVED)
@@ -162,7 +178,8 @@ class PromiseStage:
 
         def gone() -> None:
             self.edit(
-                f"without {title_of(step.name)}", steps=self.recipe.steps[:place] + self.recipe.steps[place + 1 :]
+                f"without {title_of(step.name)}",
+                steps=self.recipe.steps[:place] + self.recipe.steps[place + 1 :],
             )
 
         key, title = self.step_key(place), title_of(step.name)
@@ -171,7 +188,10 @@ class PromiseStage:
                 self._handle(place, title)
             text(f"{place + 1}. {title}", "h3")
             with element("div", "buttons"):
-                for sign, by, word, end in (("↑", -1, "earlier", place == 0), ("↓", 1, "later", last)):
+                for sign, by, word, end in (
+                    ("↑", -1, "earlier", place == 0),
+                    ("↓", 1, "later", last),
+                ):
                     self._mover(sign, by, f"{title} {word}", place, end=end)
                 button("Remove", gone, "quiet", key=f"{key}-remove", label=f"Remove {title}")
         text(meaning_of(type(step)), "p")
@@ -182,8 +202,13 @@ class PromiseStage:
         opened.on("keydown", lambda: self.move(place, 1), js_handler=ALT_DOWN)
 
     def _mover(self, sign: str, by: int, label: str, place: int, *, end: bool) -> None:
-        """A button that moves a step; at the end of the list it stays, so that it keeps the focus, and does nothing."""
-        about = {"aria_keyshortcuts": "Alt+ArrowUp Alt+ArrowDown", "aria_disabled": "true" if end else "false"}
+        """A button that moves a step; at the end of the list it stays, so that it keeps the focus,
+        and does nothing.
+        """
+        about = {
+            "aria_keyshortcuts": "Alt+ArrowUp Alt+ArrowDown",
+            "aria_disabled": "true" if end else "false",
+        }
         key = f"{self.step_key(place)}-{'up' if by < 0 else 'down'}"
         made = button(sign, lambda: self.move(place, by), key=key, label=label, **about)
         made.on("keydown", lambda: self.move(place, -1), js_handler=ALT_UP)
@@ -191,9 +216,21 @@ class PromiseStage:
 
     def _handle(self, place: int, title: str) -> None:
         """What a step is dragged by; with the focus on it, arrow keys move the step too."""
-        about = {"data_handle": "", "title": "drag to another place", "aria_keyshortcuts": "ArrowUp ArrowDown"}
+        about = {
+            "data_handle": "",
+            "title": "drag to another place",
+            "aria_keyshortcuts": "ArrowUp ArrowDown",
+        }
         label = f"Move {title}: drag, or arrow keys"
-        made = button("⠿", lambda: None, "quiet", "handle", key=f"{self.step_key(place)}-handle", label=label, **about)
+        made = button(
+            "⠿",
+            lambda: None,
+            "quiet",
+            "handle",
+            key=f"{self.step_key(place)}-handle",
+            label=label,
+            **about,
+        )
         made.on("keydown", lambda: self.move(place, -1), js_handler=UP)
         made.on("keydown", lambda: self.move(place, 1), js_handler=DOWN)
 
@@ -218,7 +255,9 @@ class PromiseStage:
         if not 0 <= to < len(steps):
             return
         steps[place], steps[to] = steps[to], steps[place]
-        self.edit(f"{title_of(steps[to].name)}: {'earlier' if by < 0 else 'later'}", steps=tuple(steps))
+        self.edit(
+            f"{title_of(steps[to].name)}: {'earlier' if by < 0 else 'later'}", steps=tuple(steps)
+        )
 
     def add_step(self, made: Any) -> None:
         """One step more, at the end."""
@@ -228,19 +267,27 @@ class PromiseStage:
 
     def _limits(self) -> None:
         text(
-            "What a risk or an attack may be at most, and a utility at least (or at most, where less is better).",
+            "What a risk or an attack may be at most, and a utility at least (or at most, where"
+            " less is better).",
             "p",
             "help",
         )
         for place, limit in enumerate(limits_of(self.recipe.limits)):
             self._limit(place, limit)
-        left = [n for part in registry.MEASURED for n in registry.family(part) if n not in self.recipe.limits]
+        left = [
+            n
+            for part in registry.MEASURED
+            for n in registry.family(part)
+            if n not in self.recipe.limits
+        ]
         with element("div", "limit"):
             with element("select", "input", key="limit-add", aria_label="Add a limit") as made:
                 option("add a limit …", "", chosen=True)
                 for name in left:
                     option(title_of(name), name)
-            adds(made, lambda name: self.limit(len(limits_of(self.recipe.limits)), Limit(name, 0.2)))
+            adds(
+                made, lambda name: self.limit(len(limits_of(self.recipe.limits)), Limit(name, 0.2))
+            )
 
     def _limit(self, place: int, limit: Limit) -> None:
         """One limit: its bound, and the parameters of what is limited."""
@@ -253,10 +300,14 @@ class PromiseStage:
             cell = element("input", "input", key=called, id=called, **about)
             cell.on("change", lambda event: self.bound(place, limit, event.args), js_handler=VALUE)
             label = f"Remove the limit of {title}"
-            button("Remove", lambda: self.limit(place, None), "quiet", key=f"{called}-out", label=label)
+            button(
+                "Remove", lambda: self.limit(place, None), "quiet", key=f"{called}-out", label=label
+            )
         try:
             metric = registry.measured(limit)
-        except SfumatoError:  # it needs a parameter that a plain number does not give: making the release says which
+        except (
+            SfumatoError
+        ):  # it needs a parameter that a plain number does not give: making the release says which
             return
         if not form_of(metric):
             return
@@ -266,7 +317,9 @@ class PromiseStage:
             self.limit(place, Limit(limit.name, limit.bound, values_of(made), way))
 
         form = DrawnForm(metric, self.recipe.schema, called, become, opened=self.open)
-        self.details(called, f"Settings: {summary_of(metric) or 'all as they come'}", form.draw, "more")
+        self.details(
+            called, f"Settings: {summary_of(metric) or 'all as they come'}", form.draw, "more"
+        )
 
     def bound(self, place: int, limit: Limit, entered: str) -> None:
         """Set how far something may go; nothing entered takes the limit away."""
@@ -317,7 +370,13 @@ class PromiseStage:
         with element("div", "card", data_is=agreement.metric.name):
             with element("div", "cardhead"):
                 text(title, "h3")
-                button("Remove", gone, "quiet", key=f"{key}-remove", label=f"Remove {title} from the contract")
+                button(
+                    "Remove",
+                    gone,
+                    "quiet",
+                    key=f"{key}-remove",
+                    label=f"Remove {title} from the contract",
+                )
             text(meaning_of(type(agreement.metric)), "p")
             bounds(key, agreement, become)
             if form_of(agreement.metric):
@@ -328,7 +387,11 @@ class PromiseStage:
 
     def add_agreement(self, made: Any) -> None:
         """One line more in the contract; how far it may be off is set in its card."""
-        agreement = Agreement(made, at_least=0.9) if made.better == "higher" else Agreement(made, at_most=0.1)
+        agreement = (
+            Agreement(made, at_least=0.9)
+            if made.better == "higher"
+            else Agreement(made, at_most=0.1)
+        )
         self.edit(f"contract: {agreement.promise}", contract=(*self.recipe.contract, agreement))
 
     # what all of them need
@@ -338,7 +401,9 @@ class PromiseStage:
         self.page.edit(dataclasses.replace(self.recipe, **changed), sentence)
 
     def details(self, key: str, summary: str, fill: Callable[[], Any], *classes: str) -> Any:
-        """A part that can be opened, and stays so when it is drawn anew; it is filled when it is opened first."""
+        """A part that can be opened, and stays so when it is drawn anew; it is filled when it is
+        opened first.
+        """
         made = element("details", *classes)
         with made:
             text(summary, "summary", key=f"{key}-open")
@@ -387,7 +452,9 @@ def bounds(key: str, agreement: Agreement, become: Callable[..., None]) -> None:
     cell.on("change", lambda event: number(event.args), js_handler=VALUE)
     way.on("change", lambda event: turned(event.args), js_handler=VALUE)
     refuse.on(
-        "change", lambda event: become(refuse=bool(event.args)), js_handler="(event) => emit(event.target.checked)"
+        "change",
+        lambda event: become(refuse=bool(event.args)),
+        js_handler="(event) => emit(event.target.checked)",
     )
 
 
@@ -404,20 +471,26 @@ class PromiseCard:
     ) -> None:
         self.model, self.key = model, key
         crowd = crowd_field(model)
-        self.form = DrawnForm(model, stage.recipe.schema, key, become, crowd=crowd, opened=stage.open)
+        self.form = DrawnForm(
+            model, stage.recipe.schema, key, become, crowd=crowd, opened=stage.open
+        )
         with element("article", "card", aria_label=model.promise, data_is=model.name):
             with element("div", "cardhead"):
                 text(model.promise, "h3")
                 with element("span", "today", role="status"):
                     self.today = Words("today: …")
-                button("Remove", gone, "quiet", key=f"{key}-remove", label=f"Remove {model.promise}")
+                button(
+                    "Remove", gone, "quiet", key=f"{key}-remove", label=f"Remove {model.promise}"
+                )
             text(meaning_of(type(model)), "p")
             self.form.draw()
             self.under = element("p", "under", id=f"{key}-under", aria_live="polite")
             with self.under:
                 self.told = Words("…")
             self.implies = ""
-            stage.details(f"{key}-implies", "What it implies", lambda: text(self.implies or "…", "p"), "more")
+            stage.details(
+                f"{key}-implies", "What it implies", lambda: text(self.implies or "…", "p"), "more"
+            )
 
     def stands(self, told: dict[str, Any], today: dict[str, Any]) -> None:
         """Say how the table stands today."""
@@ -427,7 +500,10 @@ class PromiseCard:
             self.under.classes("problem")
             return
         mark = "✓" if told["holds"] else "✗"
-        self.today.say(f"today: {told['attained'] or ('it holds' if told['holds'] else 'it does not hold')} {mark}")
+        self.today.say(
+            f"today: {told['attained'] or ('it holds' if told['holds'] else 'it does not hold')}"
+            f" {mark}"
+        )
         sentence = told["sentence"]
         self.told.say(f"{sentence[:1].upper()}{sentence[1:]}.")
         crowd = self.model.crowd
@@ -460,11 +536,18 @@ def smaller(today: dict[str, Any], most: int) -> list[int]:
 
 def under_told(records: int, k: int) -> str:
     """How many records stand in small classes."""
-    return f"{count_of(records, 'record')} {inflect(records, 'stands', 'stand')} in a class smaller than {k}."
+    return (
+        f"{count_of(records, 'record')} {inflect(records, 'stands', 'stand')} in a class smaller"
+        f" than {k}."
+    )
 
 
 def implied(told: dict[str, Any]) -> str:
     """What follows from a promise."""
-    here = f"It makes {', '.join(told['implies'])} hold too, which need not be promised. " if told["implies"] else ""
+    here = (
+        f"It makes {', '.join(told['implies'])} hold too, which need not be promised. "
+        if told["implies"]
+        else ""
+    )
     names = [title_of(name) for name in told["strong_enough"]]
     return f"{here}When strong enough it implies {', '.join(names) or 'no other model'}."

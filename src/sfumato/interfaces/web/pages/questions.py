@@ -1,4 +1,6 @@
-"""The stage *Questions*: ask a table under a budget. Nothing of the data is shown before an answer that was paid for."""
+"""The stage *Questions*: ask a table under a budget. Nothing of the data is shown before an answer
+that was paid for.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,14 @@ from typing import TYPE_CHECKING, Any
 from sfumato.core.words import number, percent
 from sfumato.errors import ParameterError
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
-from sfumato.interfaces.web.pages.parts import AS_TYPED, AS_TYPED_IN_AREA, button, element, section, text
+from sfumato.interfaces.web.pages.parts import (
+    AS_TYPED,
+    AS_TYPED_IN_AREA,
+    button,
+    element,
+    section,
+    text,
+)
 from sfumato.interfaces.web.pages.tables import VALUE, choice, row, table
 
 if TYPE_CHECKING:
@@ -50,7 +59,9 @@ class QuestionStage:
 
     async def ask(self, task: str, **given: Any) -> Any:
         """What the bench says of the ledger."""
-        return await self.workbench.worker.ask(task, recipe=self.workbench.recipe, ledger=self.ledger, **given)
+        return await self.workbench.worker.ask(
+            task, recipe=self.workbench.recipe, ledger=self.ledger, **given
+        )
 
     # drawing
 
@@ -70,7 +81,10 @@ class QuestionStage:
         self._history()
 
     def _begin(self) -> None:
-        told = "Answers carry noise, so that nobody can tell from them whether one person is in the table. Each answer costs a part of a budget; "
+        told = (
+            "Answers carry noise, so that nobody can tell from them whether one person is in the"
+            " table. Each answer costs a part of a budget; "
+        )
         text(f"{told}what is spent stays spent, also at the command line.", "p", "lead")
         self.start["protects"] = self.start["protects"] or self.state["protects"][0]
         whom = {
@@ -81,14 +95,26 @@ class QuestionStage:
             _field("ε in total", self.start, "epsilon", "the less, the better people are hidden")
             _field("δ", self.start, "delta", "0, or the probability with which ε may fail")
             choice(
-                "protects", whom, self.start["protects"], lambda name: self.start.update(protects=name), key="protects"
+                "protects",
+                whom,
+                self.start["protects"],
+                lambda name: self.start.update(protects=name),
+                key="protects",
             )
-            _field("rows of one person that count", self.start, "contributions", "where persons have several rows")
+            _field(
+                "rows of one person that count",
+                self.start,
+                "contributions",
+                "where persons have several rows",
+            )
         button("Start the budget", self._start, "strongly", key="start budget")
 
     async def _start(self) -> None:
         given = self.page.attempt(
-            lambda: {name: _number(self.start[name], name) for name in ("epsilon", "delta", "contributions")}
+            lambda: {
+                name: _number(self.start[name], name)
+                for name in ("epsilon", "delta", "contributions")
+            }
         )
         if given is None:
             return
@@ -99,7 +125,9 @@ class QuestionStage:
         }
         if (
             await self.page.wait_for(
-                self.workbench.do("start_budget", "Starting the budget", ledger=self.ledger, **given)
+                self.workbench.do(
+                    "start_budget", "Starting the budget", ledger=self.ledger, **given
+                )
             )
             is not None
         ):
@@ -120,7 +148,11 @@ class QuestionStage:
         state = self.state
         spent = min(1.0, state["spent"] / state["total"])
         try:
-            this = max(0.0, float(self.asking["epsilon"])) / state["total"] if state["currency"] == "ε" else 0.0
+            this = (
+                max(0.0, float(self.asking["epsilon"])) / state["total"]
+                if state["currency"] == "ε"
+                else 0.0
+            )
         except ValueError:
             this = 0.0
         with element("div", "budgetbar", aria_hidden="true"):
@@ -132,24 +164,53 @@ class QuestionStage:
         sign = state["currency"]
         left = f"one answer may still cost up to ε = {state['largest_epsilon']:g}"
         return (
-            f"Spent {sign} = {state['spent']:g} of {sign} = {state['total']:g}{delta}; this answer ε = {this}; {left}."
+            f"Spent {sign} = {state['spent']:g} of {sign} = {state['total']:g}{delta}; this answer"
+            f" ε = {this}; {left}."
         )
 
     def _question(self) -> None:
         state = self.state
         hint = " ".join(("SELECT COUNT(*) FROM", state["dataset"]))
         with section("The question"):
-            told = f"One SELECT over the table {state['dataset']} with COUNT, SUM, AVG, VARIANCE or a quantile. "
-            declared = f"Columns with bounds: {', '.join(state['bounded']) or 'none'}. Columns with listed values: {', '.join(state['listed']) or 'none'}."
+            told = (
+                f"One SELECT over the table {state['dataset']} with COUNT, SUM, AVG, VARIANCE or a"
+                " quantile. "
+            )
+            declared = (
+                f"Columns with bounds: {', '.join(state['bounded']) or 'none'}. Columns with listed"
+                f" values: {', '.join(state['listed']) or 'none'}."
+            )
             text(told + declared, "p", "small", "soft")
             with element("label", "block"):
                 text("Question (SQL)", "span", "soft", "small")
-                area = element("textarea", "mono", rows=3, spellcheck="false", placeholder=hint, key="statement")
+                area = element(
+                    "textarea",
+                    "mono",
+                    rows=3,
+                    spellcheck="false",
+                    placeholder=hint,
+                    key="statement",
+                )
                 area.props[AS_TYPED_IN_AREA] = self.asking["statement"]
-            area.on("change", lambda event: self.asking.update(statement=str(event.args)), js_handler=VALUE)
+            area.on(
+                "change",
+                lambda event: self.asking.update(statement=str(event.args)),
+                js_handler=VALUE,
+            )
             with element("div", "row", "controls"):
-                _field("ε of this answer", self.asking, "epsilon", "", lambda: self.page.redraw(self.place))
-                _field("records you expect", self.asking, "rows", "your guess; the data are not looked at")
+                _field(
+                    "ε of this answer",
+                    self.asking,
+                    "epsilon",
+                    "",
+                    lambda: self.page.redraw(self.place),
+                )
+                _field(
+                    "records you expect",
+                    self.asking,
+                    "rows",
+                    "your guess; the data are not looked at",
+                )
             with element("div", "row"):
                 button("How exact would it be?", self._expect, key="expect")
                 button("Ask", self._ask, "strongly", key="ask")
@@ -187,7 +248,9 @@ class QuestionStage:
 
     def _given(self, *, rows: bool = False) -> dict[str, Any] | None:
         names = ("epsilon", "rows") if rows else ("epsilon",)
-        found = self.page.attempt(lambda: {name: _number(self.asking[name], name) for name in names})
+        found = self.page.attempt(
+            lambda: {name: _number(self.asking[name], name) for name in names}
+        )
         return None if found is None else {**found, "statement": self.asking["statement"]}
 
     def _answers(self) -> None:
@@ -215,12 +278,18 @@ def _values(one: Mapping[str, Any], place: int) -> None:
 
 
 def _field(
-    label: str, where: dict[str, str], name: str, help_words: str, then: Callable[[], None] = lambda: None
+    label: str,
+    where: dict[str, str],
+    name: str,
+    help_words: str,
+    then: Callable[[], None] = lambda: None,
 ) -> ui.element:
     """A number to be typed, with its help below it."""
     with element("label", "typed") as made:
         text(label, "span", "soft", "small")
-        typed = element("input", inputmode="decimal", key=f"field {name}", **{AS_TYPED: where[name]})
+        typed = element(
+            "input", inputmode="decimal", key=f"field {name}", **{AS_TYPED: where[name]}
+        )
         if help_words:
             text(help_words, "span", "soft", "small")
 

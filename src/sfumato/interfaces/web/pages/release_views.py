@@ -1,4 +1,6 @@
-"""The closer views of a release: its rows beside the original ones, what intruders find, what it is worth, and its reports."""
+"""The closer views of a release: its rows beside the original ones, what intruders find, what it is
+worth, and its reports.
+"""
 
 from __future__ import annotations
 
@@ -48,12 +50,26 @@ async def rows(stage: LookStage) -> None:
                 key="which rows",
             )
     if not found["aligned"]:
-        text("Rows were drawn anew and are nobody's: there is no original row to show beside them.", "p")
+        text(
+            "Rows were drawn anew and are nobody's: there is no original row to show beside them.",
+            "p",
+        )
     else:
-        text("Each record as it was, and below it what is released of it; ● marks what changed.", "p", "small", "soft")
+        text(
+            "Each record as it was, and below it what is released of it; ● marks what changed.",
+            "p",
+            "small",
+            "soft",
+        )
     asked = stage.row if any(one["row"] == stage.row for one in found["rows"]) else None
     why = None if asked is None else await stage.ask("why_risky", row=asked)
-    pager("records", first, ROWS, found["total"], lambda at: stage.again(first={**stage.first, "rows": at}))
+    pager(
+        "records",
+        first,
+        ROWS,
+        found["total"],
+        lambda at: stage.again(first={**stage.first, "rows": at}),
+    )
     heads = [("record", False), ("which", False), *((name, False) for name in found["columns"])]
     with table("Records before and after", heads, "records"):
         for one in found["rows"]:
@@ -88,7 +104,12 @@ def _record(stage: LookStage, one: Mapping[str, Any], columns: list[str]) -> Non
         text("" if before is not None else "drawn", "td")
         text("after", "td", "soft", "small")
         if after is None:
-            text("suppressed: nothing of this record is released", "td", "alarm", colspan=len(columns))
+            text(
+                "suppressed: nothing of this record is released",
+                "td",
+                "alarm",
+                colspan=len(columns),
+            )
         else:
             for name in columns:
                 _now(name, before, after)
@@ -119,7 +140,9 @@ def _why(stage: LookStage, at: int, found: Mapping[str, Any]) -> None:
             else f"{others:,} others were like it in all quasi-identifiers"
         )
         now = (
-            "nothing of it is released" if found["after"] is None else f"now {found['after'] - 1:,} others are like it"
+            "nothing of it is released"
+            if found["after"] is None
+            else f"now {found['after'] - 1:,} others are like it"
         )
         text(f"{told}; {now}.", "p")
         if found["sets"]:
@@ -129,7 +152,12 @@ def _why(stage: LookStage, at: int, found: Mapping[str, Any]) -> None:
                     text(" + ".join(names), "li")
         else:
             text(f"No {found['most']} columns or fewer single it out in the original.", "p")
-        button("Close", lambda: stage.again(row=None), key=f"record {at} close", label="Close: why it is risky")
+        button(
+            "Close",
+            lambda: stage.again(row=None),
+            key=f"record {at} close",
+            label="Close: why it is risky",
+        )
 
 
 # Attacks.
@@ -149,8 +177,9 @@ async def attacks(stage: LookStage) -> None:
         button("Let the intruders try", lambda: _attack(stage), "strongly", key="attack")
     longest = by_the_clock(stage.seconds)
     text(
-        "Seconds of computing, by all processors together, so that a busy machine finds the same. By the clock it may last longer: no attack is begun "
-        f"after {longest:.0f} seconds. Cancel, at the foot, ends it; then nothing was tried.",
+        "Seconds of computing, by all processors together, so that a busy machine finds the same."
+        f" By the clock it may last longer: no attack is begun after {longest:.0f} seconds. Cancel,"
+        " at the foot, ends it; then nothing was tried.",
         "p",
         "small",
         "soft",
@@ -158,14 +187,19 @@ async def attacks(stage: LookStage) -> None:
     if found["tried"] is None:
         with element("p", "verdict", "open"):
             text("?", "span", "sign", aria_hidden="true")
-            Words("Nobody has tried this release yet: how it withstands intruders is unknown. Unknown is not a pass.")
+            Words(
+                "Nobody has tried this release yet: how it withstands intruders is unknown. Unknown"
+                " is not a pass."
+            )
     else:
         _findings(found)
     _intruders(found["who"])
 
 
 async def _attack(stage: LookStage) -> None:
-    doing = stage.workbench.do("attack", "Intruders try the release", of=stage.version, seconds=float(stage.seconds))
+    doing = stage.workbench.do(
+        "attack", "Intruders try the release", of=stage.version, seconds=float(stage.seconds)
+    )
     if await stage.page.wait_for(doing) is not None:
         stage.workbench.findings.pop(REPORTS, None)
         stage.workbench.project.tell()
@@ -182,18 +216,34 @@ def _findings(found: Mapping[str, Any]) -> None:
         for one in found["tried"]:
             verdict = f"{'✗' if one['exceeds'] else '✓'} {one['verdict']}"
             guess = "none" if one["guess"] is None else percent(one["guess"])
-            _tried([one["attack"], one["intruder"], verdict, _rate(one), guess, one["sentence"]], alarm=one["exceeds"])
+            _tried(
+                [one["attack"], one["intruder"], verdict, _rate(one), guess, one["sentence"]],
+                alarm=one["exceeds"],
+            )
         for one in found["unknown"]:
-            _tried([one["attack"], one["intruder"], "? not tried: unknown, no pass", "unknown", "", one["reason"]])
+            _tried(
+                [
+                    one["attack"],
+                    one["intruder"],
+                    "? not tried: unknown, no pass",
+                    "unknown",
+                    "",
+                    one["reason"],
+                ]
+            )
     text(
-        f"{found['looked_for']:,} records were looked for; {found['seconds']:.0f} seconds of computing.",
+        f"{found['looked_for']:,} records were looked for; {found['seconds']:.0f} seconds of"
+        " computing.",
         "p",
         "small",
         "soft",
     )
     if found["not_applicable"]:
         with (
-            folded(f"{len(found['not_applicable'])} attacks have nothing to attack here", key="not applicable"),
+            folded(
+                f"{len(found['not_applicable'])} attacks have nothing to attack here",
+                key="not applicable",
+            ),
             element("ul"),
         ):
             for words in found["not_applicable"]:
@@ -201,11 +251,17 @@ def _findings(found: Mapping[str, Any]) -> None:
 
 
 def _tried(cells: list[str], *, alarm: bool = False) -> None:
-    """What came of one attack. On a narrow screen a row is a card, in which every cell says what it is."""
+    """What came of one attack. On a narrow screen a row is a card, in which every cell says what it
+    is.
+    """
     with element("tr", *(["alarm"] if alarm else [])):
         for place, (head, words) in enumerate(zip(ATTACK_HEADS, cells, strict=True)):
             about: dict[str, Any] = {"data_head": head} if place else {"scope": "row"}
-            classes = (f"cell-{head.split()[0]}", *(["num"] if head in NUMBERS else []), *([] if words else ["none"]))
+            classes = (
+                f"cell-{head.split()[0]}",
+                *(["num"] if head in NUMBERS else []),
+                *([] if words else ["none"]),
+            )
             text(words, "td" if place else "th", *classes, **about)
 
 
@@ -232,10 +288,18 @@ async def utility(stage: LookStage) -> None:
     found = stage.workbench.findings.get(stage.known_as("worth"))
     with element("div", "row"):
         button(
-            "Measure" if found is None else "Measure again", lambda: _measure(stage, False), "strongly", key="measure"
+            "Measure" if found is None else "Measure again",
+            lambda: _measure(stage, False),
+            "strongly",
+            key="measure",
         )
         button("Measure thoroughly", lambda: _measure(stage, True), key="measure thoroughly")
-        text("thoroughly: every metric, with fitted models; this takes longer", "span", "small", "soft")
+        text(
+            "thoroughly: every metric, with fitted models; this takes longer",
+            "span",
+            "small",
+            "soft",
+        )
     if found is None:
         text("Not measured yet: what this release is worth is unknown.", "p")
         return
@@ -244,13 +308,18 @@ async def utility(stage: LookStage) -> None:
         if some:
             _measures("First of all" if early else "And more", some)
     if found["skipped"]:
-        with folded(f"{len(found['skipped'])} metrics were not measured", key="skipped"), element("ul"):
+        with (
+            folded(f"{len(found['skipped'])} metrics were not measured", key="skipped"),
+            element("ul"),
+        ):
             for name, reason in found["skipped"]:
                 text(f"{name}: {reason}", "li")
 
 
 async def _measure(stage: LookStage, thorough: bool) -> None:
-    doing = stage.workbench.do("worth", "Measuring what it is worth", of=stage.version, thorough=thorough)
+    doing = stage.workbench.do(
+        "worth", "Measuring what it is worth", of=stage.version, thorough=thorough
+    )
     found = await stage.page.wait_for(doing)
     if found is not None:
         stage.workbench.findings[stage.known_as("worth")] = found
@@ -259,17 +328,27 @@ async def _measure(stage: LookStage, thorough: bool) -> None:
 
 def _measures(title: str, measures: list[Mapping[str, Any]]) -> None:
     with section(title):
-        with table(title, [("measure", False), ("value", True), ("best", False), ("meaning", False)], "wide"):
+        with table(
+            title,
+            [("measure", False), ("value", True), ("best", False), ("meaning", False)],
+            "wide",
+        ):
             for one in measures:
-                row([one["name"], number(one["value"]), one["best"], one["meaning"]], numbers=(False, True))
+                row(
+                    [one["name"], number(one["value"]), one["best"], one["meaning"]],
+                    numbers=(False, True),
+                )
         parts = [one for one in measures if one["columns"]]
         if parts:
             with folded("Column by column", key=f"columns of {title}"):
                 columns = dict.fromkeys(column for one in parts for column in one["columns"])
-                with table("Column by column", [("column", False), *((one["name"], True) for one in parts)]):
+                with table(
+                    "Column by column", [("column", False), *((one["name"], True) for one in parts)]
+                ):
                     for column in columns:
                         cells = [
-                            "–" if column not in one["columns"] else number(one["columns"][column]) for one in parts
+                            "–" if column not in one["columns"] else number(one["columns"][column])
+                            for one in parts
                         ]
                         row([column, *cells], numbers=(False, *(True for _ in parts)))
 
@@ -282,7 +361,8 @@ async def report(stage: LookStage) -> None:
     draft = stage.workbench.findings.get(REPORTS, {}).get(stage.version, {})
     if draft.get("about") != stage.known_as("reports"):
         text(
-            "The reports are drawn from a draft of the release: it is written to a private folder, read back, judged and removed.",
+            "The reports are drawn from a draft of the release: it is written to a private folder,"
+            " read back, judged and removed.",
             "p",
         )
         button("Draw the reports", lambda: _drawn(stage), "strongly", key="draw reports")
@@ -291,28 +371,45 @@ async def report(stage: LookStage) -> None:
     if stage.page_of_report == "owner":
         badge("owner's eyes only")
     address = f"sfumato/release/report/{stage.version}/{stage.page_of_report}"
-    element("iframe", "report", sandbox="", src=address, title=f"The {stage.page_of_report} report", key="report")
+    element(
+        "iframe",
+        "report",
+        sandbox="",
+        src=address,
+        title=f"The {stage.page_of_report} report",
+        key="report",
+    )
 
 
 async def _drawn(stage: LookStage) -> None:
     folder = stage.workbench.project.folder
-    doing = stage.workbench.do("draft_reports", "Drawing the reports", of=stage.version, folder=str(folder))
+    doing = stage.workbench.do(
+        "draft_reports", "Drawing the reports", of=stage.version, folder=str(folder)
+    )
     pages = await stage.page.wait_for(doing)
     if pages is not None:
         public, owner = pages
         drafts = stage.workbench.findings.setdefault(REPORTS, {})
-        drafts[stage.version] = {"public": public, "owner": owner, "about": stage.known_as("reports")}
+        drafts[stage.version] = {
+            "public": public,
+            "owner": owner,
+            "about": stage.known_as("reports"),
+        }
         stage.workbench.project.tell()
 
 
 def enter(app: Any, workbench: Workbench) -> None:
-    """Serve the reports of releases that were drawn; the address holds a version and a word, no value."""
+    """Serve the reports of releases that were drawn; the address holds a version and a word, no
+    value.
+    """
     from fastapi.responses import Response
 
     def page(version: int, kind: str) -> Response:
         found = workbench.findings.get(REPORTS, {}).get(version, {}).get(kind)
         if found is None or kind not in KINDS:
-            return Response("This report is not there any more.", status_code=404, media_type="text/plain")
+            return Response(
+                "This report is not there any more.", status_code=404, media_type="text/plain"
+            )
         heads = {"content-security-policy": POLICY, "cache-control": "no-store"}
         return Response(found, media_type="text/html; charset=utf-8", headers=heads)
 

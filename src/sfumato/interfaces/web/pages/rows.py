@@ -15,7 +15,9 @@ PAGE = "(event) => emit(Number(event.target.value) || 1)"
 
 
 class RowPages:
-    """A page of rows, and what this tab was asked to show of it. Nothing of that is kept: another visit begins anew."""
+    """A page of rows, and what this tab was asked to show of it. Nothing of that is kept: another
+    visit begins anew.
+    """
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -28,29 +30,51 @@ class RowPages:
         """Draw the frame; :meth:`fill` puts the rows in."""
         with element("div", "tools"):
             text("owner's eyes only", "span", "tag")
-            button("First", lambda: self._go(1), "quiet", key="first page", label="first page of rows")
             button(
-                "Previous", lambda: self._go(self.at - 1), "quiet", key="previous page", label="previous page of rows"
+                "First", lambda: self._go(1), "quiet", key="first page", label="first page of rows"
+            )
+            button(
+                "Previous",
+                lambda: self._go(self.at - 1),
+                "quiet",
+                key="previous page",
+                label="previous page of rows",
             )
             self.number = element("span")
             with element("span", "soft", "small"):
                 self.of = Words("of …")
-            button("Next", lambda: self._go(self.at + 1), "quiet", key="next page", label="next page of rows")
-            button("Last", lambda: self._go(-1), "quiet", key="last page", label="last page of rows")
-        self.grid = RowGrid(label="rows of the table", columns=[], numbers=[], cells=[], sort="", descending=False)
+            button(
+                "Next",
+                lambda: self._go(self.at + 1),
+                "quiet",
+                key="next page",
+                label="next page of rows",
+            )
+            button(
+                "Last", lambda: self._go(-1), "quiet", key="last page", label="last page of rows"
+            )
+        self.grid = RowGrid(
+            label="rows of the table", columns=[], numbers=[], cells=[], sort="", descending=False
+        )
         self.grid.on("sort", lambda event: self._sorted(event.args))
         self.grid.on("show", lambda event: self._show(event.args))
         self.grid.on("hide", lambda event: self._hide(event.args))
 
     async def fill(self) -> None:
         """Ask for the rows; the answer is shown and not remembered."""
-        given: dict[str, Any] = {"sort": self.sort, "descending": self.descending, "shown": list(self.shown)}
+        given: dict[str, Any] = {
+            "sort": self.sort,
+            "descending": self.descending,
+            "shown": list(self.shown),
+        }
         at = self.at if self.at > 0 else 1 << 40
         recipe = self.page.workbench.recipe
         answer = await self.page.workbench.worker.ask("rows", recipe=recipe, page=at, **given)
         self.at, self.sort = answer["page"], answer["sort"]
         with self.page.client:
-            columns = [{**column, "shown": column["name"] in self.shown} for column in answer["columns"]]
+            columns = [
+                {**column, "shown": column["name"] in self.shown} for column in answer["columns"]
+            ]
             self.grid.fill(
                 columns=columns,
                 numbers=answer["numbers"],
@@ -63,7 +87,13 @@ class RowPages:
 
     def _number(self, pages: int) -> None:
         """The page that is shown, to be typed over."""
-        about = {"type": "number", "min": 1, "max": pages, "aria_label": "page of rows", AS_TYPED: self.at}
+        about = {
+            "type": "number",
+            "min": 1,
+            "max": pages,
+            "aria_label": "page of rows",
+            AS_TYPED: self.at,
+        }
         with redrawn(self.number):
             entry = element("input", "field", "short", key="page of rows", **about)
             entry.on("change", lambda event: self._go(event.args), js_handler=PAGE)

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from sfumato.interfaces.web.workbench import Underway, Workbench
 
 MADE = "made of"
-"""Under this and the digest of the table the workbench keeps what came of each version, for every tab and for one that comes later."""
+"""Under this and the digest of the table the workbench keeps what came of each version, for every
+tab and for one that comes later.
+"""
 
 
 def draw(page: Page) -> None:
@@ -76,12 +78,22 @@ class RunStage:
         old = number != version
         with element("div", *(["old"] if old else [])):
             if old:
-                text(f"for version {number}; the recipe was changed since", "p", "soft", role="status")
+                text(
+                    f"for version {number}; the recipe was changed since",
+                    "p",
+                    "soft",
+                    role="status",
+                )
             self._outcome(outcome, number)
 
     def _outcome(self, outcome: dict[str, Any], number: int) -> None:
         if outcome.get("said"):
-            text(outcome["said"], "p", *(["problem"] if outcome.get("failed") else ["strong"]), role="status")
+            text(
+                outcome["said"],
+                "p",
+                *(["problem"] if outcome.get("failed") else ["strong"]),
+                role="status",
+            )
         elif outcome["made"]:
             show(outcome)
         else:
@@ -104,19 +116,25 @@ class RunStage:
     def take(self, way: dict[str, Any], number: int) -> None:
         """Make one of the offered changes; only to the version it was worked out for."""
         if number != self.bench.project.version:
-            self.page.say("The recipe was changed since. Run it again, and changes for it are worked out.")
+            self.page.say(
+                "The recipe was changed since. Run it again, and changes for it are worked out."
+            )
             return
         self.page.edit(way["recipe"], way["sentence"])
 
 
 def outcomes_of(bench: Workbench) -> dict[int, dict[str, Any]]:
     """What came of the versions that were run, of this table, newest last."""
-    found: dict[int, dict[str, Any]] = bench.remembered.setdefault(f"{MADE} {bench.project.data.digest}", {})
+    found: dict[int, dict[str, Any]] = bench.remembered.setdefault(
+        f"{MADE} {bench.project.data.digest}", {}
+    )
     return found
 
 
 def begin(bench: Workbench) -> asyncio.Task[None] | None:
-    """Run the version in use, unless one is under way; the task belongs to the workbench, not to a tab."""
+    """Run the version in use, unless one is under way; the task belongs to the workbench, not to a
+    tab.
+    """
     if bench.job is not None and bench.job.task == "make":
         return None
     task = asyncio.get_running_loop().create_task(_run(bench, bench.project.version))
@@ -129,7 +147,9 @@ async def _run(bench: Workbench, version: int) -> None:
     outcomes.pop(version, None)
     try:
         register = bench.project.register or None
-        outcome = await bench.do("make", "Making the release", version=version, key=str(version), register=register)
+        outcome = await bench.do(
+            "make", "Making the release", version=version, key=str(version), register=register
+        )
     except Cancelled:
         outcome = {"said": "Cancelled. Nothing was written."}
     except TaskFailed as error:
@@ -141,7 +161,9 @@ async def _run(bench: Workbench, version: int) -> None:
 
 
 class RunUnderWay(UnderWay):
-    """How far the run is: its version, how much is decided, in words, since when, and a way to end it."""
+    """How far the run is: its version, how much is decided, in words, since when, and a way to end
+    it.
+    """
 
     def update(self) -> None:
         """Show the run as it is now; other work is shown at the foot of the page alone."""
@@ -162,7 +184,13 @@ class RunUnderWay(UnderWay):
                 with element("span"):
                     self.words = Words("")
                 element("span", "soft", "number", data_started=int(begun * 1000))
-            button("Cancel", self.page.workbench.cancel, key="cancel-run", data_is=begun, label="Cancel the run")
+            button(
+                "Cancel",
+                self.page.workbench.cancel,
+                key="cancel-run",
+                data_is=begun,
+                label="Cancel the run",
+            )
 
 
 # what came out
@@ -173,7 +201,11 @@ def show(outcome: dict[str, Any]) -> None:
     draw_blocks(outcome["blocks"])
     _reasons(outcome["reasons"])
     with element("p", "next"):
-        for words, path in (("Explore others", "explore"), ("Look at it", "look"), ("Write it", "write")):
+        for words, path in (
+            ("Explore others", "explore"),
+            ("Look at it", "look"),
+            ("Write it", "write"),
+        ):
             text(words, "a", "link", href=path)
 
 

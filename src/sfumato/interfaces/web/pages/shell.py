@@ -1,4 +1,6 @@
-"""What every page has: the bar of stages, the strip of figures with undo and redo, what is under way, and the promise that nothing leaves."""
+"""What every page has: the bar of stages, the strip of figures with undo and redo, what is under
+way, and the promise that nothing leaves.
+"""
 
 from __future__ import annotations
 
@@ -24,11 +26,12 @@ if TYPE_CHECKING:
     from sfumato.interfaces.web.workbench import Workbench
 
 HEAD = (
-    '<link rel="stylesheet" href="sfumato/tokens.css"><link rel="stylesheet" href="sfumato/dark.css">'
-    '<link rel="stylesheet" href="sfumato/workbench.css"><link rel="stylesheet" href="sfumato/shell.css">'
-    '<script type="module" src="sfumato/focus.js"></script><script type="module" src="sfumato/hands.js"></script>'
-    '<script type="module" src="sfumato/drag.js"></script><script type="module" src="sfumato/shell.js"></script>'
-    '<script type="module" async src="sfumato/vega.js"></script>'
+    '<link rel="stylesheet" href="sfumato/tokens.css"><link rel="stylesheet"'
+    ' href="sfumato/dark.css"><link rel="stylesheet" href="sfumato/workbench.css"><link'
+    ' rel="stylesheet" href="sfumato/shell.css"><script type="module"'
+    ' src="sfumato/focus.js"></script><script type="module" src="sfumato/hands.js"></script><script'
+    ' type="module" src="sfumato/drag.js"></script><script type="module"'
+    ' src="sfumato/shell.js"></script><script type="module" async src="sfumato/vega.js"></script>'
 )
 AT_ONCE = 0.1
 """Seconds that a part waits for its answers before it is shown without them."""
@@ -37,7 +40,9 @@ COLOURS = {"system": None, "light": False, "dark": True}
 
 @dataclasses.dataclass(eq=False)
 class LivePart:
-    """A part that is being drawn: by whom, who still fills in what is shown already, and whether once more."""
+    """A part that is being drawn: by whom, who still fills in what is shown already, and whether
+    once more.
+    """
 
     task: asyncio.Task[None] | None = None
     rest: asyncio.Task[None] | None = None
@@ -45,7 +50,9 @@ class LivePart:
 
 
 class Page:
-    """One tab on one stage: what its parts are drawn from, and drawn anew with when something changes."""
+    """One tab on one stage: what its parts are drawn from, and drawn anew with when something
+    changes.
+    """
 
     def __init__(self, stage: Stage, workbench: Workbench) -> None:
         self.stage = stage
@@ -56,7 +63,9 @@ class Page:
         self.messages = element("div", "messages")
         self._leave: list[Callable[[], None]] = []
         self._redraws: dict[int, Callable[[], None]] = {}
-        self.client.on_delete(self._left)  # a tab that was cut off for a moment comes back and goes on
+        self.client.on_delete(
+            self._left
+        )  # a tab that was cut off for a moment comes back and goes on
         self.client.on_exception(self._broken)
         Arriving(self.client, self.say)
         self._leave.append(workbench.listen_moved(self._load_anew))
@@ -69,10 +78,12 @@ class Page:
         tag: str = "div",
         classes: str = "",
     ) -> ui.element:
-        """A part that is drawn now, and again whenever the recipe changes; what is the same as before stays in its place.
+        """A part that is drawn now, and again whenever the recipe changes; what is the same as
+        before stays in its place.
 
-        ``draw`` fills the part; what it raises of ours is shown in its place. What was there stays until all is drawn; with ``early`` until the drawing
-        waits for an answer that does not come at once.
+        ``draw`` fills the part; what it raises of ours is shown in its place. What was there stays
+        until all is drawn; with ``early`` until the drawing waits for an answer that does not come
+        at once.
         """
         place = element(tag, *classes.split())
         drawing = LivePart()
@@ -100,7 +111,8 @@ class Page:
             if drawing.task is None:
                 drawing.task = asyncio.get_running_loop().create_task(all_of_it())
             elif drawing.rest is not None:
-                drawing.rest.cancel()  # what it waits for is about a recipe that is not in use any more
+                # what it waits for is about a recipe that is not in use any more
+                drawing.rest.cancel()
 
         self._leave.append(self.workbench.project.listen(changed))
         self._leave.append(self.workbench.listen_opened(changed))
@@ -108,8 +120,12 @@ class Page:
         changed()
         return place
 
-    async def _drawn(self, draw: Callable[[], Awaitable[None] | None], drawn: ui.element, place: ui.element) -> None:
-        """Draw a part beside the page, then put it into its place, without a moment between in which somebody could act on the old one."""
+    async def _drawn(
+        self, draw: Callable[[], Awaitable[None] | None], drawn: ui.element, place: ui.element
+    ) -> None:
+        """Draw a part beside the page, then put it into its place, without a moment between in
+        which somebody could act on the old one.
+        """
         with self.client, drawn:
             try:
                 answer = draw()
@@ -139,7 +155,9 @@ class Page:
             return None
 
     async def wait_for(self, doing: Awaitable[Any]) -> Any:
-        """Wait for work that may be refused or cancelled; what is refused is said at the top of the page."""
+        """Wait for work that may be refused or cancelled; what is refused is said at the top of the
+        page.
+        """
         try:
             return await doing
         except SfumatoError as error:
@@ -157,7 +175,12 @@ class Page:
     def ask_for_table(self, words: str) -> None:
         """Say in place that there is no table yet and what to do, or that it is being read."""
         if self.workbench.reading:
-            text("The table is being read. This page shows it as soon as it is there.", "p", "soft", role="status")
+            text(
+                "The table is being read. This page shows it as soon as it is there.",
+                "p",
+                "soft",
+                role="status",
+            )
             return
         text(words, "p", "soft")
         text("Go to Data", "a", "button", href="./", key="to data")
@@ -171,8 +194,14 @@ class Page:
         self._leave.append(leave)
 
     def _broken(self, error: Exception) -> None:
-        """Show what is wrong: what we refuse in our words, all else as our bug, without what the error says, which may quote a person."""
-        self.say(str(error) if isinstance(error, SfumatoError) else f"{told_bug(error)} Please report it.")
+        """Show what is wrong: what we refuse in our words, all else as our bug, without what the
+        error says, which may quote a person.
+        """
+        self.say(
+            str(error)
+            if isinstance(error, SfumatoError)
+            else f"{told_bug(error)} Please report it."
+        )
 
     def _load_anew(self) -> None:
         """Another project was opened: nothing that this tab shows is of it."""
@@ -185,7 +214,9 @@ class Page:
         self._leave.clear()
 
 
-def page_of(stage: Stage, workbench: Workbench, draw: Callable[[Page], Any]) -> Callable[[], Awaitable[None]]:
+def page_of(
+    stage: Stage, workbench: Workbench, draw: Callable[[Page], Any]
+) -> Callable[[], Awaitable[None]]:
     """A page: the shell around what a stage draws."""
 
     async def page() -> None:
@@ -215,14 +246,27 @@ def page_of(stage: Stage, workbench: Workbench, draw: Callable[[Page], Any]) -> 
 
 
 def _onward(page: Page) -> None:
-    """The way to the stage after this one, once there is a table; after Run, its outcome says where to go."""
+    """The way to the stage after this one, once there is a table; after Run, its outcome says where
+    to go.
+    """
     stages = all_stages()
     workbench, at = page.workbench, stages.index(page.stage)
     last = next(place for place, stage in enumerate(stages) if stage.module == "write")
-    if at >= last or page.stage.module == "run" or workbench.opened is None or not workbench.project.has_recipe:
+    if (
+        at >= last
+        or page.stage.module == "run"
+        or workbench.opened is None
+        or not workbench.project.has_recipe
+    ):
         return
     with element("p", "next"):
-        text(f"Next: {stages[at + 1].name} →", "a", "button", href=stages[at + 1].address, key="next stage")
+        text(
+            f"Next: {stages[at + 1].name} →",
+            "a",
+            "button",
+            href=stages[at + 1].address,
+            key="next stage",
+        )
 
 
 def _bar(page: Page, drawer: Drawer) -> None:
@@ -258,13 +302,21 @@ def _foot(page: Page, colours: ui.dark_mode) -> None:
 
     with element("footer", "foot", "soft", "small"):
         where = (
-            "Everything stays on this machine." if workbench.local else "Who has this address can work with these data."
+            "Everything stays on this machine."
+            if workbench.local
+            else "Who has this address can work with these data."
         )
         page.live(lambda: _said_of_data(page, where), classes="where")
         with element("label", "colours"):
             Words("Colours ")
-            with element("select", "select", "small", key="colours").on("change", chosen, js_handler=VALUE):
-                for name, words in (("system", "as the system"), ("light", "light"), ("dark", "dark")):
+            with element("select", "select", "small", key="colours").on(
+                "change", chosen, js_handler=VALUE
+            ):
+                for name, words in (
+                    ("system", "as the system"),
+                    ("light", "light"),
+                    ("dark", "dark"),
+                ):
                     picked = {"selected": True} if workbench.colours == name else {}
                     text(words, "option", value=name, **picked)
 

@@ -1,4 +1,6 @@
-"""Pictures of the workbench in Vega-Lite, as plain data. Colours are tokens of the style, so that dark follows without a redraw; shape doubles colour."""
+"""Pictures of the workbench in Vega-Lite, as plain data. Colours are tokens of the style, so that
+dark follows without a redraw; shape doubles colour.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,13 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-ACCENT, ALARM, SOFT, LINE, INK = "var(--accent)", "var(--alarm)", "var(--soft)", "var(--line)", "var(--ink)"
+ACCENT, ALARM, SOFT, LINE, INK = (
+    "var(--accent)",
+    "var(--alarm)",
+    "var(--soft)",
+    "var(--line)",
+    "var(--ink)",
+)
 PAPER, DOTS, RINGS = "var(--paper)", "var(--dots, #7ba7cf)", "var(--rings, #8c95a1)"
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 LOOK = {
@@ -24,7 +32,12 @@ LOOK = {
         "labelFontSize": 12,
         "titleFontSize": 12,
     },
-    "legend": {"labelColor": INK, "titleColor": SOFT, "labelFontSize": 12, "titleFontWeight": "normal"},
+    "legend": {
+        "labelColor": INK,
+        "titleColor": SOFT,
+        "labelFontSize": 12,
+        "titleFontWeight": "normal",
+    },
     "header": {"labelColor": INK, "titleColor": SOFT},
 }
 HEIGHT = 340
@@ -36,15 +49,24 @@ RISKS = ("marketer_risk", "prosecutor_risk", "linkage")
 
 def framed(spec: Mapping[str, Any], height: int = HEIGHT) -> dict[str, Any]:
     """A picture as wide as its place."""
-    size = {"width": "container", "height": height, "autosize": {"type": "fit", "contains": "padding"}}
+    size = {
+        "width": "container",
+        "height": height,
+        "autosize": {"type": "fit", "contains": "padding"},
+    }
     return {"$schema": SCHEMA, **size, "config": LOOK, **spec}
 
 
 def axis(field: str, title: str, name: str, values: Sequence[float] = ()) -> dict[str, Any]:
-    """An axis; risks are shares that span orders of magnitude, with a tick at every power of ten, and more where these are few."""
+    """An axis; risks are shares that span orders of magnitude, with a tick at every power of ten,
+    and more where these are few.
+    """
     risk = name in RISKS
     scale: dict[str, Any] = {"zero": False, "nice": True}
-    look: dict[str, Any] = {"grid": field == "y", "format": "~%" if risk else "~s" if name == "suppressed" else "~r"}
+    look: dict[str, Any] = {
+        "grid": field == "y",
+        "format": "~%" if risk else "~s" if name == "suppressed" else "~r",
+    }
     if risk:
         scale = {"type": "log", "nice": False, "padding": 10}
         look["values"] = ticks(min(values, default=0.01), max(values, default=1.0))
@@ -59,7 +81,9 @@ def ticks(least: float, most: float) -> list[float]:
     """
     low, high = math.floor(math.log10(least) + 1e-9), math.ceil(math.log10(most) - 1e-9)
     steps = (1, 2, 5) if math.log10(most / least) < 2.5 else (1,)
-    every = [round(step * 10.0**power, 12 - power) for power in range(low, high + 1) for step in steps]
+    every = [
+        round(step * 10.0**power, 12 - power) for power in range(low, high + 1) for step in steps
+    ]
     return [tick for tick in every if least * 0.999 <= tick <= most * 1.001]
 
 
@@ -70,13 +94,20 @@ def plane(
     axes: tuple[str, str],
     titles: tuple[str, str],
 ) -> dict[str, Any]:
-    """All nodes by two of their figures: rings beyond the budget, dots within it, the staircase that nothing beats, and ◆ in use."""
+    """All nodes by two of their figures: rings beyond the budget, dots within it, the staircase
+    that nothing beats, and ◆ in use.
+    """
     x, y = ([one[name] for one in dots] for name in ("x", "y"))
     where = {"x": axis("x", titles[0], axes[0], x), "y": axis("y", titles[1], axes[1], y)}
     size = {"field": "size", "type": "quantitative", "scale": None}
     within, beyond = ([dot for dot in dots if dot["within"] is wanted] for wanted in (True, False))
     layers = [
-        _marks("beyond", beyond, {"type": "point", "stroke": RINGS, "strokeWidth": 1}, {**where, "size": size}),
+        _marks(
+            "beyond",
+            beyond,
+            {"type": "point", "stroke": RINGS, "strokeWidth": 1},
+            {**where, "size": size},
+        ),
         _marks(
             "within",
             within,
@@ -84,16 +115,36 @@ def plane(
             {**where, "size": size},
         ),
         _marks(
-            "stairs", front, {"type": "line", "stroke": ACCENT, "strokeWidth": 2, "interpolate": "step-after"}, where
+            "stairs",
+            front,
+            {"type": "line", "stroke": ACCENT, "strokeWidth": 2, "interpolate": "step-after"},
+            where,
         ),
-        _marks("front", front, {"type": "point", "fill": ACCENT, "stroke": PAPER, "size": 75, "strokeWidth": 1}, where),
+        _marks(
+            "front",
+            front,
+            {"type": "point", "fill": ACCENT, "stroke": PAPER, "size": 75, "strokeWidth": 1},
+            where,
+        ),
         _marks(
             "in_use",
             [in_use] if in_use else [],
-            {"type": "point", "shape": "diamond", "fill": ALARM, "stroke": PAPER, "size": 240, "strokeWidth": 1.5},
+            {
+                "type": "point",
+                "shape": "diamond",
+                "fill": ALARM,
+                "stroke": PAPER,
+                "size": 240,
+                "strokeWidth": 1.5,
+            },
             where,
         ),
-        _marks("ring", [], {"type": "point", "stroke": INK, "size": 380, "strokeWidth": 2, "fill": None}, where),
+        _marks(
+            "ring",
+            [],
+            {"type": "point", "stroke": INK, "size": 380, "strokeWidth": 2, "fill": None},
+            where,
+        ),
     ]
     return framed({"layer": layers})
 
@@ -108,27 +159,45 @@ def _marks(
     }
 
 
-def lattice(nodes: Sequence[Mapping[str, Any]], lines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The lattice itself: a row for each sum of levels, finest below; a line joins nodes that are one level of one column apart."""
+def lattice(
+    nodes: Sequence[Mapping[str, Any]], lines: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """The lattice itself: a row for each sum of levels, finest below; a line joins nodes that are
+    one level of one column apart.
+    """
     x = {"field": "x", "type": "quantitative", "axis": None, "scale": {"padding": 14}}
     sums = [one["y"] for one in nodes]
     domain = {"domain": [min(sums) - 0.6, max(sums) + 0.6], "nice": False}
-    y: dict[str, Any] = {"field": "y", "type": "quantitative", "title": "sum of levels (coarser ↑)", "scale": domain}
+    y: dict[str, Any] = {
+        "field": "y",
+        "type": "quantitative",
+        "title": "sum of levels (coarser ↑)",
+        "scale": domain,
+    }
     y["axis"] = {"grid": False, "values": sorted(set(sums)), "format": "d"}
     where = {"x": x, "y": y}
     ends = {"x2": {"field": "x2"}, "y2": {"field": "y2"}}
     within, beyond = ([one for one in nodes if one["within"] is wanted] for wanted in (True, False))
     layers = [
         _marks("lines", lines, {"type": "rule", "stroke": LINE}, {**where, **ends}),
-        _marks("beyond", beyond, {"type": "point", "stroke": RINGS, "fill": PAPER, "size": 90}, where),
-        _marks("within", within, {"type": "point", "fill": DOTS, "stroke": ACCENT, "size": 110}, where),
+        _marks(
+            "beyond", beyond, {"type": "point", "stroke": RINGS, "fill": PAPER, "size": 90}, where
+        ),
+        _marks(
+            "within", within, {"type": "point", "fill": DOTS, "stroke": ACCENT, "size": 110}, where
+        ),
         _marks(
             "in_use",
             [one for one in nodes if one["in_use"]],
             {"type": "point", "shape": "diamond", "fill": ALARM, "stroke": PAPER, "size": 260},
             where,
         ),
-        _marks("ring", [], {"type": "point", "stroke": INK, "size": 420, "strokeWidth": 2, "fill": None}, where),
+        _marks(
+            "ring",
+            [],
+            {"type": "point", "stroke": INK, "size": 420, "strokeWidth": 2, "fill": None},
+            where,
+        ),
     ]
     return framed({"layer": layers})
 
@@ -140,10 +209,21 @@ def hint(field: str, title: str, number: str = "") -> dict[str, Any]:
 
 
 def bars(rows: Sequence[Mapping[str, Any]], height: int = 170) -> dict[str, Any]:
-    """Shares before and after, bin by bin: outlined bars before, filled ones after. Rows have ``bin``, ``place``, ``before`` and ``after``."""
-    names: dict[str, Any] = {"field": "bin", "type": "nominal", "sort": {"field": "place"}, "title": None}
+    """Shares before and after, bin by bin: outlined bars before, filled ones after. Rows have
+    ``bin``, ``place``, ``before`` and ``after``.
+    """
+    names: dict[str, Any] = {
+        "field": "bin",
+        "type": "nominal",
+        "sort": {"field": "place"},
+        "title": None,
+    }
     names["axis"] = {"labelAngle": -35, "labelLimit": 90, "labelOverlap": len(rows) > MANY}
-    share: dict[str, Any] = {"type": "quantitative", "title": None, "axis": {"format": "~%", "tickCount": 4}}
+    share: dict[str, Any] = {
+        "type": "quantitative",
+        "title": None,
+        "axis": {"format": "~%", "tickCount": 4},
+    }
     before: dict[str, Any] = {
         "type": "bar",
         "fill": "transparent",
@@ -153,7 +233,11 @@ def bars(rows: Sequence[Mapping[str, Any]], height: int = 170) -> dict[str, Any]
     }
     after: dict[str, Any] = {"type": "bar", "fill": ACCENT, "opacity": 0.85, "width": {"band": 0.5}}
     both: dict[str, Any] = {
-        "tooltip": [hint("bin", "value"), hint("before", "before", ".1%"), hint("after", "after", ".1%")]
+        "tooltip": [
+            hint("bin", "value"),
+            hint("before", "before", ".1%"),
+            hint("after", "after", ".1%"),
+        ]
     }
     layers: list[dict[str, Any]] = [
         {"mark": after, "encoding": {"x": names, "y": {"field": "after", **share}, **both}},
@@ -163,7 +247,8 @@ def bars(rows: Sequence[Mapping[str, Any]], height: int = 170) -> dict[str, Any]
 
 
 def named(title: str) -> str:
-    r"""The name of a column as the title of an axis. It becomes part of an expression, whose texts may hold no separator of lines.
+    r"""The name of a column as the title of an axis. It becomes part of an expression, whose texts
+    may hold no separator of lines.
 
     >>> named("two\u2028lines")
     'two lines'
@@ -173,9 +258,11 @@ def named(title: str) -> str:
 
 
 def heat(rows: Sequence[Mapping[str, Any]], titles: tuple[str, str], most: float) -> dict[str, Any]:
-    """A table of two columns as squares, the larger the more records; rows have ``x``, ``y``, their places ``i`` and ``j``, and ``share``.
+    """A table of two columns as squares, the larger the more records; rows have ``x``, ``y``, their
+    places ``i`` and ``j``, and ``share``.
 
-    Values are data and no part of the picture: a list of them to sort by would become an expression.
+    Values are data and no part of the picture: a list of them to sort by would become an
+    expression.
     """
     look: dict[str, Any] = {"labelLimit": 90, "grid": True}
     names: dict[str, Any] = {"type": "nominal", "axis": look}
@@ -189,7 +276,11 @@ def heat(rows: Sequence[Mapping[str, Any]], titles: tuple[str, str], most: float
         "legend": None,
     }
     mark = {"type": "square", "fill": ACCENT, "stroke": None, "opacity": 0.9}
-    told = [hint("x", named(titles[0])), hint("y", named(titles[1])), hint("share", "of the records", ".1%")]
+    told = [
+        hint("x", named(titles[0])),
+        hint("y", named(titles[1])),
+        hint("share", "of the records", ".1%"),
+    ]
     spec = {
         "data": {"values": [dict(row) for row in rows]},
         "mark": mark,
@@ -199,21 +290,42 @@ def heat(rows: Sequence[Mapping[str, Any]], titles: tuple[str, str], most: float
 
 
 def columns_of_two(rows: Sequence[Mapping[str, Any]], title: str) -> dict[str, Any]:
-    """Records by class size, before and after, side by side; rows have ``bin``, ``place``, ``when`` and ``records``."""
-    names = {"field": "bin", "type": "nominal", "sort": {"field": "place"}, "title": "size of the class"}
+    """Records by class size, before and after, side by side; rows have ``bin``, ``place``, ``when``
+    and ``records``.
+    """
+    names = {
+        "field": "bin",
+        "type": "nominal",
+        "sort": {"field": "place"},
+        "title": "size of the class",
+    }
     names["axis"] = {"labelAngle": 0}
     legend = {"title": None, "orient": "top-right"}
     fill, stroke = (
-        {"field": "when", "type": "nominal", "scale": {"domain": ["before", "after"], "range": both}, "legend": legend}
+        {
+            "field": "when",
+            "type": "nominal",
+            "scale": {"domain": ["before", "after"], "range": both},
+            "legend": legend,
+        }
         for both in (["transparent", ACCENT], [RINGS, ACCENT])
     )
     encoding = {
         "x": names,
         "xOffset": {"field": "when", "sort": ["before", "after"]},
-        "y": {"field": "records", "type": "quantitative", "title": title, "axis": {"format": "~s", "tickCount": 5}},
+        "y": {
+            "field": "records",
+            "type": "quantitative",
+            "title": title,
+            "axis": {"format": "~s", "tickCount": 5},
+        },
         "fill": fill,
         "stroke": stroke,
-        "tooltip": [hint("bin", "size of the class"), hint("when", "when"), hint("records", title, ",")],
+        "tooltip": [
+            hint("bin", "size of the class"),
+            hint("when", "when"),
+            hint("records", title, ","),
+        ],
     }
     return framed(
         {
@@ -228,7 +340,9 @@ def columns_of_two(rows: Sequence[Mapping[str, Any]], title: str) -> dict[str, A
 def candidates(
     rows: Sequence[Mapping[str, Any]], front: Sequence[Mapping[str, Any]], titles: tuple[str, str]
 ) -> dict[str, Any]:
-    """Candidates by what is lost and what is risked: filled ones keep their promises, hollow ones do not; the letter says which it is."""
+    """Candidates by what is lost and what is risked: filled ones keep their promises, hollow ones
+    do not; the letter says which it is.
+    """
     where = {
         "x": {
             "field": "x",
@@ -249,16 +363,31 @@ def candidates(
     words = {"text": {"field": "letter"}, **where}
     layers = [
         _marks(
-            "stairs", front, {"type": "line", "stroke": ACCENT, "strokeWidth": 2, "interpolate": "step-after"}, where
+            "stairs",
+            front,
+            {"type": "line", "stroke": ACCENT, "strokeWidth": 2, "interpolate": "step-after"},
+            where,
         ),
-        _marks("held", held, {"type": "point", "fill": ACCENT, "stroke": PAPER, "size": 120}, where),
         _marks(
-            "broken", broken, {"type": "point", "stroke": RINGS, "strokeWidth": 2, "fill": PAPER, "size": 120}, where
+            "held", held, {"type": "point", "fill": ACCENT, "stroke": PAPER, "size": 120}, where
+        ),
+        _marks(
+            "broken",
+            broken,
+            {"type": "point", "stroke": RINGS, "strokeWidth": 2, "fill": PAPER, "size": 120},
+            where,
         ),
         _marks(
             "letters",
             rows,
-            {"type": "text", "dx": 12, "dy": -10, "fill": INK, "fontWeight": "bold", "fontSize": 13},
+            {
+                "type": "text",
+                "dx": 12,
+                "dy": -10,
+                "fill": INK,
+                "fontWeight": "bold",
+                "fontSize": 13,
+            },
             words,
         ),
     ]

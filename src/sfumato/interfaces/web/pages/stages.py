@@ -1,4 +1,6 @@
-"""The stages, in their order; one is entered here and nowhere else, or by the entry point ``sfumato.stages`` of another package."""
+"""The stages, in their order; one is entered here and nowhere else, or by the entry point
+``sfumato.stages`` of another package.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from sfumato.core.plug_ins import load_plug_in, points_by_name, refuse_name
 
 @dataclasses.dataclass(frozen=True)
 class Stage:
-    """A page of the workbench: its name in the bar, its address, and the module that draws it (its function ``draw``).
+    """A page of the workbench: its name in the bar, its address, and the module that draws it (its
+    function ``draw``).
 
     The module is one beside this, or of another package by its whole name.
     """
@@ -26,7 +29,9 @@ class Stage:
 
     @property
     def address(self) -> str:
-        """Where other pages find it: relative, because all pages lie below a path that only the guard knows."""
+        """Where other pages find it: relative, because all pages lie below a path that only the
+        guard knows.
+        """
         return f"./{self.path.removeprefix('/')}"
 
     def import_module(self) -> ModuleType:

@@ -1,4 +1,6 @@
-"""Gestures that arrive when the part they were made on is gone: nothing is done, and that is said."""
+"""Gestures that arrive when the part they were made on is gone: nothing is done, and that is
+said.
+"""
 
 from __future__ import annotations
 
@@ -27,14 +29,21 @@ MEANT = frozenset(
         "use",
     ]
 )
-"""What somebody does on purpose; looking, typing on and leaving are told too, and nobody misses them."""
+"""What somebody does on purpose; looking, typing on and leaving are told too, and nobody misses
+them.
+"""
 KEPT = 5_000
 """Gestures that could still arrive."""
-TOO_LATE = "That part of the page changed in the same moment, so nothing was done. Please look at it and try once more."
+TOO_LATE = (
+    "That part of the page changed in the same moment, so nothing was done. Please look at it and"
+    " try once more."
+)
 
 
 class Arriving:
-    """What comes from one tab. A second click on a button that went with the first one is no loss."""
+    """What comes from one tab. A second click on a button that went with the first one is no
+    loss.
+    """
 
     def __init__(self, client: Client, say: Callable[[str], None]) -> None:
         self.client, self.say = client, say

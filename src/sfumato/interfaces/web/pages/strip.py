@@ -1,4 +1,6 @@
-"""What is always in sight: the figures of the recipe in use, undo and redo, and what is under way."""
+"""What is always in sight: the figures of the recipe in use, undo and redo, and what is under
+way.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ UNKNOWN = "…"
 
 
 async def draw_figures(page: Page) -> None:
-    """Records, promise, how many are at risk as the table is, and what the last run lost; what is not known yet is a dot, dot, dot."""
+    """Records, promise, how many are at risk as the table is, and what the last run lost; what is
+    not known yet is a dot, dot, dot.
+    """
     workbench, project = page.workbench, page.workbench.project
     opened = workbench.opened
     with element("dl", "facts"):
@@ -43,7 +47,9 @@ async def draw_figures(page: Page) -> None:
 
 
 def smallest_crowd(project: Project) -> int:
-    """The class size that the promises ask for; 2 where none asks for one: then the records that stand alone count."""
+    """The class size that the promises ask for; 2 where none asks for one: then the records that
+    stand alone count.
+    """
     return max([model.crowd for model in project.recipe.meet if model.crowd is not None], default=2)
 
 
@@ -53,7 +59,9 @@ def records_below(today: dict[str, Any], size: int) -> int:
     >>> records_below({"sizes": [1, 3, 5], "records": [10, 6, 20]}, 5)
     16
     """
-    return sum(records for one, records in zip(today["sizes"], today["records"], strict=True) if one < size)
+    return sum(
+        records for one, records in zip(today["sizes"], today["records"], strict=True) if one < size
+    )
 
 
 def _last_run(project: Project) -> None:
@@ -80,12 +88,18 @@ def shown(score: float) -> str:
 
 
 def measured(project: Project) -> Version | None:
-    """The version whose run tells most about the one in use: itself, else the nearest before it, else the newest of all; None: none was run."""
+    """The version whose run tells most about the one in use: itself, else the nearest before it,
+    else the newest of all; None: none was run.
+    """
     known = {entry.version: entry for entry in project.log}
     at = project.version
     while at and not known[at].effect:
         at = known[at].parent
-    return known[at] if at else max((e for e in known.values() if e.effect), key=lambda e: e.version, default=None)
+    return (
+        known[at]
+        if at
+        else max((e for e in known.values() if e.effect), key=lambda e: e.version, default=None)
+    )
 
 
 def _figure(term: str, value: str, *classes: str, title: str = "", note: str = "") -> Words:
@@ -103,10 +117,20 @@ def draw_undo(page: Page, drawer: Drawer) -> None:
     project = page.workbench.project
     keys = "Control+Z", "Control+Shift+Z"
     for words, act, can, key in zip(
-        ("Undo", "Redo"), (project.undo, project.redo), (project.can_undo, project.can_redo), keys, strict=True
+        ("Undo", "Redo"),
+        (project.undo, project.redo),
+        (project.can_undo, project.can_redo),
+        keys,
+        strict=True,
     ):
         held: dict[str, Any] = {} if can else {"disabled": True}
-        button(words, lambda act=act: page.attempt(act), key=words.lower(), aria_keyshortcuts=key, **held)
+        button(
+            words,
+            lambda act=act: page.attempt(act),
+            key=words.lower(),
+            aria_keyshortcuts=key,
+            **held,
+        )
     entry = project.entry
     if entry is not None:
         drawer.switch("history", f"v{entry.version} · {entry.sentence} ▾", "version")
@@ -114,7 +138,9 @@ def draw_undo(page: Page, drawer: Drawer) -> None:
 
 
 class UnderWay:
-    """What is being done, how far it is, since when, and a button to end it; changed in place, so that nothing loses the focus."""
+    """What is being done, how far it is, since when, and a button to end it; changed in place, so
+    that nothing loses the focus.
+    """
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -146,7 +172,13 @@ class UnderWay:
             element("span", "soft", "number", data_started=int(begun * 1000))
             self.bar = element("progress", max=1, aria_label=job.title)
             if TASKS[job.task].cancelled:
-                button("Cancel", self.page.workbench.cancel, key="cancel", data_is=begun, label=f"Cancel: {job.title}")
+                button(
+                    "Cancel",
+                    self.page.workbench.cancel,
+                    key="cancel",
+                    data_is=begun,
+                    label=f"Cancel: {job.title}",
+                )
 
 
 def told(job: Underway) -> str:

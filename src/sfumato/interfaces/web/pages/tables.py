@@ -1,4 +1,6 @@
-"""Parts that stages with figures share: a native list to choose from, tabs, tables, pages of a long table, and pips for levels."""
+"""Parts that stages with figures share: a native list to choose from, tabs, tables, pages of a long
+table, and pips for levels.
+"""
 
 from __future__ import annotations
 
@@ -31,16 +33,22 @@ def tabs(label: str, names: Sequence[str], current: str, on_choice: Callable[[st
     with element("div", "tabs", role="group", aria_label=label):
         for name in names:
             pressed = "true" if name == current else "false"
-            button(name, lambda _, n=name: on_choice(n), "tab", key=f"tab {name}", aria_pressed=pressed)
+            button(
+                name, lambda _, n=name: on_choice(n), "tab", key=f"tab {name}", aria_pressed=pressed
+            )
 
 
 @contextlib.contextmanager
 def table(
     caption: str, heads: Sequence[tuple[str, bool]], *classes: str, key: str | None = None
 ) -> Iterator[ui.element]:
-    """A table in a box that scrolls; ``heads`` are names of columns and whether they hold numbers. The body is filled by the caller."""
+    """A table in a box that scrolls; ``heads`` are names of columns and whether they hold numbers.
+    The body is filled by the caller.
+    """
     with (
-        element("div", "scroller", tabindex=0, role="region", aria_label=caption, key=key or caption),
+        element(
+            "div", "scroller", tabindex=0, role="region", aria_label=caption, key=key or caption
+        ),
         element("table", "points", *classes),
     ):
         text(caption, "caption", "unseen")
@@ -63,7 +71,12 @@ def row(cells: Sequence[Any], *classes: str, numbers: Sequence[bool] = ()) -> No
 def pager(what: str, first: int, size: int, total: int, on_page: Callable[[int], Any]) -> None:
     """Where in a long table one is, and the way on and back."""
     with element("div", "pager"):
-        button("← Before", lambda: on_page(max(0, first - size)), key=f"{what} before", disabled=first <= 0)
+        button(
+            "← Before",
+            lambda: on_page(max(0, first - size)),
+            key=f"{what} before",
+            disabled=first <= 0,
+        )
         last = min(first + size, total)
         text(
             f"{what} {first + 1:,} to {last:,} of {total:,}" if total else f"no {what}",

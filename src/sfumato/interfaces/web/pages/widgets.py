@@ -1,4 +1,6 @@
-"""Parts that draw many values at once in the browser; what they hold goes in as text. Each tells what was done with it, by name."""
+"""Parts that draw many values at once in the browser; what they hold goes in as text. Each tells
+what was done with it, by name.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ FILES = Path(__file__).parent / "files"
 
 
 class Filled(Element):
-    """A part with some named contents, which can be exchanged without drawing anything else anew."""
+    """A part with some named contents, which can be exchanged without drawing anything else
+    anew.
+    """
 
     def __init__(self, **contents: Any) -> None:
         super().__init__()

@@ -1,4 +1,6 @@
-"""The stage *Write*: where the release goes, what of it may be given away, and what its certificate says when it is read back."""
+"""The stage *Write*: where the release goes, what of it may be given away, and what its certificate
+says when it is read back.
+"""
 
 from __future__ import annotations
 
@@ -39,8 +41,16 @@ MEANINGS = {
 
 REPLACE = "Replace an earlier release in that folder"
 REGISTER_FIELDS = (
-    ("register file", "Register", "The file of a register, or of a new one that is begun below; empty: none is asked."),
-    ("register to", "Who receives the release", "As it shall stand in the register: the university of …"),
+    (
+        "register file",
+        "Register",
+        "The file of a register, or of a new one that is begun below; empty: none is asked.",
+    ),
+    (
+        "register to",
+        "Who receives the release",
+        "As it shall stand in the register: the university of …",
+    ),
     (
         "register person",
         "Columns that tell people apart",
@@ -85,9 +95,16 @@ class WriteForm:
         self.page.live(self._elsewhere)
 
     def _changed(self) -> None:
-        """Draw the form anew where it is about another version; what is typed in it is not disturbed otherwise."""
+        """Draw the form anew where it is about another version; what is typed in it is not
+        disturbed otherwise.
+        """
         project = self.page.workbench.project
-        shows = (self.page.workbench.opened is None, project.has_recipe, project.version, dict(project.register))
+        shows = (
+            self.page.workbench.opened is None,
+            project.has_recipe,
+            project.version,
+            dict(project.register),
+        )
         if shows != self.shows:
             self.shows = shows
             with self.page.client, redrawn(self.place):
@@ -102,9 +119,14 @@ class WriteForm:
         with element("form", "form").on(
             "submit", self._write, js_handler="(event) => {event.preventDefault(); emit()}"
         ):
-            folder = self.said["folder"] or str(project.folder / "releases" / f"version-{project.version}")
+            folder = self.said["folder"] or str(
+                project.folder / "releases" / f"version-{project.version}"
+            )
             self._field(
-                "folder", "Folder", folder, "It is made; one that is there is refused, so that nothing is lost."
+                "folder",
+                "Folder",
+                folder,
+                "It is made; one that is there is refused, so that nothing is lost.",
             )
             with element("label", "labelled"):
                 text("Format of the data")
@@ -112,7 +134,9 @@ class WriteForm:
                     for name, words in FORMATS.items():
                         picked = {"selected": True} if name == self.said["format"] else {}
                         text(words, "option", value=name, **picked)
-                chosen.on("change", lambda event: self._said("format", str(event.args)), js_handler=VALUE)
+                chosen.on(
+                    "change", lambda event: self._said("format", str(event.args)), js_handler=VALUE
+                )
             self._field(
                 "sign",
                 "Key to sign with",
@@ -123,31 +147,49 @@ class WriteForm:
             self._check("pictures", "Write the pictures of both reports as files too")
             self._check("defuse", "CSV: disarm cells that a spreadsheet would run as formulas")
             self._register()
-            made = button(f"Write the release of version {project.version}", lambda: None, "strongly", key="write")
+            made = button(
+                f"Write the release of version {project.version}",
+                lambda: None,
+                "strongly",
+                key="write",
+            )
             made.props["type"] = "submit"
 
     def _register(self) -> None:
-        """Where releases are remembered; the project keeps it, and so do the command and the script."""
+        """Where releases are remembered; the project keeps it, and so do the command and the
+        script.
+        """
         said = self.page.workbench.project.register
         self.open = self.open or bool(said)
         shown: dict[str, Any] = {"open": True} if self.open else {}
         with element("details", "options", **shown):
             text("Remember it in a register", "summary", key="register")
             text(
-                "What this release tells together with all earlier ones is looked at first, and it is added to them.",
+                "What this release tells together with all earlier ones is looked at first, and it"
+                " is added to them.",
                 "p",
                 "soft",
                 "small",
             )
             for name, label, meaning in REGISTER_FIELDS:
-                self._field(name, label, said.get(name.removeprefix("register "), ""), meaning, self._registered)
+                self._field(
+                    name,
+                    label,
+                    said.get(name.removeprefix("register "), ""),
+                    meaning,
+                    self._registered,
+                )
             with element("p", "tools"):
                 button("Ask the register first", self._ask, key="ask register")
                 button("Begin a new register there", self._begin, key="begin register")
 
     def _registered(self, name: str, value: str) -> None:
         project = self.page.workbench.project
-        self.page.attempt(lambda: project.set_register({**project.register, name.removeprefix("register "): value}))
+        self.page.attempt(
+            lambda: project.set_register(
+                {**project.register, name.removeprefix("register "): value}
+            )
+        )
 
     @property
     def _kept_in(self) -> dict[str, str] | None:
@@ -173,7 +215,11 @@ class WriteForm:
         version = self.page.workbench.project.version
         given = {"key": str(version), "register": self._kept_in or {}}
         self.asked = await self._told(
-            made_first(self.page.workbench, version, lambda: self._do("ask_register", "Asking the register", given))
+            made_first(
+                self.page.workbench,
+                version,
+                lambda: self._do("ask_register", "Asking the register", given),
+            )
         )
         self.page.redraw(self.result)
 
@@ -203,12 +249,23 @@ class WriteForm:
                 )
 
     def _field(
-        self, name: str, label: str, value: str, meaning: str, keep: Callable[[str, str], None] | None = None
+        self,
+        name: str,
+        label: str,
+        value: str,
+        meaning: str,
+        keep: Callable[[str, str], None] | None = None,
     ) -> None:
         with element("label", "labelled"):
             text(label)
             made = element(
-                "input", "field", key=name, type="text", **{AS_TYPED: value}, spellcheck="false", autocomplete="off"
+                "input",
+                "field",
+                key=name,
+                type="text",
+                **{AS_TYPED: value},
+                spellcheck="false",
+                autocomplete="off",
             )
             keep = keep or self._said
             kind = "input" if keep == self._said else "change"
@@ -233,10 +290,19 @@ class WriteForm:
 
     async def _made_and_written(self, version: int) -> dict[str, Any]:
         workbench = self.page.workbench
-        said = {name: value or None for name, value in self.said.items() if name in ("format", "sign")}
+        said = {
+            name: value or None for name, value in self.said.items() if name in ("format", "sign")
+        }
         said |= {name: self.said[name] for name in ("force", "pictures", "defuse")}
-        folder = self.said["folder"] or str(workbench.project.folder / "releases" / f"version-{version}")
-        given: dict[str, Any] = {**said, "key": str(version), "folder": folder, "register": self._kept_in}
+        folder = self.said["folder"] or str(
+            workbench.project.folder / "releases" / f"version-{version}"
+        )
+        given: dict[str, Any] = {
+            **said,
+            "key": str(version),
+            "folder": folder,
+            "register": self._kept_in,
+        }
         title = "Writing the release"
         # the history as it is at the moment of writing goes with it
         return await made_first(
@@ -250,10 +316,12 @@ class WriteForm:
             self.page.complain(self.problem)
         if self.begun is not None:
             with section("A new register", "written"):
-                text(f"{self.begun['file']} was begun. Nothing stands in it yet.", "p", role="status")
                 text(
-                    f"Keep {self.begun['key']} apart from the register if others can read your folders, and keep a copy: "
-                    "with another key nobody would be known again.",
+                    f"{self.begun['file']} was begun. Nothing stands in it yet.", "p", role="status"
+                )
+                text(
+                    f"Keep {self.begun['key']} apart from the register if others can read your"
+                    " folders, and keep a copy: with another key nobody would be known again.",
                     "p",
                 )
                 for note in self.begun["notes"]:
@@ -261,7 +329,12 @@ class WriteForm:
         if self.asked is not None:
             with section("All releases together", "written"):
                 _together(self.asked)
-                text("Nothing was written yet, neither here nor in the register.", "p", "soft", "small")
+                text(
+                    "Nothing was written yet, neither here nor in the register.",
+                    "p",
+                    "soft",
+                    "small",
+                )
         if self.written is None:
             return
         found = self.written
@@ -280,11 +353,22 @@ class WriteForm:
             with element("ul", "claims"):
                 for claim in found["claims"]:
                     with element("li", claim["status"].replace(" ", "-")):
-                        text(MARKS[claim["status"]], "span", "mark", aria_label=claim["status"], role="img")
+                        text(
+                            MARKS[claim["status"]],
+                            "span",
+                            "mark",
+                            aria_label=claim["status"],
+                            role="img",
+                        )
                         text(claim["name"], "strong")
                         Words(f" {claim['detail']}")
             text("Whoever gets the folder share can check it alone:", "p", "soft", "small")
-            text(f"sfumato verify {shlex.quote(str(Path(found['folder']) / 'share'))}", "p", "mono", "small")
+            text(
+                f"sfumato verify {shlex.quote(str(Path(found['folder']) / 'share'))}",
+                "p",
+                "mono",
+                "small",
+            )
 
 
 def _together(found: dict[str, Any]) -> None:
@@ -306,7 +390,10 @@ def _files(title: str, files: list[dict[str, Any]]) -> None:
                     text(file["name"], "span", "mono")
                     text(f" {size(file['bytes'])}", "span", "soft", "small", "number")
                     text(
-                        MEANINGS.get(file["name"], "the released table" if file["name"].startswith("data") else ""),
+                        MEANINGS.get(
+                            file["name"],
+                            "the released table" if file["name"].startswith("data") else "",
+                        ),
                         "span",
                         "soft",
                         "small",

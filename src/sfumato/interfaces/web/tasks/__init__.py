@@ -1,8 +1,9 @@
 """What the bench can be asked, and where the function of each is.
 
-A task is entered here and nowhere else: its name, its ``module:function`` below this room, and its lane. ``quick`` ones are
-counts that follow the mouse; ``long`` ones tell how far they are and can be stopped. A function takes the bench, the progress to call, and
-named plain values (a recipe is a :class:`~sfumato.core.recipe.Recipe`); it gives plain data back.
+A task is entered here and nowhere else: its name, its ``module:function`` below this room, and its
+lane. ``quick`` ones are counts that follow the mouse; ``long`` ones tell how far they are and can
+be stopped. A function takes the bench, the progress to call, and named plain values (a recipe is
+a :class:`~sfumato.core.recipe.Recipe`); it gives plain data back.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from typing import Literal
 
 @dataclasses.dataclass(frozen=True)
 class Task:
-    """Where a task is, in which lane it runs, and whether it is about the recipe (which is then given to it).
+    """Where a task is, in which lane it runs, and whether it is about the recipe (which is then
+    given to it).
 
     One that cannot be ``cancelled`` ends soon by itself: what it writes stands whole or not at all.
     """
@@ -78,7 +80,8 @@ TASKS: dict[str, Task] = {
 
 
 def by_the_clock(seconds: float) -> float:
-    """Seconds after which no other attack is begun by who may compute for so many: a busy machine shares its processors, and loops are compiled once.
+    """Seconds after which no other attack is begun by who may compute for so many: a busy machine
+    shares its processors, and loops are compiled once.
 
     >>> by_the_clock(20)
     80

@@ -1,4 +1,6 @@
-"""Work on what strangers wrote: it may compute only for so long, and the process that holds the data goes on."""
+"""Work on what strangers wrote: it may compute only for so long, and the process that holds the
+data goes on.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +18,20 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 PAUSE = 0.02
 PATIENCE = 2.0
-"""Seconds in which a thread that was told to end does so, unless it is in one endless call of a library: then it is left alone."""
+"""Seconds in which a thread that was told to end does so, unless it is in one endless call of
+a library: then it is left alone.
+"""
 
 
 class _Ended(BaseException):
     """The thread computed for too long, or nobody wants its answer any more."""
 
 
-def within(seconds: float, act: Callable[[], Answer], *, too_long: SfumatoError, progress: Progress) -> Answer:
-    """What ``act`` gives; after so many seconds of computing the error ``too_long`` is raised. A wish to stop is heeded.
+def within(
+    seconds: float, act: Callable[[], Answer], *, too_long: SfumatoError, progress: Progress
+) -> Answer:
+    """What ``act`` gives; after so many seconds of computing the error ``too_long`` is raised. A
+    wish to stop is heeded.
 
     >>> from sfumato.errors import UnreadableInput
     >>> within(5.0, lambda: 7, too_long=UnreadableInput("that is no policy"), progress=lambda share, words: None)

@@ -1,4 +1,6 @@
-"""Tasks about the table itself: open it, look at its columns, show its rows, propose what its columns are."""
+"""Tasks about the table itself: open it, look at its columns, show its rows, propose what its
+columns are.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,9 @@ def open_data(
     options: dict[str, Any],
     recipe: Recipe | None = None,
 ) -> dict[str, Any]:
-    """Read a table as it was said, else as the recipe says, or make a bundled example; what was opened, in counts."""
+    """Read a table as it was said, else as the recipe says, or make a bundled example; what was
+    opened, in counts.
+    """
     progress(0.0, "reading")
     table = examples.load(example) if example is not None else _read(str(path), recipe, options)
     bench.table = table
@@ -63,9 +67,17 @@ def open_data(
         "digest": source.digest,
         "format": source.format,
         "notes": list(source.notes),
-        "parts": dict(zip(("kind", "names"), ("", []) if example is not None else parts_in(str(path)), strict=True)),
+        "parts": dict(
+            zip(
+                ("kind", "names"),
+                ("", []) if example is not None else parts_in(str(path)),
+                strict=True,
+            )
+        ),
         "sheet": source.intake.sheet,
-        "read_as": {name: getattr(source, name) for name in ("delimiter", "encoding", "decimal", "header")},
+        "read_as": {
+            name: getattr(source, name) for name in ("delimiter", "encoding", "decimal", "header")
+        },
     }
 
 
@@ -75,12 +87,16 @@ def _read(path: str, recipe: Recipe | None, options: dict[str, Any]) -> Table:
         return read(path, engine="memory", recipe=recipe, **options).in_memory("the workbench")
     except UnreadableInput as error:
         if Path(path).is_dir():
-            raise UnreadableInput(f"{several(Path(path), 'is no table in parts')} ({error})") from None
+            raise UnreadableInput(
+                f"{several(Path(path), 'is no table in parts')} ({error})"
+            ) from None
         raise
 
 
 def look_at_path(bench: Bench, progress: Progress, *, path: str) -> dict[str, Any]:
-    """What stands at a path before it is opened: the ``path`` as it is opened, the ``kind`` of what must be chosen in it, and the ``names``."""
+    """What stands at a path before it is opened: the ``path`` as it is opened, the ``kind`` of what
+    must be chosen in it, and the ``names``.
+    """
     progress(0.0, "looking")
     place = placed(path)
     require_one_table(place)
@@ -100,7 +116,9 @@ def propose(bench: Bench, progress: Progress) -> dict[str, Any]:
 
 
 def described(bench: Bench, recipe: Recipe) -> Table:
-    """The table with what a recipe says of its columns, its values read as the recipe says; columns may still be undecided."""
+    """The table with what a recipe says of its columns, its values read as the recipe says; columns
+    may still be undecided.
+    """
     data = bench.data
     intake = data.source.intake.over(recipe.intake)
     if intake.about_values != data.source.intake.about_values:
@@ -112,7 +130,9 @@ def described(bench: Bench, recipe: Recipe) -> Table:
 
 
 def columns(bench: Bench, progress: Progress) -> dict[str, Any]:
-    """What is known of every column and what it is guessed to be: counts, words of ours and shapes, no value of it."""
+    """What is known of every column and what it is guessed to be: counts, words of ours and shapes,
+    no value of it.
+    """
     proposal = _proposal(bench)
     cards = [_card(column, bench.data) for column in proposal.columns]
     codes = {name: list(some) for name, some in proposal.missing_codes.items()}
@@ -144,7 +164,9 @@ def _card(column: ColumnProposal, data: Table) -> dict[str, Any]:
 
 
 def _as_its_kind(values: pl.Series, column: ColumnProposal) -> pl.Series:
-    """Text that holds numbers or dates as what it says, where all of it says so: its picture goes from low to high."""
+    """Text that holds numbers or dates as what it says, where all of it says so: its picture goes
+    from low to high.
+    """
     if values.dtype != pl.String or column.kind not in (Kind.NUMERIC, Kind.DATE):
         return values
     if column.kind is Kind.NUMERIC:
@@ -156,9 +178,11 @@ def _as_its_kind(values: pl.Series, column: ColumnProposal) -> pl.Series:
 
 
 def shape_of(values: pl.Series) -> list[float]:
-    """How the values of a column are spread: bars from 0 to 1, of numbers and dates from low to high, of others from common to rare.
+    """How the values of a column are spread: bars from 0 to 1, of numbers and dates from low to
+    high, of others from common to rare.
 
-    The outermost hundredths of numbers are left out, so that one outlier does not flatten the rest. Empty without values.
+    The outermost hundredths of numbers are left out, so that one outlier does not flatten the rest.
+    Empty without values.
 
     >>> shape_of(pl.Series(["a", "b", "a", None]))
     [1.0, 0.5]
@@ -204,14 +228,21 @@ def alone(bench: Bench, progress: Progress, *, recipe: Recipe) -> dict[str, Any]
 
 
 def without_hierarchies(dataset: Table) -> Table:
-    """The same table, its columns as they are: what is counted then does not depend on how they may be generalised."""
-    plain = {n: dataclasses.replace(a, hierarchy=None) for n, a in dataset.schema.attributes.items()}
+    """The same table, its columns as they are: what is counted then does not depend on how they may
+    be generalised.
+    """
+    plain = {
+        n: dataclasses.replace(a, hierarchy=None) for n, a in dataset.schema.attributes.items()
+    }
     return dataset.with_schema(Schema(plain))
 
 
 def suggest(bench: Bench, progress: Progress, *, columns: Sequence[str]) -> dict[str, Any]:
     """The hierarchy that would suit each of some columns, in the words of a recipe."""
-    return {name: suggest_hierarchy(look_at(name, bench.data.column(name))).hierarchy for name in columns}
+    return {
+        name: suggest_hierarchy(look_at(name, bench.data.column(name))).hierarchy
+        for name in columns
+    }
 
 
 # Rows, a page at a time.
@@ -227,7 +258,8 @@ def rows(
     descending: bool = False,
     shown: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """One page of rows; columns that may name a person are left out unless they are asked for by name.
+    """One page of rows; columns that may name a person are left out unless they are asked for by
+    name.
 
     Those are direct identifiers, and columns nobody has decided on yet.
     """
@@ -237,13 +269,18 @@ def rows(
     if sort in hidden:
         sort = None  # the order would tell what is not shown
     order = (
-        None if sort is None else bench.known(f"order {descending} {sort}", lambda: order_of(data, sort, descending))
+        None
+        if sort is None
+        else bench.known(f"order {descending} {sort}", lambda: order_of(data, sort, descending))
     )
     pages = max(1, -(-len(data) // ROWS))
     page = min(max(page, 1), pages)
     places = np.arange((page - 1) * ROWS, min(page * ROWS, len(data)))
     taken = data.frame[places if order is None else order[places].astype(np.int64)].to_polars()
-    cells = [None if name in hidden else [_cell(value) for value in taken[name].to_list()] for name in data.columns]
+    cells = [
+        None if name in hidden else [_cell(value) for value in taken[name].to_list()]
+        for name in data.columns
+    ]
     return {
         "columns": [{"name": name, "hidden": name in hidden} for name in data.columns],
         "first": int(places[0]) + 1 if len(places) else 0,

@@ -1,4 +1,6 @@
-"""Tasks about what else could be released: the lattice seen from above, one node of it, and candidates side by side."""
+"""Tasks about what else could be released: the lattice seen from above, one node of it, and
+candidates side by side.
+"""
 
 from __future__ import annotations
 
@@ -38,17 +40,25 @@ LONGEST = 28
 
 @dataclasses.dataclass(frozen=True)
 class Surveyed:
-    """A landscape, for which version it was made, and the node that the search chose of it by which recipe; None: nothing stays within."""
+    """A landscape, for which version it was made, and the node that the search chose of it by which
+    recipe; None: nothing stays within.
+    """
 
     landscape: Landscape
     version: int
     searched: dict[str, dict[str, int] | None]
 
 
-def survey(bench: Bench, progress: Progress, *, recipe: Recipe, open_recipe: Recipe, made_for: int) -> dict[str, Any]:
-    """Look at every node of the lattice that the recipe's search chooses from, and keep it; ``open_recipe`` leaves the search its choice."""
+def survey(
+    bench: Bench, progress: Progress, *, recipe: Recipe, open_recipe: Recipe, made_for: int
+) -> dict[str, Any]:
+    """Look at every node of the lattice that the recipe's search chooses from, and keep it;
+    ``open_recipe`` leaves the search its choice.
+    """
     if choices.place_of(open_recipe) is None:
-        raise ParameterError("no step of this recipe chooses from a lattice; global_recoding is such a step")
+        raise ParameterError(
+            "no step of this recipe chooses from a lattice; global_recoding is such a step"
+        )
     wanted = choices.to_survey(open_recipe)
     table = bench.data.described_by(wanted)
     searched: dict[str, int] | None
@@ -62,7 +72,10 @@ def survey(bench: Bench, progress: Progress, *, recipe: Recipe, open_recipe: Rec
         release = make_release(table, free, dataclasses.replace(context, seed=Seed.of(None)))
         landscape, searched = landscape_of(release)[0], None
     progress(1.0, "all combinations are known")
-    bench.keep(_key(open_recipe), Surveyed(landscape, made_for, {choices.searched_key(open_recipe): searched}))
+    bench.keep(
+        _key(open_recipe),
+        Surveyed(landscape, made_for, {choices.searched_key(open_recipe): searched}),
+    )
     bench.keep(LAST, _key(open_recipe))
     return {"nodes": len(landscape)}
 
@@ -83,10 +96,12 @@ def _key(open_recipe: Recipe) -> str:
 def front(
     bench: Bench, progress: Progress, *, recipe: Recipe, open_recipe: Recipe, across: str, up: str
 ) -> dict[str, Any]:
-    """The landscape of a recipe along two axes: what to draw, and the points nothing beats; of an older recipe where this one's is not known.
+    """The landscape of a recipe along two axes: what to draw, and the points nothing beats; of an
+    older recipe where this one's is not known.
 
-    ``known``: a landscape is there; ``fresh``: it is this recipe's. ``in_use`` is the node that a run would release, ``searched`` the one
-    that the search chooses; each None where that is not known.
+    ``known``: a landscape is there; ``fresh``: it is this recipe's. ``in_use`` is the node that a
+    run would release, ``searched`` the one that the search chooses; each None where that is not
+    known.
     """
     if choices.place_of(recipe) is None:
         return {"known": False, "lattice": False}
@@ -112,18 +127,27 @@ def front(
 
 
 def _place(landscape: Landscape, levels: dict[str, int] | None) -> int | None:
-    return None if levels is None or set(levels) != set(landscape.columns) else landscape.position(levels)
+    return (
+        None
+        if levels is None or set(levels) != set(landscape.columns)
+        else landscape.position(levels)
+    )
 
 
 def _drawn(landscape: Landscape, across: str, up: str) -> dict[str, Any]:
-    """What of a landscape is drawn; ``points`` has every node that is named by its number, with its levels."""
+    """What of a landscape is drawn; ``points`` has every node that is named by its number, with its
+    levels.
+    """
     landscape.along(across), landscape.along(up)
     if landscape.whole:
         dots, times = landscape.thinned(across, up, CELLS)
         best = landscape.trade_off(up, across)[:MOST_POINTS]
     else:
         dots = np.flatnonzero(landscape.classes > 0)
-        times, best = np.ones(len(dots), dtype=np.int64), dots[np.argsort(landscape.score[dots], kind="stable")]
+        times, best = (
+            np.ones(len(dots), dtype=np.int64),
+            dots[np.argsort(landscape.score[dots], kind="stable")],
+        )
     few = len(landscape) <= MOST_IN_LATTICE and landscape.whole
     named = range(len(landscape)) if few else np.union1d(dots, best).tolist()
     return {
@@ -172,12 +196,22 @@ def node(
 def reasons(
     bench: Bench, progress: Progress, *, recipe: Recipe, open_recipe: Recipe, levels: dict[str, int]
 ) -> dict[str, Any]:
-    """Why a node is no finer: what each column one level finer or coarser would cost, and of the one the search chose why it did."""
+    """Why a node is no finer: what each column one level finer or coarser would cost, and of the
+    one the search chose why it did.
+    """
     landscape = _landscape(bench, recipe, open_recipe)
     found = alternatives_in(landscape, levels)
     told = found.reasons()
-    finer = [words for one, words in zip(found.neighbours, told.neighbours, strict=True) if one.change < 0]
-    coarser = [words for one, words in zip(found.neighbours, told.neighbours, strict=True) if one.change > 0]
+    finer = [
+        words
+        for one, words in zip(found.neighbours, told.neighbours, strict=True)
+        if one.change < 0
+    ]
+    coarser = [
+        words
+        for one, words in zip(found.neighbours, told.neighbours, strict=True)
+        if one.change > 0
+    ]
     chosen = found.overlooked is None
     return {
         "choice": told.choice if chosen and found.chosen.within_budget else None,
@@ -195,8 +229,12 @@ def _landscape(bench: Bench, recipe: Recipe, open_recipe: Recipe) -> Landscape:
     return dataclasses.replace(landscape, budget=choices.records_allowed(recipe, landscape.records))
 
 
-def level_examples(bench: Bench, progress: Progress, *, recipe: Recipe) -> dict[str, list[str | None]]:
-    """For each quasi-identifier and level, the value that most records have there; None where fewer than five have it."""
+def level_examples(
+    bench: Bench, progress: Progress, *, recipe: Recipe
+) -> dict[str, list[str | None]]:
+    """For each quasi-identifier and level, the value that most records have there; None where fewer
+    than five have it.
+    """
     table = bench.data.described_by(recipe)
     return {column: _examples(table, column) for column in recipe.schema.quasi}
 
@@ -207,11 +245,15 @@ def _examples(table: Any, column: str) -> list[str | None]:
     found: list[str | None] = []
     for level in range(ladder.depth):
         labels = ladder.labels[level]
-        counts = np.bincount(remap_to(ladder, encoded, level), weights=encoded.counts, minlength=len(labels))
+        counts = np.bincount(
+            remap_to(ladder, encoded, level), weights=encoded.counts, minlength=len(labels)
+        )
         counts[[place for place, label in enumerate(labels) if label is None]] = 0
         most = int(counts.argmax()) if len(counts) else 0
         label = labels[most] if len(counts) and counts[most] >= FEWEST else None
-        found.append(label if label is None or len(label) <= LONGEST else label[: LONGEST - 1] + "…")
+        found.append(
+            label if label is None or len(label) <= LONGEST else label[: LONGEST - 1] + "…"
+        )
     return found
 
 
@@ -219,13 +261,20 @@ def _examples(table: Any, column: str) -> list[str | None]:
 
 
 def compare(
-    bench: Bench, progress: Progress, *, pins: list[tuple[str, Recipe]], register: dict[str, str] | None = None
+    bench: Bench,
+    progress: Progress,
+    *,
+    pins: list[tuple[str, Recipe]],
+    register: dict[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Make, attack and measure every candidate alike: the map of them all, and of each its levels and what its contract says.
+    """Make, attack and measure every candidate alike: the map of them all, and of each its levels
+    and what its contract says.
 
-    A candidate of which nothing comes out says why; nothing is known of it then. Where a ``register`` is named, it is asked what each would tell
-    together with earlier releases (``together``, sentences), and limits on that are held against it, as when a release is written; nothing is
-    entered. ``registered`` is how many releases stand in it; None: there was none to ask.
+    A candidate of which nothing comes out says why; nothing is known of it then. Where a
+    ``register`` is named, it is asked what each would tell together with earlier releases
+    (``together``, sentences), and limits on that are held against it, as when a release is written;
+    nothing is entered. ``registered`` is how many releases stand in it; None: there was none to
+    ask.
     """
     candidates = [Candidate(name, recipe) for name, recipe in pins]
     terms = fair_terms(candidates, CommonTerms(Seed.of(None)))
@@ -235,11 +284,17 @@ def compare(
             part = _part(progress, place, len(candidates), candidate.name)
             outcome, release = try_and_keep(bench.data, candidate, terms, part, remembered.memory)
             outcomes.append(outcome)
-            rungs = {} if release is None else levels_of(plan.describe() for _, plan in release.plans)
+            rungs = (
+                {} if release is None else levels_of(plan.describe() for _, plan in release.plans)
+            )
             more[candidate.name] = {
                 "levels": {column: [rung.level, rung.top] for column, rung in rungs.items()},
-                "contract": [] if release is None else [kept.to_dict() for kept in release.contract],
-                "promises": [] if release is None else [verdict.to_dict() for verdict in release.verdicts],
+                "contract": (
+                    [] if release is None else [kept.to_dict() for kept in release.contract]
+                ),
+                "promises": (
+                    [] if release is None else [verdict.to_dict() for verdict in release.verdicts]
+                ),
                 "drawn": release is not None and release.released.drawn,
                 "together": _together(remembered, release),
             }
@@ -250,7 +305,9 @@ def compare(
 
 
 def _together(remembered: Remembering, release: TableRelease | None) -> list[str]:
-    """What a candidate would tell together with the releases of the register; nothing where there is none to ask, or nothing came out."""
+    """What a candidate would tell together with the releases of the register; nothing where there
+    is none to ask, or nothing came out.
+    """
     if remembered.register is None or release is None:
         return []
     try:
@@ -260,4 +317,6 @@ def _together(remembered: Remembering, release: TableRelease | None) -> list[str
 
 
 def _part(progress: Progress, place: int, of: int, name: str) -> Progress:
-    return lambda share, words="": progress((place + share) / of, f"{name}: {words}" if words else name)
+    return lambda share, words="": progress(
+        (place + share) / of, f"{name}: {words}" if words else name
+    )

@@ -1,4 +1,6 @@
-"""Tasks about hierarchies: what each level of a column would show, what has no place, and changes of groups."""
+"""Tasks about hierarchies: what each level of a column would show, what has no place, and changes
+of groups.
+"""
 
 from __future__ import annotations
 
@@ -63,8 +65,8 @@ DELIMITERS = (";", ",", "\t", "|")
 class Fitted:
     """A hierarchy on the values of a column in a given order.
 
-    ``ladder`` has these values on its lowest level; those without a place stand under one extra node from level 1 on, at the top with
-    all others. ``extra`` says that there is such a node.
+    ``ladder`` has these values on its lowest level; those without a place stand under one extra
+    node from level 1 on, at the top with all others. ``extra`` says that there is such a node.
     """
 
     ladder: Ladder
@@ -84,21 +86,33 @@ class Fitted:
 
 
 def fit(hierarchy: Hierarchy | None, values: Sequence[str | None], counts: Sequence[int]) -> Fitted:
-    """Fit a hierarchy to values that occur so often; raises what the hierarchy says where it fails for all of them together."""
+    """Fit a hierarchy to values that occur so often; raises what the hierarchy says where it fails
+    for all of them together.
+    """
     try:
         bound = bind(hierarchy, values, [int(count) for count in counts])
     except SchemaError:
-        lost = set() if hierarchy is None else uncovered(hierarchy, [value for value in values if value is not None])
+        lost = (
+            set()
+            if hierarchy is None
+            else uncovered(hierarchy, [value for value in values if value is not None])
+        )
         if not lost:  # each value alone, and not all together: the rule says itself what is wrong
             raise
-        kept = [(value, int(count)) for value, count in zip(values, counts, strict=True) if value not in lost]
+        kept = [
+            (value, int(count))
+            for value, count in zip(values, counts, strict=True)
+            if value not in lost
+        ]
         bound = bind(hierarchy, [value for value, _ in kept], [count for _, count in kept])
     places = positions_in(bound.labels[0], values)
     return Fitted(_in_order(bound, values, places), np.asarray(counts, dtype=np.int64), places < 0)
 
 
 def _in_order(bound: Ladder, values: Sequence[str | None], places: NDArray[np.int64]) -> Ladder:
-    """The ladder with its lowest level in the order of the values, those without a place under a node of their own."""
+    """The ladder with its lowest level in the order of the values, those without a place under a
+    node of their own.
+    """
     lost = places < 0
     if bound.top == 0:
         nothing = np.zeros(len(values))
@@ -127,7 +141,10 @@ def uncovered(hierarchy: Hierarchy, values: Sequence[str]) -> set[str]:
     """The values that a hierarchy has no path for."""
     if _covers(hierarchy, values):
         return set()
-    if isinstance(hierarchy, Tree | TableHierarchy | HierarchyFile | PublicClassification) and hierarchy.other is None:
+    if (
+        isinstance(hierarchy, Tree | TableHierarchy | HierarchyFile | PublicClassification)
+        and hierarchy.other is None
+    ):
         rows = dataclasses.replace(hierarchy, other=NOWHERE).paths(values, [1] * len(values)).rows
         adopted = {row[0] for row in rows if len(row) > 2 and row[1] == NOWHERE}
         if adopted:
@@ -173,15 +190,21 @@ class Lately:
         return self.things[key]
 
 
-def _fitted(bench: Bench, table: Table, column: str, hierarchy: Any, labels: Any, counts: Any) -> Fitted:
+def _fitted(
+    bench: Bench, table: Table, column: str, hierarchy: Any, labels: Any, counts: Any
+) -> Fitted:
     memory: Lately = bench.known("fitted hierarchies", Lately)
     intake = table.source.intake
-    fitted: Fitted = memory.known(("fit", column, hierarchy, intake), lambda: fit(hierarchy, labels, counts), 100)
+    fitted: Fitted = memory.known(
+        ("fit", column, hierarchy, intake), lambda: fit(hierarchy, labels, counts), 100
+    )
     return fitted
 
 
 def _base(table: Table) -> ClassTable:
-    """The classes of the quasi-identifiers as they are; the rows are counted once, whatever the hierarchies."""
+    """The classes of the quasi-identifiers as they are; the rows are counted once, whatever the
+    hierarchies.
+    """
     return count_classes(without_hierarchies(table))
 
 
@@ -194,7 +217,9 @@ def _of_column(bench: Bench, table: Table, base: ClassTable, column: str, hierar
 
 
 def hierarchy_of(table: Table, column: str, spec: Mapping[str, Any] | None, base: Path) -> Any:
-    """The hierarchy that a recipe writes so, ready for this table; without one, that of the schema."""
+    """The hierarchy that a recipe writes so, ready for this table; without one, that of the
+    schema.
+    """
     if spec is None:
         return table.schema[column].hierarchy
     built = registry.build("hierarchies", spec).resolved(base)
@@ -205,7 +230,9 @@ def hierarchy_of(table: Table, column: str, spec: Mapping[str, Any] | None, base
 
 
 def overview(bench: Bench, progress: Progress, *, recipe: Recipe) -> list[dict[str, Any]]:
-    """Every quasi-identifier: how it is generalised, up to which level, and what has no place there."""
+    """Every quasi-identifier: how it is generalised, up to which level, and what has no place
+    there.
+    """
     if not recipe.schema.quasi:
         return []
     table = described(bench, recipe)
@@ -224,7 +251,10 @@ def _line(bench: Bench, table: Table, base: ClassTable, column: str) -> dict[str
 
 
 def _lost(fitted: Fitted) -> dict[str, int]:
-    return {"uncovered": int(fitted.uncovered.sum()), "records": int(fitted.counts[fitted.uncovered].sum())}
+    return {
+        "uncovered": int(fitted.uncovered.sum()),
+        "records": int(fitted.counts[fitted.uncovered].sum()),
+    }
 
 
 # All levels of a column side by side.
@@ -240,9 +270,11 @@ def levels(
     hierarchy: Mapping[str, Any] | None = None,
     alone: bool = False,
 ) -> dict[str, Any]:
-    """What each level of a column would show: its values, and the classes with the other columns at the levels ``at``, or of this column ``alone``.
+    """What each level of a column would show: its values, and the classes with the other columns at
+    the levels ``at``, or of this column ``alone``.
 
-    ``hierarchy`` is tried instead of that of the recipe, in a recipe's words. Labels are values of people: the owner's eyes only.
+    ``hierarchy`` is tried instead of that of the recipe, in a recipe's words. Labels are values
+    of people: the owner's eyes only.
     """
     table, k = described(bench, recipe), edits.crowd_of(recipe)
     base = _base(table)
@@ -259,19 +291,29 @@ def levels(
         "records_lost": _lost(fitted)["records"],
         "words": words_of(table, column),
         "levels": [
-            {**_level(fitted, classes.roll_up({column: n}), n, k, rule), "name": name_of(rule, n, fitted.ladder)}
+            {
+                **_level(fitted, classes.roll_up({column: n}), n, k, rule),
+                "name": name_of(rule, n, fitted.ladder),
+            }
             for n in range(fitted.ladder.depth)
         ],
     }
 
 
 def words_of(table: Table, column: str) -> dict[str, str]:
-    """What the file says that the codes of a column mean: SPSS, Stata and SAS keep words beside numbers."""
-    return {label(code): str(words) for code, words in table.source.labels.get("values", {}).get(column, {}).items()}
+    """What the file says that the codes of a column mean: SPSS, Stata and SAS keep words beside
+    numbers.
+    """
+    return {
+        label(code): str(words)
+        for code, words in table.source.labels.get("values", {}).get(column, {}).items()
+    }
 
 
 def name_of(hierarchy: Hierarchy | None, level: int, ladder: Ladder) -> str:
-    """What a level between the lowest and the top is called, where its rule says that: ``month``, ``width 10``; else nothing."""
+    """What a level between the lowest and the top is called, where its rule says that: ``month``,
+    ``width 10``; else nothing.
+    """
     if not 0 < level < ladder.top:
         return ""
     if isinstance(hierarchy, Dates):
@@ -280,7 +322,10 @@ def name_of(hierarchy: Hierarchy | None, level: int, ladder: Ladder) -> str:
 
 
 def _with_own(classes: ClassTable, column: str, ladder: Ladder) -> tuple[Ladder, ...]:
-    return tuple(ladder if name == column else own for name, own in zip(classes.columns, classes.ladders, strict=True))
+    return tuple(
+        ladder if name == column else own
+        for name, own in zip(classes.columns, classes.ladders, strict=True)
+    )
 
 
 def _only(table: Table, column: str) -> Table:
@@ -293,7 +338,9 @@ def _only(table: Table, column: str) -> Table:
     return table.with_schema(schema)
 
 
-def _others(bench: Bench, table: Table, base: ClassTable, column: str, at: Mapping[str, int]) -> ClassTable:
+def _others(
+    bench: Bench, table: Table, base: ClassTable, column: str, at: Mapping[str, int]
+) -> ClassTable:
     """The classes with the other columns at their levels, and this one as it is."""
     ladders, chosen = [], {}
     for name, own in zip(base.columns, base.ladders, strict=True):
@@ -316,7 +363,9 @@ def _level(
     fitted: Fitted, classes: ClassTable, level: int, k: int, hierarchy: Hierarchy | None = None
 ) -> dict[str, Any]:
     labels, records = fitted.ladder.labels[level], fitted.records(level)
-    nodes = [(name, int(n)) for name, n in zip(labels, records.tolist(), strict=True) if name != NOWHERE]
+    nodes = [
+        (name, int(n)) for name, n in zip(labels, records.tolist(), strict=True) if name != NOWHERE
+    ]
     sizes, amounts = classes.sizes, classes.records
     small = sizes < k
     ordered = in_reading_order(nodes, None if hierarchy is None else hierarchy.day_of)
@@ -336,7 +385,8 @@ def _level(
 
 
 def bands(k: int) -> tuple[tuple[int, float], ...]:
-    """Sizes of classes that a picture tells apart: alone, below k, below twice, below ten times k, and above.
+    """Sizes of classes that a picture tells apart: alone, below k, below twice, below ten times k,
+    and above.
 
     >>> bands(5)
     ((1, 2), (2, 5), (5, 10), (10, 50), (50, inf))
@@ -352,7 +402,8 @@ _NUMBER = re.compile(r"[<>=\[( ]*(-?\d+(?:\.\d+)?)")
 def in_reading_order(
     nodes: Sequence[tuple[str | None, int]], day_of: Callable[[str], float | None] | None = None
 ) -> list[tuple[str | None, int]]:
-    """Nodes as a reader looks for them: numbers, intervals and dates from low to high, words from common to rare, missing last.
+    """Nodes as a reader looks for them: numbers, intervals and dates from low to high, words from
+    common to rare, missing last.
 
     >>> in_reading_order([("10-14", 1), (None, 9), ("5-9", 2), (">=80", 1), ("<5", 3)])
     [('<5', 3), ('5-9', 2), ('10-14', 1), ('>=80', 1), (None, 9)]
@@ -374,11 +425,18 @@ def in_reading_order(
 
 
 def without_place(
-    bench: Bench, progress: Progress, *, recipe: Recipe, column: str, hierarchy: Mapping[str, Any] | None = None
+    bench: Bench,
+    progress: Progress,
+    *,
+    recipe: Recipe,
+    column: str,
+    hierarchy: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The values that a hierarchy has no place for, the commonest first; for the owner's eyes."""
     table = described(bench, recipe)
-    fitted = _of_column(bench, table, _base(table), column, hierarchy_of(table, column, hierarchy, recipe.base))
+    fitted = _of_column(
+        bench, table, _base(table), column, hierarchy_of(table, column, hierarchy, recipe.base)
+    )
     labels = fitted.ladder.labels[0]
     lost = [(labels[i], int(fitted.counts[i])) for i in np.flatnonzero(fitted.uncovered).tolist()]
     lost.sort(key=lambda node: (-node[1], str(node[0])))
@@ -388,8 +446,12 @@ def without_place(
 # What a builder begins with.
 
 
-def begin(bench: Bench, progress: Progress, *, recipe: Recipe, column: str, builder: str) -> dict[str, Any] | None:
-    """A hierarchy of a kind that suits the column, in a recipe's words; None where somebody must say more first."""
+def begin(
+    bench: Bench, progress: Progress, *, recipe: Recipe, column: str, builder: str
+) -> dict[str, Any] | None:
+    """A hierarchy of a kind that suits the column, in a recipe's words; None where somebody must
+    say more first.
+    """
     table = described(bench, recipe)
     fields = _begun(table, column, builder)
     return None if fields is None else {builder: fields}
@@ -403,7 +465,9 @@ def _begun(table: Table, column: str, builder: str) -> dict[str, Any] | None:
 
 
 def _as_tree(table: Table, column: str) -> dict[str, Any] | None:
-    """The groups that the column has now; the lowest level of them where a tree would count the levels otherwise."""
+    """The groups that the column has now; the lowest level of them where a tree would count the
+    levels otherwise.
+    """
     now = _grouping(table, column, _counts(table, column))
     made = now.hierarchy()
     if not isinstance(made, Tree):
@@ -474,15 +538,21 @@ def search_levels(bench: Bench, progress: Progress, *, recipe: Recipe) -> dict[s
     step = edits.recoding(recipe)
     if step is None:
         raise ParameterError("the recipe has no step that gives whole columns a level")
-    plan = step.plan(described(bench, recipe).checked(), Goal(models=recipe.goals, progress=progress))
+    plan = step.plan(
+        described(bench, recipe).checked(), Goal(models=recipe.goals, progress=progress)
+    )
     return {column: int(told["level"]) for column, told in plan.describe()["levels"].items()}
 
 
 # Groups of categories.
 
 
-def groups(bench: Bench, progress: Progress, *, recipe: Recipe, column: str, level: int) -> dict[str, Any]:
-    """The groups of a level with what stands in each and how often it occurs, and the values without a group."""
+def groups(
+    bench: Bench, progress: Progress, *, recipe: Recipe, column: str, level: int
+) -> dict[str, Any]:
+    """The groups of a level with what stands in each and how often it occurs, and the values
+    without a group.
+    """
     table, k = described(bench, recipe), edits.crowd_of(recipe)
     counts = _counts(table, column)
     grouping = Grouping.of(table.schema[column].hierarchy, counts)
@@ -490,9 +560,18 @@ def groups(bench: Bench, progress: Progress, *, recipe: Recipe, column: str, lev
 
 
 def regroup(
-    bench: Bench, progress: Progress, *, recipe: Recipe, column: str, level: int, act: str, given: Mapping[str, Any]
+    bench: Bench,
+    progress: Progress,
+    *,
+    recipe: Recipe,
+    column: str,
+    level: int,
+    act: str,
+    given: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """The hierarchy after groups were changed (``move``, ``rename``, ``adopt``), in a recipe's words; it is not in use yet."""
+    """The hierarchy after groups were changed (``move``, ``rename``, ``adopt``), in a recipe's
+    words; it is not in use yet.
+    """
     table = described(bench, recipe)
     hierarchy = table.schema[column].hierarchy
     grouping = Grouping.of(hierarchy, _counts(table, column))
@@ -510,7 +589,9 @@ def _counts(table: Table, column: str) -> dict[str, int]:
 
 
 def delimiter_of(bench: Bench, progress: Progress, *, path: str) -> dict[str, Any]:
-    """How a hierarchy file is written: the sign between its levels and its encoding, and how many values it lists."""
+    """How a hierarchy file is written: the sign between its levels and its encoding, and how many
+    values it lists.
+    """
     problem: SfumatoError | None = None
     for encoding in ("utf-8", "cp1252"):
         for delimiter in DELIMITERS:
@@ -523,8 +604,12 @@ def delimiter_of(bench: Bench, progress: Progress, *, path: str) -> dict[str, An
     raise problem or ParameterError("this is no hierarchy file")
 
 
-def export_hierarchy(bench: Bench, progress: Progress, *, recipe: Recipe, column: str, path: str) -> dict[str, Any]:
-    """Write the hierarchy of a column down in ARX's format, for the values that occur and have a place."""
+def export_hierarchy(
+    bench: Bench, progress: Progress, *, recipe: Recipe, column: str, path: str
+) -> dict[str, Any]:
+    """Write the hierarchy of a column down in ARX's format, for the values that occur and have a
+    place.
+    """
     table = described(bench, recipe)
     hierarchy = table.schema[column].hierarchy
     if hierarchy is None:

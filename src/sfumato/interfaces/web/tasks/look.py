@@ -1,4 +1,6 @@
-"""Tasks about a release that was made: its columns, pairs of them, rows, classes, attacks, what it is worth, and its reports."""
+"""Tasks about a release that was made: its columns, pairs of them, rows, classes, attacks, what it
+is worth, and its reports.
+"""
 
 from __future__ import annotations
 
@@ -44,13 +46,17 @@ def release_of(bench: Bench, version: int) -> TableRelease:
     """The release of a version, where it is kept."""
     release: TableRelease | None = bench.kept(f"release {version}")
     if release is None:
-        raise ParameterError(f"the release of version {version} is not there any more; make it again")
+        raise ParameterError(
+            f"the release of version {version} is not there any more; make it again"
+        )
     return release
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class WorkedOut:
-    """What was worked out about a release to look at it, so that it is worked out once; gone when the release is another one."""
+    """What was worked out about a release to look at it, so that it is worked out once; gone when
+    the release is another one.
+    """
 
     dataset: Table
     known: dict[str, Any] = dataclasses.field(default_factory=dict)
@@ -81,7 +87,11 @@ def _pair(bench: Bench, version: int) -> TablePair:
 def made_versions(bench: Bench, progress: Progress) -> list[int]:
     """The versions whose releases are kept, oldest first."""
     with bench.guard:
-        keys = [key for key, value in bench.made.items() if key.startswith("release ") and isinstance(value, Release)]
+        keys = [
+            key
+            for key, value in bench.made.items()
+            if key.startswith("release ") and isinstance(value, Release)
+        ]
     return sorted(int(key.split()[1]) for key in keys if key.split()[1].isdigit())
 
 
@@ -116,46 +126,71 @@ def look(bench: Bench, progress: Progress, *, of: int) -> dict[str, Any]:
     }
 
 
-def look_columns(bench: Bench, progress: Progress, *, of: int, names: list[str]) -> list[dict[str, Any]]:
-    """Some columns before and after: bins, their shares, how much was lost and how far the distribution moved."""
+def look_columns(
+    bench: Bench, progress: Progress, *, of: int, names: list[str]
+) -> list[dict[str, Any]]:
+    """Some columns before and after: bins, their shares, how much was lost and how far the
+    distribution moved.
+    """
     pair = _pair(bench, of)
     return [card_of(pair, binned(pair, name, fewest=FEWEST)) for name in names]
 
 
 def look_pair(bench: Bench, progress: Progress, *, of: int, one: str, other: str) -> dict[str, Any]:
-    """Two columns together, before and after, as shares of the records, and how much they go together."""
+    """Two columns together, before and after, as shares of the records, and how much they go
+    together.
+    """
     pair = _pair(bench, of)
     bins = binned(pair, one, fewest=FEWEST), binned(pair, other, fewest=FEWEST)
-    tables = [table / max(1.0, float(table.sum())) for table in (table_before(*bins), table_after(*bins))]
+    tables = [
+        table / max(1.0, float(table.sum())) for table in (table_before(*bins), table_after(*bins))
+    ]
     return {
         "names": [list(each.names) for each in bins],
         "before": tables[0].tolist(),
         "after": tables[1].tolist(),
-        **{name: found[0] for name, found in maps_of(pair, list(bins)).items() if name != "columns"},
+        **{
+            name: found[0] for name, found in maps_of(pair, list(bins)).items() if name != "columns"
+        },
     }
 
 
 # Rows, for the owner's eyes only.
 
 
-def look_rows(bench: Bench, progress: Progress, *, of: int, first: int, count: int, which: str) -> dict[str, Any]:
+def look_rows(
+    bench: Bench, progress: Progress, *, of: int, first: int, count: int, which: str
+) -> dict[str, Any]:
     """Some rows of the original with what was released of each; direct identifiers are left out.
 
-    ``which`` are all rows, those that were suppressed, those with a changed cell, or those that stood alone. Rows that were drawn anew are nobody's: they are shown
-    beside no original.
+    ``which`` are all rows, those that were suppressed, those with a changed cell, or those that
+    stood alone. Rows that were drawn anew are nobody's: they are shown beside no original.
     """
     release, pair = release_of(bench, of), _pair(bench, of)
     count = min(count, MOST_ROWS)
     names = [c for c in release.original.columns if c not in release.original.schema.direct]
     if not pair.aligned:
-        cells = _cells(release.released, np.arange(first, min(first + count, len(release.released))), pair.columns)
+        cells = _cells(
+            release.released,
+            np.arange(first, min(first + count, len(release.released))),
+            pair.columns,
+        )
         drawn = [{"row": None, "before": None, "after": after} for after in cells]
-        return {"columns": list(pair.columns), "rows": drawn, "total": len(release.released), "aligned": False}
+        return {
+            "columns": list(pair.columns),
+            "rows": drawn,
+            "total": len(release.released),
+            "aligned": False,
+        }
     chosen = _looked(bench, of).once(f"rows {which}", lambda: _which(release, pair, which))
     some = chosen[first : first + count]
     place = _looked(bench, of).once("places", lambda: _places(pair))[some]
     before = _cells(release.original, some, names)
-    there = iter(_cells(release.released, place[place >= 0], [c for c in names if c in release.released.columns]))
+    there = iter(
+        _cells(
+            release.released, place[place >= 0], [c for c in names if c in release.released.columns]
+        )
+    )
     told = [
         {"row": int(row), "before": was, "after": next(there) if at >= 0 else None}
         for row, at, was in zip(some.tolist(), place.tolist(), before, strict=True)
@@ -205,7 +240,9 @@ def _short(label: str | None) -> str | None:
 
 
 def why_risky(bench: Bench, progress: Progress, *, of: int, row: int) -> dict[str, Any]:
-    """Why a record is risky: the smallest sets of columns on which it is alone in the original, and how many are like it before and after."""
+    """Why a record is risky: the smallest sets of columns on which it is alone in the original, and
+    how many are like it before and after.
+    """
     release, pair = release_of(bench, of), _pair(bench, of)
     quasi = release.original.schema.quasi
     most = next((size for size in (5, 4, 3, 2) if _sets(len(quasi), size) <= MOST_SETS), 1)
@@ -213,9 +250,16 @@ def why_risky(bench: Bench, progress: Progress, *, of: int, row: int) -> dict[st
     alone = why_alone(release.original, row, most=most)
     before = int(_looked(bench, of).once("alike before", lambda: sizes_of(release.original))[row])
     after = (
-        int(_looked(bench, of).once("alike after", lambda: sizes_of(release.released))[place]) if place >= 0 else None
+        int(_looked(bench, of).once("alike after", lambda: sizes_of(release.released))[place])
+        if place >= 0
+        else None
     )
-    return {"sets": [list(each) for each in alone], "most": min(most, len(quasi)), "before": before, "after": after}
+    return {
+        "sets": [list(each) for each in alone],
+        "most": min(most, len(quasi)),
+        "before": before,
+        "after": after,
+    }
 
 
 def _sets(columns: int, most: int) -> int:
@@ -223,14 +267,21 @@ def _sets(columns: int, most: int) -> int:
 
 
 def look_classes(bench: Bench, progress: Progress, *, of: int) -> dict[str, Any]:
-    """How many records stand in classes of which size, before and after, and the risks that follow."""
+    """How many records stand in classes of which size, before and after, and the risks that
+    follow.
+    """
     release = release_of(bench, of)
     both = {"before": release.before, "after": release.after}
     return {
         "bins": [_bin(place) for place in range(len(SIZES))],
         **{when: _grouped(found.class_sizes) for when, found in both.items()},
         "figures": {
-            when: {"classes": f.classes, "smallest": f.smallest_class, "unique": f.unique_records, "records": f.records}
+            when: {
+                "classes": f.classes,
+                "smallest": f.smallest_class,
+                "unique": f.unique_records,
+                "records": f.records,
+            }
             for when, f in both.items()
         },
         "risks": [[was.name, was.value, now.value, was.meaning] for was, now in release.risks],
@@ -249,7 +300,9 @@ def _grouped(sizes: dict[int, int]) -> list[int]:
     places = np.searchsorted(SIZES, list(sizes), side="right") - 1
     amounts = [size * count for size, count in sizes.items()]
     return (
-        np.bincount(places, weights=amounts, minlength=len(SIZES)).astype(int).tolist() if sizes else [0] * len(SIZES)
+        np.bincount(places, weights=amounts, minlength=len(SIZES)).astype(int).tolist()
+        if sizes
+        else [0] * len(SIZES)
     )
 
 
@@ -257,16 +310,27 @@ def _grouped(sizes: dict[int, int]) -> list[int]:
 
 
 def attack(bench: Bench, progress: Progress, *, of: int, seconds: float) -> dict[str, Any]:
-    """Let the named intruders try a release within so many seconds of computing; the release is kept with what they found.
+    """Let the named intruders try a release within so many seconds of computing; the release is
+    kept with what they found.
 
-    Other programs that keep the machine busy make that last longer by the clock; after a while no other attack is begun.
+    Other programs that keep the machine busy make that last longer by the clock; after a while no
+    other attack is begun.
     """
     begun = now()
 
     def told(share: float, words: str = "") -> None:
-        progress(share, f"{words} · {now() - begun:.0f} of {seconds:.0f} seconds of computing" if words else words)
+        progress(
+            share,
+            (
+                f"{words} · {now() - begun:.0f} of {seconds:.0f} seconds of computing"
+                if words
+                else words
+            ),
+        )
 
-    attacked = release_of(bench, of).attacked(seconds=seconds, clock=by_the_clock(seconds), progress=told)
+    attacked = release_of(bench, of).attacked(
+        seconds=seconds, clock=by_the_clock(seconds), progress=told
+    )
     bench.keep(f"release {of}", attacked)
     return look_attacks(bench, progress, of=of)
 
@@ -274,7 +338,10 @@ def attack(bench: Bench, progress: Progress, *, of: int, seconds: float) -> dict
 def look_attacks(bench: Bench, progress: Progress, *, of: int) -> dict[str, Any]:
     """Who tries a release, and what came of it: what was not tried is unknown, and says so."""
     found = release_of(bench, of).attacks
-    who = [{"name": one.name, "story": one.story, "tries": [_words(n) for n in one.attacks]} for one in BATTERY]
+    who = [
+        {"name": one.name, "story": one.story, "tries": [_words(n) for n in one.attacks]}
+        for one in BATTERY
+    ]
     if found is None:
         return {"who": who, "tried": None}
     plain = found.to_dict()
@@ -293,21 +360,30 @@ def look_attacks(bench: Bench, progress: Progress, *, of: int) -> dict[str, Any]
         for one in ranked(plain)
     ]
     blind = [
-        {"intruder": one["intruder"], "attack": attack_words(one), "reason": one["reason"]} for one in unknown(plain)
+        {"intruder": one["intruder"], "attack": attack_words(one), "reason": one["reason"]}
+        for one in unknown(plain)
     ]
     rest = [
         f"{one['intruder']}, {attack_words(one)}: {one['reason']}"
         for one in plain["skipped"]
         if one["status"] != "unknown"
     ]
-    told = {"conclusion": conclusion(plain), "looked_for": plain["looked_for"], "seconds": plain["seconds"]}
+    told = {
+        "conclusion": conclusion(plain),
+        "looked_for": plain["looked_for"],
+        "seconds": plain["seconds"],
+    }
     return {"who": who, "tried": tried, "unknown": blind, "not_applicable": rest, **told}
 
 
 def _within(tried: Mapping[str, Any]) -> str:
     """What an attack stays within; *allowed* is said of limits only."""
     words = beyond_what(tried)
-    return "within the recipe's limit" if tried["limit"] is not None else f"not {words[0].lower()}{words[1:]}"
+    return (
+        "within the recipe's limit"
+        if tried["limit"] is not None
+        else f"not {words[0].lower()}{words[1:]}"
+    )
 
 
 def _words(name: str) -> str:
@@ -315,7 +391,9 @@ def _words(name: str) -> str:
 
 
 def worth(bench: Bench, progress: Progress, *, of: int, thorough: bool) -> dict[str, Any]:
-    """What a release is still worth, with what would be best; ``thorough`` measures every metric, which takes a while."""
+    """What a release is still worth, with what would be best; ``thorough`` measures every metric,
+    which takes a while.
+    """
     progress(0.0, "measuring")
     release, pair = release_of(bench, of), _pair(bench, of)
     metrics = default_metrics() if thorough else report_metrics(pair)
@@ -343,7 +421,9 @@ def worth(bench: Bench, progress: Progress, *, of: int, thorough: bool) -> dict[
 
 
 def draft_reports(bench: Bench, progress: Progress, *, of: int, folder: str) -> list[str]:
-    """The two reports as they would be written, to share and to keep; ``folder`` is where a draft may lie for a moment."""
+    """The two reports as they would be written, to share and to keep; ``folder`` is where a draft
+    may lie for a moment.
+    """
     progress(0.0, "writing a draft, reading it back, judging it")
     release = release_of(bench, of)
     looked = _looked(bench, of)

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 
 def today(bench: Bench, progress: Progress, *, recipe: Recipe) -> dict[str, Any]:
-    """How many records stand in classes of each size, on the quasi-identifiers as they are: sizes and records, ascending."""
+    """How many records stand in classes of each size, on the quasi-identifiers as they are: sizes
+    and records, ascending.
+    """
     described = bench.data.with_schema(recipe.schema)
     sizes, classes = np.unique(count_classes(described).sizes, return_counts=True)
     return {"sizes": sizes.tolist(), "records": (sizes * classes).tolist()}
@@ -31,10 +33,11 @@ def today(bench: Bench, progress: Progress, *, recipe: Recipe) -> dict[str, Any]
 def standing(bench: Bench, progress: Progress, *, recipe: Recipe) -> dict[str, Any]:
     """How the table stands today against each promise of the recipe.
 
-    ``problems`` is what is wrong with the columns, one sentence each. ``promises`` has one mapping a promise, in order: ``holds``
-    (None: it cannot be judged), ``attained`` in words (``k = 1``; ""), ``sentence``, ``records`` that stand in its way, ``problem`` (why it
-    cannot be judged; ""), ``implies`` (promises of this recipe that follow from it) and ``strong_enough`` (names of models that follow from it
-    when it is strong enough).
+    ``problems`` is what is wrong with the columns, one sentence each. ``promises`` has one mapping
+    a promise, in order: ``holds`` (None: it cannot be judged), ``attained`` in words (``k = 1``;
+    ""), ``sentence``, ``records`` that stand in its way, ``problem`` (why it cannot be judged; ""),
+    ``implies`` (promises of this recipe that follow from it) and ``strong_enough`` (names of models
+    that follow from it when it is strong enough).
     """
     try:
         described = bench.data.with_schema(recipe.schema).checked()
@@ -47,9 +50,15 @@ def standing(bench: Bench, progress: Progress, *, recipe: Recipe) -> dict[str, A
             "implies": [],
             "strong_enough": [],
         }
-        promised = [{"promise": model.promise, **unknown, "problem": "not judged: see above"} for model in recipe.meet]
+        promised = [
+            {"promise": model.promise, **unknown, "problem": "not judged: see above"}
+            for model in recipe.meet
+        ]
         return {"problems": str(error).split("\n"), "promises": promised}
-    return {"problems": [], "promises": [_stands(bench, described, recipe, model) for model in recipe.meet]}
+    return {
+        "problems": [],
+        "promises": [_stands(bench, described, recipe, model) for model in recipe.meet],
+    }
 
 
 def _stands(bench: Bench, described: Any, recipe: Recipe, model: Model) -> dict[str, Any]:
@@ -59,8 +68,19 @@ def _stands(bench: Bench, described: Any, recipe: Recipe, model: Model) -> dict[
     try:
         verdict = judge(described, model)[0]
     except SfumatoError as error:
-        return {**plain, "holds": None, "attained": "", "sentence": "", "records": 0, "problem": str(error)}
-    told = {"holds": bool(verdict.holds), "attained": attained(model, verdict), "sentence": verdict.sentence}
+        return {
+            **plain,
+            "holds": None,
+            "attained": "",
+            "sentence": "",
+            "records": 0,
+            "problem": str(error),
+        }
+    told = {
+        "holds": bool(verdict.holds),
+        "attained": attained(model, verdict),
+        "sentence": verdict.sentence,
+    }
     return {**plain, **told, "records": int(verdict.records), "problem": ""}
 
 
@@ -88,14 +108,17 @@ def attained(model: Model, verdict: Verdict) -> str:
 
 
 def combinations(bench: Bench, progress: Progress, *, recipe: Recipe) -> dict[str, Any]:
-    """How many combinations of levels a search looks among, within the levels that its step allows; None: no step searches."""
+    """How many combinations of levels a search looks among, within the levels that its step
+    allows; None: no step searches.
+    """
     searching = next((step for step in recipe.steps if step.surveys), None)
     if searching is None:
         return {"combinations": None}
     classes = count_classes(bench.data.with_schema(recipe.schema))
     (fields,) = registry.write(searching).values()
     allowed = {
-        name: (0, level) if isinstance(level, int) else level for name, level in fields.get("levels", {}).items()
+        name: (0, level) if isinstance(level, int) else level
+        for name, level in fields.get("levels", {}).items()
     }
     sizes = []
     for name, ladder in zip(classes.columns, classes.ladders, strict=True):

@@ -1,4 +1,6 @@
-"""Tasks about questions under a budget: what was spent, how exact an answer would be, and answers. The ledger is that of ``sfumato query``."""
+"""Tasks about questions under a budget: what was spent, how exact an answer would be, and answers.
+The ledger is that of ``sfumato query``.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +26,12 @@ if TYPE_CHECKING:
 DIGITS = 12
 
 
-def budget_state(bench: Bench, progress: Progress, *, recipe: Recipe, ledger: str) -> dict[str, Any]:
-    """What may be lost in total, what was spent and what is left; nothing of the data is looked at."""
+def budget_state(
+    bench: Bench, progress: Progress, *, recipe: Recipe, ledger: str
+) -> dict[str, Any]:
+    """What may be lost in total, what was spent and what is left; nothing of the data is looked
+    at.
+    """
     units = [name for name, one in recipe.schema.attributes.items() if Role.UNIT in one.roles]
     sums = [name for name, one in recipe.schema.attributes.items() if one.bounds is not None]
     groups = [name for name, one in recipe.schema.attributes.items() if one.domain is not None]
@@ -73,9 +79,18 @@ def start_budget(
 
 
 def error_expected(
-    bench: Bench, progress: Progress, *, recipe: Recipe, ledger: str, statement: str, epsilon: float, rows: float
+    bench: Bench,
+    progress: Progress,
+    *,
+    recipe: Recipe,
+    ledger: str,
+    statement: str,
+    epsilon: float,
+    rows: float,
 ) -> list[dict[str, Any]]:
-    """How exact each answer of a statement would be at an ε, on a table of so many records as somebody expects; the data are not looked at."""
+    """How exact each answer of a statement would be at an ε, on a table of so many records as
+    somebody expects; the data are not looked at.
+    """
     asked, terms = _asked(recipe, ledger, statement), Ledger.at(ledger).terms
     found = []
     for name, question in asked:
@@ -91,7 +106,13 @@ def error_expected(
             "groups": groups,
         }
         error = expected_error(question.statistic, epsilon / len(asked), **size)
-        found.append({"question": name or str(question), "error": error, "rank": question.statistic == "quantile"})
+        found.append(
+            {
+                "question": name or str(question),
+                "error": error,
+                "rank": question.statistic == "quantile",
+            }
+        )
     return found
 
 
@@ -117,17 +138,29 @@ def ask_question(
     asking = _session(bench, progress, recipe, ledger, source)
     answers = asking.sql(statement, epsilon=epsilon, fresh=fresh)
     told = [
-        {**one.to_dict(), "title": one.label or one.question, "cost": one.cost, "sentence": one.sentence}
+        {
+            **one.to_dict(),
+            "title": one.label or one.question,
+            "cost": one.cost,
+            "sentence": one.sentence,
+        }
         for one in answers
     ]
     return {"answers": told, "state": budget_state(bench, progress, recipe=recipe, ledger=ledger)}
 
 
 def _session(
-    bench: Bench, progress: Progress, recipe: Recipe, ledger: str, source: dict[str, Any], **start: Any
+    bench: Bench,
+    progress: Progress,
+    recipe: Recipe,
+    ledger: str,
+    source: dict[str, Any],
+    **start: Any,
 ) -> Session:
     progress(0.0, "reading every cell for itself")
-    bounded = sorted(name for name, one in recipe.schema.attributes.items() if one.bounds is not None)
+    bounded = sorted(
+        name for name, one in recipe.schema.attributes.items() if one.bounds is not None
+    )
     table = bench.known(f"cell by cell {bounded}", lambda: _table(bench, recipe, source))
     path = Path(ledger)
     if not path.exists():
@@ -143,5 +176,8 @@ def _table(bench: Bench, recipe: Recipe, source: dict[str, Any]) -> Table:
         return dataclasses.replace(bench.data)
     options = {name: value for name, value in source["options"].items() if value is not None}
     return cell_by_cell(
-        read(source["path"], engine="memory", recipe=recipe, text=True, **options).in_memory("questions"), recipe
+        read(source["path"], engine="memory", recipe=recipe, text=True, **options).in_memory(
+            "questions"
+        ),
+        recipe,
     )

@@ -31,28 +31,39 @@ MOST_WAYS = 3
 
 
 def make(
-    bench: Bench, progress: Progress, *, recipe: Recipe, key: str, register: dict[str, str] | None = None
+    bench: Bench,
+    progress: Progress,
+    *,
+    recipe: Recipe,
+    key: str,
+    register: dict[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Make the release of a recipe, keep it as ``release <key>`` (the original is in it), and say what came out.
+    """Make the release of a recipe, keep it as ``release <key>`` (the original is in it), and say
+    what came out.
 
-    ``made`` tells whether there is one. Then there are: ``headline`` and ``state`` (holds, broken, mixed, open), ``holds``; ``verdicts``
-    (as :meth:`Verdict.to_dict`); ``told`` (one line about the records), ``records``, ``released``, ``suppressed`` (counts); ``scores`` by name and
-    ``loss`` (the score that the search made small; None: no search); ``risks`` (``name``, ``before``, ``after``); ``columns`` (``name``,
-    ``roles``, ``action``, ``level``, ``top``, ``before``, ``after``: distinct values); ``limits`` and ``contract`` (as :meth:`Kept.to_dict`);
-    ``preserved`` and ``warnings`` (sentences); ``levels`` by column; ``effect`` (for the history); ``reasons`` (``choice``, ``neighbours``, ``outlook``; None: no search).
+    ``made`` tells whether there is one. Then there are: ``headline`` and ``state`` (holds, broken,
+    mixed, open), ``holds``; ``verdicts`` (as :meth:`Verdict.to_dict`); ``told`` (one line about the
+    records), ``records``, ``released``, ``suppressed`` (counts); ``scores`` by name and ``loss``
+    (the score that the search made small; None: no search); ``risks`` (``name``, ``before``,
+    ``after``); ``columns`` (``name``, ``roles``, ``action``, ``level``, ``top``, ``before``,
+    ``after``: distinct values); ``limits`` and ``contract`` (as :meth:`Kept.to_dict`);
+    ``preserved`` and ``warnings`` (sentences); ``levels`` by column; ``effect`` (for the history);
+    ``reasons`` (``choice``, ``neighbours``, ``outlook``; None: no search).
 
-    Where nothing satisfies the recipe: ``message``, ``lost`` and ``records`` of the nearest miss (None: not known), and ``ways``: up to three
-    changes that help, each with ``words``, the ``sentence`` of the edit, and the whole ``recipe``.
+    Where nothing satisfies the recipe: ``message``, ``lost`` and ``records`` of the nearest miss
+    (None: not known), and ``ways``: up to three changes that help, each with ``words``, the
+    ``sentence`` of the edit, and the whole ``recipe``.
 
-    A recipe that limits what all releases tell together asks the ``register`` that the stage *Write* names; without one that is not known, and
-    what is not known is not a pass.
+    A recipe that limits what all releases tell together asks the ``register`` that the stage
+    *Write* names; without one that is not known, and what is not known is not a pass.
     """
     if must_compile():
         progress(0.0, "the first run on this machine compiles the fast loops")
     asks = NAME in recipe.limits
     if asks and not register:
         raise ParameterError(
-            f"the recipe limits what all releases of the same people tell together ({NAME}): name the register under Write, then make the release"
+            f"the recipe limits what all releases of the same people tell together ({NAME}): name"
+            " the register under Write, then make the release"
         )
     memory = opened_register(register).memory if asks and register else None
     try:
@@ -89,7 +100,10 @@ def told(release: TableRelease) -> dict[str, Any]:
 
 def _missed(error: Unsatisfiable) -> dict[str, Any]:
     tally = _tally(error)
-    return {"lost": None if tally is None else tally.suppressed, "records": None if tally is None else tally.records}
+    return {
+        "lost": None if tally is None else tally.suppressed,
+        "records": None if tally is None else tally.records,
+    }
 
 
 def _tally(error: Unsatisfiable) -> Tally | None:
@@ -99,10 +113,18 @@ def _tally(error: Unsatisfiable) -> Tally | None:
     return next((value for value in vars(error.closest).values() if isinstance(value, Tally)), None)
 
 
-def _ways(data: Table, recipe: Recipe, error: Unsatisfiable, progress: Progress) -> list[dict[str, Any]]:
-    """Small changes, each of which alone makes the recipe satisfiable: a larger budget, a smaller k, free levels, a promise less."""
+def _ways(
+    data: Table, recipe: Recipe, error: Unsatisfiable, progress: Progress
+) -> list[dict[str, Any]]:
+    """Small changes, each of which alone makes the recipe satisfiable: a larger budget, a smaller
+    k, free levels, a promise less.
+    """
     ways = []
-    for way in (_budget(data, recipe, error), _smaller(data, recipe, progress), _free_levels(data, recipe)):
+    for way in (
+        _budget(data, recipe, error),
+        _smaller(data, recipe, progress),
+        _free_levels(data, recipe),
+    ):
         ways += [] if way is None else [way]
     for way in _without(data, recipe, progress):
         if len(ways) >= MOST_WAYS:
@@ -148,7 +170,9 @@ def _smaller(data: Table, recipe: Recipe, progress: Progress) -> dict[str, Any] 
 
     def changed(k: int) -> Recipe:
         model = _of_crowd(recipe.meet[place], k)
-        return dataclasses.replace(recipe, meet=(*recipe.meet[:place], model, *recipe.meet[place + 1 :]))
+        return dataclasses.replace(
+            recipe, meet=(*recipe.meet[:place], model, *recipe.meet[place + 1 :])
+        )
 
     low, high = 1, promised
     while high - low > 1:  # it holds for low, or low is 1, and does not for high
@@ -157,12 +181,20 @@ def _smaller(data: Table, recipe: Recipe, progress: Progress) -> dict[str, Any] 
         low, high = (middle, high) if feasible(changed(middle), data) else (low, middle)
     if low == 1:
         return None
-    return {"words": f"k = {low}", "sentence": f"k = {low} instead of {promised}", "recipe": changed(low)}
+    return {
+        "words": f"k = {low}",
+        "sentence": f"k = {low} instead of {promised}",
+        "recipe": changed(low),
+    }
 
 
 def _of_crowd(model: Any, k: int) -> Any:
     """The same promise for crowds of another size."""
-    names = [field.name for field in dataclasses.fields(model) if getattr(model, field.name) == model.crowd]
+    names = [
+        field.name
+        for field in dataclasses.fields(model)
+        if getattr(model, field.name) == model.crowd
+    ]
     made = [dataclasses.replace(model, **{name: k}) for name in names]
     return next(one for one in made if one.crowd == k)
 
@@ -172,14 +204,20 @@ def _free_levels(data: Table, recipe: Recipe) -> dict[str, Any] | None:
     changed = _with_step(recipe, lambda step: dataclasses.replace(step, levels={}))
     if changed is None or not feasible(changed, data):
         return None
-    return {"words": "Let the search choose the levels", "sentence": "levels: left to the search", "recipe": changed}
+    return {
+        "words": "Let the search choose the levels",
+        "sentence": "levels: left to the search",
+        "recipe": changed,
+    }
 
 
 def _without(data: Table, recipe: Recipe, progress: Progress) -> Iterator[dict[str, Any]]:
     """One promise less, where others are left."""
     for place, model in enumerate(recipe.meet if len(recipe.meet) > 1 else ()):
         progress(0.5, f"trying without {model.promise}")
-        changed = dataclasses.replace(recipe, meet=(*recipe.meet[:place], *recipe.meet[place + 1 :]))
+        changed = dataclasses.replace(
+            recipe, meet=(*recipe.meet[:place], *recipe.meet[place + 1 :])
+        )
         if feasible(changed, data):
             words = f"ithout {model.promise}"
             yield {"words": f"W{words}", "sentence": f"w{words}", "recipe": changed}

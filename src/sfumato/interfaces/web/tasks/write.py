@@ -50,10 +50,12 @@ def write(
     pictures: bool = False,
     register: dict[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Write the release that was made of a version, read it back, and compute again all that its certificate says.
+    """Write the release that was made of a version, read it back, and compute again all that its
+    certificate says.
 
-    ``history`` is the log of the project, which stays with the owner as what led to this release. With a ``register`` (its ``file``, the
-    recipient ``to``, and ``person`` and ``key`` where they are said) the release is planned in it before it is written, as ``sfumato run`` does;
+    ``history`` is the log of the project, which stays with the owner as what led to this release.
+    With a ``register`` (its ``file``, the recipient ``to``, and ``person`` and ``key`` where they
+    are said) the release is planned in it before it is written, as ``sfumato run`` does;
     ``register`` of the answer says under which number, and what all releases tell together.
     """
     release = _made(bench, key, register)
@@ -65,7 +67,12 @@ def write(
     progress(0.1, "writing, reading back, judging what was written")
     trail = functools.partial(_keep_history, history)
     place = at_home(folder)
-    told: dict[str, Any] = {"format": format, "force": force, "defuse": defuse, "pictures": pictures}
+    told: dict[str, Any] = {
+        "format": format,
+        "force": force,
+        "defuse": defuse,
+        "pictures": pictures,
+    }
     with remembering(register) as remembered:
         refuse_existing(place, force=force)  # before anything is planned
         written = remembered.write(release, place, sign=sign, more=trail, **told)
@@ -75,7 +82,10 @@ def write(
         "folder": str(written),
         "share": listed(written / "share"),
         "owner": listed(written / "owner"),
-        "claims": [{"name": claim.name, "status": claim.status, "detail": claim.detail} for claim in found.claims],
+        "claims": [
+            {"name": claim.name, "status": claim.status, "detail": claim.detail}
+            for claim in found.claims
+        ],
         "holds": found.holds,
         "headline": release.headline.text,
         "register": _found(remembered),
@@ -83,7 +93,9 @@ def write(
 
 
 def begin_register(bench: Bench, progress: Progress, *, register: dict[str, str]) -> dict[str, Any]:
-    """Make the register that the page names, and its key where there is none, as ``sfumato register start`` does; what is there is never replaced."""
+    """Make the register that the page names, and its key where there is none, as
+    ``sfumato register start`` does; what is there is never replaced.
+    """
     progress(0.0, "beginning a register")
     place, key = _places(register)
     place = place.absolute()
@@ -92,8 +104,12 @@ def begin_register(bench: Bench, progress: Progress, *, register: dict[str, str]
     return {"file": str(place), "key": str(kept), "notes": list(cannot_promise("modes"))}
 
 
-def ask_register(bench: Bench, progress: Progress, *, key: str, register: dict[str, str]) -> dict[str, Any]:
-    """What the release of a version would tell together with those of a register; nothing is written, there or elsewhere."""
+def ask_register(
+    bench: Bench, progress: Progress, *, key: str, register: dict[str, str]
+) -> dict[str, Any]:
+    """What the release of a version would tell together with those of a register; nothing is
+    written, there or elsewhere.
+    """
     progress(0.1, "asking the register")
     release = _made(bench, key, register)
     with remembering(register) as remembered:
@@ -102,19 +118,30 @@ def ask_register(bench: Bench, progress: Progress, *, key: str, register: dict[s
 
 
 def _made(bench: Bench, key: str, register: dict[str, str] | None) -> TableRelease:
-    """The release of a version; where the recipe limits what all releases tell together, it must be made with the register."""
+    """The release of a version; where the recipe limits what all releases tell together, it must be
+    made with the register.
+    """
     release = made_release(bench, key)
     if register and NAME in release.recipe.limits and bench.kept(f"register {key}") != register:
         raise NotMade("the release of this version was made without this register: make it again")
     return release
 
 
-def _for_format(bench: Bench, release: TableRelease, format: str | None, progress: Progress) -> TableRelease:  # noqa: A002
-    """The release as the command line makes it for a format: from values that this format tells apart, under the same seed."""
+def _for_format(
+    bench: Bench,
+    release: TableRelease,
+    format: str | None,  # noqa: A002
+    progress: Progress,
+) -> TableRelease:
+    """The release as the command line makes it for a format: from values that this format tells
+    apart, under the same seed.
+    """
     if format is None or require_format(format) == release.made_for:
         return release
     table = bench.data.described_by(release.recipe)
-    made_for, wanted = (made_one(table, one)[0].to_polars() for one in (release.made_for, require_format(format)))
+    made_for, wanted = (
+        made_one(table, one)[0].to_polars() for one in (release.made_for, require_format(format))
+    )
     if made_for.equals(wanted):
         return release
     progress(0.05, "making it again for this format, under the same seed")
@@ -133,13 +160,18 @@ def made_release(bench: Bench, key: str) -> TableRelease:
     """The release that was made of a version."""
     release: TableRelease | None = bench.kept(f"release {key}")
     if release is None:
-        raise NotMade("the release of this version is not made yet, or was forgotten meanwhile: make it under Run")
+        raise NotMade(
+            "the release of this version is not made yet, or was forgotten meanwhile: make it"
+            " under Run"
+        )
     return release
 
 
 @contextlib.contextmanager
 def remembering(register: dict[str, str] | None) -> Iterator[Remembering]:
-    """The register that the page names, as long as it is asked; without one nothing is remembered."""
+    """The register that the page names, as long as it is asked; without one nothing is
+    remembered.
+    """
     if not register:
         yield Remembering()
         return
@@ -154,7 +186,8 @@ def opened_register(said: dict[str, str]) -> Remembering:
         raise ParameterError("name who receives the release: a register wants to know")
     if not place.exists():
         raise UnreadableInput(
-            f"there is no register {place}: begin it there, under Write or by 'sfumato register start'"
+            f"there is no register {place}: begin it there, under Write or by 'sfumato register"
+            " start'"
         )
     return remember(place, to=said["to"], person=said.get("person", ""), key=key)
 
@@ -171,7 +204,12 @@ def _found(remembered: Remembering) -> dict[str, Any] | None:
     if found is None:
         return None
     alarm = bool(found.alone or found.unknown)
-    return {"number": remembered.number, "to": remembered.to, "sentences": found.sentences, "alarm": alarm}
+    return {
+        "number": remembered.number,
+        "to": remembered.to,
+        "sentences": found.sentences,
+        "alarm": alarm,
+    }
 
 
 def _keep_history(history: str, owner: Path) -> None:
@@ -181,7 +219,10 @@ def _keep_history(history: str, owner: Path) -> None:
 def listed(folder: Path) -> list[dict[str, Any]]:
     """The files of a folder by name, with their bytes; a folder in it counts as one."""
     return [
-        {"name": file.name + "/" * file.is_dir(), "bytes": sum(one.stat().st_size for one in _files(file))}
+        {
+            "name": file.name + "/" * file.is_dir(),
+            "bytes": sum(one.stat().st_size for one in _files(file)),
+        }
         for file in sorted(folder.iterdir())
     ]
 
@@ -191,7 +232,9 @@ def _files(file: Path) -> list[Path]:
 
 
 def effect_of(release: TableRelease) -> dict[str, Any]:
-    """What a version did, in numbers for the history: records released and lost, what the search made small, smallest class, the highest risk."""
+    """What a version did, in numbers for the history: records released and lost, what the search
+    made small, smallest class, the highest risk.
+    """
     risks = {measure.name: measure.value for _, measure in release.risks}
     effect: dict[str, Any] = {
         "records": release.released.records,
@@ -202,4 +245,6 @@ def effect_of(release: TableRelease) -> dict[str, Any]:
         effect |= {"objective": name, "score": float(score)}
     if not release.released.drawn:
         effect |= {"smallest_class": release.after.smallest_class}
-    return effect | {name: risks[name] for name in ("prosecutor_risk", "marketer_risk") if name in risks}
+    return effect | {
+        name: risks[name] for name in ("prosecutor_risk", "marketer_risk") if name in risks
+    }

@@ -19,42 +19,62 @@ class ProsecutorRisk(Risk):
 
     .. math:: \max_i 1/f_i
 
-    :math:`f_i` is the number of records an intruder must confuse with record *i* (its class size). An empty table
-    has risk 0. Reference: El Emam & Dankar 2008, doi:10.1197/jamia.M2716.
+    :math:`f_i` is the number of records an intruder must confuse with record *i* (its class size).
+    An empty table has risk 0. Reference: El Emam & Dankar 2008, doi:10.1197/jamia.M2716.
     """
 
     name: ClassVar[str] = "prosecutor_risk"
-    line: ClassVar[str] = "the highest chance that someone who knows a person is in the file picks that person's record"
+    line: ClassVar[str] = (
+        "the highest chance that someone who knows a person is in the file picks that person's"
+        " record"
+    )
 
     def measure(self, evidence: ClassEvidence) -> Measure:
         """The highest risk of any record."""
         sizes = evidence.frequencies
         value = 1.0 / float(sizes.min()) if len(sizes) else 0.0
         return Measure(
-            self.name, value, self.better, "highest chance of picking the right record of a known participant"
+            self.name,
+            value,
+            self.better,
+            "highest chance of picking the right record of a known participant",
         )
 
 
 @parameters
 class JournalistRisk(Risk):
-    r"""The chance that an intruder who does not know who is in the table picks the right person of the population.
+    r"""The chance that an intruder who does not know who is in the table picks the right person of
+    the population.
 
     .. math:: \max_i 1/\hat F_i
 
-    :math:`\hat F_i` is the sum of the survey weights of the class: the estimated number of such people in the
-    population. Without weights the table is taken as the population, and the risk equals the prosecutor's.
+    :math:`\hat F_i` is the sum of the survey weights of the class: the estimated number of such
+    people in the population. Without weights the table is taken as the population, and the risk
+    equals the prosecutor's.
     """
 
     name: ClassVar[str] = "journalist_risk"
-    line: ClassVar[str] = "the highest chance that someone who does not know who is in the file picks the right person"
+    line: ClassVar[str] = (
+        "the highest chance that someone who does not know who is in the file picks the right person"
+    )
 
     def measure(self, evidence: ClassEvidence) -> Measure:
         """The highest risk of any record, against the population."""
         weights = evidence.classes.weights
         sizes = evidence.frequencies if weights is None else weights
-        value = min(1.0, 1.0 / float(sizes.min())) if len(sizes) and float(sizes.min()) > 0 else float(len(sizes) > 0)
-        basis = "the table is taken as the population" if weights is None else "population estimated by the weights"
-        return Measure(self.name, value, self.better, f"highest chance of picking the right person; {basis}")
+        value = (
+            min(1.0, 1.0 / float(sizes.min()))
+            if len(sizes) and float(sizes.min()) > 0
+            else float(len(sizes) > 0)
+        )
+        basis = (
+            "the table is taken as the population"
+            if weights is None
+            else "population estimated by the weights"
+        )
+        return Measure(
+            self.name, value, self.better, f"highest chance of picking the right person; {basis}"
+        )
 
 
 @parameters
@@ -67,31 +87,45 @@ class MarketerRisk(Risk):
     """
 
     name: ClassVar[str] = "marketer_risk"
-    line: ClassVar[str] = "the average over all records: the share that guessing within every class would get right"
+    line: ClassVar[str] = (
+        "the average over all records: the share that guessing within every class would get right"
+    )
 
     def measure(self, evidence: ClassEvidence) -> Measure:
         """The average risk over records."""
         records, frequencies = evidence.classes.records, evidence.frequencies
         guessed = len(records) if frequencies is records else (records / frequencies).sum()
         value = float(guessed / records.sum()) if len(records) else 0.0
-        return Measure(self.name, value, self.better, "share of all records an intruder would re-identify")
+        return Measure(
+            self.name, value, self.better, "share of all records an intruder would re-identify"
+        )
 
 
 @parameters
 class ShareAtRisk(Risk):
     """The share of records whose risk 1/f exceeds a threshold."""
 
-    threshold: Annotated[float, Field(gt=0, le=1, description="risk above which a record is at risk")] = 0.2
+    threshold: Annotated[
+        float, Field(gt=0, le=1, description="risk above which a record is at risk")
+    ] = 0.2
 
     name: ClassVar[str] = "records_at_risk"
-    line: ClassVar[str] = "the share of records whose own risk is above the threshold of the assessment"
+    line: ClassVar[str] = (
+        "the share of records whose own risk is above the threshold of the assessment"
+    )
 
     def measure(self, evidence: ClassEvidence) -> Measure:
         """The share of records above the threshold."""
         records = evidence.classes.records
-        exposed = records[1.0 / evidence.frequencies > self.threshold + 1e-12] if len(records) else records
+        exposed = (
+            records[1.0 / evidence.frequencies > self.threshold + 1e-12]
+            if len(records)
+            else records
+        )
         value = float(exposed.sum() / records.sum()) if len(records) else 0.0
-        return Measure(self.name, value, self.better, f"share of records whose risk exceeds {self.threshold:g}")
+        return Measure(
+            self.name, value, self.better, f"share of records whose risk exceeds {self.threshold:g}"
+        )
 
 
 @parameters
@@ -104,5 +138,12 @@ class UniqueRecords(Risk):
     def measure(self, evidence: ClassEvidence) -> Measure:
         """The share of unique records."""
         records = evidence.classes.records
-        value = float(records[evidence.frequencies == 1].sum() / records.sum()) if len(records) else 0.0
-        return Measure(self.name, value, self.better, "share of records that are unique on the quasi-identifiers")
+        value = (
+            float(records[evidence.frequencies == 1].sum() / records.sum()) if len(records) else 0.0
+        )
+        return Measure(
+            self.name,
+            value,
+            self.better,
+            "share of records that are unique on the quasi-identifiers",
+        )

@@ -24,7 +24,9 @@ MOST_PERMUTED = 7
 CHEAP = 20_000_000
 """Classes grouped, in all, that take well under a second."""
 MOST_SORTED = 2 * MOST_PERMUTED
-"""Of so many orders each is counted by one sort; where all are looked at, every set is counted once."""
+"""Of so many orders each is counted by one sort; where all are looked at, every set is counted
+once.
+"""
 CALL = 2000
 """Classes that could be grouped in the time it takes to ask for it."""
 MOST_SETS = 2000
@@ -40,14 +42,16 @@ class Exposure:
 
 
 def contributions(classes: ClassTable) -> dict[str, float]:
-    r"""Per column, its fair share in how many records are unique (its Shapley value), in falling order.
+    r"""Per column, its fair share in how many records are unique (its Shapley value), in falling
+    order.
 
     .. math:: \frac1{|R|} \sum_{r \in R} u(P_i^r \cup \{i\}) - u(P_i^r)
 
-    *u* is the share of records that are unique on a set of columns, *r* an order in which an intruder learns the
-    columns, and :math:`P_i^r` the columns learnt before *i*. The values sum to the share of records that are unique on
-    all columns. *R* is every order where that costs little; otherwise the rotations of the columns and their reverses,
-    in which every column stands at every place; for very large tables one order and its reverse.
+    *u* is the share of records that are unique on a set of columns, *r* an order in which an
+    intruder learns the columns, and :math:`P_i^r` the columns learnt before *i*. The values sum to
+    the share of records that are unique on all columns. *R* is every order where that costs little;
+    otherwise the rotations of the columns and their reverses, in which every column stands at every
+    place; for very large tables one order and its reverse.
     """
     exposed = cache(lambda known: unique_records(classes, sorted(known)) if known else 0)
     total = max(1, classes.total)
@@ -56,7 +60,11 @@ def contributions(classes: ClassTable) -> dict[str, float]:
     orders = _orders(classes)
     gained = dict.fromkeys(classes.columns, 0.0)
     for order in orders:
-        alone = classes.unique_by_prefixes(order) if classes.person is None and len(orders) <= MOST_SORTED else None
+        alone = (
+            classes.unique_by_prefixes(order)
+            if classes.person is None and len(orders) <= MOST_SORTED
+            else None
+        )
         if alone is None:
             alone = [exposed(frozenset(order[: place + 1])) for place in range(len(order))]
         for name, before, after in zip(order, [0, *alone], alone, strict=False):
@@ -75,9 +83,11 @@ def _orders(classes: ClassTable) -> list[tuple[str, ...]]:
 
 
 def smallest_exposing_sets(classes: ClassTable, *, most: int = 5) -> tuple[Exposure, ...]:
-    """The smallest sets of columns on which somebody is unique, those that expose most people first.
+    """The smallest sets of columns on which somebody is unique, those that expose most people
+    first.
 
-    Sets of one column are tried, then of two, and so on; the first size at which somebody is unique is reported.
+    Sets of one column are tried, then of two, and so on; the first size at which somebody is unique
+    is reported.
     """
     if not unique_records(classes, classes.columns):
         return ()
@@ -86,7 +96,9 @@ def smallest_exposing_sets(classes: ClassTable, *, most: int = 5) -> tuple[Expos
         tried += comb(len(classes.columns), size)
         if tried > MOST_SETS and size > 1:
             break
-        exposures = [Exposure(c, unique_records(classes, c)) for c in combinations(classes.columns, size)]
+        exposures = [
+            Exposure(c, unique_records(classes, c)) for c in combinations(classes.columns, size)
+        ]
         exposing = [e for e in exposures if e.unique_records]
         if exposing:
             return tuple(sorted(exposing, key=lambda e: (-e.unique_records, e.columns))[:most])
@@ -96,8 +108,8 @@ def smallest_exposing_sets(classes: ClassTable, *, most: int = 5) -> tuple[Expos
 def unique_records(classes: ClassTable, columns: Sequence[str]) -> int:
     """Number of records that are unique on some of the columns.
 
-    Where a person can have several records, those that only one person has are unique. A missing value is a category
-    of its own here, whatever the schema says.
+    Where a person can have several records, those that only one person has are unique. A missing
+    value is a category of its own here, whatever the schema says.
     """
     if not len(classes):
         return 0
@@ -108,7 +120,9 @@ def unique_records(classes: ClassTable, columns: Sequence[str]) -> int:
     return int(records[sizes == 1].sum())
 
 
-def _projected(classes: ClassTable, ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _projected(
+    classes: ClassTable, ids: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Records and size of each group of classes."""
     records = np.bincount(ids, weights=classes.records).astype(np.int64)
     if classes.person is None:
@@ -119,11 +133,13 @@ def _projected(classes: ClassTable, ids: NDArray[np.int64]) -> tuple[NDArray[np.
 def why_alone(
     dataset: Table, row: int, columns: Sequence[str] | None = None, *, most: int = 5
 ) -> tuple[tuple[str, ...], ...]:
-    """The smallest sets of columns on which one record is alone: what an intruder must know of a person to find that record.
+    """The smallest sets of columns on which one record is alone: what an intruder must know of a
+    person to find that record.
 
-    Every set is minimal: without any one of its columns somebody else fits too. Sets of at most ``most`` columns are searched,
-    smallest first; nothing is returned when the record shares all its values with another. ``columns`` are the quasi-identifiers
-    by default. The answer names columns, never values.
+    Every set is minimal: without any one of its columns somebody else fits too. Sets of at most
+    ``most`` columns are searched, smallest first; nothing is returned when the record shares all
+    its values with another. ``columns`` are the quasi-identifiers by default. The answer names
+    columns, never values.
 
     >>> from sfumato import examples
     >>> why_alone(examples.special_uniques(), 8)
@@ -132,7 +148,9 @@ def why_alone(
     names = tuple(dataset.schema.quasi if columns is None else columns)
     dataset.require(names)
     if not 0 <= row < len(dataset):
-        raise ParameterError(f"there is no record {row:,}; the table has {len(dataset):,}, counted from 0")
+        raise ParameterError(
+            f"there is no record {row:,}; the table has {len(dataset):,}, counted from 0"
+        )
     alike = np.zeros(len(dataset), dtype=np.int64)
     for place, name in enumerate(names):
         codes = dataset.encoded(name).codes
@@ -143,6 +161,9 @@ def why_alone(
     for size in range(1, min(most, len(names)) + 1):
         for chosen in combinations(range(len(names)), size):
             mask = sum(1 << place for place in chosen)
-            if not any(mask & smaller == smaller for smaller in minimal) and not ((others & mask) == mask).any():
+            if (
+                not any(mask & smaller == smaller for smaller in minimal)
+                and not ((others & mask) == mask).any()
+            ):
                 minimal.append(mask)
     return tuple(tuple(n for place, n in enumerate(names) if mask >> place & 1) for mask in minimal)

@@ -4,12 +4,15 @@ With :math:`d_k` the difference in column *k* and :math:`\delta_k` its signed ro
 
 * ``weighted_mean``: :math:`\sum_k p_k d_k`, p on the simplex;
 * ``owa``: :math:`\sum_k p_k d_{(k)}`, differences in falling order, p on the simplex;
-* ``choquet``: :math:`\sum_i (d_{(i)} - d_{(i-1)})\, \mu(\{(i), \dots, (n)\})`, differences in rising order, μ monotone with
-  μ(∅) = 0 and μ(all) = 1 (up to 8 columns); beyond 8 columns 2-additive:
-  :math:`\sum_i m_i d_i + \sum_{i<j} m_{ij} \min(d_i, d_j)` with :math:`m_i \ge \sum_j \max(0, -m_{ij})` and sum 1 (up to 30);
+* ``choquet``: :math:`\sum_i (d_{(i)} - d_{(i-1)})\, \mu(\{(i), \dots, (n)\})`, differences in
+  rising order, μ monotone with μ(∅) = 0 and μ(all) = 1 (up to 8 columns); beyond 8 columns
+  2-additive:
+  :math:`\sum_i m_i d_i + \sum_{i<j} m_{ij} \min(d_i, d_j)`
+  with :math:`m_i \ge \sum_j \max(0, -m_{ij})` and sum 1 (up to 30);
 * ``bilinear``: :math:`\delta^T Q \delta`, Q positive semidefinite with trace 1.
 
-An additive μ is the weighted mean; a μ that depends on the number of columns only is the OWA with weights μ(i) − μ(i−1).
+An additive μ is the weighted mean; a μ that depends on the number of columns only is the OWA with
+weights μ(i) − μ(i−1).
 """
 
 from __future__ import annotations
@@ -43,22 +46,32 @@ class Family:
         return 1 << self.columns if self.kind == CHOQUET else self.columns * (self.columns + 1) // 2
 
     def of_weights(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The parameters that make it the weighted mean (for the OWA: with its weights by order)."""
+        """The parameters that make it the weighted mean (for the OWA: with its weights by
+        order).
+        """
         if self.kind in (MEAN, ORDERED):
             return weights
         if self.kind == CHOQUET:
             sets = np.arange(self.width)
-            return np.asarray(((sets[:, None] >> np.arange(self.columns) & 1) * weights).sum(axis=1))
+            return np.asarray(
+                ((sets[:, None] >> np.arange(self.columns) & 1) * weights).sum(axis=1)
+            )
         return np.concatenate([weights, np.zeros(self.width - self.columns)])
 
     def nearest_allowed(self, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
         """Allowed parameters near some that may not be."""
         if self.kind in (MEAN, ORDERED):
             clipped = np.maximum(parameters, 0.0)
-            return clipped / clipped.sum() if clipped.sum() > 0 else np.full(self.width, 1 / self.width)
+            return (
+                clipped / clipped.sum()
+                if clipped.sum() > 0
+                else np.full(self.width, 1 / self.width)
+            )
         if self.kind == CHOQUET:
             return _monotone(parameters, self.columns)
-        return self._pairwise(parameters) if self.kind == PAIRWISE else self._semidefinite(parameters)
+        return (
+            self._pairwise(parameters) if self.kind == PAIRWISE else self._semidefinite(parameters)
+        )
 
     def _pairwise(self, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
         size = self.columns
@@ -89,7 +102,9 @@ class Family:
         return np.concatenate([np.diag(matrix), matrix[np.triu_indices(self.columns, 1)]])
 
     def importance(self, parameters: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """How much each column counts, summing to 1 (Shapley's value of the measure; the diagonal of Q); None for the OWA."""
+        """How much each column counts, summing to 1 (Shapley's value of the measure; the diagonal
+        of Q); None for the OWA.
+        """
         size = self.columns
         if self.kind == ORDERED:
             return None
@@ -107,7 +122,9 @@ def family_of(aggregator: Aggregator, columns: int) -> Family:
 
 
 def _monotone(measure: NDArray[np.float64], columns: int) -> NDArray[np.float64]:
-    """A monotone measure near a set function: halfway between its running maximum upwards and minimum downwards."""
+    """A monotone measure near a set function: halfway between its running maximum upwards and
+    minimum downwards.
+    """
     up = np.clip(measure, 0.0, 1.0)
     up[0], up[-1] = 0.0, 1.0
     down = up.copy()
@@ -122,7 +139,9 @@ def _monotone(measure: NDArray[np.float64], columns: int) -> NDArray[np.float64]
 def _shapley(measure: NDArray[np.float64], columns: int) -> NDArray[np.float64]:
     sets = np.arange(len(measure))
     sizes = (sets[:, None] >> np.arange(columns) & 1).sum(axis=1)
-    shares = np.array([factorial(s) * factorial(columns - s - 1) / factorial(columns) for s in range(columns)])
+    shares = np.array(
+        [factorial(s) * factorial(columns - s - 1) / factorial(columns) for s in range(columns)]
+    )
     found = np.zeros(columns)
     for k in range(columns):
         without = sets[sets >> k & 1 == 0]

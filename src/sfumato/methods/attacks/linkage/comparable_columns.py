@@ -38,10 +38,11 @@ if TYPE_CHECKING:
 class Compared:
     """A column of both files.
 
-    ``theirs`` are the codes of the intruder's rows and ``ours`` those of the released rows; ``places`` is where each of the
-    intruder's values lies (NaN: nowhere), ``low`` to ``high`` where each released label may lie. On the scale ``category``
-    ``fitting[i]`` are the intruder's values, in order, that label *i* may stand for, and ``stands_for`` how many of the
-    original's values it does. ``open_*`` marks cells that fit everything, ``missing_*`` cells that are missing.
+    ``theirs`` are the codes of the intruder's rows and ``ours`` those of the released rows;
+    ``places`` is where each of the intruder's values lies (NaN: nowhere), ``low`` to ``high`` where
+    each released label may lie. On the scale ``category`` ``fitting[i]`` are the intruder's values,
+    in order, that label *i* may stand for, and ``stands_for`` how many of the original's values it
+    does. ``open_*`` marks cells that fit everything, ``missing_*`` cells that are missing.
     """
 
     name: str
@@ -61,26 +62,43 @@ class Compared:
 
     @functools.cached_property
     def ours_fit(self) -> Lists:
-        """Per released label the intruder's values it may stand for, in order; nothing on a line."""
+        """Per released label the intruder's values it may stand for, in order; nothing on a
+        line.
+        """
         lengths = np.array([len(values) for values in self.fitting], dtype=np.int64)
-        return lengths, np.array([value for values in self.fitting for value in values], dtype=np.int64)
+        return lengths, np.array(
+            [value for values in self.fitting for value in values], dtype=np.int64
+        )
 
     @functools.cached_property
     def theirs_fit(self) -> Lists:
-        """Per value of the intruder the released labels that may stand for it, in order; nothing on a line."""
+        """Per value of the intruder the released labels that may stand for it, in order; nothing on
+        a line.
+        """
         lengths, values = self.ours_fit
         labels = np.repeat(np.arange(len(lengths)), lengths)[np.argsort(values, kind="stable")]
-        return np.bincount(values, minlength=len(self.places) if self.scale == "category" else 0), labels
+        return (
+            np.bincount(values, minlength=len(self.places) if self.scale == "category" else 0),
+            labels,
+        )
 
     @functools.cached_property
     def theirs_fit_starts(self) -> NDArray[np.int64]:
-        """Where the released labels that may stand for each value of the intruder begin in ``theirs_fit``."""
+        """Where the released labels that may stand for each value of the intruder begin in
+        ``theirs_fit``.
+        """
         return np.concatenate([[0], np.cumsum(self.theirs_fit[0])]).astype(np.int64)
 
 
 def common_columns(scene: Scene) -> tuple[str, ...]:
-    """The columns the intruder knows that are in the intruder's file and in the release, sorted by name."""
-    there = set(scene.intruder.file.columns) & set(scene.pair.columns) & set(scene.pair.original.schema.attributes)
+    """The columns the intruder knows that are in the intruder's file and in the release, sorted by
+    name.
+    """
+    there = (
+        set(scene.intruder.file.columns)
+        & set(scene.pair.columns)
+        & set(scene.pair.original.schema.attributes)
+    )
     return tuple(sorted(name for name in scene.intruder.knows if name in there))
 
 
@@ -100,15 +118,19 @@ def refusal(scene: Scene) -> str | None:
 
 
 def only_generalised(scene: Scene) -> bool:
-    """Whether the classes of the release follow from what the intruder knows and from how values were generalised.
+    """Whether the classes of the release follow from what the intruder knows and from how values
+    were generalised.
 
-    The intruder knows every quasi-identifier that was released, as who knows a few cannot tell where classes end; every released
-    cell stands for its own original, none was suppressed (``*`` is so unless it is the top of a hierarchy), and what the
-    intruder has of people is what the table has.
+    The intruder knows every quasi-identifier that was released, as who knows a few cannot tell
+    where classes end; every released cell stands for its own original, none was suppressed (``*``
+    is so unless it is the top of a hierarchy), and what the intruder has of people is what the
+    table has.
     """
     if not set(scene.pair.quasi) <= set(common_columns(scene)):
         return False
-    return all(_generalised(scene, name) and known_truly(scene, name) for name in common_columns(scene))
+    return all(
+        _generalised(scene, name) and known_truly(scene, name) for name in common_columns(scene)
+    )
 
 
 def _generalised(scene: Scene, name: str) -> bool:
@@ -116,7 +138,9 @@ def _generalised(scene: Scene, name: str) -> bool:
     gone = np.array([label is None for label in reading.labels], dtype=bool)
     if scene.pair.original.schema[name].hierarchy is None:
         gone |= reading.everything
-    was_missing = np.array([value is None for value in reading.values], dtype=bool)[reading.original[scene.pair.rows]]
+    was_missing = np.array([value is None for value in reading.values], dtype=bool)[
+        reading.original[scene.pair.rows]
+    ]
     return bool(scene.pair.truthful(name).all() and (was_missing | ~gone[reading.released]).all())
 
 
@@ -143,15 +167,22 @@ def compare(scene: Scene, name: str) -> Compared:
     reading = _reading(scene, name, known.labels)
     if reading.scale == "category":
         require_same_codes(
-            known.labels, scene.pair.reading(name).values, name, between="the intruder's file and the table"
+            known.labels,
+            scene.pair.reading(name).values,
+            name,
+            between="the intruder's file and the table",
         )
     line = reading.scale != "category"
     missing_theirs = np.array([value is None for value in known.labels], dtype=bool)
     missing_ours = np.array([label is None for label in reading.labels], dtype=bool)
     places = _places(attribute, reading, known.labels)
     wildcard = attribute.missing is Missing.WILDCARD
-    unreadable = np.isnan(reading.low) & ~missing_ours if line else np.zeros(len(missing_ours), dtype=bool)
-    nowhere = np.isnan(places) & ~missing_theirs if line else np.zeros(len(missing_theirs), dtype=bool)
+    unreadable = (
+        np.isnan(reading.low) & ~missing_ours if line else np.zeros(len(missing_ours), dtype=bool)
+    )
+    nowhere = (
+        np.isnan(places) & ~missing_theirs if line else np.zeros(len(missing_theirs), dtype=bool)
+    )
     return Compared(
         name,
         reading.scale,
@@ -171,13 +202,21 @@ def compare(scene: Scene, name: str) -> Compared:
 
 
 def _reading(scene: Scene, name: str, theirs: Labels) -> Reading:
-    """The released column read in terms of the original's values and, for categories, of those only the intruder has."""
+    """The released column read in terms of the original's values and, for categories, of those only
+    the intruder has.
+    """
     reading: Reading = scene.pair.reading(name)
     known = set(reading.values)
     extra = [value for value in theirs if value is not None and value not in known]
-    if reading.scale != "category" or not extra or scene.pair.original.schema[name].hierarchy is None:
+    if (
+        reading.scale != "category"
+        or not extra
+        or scene.pair.original.schema[name].hierarchy is None
+    ):
         return reading
-    values = pl.Series(name, [reading.values[code] for code in reading.original.tolist()] + extra, dtype=pl.String)
+    values = pl.Series(
+        name, [reading.values[code] for code in reading.original.tolist()] + extra, dtype=pl.String
+    )
     try:
         attribute, rung = scene.pair.original.schema[name], scene.pair.levels.get(name)
         rung = rung if reading.level is not None else None
@@ -202,10 +241,16 @@ def _places(attribute: Attribute, reading: Reading, theirs: Labels) -> NDArray[n
 
 
 def _fitting(reading: Reading, theirs: Labels) -> tuple[tuple[int, ...], ...]:
-    """Per released label the intruder's values it may stand for; a label only the release has stands for itself."""
+    """Per released label the intruder's values it may stand for; a label only the release has
+    stands for itself.
+    """
     position = {value: i for i, value in enumerate(theirs)}
     code_of = [position.get(value, -1) for value in reading.values]
-    members, starts, everything = reading.members.tolist(), reading.starts.tolist(), reading.everything.tolist()
+    members, starts, everything = (
+        reading.members.tolist(),
+        reading.starts.tolist(),
+        reading.everything.tolist(),
+    )
     found: list[tuple[int, ...]] = []
     for i, label in enumerate(reading.labels):
         held = [] if everything[i] else members[starts[i] : starts[i + 1]]
@@ -219,7 +264,8 @@ def _fitting(reading: Reading, theirs: Labels) -> tuple[tuple[int, ...], ...]:
     return tuple(found)
 
 
-# Files and a rule of comparison as the arrays that the loops of :mod:`sfumato.kernels.linkage` run over.
+# Files and a rule of comparison as the arrays that the loops of :mod:`sfumato.kernels.linkage` run
+# over.
 
 SQUARE, ABSOLUTE, CATEGORY, GRADED, NEARING = 0, 1, 2, 3, 4
 OPEN, MISSING = -1, -2
@@ -228,11 +274,12 @@ CONSTANTS = 8
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ComparisonRule:
-    """How one column is compared: its kind, its constants, and per value or label the numbers of its cells.
+    """How one column is compared: its kind, its constants, and per value or label the numbers of
+    its cells.
 
-    ``constants`` are those of :mod:`sfumato.kernels.linkage`. ``theirs`` and ``ours`` have per code the low end,
-    the high end and half the width to average over; for a category 0, the number of other values it may stand
-    for, and what agreeing costs.
+    ``constants`` are those of :mod:`sfumato.kernels.linkage`. ``theirs`` and ``ours`` have per code
+    the low end, the high end and half the width to average over; for a category 0, the number of
+    other values it may stand for, and what agreeing costs.
     """
 
     kind: int
@@ -243,7 +290,9 @@ class ComparisonRule:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Side:
-    """The distinct records of one file, and per column which codes of the other file agree with each of its codes."""
+    """The distinct records of one file, and per column which codes of the other file agree with
+    each of its codes.
+    """
 
     numbers: NDArray[np.float64]
     marks: NDArray[np.int64]
@@ -303,7 +352,9 @@ class Arrays:
 
 
 def arrays_of(files: Files, rules: Sequence[ComparisonRule]) -> Arrays:
-    """Put files and rules into arrays; columns that tell most come first, so that far records are given up early."""
+    """Put files and rules into arrays; columns that tell most come first, so that far records are
+    given up early.
+    """
     order = sorted(range(len(rules)), key=lambda k: -_telling(files.ours, k, rules[k]))
     columns, chosen = [files.columns[k] for k in order], [rules[k] for k in order]
     return Arrays(
@@ -313,16 +364,22 @@ def arrays_of(files: Files, rules: Sequence[ComparisonRule]) -> Arrays:
         _side(
             files.theirs.codes[:, order],
             files.theirs.records,
-            [_marked(rule.theirs, rule.kind, c.open_theirs, c.missing_theirs) for rule, c in zip(chosen, columns, strict=True)],
+            [
+                _marked(rule.theirs, rule.kind, c.open_theirs, c.missing_theirs)
+                for rule, c in zip(chosen, columns, strict=True)
+            ],
             [c.theirs_fit for c in columns],
         ),
         _side(
             files.ours.codes[:, order],
             files.ours.records,
-            [_marked(rule.ours, rule.kind, c.open_ours, c.missing_ours) for rule, c in zip(chosen, columns, strict=True)],
+            [
+                _marked(rule.ours, rule.kind, c.open_ours, c.missing_ours)
+                for rule, c in zip(chosen, columns, strict=True)
+            ],
             [c.ours_fit for c in columns],
         ),
-    )  # fmt: skip
+    )
 
 
 def _telling(ours: Distinct, column: int, rule: ComparisonRule) -> float:
@@ -348,7 +405,9 @@ def _side(
 ) -> Side:
     numbers = np.stack([cell[0][codes[:, k]] for k, cell in enumerate(cells)], axis=1)
     marks = np.stack([cell[1][codes[:, k]] for k, cell in enumerate(cells)], axis=1)
-    bases = np.concatenate([[0], np.cumsum([len(lengths) for lengths, _ in matching])]).astype(np.int64)
+    bases = np.concatenate([[0], np.cumsum([len(lengths) for lengths, _ in matching])]).astype(
+        np.int64
+    )
     lengths = np.concatenate([lengths for lengths, _ in matching])
     return Side(
         np.ascontiguousarray(numbers),
@@ -364,13 +423,17 @@ def _side(
 #
 # Per column, *x* being the intruder's value and *c* the released cell:
 #
-# * a number: :math:`(z_x - z_c)^2`, standardised as asked; for a range the nearest point of it, or the mean over it:
+# * a number: :math:`(z_x - z_c)^2`, standardised as asked; for a range the nearest point of it, or
+# the mean over it:
 #   :math:`(z_x - m)^2 + h^2/3` with middle *m* and half width *h*;
-# * an ordered value: :math:`|r_x - r_c| / (v - 1)` with ranks *r* among *v* values; for a range the nearest, or the mean:
+# * an ordered value: :math:`|r_x - r_c| / (v - 1)` with ranks *r* among *v* values; for a range the
+# nearest, or the mean:
 #   :math:`((r_x-m)^2 + h^2) / 2h` within it and the distance to the middle outside;
-# * a category: 0 where the cell may stand for *x*, else 1; or, by the mean, :math:`1 - 1/s` for a set of *s* values;
+# * a category: 0 where the cell may stand for *x*, else 1; or, by the mean, :math:`1 - 1/s` for a
+# set of *s* values;
 # * a suppressed cell: 0, or the mean distance between the two files in this column;
-# * missing: 0 to missing; to a value 1, for numbers 2 (the mean squared difference of standardised values); as a suppressed
+# * missing: 0 to missing; to a value 1, for numbers 2 (the mean squared difference of standardised
+# values); as a suppressed
 #   cell where the schema says that missing fits everything.
 
 Standard = Literal["pooled", "released", "own"]
@@ -402,10 +465,14 @@ def distance_rule(
     return ComparisonRule(SQUARE if square else ABSOLUTE, constants, theirs, ours)
 
 
-def _category(column: Compared, weight: float, ranges: Ranges, suppressed: Suppressed) -> ComparisonRule:
+def _category(
+    column: Compared, weight: float, ranges: Ranges, suppressed: Suppressed
+) -> ComparisonRule:
     others = (column.stands_for - 1).astype(float)
     agreeing = 1 - 1 / column.stands_for if ranges == "mean" else np.zeros(len(others))
-    theirs = np.column_stack([np.zeros((len(column.places), 2)), np.full(len(column.places), -np.inf)])
+    theirs = np.column_stack(
+        [np.zeros((len(column.places), 2)), np.full(len(column.places), -np.inf)]
+    )
     ours = np.column_stack([np.zeros(len(others)), others, weight * agreeing])
     opened = _mean_disagreement(column, agreeing) if suppressed == "mean" else 0.0
     constants = np.array([weight, weight * opened, weight, 0.0, 0.0, 0.0, 0.0, 0.0])
@@ -442,8 +509,12 @@ def moments(values: NDArray[np.float64], spare: float = 1.0) -> tuple[float, flo
     return mean, deviation if deviation > 1e-12 * size else spare
 
 
-def _mean_gap(column: Compared, theirs: NDArray[np.float64], ours: NDArray[np.float64], *, square: bool) -> float:
-    """The mean difference between the intruder's values and the middles of released cells, over all pairs of rows."""
+def _mean_gap(
+    column: Compared, theirs: NDArray[np.float64], ours: NDArray[np.float64], *, square: bool
+) -> float:
+    """The mean difference between the intruder's values and the middles of released cells, over all
+    pairs of rows.
+    """
     left = theirs[column.theirs[~(column.open_theirs | column.missing_theirs)[column.theirs]]]
     right = ours[column.ours[~(column.open_ours | column.missing_ours)[column.ours]]]
     if not len(left) or not len(right):
@@ -474,10 +545,15 @@ def _mean_disagreement(column: Compared, agreeing: NDArray[np.float64]) -> float
 
 def plain_arrays(files: Files) -> Arrays:
     """The files under the distance that all columns count alike in."""
-    return arrays_of(files, [
-        distance_rule(column, weight=1.0, standard="pooled", ranges="nearest", suppressed="zero")
-        for column in files.columns
-    ])  # fmt: skip
+    return arrays_of(
+        files,
+        [
+            distance_rule(
+                column, weight=1.0, standard="pooled", ranges="nearest", suppressed="zero"
+            )
+            for column in files.columns
+        ],
+    )
 
 
 # Rates of success, their intervals, and the words for them.
@@ -508,7 +584,8 @@ def wilson(successes: float, trials: int, z: float = Z95) -> tuple[float, float]
 
 
 def sampled_interval(credit: NDArray[np.float64], *, everybody: bool) -> tuple[float, float] | None:
-    """Wilson's interval (95 %) of a rate found on a random sample of people; None where everybody was tried: it is exact then.
+    """Wilson's interval (95 %) of a rate found on a random sample of people; None where everybody
+    was tried: it is exact then.
 
     >>> import numpy as np
     >>> sampled_interval(np.ones(10), everybody=True) is None

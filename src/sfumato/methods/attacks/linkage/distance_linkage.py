@@ -39,18 +39,23 @@ if TYPE_CHECKING:
 
 
 PLAIN = ("pooled", "nearest", "zero")
-"""How numbers are standardised, ranges and suppressed cells taken in the distance that other attacks search by, too."""
+"""How numbers are standardised, ranges and suppressed cells taken in the distance that other
+attacks search by, too.
+"""
 
 # All records linked at once, none twice, at the least total distance.
 
 MOST_ASSIGNED = 4000
-"""Rows of the longer file: the table of all distances takes 128 MB then, the assignment some ten seconds."""
+"""Rows of the longer file: the table of all distances takes 128 MB then, the assignment some ten
+seconds.
+"""
 
 
 def assigned(scene: Scene, files: Files, arrays: Arrays, *, backwards: bool = False) -> Credits:
     """Link rows one to one (where one file is longer, some of it stays unlinked).
 
-    Equal released records are interchangeable, so a row linked to one of the *c* records like its own is credited 1/c.
+    Equal released records are interchangeable, so a row linked to one of the *c* records like its
+    own is credited 1/c.
     """
     from scipy.optimize import linear_sum_assignment
 
@@ -63,7 +68,9 @@ def assigned(scene: Scene, files: Files, arrays: Arrays, *, backwards: bool = Fa
     links[pairs[:, int(backwards)]] = there.kind_of[pairs[:, 1 - int(backwards)]]
     same = files.same[:, ::-1] if backwards else files.same
     rows = np.unique(same[:, 0]) if backwards else np.flatnonzero(scene.intruder.truth >= 0)
-    hits = np.bincount(same[links[same[:, 0]] == there.kind_of[same[:, 1]], 0], minlength=len(here.kind_of))
+    hits = np.bincount(
+        same[links[same[:, 0]] == there.kind_of[same[:, 1]], 0], minlength=len(here.kind_of)
+    )
     tied = np.where(links >= 0, there.records[links], 0)
     least = np.full(len(here.kind_of), np.inf)
     least[pairs[:, int(backwards)]] = table[left, right]
@@ -81,7 +88,9 @@ def distances(arrays: Arrays) -> NDArray[np.float64]:
 
 
 def by_classes(files: Files, nearest: Credits) -> Credits:
-    """Link the same people as one who knows which values every class stands for: a random record of their class is taken."""
+    """Link the same people as one who knows which values every class stands for: a random record of
+    their class is taken.
+    """
     size = np.zeros(len(files.theirs.kind_of), dtype=np.int64)
     size[files.same[:, 0]] = files.ours.records[files.ours.kind_of[files.same[:, 1]]]
     own = size[nearest.rows]
@@ -94,46 +103,68 @@ class DistanceLinkage(Attack):
     r"""The intruder takes the nearest released record for the person's own.
 
     .. math:: \mathrm{link}(b) = \arg\min_a \sum_k w_k\, d_k(a_k, b_k), \qquad
-              \text{value} = \frac1N \sum_b \frac{[\text{own record among the nearest}]}{\#\,\text{nearest}}
+              \text{value} = \frac1N \sum_b \frac{[\text{own record among the
+              nearest}]}{\#\,\text{nearest}}
 
-    over the *N* people of the intruder's file that are in the original table; who was not released cannot be linked
-    and counts as a failure. A tie is shared out: a random one of the nearest is taken, and the value is what that gives on average.
-    :mod:`sfumato.methods.attacks.linkage.comparable_columns` has the distances :math:`d_k` of numbers, ordered values, categories, ranges, sets,
-    suppressed and missing cells.
+    over the *N* people of the intruder's file that are in the original table; who was not released
+    cannot be linked and counts as a failure. A tie is shared out: a random one of the nearest is
+    taken, and the value is what that gives on average.
+    :mod:`sfumato.methods.attacks.linkage.comparable_columns` has the distances :math:`d_k` of
+    numbers, ordered values, categories, ranges, sets, suppressed and missing cells.
 
-    ``direction``: the intruder seeks each known person in the release (``intruder``), or each released record in the
-    register (``released``; then over the released records of people in the register), or both, of which the better counts.
-    Torra's formulation loops over the masked file; an intruder searches it. With many equal records the two differ.
-    Labels may overlap: ``other`` of one class leaves out what ``other`` of another holds. Where values were generalised and not
-    changed, an intruder who knows all quasi-identifiers and which values each class stands for (as who can repeat the recoding does) takes a random
-    record of the right class, and the better of the two counts: everybody together are never linked less often than
-    classes over records, the marketer risk. Where other released columns imply quasi-identifiers beyond their labels
-    (:mod:`sfumato.methods.formulas.dependence_search`), who knows these takes the record of the right class that those columns fit best,
-    learnt from other people, and that counts where it is better.
-    ``one_to_one`` takes the assignment of all records at once with the least total distance (both files up to 4,000 rows).
+    ``direction``: the intruder seeks each known person in the release (``intruder``), or each
+    released record in the register (``released``; then over the released records of people in the
+    register), or both, of which the better counts. Torra's formulation loops over the masked file;
+    an intruder searches it. With many equal records the two differ. Labels may overlap: ``other``
+    of one class leaves out what ``other`` of another holds. Where values were generalised and not
+    changed, an intruder who knows all quasi-identifiers and which values each class stands for (as
+    who can repeat the recoding does) takes a random record of the right class, and the better of
+    the two counts: everybody together are never linked less often than classes over records, the
+    marketer risk. Where other released columns imply quasi-identifiers beyond their labels
+    (:mod:`sfumato.methods.formulas.dependence_search`), who knows these takes the record of the
+    right class that those columns fit best, learnt from other people, and that counts where it is
+    better. ``one_to_one`` takes the assignment of all records at once with the least total distance
+    (both files up to 4,000 rows).
 
-    The search is exact: both files are reduced to their distinct records, and a tree of boxes over numbers, ranges and
-    categories leaves out only what cannot be nearest. Where the intruder looks for a random sample of the people, or the time
-    of the scene runs out, the value is that of the sample, with its Wilson interval (95 %). ``victims`` are those linked rightly without a tie.
-    Reference: Domingo-Ferrer & Torra 2003, Disclosure risk assessment in statistical microdata protection via advanced
-    record linkage, doi:10.1023/A:1025666923033.
+    The search is exact: both files are reduced to their distinct records, and a tree of boxes over
+    numbers, ranges and categories leaves out only what cannot be nearest. Where the intruder looks
+    for a random sample of the people, or the time of the scene runs out, the value is that of the
+    sample, with its Wilson interval (95 %). ``victims`` are those linked rightly without a tie.
+    Reference: Domingo-Ferrer & Torra 2003, Disclosure risk assessment in statistical microdata
+    protection via advanced record linkage, doi:10.1023/A:1025666923033.
 
     >>> DistanceLinkage(direction="both").name
     'linkage'
     """
 
     direction: Annotated[
-        Literal["intruder", "released", "both"], Field(description="whose records seek their nearest in the other file")
+        Literal["intruder", "released", "both"],
+        Field(description="whose records seek their nearest in the other file"),
     ] = "intruder"
     standard: Annotated[
         Standard,
-        Field(description="numbers are standardised by both files together, by the release, or each by its own"),
+        Field(
+            description=(
+                "numbers are standardised by both files together, by the release, or each by"
+                " its own"
+            )
+        ),
     ] = "pooled"
     ranges: Annotated[
-        Ranges, Field(description="a generalised cell is as far as its nearest value, or as its values on average")
+        Ranges,
+        Field(
+            description=(
+                "a generalised cell is as far as its nearest value, or as its values on average"
+            )
+        ),
     ] = "nearest"
     suppressed: Annotated[
-        Suppressed, Field(description="a suppressed cell is at distance zero, or at the mean distance of the column")
+        Suppressed,
+        Field(
+            description=(
+                "a suppressed cell is at distance zero, or at the mean distance of the column"
+            )
+        ),
     ] = "zero"
     weights: Annotated[
         Mapping[str, Annotated[float, Field(ge=0, allow_inf_nan=False)]],
@@ -156,7 +187,10 @@ class DistanceLinkage(Attack):
         """Why nothing can be linked here, or None."""
         most = max(len(scene.intruder.file), len(scene.pair.released))
         if self.one_to_one and most > MOST_ASSIGNED:
-            return f"one-to-one linkage takes files of up to {MOST_ASSIGNED:,} rows, this one has {most:,}"
+            return (
+                f"one-to-one linkage takes files of up to {MOST_ASSIGNED:,} rows, this one has"
+                f" {most:,}"
+            )
         return refusal(scene)
 
     def attack(self, scene: Scene) -> Finding:
@@ -169,16 +203,27 @@ class DistanceLinkage(Attack):
         found = {way: self._credits(scene, files, arrays, way) for way in self._ways()}
         if "intruder" in found and not self.one_to_one and only_generalised(scene):
             found["classes"] = by_classes(files, found["intruder"])
-        links = None if self.one_to_one or "intruder" not in found else implied_links(scene, found["intruder"].rows)
+        links = (
+            None
+            if self.one_to_one or "intruder" not in found
+            else implied_links(scene, found["intruder"].rows)
+        )
         if links is not None:
             nearest = found["intruder"]
             unknown = np.zeros(len(nearest.rows))
-            found["implied"] = Credits(nearest.rows, links.credit, links.tied, unknown, complete=nearest.complete)
-        best = max(found, key=lambda way: (round(found[way].rate, 12), way not in ("classes", "implied"), way))
+            found["implied"] = Credits(
+                nearest.rows, links.credit, links.tied, unknown, complete=nearest.complete
+            )
+        best = max(
+            found,
+            key=lambda way: (round(found[way].rate, 12), way not in ("classes", "implied"), way),
+        )
         return self._finding(scene, files, found, best, "" if links is None else links.told)
 
     def posterior(self, scene: Scene) -> Posterior | None:
-        """The originals that are nearest to a released record, all equally likely; nothing is said of one-to-one links."""
+        """The originals that are nearest to a released record, all equally likely; nothing is said
+        of one-to-one links.
+        """
         require_linkable(scene)
         if self.one_to_one:
             return None
@@ -193,44 +238,62 @@ class DistanceLinkage(Attack):
     def _arrays(self, files: Files) -> Arrays:
         unknown = sorted(set(self.weights) - set(files.names))
         if unknown:
-            raise ParameterError(f"linkage: weights are given for columns not in both files: {', '.join(unknown)}")
-        if (self.standard, self.ranges, self.suppressed) == PLAIN and set(self.weights.values()) <= {1.0}:
-            return files.plain
-        return arrays_of(files, [
-            distance_rule(
-                column,
-                weight=self.weights.get(column.name, 1.0),
-                standard=self.standard,
-                ranges=self.ranges,
-                suppressed=self.suppressed,
+            raise ParameterError(
+                f"linkage: weights are given for columns not in both files: {', '.join(unknown)}"
             )
-            for column in files.columns
-        ])  # fmt: skip
+        if (self.standard, self.ranges, self.suppressed) == PLAIN and set(
+            self.weights.values()
+        ) <= {1.0}:
+            return files.plain
+        return arrays_of(
+            files,
+            [
+                distance_rule(
+                    column,
+                    weight=self.weights.get(column.name, 1.0),
+                    standard=self.standard,
+                    ranges=self.ranges,
+                    suppressed=self.suppressed,
+                )
+                for column in files.columns
+            ],
+        )
 
     def _credits(self, scene: Scene, files: Files, arrays: Arrays, way: str) -> Credits:
         if self.one_to_one:
             return assigned(scene, files, arrays, backwards=way == "released")
         return linked(scene, files, arrays, backwards=way == "released")
 
-    def _finding(self, scene: Scene, files: Files, found: Mapping[str, Credits], best: str, implied: str) -> Finding:
+    def _finding(
+        self, scene: Scene, files: Files, found: Mapping[str, Credits], best: str, implied: str
+    ) -> Finding:
         credit = found[best]
         rate = credit.rate
         people = credit.rows if best != "released" else None
         truth = scene.intruder.truth if people is not None else scene.pair.rows
         how, more = "taking the nearest record", ""
         if best == "classes":
-            how, more = "taking a random record of the right class", " and which values each class stands for"
+            how, more = (
+                "taking a random record of the right class",
+                " and which values each class stands for",
+            )
         if best == "implied":
-            how, more = f"taking the record of the right class that other columns fit best ({implied})", ""
+            how, more = (
+                f"taking the record of the right class that other columns fit best ({implied})",
+                "",
+            )
         sentence = (
-            f"By {how}, an intruder who knows {', '.join(files.names)}{more} links {percent(rate)} of "
-            f"{len(credit.rows):,} people to their own released record{credit.sampled}; guessing, 1 in {len(scene.pair.released):,}."
+            f"By {how}, an intruder who knows {', '.join(files.names)}{more} links {percent(rate)}"
+            f" of {len(credit.rows):,} people to their own released record{credit.sampled};"
+            f" guessing, 1 in {len(scene.pair.released):,}."
         )
         return Finding(
             self.name,
             rate,
             sentence,
-            sampled_interval(credit.credit, everybody=credit.complete and not scene.intruder.sampled),
+            sampled_interval(
+                credit.credit, everybody=credit.complete and not scene.intruder.sampled
+            ),
             1.0 / len(scene.pair.released),
             truth[credit.rows[credit.credit == 1.0]],
             details=_details(scene, found),

@@ -1,4 +1,6 @@
-"""Fellegi and Sunter's model of record linkage: what agreement is worth, estimated from patterns of agreement."""
+"""Fellegi and Sunter's model of record linkage: what agreement is worth, estimated from patterns of
+agreement.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +15,12 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# Fellegi and Sunter's model of record linkage, over distinct patterns of agreement with their counts.
+# Fellegi and Sunter's model of record linkage, over distinct patterns of agreement with their
+# counts.
 #
-# A pair of records has per column a level of agreement :math:`\gamma_k` (3 exact, 2 covered by a range or set, 1 close,
-# 0 different, 4 nothing can be said). Levels are independent given whether the pair is a match:
+# A pair of records has per column a level of agreement :math:`\gamma_k` (3 exact, 2 covered by a
+# range or set, 1 close, 0 different, 4 nothing can be said). Levels are independent given whether
+# the pair is a match:
 #
 # .. math:: m_{kl} = P(\gamma_k = l \mid M), \quad u_{kl} = P(\gamma_k = l \mid U), \quad
 #           R(\gamma) = \sum_k \log_2 \frac{m_{k\gamma_k}}{u_{k\gamma_k}}
@@ -42,7 +46,9 @@ class Patterns:
 
     @functools.cached_property
     def having(self) -> tuple[NDArray[Any], ...]:
-        """Per level of which something can be said, which cells have it: as numbers where these take little room."""
+        """Per level of which something can be said, which cells have it: as numbers where these
+        take little room.
+        """
         kind = np.float64 if self.levels.size <= ROOM else np.bool_
         return tuple((self.levels == level).astype(kind) for level in range(NOTHING))
 
@@ -65,7 +71,9 @@ class Patterns:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Parameters:
-    """What the model knows: ``m`` and ``u`` per column and level, and ``prior``, the share of matches among pairs."""
+    """What the model knows: ``m`` and ``u`` per column and level, and ``prior``, the share of
+    matches among pairs.
+    """
 
     m: NDArray[np.float64]
     u: NDArray[np.float64]
@@ -78,8 +86,9 @@ class Parameters:
     def weights(self) -> NDArray[np.float64]:
         """Per column and level the bits in favour of a match; 0 where nothing can be said.
 
-        Closeness is held to weigh less than agreement: where the estimate says otherwise (one column alone cannot tell), it
-        weighs halfway between differing and agreeing. A level of agreement that did not occur weighs as the best that did.
+        Closeness is held to weigh less than agreement: where the estimate says otherwise (one
+        column alone cannot tell), it weighs halfway between differing and agreeing. A level of
+        agreement that did not occur weighs as the best that did.
         """
         bits = np.log2(np.maximum(self.m, LEAST) / np.maximum(self.u, LEAST))
         occur = self.u > 0
@@ -94,7 +103,9 @@ class Parameters:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class LinkDecision:
-    """Where links begin and non-links end, in bits, and per pattern 1 link, 0 clerical, −1 non-link."""
+    """Where links begin and non-links end, in bits, and per pattern 1 link, 0 clerical, −1
+    non-link.
+    """
 
     upper: float
     lower: float
@@ -102,7 +113,9 @@ class LinkDecision:
 
 
 def shares(patterns: Patterns, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Per column the share of each level among pairs of which something can be said, kept away from 0 where it occurs."""
+    """Per column the share of each level among pairs of which something can be said, kept away from
+    0 where it occurs.
+    """
     found = np.stack([weights @ having for having in patterns.having], axis=1)
     found = found / np.maximum(found.sum(axis=1, keepdims=True), 1e-300)
     return np.where(patterns.occur, np.clip(found, LEAST, 1 - LEAST), 0.0)
@@ -119,7 +132,9 @@ def start(patterns: Patterns, agreeing: float) -> NDArray[np.float64]:
 
 
 def probability(patterns: Patterns, given: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Per pattern its probability given what each level has; columns of which nothing can be said count by their share."""
+    """Per pattern its probability given what each level has; columns of which nothing can be said
+    count by their share.
+    """
     table = np.column_stack([given * (1 - patterns.nothing[:, None]), patterns.nothing])
     found = np.ones(len(patterns.levels))
     for each, levels in zip(table, patterns.by_column, strict=True):
@@ -136,9 +151,10 @@ def estimate(
 ) -> Parameters:
     """Estimate by expectation and maximisation; a given ``u`` stays as it is.
 
-    Where patterns are many fewer rounds are made (``most_rounds``): the first few say most of what there is to say. ``between`` is
-    called before every round and may raise to stop the estimate.
-    Starts from m = 0.9, u = 0.1. When in most columns matches agree less than others do, the two have changed places and are put back.
+    Where patterns are many fewer rounds are made (``most_rounds``): the first few say most of what
+    there is to say. ``between`` is called before every round and may raise to stop the estimate.
+    Starts from m = 0.9, u = 0.1. When in most columns matches agree less than others do, the two
+    have changed places and are put back.
     """
     m, others = start(patterns, 0.9), start(patterns, 0.1) if u is None else u
     rounds, change = 0, math.inf
@@ -158,18 +174,27 @@ def estimate(
     return Parameters(m, others, prior, rounds, stopped=most_rounds < ROUNDS and change >= SMALL)
 
 
-def decide(patterns: Patterns, found: Parameters, wrong_links: float, missed: float) -> LinkDecision:
+def decide(
+    patterns: Patterns, found: Parameters, wrong_links: float, missed: float
+) -> LinkDecision:
     r"""Links, non-links and what is left to a clerk, from the two error probabilities.
 
-    Patterns are taken by falling weight. Links are as many of the first as keep :math:`\sum P(\gamma \mid U) \le \mu`,
-    non-links as many of the last as keep :math:`\sum P(\gamma \mid M) \le \lambda`. Where the two would overlap nothing is
-    left to a clerk, and the cut is where a match becomes likelier than not, within what both allow. Where the best pattern
-    alone exceeds μ there are no links, and the upper threshold is infinite.
+    Patterns are taken by falling weight. Links are as many of the first as
+    keep :math:`\sum P(\gamma \mid U) \le \mu`, non-links as many of the last as
+    keep :math:`\sum P(\gamma \mid M) \le \lambda`. Where the two would overlap nothing is left to a
+    clerk, and the cut is where a match becomes likelier than not, within what both allow. Where the
+    best pattern alone exceeds μ there are no links, and the upper threshold is infinite.
     """
     weights = pattern_weights(patterns, found)
     order = np.argsort(-weights, kind="stable")
-    links = int(np.searchsorted(np.cumsum(probability(patterns, found.u)[order]), wrong_links, side="right"))
-    last = int(np.searchsorted(np.cumsum(probability(patterns, found.m)[order][::-1]), missed, side="right"))
+    links = int(
+        np.searchsorted(np.cumsum(probability(patterns, found.u)[order]), wrong_links, side="right")
+    )
+    last = int(
+        np.searchsorted(
+            np.cumsum(probability(patterns, found.m)[order][::-1]), missed, side="right"
+        )
+    )
     others = len(order) - last
     if links > others:
         even = math.log2((1 - found.prior) / found.prior)

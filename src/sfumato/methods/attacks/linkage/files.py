@@ -13,7 +13,12 @@ from sfumato import kernels
 from sfumato.core.attack import AT_ONCE, MOST_AT_ONCE
 from sfumato.methods.attacks.crowd import Distinct, alike_records, distinct
 from sfumato.methods.attacks.linkage.aggregators import MEAN, Family
-from sfumato.methods.attacks.linkage.comparable_columns import Compared, common_columns, compare, plain_arrays
+from sfumato.methods.attacks.linkage.comparable_columns import (
+    Compared,
+    common_columns,
+    compare,
+    plain_arrays,
+)
 from sfumato.methods.attacks.linkage.search import TIE
 
 if TYPE_CHECKING:
@@ -25,7 +30,9 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Files:
-    """The columns in common, the distinct records of either file, and the pairs of rows that describe one person."""
+    """The columns in common, the distinct records of either file, and the pairs of rows that
+    describe one person.
+    """
 
     columns: tuple[Compared, ...]
     theirs: Distinct
@@ -39,12 +46,16 @@ class Files:
 
     @functools.cached_property
     def plain(self) -> Arrays:
-        """The files under the distance that all columns count alike in; made once, with its tree, for all who search by it."""
+        """The files under the distance that all columns count alike in; made once, with its tree,
+        for all who search by it.
+        """
         return plain_arrays(self)
 
 
 def files_of(scene: Scene) -> Files:
-    """Read the columns in common and compress either file to its distinct records; done once for an intruder and a pair."""
+    """Read the columns in common and compress either file to its distinct records; done once for an
+    intruder and a pair.
+    """
     key, memo = ("files", scene.pair), scene.intruder.memo
     if key not in memo:
         memo[key] = _files(scene)
@@ -57,7 +68,9 @@ def _files(scene: Scene) -> Files:
     theirs = distinct([column.theirs for column in columns])
     ours = alike_records(scene.pair, [column.name for column in columns])
     same = (
-        same_person(scene.intruder.truth, scene.pair.rows) if scene.pair.aligned else np.zeros((0, 2), dtype=np.int64)
+        same_person(scene.intruder.truth, scene.pair.rows)
+        if scene.pair.aligned
+        else np.zeros((0, 2), dtype=np.int64)
     )
     return Files(columns, theirs, ours, same)
 
@@ -80,10 +93,13 @@ def same_person(truth: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np
     return np.column_stack([left, order[np.repeat(first, amount) + step]]).astype(np.int64)
 
 
-# Records and their own in the other file, what others are near, and how many a distance tells from all others.
+# Records and their own in the other file, what others are near, and how many a distance tells from
+# all others.
 
 MARGIN = 1e-4
-"""The program takes a record for the nearest alone when every other is farther by at least this much: it knows no strict inequality."""
+"""The program takes a record for the nearest alone when every other is farther by at least
+this much: it knows no strict inequality.
+"""
 KEPT = 8
 """Others remembered per record and look."""
 
@@ -92,14 +108,16 @@ KEPT = 8
 class Units:
     """Distinct pairs of an intruder's record and its own released one.
 
-    ``people`` is how many there are of each, ``records`` how many released records are just like their own.
+    ``people`` is how many there are of each, ``records`` how many released records are just like
+    their own.
     """
 
     pairs: NDArray[np.int64]
     people: NDArray[np.int64]
     records: NDArray[np.int64]
     whole: tuple[Pool, NDArray[np.int64]] | None = None
-    """A pool of units these are some of, and which: what is seen there of a unit is seen here, too."""
+    """A pool of units these are some of, and which: what is seen there of a unit is seen here, too.
+    """
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -114,9 +132,10 @@ class Units:
 class Look:
     """What a look at all records under some parameters shows, per unit.
 
-    ``credit``: of its people, how many a random one of the nearest records links rightly, which is what distance linkage counts.
-    ``apart``: whether its own record is nearer than all others by the margin, but for ``twins``, which are that many records as far
-    as its own under all parameters. ``reach``: 0 where no monotone distance makes it the nearest, 1 with a tie, 2 alone.
+    ``credit``: of its people, how many a random one of the nearest records links rightly, which is
+    what distance linkage counts. ``apart``: whether its own record is nearer than all others by the
+    margin, but for ``twins``, which are that many records as far as its own under all parameters.
+    ``reach``: 0 where no monotone distance makes it the nearest, 1 with a tie, 2 alone.
     """
 
     credit: NDArray[np.float64]
@@ -126,8 +145,16 @@ class Look:
     others: NDArray[np.int64]
 
     def part(self, which: NDArray[np.int64]) -> Look:
-        """The same of some units: what is seen of one does not depend on which others are looked at."""
-        return Look(self.credit[which], self.apart[which], self.twins[which], self.reach[which], self.others[which])
+        """The same of some units: what is seen of one does not depend on which others are looked
+        at.
+        """
+        return Look(
+            self.credit[which],
+            self.apart[which],
+            self.twins[which],
+            self.reach[which],
+            self.others[which],
+        )
 
 
 def units_of(files: Files) -> Units:
@@ -140,13 +167,21 @@ def units_of(files: Files) -> Units:
 
 
 class Looking:
-    """Looks at all released records in turns: between two of them the clock is looked at, and what was compared is counted in ``spent``."""
+    """Looks at all released records in turns: between two of them the clock is looked at, and what
+    was compared is counted in ``spent``.
+    """
 
     def __init__(self, between: Callable[[], object] = bool, at_once: int = AT_ONCE) -> None:
         self.between, self.at_once, self.spent = between, at_once, 0
 
     def impostors(
-        self, arrays: Arrays, pairs: NDArray[np.int64], family: Family, parameters: NDArray[np.float64], *, first: bool
+        self,
+        arrays: Arrays,
+        pairs: NDArray[np.int64],
+        family: Family,
+        parameters: NDArray[np.float64],
+        *,
+        first: bool,
     ) -> tuple[NDArray[Any], ...]:
         """What :func:`sfumato.kernels.linkage.impostors` finds for all pairs."""
         cost = max(1, len(arrays.ours.records) * max(family.width, len(arrays.kinds)))
@@ -164,7 +199,12 @@ class Looking:
 
 
 def _impostors(
-    arrays: Arrays, pairs: NDArray[np.int64], family: Family, parameters: NDArray[np.float64], *, first: bool
+    arrays: Arrays,
+    pairs: NDArray[np.int64],
+    family: Family,
+    parameters: NDArray[np.float64],
+    *,
+    first: bool,
 ) -> tuple[tuple[NDArray[Any], ...], int]:
     """What the loops find, and how many cells they compared."""
     if family.kind == MEAN:
@@ -173,9 +213,13 @@ def _impostors(
             weights=parameters, most=KEPT, counts_twins=first, margin=MARGIN, tie=TIE
         )
         roots = roots_of(arrays, pairs)
-        impostors = kernels.neighbours.impostors(pairs, roots, search, arrays.files, arrays.tree, arrays.lowest, work)
+        impostors = kernels.neighbours.impostors(
+            pairs, roots, search, arrays.files, arrays.tree, arrays.lowest, work
+        )
         return impostors, int(work[0]) * len(arrays.kinds)
-    impostors = kernels.linkage.impostors(pairs, family.kind, parameters, KEPT, arrays.files, MARGIN, TIE)
+    impostors = kernels.linkage.impostors(
+        pairs, family.kind, parameters, KEPT, arrays.files, MARGIN, TIE
+    )
     cells = len(pairs) * len(arrays.ours.records) * max(family.width, len(arrays.kinds))
     return impostors, cells
 
@@ -189,9 +233,11 @@ def look(
     before: Look | None = None,
     looking: Looking | None = None,
 ) -> Look:
-    """Compare every unit with all released records; by a weighted mean, with those that are not plainly too far.
+    """Compare every unit with all released records; by a weighted mean, with those that are not
+    plainly too far.
 
-    ``before`` is a look of the same family at the same units: what no parameters change is taken from it.
+    ``before`` is a look of the same family at the same units: what no parameters change is taken
+    from it.
     """
     own, others, distances, tied, twins, reach = (looking or Looking()).impostors(
         arrays, units.pairs, family, parameters, first=before is None
@@ -203,16 +249,19 @@ def look(
 
 
 def roots_of(arrays: Arrays, pairs: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Signed roots of the differences of pairs of distinct records (the intruder's, the released), a column each."""
+    """Signed roots of the differences of pairs of distinct records (the intruder's, the released),
+    a column each.
+    """
     roots: NDArray[np.float64] = kernels.linkage.roots_of(pairs, arrays.files)
     return roots
 
 
 class Pool:
-    """The others each unit is kept apart from: pairs (unit, released record), without repeats and twins, in order.
+    """The others each unit is kept apart from: pairs (unit, released record), without repeats and
+    twins, in order.
 
-    ``alone`` is what a unit is worth where its own record and its twins are the nearest, ``shared`` the most it is worth where another
-    record ties with them.
+    ``alone`` is what a unit is worth where its own record and its twins are the nearest, ``shared``
+    the most it is worth where another record ties with them.
     """
 
     def __init__(self, arrays: Arrays, units: Units, family: Family, looking: Looking) -> None:
@@ -281,12 +330,16 @@ class Pool:
         keys = np.unique(np.concatenate([self.rows, fresh]) @ np.array([width, 1]))
         rows = np.column_stack(np.divmod(keys, width))
         if len(rows) > before:
-            roots = roots_of(self.arrays, np.column_stack([self.units.pairs[rows[:, 0], 0], rows[:, 1]]))
+            roots = roots_of(
+                self.arrays, np.column_stack([self.units.pairs[rows[:, 0], 0], rows[:, 1]])
+            )
             gains = self._terms(roots) - self.own_terms[rows[:, 0]]
             told = np.abs(gains).max(axis=1, initial=0.0) > 0.1 * TIE
             self.rows, self.roots, self.gains = rows[told], roots[told], gains[told]
         return len(self.rows) - before
 
     def _terms(self, roots: NDArray[np.float64]) -> NDArray[np.float64]:
-        found: NDArray[np.float64] = kernels.linkage.terms_of(self.family.kind, roots, self.family.width)
+        found: NDArray[np.float64] = kernels.linkage.terms_of(
+            self.family.kind, roots, self.family.width
+        )
         return found

@@ -21,7 +21,9 @@ NOT_RELEASED = -1
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ImpliedLinks:
-    """What is linked of some people by the columns that imply their quasi-identifiers; ``told`` names those columns."""
+    """What is linked of some people by the columns that imply their quasi-identifiers; ``told``
+    names those columns.
+    """
 
     credit: NDArray[np.float64]
     tied: NDArray[np.int64]
@@ -29,10 +31,12 @@ class ImpliedLinks:
 
 
 def implied_links(scene: Scene, rows: NDArray[np.int64]) -> ImpliedLinks | None:
-    """Link people of the intruder's file, by row; None where no released column implies what the intruder knows.
+    """Link people of the intruder's file, by row; None where no released column implies what the
+    intruder knows.
 
-    The intruder knows all quasi-identifiers, so takes the record of the right class whose other columns fit them best; how columns go together
-    is learnt from other people. Who was not released, or was put into another class, is not linked.
+    The intruder knows all quasi-identifiers, so takes the record of the right class whose other
+    columns fit them best; how columns go together is learnt from other people. Who was not
+    released, or was put into another class, is not linked.
     """
     pair = scene.pair
     known = set(common_columns(scene))
@@ -46,7 +50,9 @@ def implied_links(scene: Scene, rows: NDArray[np.int64]) -> ImpliedLinks | None:
     there = people != NOT_RELEASED
     there[there] = _in_own_class(scene, found)[people[there]]
     k = found.k or 2
-    links = implied_linkage(found.classes, [each.evidence for each in usable], k=k, people=people[there])
+    links = implied_linkage(
+        found.classes, [each.evidence for each in usable], k=k, people=people[there]
+    )
     credit = np.zeros(len(rows))
     credit[there] = links.credit
     tied = np.zeros(len(rows), dtype=np.int64)
@@ -64,7 +70,9 @@ def _dependences(scene: Scene) -> Dependences:
 
 
 def _usable(scene: Scene, dependence: Dependence, known: set[str]) -> bool:
-    """Whether the intruder knows the quasi-identifier truly, and not the released columns themselves."""
+    """Whether the intruder knows the quasi-identifier truly, and not the released columns
+    themselves.
+    """
     quasi = dependence.quasi
     if known & set(dependence.columns):
         return False
@@ -78,7 +86,9 @@ def _usable(scene: Scene, dependence: Dependence, known: set[str]) -> bool:
 
 
 def _in_own_class(scene: Scene, found: Dependences) -> NDArray[np.bool_]:
-    """Per record that was looked at whether its labels stand for its own values: who was swapped into another class is sought in vain."""
+    """Per record that was looked at whether its labels stand for its own values: who was swapped
+    into another class is sought in vain.
+    """
     own = np.ones(len(found.rows), dtype=bool)
     for name in scene.pair.quasi:
         own &= scene.pair.truthful(name)[found.rows]
@@ -86,7 +96,9 @@ def _in_own_class(scene: Scene, found: Dependences) -> NDArray[np.bool_]:
 
 
 def _places(scene: Scene, found: Dependences) -> NDArray[np.int64]:
-    """Per original row the place of its person among the records that were looked at; rows of one person have the same."""
+    """Per original row the place of its person among the records that were looked at; rows of one
+    person have the same.
+    """
     pair = scene.pair
     places = np.full(len(pair.original), NOT_RELEASED, dtype=np.int64)
     places[pair.rows[found.rows]] = np.arange(len(found.rows))

@@ -1,4 +1,6 @@
-"""Worst-case record linkage: the distance that links most is learned, and what none can exceed is proved."""
+"""Worst-case record linkage: the distance that links most is learned, and what none can exceed is
+proved.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,15 @@ from sfumato.methods.attacks.linkage.comparable_columns import (
     require_linkable,
     wilson,
 )
-from sfumato.methods.attacks.linkage.files import MARGIN, Looking, Pool, Units, files_of, look, units_of
+from sfumato.methods.attacks.linkage.files import (
+    MARGIN,
+    Looking,
+    Pool,
+    Units,
+    files_of,
+    look,
+    units_of,
+)
 from sfumato.methods.attacks.linkage.implied_columns import implied_links
 from sfumato.methods.attacks.linkage.search import TIE
 from sfumato.methods.attacks.linkage.worst_case import Solver, Worst, chosen, worst_case
@@ -56,8 +66,8 @@ def learned(
 
     .. math:: \min_p \frac{1}{N} \sum_i \sigma(-g_i(p)/\tau), \qquad g_i = \min_{j \ne i} d_p(i, j) - d_p(i, i)
 
-    by Adam with τ = 0.05; links count, not the loss. After each round the nearest others under the best parameters join
-    those the descent looks at.
+    by Adam with τ = 0.05; links count, not the loss. After each round the nearest others under the
+    best parameters join those the descent looks at.
     """
     draws = scene.seed.stream(f"learned linkage {purpose}")
     best, most = start, float(pool.look(start).credit.sum())
@@ -87,7 +97,9 @@ def _links(pool: Pool, parameters: NDArray[np.float64]) -> float:
     return pool.worth(least >= MARGIN, least >= -TIE)
 
 
-def _start(family: Family, near: NDArray[np.float64], restart: int, draws: np.random.Generator) -> NDArray[np.float64]:
+def _start(
+    family: Family, near: NDArray[np.float64], restart: int, draws: np.random.Generator
+) -> NDArray[np.float64]:
     """Free parameters to start from: the given ones first, then scattered ones."""
     if family.kind in (MEAN, ORDERED):
         logs = np.log(np.maximum(near, 1e-4))
@@ -120,13 +132,17 @@ def _pulled(
         root = theta.reshape(family.columns, family.columns)
         size = max(1e-300, float((root**2).sum()))
         matrix = family.matrix(slope) / 2
-        matrix[np.diag_indices(family.columns)] *= 2  # what is above the diagonal stands for two entries
+        matrix[np.diag_indices(family.columns)] *= (
+            2  # what is above the diagonal stands for two entries
+        )
         matrix = matrix - np.eye(family.columns) * float((matrix * family.matrix(p)).sum())
         return np.asarray(2 * matrix @ root / size).ravel()
     return slope
 
 
-def _descend(scene: Scene, pool: Pool, theta: NDArray[np.float64], steps: int) -> NDArray[np.float64]:
+def _descend(
+    scene: Scene, pool: Pool, theta: NDArray[np.float64], steps: int
+) -> NDArray[np.float64]:
     """One descent by Adam; the parameters with the most links met on the way."""
     family = pool.family
     free = family.kind in (MEAN, ORDERED, SQUARE_FORM)
@@ -146,10 +162,14 @@ def _descend(scene: Scene, pool: Pool, theta: NDArray[np.float64], steps: int) -
                 best, most = p, links
             scene.require_time()
         soft = 1 / (1 + np.exp(np.clip(least / WARMTH, -50, 50)))
-        pull = np.repeat(-worth * soft * (1 - soft) / WARMTH, sizes) * (margins <= np.repeat(least, sizes))
+        pull = np.repeat(-worth * soft * (1 - soft) / WARMTH, sizes) * (
+            margins <= np.repeat(least, sizes)
+        )
         slope = _pulled(family, theta, p, pull @ pool.gains)
         mean, spread = 0.9 * mean + 0.1 * slope, 0.999 * spread + 0.001 * slope**2
-        theta = theta - rate * (mean / (1 - 0.9**step)) / (np.sqrt(spread / (1 - 0.999**step)) + 1e-9)
+        theta = theta - rate * (mean / (1 - 0.9**step)) / (
+            np.sqrt(spread / (1 - 0.999**step)) + 1e-9
+        )
         if not free:
             theta = family.nearest_allowed(theta)
     return best
@@ -158,46 +178,62 @@ def _descend(scene: Scene, pool: Pool, theta: NDArray[np.float64], steps: int) -
 MOST_UNITS, SAMPLE = 2000, 1000
 """Distinct records that are learned from in full, and how many are drawn of more."""
 PAIRS, LEAST = 20_000_000, 100
-"""Pairs of people and released records that are compared at a time: of large releases fewer people are drawn, at least so many."""
+"""Pairs of people and released records that are compared at a time: of large releases fewer people
+are drawn, at least so many.
+"""
 
 
 @parameters
 class LearnedLinkage(Attack):
-    r"""No intruder with a distance of this family links more than this: the best distance found, and a bound on all.
+    r"""No intruder with a distance of this family links more than this: the best distance found,
+    and a bound on all.
 
     .. math:: \max_p \frac1N \sum_i \frac{[\, d_p(a_i, b_i) \le d_p(a_i, b_j) \ \text{for all}\ j \,]}
               {\#\{j : d_p(a_i, b_j) = d_p(a_i, b_i)\}}
 
-    The distance is learned from the truth, as no intruder can: it is the worst case. Families are in
-    :mod:`sfumato.methods.attacks.linkage.aggregators`. A smooth stand-in is descended first; its result starts a mixed-integer program
-    whose rows are added as they are violated, with the constants M of the program as tight as they can be for each row.
-    ``interval`` is (best found, proved bound), ``value`` the best found; ``details`` has whether the two were
-    proved equal, and a cross-fitted value: learned on one half of the people, counted on the other.
+    The distance is learned from the truth, as no intruder can: it is the worst case. Families are
+    in
+    :mod:`sfumato.methods.attacks.linkage.aggregators`. A smooth stand-in is descended first; its
+    result starts a mixed-integer program whose rows are added as they are violated, with the
+    constants M of the program as tight as they can be for each row. ``interval`` is (best found,
+    proved bound), ``value`` the best found; ``details`` has whether the two were proved equal, and
+    a cross-fitted value: learned on one half of the people, counted on the other.
 
-    A tie is shared out as by :class:`~sfumato.methods.attacks.linkage.distance_linkage.DistanceLinkage`: a person whose own record is among *c* nearest
-    counts as 1/c, so the value is never below that of plain linkage. In the bound, differences of distances below ε = 10⁻⁴ count
-    as ties (numbers are standardised; a program knows no strict inequality), and ties that not all distances have as ties
-    with a single record; where that leaves a gap, the interval has it. Over the people of the intruder's file in the original table.
-    The intruder of the worst case knows how the release was made. Where values were generalised and not changed, that tells which
-    values each class stands for, even where labels overlap: the value is then at least what a random record of the right class
-    gives (``by_classes``), which nobody exceeds by these columns alone.
-    Of more than 2,000 distinct people 1,000 are drawn, fewer where these are too much work; then, and where the intruder looks for a random sample of the people,
-    the ends of the interval are those of Wilson intervals (95 %); the program takes up to 500. ``nodes``, ``restarts`` and ``steps``
-    count work, and the nodes of large programs are fewer: the clock decides nothing but whether the outcome is unknown.
+    A tie is shared out as
+    by :class:`~sfumato.methods.attacks.linkage.distance_linkage.DistanceLinkage`: a person whose
+    own record is among *c* nearest counts as 1/c, so the value is never below that of plain
+    linkage. In the bound, differences of distances below ε = 10⁻⁴ count as ties (numbers are
+    standardised; a program knows no strict inequality), and ties that not all distances have as
+    ties with a single record; where that leaves a gap, the interval has it. Over the people of the
+    intruder's file in the original table. The intruder of the worst case knows how the release was
+    made. Where values were generalised and not changed, that tells which values each class stands
+    for, even where labels overlap: the value is then at least what a random record of the right
+    class gives (``by_classes``), which nobody exceeds by these columns alone. Of more than 2,000
+    distinct people 1,000 are drawn, fewer where these are too much work; then, and where the
+    intruder looks for a random sample of the people, the ends of the interval are those of Wilson
+    intervals (95 %); the program takes up to 500. ``nodes``, ``restarts`` and ``steps`` count work,
+    and the nodes of large programs are fewer: the clock decides nothing but whether the outcome is
+    unknown.
 
-    Differs from the published program in the margin ε, in j ≠ i, and in one M a row. Reference: Abril, Navarro-Arribas
-    & Torra 2012, Improving record linkage with supervised learning for disclosure risk assessment,
-    doi:10.1016/j.inffus.2011.05.001.
+    Differs from the published program in the margin ε, in j ≠ i, and in one M a row. Reference:
+    Abril, Navarro-Arribas & Torra 2012, Improving record linkage with supervised learning for
+    disclosure risk assessment, doi:10.1016/j.inffus.2011.05.001.
 
     >>> LearnedLinkage("owa").name
     'worst_case_linkage'
     """
 
-    aggregator: Annotated[Aggregator, Field(description="the family of distances that is searched")] = "weighted_mean"
+    aggregator: Annotated[
+        Aggregator, Field(description="the family of distances that is searched")
+    ] = "weighted_mean"
     restarts: Annotated[int, Field(ge=1, le=100, description="descents from different starts")] = 8
     steps: Annotated[int, Field(ge=1, le=10_000, description="steps of each descent")] = 300
-    nodes: Annotated[int, Field(ge=0, description="nodes of the solver's search, each time it is called")] = 100_000
-    solver: Annotated[Solver, Field(description="highspy or scipy; auto takes highspy where it is installed")] = "auto"
+    nodes: Annotated[
+        int, Field(ge=0, description="nodes of the solver's search, each time it is called")
+    ] = 100_000
+    solver: Annotated[
+        Solver, Field(description="highspy or scipy; auto takes highspy where it is installed")
+    ] = "auto"
 
     name: ClassVar[str] = "worst_case_linkage"
     follows_rows: ClassVar[bool] = True
@@ -208,7 +244,10 @@ class LearnedLinkage(Attack):
     def applies(self, scene: Scene) -> str | None:
         """Why nothing can be learned here, or None."""
         if len(common_columns(scene)) > MOST_PAIRWISE:
-            return f"a distance over more than {MOST_PAIRWISE} columns is not learned; let the intruder know fewer"
+            return (
+                f"a distance over more than {MOST_PAIRWISE} columns is not learned; let the"
+                " intruder know fewer"
+            )
         return refusal(scene)
 
     def attack(self, scene: Scene) -> Finding:
@@ -226,11 +265,15 @@ class LearnedLinkage(Attack):
         )  # of whom those are the released
         result = self._result(scene, looking, arrays, units)
         if only_generalised(scene):
-            result = dataclasses.replace(result, by_classes=float((units.people / units.records).sum()))
+            result = dataclasses.replace(
+                result, by_classes=float((units.people / units.records).sum())
+            )
         sampled = scene.intruder.sampled or len(units) < len(every)
         links = implied_links(scene, np.flatnonzero(scene.intruder.truth >= 0))
         if links is not None and known:
-            result = dataclasses.replace(result, implied=float(links.credit.mean()) * people, implied_by=links.told)
+            result = dataclasses.replace(
+                result, implied=float(links.credit.mean()) * people, implied_by=links.told
+            )
         return self._finding(scene, arrays, result, max(people, 1e-300), sampled)
 
     def _result(self, scene: Scene, looking: Looking, arrays: Arrays, units: Units) -> Result:
@@ -240,9 +283,16 @@ class LearnedLinkage(Attack):
             worth = float(
                 (units.people / units.records).sum()
             )  # all released records are alike, so none is nearer than one's own
-            return Result(family, Worst(family.of_weights(_equal(arrays)), worth, worth, True, 0), worth, len(units))
+            return Result(
+                family,
+                Worst(family.of_weights(_equal(arrays)), worth, worth, True, 0),
+                worth,
+                len(units),
+            )
         pool, start = self._pool(scene, looking, arrays, units, "all")
-        found = learned(scene, pool, restarts=self.restarts, steps=self.steps, start=start, purpose="all")
+        found = learned(
+            scene, pool, restarts=self.restarts, steps=self.steps, start=start, purpose="all"
+        )
         crossed = self._crossed(scene, pool)
         worst = worst_case(scene, pool, found, solver=chosen(self.solver), nodes=self.nodes)
         return Result(family, worst, crossed, len(units))
@@ -250,7 +300,9 @@ class LearnedLinkage(Attack):
     def _pool(
         self, scene: Scene, looking: Looking, arrays: Arrays, units: Units, purpose: str
     ) -> tuple[Pool, NDArray[np.float64]]:
-        """The pool of a family and where its descent starts: at the weights a weighted mean learns first."""
+        """The pool of a family and where its descent starts: at the weights a weighted mean learns
+        first.
+        """
         family = family_of(self.aggregator, len(arrays.names))
         equal = _equal(arrays)
         pool = Pool(arrays, units, family, looking)
@@ -260,12 +312,19 @@ class LearnedLinkage(Attack):
         plain = Pool(arrays, units, Family(MEAN, family.columns), looking)
         plain.add_rows(pool.rows)
         weights = learned(
-            scene, plain, restarts=self.restarts, steps=self.steps, start=equal, purpose=purpose + " mean"
+            scene,
+            plain,
+            restarts=self.restarts,
+            steps=self.steps,
+            start=equal,
+            purpose=purpose + " mean",
         )
         return pool, family.of_weights(weights)
 
     def _crossed(self, scene: Scene, whole: Pool) -> float | None:
-        """The share linked when learned on one half and counted on the other, both ways; None of very few."""
+        """The share linked when learned on one half and counted on the other, both ways; None of
+        very few.
+        """
         arrays, units = whole.arrays, whole.units
         if len(units) < 4:
             return None
@@ -275,13 +334,22 @@ class LearnedLinkage(Attack):
         for learn, count in (halves, halves[::-1]):
             pool, start = self._pool(scene, whole.looking, arrays, units.part(learn, whole), "half")
             found = learned(
-                scene, pool, restarts=max(1, self.restarts // 2), steps=self.steps, start=start, purpose="half"
+                scene,
+                pool,
+                restarts=max(1, self.restarts // 2),
+                steps=self.steps,
+                start=start,
+                purpose="half",
             )
             other = units.part(count)
-            linked += float(look(arrays, other, pool.family, found, looking=whole.looking).credit.sum())
+            linked += float(
+                look(arrays, other, pool.family, found, looking=whole.looking).credit.sum()
+            )
         return linked
 
-    def _finding(self, scene: Scene, arrays: Arrays, result: Result, people: float, sampled: bool) -> Finding:
+    def _finding(
+        self, scene: Scene, arrays: Arrays, result: Result, people: float, sampled: bool
+    ) -> Finding:
         worst = result.worst
         linked = max(worst.linked, result.by_classes, result.implied)
         bound = max(worst.bound, result.by_classes, result.implied)
@@ -292,17 +360,24 @@ class LearnedLinkage(Attack):
             interval = (wilson(linked, trials)[0], wilson(min(people, bound), trials)[1])
         certain = f"and no such distance links more than {percent(interval[1])}"
         if worst.proved and not sampled:
-            certain = f"and no such distance links more (differences below {MARGIN:g} count as ties)"
+            certain = (
+                f"and no such distance links more (differences below {MARGIN:g} count as ties)"
+            )
         if result.implied > max(worst.linked, result.by_classes) + 1e-9:
-            certain = f"but who takes the record of the right class that other columns fit best ({result.implied_by}) links {percent(value)}"
+            certain = (
+                "but who takes the record of the right class that other columns fit best"
+                f" ({result.implied_by}) links {percent(value)}"
+            )
         elif linked > worst.linked + 1e-9:
             certain = (
                 f"but who knows which values each class stands for links {percent(value)}; "
                 "nobody links more by these columns alone, as records of one class are equal"
             )
         sentence = (
-            f"With the {self.aggregator.replace('_', ' ')} of differences in {', '.join(sorted(arrays.names))} that is worst for "
-            f"them, {percent(min(1.0, worst.linked / people))} of {round(people):,} people are nearest to their own released record, ties shared out, {certain}."
+            f"With the {self.aggregator.replace('_', ' ')} of differences in"
+            f" {', '.join(sorted(arrays.names))} that is worst for them,"
+            f" {percent(min(1.0, worst.linked / people))} of {round(people):,} people are nearest"
+            f" to their own released record, ties shared out, {certain}."
         )
         return Finding(
             self.name,
@@ -336,9 +411,11 @@ class LearnedLinkage(Attack):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Result:
-    """The worst case found of a family, and what is linked when learned on halves, or by knowing the classes (0: unknowable).
+    """The worst case found of a family, and what is linked when learned on halves, or by knowing
+    the classes (0: unknowable).
 
-    ``implied`` is what is linked by other released columns that imply the quasi-identifiers, ``implied_by`` which (empty: none do).
+    ``implied`` is what is linked by other released columns that imply the quasi-identifiers,
+    ``implied_by`` which (empty: none do).
     """
 
     family: Family
@@ -355,7 +432,9 @@ def _equal(arrays: Arrays) -> NDArray[np.float64]:
 
 
 def _drawn(scene: Scene, units: Units, released: int) -> Units:
-    """All units, or a random sample of many, smaller where there are many released records to compare them with."""
+    """All units, or a random sample of many, smaller where there are many released records to
+    compare them with.
+    """
     room = max(LEAST, PAIRS // max(1, released))
     if len(units) <= min(MOST_UNITS, room):
         return units
@@ -368,12 +447,18 @@ LOOKS_BESIDE = 8
 
 
 def _affordable(scene: Scene, looking: Looking, arrays: Arrays, units: Units) -> Units:
-    """All units, or as many as the work is enough for: the first look at a few of them tells what one takes."""
+    """All units, or as many as the work is enough for: the first look at a few of them tells what
+    one takes.
+    """
     if len(units) <= AT_LEAST or len(arrays.ours.records) < 2:
         return units
     order = scene.seed.stream("learned linkage: affordable").permutation(len(units))
     look(
-        arrays, units.part(np.sort(order[:AT_LEAST])), Family(MEAN, len(arrays.names)), _equal(arrays), looking=looking
+        arrays,
+        units.part(np.sort(order[:AT_LEAST])),
+        Family(MEAN, len(arrays.names)),
+        _equal(arrays),
+        looking=looking,
     )
     each = looking.spent // AT_LEAST * (len(arrays.names) + LOOKS_BESIDE)
     room = scene.affordable(len(units), each)

@@ -1,7 +1,9 @@
-"""What agreement and gaps weigh for an intruder who links records by probabilities, learnt without the truth.
+"""What agreement and gaps weigh for an intruder who links records by probabilities, learnt without
+the truth.
 
-Two ways to weigh are learnt, and the better one is taken: by levels of agreement alone (Fellegi and Sunter's), and in columns of numbers by
-how near two values are. Both are tried on the same few people.
+Two ways to weigh are learnt, and the better one is taken: by levels of agreement alone (Fellegi and
+Sunter's), and in columns of numbers by how near two values are. Both are tried on the same few
+people.
 """
 
 from __future__ import annotations
@@ -37,21 +39,32 @@ if TYPE_CHECKING:
 
 
 def graded_rule(
-    column: Compared, tolerance: float, bits: NDArray[np.float64] | None = None, sigma: float | None = None
+    column: Compared,
+    tolerance: float,
+    bits: NDArray[np.float64] | None = None,
+    sigma: float | None = None,
 ) -> ComparisonRule:
-    """How one column is graded: close are numbers within so many standard deviations, or neighbouring ranks.
+    """How one column is graded: close are numbers within so many standard deviations, or
+    neighbouring ranks.
 
-    With ``bits`` (per level the weight of a match, the last where nothing can be said) grades cost the bits they lack. ``sigma`` is
-    the deviation, by default that of both files.
+    With ``bits`` (per level the weight of a match, the last where nothing can be said) grades cost
+    the bits they lack. ``sigma`` is the deviation, by default that of both files.
     """
     costs = np.zeros(LEVELS) if bits is None else bits.max() - bits
     differs, close, covered, exact, nothing = costs.tolist()
     if column.scale == "category":
         others = (column.stands_for - 1).astype(float)
-        theirs = np.column_stack([np.zeros((len(column.places), 2)), np.full(len(column.places), -np.inf)])
-        ours = np.column_stack([np.zeros(len(others)), others, np.where(others > 0, covered, exact)])
+        theirs = np.column_stack(
+            [np.zeros((len(column.places), 2)), np.full(len(column.places), -np.inf)]
+        )
+        ours = np.column_stack(
+            [np.zeros(len(others)), others, np.where(others > 0, covered, exact)]
+        )
         return ComparisonRule(
-            CATEGORY, np.array([differs, nothing, nothing, nothing, 0, exact, covered, close]), theirs, ours
+            CATEGORY,
+            np.array([differs, nothing, nothing, nothing, 0, exact, covered, close]),
+            theirs,
+            ours,
         )
     theirs = np.column_stack([column.places, column.places, np.zeros(len(column.places))])
     ours = np.column_stack([column.low, column.high, np.zeros(len(column.low))])
@@ -59,31 +72,42 @@ def graded_rule(
     if column.scale != "order":
         reach = tolerance * (deviation(column) if sigma is None else sigma)
     return ComparisonRule(
-        GRADED, np.array([differs, nothing, nothing, nothing, reach, exact, covered, close]), theirs, ours
+        GRADED,
+        np.array([differs, nothing, nothing, nothing, reach, exact, covered, close]),
+        theirs,
+        ours,
     )
 
 
 # Numbers with noise: how near two are says more than whether they are close.
 #
-# Matches differ by a normal error of deviation *s* but for a share of outliers, others by as much as two random people do
-# (deviation *S*). So what a gap *d* says falls from that of closeness at its best, and never below what an outlier says:
+# Matches differ by a normal error of deviation *s* but for a share of outliers, others by as much
+# as two random people do (deviation *S*). So what a gap *d* says falls from that of closeness at
+# its best, and never below what an outlier says:
 #
 # .. math:: R(d) = \max\left(\log_2 \frac{m\,(1-o)\,2r}{u_1\, s\sqrt{2\pi}} - \frac{d^2}{2\ln 2}
 #           \left(\frac1{s^2} - \frac1{S^2}\right),\ \log_2 \frac{m\,o}{u_0 + u_1}\right)
 #
-# with *m* the share of matches that do not agree exactly, *o* the outliers, and :math:`u_1/2r` the density of random pairs
-# within a reach *r* of three errors. The errors come from either of two beginnings. By shares: *s* is the same for all columns, in
-# deviations of each, the median of what makes the shares :math:`m_1/(m_0+m_1)` of gaps close, as estimates of single columns go astray
-# where columns depend on each other; then a sample of the intruder's records is linked, and *s* is the root of the mean square of the
-# gaps, without outliers, of those that are matches more likely than not. By links: people are linked to the nearest record by
-# distance; these pairs give the shares *m* and the gaps, and what follows from them gives the pairs of the next round. Where noise or
-# rounding make columns agree by chance, expectation and maximisation takes the chance for a match, and links do not.
+# with *m* the share of matches that do not agree exactly, *o* the outliers, and :math:`u_1/2r` the
+# density of random pairs within a reach *r* of three errors. The errors come from either of two
+# beginnings. By shares: *s* is the same for all columns, in deviations of each, the median of what
+# makes the shares :math:`m_1/(m_0+m_1)` of gaps close, as estimates of single columns go astray
+# where columns depend on each other; then a sample of the intruder's records is linked, and *s* is
+# the root of the mean square of the gaps, without outliers, of those that are matches more likely
+# than not. By links: people are linked to the nearest record by distance; these pairs give the
+# shares *m* and the gaps, and what follows from them gives the pairs of the next round. Where noise
+# or rounding make columns agree by chance, expectation and maximisation takes the chance for a
+# match, and links do not.
 
 TRIAL, ENOUGH = 500, 20
-"""People linked to learn how far matches lie apart, and to tell which weights are better; how few gaps say nothing."""
+"""People linked to learn how far matches lie apart, and to tell which weights are better; how few
+gaps say nothing.
+"""
 TRIALS_AT_MOST, TRIAL_SHARE, TREE_COST = 16, 4, 8
-"""One trial takes at most one in so many parts of the work, and no other round of trials begins once they took one in so many together;
-to make a release ready for a trial is as much work as to compare so many people with all of it."""
+"""One trial takes at most one in so many parts of the work, and no other round of trials begins
+once they took one in so many together; to make a release ready for a trial is as much work as to
+compare so many people with all of it.
+"""
 MOST_LEARNT = 20_000
 """People of whom weights are learnt at most."""
 RANDOM_PAIRS = 20_000
@@ -93,16 +117,24 @@ FAR = 4.0
 """Gaps that are so many times the deviation (1.4826 times the median gap) are outliers."""
 OUTLIERS = (1e-3, 0.5)
 FEWEST_OUTLIERS = 1e-4
-"""Where matches lie far apart for other reasons than outliers, as in skewed columns, no floor is better."""
+"""Where matches lie far apart for other reasons than outliers, as in skewed columns, no floor is
+better.
+"""
 WIDE = 1.0
-"""Matches that lie apart by more than so many deviations of a column are as far as others: nearness says nothing."""
+"""Matches that lie apart by more than so many deviations of a column are as far as others: nearness
+says nothing.
+"""
 LEAST_CLOSE = 0.01
-"""Where fewer matches are close than this, nearness says nothing and closeness is one level of agreement."""
+"""Where fewer matches are close than this, nearness says nothing and closeness is one level of
+agreement.
+"""
 
 
 @dataclasses.dataclass(frozen=True)
 class Nearness:
-    """The bits of a gap: ``top`` at none, less by ``slope`` times its square, never less than ``floor``."""
+    """The bits of a gap: ``top`` at none, less by ``slope`` times its square, never less than
+    ``floor``.
+    """
 
     top: float
     slope: float
@@ -111,7 +143,9 @@ class Nearness:
 
 @dataclasses.dataclass(frozen=True)
 class MatchNoise:
-    """How far matches lie apart in a column: the deviation of the error, and the share of outliers."""
+    """How far matches lie apart in a column: the deviation of the error, and the share of
+    outliers.
+    """
 
     error: float
     outliers: float = 0.01
@@ -129,7 +163,9 @@ def told_by_gaps(gaps: NDArray[np.float64]) -> MatchNoise | None:
     if len(gaps) < ENOUGH:
         return None
     far = gaps > FAR * 1.4826 * np.median(gaps)
-    return MatchNoise(float(np.sqrt((gaps[~far] ** 2).mean())), float(np.clip(far.mean(), *OUTLIERS)))
+    return MatchNoise(
+        float(np.sqrt((gaps[~far] ** 2).mean())), float(np.clip(far.mean(), *OUTLIERS))
+    )
 
 
 def nearness(
@@ -150,8 +186,9 @@ def near_rule(
 ) -> tuple[ComparisonRule, float]:
     """A column of numbers graded by nearness, and the most bits a pair has in it.
 
-    Exact agreement and being covered keep their bits where they occur. A gap is held to say less than either: where the estimate
-    says otherwise, it says at most what is halfway between an outlier and agreement.
+    Exact agreement and being covered keep their bits where they occur. A gap is held to say less
+    than either: where the estimate says otherwise, it says at most what is halfway between an
+    outlier and agreement.
     """
     top, agreeing = near.top, [float(bits[level]) for level in (2, 3) if occur[level]]
     if agreeing and top >= min(agreeing):
@@ -176,18 +213,25 @@ def deviation(column: Compared) -> float:
 
 
 def learning_scene(scene: Scene) -> Scene:
-    """The scene in which weights are learnt: everybody whom the intruder might look for, whoever was drawn.
+    """The scene in which weights are learnt: everybody whom the intruder might look for, whoever
+    was drawn.
 
-    Learnt on those who were drawn, weights would differ from draw to draw, and no interval of a rate would cover that. Of more than
-    20,000 people a random sample is taken, always the same.
+    Learnt on those who were drawn, weights would differ from draw to draw, and no interval of a
+    rate would cover that. Of more than 20,000 people a random sample is taken, always the same.
     """
     pair, intruder = scene.pair, scene.intruder
     if intruder.sampled:
         key = ("everyone", intruder.knows)
         if key not in pair.memo:
-            pair.memo[key] = Intruder(pair.original, intruder.knows, np.arange(len(pair.original), dtype=np.int64))
+            pair.memo[key] = Intruder(
+                pair.original, intruder.knows, np.arange(len(pair.original), dtype=np.int64)
+            )
         intruder = pair.memo[key]
-    return part_of(dataclasses.replace(scene, intruder=intruder, seed=Seed(0)), MOST_LEARNT, "linkage: learnt of")
+    return part_of(
+        dataclasses.replace(scene, intruder=intruder, seed=Seed(0)),
+        MOST_LEARNT,
+        "linkage: learnt of",
+    )
 
 
 def part_of(scene: Scene, most: int, purpose: str) -> Scene:
@@ -197,7 +241,9 @@ def part_of(scene: Scene, most: int, purpose: str) -> Scene:
         return scene
     if key not in intruder.memo:
         rows = np.sort(scene.seed.stream(purpose).permutation(len(intruder.file))[:most])
-        intruder.memo[key] = Intruder(intruder.file.take(rows), intruder.knows, intruder.truth[rows])
+        intruder.memo[key] = Intruder(
+            intruder.file.take(rows), intruder.knows, intruder.truth[rows]
+        )
     return dataclasses.replace(scene, intruder=intruder.memo[key])
 
 
@@ -206,7 +252,9 @@ def part_of(scene: Scene, most: int, purpose: str) -> Scene:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Weighing:
-    """What agreement weighs (``found``, a row a column as in ``place``), and in the columns ``near`` what gaps do."""
+    """What agreement weighs (``found``, a row a column as in ``place``), and in the columns
+    ``near`` what gaps do.
+    """
 
     found: Parameters
     place: Mapping[str, int]
@@ -214,7 +262,9 @@ class Weighing:
     deviations: Mapping[str, float]
     near: Mapping[str, Nearness]
     smooth: bool = False
-    """Whether exact agreement is a gap of nothing, not a level of its own: whole numbers with noise agree by chance."""
+    """Whether exact agreement is a gap of nothing, not a level of its own: whole numbers with noise
+    agree by chance.
+    """
 
     def costs(self, files: Files) -> tuple[Arrays, float]:
         """Files as arrays of what each column costs, and the most bits a pair can have."""
@@ -235,7 +285,9 @@ class Weighing:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class TrialLinks:
-    """The people of a trial linked by some costs: the share linked rightly, and who is linked to whom where it is one record."""
+    """The people of a trial linked by some costs: the share linked rightly, and who is linked to
+    whom where it is one record.
+    """
 
     rate: float
     pairs: NDArray[np.int64]
@@ -243,24 +295,37 @@ class TrialLinks:
 
 
 class MatchLearning:
-    """Learns what gaps weigh, and tells which way to weigh is better; ``found`` is what is known of levels of agreement."""
+    """Learns what gaps weigh, and tells which way to weigh is better; ``found`` is what is known of
+    levels of agreement.
+    """
 
     def __init__(self, scene: Scene, arrays: Arrays, found: Parameters, tolerance: float) -> None:
         self.scene, self.found, self.tolerance = scene, found, tolerance
         self.names, self.place = arrays.names, {name: k for k, name in enumerate(arrays.names)}
         files = files_of(scene)
-        self.deviations = {column.name: deviation(column) for column in files.columns if column.scale == "number"}
+        self.deviations = {
+            column.name: deviation(column) for column in files.columns if column.scale == "number"
+        }
         self.levels = Weighing(found, self.place, tolerance, self.deviations, {})
         draw = scene.seed.stream("linkage: random pairs")
-        rows = [draw.integers(0, len(kinds), RANDOM_PAIRS) for kinds in (files.theirs.kind_of, files.ours.kind_of)]
-        pairs = np.column_stack([files.theirs.kind_of[rows[0]], files.ours.kind_of[rows[1]]]).astype(np.int64)
-        self.random_gaps = {name: _gaps(arrays, self.place[name], pairs) for name in self.deviations}
+        rows = [
+            draw.integers(0, len(kinds), RANDOM_PAIRS)
+            for kinds in (files.theirs.kind_of, files.ours.kind_of)
+        ]
+        pairs = np.column_stack(
+            [files.theirs.kind_of[rows[0]], files.ours.kind_of[rows[1]]]
+        ).astype(np.int64)
+        self.random_gaps = {
+            name: _gaps(arrays, self.place[name], pairs) for name in self.deviations
+        }
         self.trial = part_of(scene, TRIAL, "linkage: trial")
         self.spent = 0
         """Cells that were compared so far to tell which way is better."""
 
     def best(self) -> Weighing:
-        """The way to weigh by which most people of the trial are linked rightly; where trials are much work, of fewer ways."""
+        """The way to weigh by which most people of the trial are linked rightly; where trials are
+        much work, of fewer ways.
+        """
         noise = self._alike()
         graded = self._weighing(self.found, noise) if noise else self.levels
         if not self.deviations:
@@ -290,15 +355,23 @@ class MatchLearning:
         """By column of numbers an error that is the same part of its deviation in all."""
         graded = [name for name in self.deviations if self._told(self.place[name])]
         errors = [told_by_shares(self.found.m[self.place[name]], self.tolerance) for name in graded]
-        return {name: MatchNoise(self.deviations[name] * float(np.median(errors))) for name in graded}
+        return {
+            name: MatchNoise(self.deviations[name] * float(np.median(errors))) for name in graded
+        }
 
     def _told(self, k: int) -> bool:
         """Whether closeness tells anything in a column."""
         m, u = self.found.m[k], self.found.u[k]
-        return bool(self.tolerance > 0 and m[1] >= LEAST_CLOSE and m[0] > 0 and u[1] > 0 and u[0] > 0)
+        return bool(
+            self.tolerance > 0 and m[1] >= LEAST_CLOSE and m[0] > 0 and u[1] > 0 and u[0] > 0
+        )
 
-    def _tried_by_shares(self, alike: Weighing, noise: Mapping[str, MatchNoise]) -> tuple[TrialLinks, Weighing]:
-        """The errors of those who are matches more likely than not under errors that are alike, and how they do."""
+    def _tried_by_shares(
+        self, alike: Weighing, noise: Mapping[str, MatchNoise]
+    ) -> tuple[TrialLinks, Weighing]:
+        """The errors of those who are matches more likely than not under errors that are alike, and
+        how they do.
+        """
         arrays, most = alike.costs(files_of(self.trial))
         links = self._links(arrays)
         likely = most - links.least >= math.log2((1 - self.found.prior) / self.found.prior)
@@ -308,18 +381,25 @@ class MatchLearning:
     # by links
 
     def _by_links(self, pairs: NDArray[np.int64]) -> list[Weighing]:
-        """What pairs that may be matches say: with the outliers that they have, with hardly any, and then without exact agreement."""
+        """What pairs that may be matches say: with the outliers that they have, with hardly any,
+        and then without exact agreement.
+        """
         found, noise = self._shares_of(pairs), self._noise(pairs)
         few = {name: MatchNoise(one.error, FEWEST_OUTLIERS) for name, one in noise.items()}
         ways = [self._weighing(found, noise), self._weighing(found, few)]
         return [*ways, dataclasses.replace(ways[1], smooth=True)]
 
     def _shares_of(self, pairs: NDArray[np.int64]) -> Parameters:
-        """What is known of levels, with the shares *m* of these pairs; chance counts as two pairs more."""
+        """What is known of levels, with the shares *m* of these pairs; chance counts as two pairs
+        more.
+        """
         arrays = self._trial_levels
         order = [arrays.names.index(name) for name in self.names]
         levels = np.rint(LEVELS - 1 - arrays.costs(pairs)[:, order])
-        counts = np.stack([(levels == level).sum(axis=0) for level in range(LEVELS - 1)], axis=1) + 2 * self.found.u
+        counts = (
+            np.stack([(levels == level).sum(axis=0) for level in range(LEVELS - 1)], axis=1)
+            + 2 * self.found.u
+        )
         m = counts / np.maximum(counts.sum(axis=1, keepdims=True), LEAST)
         m = np.where(self.found.u > 0, np.clip(m, LEAST, 1 - LEAST), 0.0)
         return dataclasses.replace(self.found, m=m)
@@ -328,9 +408,14 @@ class MatchLearning:
 
     @functools.cached_property
     def _trial_levels(self) -> Arrays:
-        """The people of the trial and the release; each level of agreement costs what it is below the highest."""
+        """The people of the trial and the release; each level of agreement costs what it is below
+        the highest.
+        """
         files, numbered = files_of(self.trial), np.arange(float(LEVELS))
-        rules = [graded_rule(c, self.tolerance, numbered, self.deviations.get(c.name)) for c in files.columns]
+        rules = [
+            graded_rule(c, self.tolerance, numbered, self.deviations.get(c.name))
+            for c in files.columns
+        ]
         return arrays_of(files, rules)
 
     def _tried(self, way: Weighing) -> TrialLinks:
@@ -341,7 +426,11 @@ class MatchLearning:
         files, truth = files_of(self.trial), self.trial.intruder.truth
         self.scene.require_time()
         lookup, size = Lookup(arrays), len(arrays.theirs.records)
-        least, tied, chosen = np.full(size, np.inf), np.zeros(size, dtype=np.int64), np.full(size, -1, dtype=np.int64)
+        least, tied, chosen = (
+            np.full(size, np.inf),
+            np.zeros(size, dtype=np.int64),
+            np.full(size, -1, dtype=np.int64),
+        )
         order = self.scene.seed.stream("linkage: trial in what order").permutation(size)
         trial = dataclasses.replace(self.scene, work=self.scene.work // TRIALS_AT_MOST)
         for start, end in trial.portions(size, cost=lookup.cost, spent=lambda: lookup.spent):
@@ -366,7 +455,11 @@ class MatchLearning:
         return noise
 
     def _weighing(self, found: Parameters, noise: Mapping[str, MatchNoise]) -> Weighing:
-        near = {name: self._near(name, found, one) for name, one in noise.items() if self._narrow(name, one)}
+        near = {
+            name: self._near(name, found, one)
+            for name, one in noise.items()
+            if self._narrow(name, one)
+        }
         return Weighing(found, self.place, self.tolerance, self.deviations, near)
 
     def _narrow(self, name: str, noise: MatchNoise) -> bool:
@@ -375,13 +468,19 @@ class MatchLearning:
     def _near(self, name: str, found: Parameters, noise: MatchNoise) -> Nearness:
         """What gaps of a column say; the density of random ones is that within three errors."""
         gaps, reach, k = self.random_gaps[name], 3 * noise.error, self.place[name]
-        small = ((gaps > SLACK) & (gaps <= reach)).sum() + 1  # one more, so that it is never nothing
+        small = (
+            (gaps > SLACK) & (gaps <= reach)
+        ).sum() + 1  # one more, so that it is never nothing
         density = float(small) / len(gaps) / (2 * reach)
-        return nearness(found.m[k], found.u[k], density, math.sqrt(2) * self.deviations[name], noise)
+        return nearness(
+            found.m[k], found.u[k], density, math.sqrt(2) * self.deviations[name], noise
+        )
 
 
 def _gaps(arrays: Arrays, k: int, pairs: NDArray[np.int64]) -> NDArray[np.float64]:
-    """How far pairs of distinct records lie apart in a column of numbers, where both say something."""
+    """How far pairs of distinct records lie apart in a column of numbers, where both say
+    something.
+    """
     theirs, ours = arrays.theirs.numbers[pairs[:, 0], k], arrays.ours.numbers[pairs[:, 1], k]
     there = (arrays.theirs.marks[pairs[:, 0], k] >= 0) & (arrays.ours.marks[pairs[:, 1], k] >= 0)
     apart = np.maximum(ours[:, 0] - theirs[:, 1], theirs[:, 0] - ours[:, 1])

@@ -15,7 +15,11 @@ from sfumato.core.encoding import encode
 from sfumato.core.parameters import parameters
 from sfumato.core.words import percent
 from sfumato.errors import ParameterError
-from sfumato.methods.attacks.linkage.comparable_columns import common_columns, refusal, sampled_interval
+from sfumato.methods.attacks.linkage.comparable_columns import (
+    common_columns,
+    refusal,
+    sampled_interval,
+)
 from sfumato.methods.attacks.linkage.files import files_of, same_person
 from sfumato.methods.attacks.linkage.search import TIE, Credits, linked
 
@@ -29,9 +33,13 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.float64]
 
 RIDGE = 1e-6
-"""Added to every variance, relative to columns of variance 1: a column that others tell exactly must not count without end."""
+"""Added to every variance, relative to columns of variance 1: a column that others tell exactly
+must not count without end.
+"""
 MOST_CLASSES = 200
-"""Values of a column of categories that are predicted; columns with more tell people apart, not each other."""
+"""Values of a column of categories that are predicted; columns with more tell people apart, not
+each other.
+"""
 FEWEST = 10
 """People a model is learnt from, at least."""
 MOST_CELLS = 4_000_000
@@ -42,32 +50,42 @@ MOST_ASSIGNED = 4000
 
 @parameters
 class OtherColumnsLinkage(Attack):
-    r"""An intruder whose file has other columns than the release links by what goes along with what.
+    r"""An intruder whose file has other columns than the release links by what goes along with
+    what.
 
-    From a table of other people (``aux``) that has columns of both files the intruder learns what to expect of the released columns *a*,
-    knowing the own ones *b*:
+    From a table of other people (``aux``) that has columns of both files the intruder learns what
+    to expect of the released columns *a*, knowing the own ones *b*:
 
     .. math:: \mu(b) = m_A + \Sigma_{AB} \Sigma_{BB}^{-1} (b - m_B), \qquad S = \Sigma_{AA} - \Sigma_{AB} \Sigma_{BB}^{-1} \Sigma_{BA}
 
-    and takes the released record with the least :math:`(a - \mu(b))^{\mathsf T} S^{-1} (a - \mu(b)) - 2 \sum_c \log P(a_c \mid b)`, the sum over released
-    categories; their probabilities come from linear discriminants of *b*, a generalised cell has those of all it stands for, and a suppressed one
-    costs nothing. Several ways are tried, and the best counts, since a model that is learnt may also mislead: ``shared`` (distance in the columns both
-    files have), ``model`` (all columns), ``different`` (only columns that the other file lacks). ``members_known``: the intruder also knows who is in the release, and assigns all of
-    them at once (``one to one``). ``true_pairs``: the named worst case of a model that was fitted on the very pairs that are sought.
+    and takes the released record with the
+    least :math:`(a - \mu(b))^{\mathsf T} S^{-1} (a - \mu(b)) - 2 \sum_c \log P(a_c \mid b)`, the
+    sum over released categories; their probabilities come from linear discriminants of *b*, a
+    generalised cell has those of all it stands for, and a suppressed one costs nothing. Several
+    ways are tried, and the best counts, since a model that is learnt may also mislead: ``shared``
+    (distance in the columns both files have), ``model`` (all columns), ``different`` (only columns
+    that the other file lacks). ``members_known``: the intruder also knows who is in the release,
+    and assigns all of them at once (``one to one``). ``true_pairs``: the named worst case of a
+    model that was fitted on the very pairs that are sought.
 
-    Where a column of the intruder's file is not what the release has under that name (measured with errors, say), ``aux`` may hold it a second time
-    as ``name (theirs)``. Numbers and categories of up to 200 values are used, dates are not. The time of the scene decides how many people are looked for,
-    a random sample of all. ``victims`` are those linked rightly without a tie.
+    Where a column of the intruder's file is not what the release has under that name (measured with
+    errors, say), ``aux`` may hold it a second time as ``name (theirs)``. Numbers and categories of
+    up to 200 values are used, dates are not. The time of the scene decides how many people are
+    looked for, a random sample of all. ``victims`` are those linked rightly without a tie.
 
-    Reference: Torra, Abowd & Domingo-Ferrer 2006, *Using Mahalanobis distance-based record linkage for disclosure risk assessment*,
-    doi:10.1007/11930242_20.
+    Reference: Torra, Abowd & Domingo-Ferrer 2006, *Using Mahalanobis distance-based record linkage
+    for disclosure risk assessment*, doi:10.1007/11930242_20.
 
     >>> OtherColumnsLinkage(members_known=True).name
     'other_columns_linkage'
     """
 
-    members_known: Annotated[bool, Field(description="whether the intruder knows who is in the release")] = False
-    true_pairs: Annotated[bool, Field(description="also try a model fitted on the true pairs: a worst case")] = False
+    members_known: Annotated[
+        bool, Field(description="whether the intruder knows who is in the release")
+    ] = False
+    true_pairs: Annotated[
+        bool, Field(description="also try a model fitted on the true pairs: a worst case")
+    ] = False
 
     follows_rows: ClassVar[bool] = True
     name: ClassVar[str] = "other_columns_linkage"
@@ -79,7 +97,8 @@ class OtherColumnsLinkage(Attack):
         """None for an intruder who has columns of its own, and a table to learn from."""
         if not scene.intruder.others:
             return NothingToAttack(
-                "the intruder has no column but the release's own, or no table of other people that has it (aux)"
+                "the intruder has no column but the release's own, or no table of other people that"
+                " has it (aux)"
             )
         if scene.aux is None:
             return "there is no table of other people to learn from (aux)"
@@ -90,7 +109,11 @@ class OtherColumnsLinkage(Attack):
             return "nobody in the intruder's file is in the original table"
         if not _predicted(scene):
             return "the table of other people has no column of the release that could be predicted"
-        return None if len(scene.aux) >= FEWEST else f"the table of other people has fewer than {FEWEST} rows"
+        return (
+            None
+            if len(scene.aux) >= FEWEST
+            else f"the table of other people has fewer than {FEWEST} rows"
+        )
 
     def attack(self, scene: Scene) -> Finding:
         """Try every way and take the best."""
@@ -117,26 +140,37 @@ class OtherColumnsLinkage(Attack):
         told = ", ".join(f"{way} {percent(one.rate)}" for way, one in found.items())
         names = ", ".join((*common_columns(scene), *scene.intruder.others))
         sentence = (
-            f"An intruder who knows {names}, and {len(scene.aux or ()):,} other people to learn from, links {percent(credit.rate)} of "
-            f"{len(credit.rows):,} people to their own released record{credit.sampled} ({told}); guessing, 1 in {len(scene.pair.released):,}."
+            f"An intruder who knows {names}, and {len(scene.aux or ()):,} other people to learn"
+            f" from, links {percent(credit.rate)} of {len(credit.rows):,} people to their own"
+            f" released record{credit.sampled} ({told}); guessing, 1 in"
+            f" {len(scene.pair.released):,}."
         )
         ways = {
-            way: {"value": one.rate, "records": len(one.rows), "complete": one.complete} for way, one in found.items()
+            way: {"value": one.rate, "records": len(one.rows), "complete": one.complete}
+            for way, one in found.items()
         }
         return Finding(
             self.name,
             credit.rate,
             sentence,
-            sampled_interval(credit.credit, everybody=credit.complete and not scene.intruder.sampled),
+            sampled_interval(
+                credit.credit, everybody=credit.complete and not scene.intruder.sampled
+            ),
             1.0 / len(scene.pair.released),
             scene.intruder.truth[credit.rows[credit.credit == 1.0]],
-            details={"best": best, "ways": ways, "strangers": int((scene.intruder.truth < 0).sum())},
+            details={
+                "best": best,
+                "ways": ways,
+                "strangers": int((scene.intruder.truth < 0).sum()),
+            },
             trials=len(credit.rows),
         )
 
 
 def _predicted(scene: Scene) -> tuple[str, ...]:
-    """The released columns that a model can predict: numbers and categories that the table of other people has."""
+    """The released columns that a model can predict: numbers and categories that the table of other
+    people has.
+    """
     if scene.aux is None:
         return ()
     there = [name for name in sorted(scene.pair.columns) if name in scene.aux.columns]
@@ -155,7 +189,9 @@ def _usable(scene: Scene, name: str) -> bool:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Feature:
-    """A column of the intruder's file as numbers of mean 0: itself, or a mark for each of its values."""
+    """A column of the intruder's file as numbers of mean 0: itself, or a mark for each of its
+    values.
+    """
 
     name: str
     centre: float
@@ -175,7 +211,12 @@ class _Feature:
     def values(self, column: pl.Series) -> Numbers:
         """The column by this measure; what is missing lies in the middle."""
         if self.classes is None:
-            numbers = column.cast(pl.Float64, strict=False).fill_nan(None).fill_null(self.centre).to_numpy()
+            numbers = (
+                column.cast(pl.Float64, strict=False)
+                .fill_nan(None)
+                .fill_null(self.centre)
+                .to_numpy()
+            )
             return ((numbers - self.centre) / self.spread).reshape(-1, 1)
         encoded = encode(column)
         place = {text: at for at, text in enumerate(self.classes)}
@@ -188,10 +229,12 @@ class _Feature:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Model:
-    """What to expect of released numbers and categories, by what the intruder knows of each person, and the release itself.
+    """What to expect of released numbers and categories, by what the intruder knows of each person,
+    and the release itself.
 
-    ``expected`` has a row a person, ``whitening`` makes residuals of numbers independent; ``surprise[c]`` is −2 log P of each label of category *c* for each
-    person, and ``labels[c]`` the label of each released record.
+    ``expected`` has a row a person, ``whitening`` makes residuals of numbers independent;
+    ``surprise[c]`` is −2 log P of each label of category *c* for each person, and ``labels[c]`` the
+    label of each released record.
     """
 
     expected: Numbers
@@ -234,25 +277,38 @@ def _learnt(scene: Scene, shared: Sequence[str], predicted: Sequence[str]) -> _M
         if name in aux.columns
     }
     teaching |= {name: aux.column(name) for name in scene.intruder.others}
-    return _model(scene, teaching, {name: aux.column(name) for name in predicted}, scene.intruder.file)
+    return _model(
+        scene, teaching, {name: aux.column(name) for name in predicted}, scene.intruder.file
+    )
 
 
 def _fitted_on_pairs(scene: Scene, shared: Sequence[str]) -> _Model:
     """A model that was fitted on the true pairs themselves."""
     pairs = same_person(scene.intruder.truth, scene.pair.rows)
     if len(pairs) < FEWEST:
-        raise ParameterError(f"other_columns_linkage: fewer than {FEWEST} true pairs to fit a model on")
+        raise ParameterError(
+            f"other_columns_linkage: fewer than {FEWEST} true pairs to fit a model on"
+        )
     file = scene.intruder.file.take(pairs[:, 0])
     people = scene.pair.original.take(scene.pair.rows[pairs[:, 1]])
     teaching = {name: file.column(name) for name in (*shared, *scene.intruder.others)}
-    return _model(scene, teaching, {name: people.column(name) for name in _predicted(scene)}, scene.intruder.file)
+    return _model(
+        scene,
+        teaching,
+        {name: people.column(name) for name in _predicted(scene)},
+        scene.intruder.file,
+    )
 
 
-def _model(scene: Scene, teaching: dict[str, pl.Series], taught: dict[str, pl.Series], file: Table) -> _Model:
+def _model(
+    scene: Scene, teaching: dict[str, pl.Series], taught: dict[str, pl.Series], file: Table
+) -> _Model:
     found = {name: _Feature.of(name, column) for name, column in teaching.items()}
     features = [one for one in found.values() if one is not None]
     if not features:
-        raise ParameterError("other_columns_linkage: no column of the intruder's file can be learnt from")
+        raise ParameterError(
+            "other_columns_linkage: no column of the intruder's file can be learnt from"
+        )
     known = np.concatenate([one.values(teaching[one.name]) for one in features], axis=1)
     theirs = np.concatenate([one.values(file.column(one.name)) for one in features], axis=1)
     middle = known.mean(axis=0)
@@ -262,15 +318,22 @@ def _model(scene: Scene, teaching: dict[str, pl.Series], taught: dict[str, pl.Se
     categories = [name for name in taught if name not in lines]
     readings = [scene.pair.reading(name) for name in categories]
     surprise = tuple(
-        _surprises(reading, taught[name], known, theirs) for name, reading in zip(categories, readings, strict=True)
+        _surprises(reading, taught[name], known, theirs)
+        for name, reading in zip(categories, readings, strict=True)
     )
     return _Model(*numbers, surprise, tuple(reading.released for reading in readings))
 
 
 def _numbers(
-    scene: Scene, taught: dict[str, pl.Series], names: Sequence[str], known: Numbers, theirs: Numbers
+    scene: Scene,
+    taught: dict[str, pl.Series],
+    names: Sequence[str],
+    known: Numbers,
+    theirs: Numbers,
 ) -> tuple[Numbers, Numbers, Numbers]:
-    """What to expect of released numbers, the numbers themselves, and what makes residuals independent."""
+    """What to expect of released numbers, the numbers themselves, and what makes residuals
+    independent.
+    """
     measures = [_Feature.of(name, taught[name].cast(pl.Float64, strict=False)) for name in names]
     scales = [one for one in measures if one is not None]
     if not scales:
@@ -284,7 +347,9 @@ def _numbers(
         ],
         axis=1,
     )
-    both = np.cov(np.concatenate([values, known], axis=1), rowvar=False).reshape(values.shape[1] + known.shape[1], -1)
+    both = np.cov(np.concatenate([values, known], axis=1), rowvar=False).reshape(
+        values.shape[1] + known.shape[1], -1
+    )
     size = values.shape[1]
     slope = np.linalg.solve(both[size:, size:] + RIDGE * np.eye(known.shape[1]), both[size:, :size])
     rest = both[:size, :size] - both[:size, size:] @ slope + RIDGE * np.eye(size)
@@ -299,7 +364,9 @@ def _definite(matrix: Numbers) -> Numbers:
 
 
 def _surprises(reading: Reading, column: pl.Series, known: Numbers, theirs: Numbers) -> Numbers:
-    """−2 log P of each released label for each person, by linear discriminants of what is known of them."""
+    """−2 log P of each released label for each person, by linear discriminants of what is known of
+    them.
+    """
     encoded = encode(column)
     classes = [code for code, text in enumerate(encoded.labels) if text is not None]
     amounts = np.array([encoded.counts[code] for code in classes], dtype=np.float64)
@@ -307,9 +374,13 @@ def _surprises(reading: Reading, column: pl.Series, known: Numbers, theirs: Numb
     position = {code: at for at, code in enumerate(classes)}
     inside = np.array([encoded.labels[code] is not None for code in encoded.codes])
     residuals = known[inside] - means[[position[code] for code in encoded.codes[inside].tolist()]]
-    within = residuals.T @ residuals / max(1, len(residuals) - len(classes)) + RIDGE * np.eye(known.shape[1])
+    within = residuals.T @ residuals / max(1, len(residuals) - len(classes)) + RIDGE * np.eye(
+        known.shape[1]
+    )
     slopes = np.linalg.solve(_definite(within), means.T)
-    scores = theirs @ slopes - 0.5 * (means.T * slopes).sum(axis=0) + np.log(amounts / amounts.sum())
+    scores = (
+        theirs @ slopes - 0.5 * (means.T * slopes).sum(axis=0) + np.log(amounts / amounts.sum())
+    )
     scores -= scores.max(axis=1, keepdims=True)
     shares = np.exp(scores)
     shares /= shares.sum(axis=1, keepdims=True)
@@ -321,7 +392,10 @@ def _surprises(reading: Reading, column: pl.Series, known: Numbers, theirs: Numb
             continue
         members = reading.members[reading.starts[code] : reading.starts[code + 1]].tolist()
         values = {reading.values[value] for value in members} or {text}
-        total = sum((shares[:, told[value]] for value in sorted(v for v in values if v in told)), np.zeros(len(theirs)))
+        total = sum(
+            (shares[:, told[value]] for value in sorted(v for v in values if v in told)),
+            np.zeros(len(theirs)),
+        )
         found[:, code] = -2 * np.log(np.maximum(total, floor))
     return found
 
@@ -338,11 +412,17 @@ def _own_records(scene: Scene) -> dict[int, list[int]]:
 
 
 def _linked(scene: Scene, model: _Model) -> Credits:
-    """Link everybody sought to the nearest record, or a random sample of them, as many as the work is enough for."""
+    """Link everybody sought to the nearest record, or a random sample of them, as many as the work
+    is enough for.
+    """
     asked = np.flatnonzero(scene.intruder.truth >= 0)
     order = asked[scene.seed.stream("other columns: in what order").permutation(len(asked))]
     own = _own_records(scene)
-    credit, tied, least = np.zeros(len(order)), np.zeros(len(order), dtype=np.int64), np.zeros(len(order))
+    credit, tied, least = (
+        np.zeros(len(order)),
+        np.zeros(len(order), dtype=np.int64),
+        np.zeros(len(order)),
+    )
     done, wanted = 0, scene.affordable(len(order), model.cost)
     while done < wanted:
         scene.require_time()
@@ -370,11 +450,18 @@ def _assigned(scene: Scene, model: _Model) -> Credits:
 
     rows = np.flatnonzero(scene.intruder.truth >= 0)
     if max(len(rows), len(scene.pair.released)) > MOST_ASSIGNED:
-        raise ParameterError(f"other_columns_linkage: one-to-one linkage takes files of up to {MOST_ASSIGNED:,} rows")
-    table = np.concatenate([model.distances(rows[at : at + model.step]) for at in range(0, len(rows), model.step)])
+        raise ParameterError(
+            f"other_columns_linkage: one-to-one linkage takes files of up to {MOST_ASSIGNED:,} rows"
+        )
+    table = np.concatenate(
+        [model.distances(rows[at : at + model.step]) for at in range(0, len(rows), model.step)]
+    )
     left, right = linear_sum_assignment(table)
     own = _own_records(scene)
     credit, least = np.zeros(len(rows)), np.full(len(rows), np.inf)
-    credit[left] = [record in own.get(int(rows[place]), []) for place, record in zip(left, right.tolist(), strict=True)]
+    credit[left] = [
+        record in own.get(int(rows[place]), [])
+        for place, record in zip(left, right.tolist(), strict=True)
+    ]
     least[left] = table[left, right]
     return Credits(rows, credit, np.ones(len(rows), dtype=np.int64), least, complete=True)

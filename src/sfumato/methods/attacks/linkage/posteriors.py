@@ -34,7 +34,8 @@ class EvenPosterior:
         return len(self.candidates)
 
     def likely(self, least: float | None) -> NDArray[np.int64]:
-        """Per released record its candidates, or none where each of them is less likely than asked for.
+        """Per released record its candidates, or none where each of them is less likely than asked
+        for.
 
         >>> EvenPosterior(np.array([1, 2, 5])).likely(0.5).tolist()
         [1, 2, 0]
@@ -45,7 +46,9 @@ class EvenPosterior:
 
 
 def nearest_posterior(files: Files, arrays: Arrays, *, classes: bool) -> EvenPosterior:
-    """The originals nearest to each released record; with ``classes`` the people of its class, where these are fewer."""
+    """The originals nearest to each released record; with ``classes`` the people of its class,
+    where these are fewer.
+    """
     _, tied, _ = Lookup(arrays, backwards=True).nearest(np.arange(len(files.ours.records)))
     candidates = np.minimum(tied, files.ours.records) if classes else tied
     return EvenPosterior(candidates[files.ours.kind_of])
@@ -53,7 +56,9 @@ def nearest_posterior(files: Files, arrays: Arrays, *, classes: bool) -> EvenPos
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class WeighedPosterior:
-    """Bayes' rule with weights of agreement: who costs *c* bits less than the best is behind a record in proportion to 2^-c."""
+    """Bayes' rule with weights of agreement: who costs *c* bits less than the best is behind a
+    record in proportion to 2^-c.
+    """
 
     files: Files
     arrays: Arrays
@@ -62,7 +67,8 @@ class WeighedPosterior:
         pairs = len(self.files.theirs.records) * len(self.files.ours.records)
         if pairs > MOST_PAIRS:
             raise ParameterError(
-                f"probabilistic linkage gives probabilities of up to {MOST_PAIRS:,} pairs of records, these are {pairs:,}; limit linkage instead"
+                f"probabilistic linkage gives probabilities of up to {MOST_PAIRS:,} pairs of"
+                f" records, these are {pairs:,}; limit linkage instead"
             )
 
     @property
@@ -71,7 +77,9 @@ class WeighedPosterior:
         return len(self.files.ours.kind_of)
 
     def probabilities(self, kind: int) -> NDArray[np.float64]:
-        """How likely it is that a distinct released record is one person of each distinct record of the intruder."""
+        """How likely it is that a distinct released record is one person of each distinct record of
+        the intruder.
+        """
         others = np.arange(len(self.files.theirs.records))
         costs = self.arrays.costs(np.column_stack([others, np.full(len(others), kind)])).sum(axis=1)
         weights = np.exp2(costs.min() - costs)

@@ -38,7 +38,12 @@ from sfumato.methods.attacks.linkage.fellegi_sunter import (
     shares,
 )
 from sfumato.methods.attacks.linkage.files import Files, files_of
-from sfumato.methods.attacks.linkage.match_weights import MatchLearning, Weighing, graded_rule, learning_scene
+from sfumato.methods.attacks.linkage.match_weights import (
+    MatchLearning,
+    Weighing,
+    graded_rule,
+    learning_scene,
+)
 from sfumato.methods.attacks.linkage.posteriors import WeighedPosterior
 from sfumato.methods.attacks.linkage.search import Credits, linked
 
@@ -57,7 +62,9 @@ MOST_COLUMNS = 27
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Holders:
-    """The distinct cells of one released column and the records that hold each; −1 in ``value_of`` where nothing can be said."""
+    """The distinct cells of one released column and the records that hold each; −1 in ``value_of``
+    where nothing can be said.
+    """
 
     value_of: NDArray[np.int64]
     low: NDArray[np.float64]
@@ -67,14 +74,21 @@ class Holders:
 
 
 FEW = 8
-"""Columns in which fewer than one in so many released records agree with an anchor are looked up record by record."""
+"""Columns in which fewer than one in so many released records agree with an anchor are looked up
+record by record.
+"""
 
 
 def _holders(arrays: Arrays, k: int) -> Holders:
-    """Who holds what in a column: a category by its code, a place or range on the line in their order."""
+    """Who holds what in a column: a category by its code, a place or range on the line in their
+    order.
+    """
     ends, marks = arrays.ours.numbers[:, k, :2], arrays.ours.marks[:, k]
     there = np.flatnonzero(marks >= 0)
-    value_of, size = np.full(len(marks), -1, dtype=np.int64), int(arrays.ours.bases[k + 1] - arrays.ours.bases[k])
+    value_of, size = (
+        np.full(len(marks), -1, dtype=np.int64),
+        int(arrays.ours.bases[k + 1] - arrays.ours.bases[k]),
+    )
     if arrays.kinds[k] == CATEGORY:
         value_of[there] = marks[there]
     else:
@@ -86,18 +100,26 @@ def _holders(arrays: Arrays, k: int) -> Holders:
     low[value_of[there]], high[value_of[there]] = ends[there].T
     order = there[np.argsort(value_of[there], kind="stable")]
     lengths = np.bincount(value_of[there], minlength=size)
-    return Holders(value_of, low, high, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), order)
+    return Holders(
+        value_of, low, high, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), order
+    )
 
 
 def _agreeing(arrays: Arrays, k: int, held: Holders, anchors: NDArray[np.int64]) -> float:
-    """How many released records, in the mean over the anchors, may agree with an anchor in a column."""
+    """How many released records, in the mean over the anchors, may agree with an anchor in a
+    column.
+    """
     left, marks = arrays.theirs, arrays.theirs.marks[anchors, k]
     asked = anchors[marks >= 0]
     if arrays.kinds[k] == CATEGORY:
         ends = left.starts[left.bases[k] : left.bases[k + 1] + 1]
-        sums = np.concatenate([[0], np.cumsum(np.diff(held.starts)[left.matches[ends[0] : ends[-1]]])])
+        sums = np.concatenate(
+            [[0], np.cumsum(np.diff(held.starts)[left.matches[ends[0] : ends[-1]]])]
+        )
         ends = ends - ends[0]
-        return float((sums[ends[1:]] - sums[ends[:-1]])[marks[marks >= 0]].sum()) / max(1, len(anchors))
+        return float((sums[ends[1:]] - sums[ends[:-1]])[marks[marks >= 0]].sum()) / max(
+            1, len(anchors)
+        )
     reach, ends = arrays.constants[k, 4] + 2 * SLACK, left.numbers[asked, k]
     first = np.searchsorted(held.low, ends[:, 0] - reach - (held.high - held.low).max(initial=0.0))
     last = np.searchsorted(held.low, ends[:, 1] + reach, side="right")
@@ -105,20 +127,35 @@ def _agreeing(arrays: Arrays, k: int, held: Holders, anchors: NDArray[np.int64])
 
 
 def count_patterns(
-    arrays: Arrays, anchors: NDArray[np.int64], *, at_once: int = AT_ONCE, between: Callable[[], object] = bool
+    arrays: Arrays,
+    anchors: NDArray[np.int64],
+    *,
+    at_once: int = AT_ONCE,
+    between: Callable[[], object] = bool,
 ) -> Patterns:
-    """The patterns of all pairs of an anchor (a distinct record of the intruder) and a released record.
+    """The patterns of all pairs of an anchor (a distinct record of the intruder) and a released
+    record.
 
-    The counts are exact, though most pairs are never looked at: see :func:`sfumato.kernels.linkage.pattern_counts`. ``between`` is
-    called whenever ``at_once`` cells were compared, at most, and may raise to stop.
+    The counts are exact, though most pairs are never looked at:
+    see :func:`sfumato.kernels.linkage.pattern_counts`. ``between`` is called whenever ``at_once``
+    cells were compared, at most, and may raise to stop.
     """
     records = arrays.ours.records
     held = [_holders(arrays, k) for k in range(len(arrays.kinds))]
-    few = np.array([FEW * _agreeing(arrays, k, h, anchors) <= len(records) for k, h in enumerate(held)])
+    few = np.array(
+        [FEW * _agreeing(arrays, k, h, anchors) <= len(records) for k, h in enumerate(held)]
+    )
     value_starts = np.concatenate([[0], np.cumsum([len(h.low) for h in held])]).astype(np.int64)
-    classes = distinct([np.where(f, np.minimum(h.value_of, 0), h.value_of) + 1 for h, f in zip(held, few, strict=True)])
+    classes = distinct(
+        [
+            np.where(f, np.minimum(h.value_of, 0), h.value_of) + 1
+            for h, f in zip(held, few, strict=True)
+        ]
+    )
     cells = np.where(classes.codes > 0, classes.codes - 1 + value_starts[:-1], -1)
-    held_starts = np.concatenate([[0], np.cumsum(np.concatenate([np.diff(h.starts) for h in held]))])
+    held_starts = np.concatenate(
+        [[0], np.cumsum(np.concatenate([np.diff(h.starts) for h in held]))]
+    )
     values_of_columns = kernels.linkage.ColumnValues(
         starts=value_starts,
         lows=np.concatenate([h.low for h in held]),
@@ -144,20 +181,28 @@ def count_patterns(
             anchors[start : start + step], arrays.files, weights, values_of_columns, record_classes
         )
         keys, places = np.unique(np.concatenate([keys, more_keys]), return_inverse=True)
-        counts = np.bincount(places, weights=np.concatenate([counts, more_counts]), minlength=len(keys)).astype(float)
+        counts = np.bincount(
+            places, weights=np.concatenate([counts, more_counts]), minlength=len(keys)
+        ).astype(float)
     digits = LEVELS ** np.arange(len(arrays.kinds) - 1, -1, -1)
     return Patterns(keys[:, None] // digits % LEVELS, counts)
 
 
 PAIRS, FEWEST = 5_000_000, 500
-"""Pairs of distinct records that are counted; of longer files those of a random sample of the intruder's, no fewer than this."""
+"""Pairs of distinct records that are counted; of longer files those of a random sample of the
+intruder's, no fewer than this.
+"""
 ANCHOR_SHARE = 4
-"""No more than one in so many parts of the work goes into counting pairs: then there are fewer records of the intruder."""
+"""No more than one in so many parts of the work goes into counting pairs: then there are fewer
+records of the intruder.
+"""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class LearntWeights:
-    """The patterns of agreement that were counted, of how many of the intruder's records, and the weights that follow."""
+    """The patterns of agreement that were counted, of how many of the intruder's records, and the
+    weights that follow.
+    """
 
     patterns: Patterns
     way: Weighing
@@ -166,30 +211,38 @@ class LearntWeights:
 
 @parameters
 class ProbabilisticLinkage(Attack):
-    r"""The intruder weighs every agreement by how much likelier it is for the same person than for two random people.
+    r"""The intruder weighs every agreement by how much likelier it is for the same person than for
+    two random people.
 
-    Fellegi and Sunter's model, estimated without the truth: levels of agreement (exact; covered by a range or a set; close;
-    different) have probabilities *m* among matches and *u* among others, found by expectation and maximisation over the
-    distinct patterns of agreement with their counts (:mod:`sfumato.methods.attacks.linkage.probabilistic_linkage`). A suppressed or missing
-    cell says nothing. Each person is linked to the released record with the highest weight
+    Fellegi and Sunter's model, estimated without the truth: levels of agreement (exact; covered by
+    a range or a set; close; different) have probabilities *m* among matches and *u* among others,
+    found by expectation and maximisation over the distinct patterns of agreement with their counts
+    (:mod:`sfumato.methods.attacks.linkage.probabilistic_linkage`). A suppressed or missing cell
+    says nothing. Each person is linked to the released record with the highest weight
 
     .. math:: R(\gamma) = \sum_k \log_2 \frac{m_{k\gamma_k}}{u_{k\gamma_k}}
 
-    and the value is the share of people of the intruder's file in the original table that are linked to their own record,
-    ties shared out, with Wilson's interval (95 %) where these are a random sample. The two error probabilities part all pairs into links, pairs for a clerk, and non-links; ``details`` has
-    their numbers and, for people whose best record is a link, precision and recall.
+    and the value is the share of people of the intruder's file in the original table that are
+    linked to their own record, ties shared out, with Wilson's interval (95 %) where these are a
+    random sample. The two error probabilities part all pairs into links, pairs for a clerk, and
+    non-links; ``details`` has their numbers and, for people whose best record is a link, precision
+    and recall.
 
-    In columns of numbers that were changed a gap may weigh the less the larger it is, by the normal error that likely matches turn out to
-    have there, so that noise hides hardly anybody that it does not hide from distances. Weights by levels alone and by gaps are tried on 500
-    people, and the better ones are taken; ``details["graded_columns"]`` says in which columns gaps count. Weights are learnt
-    of everybody whom the intruder might look for (of 20,000 where these are more), not of those who were drawn: the interval
-    of a sample is then that of the one attack on everybody.
+    In columns of numbers that were changed a gap may weigh the less the larger it is, by the normal
+    error that likely matches turn out to have there, so that noise hides hardly anybody that it
+    does not hide from distances. Weights by levels alone and by gaps are tried on 500 people, and
+    the better ones are taken; ``details["graded_columns"]`` says in which columns gaps count.
+    Weights are learnt of everybody whom the intruder might look for (of 20,000 where these are
+    more), not of those who were drawn: the interval of a sample is then that of the one attack on
+    everybody.
 
-    ``u`` is the share of a level among random pairs (nearly all of which are not matches) and stays fixed, or is estimated too.
-    Patterns of files with more than 5 million pairs of distinct records are counted for a random sample of the intruder's
-    records (500 or more, fewer where they are too much work) against all released ones. Few of the pairs are looked at one by one, but none is lost: records that agree in no telling
-    column are counted, and passed over in the search, by what they have in common, so that recall is that of all pairs (the bound is 1).
-    recordlinkage and splink compare pairs within blocks that the user chooses, and miss people outside them.
+    ``u`` is the share of a level among random pairs (nearly all of which are not matches) and stays
+    fixed, or is estimated too. Patterns of files with more than 5 million pairs of distinct records
+    are counted for a random sample of the intruder's records (500 or more, fewer where they are too
+    much work) against all released ones. Few of the pairs are looked at one by one, but none
+    is lost: records that agree in no telling column are counted, and passed over in the search, by
+    what they have in common, so that recall is that of all pairs (the bound is 1). recordlinkage
+    and splink compare pairs within blocks that the user chooses, and miss people outside them.
     Reference: Fellegi & Sunter 1969, doi:10.1080/01621459.1969.10501049.
 
     >>> ProbabilisticLinkage(tolerance=0.2).name
@@ -197,17 +250,34 @@ class ProbabilisticLinkage(Attack):
     """
 
     tolerance: Annotated[
-        float, Field(ge=0, allow_inf_nan=False, description="numbers within so many standard deviations are close")
+        float,
+        Field(
+            ge=0,
+            allow_inf_nan=False,
+            description="numbers within so many standard deviations are close",
+        ),
     ] = 0.1
     wrong_links: Annotated[
-        float, Field(gt=0, lt=1, description="μ: share of pairs of different people that may be called links")
+        float,
+        Field(
+            gt=0, lt=1, description="μ: share of pairs of different people that may be called links"
+        ),
     ] = 1e-4
     missed: Annotated[
-        float, Field(gt=0, lt=1, description="λ: share of pairs of the same person that may be called non-links")
+        float,
+        Field(
+            gt=0,
+            lt=1,
+            description="λ: share of pairs of the same person that may be called non-links",
+        ),
     ] = 0.05
     chance: Annotated[
         Literal["random_pairs", "estimated"],
-        Field(description="how often others agree is taken from random pairs, or estimated with the rest"),
+        Field(
+            description=(
+                "how often others agree is taken from random pairs, or estimated with the rest"
+            )
+        ),
     ] = "random_pairs"
 
     name: ClassVar[str] = "probabilistic_linkage"
@@ -218,11 +288,16 @@ class ProbabilisticLinkage(Attack):
     def applies(self, scene: Scene) -> str | None:
         """Why nothing can be linked here, or None."""
         if len(common_columns(scene)) > MOST_COLUMNS:
-            return f"patterns of more than {MOST_COLUMNS} columns cannot be counted; let the intruder know fewer"
+            return (
+                f"patterns of more than {MOST_COLUMNS} columns cannot be counted; let the intruder"
+                " know fewer"
+            )
         return refusal(scene)
 
     def attack(self, scene: Scene) -> Finding:
-        """Estimate the model, link every person to the best record, and count who is linked to the own one."""
+        """Estimate the model, link every person to the best record, and count who is linked to the
+        own one.
+        """
         require_linkable(scene)
         if reason := self.applies(scene):
             raise SchemaError(f"probabilistic linkage: {reason}")
@@ -249,7 +324,9 @@ class ProbabilisticLinkage(Attack):
         """What agreement and gaps weigh, learnt of everybody whom the intruder might look for."""
         learning = learning_scene(scene)
         learnt_of = files_of(learning)
-        arrays = arrays_of(learnt_of, [graded_rule(column, self.tolerance) for column in learnt_of.columns])
+        arrays = arrays_of(
+            learnt_of, [graded_rule(column, self.tolerance) for column in learnt_of.columns]
+        )
         anchors = _anchors(learning, arrays)
         patterns = count_patterns(arrays, anchors, between=scene.require_time)
         sizes = (len(learning.intruder.file), len(scene.pair.released))
@@ -260,21 +337,31 @@ class ProbabilisticLinkage(Attack):
         return LearntWeights(patterns, way, int(arrays.theirs.records[anchors].sum()))
 
     def _finding(
-        self, scene: Scene, files: Files, credit: Credits, details: dict[str, Any], weights: dict[str, float]
+        self,
+        scene: Scene,
+        files: Files,
+        credit: Credits,
+        details: dict[str, Any],
+        weights: dict[str, float],
     ) -> Finding:
         rate, sampled = credit.rate, credit.sampled
         if details["limited_by_work"]:
-            sampled += f" (by weights of {details['rounds']} rounds of estimation, to bound the work)"
+            sampled += (
+                f" (by weights of {details['rounds']} rounds of estimation, to bound the work)"
+            )
         sentence = (
-            f"By weighing agreement in {', '.join(files.names)}, an intruder links {percent(rate)} of "
-            f"{len(credit.rows):,} people to their own released record{sampled}; of {details['people_with_a_link']:,} "
-            f"links that look certain, {percent(details['precision'])} are right."
+            f"By weighing agreement in {', '.join(files.names)}, an intruder links {percent(rate)}"
+            f" of {len(credit.rows):,} people to their own released record{sampled}; of"
+            f" {details['people_with_a_link']:,} links that look certain,"
+            f" {percent(details['precision'])} are right."
         )
         return Finding(
             self.name,
             rate,
             sentence,
-            sampled_interval(credit.credit, everybody=credit.complete and not scene.intruder.sampled),
+            sampled_interval(
+                credit.credit, everybody=credit.complete and not scene.intruder.sampled
+            ),
             1.0 / len(scene.pair.released),
             scene.intruder.truth[credit.rows[credit.credit == 1.0]],
             weights,
@@ -287,7 +374,9 @@ def _anchors(scene: Scene, arrays: Arrays) -> NDArray[np.int64]:
     """Distinct records of the intruder whose pairs are counted: all, or a random sample."""
     size = len(arrays.theirs.records)
     records = max(1, len(arrays.ours.records))
-    most = scene.affordable(max(FEWEST, PAIRS // records), ANCHOR_SHARE * records * len(arrays.kinds))
+    most = scene.affordable(
+        max(FEWEST, PAIRS // records), ANCHOR_SHARE * records * len(arrays.kinds)
+    )
     if size <= most:
         return np.arange(size)
     return np.sort(scene.seed.stream("linkage patterns").permutation(size)[:most]).astype(np.int64)

@@ -1,4 +1,6 @@
-"""The nearest record to each record, with ties shared out, of as many people as the work of an attack is enough for."""
+"""The nearest record to each record, with ties shared out, of as many people as the work of an
+attack is enough for.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +25,11 @@ TIE = 1e-9
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Credits:
-    """Per row that was asked for: the chance that a random one of its nearest is its own, how many those are, and how far.
+    """Per row that was asked for: the chance that a random one of its nearest is its own, how many
+    those are, and how far.
 
-    ``rows`` are the rows in question: all of those asked for, or a random sample where all would be too much work.
+    ``rows`` are the rows in question: all of those asked for, or a random sample where all would be
+    too much work.
     """
 
     rows: NDArray[np.int64]
@@ -42,14 +46,17 @@ class Credits:
     @property
     def sampled(self) -> str:
         """What a sentence adds where not everybody was looked for."""
-        return "" if self.complete else f" (a random sample of {len(self.rows):,}, to bound the work)"
+        return (
+            "" if self.complete else f" (a random sample of {len(self.rows):,}, to bound the work)"
+        )
 
 
 def linked(scene: Scene, files: Files, arrays: Arrays, *, backwards: bool = False) -> Credits:
     """Link every row of one file that has its like in the other to the nearest there.
 
-    Forwards, the intruder's rows that describe someone of the original seek released rows; backwards, released rows of
-    someone in the intruder's file seek the intruder's rows. Where all would be too much work, a random sample is searched.
+    Forwards, the intruder's rows that describe someone of the original seek released rows;
+    backwards, released rows of someone in the intruder's file seek the intruder's rows. Where all
+    would be too much work, a random sample is searched.
     """
     here, there = (files.ours, files.theirs) if backwards else (files.theirs, files.ours)
     same = files.same[:, ::-1] if backwards else files.same
@@ -61,7 +68,13 @@ def linked(scene: Scene, files: Files, arrays: Arrays, *, backwards: bool = Fals
     rows = np.sort(order[known])
     hits = hits_of(arrays, same, here.kind_of, there.kind_of, least, backwards=backwards)
     kinds = here.kind_of[rows]
-    return Credits(rows, hits[rows] / np.maximum(1, tied[kinds]), tied[kinds], least[kinds], len(rows) == len(asked))
+    return Credits(
+        rows,
+        hits[rows] / np.maximum(1, tied[kinds]),
+        tied[kinds],
+        least[kinds],
+        len(rows) == len(asked),
+    )
 
 
 class Lookup:
@@ -82,8 +95,12 @@ class Lookup:
         """Cells that were compared so far."""
         return int(self._work[0]) * len(self._files.kinds)
 
-    def nearest(self, queries: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
-        """Per distinct record asked for the least distance, how many records are tied at it, and one distinct record of these."""
+    def nearest(
+        self, queries: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+        """Per distinct record asked for the least distance, how many records are tied at it, and
+        one distinct record of these.
+        """
         least, tied, chosen = kernels.neighbours.nearest(
             queries, self._files, self._tree, self._holders, TIE, self._work
         )
@@ -93,7 +110,9 @@ class Lookup:
 def _searched(
     scene: Scene, arrays: Arrays, kinds: NDArray[np.int64], *, backwards: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Per distinct record the least distance and the records tied at it; 0 records where it was not searched."""
+    """Per distinct record the least distance and the records tied at it; 0 records where it was not
+    searched.
+    """
     size = len((arrays.ours if backwards else arrays.theirs).records)
     lookup = Lookup(arrays, backwards=backwards)
     least, tied = np.full(size, np.inf), np.zeros(size, dtype=np.int64)
@@ -109,11 +128,18 @@ def _searched(
 def holders(
     kinds: NDArray[np.int64], marks: NDArray[np.int64], *, codes: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Per column of categories the records that are open in it, then those that hold each of at least so many codes.
+    """Per column of categories the records that are open in it, then those that hold each of at
+    least so many codes.
 
-    The lists of column *k* begin with number ``lists[k]`` (−1: no categories); list *l* is ``listed[starts[l]:starts[l+1]]``.
+    The lists of column *k* begin with number ``lists[k]`` (−1: no categories); list *l* is
+    ``listed[starts[l]:starts[l+1]]``.
     """
-    lists, lengths, listed, count = np.full(len(kinds), -1, dtype=np.int64), [0], [np.zeros(0, dtype=np.int64)], 0
+    lists, lengths, listed, count = (
+        np.full(len(kinds), -1, dtype=np.int64),
+        [0],
+        [np.zeros(0, dtype=np.int64)],
+        0,
+    )
     for k in np.flatnonzero(kinds == CATEGORY).tolist():
         lists[k] = count
         sizes = np.bincount(marks[:, k] + 1, minlength=codes + 1)

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from sfumato.errors import MissingExtra, require
-from sfumato.methods.attacks.linkage.aggregators import CHOQUET, MEAN, ORDERED, PAIRWISE, SQUARE_FORM, Family
+from sfumato.methods.attacks.linkage.aggregators import (
+    CHOQUET,
+    MEAN,
+    ORDERED,
+    PAIRWISE,
+    SQUARE_FORM,
+    Family,
+)
 from sfumato.methods.attacks.linkage.files import MARGIN, Pool
 from sfumato.methods.attacks.linkage.search import TIE
 
@@ -46,8 +53,9 @@ def large_constants(pool: Pool) -> NDArray[np.float64]:
     r"""Per row the least M that never binds where K = 1.
 
     For families between the least and the greatest difference (weighted mean, OWA, Choquet)
-    :math:`M = \varepsilon + \max_k (d_k(a_i, b_i) - d_k(a_i, b_j))_+`, with the differences in falling order for the OWA; for a
-    square form of trace 1 the greatest eigenvalue of :math:`\delta_i \delta_i^T - \delta_j \delta_j^T` takes that place.
+    :math:`M = \varepsilon + \max_k (d_k(a_i, b_i) - d_k(a_i, b_j))_+`, with the differences in
+    falling order for the OWA; for a square form of trace 1 the greatest eigenvalue
+    of :math:`\delta_i \delta_i^T - \delta_j \delta_j^T` takes that place.
     """
     family = pool.family
     own = pool.own_roots[pool.rows[:, 0]]
@@ -60,16 +68,22 @@ def large_constants(pool: Pool) -> NDArray[np.float64]:
 
 
 def program_of(pool: Pool, cuts: NDArray[np.float64]) -> Program:
-    """The program over the pool's rows; ``cuts`` are further rows over the parameters that must not be negative."""
+    """The program over the pool's rows; ``cuts`` are further rows over the parameters that must not
+    be negative.
+    """
     from scipy.sparse import block_array, coo_array, csr_array, eye_array
 
     family, units, rows = pool.family, len(pool.units), len(pool.rows)
     low, high, shape, shape_low, shape_high = allowed(family)
-    shape = csr_array(np.vstack([shape.toarray(), np.pad(cuts, ((0, 0), (0, len(low) - cuts.shape[1])))]))
+    shape = csr_array(
+        np.vstack([shape.toarray(), np.pad(cuts, ((0, 0), (0, len(low) - cuts.shape[1])))])
+    )
     large = large_constants(pool)
     weak = np.flatnonzero(large > MARGIN)  # all others are never nearer
     failing = coo_array((large, (np.arange(rows), pool.rows[:, 0])), shape=(rows, units))
-    losing = coo_array((large[weak] - MARGIN, (np.arange(len(weak)), pool.rows[weak, 0])), shape=(len(weak), units))
+    losing = coo_array(
+        (large[weak] - MARGIN, (np.arange(len(weak)), pool.rows[weak, 0])), shape=(len(weak), units)
+    )
     linking = csr_array(np.pad(pool.gains, ((0, 0), (0, len(low) - family.width))))
     one = eye_array(units)
     free = len(weak) + units
@@ -78,7 +92,12 @@ def program_of(pool: Pool, cuts: NDArray[np.float64]) -> Program:
         np.concatenate([low, np.zeros(2 * units)]),
         np.concatenate([high, np.ones(2 * units)]),
         block_array(
-            [[linking, failing, None], [linking[weak], None, losing], [None, one, -one], [shape, None, None]],
+            [
+                [linking, failing, None],
+                [linking[weak], None, losing],
+                [None, one, -one],
+                [shape, None, None],
+            ],
             format="csr",
         ),
         np.concatenate([np.full(rows, MARGIN), np.zeros(free), shape_low, np.zeros(len(cuts))]),
@@ -112,14 +131,19 @@ def _measure(size: int) -> tuple[Any, Any, Any, Any, Any]:
     larger = np.concatenate([sets[sets >> k & 1 == 0] | 1 << k for k in range(size)])
     number = np.arange(len(smaller))
     entries = np.concatenate([np.ones(len(number)), -np.ones(len(number))])
-    rows = coo_array((entries, (np.tile(number, 2), np.concatenate([larger, smaller]))), shape=(len(number), len(sets)))
+    rows = coo_array(
+        (entries, (np.tile(number, 2), np.concatenate([larger, smaller]))),
+        shape=(len(number), len(sets)),
+    )
     low, high = np.zeros(len(sets)), np.ones(len(sets))
     high[0], low[-1] = 0.0, 1.0
     return low, high, rows.tocsr(), np.zeros(len(number)), np.full(len(number), np.inf)
 
 
 def _interactions(size: int) -> tuple[Any, Any, Any, Any, Any]:
-    """Rows of a 2-additive measure; per pair a helper at least as large as what is negative of its interaction."""
+    """Rows of a 2-additive measure; per pair a helper at least as large as what is negative of its
+    interaction.
+    """
     from scipy.sparse import csr_array
 
     one, two = np.triu_indices(size, 1)
@@ -128,7 +152,9 @@ def _interactions(size: int) -> tuple[Any, Any, Any, Any, Any]:
     rows[0, : size + pairs] = 1.0
     for pair in range(pairs):
         rows[1 + pair, size + pair] = rows[1 + pair, size + pairs + pair] = 1.0
-        rows[1 + pairs + one[pair], size + pairs + pair] = rows[1 + pairs + two[pair], size + pairs + pair] = -1.0
+        rows[1 + pairs + one[pair], size + pairs + pair] = rows[
+            1 + pairs + two[pair], size + pairs + pair
+        ] = -1.0
     for k in range(size):
         rows[1 + pairs + k, k] = 1.0
     low = np.concatenate([np.zeros(size), np.full(pairs, -1.0), np.zeros(pairs)])
@@ -146,14 +172,16 @@ def extended(family: Family, parameters: NDArray[np.float64]) -> NDArray[np.floa
     return np.concatenate([parameters, np.maximum(0.0, -parameters[family.columns :])])
 
 
-# Solvers of mixed-integer programs: HiGHS by highspy, which starts from a known solution, or by scipy, which cannot.
+# Solvers of mixed-integer programs: HiGHS by highspy, which starts from a known solution, or by
+# scipy, which cannot.
 
 Solver = Literal["auto", "highspy", "scipy", "none"]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Solution:
-    """What a solver found: a point (or None), a value no point can go below, whether the point is optimal, and in how many nodes.
+    """What a solver found: a point (or None), a value no point can go below, whether the point is
+    optimal, and in how many nodes.
 
     ``stopped``: it was the clock that ended the search.
     """
@@ -168,7 +196,9 @@ class Solution:
 def chosen(solver: Solver) -> Solver:
     """The solver to use: highspy where it can be loaded, else scipy."""
     if solver == "auto":
-        try:  # its library may be there and yet not load: ortools brings another version of it into the process
+        # its library may be there and yet not load: ortools brings another version of it into the
+        # process
+        try:
             require("highspy", extra="solvers", to="solve programs from a known start")
         except MissingExtra:
             return "scipy"
@@ -185,11 +215,15 @@ ROOT_NODES = 20
 SOLVER_SHARE = 4
 """Times the work of an attack that all searches together may take."""
 PATIENCE = 10.0
-"""Times the seconds left that a solver may take by the clock on the wall where it knows no other: a busy machine must not decide."""
+"""Times the seconds left that a solver may take by the clock on the wall where it knows no other: a
+busy machine must not decide.
+"""
 
 
 def affordable_nodes(program: Program, work: int, nodes: int) -> int:
-    """How many nodes of a search some work is enough for, at most ``nodes``; less than 1 where it is not even enough to begin."""
+    """How many nodes of a search some work is enough for, at most ``nodes``; less than 1 where it
+    is not even enough to begin.
+    """
     affordable: int = work // max(1, NODE_COST * program.rows.nnz) - ROOT_NODES
     return min(nodes, affordable)
 
@@ -200,8 +234,12 @@ def search_cost(program: Program, nodes: int) -> int:
     return cost
 
 
-def solve(solver: Solver, program: Program, start: NDArray[np.float64], *, scene: Scene, nodes: int) -> Solution:
-    """Solve within some nodes of the search tree; ``start`` satisfies the program. The clock stops the search, and the attack with it."""
+def solve(
+    solver: Solver, program: Program, start: NDArray[np.float64], *, scene: Scene, nodes: int
+) -> Solution:
+    """Solve within some nodes of the search tree; ``start`` satisfies the program. The clock stops
+    the search, and the attack with it.
+    """
     if solver == "scipy":
         solution = _by_scipy(program, max(1.0, scene.left), nodes)
     else:
@@ -226,23 +264,32 @@ def _by_scipy(program: Program, seconds: float, nodes: int) -> Solution:
     bound = getattr(found, "mip_dual_bound", None)
     least = 0.0 if bound is None or not np.isfinite(bound) else float(bound)
     stopped = found.status == 1 and "time limit" in found.message.lower()
-    return Solution(found.x, least, found.status == 0, int(found.get("mip_node_count") or 0), stopped)
+    return Solution(
+        found.x, least, found.status == 0, int(found.get("mip_node_count") or 0), stopped
+    )
 
 
 def _by_highspy(program: Program, start: NDArray[np.float64], scene: Scene, nodes: int) -> Solution:
     highspy: Any = require("highspy", extra="solvers", to="solve programs from a known start")
     highs = highspy.Highs()
     options = {
-        "output_flag": False, "time_limit": PATIENCE * max(1.0, scene.left), "mip_max_nodes": int(nodes), "mip_rel_gap": 0.0,
-        "mip_abs_gap": 1e-6, "threads": 1, "random_seed": 0,
-    }  # fmt: skip
+        "output_flag": False,
+        "time_limit": PATIENCE * max(1.0, scene.left),
+        "mip_max_nodes": int(nodes),
+        "mip_rel_gap": 0.0,
+        "mip_abs_gap": 1e-6,
+        "threads": 1,
+        "random_seed": 0,
+    }
     for name, value in options.items():
         highs.setOptionValue(name, value)
     model = highspy.HighsLp()
     model.num_col_, model.num_row_ = len(program.costs), program.rows.shape[0]
     model.col_cost_, model.col_lower_, model.col_upper_ = program.costs, program.low, program.high
     model.row_lower_ = np.where(np.isfinite(program.rows_low), program.rows_low, -highspy.kHighsInf)
-    model.row_upper_ = np.where(np.isfinite(program.rows_high), program.rows_high, highspy.kHighsInf)
+    model.row_upper_ = np.where(
+        np.isfinite(program.rows_high), program.rows_high, highspy.kHighsInf
+    )
     model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
     model.a_matrix_.start_, model.a_matrix_.index_ = program.rows.indptr, program.rows.indices
     model.a_matrix_.value_ = program.rows.data
@@ -254,7 +301,9 @@ def _by_highspy(program: Program, start: NDArray[np.float64], scene: Scene, node
     highs.setSolution(known)
 
     def interrupt(kind: Any, message: str, seen: Any, answer: Any, data: Any) -> None:
-        if answer is not None and not scene.left:  # seconds of computing, which the solver itself does not count
+        if (
+            answer is not None and not scene.left
+        ):  # seconds of computing, which the solver itself does not count
             answer.user_interrupt = True
 
     highs.setCallback(interrupt, None)
@@ -272,19 +321,25 @@ def _by_highspy(program: Program, start: NDArray[np.float64], scene: Scene, node
         and info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
     )
     point = values if usable else None
-    return Solution(point, bound if np.isfinite(bound) else 0.0, optimal, int(info.mip_node_count), stopped)
+    return Solution(
+        point, bound if np.isfinite(bound) else 0.0, optimal, int(info.mip_node_count), stopped
+    )
 
 
 MOST_SOLVED = 500
 """Units beyond which the program says nothing in any time there is."""
 TURNS = 30
 EDGE = 1e-6
-"""Parameters below this are tried as zero too: a solver's zero is not one, and ties hold at exact zeros only."""
+"""Parameters below this are tried as zero too: a solver's zero is not one, and ties hold at exact
+zeros only.
+"""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Worst:
-    """Parameters, what they link, what no parameters can exceed, and whether the two were proved equal."""
+    """Parameters, what they link, what no parameters can exceed, and whether the two were proved
+    equal.
+    """
 
     parameters: NDArray[np.float64]
     linked: float
@@ -294,11 +349,13 @@ class Worst:
 
 
 def linkable(pool: Pool, parameters: NDArray[np.float64]) -> float:
-    r"""The worth of all units, shared where some other is plainly as near and nothing where it is nearer: it needs no solver.
+    r"""The worth of all units, shared where some other is plainly as near and nothing where it
+    is nearer: it needs no solver.
 
-    For a monotone distance a record cannot be nearest alone when some other is no farther in any column, nor nearest at all when it
-    is nearer in all; for a square form when :math:`\delta_j \delta_j^T - \delta_i \delta_i^T` has no eigenvalue of at least ε,
-    or only negative ones.
+    For a monotone distance a record cannot be nearest alone when some other is no farther in any
+    column, nor nearest at all when it is nearer in all; for a square form
+    when :math:`\delta_j \delta_j^T - \delta_i \delta_i^T` has no eigenvalue of at least ε, or only
+    negative ones.
     """
     if pool.family.kind != SQUARE_FORM:
         reach = pool.look(parameters).reach
@@ -312,11 +369,15 @@ def linkable(pool: Pool, parameters: NDArray[np.float64]) -> float:
     return pool.worth(alone & tied, tied)
 
 
-def worst_case(scene: Scene, pool: Pool, known: NDArray[np.float64], *, solver: Solver, nodes: int) -> Worst:
-    r"""Improve on known parameters and bound all others, by a program whose rows are added as they are violated.
+def worst_case(
+    scene: Scene, pool: Pool, known: NDArray[np.float64], *, solver: Solver, nodes: int
+) -> Worst:
+    r"""Improve on known parameters and bound all others, by a program whose rows are added as they
+    are violated.
 
-    The program over some of the rows has more solutions than that over all, so its bound holds for all. A square form is held
-    to be semidefinite by cuts :math:`v^T Q v \ge 0` for the eigenvectors that violate it, which is a relaxation too.
+    The program over some of the rows has more solutions than that over all, so its bound holds for
+    all. A square form is held to be semidefinite by cuts :math:`v^T Q v \ge 0` for the eigenvectors
+    that violate it, which is a relaxation too.
     """
     total = float(pool.alone.sum())
     best, most = known, float(pool.look(known).credit.sum())
@@ -342,7 +403,11 @@ def worst_case(scene: Scene, pool: Pool, known: NDArray[np.float64], *, solver: 
         raw = found.point[: pool.family.width]
         shared, failed = found.point[-2 * len(pool.units) :].reshape(2, -1) > 0.5
         added = 0
-        for candidate in (raw, np.where(np.abs(raw) < EDGE, 0.0, raw), polished(scene, pool, ~shared, cuts)):
+        for candidate in (
+            raw,
+            np.where(np.abs(raw) < EDGE, 0.0, raw),
+            polished(scene, pool, ~shared, cuts),
+        ):
             near = pool.family.nearest_allowed(candidate)
             view = pool.look(near)
             if float(view.credit.sum()) > most:
@@ -356,8 +421,12 @@ def worst_case(scene: Scene, pool: Pool, known: NDArray[np.float64], *, solver: 
     return Worst(best, most, max(bound, most), proved, len(pool.rows))
 
 
-def polished(scene: Scene, pool: Pool, wanted: NDArray[np.bool_], cuts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Parameters that link the wanted units with the widest margin: a solver's own stand on the edge, within its tolerance."""
+def polished(
+    scene: Scene, pool: Pool, wanted: NDArray[np.bool_], cuts: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Parameters that link the wanted units with the widest margin: a solver's own stand on the
+    edge, within its tolerance.
+    """
     from scipy.optimize import linprog
 
     low, high, shape, shape_low, shape_high = allowed(pool.family)
@@ -391,7 +460,9 @@ def polished(scene: Scene, pool: Pool, wanted: NDArray[np.bool_], cuts: NDArray[
 
 
 def _point(pool: Pool, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Parameters as a point of the program: whoever they do not tell apart shares, and whoever another is nearer to fails."""
+    """Parameters as a point of the program: whoever they do not tell apart shares, and whoever
+    another is nearer to fails.
+    """
     shared, failed = np.zeros(len(pool.units)), np.zeros(len(pool.units))
     margins = pool.gains @ parameters
     shared[pool.rows[margins < MARGIN, 0]] = 1.0
@@ -400,11 +471,18 @@ def _point(pool: Pool, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _pair_cuts(family: Family) -> NDArray[np.float64]:
-    r"""What two columns alone say of a semidefinite matrix: :math:`q_{kk} + q_{ll} \pm 2 q_{kl} \ge 0`."""
+    r"""What two columns alone say of a
+    semidefinite matrix: :math:`q_{kk} + q_{ll} \pm 2 q_{kl} \ge 0`.
+    """
     if family.kind != SQUARE_FORM:
         return np.zeros((0, family.width))
     unit = np.eye(family.columns)
-    vectors = [unit[k] + sign * unit[m] for k in range(family.columns) for m in range(k) for sign in (1, -1)]
+    vectors = [
+        unit[k] + sign * unit[m]
+        for k in range(family.columns)
+        for m in range(k)
+        for sign in (1, -1)
+    ]
     return np.array([_cut(family, v) for v in vectors]).reshape(-1, family.width)
 
 
@@ -412,9 +490,9 @@ def _violated(family: Family, parameters: NDArray[np.float64]) -> NDArray[np.flo
     if family.kind != SQUARE_FORM:
         return np.zeros((0, family.width))
     values, vectors = np.linalg.eigh(family.matrix(parameters))
-    return np.array([_cut(family, v) for v, e in zip(vectors.T, values, strict=True) if e < -1e-6]).reshape(
-        -1, family.width
-    )
+    return np.array(
+        [_cut(family, v) for v, e in zip(vectors.T, values, strict=True) if e < -1e-6]
+    ).reshape(-1, family.width)
 
 
 def _cut(family: Family, vector: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,1 +1,3 @@
-"""Local recoding: equal values may part ways. Mondrian, clusters, and the way down from the global optimum."""
+"""Local recoding: equal values may part ways. Mondrian, clusters, and the way down from the global
+optimum.
+"""

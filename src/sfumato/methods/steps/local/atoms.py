@@ -1,4 +1,6 @@
-"""The ground local recoding works on: hierarchies laid out for loops, and the records no model can tell apart."""
+"""The ground local recoding works on: hierarchies laid out for loops, and the records no model can
+tell apart.
+"""
 
 from __future__ import annotations
 
@@ -23,15 +25,20 @@ if TYPE_CHECKING:
     from sfumato.methods.steps.recoding.lattice import Lattice
 
 MOST_NODES, WORK = 20_000, 2_000_000_000
-"""Nodes of the lattice whose cells are tried, and nodes times classes; a larger lattice is thinned out."""
+"""Nodes of the lattice whose cells are tried, and nodes times classes; a larger lattice is thinned
+out.
+"""
 
 
 @dataclasses.dataclass(frozen=True)
 class Atoms:
-    """Records that no model can tell apart: equal quasi-identifiers and equal values of all counted columns.
+    """Records that no model can tell apart: equal quasi-identifiers and equal values of all counted
+    columns.
 
-    ``codes[i, a]`` is the code of quasi-identifier *a* at level 0, ``amounts`` the number of records, ``values`` the code
-    of each counted column, ``weights`` the sum of survey weights where a model asks for it. ``columns`` and ``placement`` say how rows are packed to find their atom by ``keys``.
+    ``codes[i, a]`` is the code of quasi-identifier *a* at level 0, ``amounts`` the number of
+    records, ``values`` the code of each counted column, ``weights`` the sum of survey weights where
+    a model asks for it. ``columns`` and ``placement`` say how rows are packed to find their atom by
+    ``keys``.
     """
 
     columns: tuple[str, ...]
@@ -47,9 +54,14 @@ class Atoms:
         return len(self.amounts)
 
     def table(
-        self, atoms: NDArray[np.int64], amounts: NDArray[np.int64], groups: NDArray[np.int64], count: int
+        self,
+        atoms: NDArray[np.int64],
+        amounts: NDArray[np.int64],
+        groups: NDArray[np.int64],
+        count: int,
     ) -> ClassTable:
-        """The classes that form when some records of some atoms go to groups; their keys mean nothing.
+        """The classes that form when some records of some atoms go to groups; their keys mean
+        nothing.
 
         A part of an atom brings its share of the survey weights.
         """
@@ -57,7 +69,9 @@ class Atoms:
         counts: dict[Column, Counts] = {}
         for name, codes in self.values.items():
             own = self.base.counts[name]
-            merged = kernels.keys.merge_counts(rows, codes[atoms], amounts, groups, count, max(1, len(own.labels)))
+            merged = kernels.keys.merge_counts(
+                rows, codes[atoms], amounts, groups, count, max(1, len(own.labels))
+            )
             starts, merged_codes, merged_amounts = merged
             counts[name] = Counts(starts, merged_codes, merged_amounts, own.labels, own.worked_out)
         return dataclasses.replace(
@@ -65,14 +79,20 @@ class Atoms:
             keys=np.zeros((count, 1), dtype=np.uint64),
             records=kernels.keys.add_up(amounts, groups, count),
             counts=counts,
-            weights=None
-            if self.weights is None
-            else kernels.keys.add_up(self.weights[atoms] * (amounts / self.amounts[atoms]), groups, count),
+            weights=(
+                None
+                if self.weights is None
+                else kernels.keys.add_up(
+                    self.weights[atoms] * (amounts / self.amounts[atoms]), groups, count
+                )
+            ),
         )
 
 
 def atoms_of(dataset: Table, lattice: Lattice) -> Atoms:
-    """The atoms of a table under the models of a lattice; without counted columns they are its classes."""
+    """The atoms of a table under the models of a lattice; without counted columns they are its
+    classes.
+    """
     base = lattice.base
     extras = tuple(dict.fromkeys(part for name in base.counts for part in parts_of(name)))
     if extras:
@@ -80,7 +100,16 @@ def atoms_of(dataset: Table, lattice: Lattice) -> Atoms:
     place = Placement(base.ladders, base.levels, base.layout)
     held = base.records > 0
     weights = None if base.weights is None else base.weights[held]
-    return Atoms(base.columns, place, base.keys[held], _codes(base, held), base.records[held], {}, base, weights)
+    return Atoms(
+        base.columns,
+        place,
+        base.keys[held],
+        _codes(base, held),
+        base.records[held],
+        {},
+        base,
+        weights,
+    )
 
 
 def _codes(base: ClassTable, held: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -89,7 +118,9 @@ def _codes(base: ClassTable, held: NDArray[np.bool_]) -> NDArray[np.int64]:
 
 def _finer_atoms(dataset: Table, base: ClassTable, extras: Sequence[str]) -> Atoms:
     columns = (*base.columns, *extras)
-    ladders = [bind(None, e.labels, e.counts.tolist()) for e in (dataset.encoded(name) for name in extras)]
+    ladders = [
+        bind(None, e.labels, e.counts.tolist()) for e in (dataset.encoded(name) for name in extras)
+    ]
     place = _placement((*base.ladders, *ladders))
     keys, _ = pack_rows(dataset, columns, place)
     ids, first = kernels.keys.group(keys)
@@ -97,15 +128,23 @@ def _finer_atoms(dataset: Table, base: ClassTable, extras: Sequence[str]) -> Ato
     chosen = first[order]
     layout = place.layout
     quasi = range(len(base.columns))
-    weights = None if base.weights is None else survey_weights(dataset, weight_column(dataset.schema))
-    codes = [kernels.keys.field_codes(keys[chosen], layout.words[a], layout.shifts[a], layout.widths[a]) for a in quasi]
+    weights = (
+        None if base.weights is None else survey_weights(dataset, weight_column(dataset.schema))
+    )
+    codes = [
+        kernels.keys.field_codes(keys[chosen], layout.words[a], layout.shifts[a], layout.widths[a])
+        for a in quasi
+    ]
     return Atoms(
         columns=columns,
         placement=place,
         keys=keys[chosen],
         codes=np.stack(codes, axis=1),
         amounts=tallied(ids, len(first), dataset.copies)[order],
-        values={name: encode_column(dataset, name).codes[chosen].astype(np.int64) for name in base.counts},
+        values={
+            name: encode_column(dataset, name).codes[chosen].astype(np.int64)
+            for name in base.counts
+        },
         base=base,
         weights=None if weights is None else kernels.keys.add_up(weights, ids, len(first))[order],
     )
@@ -118,9 +157,11 @@ def _placement(ladders: tuple[object, ...]) -> Placement:
 
 @dataclasses.dataclass(frozen=True)
 class Terrain:
-    """The hierarchies of a lattice in flat arrays, addressed by ``bases[column, level] + code at level 0``.
+    """The hierarchies of a lattice in flat arrays, addressed by
+    ``bases[column, level] + code at level 0``.
 
-    ``climbs`` hold the code at the level, ``marks`` a 64-bit number of that node, ``costs`` its weighted cost.
+    ``climbs`` hold the code at the level, ``marks`` a 64-bit number of that node, ``costs`` its
+    weighted cost.
     """
 
     lattice: Lattice
@@ -153,7 +194,9 @@ class Terrain:
         """Nodes of the lattice, the cheapest first, and the mean cost of a cell there."""
         means = [np.array(sums) / max(1, self.lattice.records) for sums in self.lattice.totals]
         most = min(MOST_NODES, WORK // max(1, len(self.lattice.base)))
-        levels = _thinned([list(range(lo, hi + 1)) for lo, hi in zip(self.low, self.high, strict=True)], most)
+        levels = _thinned(
+            [list(range(lo, hi + 1)) for lo, hi in zip(self.low, self.high, strict=True)], most
+        )
         grid = np.stack([part.ravel() for part in np.meshgrid(*levels, indexing="ij")], axis=1)
         cost = np.zeros(len(grid))
         for a, mean in enumerate(means):
@@ -172,7 +215,8 @@ def _scattered(numbers: NDArray[np.int64]) -> NDArray[np.uint64]:
 
 
 def _thinned(levels: list[list[int]], most: int) -> list[list[int]]:
-    """Leave out inner levels, then lowest ones, until the nodes are few enough; the longest ladders give way first.
+    """Leave out inner levels, then lowest ones, until the nodes are few enough; the longest ladders
+    give way first.
 
     >>> _thinned([[0, 1, 2, 3], [0, 1]], 6)
     [[0, 1, 3], [0, 1]]
@@ -191,7 +235,9 @@ def _thinned(levels: list[list[int]], most: int) -> list[list[int]]:
 
 @dataclasses.dataclass(frozen=True)
 class Parts:
-    """``amounts[p]`` records of atom ``atoms[p]`` go to ``regions[p]``; what no part names is not released."""
+    """``amounts[p]`` records of atom ``atoms[p]`` go to ``regions[p]``; what no part names is not
+    released.
+    """
 
     atoms: NDArray[np.int64]
     regions: NDArray[np.int64]
@@ -204,7 +250,9 @@ class Parts:
         return cls(*(np.concatenate([getattr(piece, name) for piece in pieces]) for name in fields))
 
     def tidy(self) -> Parts:
-        """Parts in the order of regions, regions numbered from 0 without gaps, equal parts added up."""
+        """Parts in the order of regions, regions numbered from 0 without gaps, equal parts added
+        up.
+        """
         kept = (self.amounts > 0) & (self.regions >= 0)
         _, regions = np.unique(self.regions[kept], return_inverse=True)
         pairs, which = np.unique(np.stack([regions, self.atoms[kept]]), axis=1, return_inverse=True)
@@ -222,14 +270,18 @@ class Parts:
 
     def left(self, atoms: Atoms) -> NDArray[np.int64]:
         """Records of each atom that go nowhere."""
-        placed = np.bincount(self.atoms, weights=self.amounts, minlength=len(atoms)).astype(np.int64)
+        placed = np.bincount(self.atoms, weights=self.amounts, minlength=len(atoms)).astype(
+            np.int64
+        )
         rest: NDArray[np.int64] = atoms.amounts - placed
         return rest
 
 
 @dataclasses.dataclass(frozen=True)
 class Outline:
-    """The cells of regions: ``levels[region, column]`` above the codes of ``members[region]``, any of its atoms."""
+    """The cells of regions: ``levels[region, column]`` above the codes of ``members[region]``, any
+    of its atoms.
+    """
 
     levels: NDArray[np.int64]
     members: NDArray[np.int64]
@@ -239,7 +291,13 @@ class Outline:
         """The lowest cells that cover what tidy parts hold."""
         starts = parts.starts()
         levels = kernels.local.lowest_common(
-            atoms.codes, parts.atoms, starts, terrain.climbs, terrain.bases, terrain.low, terrain.high
+            atoms.codes,
+            parts.atoms,
+            starts,
+            terrain.climbs,
+            terrain.bases,
+            terrain.low,
+            terrain.high,
         )
         return cls(levels, parts.atoms[starts[:-1]])
 
@@ -247,7 +305,9 @@ class Outline:
         """Weighted cost of a record in each region."""
         costs = np.zeros(len(self.members))
         for a in range(self.levels.shape[1]):
-            costs += terrain.costs[terrain.bases[a, self.levels[:, a]] + atoms.codes[self.members, a]]
+            costs += terrain.costs[
+                terrain.bases[a, self.levels[:, a]] + atoms.codes[self.members, a]
+            ]
         return costs
 
 

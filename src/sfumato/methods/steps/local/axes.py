@@ -1,8 +1,10 @@
 """The dimensions along which local methods cut and join classes.
 
-Numbers and dates lie on a line, and so do the values of a column with an order; values under a hierarchy hang in a tree;
-all others are a set. Missing values come last in every order. Numbers and dates are cut and labelled on a grid, see
-:mod:`sfumato.methods.steps.local.grid`; where their hierarchy has no intervals on level 1 they hang in a tree, too.
+Numbers and dates lie on a line, and so do the values of a column with an order; values under a
+hierarchy hang in a tree; all others are a set. Missing values come last in every order. Numbers and
+dates are cut and labelled on a grid, see
+:mod:`sfumato.methods.steps.local.grid`; where their hierarchy has no intervals on level 1 they hang
+in a tree, too.
 """
 
 from __future__ import annotations
@@ -19,7 +21,14 @@ from sfumato import kernels
 from sfumato.core.hierarchy import Ladder
 from sfumato.core.schema import Attribute, Kind, Schema
 from sfumato.errors import SchemaError, did_you_mean
-from sfumato.methods.steps.local.grid import LineGrid, date_grid, hierarchy_grid, moment, number_grid, ordered_grid
+from sfumato.methods.steps.local.grid import (
+    LineGrid,
+    date_grid,
+    hierarchy_grid,
+    moment,
+    number_grid,
+    ordered_grid,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,10 +42,11 @@ HUGE = 1e150
 
 @dataclasses.dataclass(frozen=True)
 class Axis:
-    """One dimension. ``ranks[code]`` is the place of a code in the order and ``labels[rank]`` its value.
+    """One dimension. ``ranks[code]`` is the place of a code in the order and ``labels[rank]`` its
+    value.
 
-    ``places`` and ``span`` say where the ranks of a line lie and how wide its domain is; ``grid`` has its cells, for all ranks
-    but that of missing values (None: no line).
+    ``places`` and ``span`` say where the ranks of a line lie and how wide its domain is; ``grid``
+    has its cells, for all ranks but that of missing values (None: no line).
     """
 
     column: str
@@ -72,7 +82,9 @@ class Axis:
 
     @functools.cached_property
     def node_losses(self) -> dict[str, float]:
-        """What a range loses that is a node of the hierarchy its cells come from: as the hierarchy says."""
+        """What a range loses that is a node of the hierarchy its cells come from: as the hierarchy
+        says.
+        """
         if self.grid is None or self.grid.source != "hierarchy":
             return {}
         found: dict[str, float] = {}
@@ -84,7 +96,9 @@ class Axis:
 
     def may_cut_before(self, rank: int) -> bool:
         """Whether a cell begins at a rank."""
-        return self.grid is None or rank >= len(self.grid.first) or int(self.grid.first[rank]) == rank
+        return (
+            self.grid is None or rank >= len(self.grid.first) or int(self.grid.first[rank]) == rank
+        )
 
     def limits(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Per rank where its cell begins and ends, as a label states it."""
@@ -100,7 +114,8 @@ def axes_of(
     order: Sequence[str] | None = None,
     steps: Mapping[str, int | float | str] | None = None,
 ) -> tuple[Axis, ...]:
-    """The dimensions of a table: first the columns that ``order`` names, then the others as they stand.
+    """The dimensions of a table: first the columns that ``order`` names, then the others as they
+    stand.
 
     ``steps`` are the grids that the recipe declares.
     """
@@ -108,7 +123,8 @@ def axes_of(
     if unknown:
         raise SchemaError(
             [
-                f"order names a column {n!r} that is no quasi-identifier.{did_you_mean(n, classes.columns)}"
+                f"order names a column {n!r} that is no"
+                f" quasi-identifier.{did_you_mean(n, classes.columns)}"
                 for n in unknown
             ]
         )
@@ -130,8 +146,12 @@ def axes_of(
     return tuple(axes)
 
 
-def _axis(column: str, attribute: Attribute, ladder: Ladder, step: int | float | str | None) -> Axis:
-    """A line where values can be put in order, else a tree where there is a hierarchy, else a set."""
+def _axis(
+    column: str, attribute: Attribute, ladder: Ladder, step: int | float | str | None
+) -> Axis:
+    """A line where values can be put in order, else a tree where there is a hierarchy, else a
+    set.
+    """
     kind, hanging = attribute.kind, ladder.depth > 1
     if kind in (Kind.NUMERIC, Kind.DATE):
         keys = _keys(ladder, _number if kind is Kind.NUMERIC else moment)
@@ -141,11 +161,14 @@ def _axis(column: str, attribute: Attribute, ladder: Ladder, step: int | float |
         if not hanging:
             wrong = sum(key is None for key in keys.values())
             raise SchemaError(
-                f"column {column!r} is of kind {kind}, but {wrong} of its values cannot be read as such; "
-                "correct them, give it a hierarchy, or make it nominal"
+                f"column {column!r} is of kind {kind}, but {wrong} of its values cannot be read as"
+                " such; correct them, give it a hierarchy, or make it nominal"
             )
     if step is not None:
-        raise SchemaError(f"grid names column {column!r}, which holds neither numbers nor dates; leave it out there")
+        raise SchemaError(
+            f"grid names column {column!r}, which holds neither numbers nor dates; leave it out"
+            " there"
+        )
     if attribute.order is not None and (kind is Kind.ORDINAL or not hanging):
         return _ordered(column, ladder, attribute.order)
     return _plain(column, ladder, "tree" if hanging else "set")
@@ -170,7 +193,9 @@ def _number(text: str) -> int | float | None:
 def _line(
     column: str, kind: Kind, ladder: Ladder, keys: Mapping[str, Any], step: int | float | str | None
 ) -> Axis | None:
-    """Numbers or dates on their grid; None where the hierarchy that should make the cells has no intervals."""
+    """Numbers or dates on their grid; None where the hierarchy that should make the cells has no
+    intervals.
+    """
     ordered = sorted(keys, key=lambda label: (keys[label], label))
     largest = max((abs(key) for key in keys.values()), default=0)
     scale = 1.0 if largest < HUGE else 1 / largest
@@ -183,7 +208,9 @@ def _line(
         raise SchemaError(f"grid of column {column!r}, which is of kind {kind}, must be {wanted}")
     if step is None and _has_levels(ladder) and scale == 1.0:
         code = {label: i for i, label in enumerate(ladder.labels[0])}
-        grid = hierarchy_grid(ladder, [code[label] for label in ordered], values, ordered if dates else None)
+        grid = hierarchy_grid(
+            ladder, [code[label] for label in ordered], values, ordered if dates else None
+        )
         if grid is None:
             return None
     elif dates:
@@ -202,14 +229,21 @@ def _ordered(column: str, ladder: Ladder, order: Sequence[str]) -> Axis:
     rank = {label: i for i, label in enumerate(order)}
     unlisted = sum(label not in rank for label in ladder.labels[0] if label is not None)
     if unlisted:
-        raise SchemaError(f"column {column!r} has {unlisted} values that its order does not list; add them")
+        raise SchemaError(
+            f"column {column!r} has {unlisted} values that its order does not list; add them"
+        )
     ordered = sorted((v for v in ladder.labels[0] if v is not None), key=rank.__getitem__)
     places = np.array([rank[label] for label in ordered], dtype=np.float64)
     return _along(column, ladder, ordered, places, len(order) - 1.0, ordered_grid(places, ordered))
 
 
 def _along(
-    column: str, ladder: Ladder, ordered: Sequence[str], places: NDArray[np.float64], span: float, grid: LineGrid
+    column: str,
+    ladder: Ladder,
+    ordered: Sequence[str],
+    places: NDArray[np.float64],
+    span: float,
+    grid: LineGrid,
 ) -> Axis:
     labels: tuple[str | None, ...] = tuple(ordered)
     if None in ladder.labels[0]:
@@ -224,7 +258,9 @@ def _plain(column: str, ladder: Ladder, form: Form) -> Axis:
     """A tree or a set: the codes of the ladder are in the right order already."""
     labels = tuple(ladder.labels[0])
     present = len(labels) - (None in labels)
-    return Axis(column, form, np.arange(len(labels)), labels, np.zeros(len(labels)), present - 1.0, ladder)
+    return Axis(
+        column, form, np.arange(len(labels)), labels, np.zeros(len(labels)), present - 1.0, ladder
+    )
 
 
 def space_of(axes: Sequence[Axis], weights: Sequence[float]) -> kernels.points.Space:
@@ -234,7 +270,13 @@ def space_of(axes: Sequence[Axis], weights: Sequence[float]) -> kernels.points.S
     forms = {"line": kernels.points.LINE, "tree": kernels.points.TREE, "set": kernels.points.SET}
     begins = np.cumsum([0, *sizes[:-1]])
     tree_begins = np.cumsum([0, *(len(nodes) for nodes, _ in trees[:-1])])
-    rows = [[forms[axis.form] for axis in axes], sizes, [axis.missing for axis in axes], begins, tree_begins]
+    rows = [
+        [forms[axis.form] for axis in axes],
+        sizes,
+        [axis.missing for axis in axes],
+        begins,
+        tree_begins,
+    ]
     limits = [axis.limits() for axis in axes]
     return kernels.points.Space(
         dims=np.array(rows, dtype=np.int64),

@@ -1,13 +1,17 @@
-"""The grid on which numbers and dates are cut and labelled, so that no range ends at the value of a person.
+"""The grid on which numbers and dates are cut and labelled, so that no range ends at the value of a
+person.
 
-A *cell* of the grid is a half-open interval. Values of one cell are never cut apart, and a range is a union of neighbouring
-cells: it is written by the limits of its first and last cell, whatever values lie inside. Where the cells come from, in
-this order: a step that the recipe declares, level 1 of the column's hierarchy, or a round step that the spread of the
-values suggests.
+A *cell* of the grid is a half-open interval. Values of one cell are never cut apart, and a range is
+a union of neighbouring
+cells: it is written by the limits of its first and last cell, whatever values lie inside. Where the
+cells come from, in this order: a step that the recipe declares, level 1 of the column's hierarchy,
+or a round step that the spread of the values suggests.
 
-The *default step* of numbers is the least of 1, 2, 5, 10, 20, … (times a power of ten) that is at least a tenth of the interquartile
-range of the different values, and at least 1 for whole numbers. That of dates and times is the shortest period of :data:`PERIODS`
-that is at least as long. It depends on the data, but only through the order of magnitude of their spread, and the plan states it.
+The *default step* of numbers is the least of 1, 2, 5, 10, 20, … (times a power of ten) that is at
+least a tenth of the interquartile range of the different values, and at least 1 for whole numbers.
+That of dates and times is the shortest period of :data:`PERIODS` that is at least as long. It
+depends on the data, but only through the order of magnitude of their spread, and the plan states
+it.
 """
 
 from __future__ import annotations
@@ -42,7 +46,9 @@ MIDNIGHT = " 00:00:00"
 """How a time ends that says no more than its day."""
 
 SHARE_OF_SPREAD = 10
-"""The default step is at least the interquartile range over this: some twenty cells for values that are spread evenly."""
+"""The default step is at least the interquartile range over this: some twenty cells for values that
+are spread evenly.
+"""
 
 PERIODS: dict[str, int] = {
     "second": SECOND,
@@ -65,7 +71,10 @@ Steps = Annotated[
     dict[str, int | float | str],
     COLUMNS,
     Field(
-        description="step at which numbers (5) or dates (month) are cut; else level 1 of the hierarchy, else a round step"
+        description=(
+            "step at which numbers (5) or dates (month) are cut; else level 1 of the hierarchy,"
+            " else a round step"
+        )
     ),
 ]
 """The field of every step that writes ranges."""
@@ -75,10 +84,12 @@ Source = Literal["recipe", "hierarchy", "default", "order"]
 
 @dataclasses.dataclass(frozen=True)
 class LineGrid:
-    """The cells of one line, by rank: rank *r* lies in a cell with the ranks ``first[r]`` to ``last[r]``.
+    """The cells of one line, by rank: rank *r* lies in a cell with the ranks ``first[r]`` to
+    ``last[r]``.
 
-    ``starts[r]`` and ``ends[r]`` are the limits of that cell as a label states them, on the scale of the line; ``write(low, high)``
-    is the label of all cells from that of rank ``low`` to that of rank ``high``. ``step`` says what the cells are.
+    ``starts[r]`` and ``ends[r]`` are the limits of that cell as a label states them, on the scale
+    of the line; ``write(low, high)`` is the label of all cells from that of rank ``low`` to that of
+    rank ``high``. ``step`` says what the cells are.
     """
 
     first: NDArray[np.int64]
@@ -100,19 +111,28 @@ def require_steps(owner: str, steps: Mapping[str, int | float | str]) -> None:
         if isinstance(step, str):
             if step not in PERIODS:
                 raise ParameterError(
-                    f"{owner}: grid of {name!r} must be a positive number or one of {', '.join(PERIODS)}"
+                    f"{owner}: grid of {name!r} must be a positive number or one of"
+                    f" {', '.join(PERIODS)}"
                 )
         elif isinstance(step, bool) or not (math.isfinite(step) and step > 0):
-            raise ParameterError(f"{owner}: grid of {name!r} must be a positive number or a period such as month")
+            raise ParameterError(
+                f"{owner}: grid of {name!r} must be a positive number or a period such as month"
+            )
 
 
 def describe_grids(axes: Iterable[Axis], columns: Collection[str]) -> dict[str, dict[str, str]]:
     """The grids of those columns that are numbers or dates, as plain data."""
     lines = {axis.column: axis.grid for axis in axes if axis.column in columns}
-    return {name: grid.describe() for name, grid in lines.items() if grid is not None and grid.source != "order"}
+    return {
+        name: grid.describe()
+        for name, grid in lines.items()
+        if grid is not None and grid.source != "order"
+    }
 
 
-def contradict_grid(step: str, told: Mapping[str, Any], steps: Mapping[str, int | float | str]) -> str | None:
+def contradict_grid(
+    step: str, told: Mapping[str, Any], steps: Mapping[str, int | float | str]
+) -> str | None:
     """That a plan tells of other grids than the recipe declares; None where it does not."""
     grids = told.get("grid", {})
     problem = f"the plan of {step} tells of other grids than the recipe declares"
@@ -120,10 +140,14 @@ def contradict_grid(step: str, told: Mapping[str, Any], steps: Mapping[str, int 
         return problem
     for name, grid in grids.items():
         declared = steps.get(name)
-        stated = {"step": _written_step(declared), "source": "recipe"} if declared is not None else None
+        stated = (
+            {"step": _written_step(declared), "source": "recipe"} if declared is not None else None
+        )
         if stated is not None and grid != stated:
             return problem
-        if stated is None and (not isinstance(grid, Mapping) or grid.get("source") not in ("hierarchy", "default")):
+        if stated is None and (
+            not isinstance(grid, Mapping) or grid.get("source") not in ("hierarchy", "default")
+        ):
             return problem
     return None
 
@@ -135,7 +159,15 @@ def _written_step(step: int | float | str) -> str:
 def ordered_grid(places: NDArray[np.float64], labels: Sequence[str]) -> LineGrid:
     """Every value of a listed order is a cell of its own."""
     ranks = np.arange(len(labels))
-    return LineGrid(ranks, ranks, places, places, lambda low, high: f"{labels[low]}..{labels[high]}", "value", "order")
+    return LineGrid(
+        ranks,
+        ranks,
+        places,
+        places,
+        lambda low, high: f"{labels[low]}..{labels[high]}",
+        "value",
+        "order",
+    )
 
 
 # Numbers.
@@ -165,7 +197,9 @@ class DecimalStep(NamedTuple):
         ('-118.4', '20', '2000')
         """
         product = count * self.mantissa
-        exact = Decimal((int(product < 0), tuple(int(digit) for digit in str(abs(product))), self.exponent))
+        exact = Decimal(
+            (int(product < 0), tuple(int(digit) for digit in str(abs(product))), self.exponent)
+        )
         if abs(self.exponent) > 30:
             return str(exact)
         text = format(exact, "f")
@@ -196,8 +230,12 @@ def _tenth_of_spread(values: NDArray[np.float64]) -> float:
     return float(upper - lower)
 
 
-def number_grid(keys: Sequence[int | float], scale: float, declared: int | float | None) -> LineGrid:
-    """The grid of different numbers, ascending; the line has them at ``scale`` times their value."""
+def number_grid(
+    keys: Sequence[int | float], scale: float, declared: int | float | None
+) -> LineGrid:
+    """The grid of different numbers, ascending; the line has them at ``scale`` times their
+    value.
+    """
     whole = all(isinstance(key, int) for key in keys)
     if declared is None:
         step = default_step(np.array([float(key) for key in keys]), whole=whole)
@@ -242,7 +280,9 @@ def _cell_numbers(keys: Sequence[int | float], step: Fraction) -> list[int]:
     nearest = np.rint(quotients)
     cells: list[int] = []
     # a quotient this near to a whole number may have been rounded across it
-    unsure = ~(np.abs(quotients - nearest) > 1e-9 * np.maximum(1.0, np.abs(quotients))) | (np.abs(quotients) > 2.0**50)
+    unsure = ~(np.abs(quotients - nearest) > 1e-9 * np.maximum(1.0, np.abs(quotients))) | (
+        np.abs(quotients) > 2.0**50
+    )
     for key, quotient, again in zip(keys, quotients.tolist(), unsure.tolist(), strict=True):
         cells.append(_exact_cell(key, step) if again else math.floor(quotient))
     return cells
@@ -281,7 +321,9 @@ def _from_cells(
 
 
 def moment(text: str) -> int | None:
-    """Nanoseconds since the year 1 of a date, a time with a date, or a time of the day; times with a zone in UTC."""
+    """Nanoseconds since the year 1 of a date, a time with a date, or a time of the day; times with
+    a zone in UTC.
+    """
     read = _read_moment(text)
     if read is None:
         return None
@@ -296,7 +338,9 @@ def _read_moment(text: str) -> tuple[datetime.datetime, int] | None:
         when = datetime.datetime.fromisoformat(written)
     except ValueError:
         try:
-            when = datetime.datetime.combine(datetime.date.min, datetime.time.fromisoformat(written))
+            when = datetime.datetime.combine(
+                datetime.date.min, datetime.time.fromisoformat(written)
+            )
         except ValueError:
             return None
     nanoseconds = finer.removesuffix(" ns")
@@ -305,7 +349,8 @@ def _read_moment(text: str) -> tuple[datetime.datetime, int] | None:
 
 @dataclasses.dataclass(frozen=True)
 class ColumnClock:
-    """How the moments of a column are written: as days, as times of the day, or as both; and how finely they are counted.
+    """How the moments of a column are written: as days, as times of the day, or as both; and how
+    finely they are counted.
 
     ``shift`` leads from UTC to the time that cells show, which ends with ``zone``.
     """
@@ -319,9 +364,13 @@ class ColumnClock:
     def of(cls, texts: Sequence[str], keys: Sequence[int]) -> ColumnClock:
         """The clock of a column, from its different values."""
         midnights = all(text.endswith(MIDNIGHT) for text in texts)
-        if midnights or (all(":" not in text for text in texts) and all(key % DAY == 0 for key in keys)):
+        if midnights or (
+            all(":" not in text for text in texts) and all(key % DAY == 0 for key in keys)
+        ):
             return cls("days", DAY)
-        resolution = next(unit for unit in (SECOND, 10**6, 10**3, 1) if all(key % unit == 0 for key in keys))
+        resolution = next(
+            unit for unit in (SECOND, 10**6, 10**3, 1) if all(key % unit == 0 for key in keys)
+        )
         if all(key < DAY for key in keys):
             return cls("times", resolution)
         zones = {read[0].utcoffset() for read in map(_read_moment, texts) if read is not None}
@@ -345,7 +394,9 @@ class ColumnClock:
         return f"{shown}{self.zone}{finer}"
 
 
-def date_grid(keys: Sequence[int], texts: Sequence[str], scale: float, declared: str | None) -> LineGrid:
+def date_grid(
+    keys: Sequence[int], texts: Sequence[str], scale: float, declared: str | None
+) -> LineGrid:
     """The grid of different moments, ascending."""
     clock = ColumnClock.of(texts, keys)
     period = declared if declared is not None else default_period(keys, clock)
@@ -354,10 +405,15 @@ def date_grid(keys: Sequence[int], texts: Sequence[str], scale: float, declared:
     def write(low: int, high: int) -> str:
         return clock.write(cells[low][0], cells[high][1])
 
-    limits = [((start - clock.shift) * scale, (end - clock.resolution - clock.shift) * scale) for start, end in cells]
+    limits = [
+        ((start - clock.shift) * scale, (end - clock.resolution - clock.shift) * scale)
+        for start, end in cells
+    ]
     source: Source = "default" if declared is None else "recipe"
     numbers = [start for start, _ in cells]
-    return _from_cells(numbers, ([low for low, _ in limits], [high for _, high in limits]), write, period, source)
+    return _from_cells(
+        numbers, ([low for low, _ in limits], [high for _, high in limits]), write, period, source
+    )
 
 
 def default_period(keys: Sequence[int], clock: ColumnClock) -> str:
@@ -395,7 +451,9 @@ _OPEN = re.compile(rf"(<|>=)({_NUMBER})", re.ASCII)
 
 
 class LabelExtent(NamedTuple):
-    """What a label of a hierarchy covers, from ``low`` on and before ``high``; None is an open end."""
+    """What a label of a hierarchy covers, from ``low`` on and before ``high``; None is an open
+    end.
+    """
 
     low: Fraction | None
     high: Fraction | None
@@ -407,14 +465,20 @@ class LabelExtent(NamedTuple):
     def holds(self, key: int | float) -> bool:
         """Whether a number lies inside."""
         number = Fraction(repr(key))
-        return (self.low is None or self.low <= number) and (self.high is None or number < self.high)
+        return (self.low is None or self.low <= number) and (
+            self.high is None or number < self.high
+        )
 
 
 def _read_extent(label: str) -> LabelExtent | None:
     if match := _WHOLE.fullmatch(label):
         wrapped = match[1] is None
         low, high = int(match[1] or match[3]), int(match[4] or match[2] or match[1]) + 1
-        return LabelExtent(Fraction(low), Fraction(high), str(low), str(high), True, wrapped) if low < high else None
+        return (
+            LabelExtent(Fraction(low), Fraction(high), str(low), str(high), True, wrapped)
+            if low < high
+            else None
+        )
     if match := _HALF_OPEN.fullmatch(label):
         return LabelExtent(Fraction(match[1]), Fraction(match[2]), match[1], match[2])
     if match := _OPEN.fullmatch(label):
@@ -441,9 +505,11 @@ def _written_extent(first: LabelExtent, last: LabelExtent) -> str:
 def hierarchy_grid(
     ladder: Ladder, codes: Sequence[int], keys: Sequence[Any], texts: Sequence[str] | None
 ) -> LineGrid | None:
-    """The cells that level 1 of a hierarchy makes of a line; None where its labels are no neighbouring intervals.
+    """The cells that level 1 of a hierarchy makes of a line; None where its labels are no
+    neighbouring intervals.
 
-    ``codes`` are the codes of the values, ascending by ``keys``; ``texts`` are the values of dates, None for numbers.
+    ``codes`` are the codes of the values, ascending by ``keys``; ``texts`` are the values of dates,
+    None for numbers.
     """
     nodes = ladder.climb(0, 1)[np.array(codes, dtype=np.int64)].tolist()
     labels = [ladder.labels[1][node] or "" for node in nodes]
@@ -463,7 +529,9 @@ def hierarchy_grid(
 CellLimits = tuple[Sequence[float], Sequence[float]]
 
 
-def _number_cells(labels: Sequence[str], keys: Sequence[Any]) -> tuple[CellLimits, Callable[[int, int], str]] | None:
+def _number_cells(
+    labels: Sequence[str], keys: Sequence[Any]
+) -> tuple[CellLimits, Callable[[int, int], str]] | None:
     readings = {label: _read_extent(label) for label in set(labels)}
     extents: list[LabelExtent] = []
     for label, key in zip(labels, keys, strict=True):
@@ -472,7 +540,9 @@ def _number_cells(labels: Sequence[str], keys: Sequence[Any]) -> tuple[CellLimit
             return None
         extents.append(extent)
     for before, after in itertools.pairwise(extents):
-        if before != after and (before.high is None or after.low is None or before.high > after.low):
+        if before != after and (
+            before.high is None or after.low is None or before.high > after.low
+        ):
             return None
     lows = [float(keys[0] if e.low is None else e.low) for e in extents]
     highs = [float(keys[-1] if e.high is None else e.high - int(e.whole)) for e in extents]

@@ -1,8 +1,9 @@
 """Covering records by cells when the promises are more than a size.
 
-As in :mod:`sfumato.methods.steps.local.respecialise` the cells of all nodes are tried, the cheapest first. A cell whose records fail the
-models may still open with some of them: no value of the sensitive column then occurs more than so many times its share
-in the table. What exceeds that waits for a coarser cell, where others make up for it.
+As in :mod:`sfumato.methods.steps.local.respecialise` the cells of all nodes are tried, the cheapest
+first. A cell whose records fail the models may still open with some of them: no value of the
+sensitive column then occurs more than so many times its share in the table. What exceeds that waits
+for a coarser cell, where others make up for it.
 """
 
 from __future__ import annotations
@@ -25,15 +26,23 @@ if TYPE_CHECKING:
 
 Failing = Callable[["ClassTable"], "NDArray[np.bool_]"]
 DEAREST_CELL, FEW = 0.5, 0.05
-"""Cells that cost more are not opened for the last few records, this share of all: they join others at less cost."""
+"""Cells that cost more are not opened for the last few records, this share of all: they join others
+at less cost.
+"""
 EXCESS = (2.0, 1.5, 1.2, 1.0)
-"""How many times its share in the table a value may occur in a cell that is trimmed, tried in this order."""
+"""How many times its share in the table a value may occur in a cell that is trimmed, tried in this
+order.
+"""
 
 
 class JudgedCover:
-    """One pass over the nodes. ``rest`` is what waits of each atom, ``waiting`` the atoms that have something left."""
+    """One pass over the nodes. ``rest`` is what waits of each atom, ``waiting`` the atoms that have
+    something left.
+    """
 
-    def __init__(self, atoms: Atoms, terrain: Terrain, failing: Failing, trimmed: Column | None, least: int) -> None:
+    def __init__(
+        self, atoms: Atoms, terrain: Terrain, failing: Failing, trimmed: Column | None, least: int
+    ) -> None:
         self.atoms, self.terrain, self.failing, self.trimmed = atoms, terrain, failing, trimmed
         self.least, self.rest = least, atoms.amounts.copy()
         self.waiting = np.arange(len(atoms))
@@ -54,7 +63,9 @@ class JudgedCover:
         return Parts.joined([*self.found, Parts(*(np.zeros(0, dtype=np.int64) for _ in range(3)))])
 
     def _visit(self, offsets: NDArray[np.int64]) -> None:
-        ids, sizes = kernels.local.grouped(self.atoms.codes, self.rest, self.waiting, offsets, self.terrain.marks)
+        ids, sizes = kernels.local.grouped(
+            self.atoms.codes, self.rest, self.waiting, offsets, self.terrain.marks
+        )
         large = sizes >= self.least
         if not large.any():
             return
@@ -72,7 +83,11 @@ class JudgedCover:
         self._release(members, ids, ~failing, self.rest[members])
 
     def _release(
-        self, members: NDArray[np.int64], ids: NDArray[np.int64], good: NDArray[np.bool_], amounts: NDArray[np.int64]
+        self,
+        members: NDArray[np.int64],
+        ids: NDArray[np.int64],
+        good: NDArray[np.bool_],
+        amounts: NDArray[np.int64],
     ) -> None:
         """Open a region for every good group, with so many records of each member."""
         if not good.any():
@@ -84,7 +99,9 @@ class JudgedCover:
         self.rest[who] -= amounts[moved]
         self.regions += int(good.sum())
 
-    def _trim(self, members: NDArray[np.int64], ids: NDArray[np.int64], failing: NDArray[np.bool_]) -> None:
+    def _trim(
+        self, members: NDArray[np.int64], ids: NDArray[np.int64], failing: NDArray[np.bool_]
+    ) -> None:
         """Open regions with a part of the records of failing groups, as large a part as holds."""
         groups = np.flatnonzero(failing)
         position = np.full(len(failing), -1)
@@ -101,7 +118,9 @@ class JudgedCover:
             self._release(members, ids, good, self._dealt(self.rest[members], rows, values, caps))
 
     def _caps(self, held: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Per group and value, how many records a trimmed region takes; all zero where no trimming holds."""
+        """Per group and value, how many records a trimmed region takes; all zero where no trimming
+        holds.
+        """
         caps = np.zeros_like(held)
         open_ = np.flatnonzero(held.sum(axis=1) >= self.least)
         for excess in EXCESS:
@@ -118,7 +137,9 @@ class JudgedCover:
         some = np.flatnonzero(held.sum(axis=1) >= self.least)
         if len(some):
             rows, values = np.nonzero(held[some])
-            table = self.atoms.table(self._bearers[values], held[some][rows, values], rows, len(some))
+            table = self.atoms.table(
+                self._bearers[values], held[some][rows, values], rows, len(some)
+            )
             failing[some] = self.failing(table)
         return failing
 
@@ -141,9 +162,14 @@ class JudgedCover:
 
     @staticmethod
     def _dealt(
-        rest: NDArray[np.int64], rows: NDArray[np.int64], values: NDArray[np.int64], caps: NDArray[np.int64]
+        rest: NDArray[np.int64],
+        rows: NDArray[np.int64],
+        values: NDArray[np.int64],
+        caps: NDArray[np.int64],
     ) -> NDArray[np.int64]:
-        """How many records of each member go along: atom after atom, up to the cap of group and value."""
+        """How many records of each member go along: atom after atom, up to the cap of group and
+        value.
+        """
         amounts = np.zeros(len(rows), dtype=np.int64)
         inside = np.flatnonzero(rows >= 0)
         keys = rows[inside] * caps.shape[1] + values[inside]

@@ -34,27 +34,33 @@ Start = Literal["nearest", "farthest"]
 
 @parameters
 class KMember(Step):
-    r"""Form clusters of at least k records that lie close together, and release what each has in common.
+    r"""Form clusters of at least k records that lie close together, and release what each has in
+    common.
 
-    A cluster grows until it has *k* records, each time by the class of equal records that adds the least loss,
+    A cluster grows until it has *k* records, each time by the class of equal records that adds the
+    least loss,
 
     .. math:: n\,(\ell' - \ell) + m\,\ell'
 
-    where *n* records lose :math:`\ell` each before *m* records join and all lose :math:`\ell'` after; the loss is the
-    weighted sum over the cells that are released (see :mod:`sfumato.methods.steps.local.regions`). Fewer than *k* records that are left
-    over at the end join the clusters where that costs least. *k* is that of the k-anonymity among the promises; without any, clusters start as
-    classes of equal records, and those that break a promise are joined.
+    where *n* records lose :math:`\ell` each before *m* records join and all lose :math:`\ell'`
+    after; the loss is the weighted sum over the cells that are released
+    (see :mod:`sfumato.methods.steps.local.regions`). Fewer than *k* records that are left over at
+    the end join the clusters where that costs least. *k* is that of the k-anonymity among the
+    promises; without any, clusters start as classes of equal records, and those that break a
+    promise are joined.
 
-    The next cluster starts at the record nearest to the start of the last one, which loses less than the paper's
-    ``farthest`` (Adult, eight columns, k = 5: 0.048 against 0.051). No random numbers: the first record is the first in
-    the order of the columns. Equal records stay together; *k* equal ones are a cluster by themselves and lose nothing.
-    Clusters that break another promise are joined with the one where that costs least, until all hold.
+    The next cluster starts at the record nearest to the start of the last one, which loses less
+    than the paper's ``farthest`` (Adult, eight columns, k = 5: 0.048 against 0.051). No
+    random numbers: the first record is the first in the order of the columns. Equal records stay
+    together; *k* equal ones are a cluster by themselves and lose nothing. Clusters that break
+    another promise are joined with the one where that costs least, until all hold.
 
-    Only the ``pool`` · *k* records nearest to its start are looked at when a cluster grows, so the work is of the order
-    n²/k for n classes; 0 looks at all, as the paper does, in n². Tables with more than ``block`` different records are
-    first cut into blocks as Mondrian would.
+    Only the ``pool`` · *k* records nearest to its start are looked at when a cluster grows, so the
+    work is of the order n²/k for n classes; 0 looks at all, as the paper does, in n². Tables with
+    more than ``block`` different records are first cut into blocks as Mondrian would.
 
-    Ranges of numbers and dates are unions of cells of a ``grid``, as with :class:`~sfumato.methods.steps.local.mondrian.Mondrian`, and the loss is that of these
+    Ranges of numbers and dates are unions of cells of a ``grid``, as
+    with :class:`~sfumato.methods.steps.local.mondrian.Mondrian`, and the loss is that of these
     ranges: no range ends at the value of a person.
 
     Reference: Byun, Kamra, Bertino & Li 2007, doi:10.1007/978-3-540-71703-4_18.
@@ -67,12 +73,19 @@ class KMember(Step):
     ['25-26', '25-27', '27-28']
     """
 
-    weights: Annotated[dict[str, float], COLUMNS, Field(description="importance of columns")] = Field(
-        default_factory=dict
+    weights: Annotated[dict[str, float], COLUMNS, Field(description="importance of columns")] = (
+        Field(default_factory=dict)
     )
-    start: Annotated[Start, Field(description="where the next cluster starts, seen from the last one")] = "nearest"
-    pool: Annotated[int, Field(ge=0, description="how many times k records a cluster may choose from; 0 for all")] = 8
-    block: Annotated[int, Field(ge=2, description="how many different records are clustered at once")] = 50_000
+    start: Annotated[
+        Start, Field(description="where the next cluster starts, seen from the last one")
+    ] = "nearest"
+    pool: Annotated[
+        int,
+        Field(ge=0, description="how many times k records a cluster may choose from; 0 for all"),
+    ] = 8
+    block: Annotated[
+        int, Field(ge=2, description="how many different records are clustered at once")
+    ] = 50_000
     grid: Steps = Field(default_factory=dict)
 
     name: ClassVar[str] = "k_member"
@@ -84,7 +97,13 @@ class KMember(Step):
     def plan(self, dataset: Table, goal: Goal) -> ClassRecoding:
         """Cluster the classes of a table."""
         return plan_k_member(
-            dataset, goal, weights=self.weights, start=self.start, pool=self.pool, block=self.block, grid=self.grid
+            dataset,
+            goal,
+            weights=self.weights,
+            start=self.start,
+            pool=self.pool,
+            block=self.block,
+            grid=self.grid,
         )
 
     @property
@@ -92,7 +111,9 @@ class KMember(Step):
         """It decides from counted combinations."""
         return Span.CLASSES
 
-    def contradicted(self, told: Mapping[str, Any], schema: Schema, records: int | None) -> str | None:
+    def contradicted(
+        self, told: Mapping[str, Any], schema: Schema, records: int | None
+    ) -> str | None:
         """That another grid was used."""
         return contradict_grid(self.name, told, self.grid)
 
@@ -121,13 +142,22 @@ def plan_k_member(
     joining = Joining(promises, axes, space, pool=pool * promises.crowd, far=start == "farthest")
     groups = joining.clusters(block, goal.progress) if classes.total else classes.records - 1
     regions = Regions.of(groups, classes.records)
-    return recoding(classes, axes, regions, method="k-member", notes={"start": start, "pool": pool}, weights=weights)
+    return recoding(
+        classes,
+        axes,
+        regions,
+        method="k-member",
+        notes={"start": start, "pool": pool},
+        weights=weights,
+    )
 
 
 class Joining:
     """Clusters of a table's classes under promises."""
 
-    def __init__(self, promises: Promises, axes: Sequence[Axis], space: Space, *, pool: int, far: bool) -> None:
+    def __init__(
+        self, promises: Promises, axes: Sequence[Axis], space: Space, *, pool: int, far: bool
+    ) -> None:
         self.promises, self.axes, self.space, self.pool, self.far = promises, axes, space, pool, far
         self.points = points_of(promises.classes, axes)
 
@@ -143,9 +173,16 @@ class Joining:
         return self._joined(groups)
 
     def _cluster(
-        self, small: NDArray[np.int64], groups: NDArray[np.int64], start: int, block: int, progress: Progress
+        self,
+        small: NDArray[np.int64],
+        groups: NDArray[np.int64],
+        start: int,
+        block: int,
+        progress: Progress,
     ) -> None:
-        """Cluster the classes that are no crowd by themselves; what is left over joins the nearest cluster of all."""
+        """Cluster the classes that are no crowd by themselves; what is left over joins the nearest
+        cluster of all.
+        """
         blocks = list(blocks_of(self.points[small], self.space, self.promises.crowd, block))
         with ThreadPoolExecutor(max_workers=2) as workers:
             for done, (members, clusters) in enumerate(workers.map(self._one_block, blocks), 1):
@@ -162,7 +199,9 @@ class Joining:
         clusters = np.empty(len(block), dtype=np.int64)
         sizes = self.promises.classes.sizes[members]
         scratch = kernels.points.scratch_for(self.space)
-        kernels.partition.cluster(block, sizes, self.promises.crowd, self.pool, self.far, self.space, scratch, clusters)
+        kernels.partition.cluster(
+            block, sizes, self.promises.crowd, self.pool, self.far, self.space, scratch, clusters
+        )
         return members, clusters
 
     def _joined(self, groups: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -185,7 +224,9 @@ class Joining:
         members = np.flatnonzero(groups >= 0)
         return self.promises.failing(members, groups[members], int(groups.max()) + 1, self.points)
 
-    def _join(self, groups: NDArray[np.int64], some: NDArray[np.int64], others: NDArray[np.int64]) -> None:
+    def _join(
+        self, groups: NDArray[np.int64], some: NDArray[np.int64], others: NDArray[np.int64]
+    ) -> None:
         """Join each of some clusters with the cheapest of the others, one after the other."""
         if not len(some):
             return
@@ -193,10 +234,16 @@ class Joining:
         count = int(groups.max()) + 1
         lows, highs = kernels.points.boxes(self.points, members, groups[members], count)
         distinct = np.stack(
-            [_distinct(self.points[members, a], groups[members], count) for a in range(lows.shape[1])], 1
+            [
+                _distinct(self.points[members, a], groups[members], count)
+                for a in range(lows.shape[1])
+            ],
+            1,
         )
         records = np.bincount(groups[members], self.promises.classes.records[members], count)
-        targets = kernels.partition.nearest_groups(some, others, lows, highs, distinct, records, self.space)
+        targets = kernels.partition.nearest_groups(
+            some, others, lows, highs, distinct, records, self.space
+        )
         new = np.arange(count)
         for group, target in zip(some.tolist(), targets.tolist(), strict=True):
             if target >= 0:

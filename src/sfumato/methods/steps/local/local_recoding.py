@@ -15,7 +15,12 @@ from sfumato.errors import ParameterError
 from sfumato.methods.steps.local.grid import Steps, contradict_grid, require_steps
 from sfumato.methods.steps.local.k_member import plan_k_member
 from sfumato.methods.steps.local.mondrian import plan_mondrian
-from sfumato.methods.steps.local.regions import ClassRecoding, recode_classes, release_regions, written_alike
+from sfumato.methods.steps.local.regions import (
+    ClassRecoding,
+    recode_classes,
+    release_regions,
+    written_alike,
+)
 from sfumato.methods.steps.local.respecialise import respecialise
 from sfumato.methods.steps.recoding.global_recoding import GlobalRecoding
 from sfumato.methods.steps.recoding.search_choice import auto
@@ -29,22 +34,32 @@ if TYPE_CHECKING:
 # What local recoding may suppress: cells of columns without a hierarchy, and whole columns.
 
 
-def with_suppressible_cells(lattice: Lattice, levels: Mapping[str, int | tuple[int, int]]) -> Lattice:
-    """The same lattice, but a column without a hierarchy has one step: to ``*``, which loses everything."""
+def with_suppressible_cells(
+    lattice: Lattice, levels: Mapping[str, int | tuple[int, int]]
+) -> Lattice:
+    """The same lattice, but a column without a hierarchy has one step: to ``*``, which loses
+    everything.
+    """
     bare = [ladder.top == 0 for ladder in lattice.base.ladders]
-    ladders = tuple(all_or_nothing(ladder) if ladder.top == 0 else ladder for ladder in lattice.base.ladders)
+    ladders = tuple(
+        all_or_nothing(ladder) if ladder.top == 0 else ladder for ladder in lattice.base.ladders
+    )
     high = tuple(
         1 if is_bare and name not in levels else h
         for name, is_bare, h in zip(lattice.columns, bare, lattice.high, strict=True)
     )
-    return dataclasses.replace(lattice, base=dataclasses.replace(lattice.base, ladders=ladders), high=high)
+    return dataclasses.replace(
+        lattice, base=dataclasses.replace(lattice.base, ladders=ladders), high=high
+    )
 
 
 def with_attributes_dropped(lattice: Lattice) -> Lattice:
-    """The same lattice with some columns held at their top: those that the best table of whole columns drops.
+    """The same lattice with some columns held at their top: those that the best table of whole
+    columns drops.
 
-    That table keeps a column as it is or drops it, and may suppress records, which count as lost; the models and the
-    weights decide which columns are worth it. Columns whose levels are bounded below the top are never dropped.
+    That table keeps a column as it is or drops it, and may suppress records, which count as lost;
+    the models and the weights decide which columns are worth it. Columns whose levels are bounded
+    below the top are never dropped.
     """
     search = auto(_two_levels(lattice))
     if search.best is None:
@@ -53,7 +68,9 @@ def with_attributes_dropped(lattice: Lattice) -> Lattice:
     dropped = [level > 0 for level in search.best.node]
     return dataclasses.replace(
         lattice,
-        low=tuple(top if gone else lo for gone, top, lo in zip(dropped, tops, lattice.low, strict=True)),
+        low=tuple(
+            top if gone else lo for gone, top, lo in zip(dropped, tops, lattice.low, strict=True)
+        ),
     )
 
 
@@ -71,41 +88,51 @@ def _two_levels(lattice: Lattice) -> Lattice:
 
 @parameters
 class LocalRecoding(Step):
-    """Generalise cell by cell: equal values may be told more or less precisely in different records.
+    """Generalise cell by cell: equal values may be told more or less precisely in different
+    records.
 
-    ``respecialise`` starts from the optimal global recoding and ends below it: the cells of all nodes of the lattice are
-    opened in the order of their cost, as soon as the records that no cheaper cell has taken keep the promises there; what
-    is left joins the region that it widens least; each region is narrowed to what it holds. The loss is never above that
-    of the global optimum. With promises of size only, a cell may borrow records from regions that have more than k, so
-    that equal records part ways; records with equal quasi-identifiers and different sensitive values may do so too.
-    Lattices of more than 20,000 nodes (fewer for very large tables) are thinned out, and where the global optimum is out
-    of reach (see :class:`GlobalRecoding`) the best global recoding that is found is the start, with a warning. Promises that need a population or
-    survey weights get the global optimum, narrowed where they allow it, and so do promises about the whole table that
-    the local recoding breaks. ``mondrian`` and ``k_member`` cut and cluster instead; see :class:`Mondrian` and
+    ``respecialise`` starts from the optimal global recoding and ends below it: the cells of all
+    nodes of the lattice are opened in the order of their cost, as soon as the records that no
+    cheaper cell has taken keep the promises there; what is left joins the region that it widens
+    least; each region is narrowed to what it holds. The loss is never above that of the global
+    optimum. With promises of size only, a cell may borrow records from regions that have more than
+    k, so that equal records part ways; records with equal quasi-identifiers and different sensitive
+    values may do so too. Lattices of more than 20,000 nodes (fewer for very large tables) are
+    thinned out, and where the global optimum is out of reach (see :class:`GlobalRecoding`) the best
+    global recoding that is found is the start, with a warning. Promises that need a population or
+    survey weights get the global optimum, narrowed where they allow it, and so do promises about
+    the whole table that the local recoding breaks. ``mondrian`` and ``k_member`` cut and cluster
+    instead; see :class:`Mondrian` and
     :class:`KMember`.
 
-    ``suppress`` says what may be lost besides: ``tuple`` drops up to ``floor(budget·N)`` records, first those that fit
-    nowhere, then outliers without which the others of their region gain more than is lost; ``attribute`` first drops the
-    columns that the best table of whole and dropped columns would drop; ``cell`` lets columns without a hierarchy suppress
-    cells (where all have one, whose top says nothing, it equals ``none``). A dropped record counts 1 in all its cells.
+    ``suppress`` says what may be lost besides: ``tuple`` drops up to ``floor(budget·N)`` records,
+    first those that fit nowhere, then outliers without which the others of their region gain more
+    than is lost; ``attribute`` first drops the columns that the best table of whole and dropped
+    columns would drop; ``cell`` lets columns without a hierarchy suppress cells (where all have
+    one, whose top says nothing, it equals ``none``). A dropped record counts 1 in all its cells.
     ``weights`` and ``levels`` are those of global recoding, ``grid`` that of :class:`Mondrian`.
 
-    Reference for the losses to beat: ARX's local transformation, Prasser, Eicher, Spengler, Bild & Kuhn 2020,
-    doi:10.1002/spe.2812.
+    Reference for the losses to beat: ARX's local transformation, Prasser, Eicher, Spengler, Bild &
+    Kuhn 2020, doi:10.1002/spe.2812.
     """
 
-    method: Annotated[Literal["respecialise", "mondrian", "k_member"], Field(description="how regions are found")] = (
-        "respecialise"
-    )
+    method: Annotated[
+        Literal["respecialise", "mondrian", "k_member"], Field(description="how regions are found")
+    ] = "respecialise"
     suppress: Annotated[
-        Literal["tuple", "attribute", "cell", "none"], Field(description="what may be suppressed besides")
+        Literal["tuple", "attribute", "cell", "none"],
+        Field(description="what may be suppressed besides"),
     ] = "none"
-    budget: Annotated[float, Field(ge=0, le=1, description="share of records that may be suppressed")] = 0.0
-    weights: Annotated[dict[str, float], COLUMNS, Field(description="importance of columns")] = Field(
-        default_factory=dict
+    budget: Annotated[
+        float, Field(ge=0, le=1, description="share of records that may be suppressed")
+    ] = 0.0
+    weights: Annotated[dict[str, float], COLUMNS, Field(description="importance of columns")] = (
+        Field(default_factory=dict)
     )
     levels: Annotated[
-        dict[str, int | tuple[int, int]], COLUMNS, Field(description="highest level, or lowest and highest")
+        dict[str, int | tuple[int, int]],
+        COLUMNS,
+        Field(description="highest level, or lowest and highest"),
     ] = Field(default_factory=dict)
     grid: Steps = Field(default_factory=dict)
 
@@ -117,11 +144,17 @@ class LocalRecoding(Step):
         if self.budget and self.suppress != "tuple":
             raise ParameterError("LocalRecoding: a budget of records needs suppress='tuple'")
         if self.method == "k_member" and self.suppress == "tuple":
-            raise ParameterError("LocalRecoding: k_member drops no records; use respecialise or mondrian")
+            raise ParameterError(
+                "LocalRecoding: k_member drops no records; use respecialise or mondrian"
+            )
         if self.method != "respecialise" and (self.levels or self.suppress == "attribute"):
-            raise ParameterError(f"LocalRecoding: {self.method} has no levels and drops no columns; use respecialise")
+            raise ParameterError(
+                f"LocalRecoding: {self.method} has no levels and drops no columns; use respecialise"
+            )
         if self.method == "respecialise" and self.grid:
-            raise ParameterError("LocalRecoding: respecialise follows the hierarchies and has no grid; leave it out")
+            raise ParameterError(
+                "LocalRecoding: respecialise follows the hierarchies and has no grid; leave it out"
+            )
         require_steps("LocalRecoding", self.grid)
 
     def plan(self, dataset: Table, goal: Goal) -> ClassRecoding:
@@ -129,7 +162,9 @@ class LocalRecoding(Step):
         if not goal.models:
             raise ParameterError("local recoding needs a promise to reach; add one under 'meet'")
         if self.method == "mondrian":
-            return plan_mondrian(dataset, goal, weights=self.weights, budget=self.budget, grid=self.grid)
+            return plan_mondrian(
+                dataset, goal, weights=self.weights, budget=self.budget, grid=self.grid
+            )
         if self.method == "k_member":
             return plan_k_member(dataset, goal, weights=self.weights, grid=self.grid)
         goal.progress(0.0, "counting the classes")
@@ -137,7 +172,9 @@ class LocalRecoding(Step):
 
     def lattice(self, dataset: Table, goal: Goal) -> Lattice:
         """The lattice whose cells are used."""
-        lattice = GlobalRecoding(budget=self.budget, weights=self.weights, levels=self.levels).lattice(dataset, goal)
+        lattice = GlobalRecoding(
+            budget=self.budget, weights=self.weights, levels=self.levels
+        ).lattice(dataset, goal)
         if self.suppress in ("cell", "attribute"):
             lattice = with_suppressible_cells(lattice, self.levels)
         return with_attributes_dropped(lattice) if self.suppress == "attribute" else lattice
@@ -147,11 +184,17 @@ class LocalRecoding(Step):
         """It decides from counted combinations."""
         return Span.CLASSES
 
-    def contradicted(self, told: Mapping[str, Any], schema: Schema, records: int | None) -> str | None:
-        """That regions were found by another method or on another grid, or that more is suppressed than its budget allows."""
+    def contradicted(
+        self, told: Mapping[str, Any], schema: Schema, records: int | None
+    ) -> str | None:
+        """That regions were found by another method or on another grid, or that more is suppressed
+        than its budget allows.
+        """
         if not str(told["method"]).replace("-", "_").startswith(self.method):
             return f"the plan of {self.name} tells of another method than {self.method}"
-        return over_budget(told, self.budget, schema, records) or contradict_grid(self.name, told, self.grid)
+        return over_budget(told, self.budget, schema, records) or contradict_grid(
+            self.name, told, self.grid
+        )
 
     def apply(self, dataset: Table, plan: ClassRecoding) -> Table:
         """Recode the cells and drop the suppressed records."""

@@ -53,7 +53,9 @@ def plan_medians(
     order: Sequence[str] | None,
     grid: Mapping[str, int | float | str],
 ) -> CutRecoding:
-    """Cut ranges of columns in two, the one that loses most first, as long as every class keeps every promise."""
+    """Cut ranges of columns in two, the one that loses most first, as long as every class keeps
+    every promise.
+    """
     ground = Ground(dataset, goal, "mondrian", trees=False, grid=grid)
     places = [axis.column for axis in axes_of(ground.classes, dataset.schema, order, grid)]
     turn = [places.index(axis.column) for axis in ground.axes]
@@ -64,7 +66,12 @@ def plan_medians(
         goal.progress(done, "cutting")
     nobody: NDArray[np.bool_] = np.zeros(len(ground.classes), dtype=np.bool_)
     return cut_recoding(
-        ground.classes, ground.axes, cutting.cuts, nobody, method="mondrian, single", notes={"cuts": cutting.made}
+        ground.classes,
+        ground.axes,
+        cutting.cuts,
+        nobody,
+        method="mondrian, single",
+        notes={"cuts": cutting.made},
     )
 
 
@@ -91,11 +98,17 @@ class Medians:
             self.waiting.remove(chosen)
             self.cuts = self._after(chosen, starts)
             a, low, high = chosen
-            self.waiting |= {(a, *part) for part in itertools.pairwise([low, *starts, high]) if part[1] - part[0] > 1}
+            self.waiting |= {
+                (a, *part)
+                for part in itertools.pairwise([low, *starts, high])
+                if part[1] - part[0] > 1
+            }
             yield sum(map(len, self.cuts)) / values
 
     def _next(self) -> tuple[Range, tuple[int, ...]] | None:
-        """The range that loses most and has a cut that is allowed; under monotone models one that has none never will."""
+        """The range that loses most and has a cut that is allowed; under monotone models one that
+        has none never will.
+        """
         for chosen in sorted(self.waiting, key=self._rank):
             for starts in self._proposed(chosen):
                 if self.ground.holds(self._after(chosen, starts)):
@@ -121,7 +134,9 @@ class Medians:
                 yield starts
             return
         if int(axis.first[low]) == int(axis.first[high - 1]) and axis.labels[high - 1] is not None:
-            yield tuple(range(low + 1, high))  # values of one cell: each by itself, so that ranges do not overlap
+            yield tuple(
+                range(low + 1, high)
+            )  # values of one cell: each by itself, so that ranges do not overlap
             return
         middle = self._median(a, low, high)
         for start in dict.fromkeys((int(axis.last[middle]) + 1, int(axis.first[middle]))):
@@ -131,7 +146,9 @@ class Medians:
     def _median(self, a: int, low: int, high: int) -> int:
         """The smallest rank of a range with half of its records at or below it."""
         ranks, records = self.ground.ranks[a], self.ground.classes.records
-        counts = np.bincount(ranks, weights=records, minlength=len(self.ground.axes[a].labels))[low:high]
+        counts = np.bincount(ranks, weights=records, minlength=len(self.ground.axes[a].labels))[
+            low:high
+        ]
         return low + int(np.searchsorted(np.cumsum(counts), counts.sum() / 2))
 
     def _after(self, chosen: Range, starts: tuple[int, ...]) -> list[Cut]:
@@ -149,40 +166,51 @@ Modes = Literal["strict", "relaxed", "single"]
 
 @parameters
 class Mondrian(Step):
-    r"""Cut the space of the quasi-identifiers along one column after the other, as long as both sides keep the promises.
+    r"""Cut the space of the quasi-identifiers along one column after the other, as long as both
+    sides keep the promises.
 
-    A region is cut along the column with the greatest :math:`w_a \ell_a`, where :math:`\ell_a` is the loss of its cell
-    there (width over the width of the table; leaves − 1 over all leaves − 1) and :math:`w_a` its weight; equal ones in
-    the given ``order``, then in that of the table. On a line the cut is at the median *s*, the first cell of the grid with half of the
-    records in or below it: first :math:`\{\le s\} \mid \{> s\}`, then :math:`\{< s\} \mid \{\ge s\}`. In a tree one child of the
-    node above all values is cut off first, the one nearest to half of the records (with models beside k-anonymity
-    the three nearest are tried), then the median in depth-first order as on a line. Where neither side-by-side cut is allowed the
-    next column is tried; where none is, the region is released: see :mod:`sfumato.methods.steps.local.regions` for how it is written.
+    A region is cut along the column with the greatest :math:`w_a \ell_a`, where :math:`\ell_a` is
+    the loss of its cell there (width over the width of the table; leaves − 1 over all leaves − 1)
+    and :math:`w_a` its weight; equal ones in the given ``order``, then in that of the table. On a
+    line the cut is at the median *s*, the first cell of the grid with half of the records in or
+    below it: first :math:`\{\le s\} \mid \{> s\}`, then :math:`\{< s\} \mid \{\ge s\}`. In a tree
+    one child of the node above all values is cut off first, the one nearest to half of the records
+    (with models beside k-anonymity the three nearest are tried), then the median in depth-first
+    order as on a line. Where neither side-by-side cut is allowed the next column is tried; where
+    none is, the region is released: see :mod:`sfumato.methods.steps.local.regions` for how it is
+    written.
 
-    **The grid.** Numbers and dates are cut and labelled on a grid, so that no range ends at the value of a person: ``grid: {age: 5,
-    birth: month}`` declares its steps; otherwise its cells are those of level 1 of the column's hierarchy; without either, a
-    round step that the spread of the values suggests (:mod:`sfumato.methods.steps.local.grid`). A range is a union of neighbouring
-    cells. Records of a region that share one value are released with it: a value of a cell is cut off where half of the region have it, or
-    where no cut between cells is allowed (``single`` parts all values of a cell or none). The plan states the grid.
+    **The grid.** Numbers and dates are cut and labelled on a grid, so that no range ends at the
+    value of a person: ``grid: {age: 5,
+    birth:
+    month}`` declares its steps; otherwise its cells are those of level 1 of the column's hierarchy; without either, a round step that the spread of the values suggests (:mod:`sfumato.methods.steps.local.grid`). A range is a union of neighbouring
+    cells. Records of a region that share one value are released with it: a value of a cell is cut
+    off where half of the region have it, or where no cut between cells is allowed (``single`` parts
+    all values of a cell or none). The plan states the grid.
 
     ``strict`` keeps values of one cell together; with k-anonymity alone no region has more than
-    :math:`2d(k-1) + m` records (*d* columns, *m* the most records whose cells are equal). ``relaxed`` lets records that
-    equal the median, or share its cell, go to either side, so that the halves are as equal as can be: regions of records that are
-    not all equal have at most :math:`2k - 1`. With other models than k-anonymity, or where persons are
-    counted, records with equal quasi-identifiers stay together even so.
+    :math:`2d(k-1) + m` records (*d* columns, *m* the most records whose cells are equal).
+    ``relaxed`` lets records that equal the median, or share its cell, go to either side, so that
+    the halves are as equal as can be: regions of records that are not all equal have at
+    most :math:`2k - 1`. With other models than k-anonymity, or where persons are counted, records
+    with equal quasi-identifiers stay together even so.
 
-    ``single`` is the single-dimensional kind: every cut goes through the whole table, so that a column has one set of ranges for
-    all records. The range that loses most, :math:`w_a \ell_a`, is cut first, at its median as above or, in a tree, into the
-    children of its node, as long as every class of the whole table keeps every promise. It loses more and is easier to use: ranges do not
-    overlap. Columns with neither an order nor a hierarchy stay as they are, and there is no ``budget``.
+    ``single`` is the single-dimensional kind: every cut goes through the whole table, so that a
+    column has one set of ranges for all records. The range that loses most, :math:`w_a \ell_a`, is
+    cut first, at its median as above or, in a tree, into the children of its node, as long as every
+    class of the whole table keeps every promise. It loses more and is easier to use: ranges do not
+    overlap. Columns with neither an order nor a hierarchy stay as they are, and there is no
+    ``budget``.
 
-    Models that judge all classes together (an average risk, k-anonymity on subsets) are reached by taking back the
-    last cuts of the regions that fail, or by cutting into larger crowds, whichever loses less. ``budget`` is the share of records that may be suppressed: outliers whose
-    region becomes so much tighter without them that less is lost in all. Numbers and dates are cut as such; where labels of level 1 of
-    their hierarchy are no intervals, or the column is made nominal, they are recoded along the hierarchy.
+    Models that judge all classes together (an average risk, k-anonymity on subsets) are reached by
+    taking back the last cuts of the regions that fail, or by cutting into larger crowds, whichever
+    loses less. ``budget`` is the share of records that may be suppressed: outliers whose region
+    becomes so much tighter without them that less is lost in all. Numbers and dates are cut as
+    such; where labels of level 1 of their hierarchy are no intervals, or the column is made
+    nominal, they are recoded along the hierarchy.
 
-    Unlike the paper both median cuts are tried: without the second the bound above does not hold (values 1, 1, 1,
-    2, 2, 2, 2, 2, 2 and k = 2).
+    Unlike the paper both median cuts are tried: without the second the bound above does not hold
+    (values 1, 1, 1, 2, 2, 2, 2, 2, 2 and k = 2).
 
     Reference: LeFevre, DeWitt & Ramakrishnan 2006, doi:10.1109/ICDE.2006.101.
 
@@ -195,14 +223,24 @@ class Mondrian(Step):
     """
 
     mode: Annotated[
-        Modes, Field(description="strict keeps equal values together, relaxed makes equal halves, single cuts all over")
+        Modes,
+        Field(
+            description=(
+                "strict keeps equal values together, relaxed makes equal halves, single cuts all"
+                " over"
+            )
+        ),
     ] = "strict"
-    weights: Annotated[dict[str, float], COLUMNS, Field(description="importance of columns")] = Field(
-        default_factory=dict
+    weights: Annotated[dict[str, float], COLUMNS, Field(description="importance of columns")] = (
+        Field(default_factory=dict)
     )
-    budget: Annotated[float, Field(ge=0, le=1, description="share of records that may be suppressed")] = 0.0
+    budget: Annotated[
+        float, Field(ge=0, le=1, description="share of records that may be suppressed")
+    ] = 0.0
     order: Annotated[
-        tuple[str, ...] | None, COLUMNS, Field(description="columns in the order in which ties are cut")
+        tuple[str, ...] | None,
+        COLUMNS,
+        Field(description="columns in the order in which ties are cut"),
     ] = None
     grid: Steps = Field(default_factory=dict)
 
@@ -218,7 +256,9 @@ class Mondrian(Step):
         """Cut the classes of a table into regions, or its columns into ranges."""
         if self.mode == "single":
             normalised_weights(dataset.schema.quasi, self.weights)
-            return plan_medians(dataset, goal, weights=self.weights, order=self.order, grid=self.grid)
+            return plan_medians(
+                dataset, goal, weights=self.weights, order=self.order, grid=self.grid
+            )
         return plan_mondrian(
             dataset,
             goal,
@@ -234,9 +274,15 @@ class Mondrian(Step):
         """It decides from counted combinations."""
         return Span.CLASSES
 
-    def contradicted(self, told: Mapping[str, Any], schema: Schema, records: int | None) -> str | None:
-        """That more records are suppressed than its budget allows, or that another grid was used."""
-        return over_budget(told, self.budget, schema, records) or contradict_grid(self.name, told, self.grid)
+    def contradicted(
+        self, told: Mapping[str, Any], schema: Schema, records: int | None
+    ) -> str | None:
+        """That more records are suppressed than its budget allows, or that another grid was
+        used.
+        """
+        return over_budget(told, self.budget, schema, records) or contradict_grid(
+            self.name, told, self.grid
+        )
 
     def apply(self, dataset: Table, plan: ClassRecoding | CutRecoding) -> Table:
         """Release the regions."""
@@ -267,7 +313,9 @@ def plan_mondrian(
         points = points_of(classes, axes)
         if classes.total < promises.crowd:
             raise promises.refuse(points, "mondrian")
-        regions = cut_by_crowd(points, space, promises.crowd, relaxed=relaxed, progress=goal.progress)
+        regions = cut_by_crowd(
+            points, space, promises.crowd, relaxed=relaxed, progress=goal.progress
+        )
     elif classes.total:
         regions = cut_by_promises(promises, axes, space, relaxed=relaxed, progress=goal.progress)
     else:
@@ -275,4 +323,11 @@ def plan_mondrian(
     allowed = math.floor(budget * classes.total + 1e-9)
     if allowed and classes.total:
         regions = without_outliers(regions, promises, axes, space, allowed)
-    return recoding(classes, axes, regions, method=f"mondrian, {mode}", notes={"allowed": allowed}, weights=weights)
+    return recoding(
+        classes,
+        axes,
+        regions,
+        method=f"mondrian, {mode}",
+        notes={"allowed": allowed},
+        weights=weights,
+    )

@@ -30,7 +30,9 @@ CHILDREN = 3
 WORDS = "cutting"
 
 
-def cut_by_crowd(points: NDArray[np.int32], space: Space, crowd: int, *, relaxed: bool, progress: Progress) -> Regions:
+def cut_by_crowd(
+    points: NDArray[np.int32], space: Space, crowd: int, *, relaxed: bool, progress: Progress
+) -> Regions:
     """Cut until no cut leaves a crowd on both sides. ``points`` are used up."""
     most = len(points) if len(points) <= SHARED else len(points) // BLOCKS
     blocks = list(blocks_of(points, space, crowd, most, relaxed=relaxed))
@@ -51,11 +53,21 @@ def _partitioned(
     """The parts and ends of the regions of a block."""
     total = int(block[:, -2].sum(dtype=np.int64))
     most = max(1, total // crowd)
-    points = np.concatenate([block, np.empty((most, block.shape[1]), np.int32)]) if relaxed else block
+    points = (
+        np.concatenate([block, np.empty((most, block.shape[1]), np.int32)]) if relaxed else block
+    )
     room = len(points)
     parts, ends = np.empty((room, 2), dtype=np.int32), np.empty(min(most, room), dtype=np.int64)
     count = kernels.partition.partition(
-        points, len(block), total, crowd, relaxed, space, kernels.points.scratch_for(space), parts, ends
+        points,
+        len(block),
+        total,
+        crowd,
+        relaxed,
+        space,
+        kernels.points.scratch_for(space),
+        parts,
+        ends,
     )
     return parts[: ends[count - 1]].copy() if relaxed else parts, ends[:count].copy()
 
@@ -63,7 +75,9 @@ def _partitioned(
 def blocks_of(
     points: NDArray[np.int32], space: Space, crowd: int, most: int, *, relaxed: bool = False
 ) -> Iterator[NDArray[np.int32]]:
-    """Cut as :func:`partition` would, but only until no block has more than ``most`` points. ``points`` are used up."""
+    """Cut as :func:`partition` would, but only until no block has more than ``most`` points.
+    ``points`` are used up.
+    """
     if len(points) <= most:
         yield points
         return
@@ -89,8 +103,9 @@ def cut_by_promises(
 ) -> Regions:
     """Cut as long as the promises hold.
 
-    Models that judge all classes together are reached in two ways, and the one that loses less is taken: cuts of regions
-    that fail are taken back, or larger crowds are asked for, the smallest with which the models hold.
+    Models that judge all classes together are reached in two ways, and the one that loses less
+    is taken: cuts of regions that fail are taken back, or larger crowds are asked for, the smallest
+    with which the models hold.
     """
     regions = Cutting(promises, axes, space, relaxed=relaxed).run(progress).regions()
     if not promises.wholes:
@@ -99,10 +114,14 @@ def cut_by_promises(
     return min(regions, crowded, key=lambda cut: cut.loss(axes, promises.classes))
 
 
-def _in_larger_crowds(promises: Promises, axes: Sequence[Axis], space: Space, relaxed: bool) -> Regions:
+def _in_larger_crowds(
+    promises: Promises, axes: Sequence[Axis], space: Space, relaxed: bool
+) -> Regions:
     """Regions of the smallest crowds with which all models hold, by doubling and halving."""
     person, low, high = promises.classes.person, promises.crowd - 1, promises.crowd
-    total = promises.classes.total if person is None else len(promises.classes.counts[person].labels)
+    total = (
+        promises.classes.total if person is None else len(promises.classes.counts[person].labels)
+    )
     best: Regions | None = None
     while best is None or high - low > 1:
         middle = high if best is None else (low + high) // 2
@@ -116,18 +135,23 @@ def _in_larger_crowds(promises: Promises, axes: Sequence[Axis], space: Space, re
 
 
 class Cutting:
-    """Regions cut in rounds: in each, all regions not yet done propose their next cut, and the models are asked once.
+    """Regions cut in rounds: in each, all regions not yet done propose their next cut, and the
+    models are asked once.
 
-    Regions are segments of ``points``; a cut puts the points of one side before those of the other, so that the region
-    a cut was made in is found again by joining neighbours.
+    Regions are segments of ``points``; a cut puts the points of one side before those of the other,
+    so that the region a cut was made in is found again by joining neighbours.
     """
 
-    def __init__(self, promises: Promises, axes: Sequence[Axis], space: Space, *, relaxed: bool) -> None:
+    def __init__(
+        self, promises: Promises, axes: Sequence[Axis], space: Space, *, relaxed: bool
+    ) -> None:
         self.promises, self.axes, self.space, self.relaxed = promises, axes, space, relaxed
         self.original = points_of(promises.classes, axes)
         self.points = self.original.copy()
         self.scratch = kernels.points.scratch_for(space, CHILDREN)
-        whole = [np.array([n], dtype=np.int64) for n in (0, len(self.points), promises.classes.total, -1)]
+        whole = [
+            np.array([n], dtype=np.int64) for n in (0, len(self.points), promises.classes.total, -1)
+        ]
         self.starts, self.ends, self.totals, self.parents = whole
         self.leaf = np.ones(1, dtype=np.bool_)
 
@@ -167,14 +191,18 @@ class Cutting:
         """The next cut of each region, and whether it has one."""
         places = self.starts[waiting], self.ends[waiting], self.totals[waiting], skips
         rules = self.promises.crowd, self.relaxed, CHILDREN
-        cuts, has_cut = kernels.partition.find_cuts(self.points, *places, *rules, self.space, self.scratch)
+        cuts, has_cut = kernels.partition.find_cuts(
+            self.points, *places, *rules, self.space, self.scratch
+        )
         return cuts, has_cut
 
     def _held(self, waiting: NDArray[np.int64], cuts: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether both sides of each cut keep the promises."""
         if not len(waiting):
             return np.zeros(0, dtype=np.bool_)
-        members, halves = kernels.partition.sides(self.points, self.starts[waiting], self.ends[waiting], cuts)
+        members, halves = kernels.partition.sides(
+            self.points, self.starts[waiting], self.ends[waiting], cuts
+        )
         failing = self.promises.failing(members, halves, 2 * len(waiting), self.original)
         return np.asarray(~(failing[0::2] | failing[1::2]))
 
@@ -192,7 +220,9 @@ class Cutting:
         return children
 
     def _take_back(self) -> None:
-        """Undo the last cuts of regions that fail when all are released together, until none does."""
+        """Undo the last cuts of regions that fail when all are released together, until none
+        does.
+        """
         while True:
             leaves = np.flatnonzero(self.leaf)
             leaves = leaves[np.argsort(self.starts[leaves])]

@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 class Promises:
     """The models of a goal over the classes of a table.
 
-    ``crowd`` is the k of the strictest k-anonymity (1 without any): records, or persons where the schema knows them.
-    ``tests`` are the other models that judge a class by itself, ``wholes`` those that judge all of them together.
-    Models that others imply are not asked.
+    ``crowd`` is the k of the strictest k-anonymity (1 without any): records, or persons where the
+    schema knows them. ``tests`` are the other models that judge a class by itself, ``wholes`` those
+    that judge all of them together. Models that others imply are not asked.
     """
 
     classes: ClassTable
@@ -49,7 +49,9 @@ class Promises:
     wholes: tuple[Model, ...]
     reference: Mapping[Column, NDArray[np.int64]]
     cells: tuple[tuple[NDArray[np.int64], NDArray[np.int64]], ...] = ()
-    """Per dimension the first and last rank of the cell of every rank: a range covers all people of its cells."""
+    """Per dimension the first and last rank of the cell of every rank: a range covers all people of
+    its cells.
+    """
 
     @classmethod
     def of(cls, dataset: Table, goal: Goal, step: str) -> Promises:
@@ -58,9 +60,15 @@ class Promises:
             raise ParameterError(f"{step} needs a promise to reach; add one under 'meet'")
         schema = dataset.schema
         needed(goal.models, schema)
-        others = [m for i, m in enumerate(goal.models) if m.crowd is None and not _implied(i, goal.models)]
+        others = [
+            m for i, m in enumerate(goal.models) if m.crowd is None and not _implied(i, goal.models)
+        ]
         seen = [m for m in others if _judged_on_classes(m, schema)]
-        crowds = [_crowd(m, step) for m in goal.models if m.crowd is not None or (m in others and m not in seen)]
+        crowds = [
+            _crowd(m, step)
+            for m in goal.models
+            if m.crowd is not None or (m in others and m not in seen)
+        ]
         needs = needed(seen, schema) if seen else Needs()
         classes = count_needed(dataset, needs, goal.population)
         return cls(
@@ -84,13 +92,21 @@ class Promises:
 
     @property
     def settled(self) -> bool:
-        """Whether regions that hold by themselves surely hold together, even if several release the same cells."""
+        """Whether regions that hold by themselves surely hold together, even if several release the
+        same cells.
+        """
         return not self.wholes and all(m.monotone for m in self.tests)
 
     def failing(
-        self, members: NDArray[np.int64], groups: NDArray[np.int64], count: int, points: NDArray[np.int32]
+        self,
+        members: NDArray[np.int64],
+        groups: NDArray[np.int64],
+        count: int,
+        points: NDArray[np.int32],
     ) -> NDArray[np.bool_]:
-        """Which of ``count`` groups of classes break a promise by themselves; ``points`` has a row for every class."""
+        """Which of ``count`` groups of classes break a promise by themselves; ``points`` has a row
+        for every class.
+        """
         merged = self._merged(members, groups, count, points)
         failing: NDArray[np.bool_] = merged.sizes < self.crowd
         for model in self.tests:
@@ -101,14 +117,22 @@ class Promises:
             failing[left[model.failing(ClassEvidence(kept, self.schema, self.reference))]] = True
         return failing
 
-    def failing_together(self, regions: Regions, axes: Sequence[Axis], points: NDArray[np.int32]) -> NDArray[np.bool_]:
-        """Which regions break a promise when all are released: those with equal cells are judged as one class."""
+    def failing_together(
+        self, regions: Regions, axes: Sequence[Axis], points: NDArray[np.int32]
+    ) -> NDArray[np.bool_]:
+        """Which regions break a promise when all are released: those with equal cells are judged as
+        one class.
+        """
         cells = [regions.cells(axis, self.classes) for axis in axes]
         table, released = _as_released(cells, axes)
         kept = regions.members[: int(regions.ends[-1])]
         groups = released[regions.numbers()[: len(kept)]]
-        merged = dataclasses.replace(self._merged(kept, groups, len(table.keys), points), **vars(table))
-        absent = 0 if merged.population is None else int(self._people().sum() - merged.population.sum())
+        merged = dataclasses.replace(
+            self._merged(kept, groups, len(table.keys), points), **vars(table)
+        )
+        absent = (
+            0 if merged.population is None else int(self._people().sum() - merged.population.sum())
+        )
         evidence = ClassEvidence(merged, self.schema, self.reference, absent=absent)
         failing = merged.sizes < self.crowd
         for model in (*self.tests, *self.wholes):
@@ -116,12 +140,15 @@ class Promises:
         return np.asarray(failing[released])
 
     def refuse(self, points: NDArray[np.int32], step: str) -> Unsatisfiable:
-        """The error to raise when not even the whole table as one region holds; ``closest`` are its verdicts."""
+        """The error to raise when not even the whole table as one region holds; ``closest`` are its
+        verdicts.
+        """
         verdicts = self._verdicts_on_one(points)
         broken = "; ".join(f"{v.promise}: {v.sentence}" for v in verdicts if not v.holds)
         advice = "lower the promise, or give the table more records"
         return Unsatisfiable(
-            f"{step}: even with all records in one region the promise is not kept ({broken}); {advice}",
+            f"{step}: even with all records in one region the promise is not kept ({broken});"
+            f" {advice}",
             closest=verdicts,
         )
 
@@ -129,11 +156,17 @@ class Promises:
         n = len(self.classes)
         one = self._merged(np.arange(n), np.zeros(n, dtype=np.int64), 1, points)
         evidence = ClassEvidence(one, self.schema, self.reference)
-        asked = [m for m in self.models if m.crowd is not None or m in self.tests or m in self.wholes]
+        asked = [
+            m for m in self.models if m.crowd is not None or m in self.tests or m in self.wholes
+        ]
         return tuple(m.judge(evidence) for m in asked)
 
     def _merged(
-        self, members: NDArray[np.int64], groups: NDArray[np.int64], count: int, points: NDArray[np.int32]
+        self,
+        members: NDArray[np.int64],
+        groups: NDArray[np.int64],
+        count: int,
+        points: NDArray[np.int32],
     ) -> ClassTable:
         """The classes that these groups form; each has the key of one of its members."""
         classes = self.classes
@@ -143,31 +176,54 @@ class Promises:
             classes,
             keys=classes.keys[first],
             records=kernels.keys.add_up(classes.records[members], groups, count),
-            counts={name: _gathered(c, members).merged(groups, count) for name, c in classes.counts.items()},
-            weights=None if classes.weights is None else kernels.keys.add_up(classes.weights[members], groups, count),
-            population=None if classes.population is None else self._inside(members, groups, count, points),
+            counts={
+                name: _gathered(c, members).merged(groups, count)
+                for name, c in classes.counts.items()
+            },
+            weights=(
+                None
+                if classes.weights is None
+                else kernels.keys.add_up(classes.weights[members], groups, count)
+            ),
+            population=(
+                None if classes.population is None else self._inside(members, groups, count, points)
+            ),
         )
 
     def _people(self) -> NDArray[np.int64]:
         """The population of each class."""
-        return np.zeros(0, dtype=np.int64) if self.classes.population is None else self.classes.population
+        return (
+            np.zeros(0, dtype=np.int64)
+            if self.classes.population is None
+            else self.classes.population
+        )
 
     def _inside(
-        self, members: NDArray[np.int64], groups: NDArray[np.int64], count: int, points: NDArray[np.int32]
+        self,
+        members: NDArray[np.int64],
+        groups: NDArray[np.int64],
+        count: int,
+        points: NDArray[np.int32],
     ) -> NDArray[np.int64]:
-        """The population of each group: who lies in the box around its records. A hierarchy may cover even more."""
+        """The population of each group: who lies in the box around its records. A hierarchy may
+        cover even more.
+        """
         lows, highs = kernels.points.boxes(points, members, groups, count)
         for a, (first, last) in enumerate(self.cells):
             wide = np.flatnonzero(lows[:, a] < highs[:, a])
             lows[wide, a], highs[wide, a] = first[lows[wide, a]], last[highs[wide, a]]
-        people: NDArray[np.int64] = kernels.points.people_inside(points, members, groups, self._people(), lows, highs)
+        people: NDArray[np.int64] = kernels.points.people_inside(
+            points, members, groups, self._people(), lows, highs
+        )
         return people
 
 
 def _implied(i: int, models: Sequence[Model]) -> bool:
     """Whether another model implies model *i*; of two that imply each other the first stays."""
     model = models[i]
-    return any(o.implies(model) and (j < i or not model.implies(o)) for j, o in enumerate(models) if j != i)
+    return any(
+        o.implies(model) and (j < i or not model.implies(o)) for j, o in enumerate(models) if j != i
+    )
 
 
 def _judged_on_classes(model: Model, schema: Schema) -> bool:
@@ -179,7 +235,8 @@ def _crowd(model: Model, step: str) -> int:
     """The k from which k-anonymity keeps a promise."""
     if model.enough_k is None:
         raise ParameterError(
-            f"{step} cannot plan for {model.promise}: it is judged on the finished release; use another step for it"
+            f"{step} cannot plan for {model.promise}: it is judged on the finished release; use"
+            " another step for it"
         )
     return model.enough_k
 
@@ -188,9 +245,13 @@ def _gathered(counts: Counts, members: NDArray[np.int64]) -> Counts:
     """Counts of some classes, in the order given."""
     lengths = np.diff(counts.starts)[members]
     ends = np.cumsum(lengths)
-    taken = np.repeat(counts.starts[members] - ends + lengths, lengths) + np.arange(int(ends[-1]) if len(ends) else 0)
+    taken = np.repeat(counts.starts[members] - ends + lengths, lengths) + np.arange(
+        int(ends[-1]) if len(ends) else 0
+    )
     starts = np.concatenate([[0], ends]).astype(np.int64)
-    return Counts(starts, counts.codes[taken], counts.counts[taken], counts.labels, counts.worked_out)
+    return Counts(
+        starts, counts.codes[taken], counts.counts[taken], counts.labels, counts.worked_out
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -204,14 +265,19 @@ class _Released:
     keys: NDArray[np.uint64]
 
 
-def _as_released(cells: Sequence[RegionCells], axes: Sequence[Axis]) -> tuple[_Released, NDArray[np.int64]]:
+def _as_released(
+    cells: Sequence[RegionCells], axes: Sequence[Axis]
+) -> tuple[_Released, NDArray[np.int64]]:
     """The classes that the cells of regions form, and the class of every region."""
     layout = Layout.of([len(column.labels) for column in cells])
     keys = np.zeros((len(cells[0].codes), layout.length), dtype=np.uint64)
     for a, column in enumerate(cells):
         kernels.keys.pack(keys, column.codes, layout.words[a], layout.shifts[a])
     ids, first = kernels.keys.group(keys)
-    ladders = tuple(Ladder((c.labels,), (), (np.ones(len(c.labels)),), (np.zeros(len(c.labels)),)) for c in cells)
+    ladders = tuple(
+        Ladder((c.labels,), (), (np.ones(len(c.labels)),), (np.zeros(len(c.labels)),))
+        for c in cells
+    )
     columns = tuple(axis.column for axis in axes)
     return _Released(columns, ladders, (0,) * len(columns), layout, keys[first]), ids
 
@@ -224,9 +290,14 @@ GAIN = 1e-9
 
 
 def drop_outliers(
-    parts: Parts, atoms: Atoms, terrain: Terrain, budget: int, failing: Callable[[ClassTable], NDArray[np.bool_]]
+    parts: Parts,
+    atoms: Atoms,
+    terrain: Terrain,
+    budget: int,
+    failing: Callable[[ClassTable], NDArray[np.bool_]],
 ) -> Parts:
-    """Drop the parts whose removal gains most, a dropped record counting as lost, until the budget is used up.
+    """Drop the parts whose removal gains most, a dropped record counting as lost, until the budget
+    is used up.
 
     One part a region and round: what its region then looks like decides about the next.
     """
@@ -248,7 +319,9 @@ def drop_outliers(
 def _candidates(
     parts: Parts, atoms: Atoms, terrain: Terrain, failing: Callable[[ClassTable], NDArray[np.bool_]]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The best part of each region to drop, where that gains and the others still hold; and the gains."""
+    """The best part of each region to drop, where that gains and the others still hold; and the
+    gains.
+    """
     before = Outline.tightest(parts, atoms, terrain).costs(atoms, terrain)
     sizes = np.bincount(parts.regions, weights=parts.amounts, minlength=parts.count)
     lengths = np.diff(parts.starts())
@@ -289,22 +362,32 @@ AT_ONCE = 4
 """In a round the best one in so many trims is made; the others are measured again."""
 
 
-def without_outliers(regions: Regions, promises: Promises, axes: Sequence[Axis], space: Space, allowed: int) -> Regions:
-    r"""Trim regions as long as that lowers the loss of the table, and at most ``allowed`` records go.
+def without_outliers(
+    regions: Regions, promises: Promises, axes: Sequence[Axis], space: Space, allowed: int
+) -> Regions:
+    r"""Trim regions as long as that lowers the loss of the table, and at most ``allowed`` records
+    go.
 
-    A trim takes the lowest or highest values of a line, one value of a set, or all but one branch of a tree out of a
-    region. With *r* of *n* records gone and :math:`\Delta` less loss per record left it gains
-    :math:`(n - r)\Delta - r(d - \ell)`, as the :math:`r` records lose all *d* cells instead of :math:`\ell`;
-    those that gain most per record go first. What is left of a region keeps the promises.
+    A trim takes the lowest or highest values of a line, one value of a set, or all but one branch
+    of a tree out of a region. With *r* of *n* records gone and :math:`\Delta` less loss per record
+    left it gains
+    :math:`(n - r)\Delta - r(d - \ell)`, as the :math:`r` records lose all *d* cells instead
+    of :math:`\ell`; those that gain most per record go first. What is left of a region keeps the
+    promises.
     """
     trimmed = _Trimming(regions, promises, axes, space).run(allowed)
-    if promises.settled or not promises.failing_together(trimmed, axes, points_of(promises.classes, axes)).any():
+    if (
+        promises.settled
+        or not promises.failing_together(trimmed, axes, points_of(promises.classes, axes)).any()
+    ):
         return trimmed
     return regions
 
 
 class _Trimming:
-    def __init__(self, regions: Regions, promises: Promises, axes: Sequence[Axis], space: Space) -> None:
+    def __init__(
+        self, regions: Regions, promises: Promises, axes: Sequence[Axis], space: Space
+    ) -> None:
         self.promises, self.space = promises, space
         self.original = points_of(promises.classes, axes)
         self.points = self.original[regions.members]
@@ -341,13 +424,17 @@ class _Trimming:
         return worthy[np.cumsum(gone[worthy]) <= allowed]
 
     def _trim(self, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Trim some regions; returns those that keep the promises even so, the others are left whole."""
+        """Trim some regions; returns those that keep the promises even so, the others are left
+        whole.
+        """
         starts, before = self.starts[chosen], self.ends[chosen]
         self.ends[chosen] = kernels.partition.trim(self.points, starts, before, self.trims[chosen])
         if self.promises.only_crowds:
             return chosen
         lengths = self.ends[chosen] - starts
-        places = np.repeat(starts - np.cumsum(lengths) + lengths, lengths) + np.arange(int(lengths.sum()))
+        places = np.repeat(starts - np.cumsum(lengths) + lengths, lengths) + np.arange(
+            int(lengths.sum())
+        )
         groups = np.repeat(np.arange(len(chosen)), lengths)
         members = self.points[places, -1].astype(np.int64)
         failing = self.promises.failing(members, groups, len(chosen), self.original)
@@ -357,7 +444,9 @@ class _Trimming:
     def _regions(self) -> Regions:
         lengths, whole = self.ends - self.starts, self.borders - self.starts
         within = np.arange(len(self.points)) - np.repeat(self.starts, whole)
-        numbers = np.where(within < np.repeat(lengths, whole), np.repeat(np.arange(len(lengths)), whole), -1)
+        numbers = np.where(
+            within < np.repeat(lengths, whole), np.repeat(np.arange(len(lengths)), whole), -1
+        )
         ordered = Regions.of(numbers, self.points[:, -2].astype(np.int64))
         members = self.points[ordered.members, -1].astype(np.int64)
         return Regions(members, ordered.amounts, ordered.ends)

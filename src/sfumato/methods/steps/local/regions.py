@@ -27,9 +27,10 @@ if TYPE_CHECKING:
 
 # Class recodings: the plan of every local method.
 #
-# The classes of a table are cut into *regions*; all records of a region are released with the same cells. Equal records
-# may part ways: a class can be split over several regions, then its rows are dealt out by their marks (what they say in all
-# columns, see ``core/randomness.py``), so that neither their order nor the pieces they come in matter.
+# The classes of a table are cut into *regions*; all records of a region are released with the same
+# cells. Equal records may part ways: a class can be split over several regions, then its rows are
+# dealt out by their marks (what they say in all columns, see ``core/randomness.py``), so that
+# neither their order nor the pieces they come in matter.
 
 SUPPRESSED = -1
 """The region of records that are dropped."""
@@ -42,15 +43,17 @@ WORST = 5
 class ClassRecoding(Plan):
     """What a local method decided.
 
-    Class *i* has the packed key ``keys[i]`` under ``placement`` (level 0) and the parts ``starts[i]…starts[i+1]``: part
-    *p* holds ``amounts[p]`` of its records and goes to ``regions[p]``, or nowhere when that is ``SUPPRESSED``.
-    ``cells[column][region]`` is a code into ``labels[column]`` (a label None releases a missing value);
-    ``losses[column][region]`` is the loss of that cell, 0–1. Columns that no region changes need not be listed.
-    ``hidden[column][region]`` says that the cell is suppressed: it is released as missing and matches everything, so
-    missing values of the column count as wildcards from then on; cells that are not suppressed keep their values.
-    ``weights`` are the importance of columns in the score; those not named weigh 1. ``borders`` say who goes where in classes
-    that are split; None: that is found out when the whole table is released at once. ``grid`` says on what grid numbers and
-    dates were cut.
+    Class *i* has the packed key ``keys[i]`` under ``placement`` (level 0) and the parts
+    ``starts[i]…starts[i+1]``: part *p* holds ``amounts[p]`` of its records and goes to
+    ``regions[p]``, or nowhere when that is ``SUPPRESSED``. ``cells[column][region]`` is a code into
+    ``labels[column]`` (a label None releases a missing value); ``losses[column][region]`` is the
+    loss of that cell, 0–1. Columns that no region changes need not be listed.
+    ``hidden[column][region]`` says that the cell is suppressed: it is released as missing and
+    matches everything, so missing values of the column count as wildcards from then on; cells that
+    are not suppressed keep their values. ``weights`` are the importance of columns in the score;
+    those not named weigh 1. ``borders`` say who goes where in classes that are split; None: that is
+    found out when the whole table is released at once. ``grid`` says on what grid numbers and dates
+    were cut.
     """
 
     columns: tuple[str, ...]
@@ -83,7 +86,9 @@ class ClassRecoding(Plan):
 
     @property
     def score(self) -> float:
-        """Mean loss of a cell over all quasi-identifiers, by their weights; the cells of dropped records count 1."""
+        """Mean loss of a cell over all quasi-identifiers, by their weights; the cells of dropped
+        records count 1.
+        """
         if not self.records:
             return 0.0
         lost = sum(self.weights.get(name, 1.0) * total for name, total in self._lost().items())
@@ -129,7 +134,11 @@ class ClassRecoding(Plan):
             "method": self.method,
             "columns": [name for name in self.columns if name in changed],
             "regions": len(next(iter(changed.values()), ())),
-            **({"grid": {name: dict(said) for name, said in self.grid.items()}} if self.grid else {}),
+            **(
+                {"grid": {name: dict(said) for name, said in self.grid.items()}}
+                if self.grid
+                else {}
+            ),
             "suppressed_records": self.suppressed,
             **({"suppressed_cells": self.suppressed_cells} if self.hidden else {}),
         }
@@ -141,10 +150,16 @@ class ClassRecoding(Plan):
     def effort(self) -> dict[str, Any]:
         """How the plan was found, for the owner."""
         facts = {"objective": self.objective, "score": self.score, **self.notes}
-        return {**facts, "cells": self._cell_facts(), "worst": self._worst()} if self.records else facts
+        return (
+            {**facts, "cells": self._cell_facts(), "worst": self._worst()}
+            if self.records
+            else facts
+        )
 
     def _cell_facts(self) -> dict[str, dict[str, float]]:
-        """Per column, over the released records: the mean loss of a cell, and the shares told exactly and not at all."""
+        """Per column, over the released records: the mean loss of a cell, and the shares told
+        exactly and not at all.
+        """
         amounts, regions = self._released()
         total = max(1, int(amounts.sum()))
         return {
@@ -157,13 +172,17 @@ class ClassRecoding(Plan):
         }
 
     def _worst(self) -> list[dict[str, float]]:
-        """The regions whose cells lose most, by the weights of the columns: how many records they hold, and the loss."""
+        """The regions whose cells lose most, by the weights of the columns: how many records they
+        hold, and the loss.
+        """
         amounts, regions = self._released()
         if not self.losses or not len(regions):
             return []
         records = np.bincount(regions, weights=amounts)
         weights = [self.weights.get(name, 1.0) for name in self.losses]
-        lost = np.average(np.stack(list(self.losses.values())), axis=0, weights=weights if any(weights) else None)
+        lost = np.average(
+            np.stack(list(self.losses.values())), axis=0, weights=weights if any(weights) else None
+        )
         order = [r for r in np.lexsort((-records, -lost[: len(records)])).tolist() if records[r]]
         return [{"records": int(records[r]), "loss": float(lost[r])} for r in order[:WORST]]
 
@@ -173,7 +192,9 @@ class ClassRecoding(Plan):
         return self.amounts[kept], self.regions[kept]
 
 
-def whole_classes(regions: NDArray[np.int64], records: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
+def whole_classes(
+    regions: NDArray[np.int64], records: NDArray[np.int64]
+) -> dict[str, NDArray[np.int64]]:
     """The parts of a recoding that splits no class: ``starts, amounts, regions``."""
     return {"starts": np.arange(len(regions) + 1), "amounts": records, "regions": regions}
 
@@ -191,11 +212,17 @@ def recode_classes(dataset: Table, plan: ClassRecoding) -> Table:
         name: pl.Series(name, plan.labels[name], dtype=pl.String).gather(codes[regions])
         for name, codes in plan.cells.items()
     }
-    fresh = {name: labels for name, labels in fresh.items() if not _as_it_was(dataset.column(name), labels)}
+    fresh = {
+        name: labels
+        for name, labels in fresh.items()
+        if not _as_it_was(dataset.column(name), labels)
+    }
     for name in fresh:
         kind = dataset.schema[name].kind
         ordered = kind in (Kind.NUMERIC, Kind.DATE, Kind.ORDINAL)
-        dataset = dataset.with_schema(dataset.schema.replace(name, kind=Kind.ORDINAL if ordered else Kind.NOMINAL))
+        dataset = dataset.with_schema(
+            dataset.schema.replace(name, kind=Kind.ORDINAL if ordered else Kind.NOMINAL)
+        )
     dataset = dataset.with_columns(fresh)
     for name, cells in plan.hidden.items():
         dataset = _blanked(dataset, name, cells[regions])
@@ -208,7 +235,9 @@ def _as_it_was(column: pl.Series, labels: pl.Series) -> bool:
 
 
 def _blanked(dataset: Table, name: str, rows: NDArray[np.bool_]) -> Table:
-    """Suppress the cells of a column in some rows; what was missing before cannot be told from it."""
+    """Suppress the cells of a column in some rows; what was missing before cannot be told from
+    it.
+    """
     column = dataset.column(name)
     if column.dtype.is_float():
         column = column.fill_nan(None)
@@ -230,7 +259,9 @@ def regions_of_rows(dataset: Table, plan: ClassRecoding) -> NDArray[np.int64]:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Borders:
-    """The marks of the last row of every part of a split class but the last, sorted by class and mark."""
+    """The marks of the last row of every part of a split class but the last, sorted by class and
+    mark.
+    """
 
     classes: NDArray[np.int64]
     keys: NDArray[np.uint64]
@@ -239,7 +270,10 @@ class Borders:
     def passed(self, classes: NDArray[np.int64], marks: Marks) -> NDArray[np.int64]:
         """Per row how many borders of its class lie below its mark: the number of its part."""
         is_border = np.repeat([0, 1], [len(classes), len(self.classes)])
-        both = [np.concatenate(pair) for pair in ((marks.numbers, self.numbers), (marks.keys, self.keys))]
+        both = [
+            np.concatenate(pair)
+            for pair in ((marks.numbers, self.numbers), (marks.keys, self.keys))
+        ]
         order = np.lexsort((is_border, *both, np.concatenate([classes, self.classes])))
         below = np.empty(len(order), dtype=np.int64)
         below[order] = np.cumsum(is_border[order])
@@ -268,7 +302,9 @@ class Dealing:
         inside = np.repeat(plan.split, np.diff(plan.starts))
         amounts = plan.amounts[inside]
         if int(amounts.sum()) != len(order) or (amounts < 1).any():
-            raise InternalError("the rows of split classes are not those that the plan was made for")
+            raise InternalError(
+                "the rows of split classes are not those that the plan was made for"
+            )
         of = np.repeat(np.arange(len(plan.keys)), np.diff(plan.starts))[inside]
         inner = np.append(of[1:] == of[:-1], False)  # the last part of a class has no border
         last = order[np.cumsum(amounts)[inner] - 1]
@@ -278,7 +314,8 @@ class Dealing:
 def _parted(dataset: Table, plan: ClassRecoding) -> tuple[Table, NDArray[np.int64]]:
     """Counted combinations cut where a class is split, and their regions.
 
-    Which records part ways is not known from counts: this shows what the release looks like, and every class in its regions.
+    Which records part ways is not known from counts: this shows what the release looks like, and
+    every class in its regions.
     """
     classes, copies = plan.classes_of(dataset), dataset.copies
     order = np.argsort(classes, kind="stable")
@@ -292,16 +329,20 @@ def _parted(dataset: Table, plan: ClassRecoding) -> tuple[Table, NDArray[np.int6
 
 # What a region releases for the values it holds, column by column.
 #
-# - a line: the one value, or the range of grid cells around the values: ``25-29`` (whole numbers from zero on), ``[-10, -6]``
-#   (whole numbers of both signs), ``[-1.5, 2)`` (other numbers), ``low..mid`` (ordered values), ``2024-01-01..2024-02-29`` (dates);
+# - a line: the one value, or the range of grid cells around the values: ``25-29`` (whole numbers
+# from zero on), ``[-10, -6]``
+#   (whole numbers of both signs), ``[-1.5, 2)`` (other numbers), ``low..mid`` (ordered values),
+#   ``2024-01-01..2024-02-29`` (dates);
 # - a tree: the lowest node above all values;
-# - a set: the value, or all values that occur, sorted: ``{A, B}``; ``*`` when these are all the column has.
+# - a set: the value, or all values that occur, sorted: ``{A, B}``; ``*`` when these are all the
+# column has.
 #
-# A region with missing and other values releases the top of the tree, or ``*``, and loses everything; one with missing
-# values only releases a missing value and loses nothing.
+# A region with missing and other values releases the top of the tree, or ``*``, and loses
+# everything; one with missing values only releases a missing value and loses nothing.
 #
-# The loss of a cell is Iyengar's: the width of a range as it is written over the width of the column's values (of its listed order), at most 1;
-# ``(leaves−1)/(all leaves−1)`` of a node as the hierarchy counts them, ``(values−1)/(all values−1)`` of a set.
+# The loss of a cell is Iyengar's: the width of a range as it is written over the width of the
+# column's values (of its listed order), at most 1; ``(leaves−1)/(all leaves−1)`` of a node as the
+# hierarchy counts them, ``(values−1)/(all values−1)`` of a set.
 # Reference: Iyengar 2002, doi:10.1145/775047.775089.
 
 Cell = tuple[str | None, float]
@@ -310,7 +351,8 @@ Cell = tuple[str | None, float]
 
 @dataclasses.dataclass(frozen=True)
 class RegionCells:
-    """What regions release in one column: ``labels[codes[region]]``, with the loss of each region's cell.
+    """What regions release in one column: ``labels[codes[region]]``, with the loss of each region's
+    cell.
 
     ``changed``: some region holds more than one value.
     """
@@ -326,7 +368,12 @@ class RegionCells:
         codes: dict[str | None, int] = {}
         pairs = [(codes.setdefault(label, len(codes)), loss) for label, loss in kinds]
         losses = np.array([loss for _, loss in pairs], dtype=np.float64)
-        return cls(np.array([code for code, _ in pairs], dtype=np.int64)[which], tuple(codes), losses[which], changed)
+        return cls(
+            np.array([code for code, _ in pairs], dtype=np.int64)[which],
+            tuple(codes),
+            losses[which],
+            changed,
+        )
 
 
 def cells_of(axis: Axis, ranks: NDArray[np.int64], ends: NDArray[np.int64]) -> RegionCells:
@@ -380,7 +427,9 @@ def _set_cells(axis: Axis, ranks: NDArray[np.int64], lengths: NDArray[np.int64])
         if len(seen) > len(sets):
             sets.append(members.tolist())
     return RegionCells.of(
-        [_set_cell(axis, members) for members in sets], which, changed=any(len(members) > 1 for members in sets)
+        [_set_cell(axis, members) for members in sets],
+        which,
+        changed=any(len(members) > 1 for members in sets),
     )
 
 
@@ -397,7 +446,9 @@ def _set_cell(axis: Axis, ranks: Sequence[int]) -> Cell:
 
 
 def written_alike(dataset: Table, name: str) -> Table:
-    """Write the numbers of one class alike: NaN beside missing and minus zero beside zero tell its rows apart."""
+    """Write the numbers of one class alike: NaN beside missing and minus zero beside zero tell its
+    rows apart.
+    """
     if not dataset.dtype(name).is_float():
         return dataset
     column = dataset.column(name)
@@ -408,14 +459,18 @@ def written_alike(dataset: Table, name: str) -> Table:
         return dataset
     column = column.fill_nan(None)
     zero = pl.lit(0.0, dtype=column.dtype)
-    return dataset.with_columns({name: pl.select(pl.when(column == 0).then(zero).otherwise(column)).to_series()})
+    return dataset.with_columns(
+        {name: pl.select(pl.when(column == 0).then(zero).otherwise(column)).to_series()}
+    )
 
 
 @dataclasses.dataclass(frozen=True)
 class Regions:
-    """Classes region after region: region *r* holds ``members[ends[r−1]:ends[r]]``, ``amounts`` records of each.
+    """Classes region after region: region *r* holds ``members[ends[r−1]:ends[r]]``, ``amounts``
+    records of each.
 
-    What comes after the last end is suppressed. A class may occur several times, with some of its records each.
+    What comes after the last end is suppressed. A class may occur several times, with some of its
+    records each.
     """
 
     members: NDArray[np.int64]
@@ -427,7 +482,9 @@ class Regions:
 
     @classmethod
     def of(cls, groups: NDArray[np.int64], amounts: NDArray[np.int64]) -> Regions:
-        """Class *i* goes to region ``groups[i]``, counted from 0 without gaps; below 0 it is suppressed."""
+        """Class *i* goes to region ``groups[i]``, counted from 0 without gaps; below 0 it is
+        suppressed.
+        """
         order = np.argsort(np.where(groups < 0, np.iinfo(np.int64).max, groups), kind="stable")
         ends = np.cumsum(np.bincount(groups[groups >= 0]))
         return cls(order, amounts[order], ends.astype(np.int64))
@@ -436,7 +493,9 @@ class Regions:
         """The region of every member."""
         kept = int(self.ends[-1]) if len(self.ends) else 0
         numbers = np.full(len(self.members), SUPPRESSED, dtype=np.int64)
-        numbers[:kept] = np.repeat(np.arange(len(self.ends)), np.diff(np.concatenate([[0], self.ends])))
+        numbers[:kept] = np.repeat(
+            np.arange(len(self.ends)), np.diff(np.concatenate([[0], self.ends]))
+        )
         return numbers
 
     def loss(self, axes: Sequence[Axis], classes: ClassTable) -> float:
@@ -482,8 +541,12 @@ def recoding(
     )
 
 
-def _by_class(regions: Regions, classes: ClassTable) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Starts, amounts and regions of the parts, class after class; classes that only a population has are left out."""
+def _by_class(
+    regions: Regions, classes: ClassTable
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Starts, amounts and regions of the parts, class after class; classes that only a population
+    has are left out.
+    """
     order = np.argsort(regions.members, kind="stable")
     order = order[classes.records[regions.members[order]] > 0]
     per_class = np.bincount(regions.members[order], minlength=len(classes))[classes.records > 0]
@@ -492,9 +555,11 @@ def _by_class(regions: Regions, classes: ClassTable) -> tuple[NDArray[np.int64],
 
 
 def release_regions(dataset: Table, plan: ClassRecoding) -> Table:
-    """Release the regions of a plan; what it leaves alone is written alike where it counts as equal.
+    """Release the regions of a plan; what it leaves alone is written alike where it counts as
+    equal.
 
-    Ranges and sets are no nodes of a column's hierarchy and not listed in its order: such a column has neither any more.
+    Ranges and sets are no nodes of a column's hierarchy and not listed in its order: such a column
+    has neither any more.
     """
     released = recode_classes(dataset, plan)
     for name in plan.columns:

@@ -1,4 +1,6 @@
-"""Local recoding that starts from the global optimum and tells everything more precisely that can be."""
+"""Local recoding that starts from the global optimum and tells everything more precisely that can
+be.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,9 @@ class Absorber:
         self.levels, self.members = shape.levels, shape.members
         self.costs = shape.costs(atoms, terrain)
         self.sizes = np.bincount(parts.regions, weights=parts.amounts, minlength=parts.count)
-        self.pieces = [(parts.atoms[s:e], parts.amounts[s:e]) for s, e in itertools.pairwise(starts.tolist())]
+        self.pieces = [
+            (parts.atoms[s:e], parts.amounts[s:e]) for s, e in itertools.pairwise(starts.tolist())
+        ]
 
     def absorb(self, left: NDArray[np.int64]) -> NDArray[np.int64]:
         """Take in what is left of each atom; returns the atoms that no single region could take."""
@@ -60,7 +64,14 @@ class Absorber:
     def _take(self, atom: int, amount: int) -> bool:
         ground = self.terrain
         new = kernels.local.widened(
-            self.atoms.codes, atom, self.levels, self.members, ground.climbs, ground.costs, ground.bases, ground.high
+            self.atoms.codes,
+            atom,
+            self.levels,
+            self.members,
+            ground.climbs,
+            ground.costs,
+            ground.bases,
+            ground.high,
         )
         with np.errstate(invalid="ignore"):
             extra = (self.sizes + amount) * new - self.sizes * self.costs
@@ -76,7 +87,9 @@ class Absorber:
         if not len(regions):
             return -1
         members, amounts = self._contents(regions.tolist())
-        groups = np.repeat(np.arange(len(regions)), [len(self.pieces[region][0]) for region in regions.tolist()])
+        groups = np.repeat(
+            np.arange(len(regions)), [len(self.pieces[region][0]) for region in regions.tolist()]
+        )
         table = self.atoms.table(
             np.append(members, np.full(len(regions), atom)),
             np.append(amounts, np.full(len(regions), amount)),
@@ -98,10 +111,15 @@ class Absorber:
     def _agree(self, region: int, atom: int, a: int) -> bool:
         ground, codes = self.terrain, self.atoms.codes
         base = ground.bases[a, self.levels[region, a]]
-        return bool(ground.climbs[base + codes[atom, a]] == ground.climbs[base + codes[self.members[region], a]])
+        return bool(
+            ground.climbs[base + codes[atom, a]]
+            == ground.climbs[base + codes[self.members[region], a]]
+        )
 
     def gather(self, stubborn: NDArray[np.int64], left: NDArray[np.int64]) -> bool:
-        """Join the stubborn records with as few of the cheapest regions as keep the promises together."""
+        """Join the stubborn records with as few of the cheapest regions as keep the promises
+        together.
+        """
         whole = self.sizes * (1.0 - self.costs)
         gathered = []
         for price in (whole, 1.0 - self.costs):
@@ -113,8 +131,12 @@ class Absorber:
             self._unite(min(gathered, key=lambda f: f[0])[1], stubborn, left)
         return bool(gathered)
 
-    def _enough(self, order: NDArray[np.int64], stubborn: NDArray[np.int64], left: NDArray[np.int64]) -> int | None:
-        """How many regions, taken in this order, make the promises hold: found by doubling, then by halving."""
+    def _enough(
+        self, order: NDArray[np.int64], stubborn: NDArray[np.int64], left: NDArray[np.int64]
+    ) -> int | None:
+        """How many regions, taken in this order, make the promises hold: found by doubling, then by
+        halving.
+        """
         few, many = -1, 0
         while not self._holds_together(order[:many], stubborn, left):
             if many >= len(order):
@@ -128,7 +150,9 @@ class Absorber:
                 few = middle
         return many
 
-    def _holds_together(self, regions: NDArray[np.int64], atoms: NDArray[np.int64], left: NDArray[np.int64]) -> bool:
+    def _holds_together(
+        self, regions: NDArray[np.int64], atoms: NDArray[np.int64], left: NDArray[np.int64]
+    ) -> bool:
         members, amounts = self._contents(regions.tolist(), (atoms, left[atoms]))
         table = self.atoms.table(members, amounts, np.zeros(len(members), dtype=np.int64), 1)
         return bool(self._reachable(members) and not self.failing(table)[0])
@@ -142,7 +166,9 @@ class Absorber:
                 return False
         return True
 
-    def _unite(self, regions: NDArray[np.int64], atoms: NDArray[np.int64], left: NDArray[np.int64]) -> None:
+    def _unite(
+        self, regions: NDArray[np.int64], atoms: NDArray[np.int64], left: NDArray[np.int64]
+    ) -> None:
         united = self._contents(regions.tolist(), (atoms, left[atoms]))
         gone = set(regions.tolist())
         self.pieces = [p for region, p in enumerate(self.pieces) if region not in gone] + [united]
@@ -150,7 +176,9 @@ class Absorber:
     def _contents(self, regions: Sequence[int], *more: Piece) -> Piece:
         """Atoms and amounts of some regions, and of what joins them."""
         pieces = [*(self.pieces[region] for region in regions), *more]
-        return np.concatenate([piece[0] for piece in pieces]), np.concatenate([piece[1] for piece in pieces])
+        return np.concatenate([piece[0] for piece in pieces]), np.concatenate(
+            [piece[1] for piece in pieces]
+        )
 
     def parts(self) -> Parts:
         """What the regions hold now."""
@@ -170,9 +198,10 @@ def _smallest(values: NDArray[np.float64], many: int) -> NDArray[np.int64]:
 
 # Covering records by cells: the cheapest cells that hold enough records first.
 #
-# The cells of all nodes of the lattice are tried in the order of their mean cost, each on the records that no cheaper cell
-# has taken: a cell is opened when its records alone keep the promises. With nothing promised but a size, a cell that lacks
-# a few records may borrow them from regions that have more than they need; equal records then part ways.
+# The cells of all nodes of the lattice are tried in the order of their mean cost, each on the
+# records that no cheaper cell has taken: a cell is opened when its records alone keep the promises.
+# With nothing promised but a size, a cell that lacks a few records may borrow them from regions
+# that have more than they need; equal records then part ways.
 
 DEAREST_LOAN = 0.2
 """Cells that borrow are tried while the cost of a record that gains by it stays below this."""
@@ -182,13 +211,17 @@ def cover_by_size(atoms: Atoms, terrain: Terrain, k: int) -> Parts:
     """Regions of at least k records."""
     nodes, least = _events(terrain, k)
     codes = atoms.codes.astype("int32")
-    return Parts(*kernels.local.cover(codes, atoms.amounts, k, nodes, least, terrain.bases, terrain.marks))
+    return Parts(
+        *kernels.local.cover(codes, atoms.amounts, k, nodes, least, terrain.bases, terrain.marks)
+    )
 
 
 def _events(terrain: Terrain, k: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Nodes in the order they are tried, and how many waiting records open a cell: k, about half of it, … 1.
+    """Nodes in the order they are tried, and how many waiting records open a cell: k, about half of
+    it, … 1.
 
-    A cell of cost *c* in which *r* of k records gain costs each of them c·k/r, which gives the order.
+    A cell of cost *c* in which *r* of k records gain costs each of them c·k/r, which gives the
+    order.
     """
     nodes, costs = terrain.nodes
     sizes = [k]
@@ -210,11 +243,15 @@ def _events(terrain: Terrain, k: int) -> tuple[NDArray[np.int64], NDArray[np.int
 
 @dataclasses.dataclass(frozen=True)
 class LocalPlan(ClassRecoding):
-    """A class recoding whose rows are told apart by more than the quasi-identifiers: ``losses`` names only these."""
+    """A class recoding whose rows are told apart by more than the quasi-identifiers: ``losses``
+    names only these.
+    """
 
     @property
     def score(self) -> float:
-        """Mean loss of a cell over all quasi-identifiers, by their weights; the cells of dropped records count 1."""
+        """Mean loss of a cell over all quasi-identifiers, by their weights; the cells of dropped
+        records count 1.
+        """
         return dataclasses.replace(self, columns=tuple(self.losses)).plain_score()
 
     def plain_score(self) -> float:
@@ -234,7 +271,9 @@ class LocalPlan(ClassRecoding):
 
 @dataclasses.dataclass(frozen=True)
 class RegionColumn:
-    """What regions release in one column: ``labels[codes[region]]`` at a loss; ``changed``: not all as it was."""
+    """What regions release in one column: ``labels[codes[region]]`` at a loss; ``changed``: not all
+    as it was.
+    """
 
     codes: NDArray[np.int64]
     labels: tuple[str | None, ...]
@@ -251,10 +290,17 @@ def column_of(ladder: Ladder, levels: NDArray[np.int64], codes: NDArray[np.int64
         at = np.flatnonzero(levels == level)
         nodes = ladder.climb(0, level)[codes[at]]
         names = ladder.labels[level]
-        numbers = np.array([number_of.setdefault(names[node], len(number_of)) for node in np.unique(nodes).tolist()])
+        numbers = np.array(
+            [
+                number_of.setdefault(names[node], len(number_of))
+                for node in np.unique(nodes).tolist()
+            ]
+        )
         numbered[at] = numbers[np.searchsorted(np.unique(nodes), nodes)]
         losses[at] = ladder.loss[level][nodes]
-    return RegionColumn(numbered, tuple(number_of), losses, bool(len(levels)) and bool(levels.max() > 0))
+    return RegionColumn(
+        numbered, tuple(number_of), losses, bool(len(levels)) and bool(levels.max() > 0)
+    )
 
 
 def columns_of(lattice: Lattice, atoms: Atoms, shape: Outline) -> dict[str, RegionColumn]:
@@ -266,8 +312,12 @@ def columns_of(lattice: Lattice, atoms: Atoms, shape: Outline) -> dict[str, Regi
     }
 
 
-def holds(lattice: Lattice, atoms: Atoms, parts: Parts, columns: Mapping[str, RegionColumn]) -> bool:
-    """Whether all promises hold on what would be released; regions that look alike count as one class."""
+def holds(
+    lattice: Lattice, atoms: Atoms, parts: Parts, columns: Mapping[str, RegionColumn]
+) -> bool:
+    """Whether all promises hold on what would be released; regions that look alike count as one
+    class.
+    """
     table = _released(atoms, parts, columns)
     return not lattice.failing(table).any() if len(table) else True
 
@@ -291,7 +341,9 @@ def _released(atoms: Atoms, parts: Parts, columns: Mapping[str, RegionColumn]) -
 def _flat(labels: tuple[str | None, ...]) -> Ladder:
     """A ladder without steps whose codes are those of the labels."""
     ladder = bind(None, labels, [1] * len(labels))
-    return dataclasses.replace(ladder, labels=(labels,), leaves=(np.ones(len(labels)),), loss=(np.zeros(len(labels)),))
+    return dataclasses.replace(
+        ladder, labels=(labels,), leaves=(np.ones(len(labels)),), loss=(np.zeros(len(labels)),)
+    )
 
 
 def plan_of(
@@ -310,7 +362,9 @@ def plan_of(
     regions = np.concatenate([parts.regions, np.full(len(gone), SUPPRESSED)])
     amounts = np.concatenate([parts.amounts, left[gone]])
     order = np.lexsort((np.where(regions == SUPPRESSED, parts.count, regions), who))
-    starts = np.concatenate([[0], np.cumsum(np.bincount(who, minlength=len(atoms)))]).astype(np.int64)
+    starts = np.concatenate([[0], np.cumsum(np.bincount(who, minlength=len(atoms)))]).astype(
+        np.int64
+    )
     shown = {name: column for name, column in columns.items() if column.changed}
     return LocalPlan(
         columns=atoms.columns,
@@ -351,7 +405,9 @@ class LocalGround:
         return self.lattice.failing(table, [m for m in self.lattice.models if m.scope == "class"])
 
     def proposal(self, parts: Parts, shape: Outline | None = None) -> Respecialisation | None:
-        """What tidy parts would release, or None when some promise, or the budget, does not hold on it."""
+        """What tidy parts would release, or None when some promise, or the budget, does not hold on
+        it.
+        """
         shape = shape or Outline.tightest(parts, self.atoms, self.terrain)
         columns = columns_of(self.lattice, self.atoms, shape)
         if int(parts.left(self.atoms).sum()) > self.lattice.budget or not holds(
@@ -361,23 +417,41 @@ class LocalGround:
         return Respecialisation(parts, columns, cost_of(parts, shape, self.atoms, self.terrain))
 
 
-def respecialise(dataset: Table, goal: Goal, lattice: Lattice, weights: Mapping[str, float]) -> LocalPlan:
-    """Plan a local recoding: the better of the narrowed global optimum and of regions built from the finest cells up.
+def respecialise(
+    dataset: Table, goal: Goal, lattice: Lattice, weights: Mapping[str, float]
+) -> LocalPlan:
+    """Plan a local recoding: the better of the narrowed global optimum and of regions built from
+    the finest cells up.
 
     ``weights`` are those of the lattice, before they were made to sum to 1.
     """
     search = auto(lattice, goal.progress)
     if search.best is None:
         raise Unsatisfiable(_why_not(lattice), closest=search.closest)
-    ground = LocalGround(lattice, needed(goal.models, dataset.schema), atoms_of(dataset, lattice), Terrain.of(lattice))
+    ground = LocalGround(
+        lattice,
+        needed(goal.models, dataset.schema),
+        atoms_of(dataset, lattice),
+        Terrain.of(lattice),
+    )
     proposals = [_global(ground, search.best)]
     if not (ground.needs.population or ground.needs.weights) and lattice.records:
-        proposals += [p for p in (ground.proposal(parts) for parts in _local(ground, goal)) if p is not None]
+        proposals += [
+            p for p in (ground.proposal(parts) for parts in _local(ground, goal)) if p is not None
+        ]
     best = min(proposals, key=lambda proposal: proposal.cost)
-    notes: dict[str, Any] = {"global_score": float(search.best.score), "lattice_nodes": lattice.size, **search.notes}
+    notes: dict[str, Any] = {
+        "global_score": float(search.best.score),
+        "lattice_nodes": lattice.size,
+        **search.notes,
+    }
     if "warning" in notes:
-        notes["warning"] = f"local recoding started from a global one that may not be the best: {notes['warning']}"
-    return plan_of(ground.atoms, best.parts, best.columns, method="respecialise", notes=notes, weights=weights)
+        notes["warning"] = (
+            f"local recoding started from a global one that may not be the best: {notes['warning']}"
+        )
+    return plan_of(
+        ground.atoms, best.parts, best.columns, method="respecialise", notes=notes, weights=weights
+    )
 
 
 def _local(ground: LocalGround, goal: Goal) -> list[Parts]:
@@ -411,9 +485,13 @@ def _covered(ground: LocalGround, goal: Goal, k: int | None) -> Parts:
         return cover_by_size(ground.atoms, ground.terrain, k)
     sizes = [model.enough_k for model in ground.lattice.models if model.scope == "class"]
     least = max([1, *(size for size in sizes if size is not None)])
-    names = ground.needs.counts if ground.needs.reference and ground.lattice.base.person is None else ()
+    names = (
+        ground.needs.counts if ground.needs.reference and ground.lattice.base.person is None else ()
+    )
     trimmed = names[0] if len(names) == 1 else None
-    return JudgedCover(ground.atoms, ground.terrain, ground.failing, trimmed, least).run(goal.progress)
+    return JudgedCover(ground.atoms, ground.terrain, ground.failing, trimmed, least).run(
+        goal.progress
+    )
 
 
 def _global(ground: LocalGround, best: Judged) -> Respecialisation:
@@ -443,8 +521,14 @@ def _global_parts(ground: LocalGround, best: Judged) -> tuple[Parts, Outline]:
 def _why_not(lattice: Lattice) -> str:
     promises = join_words(m.promise for m in lattice.models)
     fixed = sum(1 for high in lattice.high if high == 0)
-    stuck = f" {fixed} column(s) cannot be generalised; give them a hierarchy or use suppress='cell'." if fixed else ""
+    stuck = (
+        f" {fixed} column(s) cannot be generalised; give them a hierarchy or use suppress='cell'."
+        if fixed
+        else ""
+    )
     return (
-        f"no local recoding was found that keeps {promises} and drops at most {lattice.budget:,} of {lattice.records:,} "
-        f"records: not even the most general table does.{lattice.hopeless()}{lattice.caveat()} Lower the promise, raise the budget, or allow higher levels.{stuck}"
+        f"no local recoding was found that keeps {promises} and drops at most {lattice.budget:,} of"
+        f" {lattice.records:,} records: not even the most general table"
+        f" does.{lattice.hopeless()}{lattice.caveat()} Lower the promise, raise the budget, or"
+        f" allow higher levels.{stuck}"
     )

@@ -1,4 +1,6 @@
-"""Columns of numbers in an order that depends on what rows say alone, with the survey's design: what random masking computes on."""
+"""Columns of numbers in an order that depends on what rows say alone, with the survey's design:
+what random masking computes on.
+"""
 
 from __future__ import annotations
 
@@ -30,11 +32,13 @@ LARGEST, SMALLEST = 1e100, 1e-100
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Block:
-    """Numbers by row and column, rows in an order that depends on what they say alone; NaN is missing.
+    """Numbers by row and column, rows in an order that depends on what they say alone; NaN is
+    missing.
 
-    ``weights`` are the survey weights, 1 without any. ``strata`` numbers the stratum of each row, ``parts`` lists the rows
-    of each stratum. ``groups[j]`` says which rows share one draw for column *j*: those of a person or household where the
-    column has one value a person or household, otherwise each row is alone; ``marks[j]`` is what their draws are keyed by.
+    ``weights`` are the survey weights, 1 without any. ``strata`` numbers the stratum of each row,
+    ``parts`` lists the rows of each stratum. ``groups[j]`` says which rows share one draw for
+    column *j*: those of a person or household where the column has one value a person or household,
+    otherwise each row is alone; ``marks[j]`` is what their draws are keyed by.
     """
 
     names: tuple[str, ...]
@@ -69,7 +73,9 @@ def block_of(
     read: Callable[[Table, str], NDArray[np.float64]] = numbers_of,
     order: NDArray[np.int64] | None = None,
 ) -> Block:
-    """The named columns as a block; ``read`` turns a column into numbers, and rows stand in canonical ``order`` if not said."""
+    """The named columns as a block; ``read`` turns a column into numbers, and rows stand in
+    canonical ``order`` if not said.
+    """
     order = canonical_order(dataset) if order is None else order
     values = np.stack([computable(read(dataset, name)[order], name) for name in columns], axis=1)
     given = weights_of(dataset)
@@ -81,10 +87,15 @@ def block_of(
     shared = [_shared_draws(values[:, j], units) for j in range(len(columns))]
     marks = {kind: marks_by(dataset, kind).taken(order) for kind in {kind for kind, _ in shared}}
     return Block(
-        tuple(columns), values, order, weights, given is not None, strata,
+        tuple(columns),
+        values,
+        order,
+        weights,
+        given is not None,
+        strata,
         groups=tuple(groups for _, groups in shared),
         marks=tuple(marks[kind] for kind, _ in shared),
-    )  # fmt: skip
+    )
 
 
 def computable(column: NDArray[np.float64], name: str) -> NDArray[np.float64]:
@@ -92,24 +103,32 @@ def computable(column: NDArray[np.float64], name: str) -> NDArray[np.float64]:
     largest = float(np.fmax.reduce(np.abs(column), initial=0.0))
     if largest and not SMALLEST < largest < LARGEST:
         raise SchemaError(
-            f"column {name!r} holds numbers too large or too small to compute with; write it in other units"
+            f"column {name!r} holds numbers too large or too small to compute with; write it in"
+            " other units"
         )
     return column
 
 
 def require_numbers(dataset: Table, columns: Sequence[str], goal: Goal, step: str) -> None:
-    """Refuse to compute with columns of labels where no record may decide whether that works: by their type, not by their cells."""
+    """Refuse to compute with columns of labels where no record may decide whether that works: by
+    their type, not by their cells.
+    """
     if not goal.fixed:
         return
     texts = [name for name in columns if not dataset.dtype(name).is_numeric()]
     if texts:
         raise SchemaError(
-            f"{step}: {', '.join(texts[:5])} holds labels once the steps before it were taken, and no numbers; change the order of the steps"
+            f"{step}: {', '.join(texts[:5])} holds labels once the steps before it were taken, and"
+            " no numbers; change the order of the steps"
         )
 
 
-def column_like(name: str, values: NDArray[np.float64], like: pl.Series, *, whole: bool | None = None) -> pl.Series:
-    """Numbers as a column again; those that no whole number of 64 bits can hold stay floating-point numbers."""
+def column_like(
+    name: str, values: NDArray[np.float64], like: pl.Series, *, whole: bool | None = None
+) -> pl.Series:
+    """Numbers as a column again; those that no whole number of 64 bits can hold stay floating-point
+    numbers.
+    """
     fits = bool(np.fmax.reduce(np.abs(values), initial=0.0) < 2.0**63)
     return as_column(name, values, like, whole=whole if fits else False)
 
@@ -139,8 +158,12 @@ def by_appearance(codes: NDArray[np.int64]) -> NDArray[np.int64]:
     return rank[inverse]
 
 
-def _shared_draws(column: NDArray[np.float64], units: Mapping[str, NDArray[np.int64]]) -> tuple[str, NDArray[np.int64]]:
-    """The largest units within which a column has one value, and who belongs to them; rows where there are none."""
+def _shared_draws(
+    column: NDArray[np.float64], units: Mapping[str, NDArray[np.int64]]
+) -> tuple[str, NDArray[np.int64]]:
+    """The largest units within which a column has one value, and who belongs to them; rows where
+    there are none.
+    """
     for kind, groups in units.items():
         if groups.max(initial=-1) + 1 < len(groups) and is_constant_within(column, groups):
             return kind, groups
@@ -181,7 +204,9 @@ def require_table(dataset: Table, step: str, columns: Sequence[str]) -> None:
         raise SchemaError(f"{step}: {dataset.source.name} has no rows; there is nothing to mask")
 
 
-def require_only_with(step: str, field: str, given: object, methods: Sequence[str], method: str) -> None:
+def require_only_with(
+    step: str, field: str, given: object, methods: Sequence[str], method: str
+) -> None:
     """Refuse an option that the chosen method would ignore."""
     if given is not None and method not in methods:
         raise ParameterError(f"{step}: {field} is for {join_words(methods)}, not for {method}")
@@ -191,7 +216,9 @@ def require_only_with(step: str, field: str, given: object, methods: Sequence[st
 
 
 def is_category(dataset: Table, name: str) -> bool:
-    """Whether a column holds categories: its values are listed in order, or it neither holds nor is meant as numbers."""
+    """Whether a column holds categories: its values are listed in order, or it neither holds nor is
+    meant as numbers.
+    """
     attribute = dataset.schema.attributes.get(name)
     if attribute is not None and attribute.order is not None:
         return True
@@ -200,15 +227,23 @@ def is_category(dataset: Table, name: str) -> bool:
 
 
 def ranks_of(dataset: Table, name: str) -> NDArray[np.float64]:
-    """The rank of every value among the listed or, without a list, the sorted values; NaN where it is missing."""
+    """The rank of every value among the listed or, without a list, the sorted values; NaN where it
+    is missing.
+    """
     encoded = dataset.encoded(name)
     attribute = dataset.schema.attributes.get(name)
     order = attribute.order if attribute is not None else None
-    rank = {value: float(i) for i, value in enumerate(order if order is not None else encoded.labels)}
+    rank = {
+        value: float(i) for i, value in enumerate(order if order is not None else encoded.labels)
+    }
     unknown = [text for text in encoded.labels if text is not None and text not in rank]
     if unknown:
-        raise SchemaError(f"column {name!r} holds {len(unknown):,} value(s) that its order does not list")
-    return np.array([np.nan if text is None else rank[text] for text in encoded.labels])[encoded.codes]
+        raise SchemaError(
+            f"column {name!r} holds {len(unknown):,} value(s) that its order does not list"
+        )
+    return np.array([np.nan if text is None else rank[text] for text in encoded.labels])[
+        encoded.codes
+    ]
 
 
 def numbers_or_ranks(dataset: Table, name: str) -> NDArray[np.float64]:
@@ -216,7 +251,9 @@ def numbers_or_ranks(dataset: Table, name: str) -> NDArray[np.float64]:
     return ranks_of(dataset, name) if is_category(dataset, name) else numbers_of(dataset, name)
 
 
-def values_at(column: pl.Series, ranks: NDArray[np.float64], wanted: NDArray[np.float64]) -> pl.Series:
+def values_at(
+    column: pl.Series, ranks: NDArray[np.float64], wanted: NDArray[np.float64]
+) -> pl.Series:
     """Values of a column by rank, each of which some row has; a missing rank is a missing value."""
     known = np.flatnonzero(~np.isnan(ranks))
     if not len(known):
@@ -238,7 +275,12 @@ def means_of(values: Array, weights: Array) -> Array:
     """Weighted mean per column over the known values; 0 for a column without any."""
     known = ~np.isnan(values)
     total = weights @ known
-    return np.divide(weights @ np.where(known, values, 0.0), total, out=np.zeros(values.shape[1]), where=total > 0)
+    return np.divide(
+        weights @ np.where(known, values, 0.0),
+        total,
+        out=np.zeros(values.shape[1]),
+        where=total > 0,
+    )
 
 
 def covariance_of(values: Array, weights: Array) -> Array:
@@ -246,8 +288,9 @@ def covariance_of(values: Array, weights: Array) -> Array:
 
     .. math:: S_{jk} = \frac{n_{jk}}{n_{jk}-1}\,\frac{\sum_i w_i (x_{ij}-\bar x_j)(x_{ik}-\bar x_k)}{\sum_i w_i}
 
-    with sums over the *n_jk* records that have both. 0 where fewer than two do. Columns that do not vary have exactly 0,
-    whatever rounding says. With gaps the matrix may not be positive semidefinite: see :func:`semidefinite`.
+    with sums over the *n_jk* records that have both. 0 where fewer than two do. Columns that do not
+    vary have exactly 0, whatever rounding says. With gaps the matrix may not be
+    positive semidefinite: see :func:`semidefinite`.
 
     >>> import numpy as np
     >>> covariance_of(np.array([[1.0, 2.0], [3.0, 6.0]]), np.ones(2)).tolist()
@@ -273,7 +316,9 @@ def varies(column: Array) -> bool:
 
 
 def correlation_of(covariance: Array) -> Array:
-    """The correlations of a covariance; columns that do not vary correlate with nothing, and with themselves by 1."""
+    """The correlations of a covariance; columns that do not vary correlate with nothing, and with
+    themselves by 1.
+    """
     spread = np.sqrt(np.diag(covariance))
     both = np.outer(spread, spread)
     found: Array = np.divide(covariance, both, out=np.zeros_like(covariance), where=both > 0)
@@ -282,10 +327,12 @@ def correlation_of(covariance: Array) -> Array:
 
 
 def semidefinite(covariance: Array) -> tuple[Array, bool]:
-    """The covariance, or one near it that has no negative eigenvalue, with the same variances; and whether it was mended.
+    """The covariance, or one near it that has no negative eigenvalue, with the same variances; and
+    whether it was mended.
 
-    Negative eigenvalues of the correlation matrix are set to 0 and rows and columns scaled so that its diagonal is 1 again
-    (the spectral method of Rebonato & Jäckel 1999). That is near, but not the nearest, and always works.
+    Negative eigenvalues of the correlation matrix are set to 0 and rows and columns scaled so that
+    its diagonal is 1 again (the spectral method of Rebonato & Jäckel 1999). That is near, but not
+    the nearest, and always works.
 
     >>> import numpy as np
     >>> mended, changed = semidefinite(np.array([[1, 0.9, -0.9], [0.9, 1, 0.9], [-0.9, 0.9, 1]]))
@@ -303,7 +350,8 @@ def semidefinite(covariance: Array) -> tuple[Array, bool]:
 
 
 def root_of(covariance: Array) -> Array:
-    """A lower triangular L with L Lᵀ = covariance, which may be singular: columns without variance of their own get none.
+    """A lower triangular L with L Lᵀ = covariance, which may be singular: columns without variance
+    of their own get none.
 
     >>> import numpy as np
     >>> root_of(np.array([[4.0, 2.0], [2.0, 1.0]])).tolist()

@@ -14,7 +14,17 @@ from sfumato.core.encoding import encode, label, numbers_of
 from sfumato.core.parameters import parameters
 from sfumato.core.randomness import Marks, canonical_order
 from sfumato.core.schema import Attribute, Kind, Schema
-from sfumato.core.step import Account, ColumnStep, Declaration, Effect, Goal, Learner, Masked, Preserved, Span
+from sfumato.core.step import (
+    Account,
+    ColumnStep,
+    Declaration,
+    Effect,
+    Goal,
+    Learner,
+    Masked,
+    Preserved,
+    Span,
+)
 from sfumato.core.words import join_words
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.steps.masking.block import (
@@ -40,7 +50,8 @@ if TYPE_CHECKING:
 
 
 def quantile_of(values: NDArray[np.float64], weights: NDArray[np.float64], share: float) -> float:
-    """The least known value up to which at least this share of the weight lies: the inverse distribution function.
+    """The least known value up to which at least this share of the weight lies: the inverse
+    distribution function.
 
     >>> import numpy as np
     >>> quantile_of(np.array([30.0, 10.0, 20.0]), np.ones(3), 0.5), quantile_of(np.array([1.0, 2.0]), np.array([1.0, 9.0]), 0.5)
@@ -65,20 +76,24 @@ Threshold = Annotated[float, Field(allow_inf_nan=False)] | str
 class TopBottomCoding(ColumnStep):
     r"""Replace the highest values of a column, or the lowest, by one value that they share.
 
-    The upper tail is all :math:`x \ge` ``top``, the lower one all :math:`x \le` ``bottom``; a threshold is given as a value, or by
-    ``top_quantile`` and ``bottom_quantile`` as the least value up to which that share of the records lies (of their weights, where a
-    column has that role). All values of a tail become the ``threshold``, their weighted ``mean``, their weighted
-    ``median`` (lower, where two are in the middle), or a ``label``: ``90+`` and ``<=5``, or what ``top_label`` and
-    ``bottom_label`` say.
+    The upper tail is all :math:`x \ge` ``top``, the lower one all :math:`x \le` ``bottom``; a
+    threshold is given as a value, or by ``top_quantile`` and ``bottom_quantile`` as the least value
+    up to which that share of the records lies (of their weights, where a column has that role). All
+    values of a tail become the ``threshold``, their weighted ``mean``, their weighted ``median``
+    (lower, where two are in the middle), or a ``label``: ``90+`` and ``<=5``, or what ``top_label``
+    and ``bottom_label`` say.
 
-    Columns hold numbers, or their schema lists the order of their values; then a threshold is one of these, and there is
-    no mean. With a label a column of numbers becomes text, of kind ordinal; its hierarchy is kept if it knows the label.
-    Missing values stay missing. Thresholds are the same in all strata.
+    Columns hold numbers, or their schema lists the order of their values; then a threshold is one
+    of these, and there is no mean. With a label a column of numbers becomes text, of kind ordinal;
+    its hierarchy is kept if it knows the label. Missing values stay missing. Thresholds are the
+    same in all strata.
 
-    Everything else stays, and so does the order; with the mean, weighted means and sums stay exactly. A mean or median of
-    fewer than ``least`` persons (records, without persons) gives away almost what they are, and a warning says so. A coding
-    that leaves no value as it is, is refused (not where a step of the recipe accounts for an ε: that would tell of a record). sdcMicro's ``topBotCoding`` codes what lies strictly beyond the threshold:
-    the same with the threshold as replacement.
+    Everything else stays, and so does the order; with the mean, weighted means and sums stay
+    exactly. A mean or median of fewer than ``least`` persons (records, without persons) gives away
+    almost what they are, and a warning says so. A coding that leaves no value as it is, is refused
+    (not where a step of the recipe accounts for an ε: that would tell of a record). sdcMicro's
+    ``topBotCoding`` codes what lies strictly beyond the threshold: the same with the threshold as
+    replacement.
 
     Reference: Hundepool et al. 2012, doi:10.1002/9781118348239, section 3.4.
 
@@ -93,14 +108,24 @@ class TopBottomCoding(ColumnStep):
     columns: Annotated[Names, Field(description="columns that are coded, all by the same rule")]
     top: Annotated[Threshold | None, Field(description="values from here up are coded")] = None
     bottom: Annotated[Threshold | None, Field(description="values up to here are coded")] = None
-    top_quantile: Annotated[float | None, Field(gt=0, lt=1, description="top as a share of the records below it")] = (
+    top_quantile: Annotated[
+        float | None, Field(gt=0, lt=1, description="top as a share of the records below it")
+    ] = None
+    bottom_quantile: Annotated[
+        float | None, Field(gt=0, lt=1, description="bottom as a share of records")
+    ] = None
+    replacement: Annotated[Replacement, Field(description="what the values of a tail become")] = (
+        "threshold"
+    )
+    top_label: Annotated[str | None, Field(min_length=1, description="label of the upper tail")] = (
         None
     )
-    bottom_quantile: Annotated[float | None, Field(gt=0, lt=1, description="bottom as a share of records")] = None
-    replacement: Annotated[Replacement, Field(description="what the values of a tail become")] = "threshold"
-    top_label: Annotated[str | None, Field(min_length=1, description="label of the upper tail")] = None
-    bottom_label: Annotated[str | None, Field(min_length=1, description="label of the lower tail")] = None
-    least: Annotated[int, Field(ge=1, description="fewer in a tail than this: its mean or median is warned of")] = 3
+    bottom_label: Annotated[
+        str | None, Field(min_length=1, description="label of the lower tail")
+    ] = None
+    least: Annotated[
+        int, Field(ge=1, description="fewer in a tail than this: its mean or median is warned of")
+    ] = 3
 
     name: ClassVar[str] = "top_bottom_coding"
     accounting: ClassVar[Declaration] = Declaration(
@@ -112,19 +137,29 @@ class TopBottomCoding(ColumnStep):
         if upper == lower == (None, None):
             raise ParameterError("TopBottomCoding: give top or bottom, as a value or as a quantile")
         if None not in upper or None not in lower:
-            raise ParameterError("TopBottomCoding: give a threshold as a value or as a quantile, not both")
+            raise ParameterError(
+                "TopBottomCoding: give a threshold as a value or as a quantile, not both"
+            )
         labels = [("top_label", self.top_label, upper), ("bottom_label", self.bottom_label, lower)]
         for field, given, end in labels:
             if given is not None and (self.replacement != "label" or end == (None, None)):
-                raise ParameterError(f"TopBottomCoding: {field} is for replacement label at that end")
+                raise ParameterError(
+                    f"TopBottomCoding: {field} is for replacement label at that end"
+                )
 
     def numbers(self, schema: Schema) -> tuple[str, ...]:
         """Its columns that have no order of their own."""
         attributes = schema.attributes
-        return tuple(name for name in self.columns if name not in attributes or attributes[name].order is None)
+        return tuple(
+            name
+            for name in self.columns
+            if name not in attributes or attributes[name].order is None
+        )
 
     def account(self, schema: Schema) -> Account:
-        """A rule for every value by itself, unless thresholds are quantiles or tails become their mean or median."""
+        """A rule for every value by itself, unless thresholds are quantiles or tails become their
+        mean or median.
+        """
         if self.top_quantile is not None or self.bottom_quantile is not None:
             return Account(why="quantiles are found in the data")
         if self.replacement in ("mean", "median"):
@@ -134,7 +169,9 @@ class TopBottomCoding(ColumnStep):
     @property
     def span(self) -> Span:
         """Cell by cell, unless thresholds are quantiles or tails become their mean or median."""
-        return Span.CELLS if self.account(Schema({})).effect is Effect.DATA_INDEPENDENT else Span.TABLE
+        return (
+            Span.CELLS if self.account(Schema({})).effect is Effect.DATA_INDEPENDENT else Span.TABLE
+        )
 
     def learner(self, goal: Goal, facts: Any) -> Learner | None:
         """How many values lie in the tails, and how many stay."""
@@ -151,7 +188,9 @@ class TopBottomCoding(ColumnStep):
         return plan.applied(dataset)
 
     def released_schema(self, schema: Schema, columns: Sequence[str]) -> Schema:
-        """What a released table with these columns is, when ``schema`` says what the original is."""
+        """What a released table with these columns is, when ``schema`` says what the original
+        is.
+        """
         if self.replacement != "label":
             return schema
         changed = {n: self.coded(a) for n, a in schema.attributes.items() if n in self.columns}
@@ -161,7 +200,9 @@ class TopBottomCoding(ColumnStep):
         """What a column is once it has labels."""
         top, bottom = self.label("top"), self.label("bottom")
         wanted = [(self.top, self.top_quantile, top), (self.bottom, self.bottom_quantile, bottom)]
-        unknown = any(text is None for value, share, text in wanted if (value, share) != (None, None))
+        unknown = any(
+            text is None for value, share, text in wanted if (value, share) != (None, None)
+        )
         new = None if unknown else [text for text in (bottom, top) if text is not None]
         order = attribute.order
         if order is not None:
@@ -205,7 +246,8 @@ class _Coding:
             return numbers_of(dataset, name)
         if self.step.replacement == "mean":
             raise ParameterError(
-                f"top_bottom_coding: {name!r} is ordinal and has no mean; take the median or the threshold"
+                f"top_bottom_coding: {name!r} is ordinal and has no mean; take the median or the"
+                " threshold"
             )
         return ranks_of(dataset, name)
 
@@ -223,9 +265,13 @@ class _Coding:
             columns[name] = self._column(j, name, made[:, j], tails)
         coded = [name for name in self.step.columns if sum(self.counts[name].values())]
         before = self.dataset.schema.attributes
-        labelled = [n for n in self.step.columns if self.step.replacement == "label" and n in before]
+        labelled = [
+            n for n in self.step.columns if self.step.replacement == "label" and n in before
+        ]
         after = {name: self.step.coded(before[name]) for name in labelled}
-        self.warnings += [words for name in labelled for words in lost_hierarchy(name, before[name], after[name])]
+        self.warnings += [
+            words for name in labelled for words in lost_hierarchy(name, before[name], after[name])
+        ]
         return Masked(
             actions=dict.fromkeys(coded, self._words()),
             columns={name: columns[name] for name in self.step.columns},
@@ -236,7 +282,11 @@ class _Coding:
         )
 
     def _words(self) -> str:
-        ends = [end for end in ("top", "bottom") if any(count.get(end) for count in self.counts.values())]
+        ends = [
+            end
+            for end in ("top", "bottom")
+            if any(count.get(end) for count in self.counts.values())
+        ]
         return f"{join_words(ends)} coded ({self.step.replacement})"
 
     def tails(self, place: int, name: str) -> dict[str, tuple[float, Flags]]:
@@ -255,22 +305,35 @@ class _Coding:
         return tails
 
     def counted(self, place: int, tails: dict[str, tuple[float, Flags]]) -> dict[str, int]:
-        """How many values there are, in the tails and between them; a row that stands for several counts as often."""
-        copies = np.ones(len(self.dataset), dtype=np.int64) if self.dataset.copies is None else self.dataset.copies
+        """How many values there are, in the tails and between them; a row that stands for several
+        counts as often.
+        """
+        copies = (
+            np.ones(len(self.dataset), dtype=np.int64)
+            if self.dataset.copies is None
+            else self.dataset.copies
+        )
         present = ~np.isnan(self.block.values[:, place])
         groups = {end: beyond for end, (_, beyond) in tails.items()}
         stays = present & ~np.logical_or.reduce([np.zeros_like(present), *groups.values()])
         groups |= {"present": present, "stays": stays}
         return {end: int(copies[self.block.order][rows].sum()) for end, rows in groups.items()}
 
-    def _require_some(self, name: str, tails: dict[str, tuple[float, Flags]], counts: dict[str, int]) -> None:
-        """Refuse a column without values, and a coding of which nothing would stay as it is; warn of empty tails."""
+    def _require_some(
+        self, name: str, tails: dict[str, tuple[float, Flags]], counts: dict[str, int]
+    ) -> None:
+        """Refuse a column without values, and a coding of which nothing would stay as it is; warn
+        of empty tails.
+        """
         if not counts["present"] and not self.fixed:
             raise SchemaError(f"top_bottom_coding: column {name!r} has no values at all")
         low, high = (tails[end][0] if end in tails else None for end in ("bottom", "top"))
-        if (low is not None and high is not None and low >= high) or not (counts["stays"] or self.fixed):
+        if (low is not None and high is not None and low >= high) or not (
+            counts["stays"] or self.fixed
+        ):
             raise ParameterError(
-                f"top_bottom_coding: nothing of column {name!r} would stay as it is; choose thresholds further apart"
+                f"top_bottom_coding: nothing of column {name!r} would stay as it is; choose"
+                " thresholds further apart"
             )
         self.warnings += [
             f"column {name!r} has no value at or beyond its {end} threshold: nothing was coded"
@@ -278,7 +341,9 @@ class _Coding:
             if not counts[end]
         ]
 
-    def _threshold(self, name: str, values: Array, given: float | str | None, share: float | None) -> float | None:
+    def _threshold(
+        self, name: str, values: Array, given: float | str | None, share: float | None
+    ) -> float | None:
         if share is not None:
             return quantile_of(values, self.block.weights, share)
         if given is None:
@@ -286,14 +351,20 @@ class _Coding:
         order = self.orders[name]
         if order is not None:
             if label(given) not in order:
-                raise ParameterError(f"top_bottom_coding: the order of {name!r} does not list the threshold")
+                raise ParameterError(
+                    f"top_bottom_coding: the order of {name!r} does not list the threshold"
+                )
             return float(order.index(label(given)))
         try:
             return float(given)
         except ValueError:
-            raise ParameterError(f"top_bottom_coding: {name!r} holds numbers, its threshold must be one") from None
+            raise ParameterError(
+                f"top_bottom_coding: {name!r} holds numbers, its threshold must be one"
+            ) from None
 
-    def _replaced(self, name: str, tail: Array, weights: Array, threshold: float, rows: Flags) -> float:
+    def _replaced(
+        self, name: str, tail: Array, weights: Array, threshold: float, rows: Flags
+    ) -> float:
         """What the values of a tail become; where they become a label, the threshold."""
         if self.step.replacement in ("threshold", "label") or not len(tail):
             return threshold
@@ -301,7 +372,8 @@ class _Coding:
         count = len(np.unique(units[-1][rows])) if units else len(tail)
         if count < self.step.least:
             self.warnings.append(
-                f"the {self.step.replacement} of {count} in a tail of {name!r} is released: it tells almost what they are"
+                f"the {self.step.replacement} of {count} in a tail of {name!r} is released: it"
+                " tells almost what they are"
             )
         weights = weights if weights.sum() > 0 else np.ones_like(weights)
         return (
@@ -310,7 +382,9 @@ class _Coding:
             else quantile_of(tail, weights, 0.5)
         )
 
-    def _column(self, place: int, name: str, coded: Array, tails: dict[str, tuple[float, Flags]]) -> pl.Series:
+    def _column(
+        self, place: int, name: str, coded: Array, tails: dict[str, tuple[float, Flags]]
+    ) -> pl.Series:
         column, order = self.dataset.column(name), self.orders[name]
         if self.step.replacement != "label":
             if order is None:
@@ -319,21 +393,29 @@ class _Coding:
         encoded = encode(column)
         texts = pl.Series(name, encoded.labels, dtype=pl.String).gather(encoded.codes)
         for end, (threshold, rows) in tails.items():
-            text = self.step.label(end, label(threshold) if order is None else order[int(threshold)])
+            text = self.step.label(
+                end, label(threshold) if order is None else order[int(threshold)]
+            )
             texts = texts.set(pl.Series(self.block.back(rows.astype(float)) > 0), text)
         return texts
 
     def _ordered(self, column: pl.Series, place: int, coded: Array) -> pl.Series:
-        """Listed values by rank: those of the column itself, or the threshold's own label where nobody has it."""
+        """Listed values by rank: those of the column itself, or the threshold's own label where
+        nobody has it.
+        """
         ranks = self.block.values[:, place]
         if np.isin(coded[~np.isnan(coded)], ranks).all():
             return values_at(column, self.block.back(ranks), self.block.back(coded))
         order = pl.Series([*(self.orders[column.name] or ()), None], dtype=pl.String)
-        return order.gather(np.where(np.isnan(coded), len(order) - 1, coded).astype(np.int64)).alias(column.name)
+        return order.gather(
+            np.where(np.isnan(coded), len(order) - 1, coded).astype(np.int64)
+        ).alias(column.name)
 
     def _preserved(self, made: Array) -> tuple[Preserved, ...]:
         names = self.block.names
-        preserved: tuple[Preserved, ...] = (Preserved("values between the thresholds", names, True, 0.0),)
+        preserved: tuple[Preserved, ...] = (
+            Preserved("values between the thresholds", names, True, 0.0),
+        )
         if self.step.replacement == "label":
             return preserved
         preserved = (*preserved, Preserved("order", names, True, 0.0))
@@ -350,7 +432,9 @@ class _Tails:
     def __init__(self, step: TopBottomCoding) -> None:
         self.step = step
         kinds = ("present", "stays", "bottom", "top")
-        self.counts: dict[str, dict[str, int]] = {name: dict.fromkeys(kinds, 0) for name in step.columns}
+        self.counts: dict[str, dict[str, int]] = {
+            name: dict.fromkeys(kinds, 0) for name in step.columns
+        }
 
     def see(self, rows: Table) -> None:
         """Count in some rows."""
@@ -373,21 +457,25 @@ class Round(ColumnStep):
 
     With :math:`x = (i + f)\,b`, *i* whole and :math:`0 \le f < 1`:
 
-    ``deterministic``: the nearest multiple, the upper one for :math:`f = 1/2`. ``random``: the upper neighbour with
-    probability *f*, so that the expected value is *x*; rows of one person (household) with one value get one draw.
-    ``controlled``: each value goes to one of its two neighbours, with the same probabilities, and so that totals go to one
-    of their own neighbours: those of every column and, where several columns are named, those of every row (the sum of
-    its named columns) and of all together, in every stratum. Values and totals that are multiples already stay. Name columns
-    together only if they add up to something. Totals are plain sums, without weights.
+    ``deterministic``: the nearest multiple, the upper one for :math:`f = 1/2`. ``random``: the
+    upper neighbour with probability *f*, so that the expected value is *x*; rows of one person
+    (household) with one value get one draw. ``controlled``: each value goes to one of its two
+    neighbours, with the same probabilities, and so that totals go to one of their own neighbours:
+    those of every column and, where several columns are named, those of every row (the sum of its
+    named columns) and of all together, in every stratum. Values and totals that are multiples
+    already stay. Name columns together only if they add up to something. Totals are plain sums,
+    without weights.
 
-    Controlled rounding follows Cox: a row and a column are added that make all totals multiples, and cells are moved up
-    and down along circles of cells until each is a multiple, at random so that expected values stay. The work grows with rows ×
-    columns³, not with a linear programme.
+    Controlled rounding follows Cox: a row and a column are added that make all totals multiples,
+    and cells are moved up and down along circles of cells until each is a multiple, at random so
+    that expected values stay. The work grows with rows × columns³, not with a linear programme.
 
-    No value moves by *b* or more (half of *b*: deterministic). Missing values stay missing. Rounding small counts of a table
-    that is published with its totals calls for ``controlled``; deterministic rounding can be undone from exact totals.
+    No value moves by *b* or more (half of *b*: deterministic). Missing values stay missing.
+    Rounding small counts of a table that is published with its totals calls for ``controlled``;
+    deterministic rounding can be undone from exact totals.
 
-    Reference: Cox 1987, *A constructive procedure for unbiased controlled rounding*, doi:10.1080/01621459.1987.10478456.
+    Reference: Cox 1987, *A constructive procedure for unbiased controlled rounding*,
+    doi:10.1080/01621459.1987.10478456.
 
     >>> import polars as pl
     >>> from sfumato.core.table import Table
@@ -400,16 +488,21 @@ class Round(ColumnStep):
     """
 
     columns: Annotated[Names, Field(description="columns that are rounded")]
-    base: Annotated[float, Field(gt=0, allow_inf_nan=False, description="what the values become multiples of")]
+    base: Annotated[
+        float, Field(gt=0, allow_inf_nan=False, description="what the values become multiples of")
+    ]
     method: Annotated[
-        Literal["deterministic", "random", "controlled"], Field(description="which neighbour a value becomes")
+        Literal["deterministic", "random", "controlled"],
+        Field(description="which neighbour a value becomes"),
     ] = "deterministic"
-    within: Annotated[Names | None, Field(description="columns that make the strata; None: those with that role")] = (
-        None
-    )
+    within: Annotated[
+        Names | None, Field(description="columns that make the strata; None: those with that role")
+    ] = None
 
     name: ClassVar[str] = "round"
-    accounting: ClassVar[Declaration] = Declaration(Effect.DATA_INDEPENDENT, "with method deterministic")
+    accounting: ClassVar[Declaration] = Declaration(
+        Effect.DATA_INDEPENDENT, "with method deterministic"
+    )
 
     @property
     def span(self) -> Span:
@@ -439,13 +532,18 @@ class Round(ColumnStep):
         changed = np.abs(rounded_values - block.values) > 1e-9 * self.base
         same = [n for n, moved in zip(self.columns, changed.T, strict=True) if not moved.any()]
         return Masked(
-            actions=dict.fromkeys(self.columns, f"rounded to multiples of {self.base:g} ({self.method})"),
+            actions=dict.fromkeys(
+                self.columns, f"rounded to multiples of {self.base:g} ({self.method})"
+            ),
             columns={
                 n: column_like(n, block.back(rounded_values[:, j]), dataset.column(n))
                 for j, n in enumerate(self.columns)
             },
             preserved=self._preserved(block, rounded_values),
-            warnings=tuple(f"column {n!r} has multiples of the base only: rounding changed nothing" for n in same),
+            warnings=tuple(
+                f"column {n!r} has multiples of the base only: rounding changed nothing"
+                for n in same
+            ),
             public={"base": self.base, "method": self.method},
             owner={"cells_changed": int(changed.sum())},
         )
@@ -459,7 +557,9 @@ class Round(ColumnStep):
         if self.method == "deterministic":
             return (fractions >= 0.5).astype(np.float64)
         if self.method == "random":
-            return np.stack([_drawn(block, j, fractions[:, j], goal) for j in range(len(self.columns))], axis=1)
+            return np.stack(
+                [_drawn(block, j, fractions[:, j], goal) for j in range(len(self.columns))], axis=1
+            )
         steps_up = np.zeros_like(fractions)
         stream = goal.stream("controlled rounding")
         for rows in block.parts():
@@ -472,24 +572,36 @@ class Round(ColumnStep):
             return kept.exact("order"), kept.means()
         if self.method == "random":
             return kept.means(), kept.sums()
-        totals = [np.abs(np.nansum(made[rows] - block.values[rows], axis=0)).max() for rows in block.parts()]
+        totals = [
+            np.abs(np.nansum(made[rows] - block.values[rows], axis=0)).max()
+            for rows in block.parts()
+        ]
         words = f"totals, to the next multiple of {self.base:g},"
-        return Preserved(
-            words, block.names, bool(max(totals) < self.base), float(max(totals) / self.base)
-        ), kept.means()
+        return (
+            Preserved(
+                words, block.names, bool(max(totals) < self.base), float(max(totals) / self.base)
+            ),
+            kept.means(),
+        )
 
 
 def _split(values: Array, base: float) -> tuple[Array, Array]:
-    """Per value the multiple below and the fraction up to the next; what is a multiple but for rounding errors is one."""
+    """Per value the multiple below and the fraction up to the next; what is a multiple but for
+    rounding errors is one.
+    """
     scaled = values / base
     whole = np.rint(scaled)
-    scaled = np.where(np.abs(scaled - whole) <= 1e-9 * np.maximum(1.0, np.abs(whole)), whole, scaled)
+    scaled = np.where(
+        np.abs(scaled - whole) <= 1e-9 * np.maximum(1.0, np.abs(whole)), whole, scaled
+    )
     below = np.floor(scaled)
     return below, np.nan_to_num(scaled - below)
 
 
 def _multiples(counts: Array, base: float) -> Array:
-    """So many times the base; a base like 0.1 is divided by ten, which is exact where a product is not."""
+    """So many times the base; a base like 0.1 is divided by ten, which is exact where a product is
+    not.
+    """
     inverse = round(1 / base)
     return counts / inverse if inverse and abs(inverse * base - 1) < 1e-12 else counts * base
 
@@ -500,7 +612,8 @@ def _drawn(block: Block, place: int, fractions: Array, goal: Goal) -> Array:
 
 
 def controlled_ups(fractions: Array, stream: np.random.Generator) -> Array:
-    """Which fractions of a table go up, so that sums of rows, of columns and of all go to a whole neighbour.
+    """Which fractions of a table go up, so that sums of rows, of columns and of all go to a whole
+    neighbour.
 
     >>> import numpy as np
     >>> ups = controlled_ups(np.full((4, 2), 0.5), np.random.default_rng(1))

@@ -34,21 +34,25 @@ FEW = 14
 class ShiftDates(ColumnStep):
     r"""Move all dates of a person by one random number of days.
 
-    The shift is uniform on the whole numbers from −``days`` to ``days`` except 0; with ``keep_weekday`` on the multiples of
-    7 among them. All named columns of all rows of a unit move by the same shift, so every interval between two dates
-    of a unit stays exactly. Units are persons where the table has them, else households, else rows; ``unit`` says otherwise.
+    The shift is uniform on the whole numbers from −``days`` to ``days`` except 0; with
+    ``keep_weekday`` on the multiples of 7 among them. All named columns of all rows of a unit move
+    by the same shift, so every interval between two dates of a unit stays exactly. Units are
+    persons where the table has them, else households, else rows; ``unit`` says otherwise.
 
-    With ``earliest`` and ``latest`` only shifts are drawn that leave all dates of the unit within; units near an end then
-    move to one side more than to the other. A unit that has no such shift is refused, by count.
+    With ``earliest`` and ``latest`` only shifts are drawn that leave all dates of the unit within;
+    units near an end then move to one side more than to the other. A unit that has no such shift is
+    refused, by count.
 
-    Columns hold dates, times (the time of day stays; with a time zone, 24 hours are a day) or text that starts with a date as
-    YYYY-MM-DD. Missing values stay missing. Name all columns with dates of a unit in one step: two steps draw two shifts.
+    Columns hold dates, times (the time of day stays; with a time zone, 24 hours are a day) or text
+    that starts with a date as YYYY-MM-DD. Missing values stay missing. Name all columns with dates
+    of a unit in one step: two steps draw two shifts.
 
-    Shifts do not hide a pattern that is known otherwise: who knows one date of a person exactly knows all, and seasons,
-    weekdays (kept on purpose) or a known event narrow the shift down. Few possible shifts are warned of.
+    Shifts do not hide a pattern that is known otherwise: who knows one date of a person exactly
+    knows all, and seasons, weekdays (kept on purpose) or a known event narrow the shift down. Few
+    possible shifts are warned of.
 
-    Reference: Hripcsak et al. 2016, *Preserving temporal relations in clinical data while maintaining privacy*,
-    doi:10.1093/jamia/ocw001.
+    Reference: Hripcsak et al. 2016, *Preserving temporal relations in clinical data while
+    maintaining privacy*, doi:10.1093/jamia/ocw001.
 
     >>> import polars as pl
     >>> from sfumato.core.table import Table
@@ -64,10 +68,15 @@ class ShiftDates(ColumnStep):
     columns: Annotated[Names, Field(description="columns that hold dates")]
     days: Annotated[int, Field(ge=1, le=365_000, description="how many days a date moves at most")]
     keep_weekday: Annotated[bool, Field(description="move by whole weeks")] = False
-    earliest: Annotated[datetime.date | None, Field(description="no date is moved before this one")] = None
-    latest: Annotated[datetime.date | None, Field(description="no date is moved behind this one")] = None
+    earliest: Annotated[
+        datetime.date | None, Field(description="no date is moved before this one")
+    ] = None
+    latest: Annotated[
+        datetime.date | None, Field(description="no date is moved behind this one")
+    ] = None
     unit: Annotated[
-        Literal["person", "household", "row"] | None, Field(description="whose dates move together; None: units if any")
+        Literal["person", "household", "row"] | None,
+        Field(description="whose dates move together; None: units if any"),
     ] = None
 
     name: ClassVar[str] = "shift_dates"
@@ -78,12 +87,16 @@ class ShiftDates(ColumnStep):
         return Span.RECORDS
 
     def span_in(self, schema: Schema) -> Span:
-        """The same in a table of this kind: rows that are asked for one by one stay so, whoever they belong to."""
+        """The same in a table of this kind: rows that are asked for one by one stay so, whoever
+        they belong to.
+        """
         return self.span if self.unit == "row" else super().span_in(schema)
 
     def __post_init__(self) -> None:
         if self.keep_weekday and self.days < 7:
-            raise ParameterError("ShiftDates: keep_weekday moves by whole weeks; days must be 7 at least")
+            raise ParameterError(
+                "ShiftDates: keep_weekday moves by whole weeks; days must be 7 at least"
+            )
         if self.earliest is not None and self.latest is not None and self.earliest > self.latest:
             raise ParameterError("ShiftDates: earliest must not be after latest")
 
@@ -94,7 +107,9 @@ class ShiftDates(ColumnStep):
         days = np.stack([days_of(column, table) for column in columns], axis=1)
         kind, units = _units(self, dataset)
         low, high = self._limits(days, units)
-        shifts = self._drawn(low, high, units, goal.keyed("shift dates").uniforms(marks_by(dataset, kind)))
+        shifts = self._drawn(
+            low, high, units, goal.keyed("shift dates").uniforms(marks_by(dataset, kind))
+        )
         shifted = {column.name: moved(column, table, shifts) for column in columns}
         after = np.stack([days_of(column, table) for column in shifted.values()], axis=1)
         off = _intervals_off(days, after, units)
@@ -128,13 +143,16 @@ class ShiftDates(ColumnStep):
         return low.astype(np.int64), high.astype(np.int64)
 
     def _drawn(self, low: Rows, high: Rows, units: Rows, draws: Array) -> Rows:
-        """A shift in days for every row, uniform between the limits of its unit but not 0; rows of a unit have one draw."""
+        """A shift in days for every row, uniform between the limits of its unit but not 0; rows of
+        a unit have one draw.
+        """
         has_zero = (low <= 0) & (high >= 0)
         choices = high - low + 1 - has_zero
         stuck = int((choices < 1).sum())
         if stuck:
             raise SchemaError(
-                f"shift_dates: {stuck:,} unit(s) cannot be moved within the bounds; widen earliest and latest, or raise days"
+                f"shift_dates: {stuck:,} unit(s) cannot be moved within the bounds; widen earliest"
+                " and latest, or raise days"
             )
         picked: Rows = low[units] + np.floor(draws * choices[units]).astype(np.int64)
         picked += has_zero[units] & (picked >= 0)
@@ -145,11 +163,13 @@ class ShiftDates(ColumnStep):
         choices = 2 * (self.days // 7 if self.keep_weekday else self.days)
         if choices < FEW:
             warnings.append(
-                f"there are only {choices} possible shifts: whoever knows about when something was can try them all"
+                f"there are only {choices} possible shifts: whoever knows about when something was"
+                " can try them all"
             )
         if kind == "row" and dataset.schema.columns(Role.UNIT):
             warnings.append(
-                "rows of one unit move apart: intervals between them are lost, and their average tells the true date"
+                "rows of one unit move apart: intervals between them are lost, and their average"
+                " tells the true date"
             )
         return warnings
 
@@ -159,7 +179,8 @@ def _units(step: ShiftDates, dataset: Table) -> tuple[str, Rows]:
     units = None if step.unit == "row" else units_of(dataset, step.unit)
     if units is None and step.unit in ("person", "household"):
         raise SchemaError(
-            f"shift_dates: no column with role unit identifies the {step.unit}; give one, or leave unit out"
+            f"shift_dates: no column with role unit identifies the {step.unit}; give one, or leave"
+            " unit out"
         )
     if units is None:
         return "row", np.arange(len(dataset))

@@ -1,4 +1,6 @@
-"""Following: a column that says the same as a quasi-identifier is released through the quasi-identifier's labels."""
+"""Following: a column that says the same as a quasi-identifier is released through the
+quasi-identifier's labels.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +25,13 @@ if TYPE_CHECKING:
 class Follow(ColumnStep):
     r"""Release a column through the labels of a quasi-identifier that it copies: a ghost variable.
 
-    Every record's cell becomes the label that its quasi-identifier has when the step comes, whatever the column said: a column that equals
-    the quasi-identifier in 98 % of records tells nothing beyond the label any more, also of the other 2 %. It stands after the steps
-    that recode the quasi-identifier; global and local recoding are followed alike.
+    Every record's cell becomes the label that its quasi-identifier has when the step comes,
+    whatever the column said: a column that equals the quasi-identifier in 98 % of records tells
+    nothing beyond the label any more, also of the other 2 %. It stands after the steps that recode
+    the quasi-identifier; global and local recoding are followed alike.
 
-    Reference: Templ, Kowarik & Meindl 2015, doi:10.18637/jss.v067.i04 (ghost variables of sdcMicro).
+    Reference: Templ, Kowarik & Meindl 2015, doi:10.18637/jss.v067.i04 (ghost variables of
+    sdcMicro).
 
     >>> from sfumato import examples
     >>> from sfumato.core.step import Goal
@@ -40,7 +44,9 @@ class Follow(ColumnStep):
 
     columns: Annotated[
         dict[str, str],
-        Field(min_length=1, description="column → the quasi-identifier whose released labels it takes"),
+        Field(
+            min_length=1, description="column → the quasi-identifier whose released labels it takes"
+        ),
     ]
 
     name: ClassVar[str] = "follow"
@@ -50,7 +56,8 @@ class Follow(ColumnStep):
         chained = [name for name, quasi in self.columns.items() if quasi in self.columns]
         if chained:
             raise ParameterError(
-                f"Follow: {', '.join(chained)} must follow a quasi-identifier, not a column that follows another"
+                f"Follow: {', '.join(chained)} must follow a quasi-identifier, not a column that"
+                " follows another"
             )
 
     def account(self, schema: Schema) -> Account:
@@ -64,7 +71,11 @@ class Follow(ColumnStep):
 
     def limited_to(self, columns: Sequence[str]) -> Step | None:
         """The same step for columns that are there together with what they follow."""
-        there = {name: quasi for name, quasi in self.columns.items() if name in columns and quasi in columns}
+        there = {
+            name: quasi
+            for name, quasi in self.columns.items()
+            if name in columns and quasi in columns
+        }
         if len(there) == len(self.columns):
             return self
         return dataclasses.replace(self, columns=there) if there else None
@@ -75,8 +86,13 @@ class Follow(ColumnStep):
         known = dataset.schema.attributes
         self._refuse(known)
         return Masked(
-            actions={name: f"released through the labels of {quasi}" for name, quasi in self.columns.items()},
-            columns={name: dataset.column(quasi).alias(name) for name, quasi in self.columns.items()},
+            actions={
+                name: f"released through the labels of {quasi}"
+                for name, quasi in self.columns.items()
+            },
+            columns={
+                name: dataset.column(quasi).alias(name) for name, quasi in self.columns.items()
+            },
             attributes={name: _followed(known[name]) for name in self.columns if name in known},
             public={"follows": dict(self.columns)},
         )
@@ -87,16 +103,23 @@ class Follow(ColumnStep):
 
     def released_schema(self, schema: Schema, columns: Sequence[str]) -> Schema:
         """The columns hold labels, which are nominal."""
-        changed = {name: _followed(one) for name, one in schema.attributes.items() if name in self.columns}
+        changed = {
+            name: _followed(one) for name, one in schema.attributes.items() if name in self.columns
+        }
         return Schema({**schema.attributes, **changed})
 
     def _refuse(self, known: Mapping[str, Attribute]) -> None:
         for name, quasi in self.columns.items():
             if quasi in known and not known[quasi].has(Role.QUASI):
-                raise SchemaError(f"follow: {quasi!r} is no quasi-identifier, so {name!r} cannot follow it")
+                raise SchemaError(
+                    f"follow: {quasi!r} is no quasi-identifier, so {name!r} cannot follow it"
+                )
             if name in known and {Role.QUASI, Role.UNIT, Role.DIRECT} & set(known[name].roles):
                 role = join_words(known[name].roles)
-                raise SchemaError(f"follow: {name!r} has role {role}; only other columns can follow a quasi-identifier")
+                raise SchemaError(
+                    f"follow: {name!r} has role {role}; only other columns can follow a"
+                    " quasi-identifier"
+                )
 
 
 def _followed(attribute: Attribute) -> Attribute:

@@ -60,10 +60,12 @@ MOST = 200.0
 class Settling:
     """What masked numbers must keep.
 
-    ``integers``: columns of whole numbers stay whole. ``zeros``: what was 0 is 0. ``lower`` and ``upper``: what is beyond is
-    set to the bound. ``sums``: the weighted sum stays; all values that may move are shifted alike (``scaled``: multiplied
-    alike, if all have one sign), those at a bound staying there; a value that is alone is left out of this, since its sum would give it away. Whole numbers are rounded to the nearest; where their sum must stay, those
-    with the largest fractions are rounded up.
+    ``integers``: columns of whole numbers stay whole. ``zeros``: what was 0 is 0. ``lower`` and
+    ``upper``: what is beyond is set to the bound. ``sums``: the weighted sum stays; all values that
+    may move are shifted alike (``scaled``: multiplied alike, if all have one sign), those at a
+    bound staying there; a value that is alone is left out of this, since its sum would give it
+    away. Whole numbers are rounded to the nearest; where their sum must stay, those with the
+    largest fractions are rounded up.
     """
 
     integers: bool = False
@@ -75,15 +77,29 @@ class Settling:
     @property
     def changes(self) -> bool:
         """Whether anything is done to the numbers."""
-        return self.integers or self.zeros or self.sums or self.lower is not None or self.upper is not None
+        return (
+            self.integers
+            or self.zeros
+            or self.sums
+            or self.lower is not None
+            or self.upper is not None
+        )
 
     def settled(
-        self, masked: Array, original: Array, weights: Array, *, whole: bool, alone: bool = True, scaled: bool = False
+        self,
+        masked: Array,
+        original: Array,
+        weights: Array,
+        *,
+        whole: bool,
+        alone: bool = True,
+        scaled: bool = False,
     ) -> Array:
         """One column of one stratum, settled; NaN stays.
 
-        ``whole`` says whether the column holds whole numbers. Unless every row is drawn ``alone``, whole numbers are rounded to
-        the nearest even if sums must stay: rows of one person keep one value.
+        ``whole`` says whether the column holds whole numbers. Unless every row is drawn ``alone``,
+        whole numbers are rounded to the nearest even if sums must stay: rows of one person keep one
+        value.
         """
         settled = masked.copy()
         free = ~np.isnan(masked)
@@ -93,7 +109,9 @@ class Settling:
         low, high = self._bounds(whole=self.integers and whole)
         within = np.clip(settled[free], low, high)
         if self.sums and len(within) > 1:  # the sum of a single value is the value
-            within = self._with_sum(within, original[free], weights[free], (low, high), scaled=scaled)
+            within = self._with_sum(
+                within, original[free], weights[free], (low, high), scaled=scaled
+            )
         if self.integers and whole:
             exact = self.sums and alone and bool((weights[free] == weights[free][:1]).all())
             within = rounded_to_sum(within) if exact else np.rint(within)
@@ -113,20 +131,29 @@ class Settling:
         if not weights.sum() > 0:
             return masked
         one_sign = bool((masked >= 0).all() or (masked <= 0).all())
-        if scaled and one_sign and wanted * now > 0:  # with both signs a larger factor need not give a larger sum
+        if (
+            scaled and one_sign and wanted * now > 0
+        ):  # with both signs a larger factor need not give a larger sum
             return _at(
                 lambda t: np.clip(masked * math.exp(min(max(t, -MOST), MOST)), *bounds),
                 weights,
                 wanted,
                 math.log(wanted / now),
             )
-        return _at(lambda t: np.clip(masked + t, *bounds), weights, wanted, (wanted - now) / float(weights.sum()))
+        return _at(
+            lambda t: np.clip(masked + t, *bounds),
+            weights,
+            wanted,
+            (wanted - now) / float(weights.sum()),
+        )
 
 
 def _at(moved: Callable[[float], Array], weights: Array, wanted: float, guess: float) -> Array:
-    """The values moved so far that their weighted sum is the wanted one, or as near to it as bounds allow.
+    """The values moved so far that their weighted sum is the wanted one, or as near to it as bounds
+    allow.
 
-    Without bounds the guess is right. Otherwise it is doubled until the sum lies between, and then halved in.
+    Without bounds the guess is right. Otherwise it is doubled until the sum lies between, and then
+    halved in.
     """
 
     def missing(t: float) -> float:
@@ -147,12 +174,15 @@ def _at(moved: Callable[[float], Array], weights: Array, wanted: float, guess: f
         middle = (near + far) / 2
         if middle in (near, far):
             break
-        near, far = (middle, far) if (missing(middle) < 0) == (missing(near) < 0) else (near, middle)
+        near, far = (
+            (middle, far) if (missing(middle) < 0) == (missing(near) < 0) else (near, middle)
+        )
     return moved(min(near, far, key=lambda t: abs(missing(t))))
 
 
 def rounded_to_sum(values: Array) -> Array:
-    """Whole numbers next to the values whose sum is the values' sum, rounded: the largest fractions go up.
+    """Whole numbers next to the values whose sum is the values' sum, rounded: the largest fractions
+    go up.
 
     >>> import numpy as np
     >>> rounded_to_sum(np.array([0.4, 1.4, 2.2])).tolist()
@@ -171,7 +201,9 @@ Method = Literal["uncorrelated", "correlated", "kim", "sullivan", "multiplicativ
 TITLES = {"kim": "Kim", "sullivan": "Sullivan", "outliers": "outliers only"}
 LITTLE = 0.01
 CLOSE = 0.9
-ATTACK = "who knows alpha can link by likelihood (Mahalanobis distance with the covariance of the noise)"
+ATTACK = (
+    "who knows alpha can link by likelihood (Mahalanobis distance with the covariance of the noise)"
+)
 
 
 @parameters
@@ -237,21 +269,32 @@ class AddNoise(ColumnStep):
     """
 
     columns: Annotated[Names, Field(description="columns that get noise")]
-    alpha: Annotated[float, Field(gt=0, allow_inf_nan=False, description="variance of the noise by that of the column")]
+    alpha: Annotated[
+        float,
+        Field(gt=0, allow_inf_nan=False, description="variance of the noise by that of the column"),
+    ]
     method: Annotated[Method, Field(description="how noise is drawn and added")] = "correlated"
-    within: Annotated[Names | None, Field(description="columns that make the strata; None: those with that role")] = (
-        None
-    )
+    within: Annotated[
+        Names | None, Field(description="columns that make the strata; None: those with that role")
+    ] = None
     keep_integers: Annotated[bool, Field(description="columns of whole numbers stay whole")] = False
     keep_zeros: Annotated[bool, Field(description="what is 0 stays 0")] = False
     keep_sums: Annotated[bool, Field(description="the sum of every stratum stays")] = False
-    lower: Annotated[float | None, Field(allow_inf_nan=False, description="least value released")] = None
-    upper: Annotated[float | None, Field(allow_inf_nan=False, description="greatest value released")] = None
+    lower: Annotated[
+        float | None, Field(allow_inf_nan=False, description="least value released")
+    ] = None
+    upper: Annotated[
+        float | None, Field(allow_inf_nan=False, description="greatest value released")
+    ] = None
     quantile: Annotated[
-        float | None, Field(gt=0, lt=1, description="outliers: share of records that lie near enough; 0.95")
+        float | None,
+        Field(gt=0, lt=1, description="outliers: share of records that lie near enough; 0.95"),
     ] = None
     redraw: Annotated[
-        float | None, Field(ge=0, le=0.5, description="sullivan: share of records drawn anew for being near; 0.05")
+        float | None,
+        Field(
+            ge=0, le=0.5, description="sullivan: share of records drawn anew for being near; 0.05"
+        ),
     ] = None
 
     name: ClassVar[str] = "add_noise"
@@ -259,7 +302,9 @@ class AddNoise(ColumnStep):
     @property
     def span(self) -> Span:
         """Record by record, unless ranks, quantiles, the mean of the noise or sums are needed."""
-        alone = self.method in ("uncorrelated", "correlated", "multiplicative") and not self.keep_sums
+        alone = (
+            self.method in ("uncorrelated", "correlated", "multiplicative") and not self.keep_sums
+        )
         return Span.RECORDS if alone else Span.TABLE
 
     def __post_init__(self) -> None:
@@ -270,7 +315,9 @@ class AddNoise(ColumnStep):
 
     @property
     def clue(self) -> Clue:
-        """The noise, as a multiple of what it was added to; after shrinking (kim, sullivan) it is that multiple, too."""
+        """The noise, as a multiple of what it was added to; after shrinking (kim, sullivan) it is
+        that multiple, too.
+        """
         if self.method in ("uncorrelated", "correlated", "outliers", "kim", "sullivan"):
             return NoiseAdded(bool(self.within), self.alpha, self.method != "uncorrelated")
         return Clue(bool(self.within))
@@ -279,7 +326,9 @@ class AddNoise(ColumnStep):
         """Draw the noise and add it."""
         require_table(dataset, self.name, [*self.columns, *(self.within or ())])
         if len(dataset) < 2 and goal.facts is None:
-            raise SchemaError("add_noise: one row has no variance to measure noise by; there must be two at least")
+            raise SchemaError(
+                "add_noise: one row has no variance to measure noise by; there must be two at least"
+            )
         moments: Moments = self.facts(dataset, goal)
         return _Adding(self, dataset, goal, self._block(dataset), moments).plan()
 
@@ -287,12 +336,16 @@ class AddNoise(ColumnStep):
         return block_of(dataset, self.columns, self.within, self._read, Marks.of(dataset).order)
 
     def _read(self, dataset: Table, name: str) -> Array:
-        return computable((numbers_or_ranks if self.method == "sullivan" else numbers_of)(dataset, name), name)
+        return computable(
+            (numbers_or_ranks if self.method == "sullivan" else numbers_of)(dataset, name), name
+        )
 
     def learner(self, goal: Goal, facts: Any) -> Learner | None:
         """Means of the strata first, and then the covariances."""
         if facts is None:
-            return MeansLearner(self.columns, self.within, max(3, len(self.columns) + 1), self._read)
+            return MeansLearner(
+                self.columns, self.within, max(3, len(self.columns) + 1), self._read
+            )
         if facts.covariance is None and self.method not in ("multiplicative", "sullivan"):
             return CovarianceLearner(self.columns, self.within, facts, self._read)
         return None
@@ -305,15 +358,23 @@ class AddNoise(ColumnStep):
 class _Adding:
     """One run of the step."""
 
-    def __init__(self, step: AddNoise, dataset: Table, goal: Goal, block: Block, moments: Moments) -> None:
+    def __init__(
+        self, step: AddNoise, dataset: Table, goal: Goal, block: Block, moments: Moments
+    ) -> None:
         self.moments = moments
         self.step, self.dataset, self.goal, self.block = step, dataset, goal, block
-        self.categories = [step.method == "sullivan" and is_category(dataset, name) for name in step.columns]
-        self.settling = Settling(step.keep_integers, step.keep_zeros, step.lower, step.upper, step.keep_sums)
+        self.categories = [
+            step.method == "sullivan" and is_category(dataset, name) for name in step.columns
+        ]
+        self.settling = Settling(
+            step.keep_integers, step.keep_zeros, step.lower, step.upper, step.keep_sums
+        )
         self.normals = standard_normals(block, goal, "add_noise")
         groups = moments.of_rows(dataset, step.within)[block.order]
         self.parts, self.pooled = block.parts(groups), moments.pooled
-        self.covariances = {int(rows[0]): self._covariance(int(groups[rows[0]])) for rows in self.parts}
+        self.covariances = {
+            int(rows[0]): self._covariance(int(groups[rows[0]])) for rows in self.parts
+        }
         self.owner: dict[str, Any] = {}
         self.mended = self.clipped = 0
 
@@ -328,7 +389,9 @@ class _Adding:
         title = TITLES.get(self.step.method, self.step.method)
         return Masked(
             actions=dict.fromkeys(self.step.columns, f"noise added ({title})"),
-            columns={name: self._column(j, masked[:, j]) for j, name in enumerate(self.step.columns)},
+            columns={
+                name: self._column(j, masked[:, j]) for j, name in enumerate(self.step.columns)
+            },
             preserved=self._preserved(kept),
             warnings=tuple(self._warnings(kept)),
             public={"method": self.step.method, "alpha": self.step.alpha, "known_attack": ATTACK},
@@ -342,7 +405,11 @@ class _Adding:
             way = Sullivan(self.block, self.goal, self.normals, step.alpha, near, self.categories)
             for rows in self.parts:
                 noisy[rows] = way.masked(rows)
-            self.owner = {"redrawn": way.redrawn, "still_near": way.left, "correlations_off_by": way.gap}
+            self.owner = {
+                "redrawn": way.redrawn,
+                "still_near": way.left,
+                "correlations_off_by": way.gap,
+            }
             self.mended = way.mended
             return noisy
         noise = BlockNoise(self.block, self.normals, step.alpha, self.covariances)
@@ -364,9 +431,13 @@ class _Adding:
             alone = int(block.groups[j].max()) + 1 == len(settled)
             for rows in self.parts:
                 settled[rows, j] = self.settling.settled(
-                    noisy[rows, j], block.values[rows, j], block.weights[rows],
-                    whole=whole, alone=alone, scaled=self.step.method == "multiplicative",
-                )  # fmt: skip
+                    noisy[rows, j],
+                    block.values[rows, j],
+                    block.weights[rows],
+                    whole=whole,
+                    alone=alone,
+                    scaled=self.step.method == "multiplicative",
+                )
         low, high = self.step.lower, self.step.upper
         below = 0 if low is None else int((noisy < low).sum())
         self.clipped = below + (0 if high is None else int((noisy > high).sum()))
@@ -392,7 +463,11 @@ class _Adding:
         return tuple(preserved)
 
     def _kept_by_method(self, kept: KeptNumbers) -> list[Preserved]:
-        method, free, several = self.step.method, not self.settling.changes, len(self.step.columns) > 1
+        method, free, several = (
+            self.step.method,
+            not self.settling.changes,
+            len(self.step.columns) > 1,
+        )
         if method == "uncorrelated":
             return [kept.means(), *([kept.covariances()] if several else [])]
         together = [kept.correlations()] if several else []
@@ -402,7 +477,11 @@ class _Adding:
             return [kept.means(exactly=free), kept.variances(), *together]
         if method == "sullivan":
             return [kept.distributions(), *together]
-        always = ["signs", "zeros"] if method == "multiplicative" else ["all values but the outlying ones"]
+        always = (
+            ["signs", "zeros"]
+            if method == "multiplicative"
+            else ["all values but the outlying ones"]
+        )
         return [kept.means(), *(kept.exact(what) for what in always if free)]
 
     def _warnings(self, kept: KeptNumbers) -> list[str]:
@@ -413,32 +492,49 @@ class _Adding:
         ]
         warnings += self._still()
         if self.pooled:
-            warnings.append(f"{self.pooled:,} strata are too small for moments of their own; they were put together")
+            warnings.append(
+                f"{self.pooled:,} strata are too small for moments of their own; they were put"
+                " together"
+            )
         if self.mended:
             warnings.append(
-                f"missing values made the correlations of {self.mended:,} strata impossible; they were mended"
+                f"missing values made the correlations of {self.mended:,} strata impossible; they"
+                " were mended"
             )
         if self.step.alpha < LITTLE:
             warnings.append(f"alpha is below {LITTLE}: such noise hides little")
         strong = correlation_of(kept.before) - np.eye(len(self.step.columns))
         if self.step.method == "uncorrelated" and np.abs(strong).max() > CLOSE:
             warnings.append(
-                "columns are strongly correlated: independent noise can be filtered out of them; take method correlated or kim"
+                "columns are strongly correlated: independent noise can be filtered out of them;"
+                " take method correlated or kim"
             )
         if self.step.method == "multiplicative" and (self.block.values == 0).any():
             warnings.append("multiplicative noise leaves every 0 as it is")
         if self.clipped:
-            warnings.append(f"{self.clipped:,} values lay beyond the bounds and were drawn in; they pile up there")
+            warnings.append(
+                f"{self.clipped:,} values lay beyond the bounds and were drawn in; they pile up"
+                " there"
+            )
         return warnings
 
     def _still(self) -> list[str]:
         """Columns that vary in the table but not in some stratum."""
         block, unmoved = self.block, []
         for j, name in enumerate(self.step.columns):
-            still = [rows for rows in self.parts if not varies(block.values[rows, j]) and len(self.parts) > 1]
-            if still and varies(block.values[:, j]) and self.step.method not in ("multiplicative", "outliers"):
+            still = [
+                rows
+                for rows in self.parts
+                if not varies(block.values[rows, j]) and len(self.parts) > 1
+            ]
+            if (
+                still
+                and varies(block.values[:, j])
+                and self.step.method not in ("multiplicative", "outliers")
+            ):
                 rows = sum(len(part) for part in still)
                 unmoved.append(
-                    f"column {name!r} does not vary in {len(still):,} strata: {rows:,} values were left as they are"
+                    f"column {name!r} does not vary in {len(still):,} strata: {rows:,} values were"
+                    " left as they are"
                 )
         return unmoved

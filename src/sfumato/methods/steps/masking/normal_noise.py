@@ -1,4 +1,6 @@
-"""Normal noise on blocks of numbers: one stratum at a time, one draw a unit where a column has one value a unit."""
+"""Normal noise on blocks of numbers: one stratum at a time, one draw a unit where a column has one
+value a unit.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,14 @@ import numpy as np
 
 from sfumato.core.design import Stratum, in_order, labelled_strata, weights_of
 from sfumato.methods.formulas.exact_sums import exact_sums
-from sfumato.methods.steps.masking.block import Block, correlation_of, covariance_of, means_of, root_of, semidefinite
+from sfumato.methods.steps.masking.block import (
+    Block,
+    correlation_of,
+    covariance_of,
+    means_of,
+    root_of,
+    semidefinite,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,20 +34,26 @@ if TYPE_CHECKING:
 
 
 def standard_normals(block: Block, goal: Goal, purpose: str) -> Array:
-    """Standard normal draws by row and column, the same for rows that share a draw; each column has its own draws."""
+    """Standard normal draws by row and column, the same for rows that share a draw; each column has
+    its own draws.
+    """
     pairs = zip(block.names, block.marks, strict=True)
-    return np.stack([goal.keyed(f"{purpose} {name}").normals(marks) for name, marks in pairs], axis=1)
+    return np.stack(
+        [goal.keyed(f"{purpose} {name}").normals(marks) for name, marks in pairs], axis=1
+    )
 
 
-# Moments of a table that comes in pieces: exact sums, so that neither the pieces nor their order change a digit.
+# Moments of a table that comes in pieces: exact sums, so that neither the pieces nor their order
+# change a digit.
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Moments:
     """What noise must know of all records.
 
-    ``groups`` numbers the strata, those put together alike; ``pooled`` counts these. ``means`` are by group and column,
-    ``flat`` says where a column does not vary, ``whole`` which columns hold whole numbers only. ``covariance`` is by group.
+    ``groups`` numbers the strata, those put together alike; ``pooled`` counts these. ``means`` are
+    by group and column, ``flat`` says where a column does not vary, ``whole`` which columns hold
+    whole numbers only. ``covariance`` is by group.
     """
 
     groups: Mapping[Stratum, int]
@@ -55,7 +70,9 @@ class Moments:
 
 
 class _Stratum:
-    """What is summed of one stratum: its rows, and per column weights, weighted values, the least and the greatest."""
+    """What is summed of one stratum: its rows, and per column weights, weighted values, the least
+    and the greatest.
+    """
 
     def __init__(self, columns: int) -> None:
         self.rows = 0
@@ -67,14 +84,19 @@ class _Stratum:
         self.rows += other.rows
         self.weight = [a + b for a, b in zip(self.weight, other.weight, strict=True)]
         self.total = [a + b for a, b in zip(self.total, other.total, strict=True)]
-        self.least, self.most = np.minimum(self.least, other.least), np.maximum(self.most, other.most)
+        self.least, self.most = (
+            np.minimum(self.least, other.least),
+            np.maximum(self.most, other.most),
+        )
         return self
 
 
 class MeansLearner:
     """Means of every stratum, and which strata are put together because they have too few rows."""
 
-    def __init__(self, columns: Sequence[str], within: Sequence[str] | None, least: int, read: Reader) -> None:
+    def __init__(
+        self, columns: Sequence[str], within: Sequence[str] | None, least: int, read: Reader
+    ) -> None:
         self.columns, self.within, self.least, self.read = columns, within, least, read
         self.strata: dict[Stratum, _Stratum] = {}
         self.whole = np.ones(len(columns), dtype=np.bool_)
@@ -83,7 +105,9 @@ class MeansLearner:
         """Add some rows."""
         codes, labels = labelled_strata(rows, self.within)
         fresh = [_Stratum(len(self.columns)) for _ in labels]
-        for stratum, count in zip(fresh, np.bincount(codes, minlength=len(labels)).tolist(), strict=True):
+        for stratum, count in zip(
+            fresh, np.bincount(codes, minlength=len(labels)).tolist(), strict=True
+        ):
             stratum.rows = count
         given = weights_of(rows)
         weights = np.ones(len(rows)) if given is None else given
@@ -93,10 +117,14 @@ class MeansLearner:
             self.whole[j] &= bool((values[known] == np.rint(values[known])).all())
             self._add(fresh, j, values[known], weights[known], codes[known])
         for label, stratum in zip(labels, fresh, strict=True):
-            self.strata[label] = self.strata[label].join(stratum) if label in self.strata else stratum
+            self.strata[label] = (
+                self.strata[label].join(stratum) if label in self.strata else stratum
+            )
 
     @staticmethod
-    def _add(strata: list[_Stratum], place: int, values: Array, weights: Array, codes: Rows) -> None:
+    def _add(
+        strata: list[_Stratum], place: int, values: Array, weights: Array, codes: Rows
+    ) -> None:
         totals = exact_sums(values * weights, codes, len(strata))
         masses = exact_sums(weights, codes, len(strata))
         least, most = np.full(len(strata), np.inf), np.full(len(strata), -np.inf)
@@ -108,14 +136,17 @@ class MeansLearner:
 
     def learnt(self) -> Moments:
         """The means, by groups of strata."""
-        groups, pooled = large_enough({label: s.rows for label, s in self.strata.items()}, self.least)
+        groups, pooled = large_enough(
+            {label: s.rows for label, s in self.strata.items()}, self.least
+        )
         together: dict[int, _Stratum] = {}
         for label in in_order(self.strata):
             known = together.setdefault(groups[label], _Stratum(len(self.columns)))
             known.join(self.strata[label])
         found = [together[g] for g in sorted(together)]
         means = [
-            [t / w if w else 0.0 for t, w in zip(each.total, each.weight, strict=True)] for each in found
+            [t / w if w else 0.0 for t, w in zip(each.total, each.weight, strict=True)]
+            for each in found
         ]  # whole numbers of the same unit: their ratio is rounded once
         flat = np.array([~(each.least < each.most) for each in found])
         return Moments(groups, pooled, np.array(means), flat, self.whole)
@@ -124,7 +155,9 @@ class MeansLearner:
 class CovarianceLearner:
     """Weighted covariances of every group over the pairs that are known, once the means are."""
 
-    def __init__(self, columns: Sequence[str], within: Sequence[str] | None, moments: Moments, read: Reader) -> None:
+    def __init__(
+        self, columns: Sequence[str], within: Sequence[str] | None, moments: Moments, read: Reader
+    ) -> None:
         self.columns, self.within, self.moments, self.read = columns, within, moments, read
         size = (len(moments.means), len(columns), len(columns))
         self.products, self.masses = np.zeros(size, dtype=object), np.zeros(size, dtype=object)
@@ -135,36 +168,46 @@ class CovarianceLearner:
         groups, count = self.moments.of_rows(rows, self.within), len(self.moments.means)
         given = weights_of(rows)
         weights = np.ones(len(rows)) if given is None else given
-        centred = [self.read(rows, n) - self.moments.means[groups, j] for j, n in enumerate(self.columns)]
+        centred = [
+            self.read(rows, n) - self.moments.means[groups, j] for j, n in enumerate(self.columns)
+        ]
         for j, left in enumerate(centred):
             for k, right in enumerate(centred[: j + 1]):
                 both = np.flatnonzero(~np.isnan(left) & ~np.isnan(right))
                 at = groups[both]
-                self.products[:, j, k] += exact_sums(weights[both] * (left[both] * right[both]), at, count)
+                self.products[:, j, k] += exact_sums(
+                    weights[both] * (left[both] * right[both]), at, count
+                )
                 self.masses[:, j, k] += exact_sums(weights[both], at, count)
                 self.counts[:, j, k] += np.bincount(at, minlength=count)
 
     def learnt(self) -> Moments:
-        """The covariances as :func:`sfumato.methods.steps.masking.block.covariance_of` defines them."""
+        """The covariances as :func:`sfumato.methods.steps.masking.block.covariance_of` defines
+        them.
+        """
         size = self.products.shape
         found = np.zeros(size)
         for g, j, k in np.argwhere(self.counts > 1).tolist():
             count, mass = int(self.counts[g, j, k]), self.masses[g, j, k]
             if mass > 0 and not self.moments.flat[g, [j, k]].any():
-                found[g, j, k] = found[g, k, j] = self.products[g, j, k] / mass * count / (count - 1)
+                found[g, j, k] = found[g, k, j] = (
+                    self.products[g, j, k] / mass * count / (count - 1)
+                )
         return dataclasses.replace(self.moments, covariance=found)
 
 
 def coarse_first(block: Block) -> list[int]:
-    """Columns by the number of their draws: those of households before those of persons before those of rows."""
+    """Columns by the number of their draws: those of households before those of persons before
+    those of rows.
+    """
     return sorted(range(len(block.names)), key=lambda j: int(block.groups[j].max()))
 
 
 def with_covariance(normals: Array, covariance: Array, coarse: list[int]) -> Array:
     """Standard normals made to have a covariance.
 
-    The root is triangular with coarse columns first, so that a column that is drawn once a unit takes nothing from draws
-    that differ within the unit.
+    The root is triangular with coarse columns first, so that a column that is drawn once a unit
+    takes nothing from draws that differ within the unit.
     """
     shaped = np.empty_like(normals)
     shaped[:, coarse] = normals[:, coarse] @ root_of(covariance[np.ix_(coarse, coarse)]).T
@@ -172,7 +215,8 @@ def with_covariance(normals: Array, covariance: Array, coarse: list[int]) -> Arr
 
 
 def large_enough(sizes: Mapping[Stratum, int], least: int) -> tuple[dict[Stratum, int], int]:
-    """A number for every stratum, the same for those with fewer than ``least`` rows, and how many of these there are.
+    """A number for every stratum, the same for those with fewer than ``least`` rows, and how many
+    of these there are.
 
     What is still too small after they were put together joins the smallest of the others.
 
@@ -190,12 +234,15 @@ def large_enough(sizes: Mapping[Stratum, int], least: int) -> tuple[dict[Stratum
 
 
 class BlockNoise:
-    """Noise of one kind for the strata of a block; ``mended`` counts those whose covariance could not be drawn from.
+    """Noise of one kind for the strata of a block; ``mended`` counts those whose covariance could
+    not be drawn from.
 
     ``covariances`` holds that of each stratum under the first of its rows.
     """
 
-    def __init__(self, block: Block, normals: Array, alpha: float, covariances: Mapping[int, Array]) -> None:
+    def __init__(
+        self, block: Block, normals: Array, alpha: float, covariances: Mapping[int, Array]
+    ) -> None:
         self.block, self.normals, self.alpha, self.covariances = block, normals, alpha, covariances
         self.coarse = coarse_first(block)
         self.mended = 0
@@ -232,7 +279,9 @@ class BlockNoise:
         return self.block.values[rows] * factors
 
     def outliers(self, rows: Rows, quantile: float) -> Array:
-        """Values x + e with e of covariance αS for the records that lie far out, the others as they are."""
+        """Values x + e with e of covariance αS for the records that lie far out, the others as they
+        are.
+        """
         values, weights = self.block.values[rows], self.block.weights[rows]
         far = robust_distances(values, weights)
         out = far > np.quantile(far, quantile, method="inverted_cdf")
@@ -253,15 +302,18 @@ def shrinkage(count: NDArray[np.int64], alpha: float) -> Array:
 def robust_distances(values: Array, weights: Array) -> Array:
     """Mahalanobis distance of every record from the medians, on scales that outliers do not move.
 
-    Columns are measured in normal-consistent median absolute deviations (1.4826·MAD; the standard deviation where more than
-    half of the values are the same), and correlated after drawing in what lies beyond 2.5 of them. A missing value counts as
-    the median. The correlation of a column with itself is raised by 10⁻⁶, so that columns may be copies of each other.
+    Columns are measured in normal-consistent median absolute deviations (1.4826·MAD; the standard
+    deviation where more than half of the values are the same), and correlated after drawing in what
+    lies beyond 2.5 of them. A missing value counts as the median. The correlation of a column with
+    itself is raised by 10⁻⁶, so that columns may be copies of each other.
     """
     present = ~np.isnan(values)
     middle = _medians(values)
     scale = 1.4826 * _medians(np.abs(values - middle))
     scale = np.where(scale > 0, scale, np.sqrt(np.diag(covariance_of(values, weights))))
-    scores = np.divide(values - middle, scale, out=np.zeros_like(values), where=present & (scale > 0))
+    scores = np.divide(
+        values - middle, scale, out=np.zeros_like(values), where=present & (scale > 0)
+    )
     shape = correlation_of(covariance_of(np.clip(scores, -2.5, 2.5), weights))
     np.fill_diagonal(shape, 1.0 + 1e-6)
     squares: Array = np.einsum("ij,ij->i", scores @ np.linalg.inv(shape), scores)
@@ -277,16 +329,19 @@ def _medians(values: Array) -> Array:
 # Sullivan's algorithm: noise in normal space, and back through the distribution functions.
 
 ROUNDS = 10
-"""How often the noise's correlations are mended, and how often near records are drawn anew, at most."""
+"""How often the noise's correlations are mended, and how often near records are drawn anew, at
+most.
+"""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class NormalScale:
     """One column of one stratum as normal scores, and the way back.
 
-    ``scores`` are standard normal, with ties in random order; 0 where the value is missing. ``middles`` is where each known
-    record stands on the distribution function, ascending, and ``sorted`` its value; ``ends`` is the distribution function at
-    every distinct value, ``distinct``, and ``typical`` the mean score there.
+    ``scores`` are standard normal, with ties in random order; 0 where the value is missing.
+    ``middles`` is where each known record stands on the distribution function, ascending, and
+    ``sorted`` its value; ``ends`` is the distribution function at every distinct value,
+    ``distinct``, and ``typical`` the mean score there.
     """
 
     scores: Array
@@ -298,8 +353,12 @@ class NormalScale:
     stepped: bool
 
     @classmethod
-    def of(cls, column: Array, weights: Array, groups: Rows, ties: Array, *, stepped: bool) -> NormalScale:
-        """Scores of a column; rows of a group with one value have one score. ``ties`` breaks ties."""
+    def of(
+        cls, column: Array, weights: Array, groups: Rows, ties: Array, *, stepped: bool
+    ) -> NormalScale:
+        """Scores of a column; rows of a group with one value have one score. ``ties`` breaks
+        ties.
+        """
         from scipy.special import ndtri
 
         present = np.flatnonzero(~np.isnan(column))
@@ -313,12 +372,27 @@ class NormalScale:
         scores = ndtri(shares)
         distinct, starts = np.unique(column[places], return_index=True)
         ends = np.add.reduceat(mass, starts).cumsum() / total if len(starts) else np.zeros(0)
-        heavy = np.add.reduceat(scores[places] * mass, starts) / np.add.reduceat(mass, starts) if len(starts) else ends
-        # a column with many ties is not continuous: its correlations must be seen after the way back
-        return cls(scores, middles, column[places], ends, distinct, heavy, stepped or 2 * len(distinct) < len(places))
+        heavy = (
+            np.add.reduceat(scores[places] * mass, starts) / np.add.reduceat(mass, starts)
+            if len(starts)
+            else ends
+        )
+        # a column with many ties is not continuous: its correlations must be seen after the way
+        # back
+        return cls(
+            scores,
+            middles,
+            column[places],
+            ends,
+            distinct,
+            heavy,
+            stepped or 2 * len(distinct) < len(places),
+        )
 
     def back(self, scores: Array, *, stepped: bool) -> Array:
-        """Values at these scores: the distribution function inverted, stepwise or smoothly between the records."""
+        """Values at these scores: the distribution function inverted, stepwise or smoothly between
+        the records.
+        """
         from scipy.special import ndtr
 
         if not len(self.sorted):
@@ -335,7 +409,9 @@ class NormalScale:
     def _step(self, scores: Array) -> Rows:
         from scipy.special import ndtr
 
-        steps: Rows = np.minimum(np.searchsorted(self.ends, ndtr(scores), side="left"), len(self.ends) - 1)
+        steps: Rows = np.minimum(
+            np.searchsorted(self.ends, ndtr(scores), side="left"), len(self.ends) - 1
+        )
         return steps
 
 
@@ -347,15 +423,28 @@ def _averaged(values: Array, groups: Rows) -> Array:
 class Sullivan:
     """Noise after Sullivan for the strata of a block.
 
-    ``near`` is the share of records that are too near to themselves by chance; ``redrawn`` counts draws made anew, ``left``
-    the records that are near all the same, ``gap`` is the largest difference of correlations left, ``mended`` counts strata whose
-    correlations could not be drawn from.
+    ``near`` is the share of records that are too near to themselves by chance; ``redrawn`` counts
+    draws made anew, ``left`` the records that are near all the same, ``gap`` is the largest
+    difference of correlations left, ``mended`` counts strata whose correlations could not be drawn
+    from.
     """
 
     def __init__(
-        self, block: Block, goal: Goal, normals: Array, alpha: float, near: float, categories: list[bool]
+        self,
+        block: Block,
+        goal: Goal,
+        normals: Array,
+        alpha: float,
+        near: float,
+        categories: list[bool],
     ) -> None:
-        self.block, self.goal, self.normals, self.alpha, self.near = block, goal, normals, alpha, near
+        self.block, self.goal, self.normals, self.alpha, self.near = (
+            block,
+            goal,
+            normals,
+            alpha,
+            near,
+        )
         self.categories = categories
         self.coarse = coarse_first(block)
         self.ties = self._ties()
@@ -364,7 +453,9 @@ class Sullivan:
 
     def _ties(self) -> Array:
         pairs = zip(self.block.names, self.block.marks, strict=True)
-        return np.stack([self.goal.keyed(f"ties of {name}").uniforms(marks) for name, marks in pairs], axis=1)
+        return np.stack(
+            [self.goal.keyed(f"ties of {name}").uniforms(marks) for name, marks in pairs], axis=1
+        )
 
     def masked(self, rows: Rows) -> Array:
         """One stratum with noise."""
@@ -381,11 +472,16 @@ class Sullivan:
         ]
         noisy = self._noisy(rows, scales)
         pairs = enumerate(zip(scales, self.categories, strict=True))
-        columns = np.stack([scale.back(noisy[:, j], stepped=is_category) for j, (scale, is_category) in pairs], axis=1)
+        columns = np.stack(
+            [scale.back(noisy[:, j], stepped=is_category) for j, (scale, is_category) in pairs],
+            axis=1,
+        )
         return np.where(np.isnan(block.values[rows]), np.nan, columns)
 
     def _noisy(self, rows: Rows, scales: list[NormalScale]) -> Array:
-        """Scores with noise whose correlations were mended until the released ones are the original ones."""
+        """Scores with noise whose correlations were mended until the released ones are the original
+        ones.
+        """
         scores = np.stack([scale.scores for scale in scales], axis=1)
         gaps, weights = np.isnan(self.block.values[rows]), self.block.weights[rows]
         shrink = float(shrinkage(np.array([len(rows)]), self.alpha)[0])
@@ -398,7 +494,9 @@ class Sullivan:
             noisy = shrink * (scores + noise)
             if turn == 0 and self.near > 0:
                 noisy = self._away(rows, scores, noisy, shape, shrink)
-            correlations = self._correlations([s.seen(noisy[:, j]) for j, s in enumerate(scales)], gaps, weights)
+            correlations = self._correlations(
+                [s.seen(noisy[:, j]) for j, s in enumerate(scales)], gaps, weights
+            )
             apart = wanted - correlations
             gap = float(np.abs(apart).max())
             if gap < best_gap:
@@ -406,19 +504,27 @@ class Sullivan:
             if gap <= 0.5 / np.sqrt(len(rows)):
                 break
             shape = semidefinite(_limited(shape + apart * (1 + self.alpha) / self.alpha))[0]
-        self.left += int((_distances(best - scores, start, self.alpha, shrink) < self._threshold(len(scales))).sum())
+        self.left += int(
+            (
+                _distances(best - scores, start, self.alpha, shrink) < self._threshold(len(scales))
+            ).sum()
+        )
         self.gap = max(self.gap, best_gap)
         return best
 
     def _away(self, rows: Rows, scores: Array, noisy: Array, shape: Array, shrink: float) -> Array:
         """Scores with noise, drawn anew for records that came out too near to where they were."""
         for turn in range(ROUNDS):
-            near = _distances(noisy - scores, shape, self.alpha, shrink) < self._threshold(scores.shape[1])
+            near = _distances(noisy - scores, shape, self.alpha, shrink) < self._threshold(
+                scores.shape[1]
+            )
             if not near.any():
                 break
             self.redrawn += int(near.sum())
             self._redraw(rows, rows[near], turn)
-            noisy = shrink * (scores + with_covariance(self.normals[rows], self.alpha * shape, self.coarse))
+            noisy = shrink * (
+                scores + with_covariance(self.normals[rows], self.alpha * shape, self.coarse)
+            )
         return np.asarray(noisy)
 
     def _redraw(self, rows: Rows, near: Rows, turn: int) -> None:
@@ -427,7 +533,9 @@ class Sullivan:
             again = np.zeros(int(groups.max()) + 1, dtype=np.bool_)
             again[groups[near]] = True
             hit = rows[again[groups[rows]]]
-            self.normals[hit, j] = self.goal.keyed(f"redraw {name}").normals(self.block.marks[j].taken(hit), turn)
+            self.normals[hit, j] = self.goal.keyed(f"redraw {name}").normals(
+                self.block.marks[j].taken(hit), turn
+            )
 
     def _threshold(self, columns: int) -> float:
         from scipy.special import chdtri
@@ -436,7 +544,9 @@ class Sullivan:
 
     @staticmethod
     def _correlations(columns: list[Array], gaps: NDArray[np.bool_], weights: Array) -> Array:
-        return correlation_of(covariance_of(np.where(gaps, np.nan, np.stack(columns, axis=1)), weights))
+        return correlation_of(
+            covariance_of(np.where(gaps, np.nan, np.stack(columns, axis=1)), weights)
+        )
 
 
 def _limited(shape: Array) -> Array:
@@ -447,7 +557,9 @@ def _limited(shape: Array) -> Array:
 
 
 def _distances(moved: Array, shape: Array, alpha: float, shrink: float) -> Array:
-    """Squared Mahalanobis distance of every record from itself, by the covariance such moves have."""
+    """Squared Mahalanobis distance of every record from itself, by the covariance such moves
+    have.
+    """
     spread = ((1 - shrink) ** 2 + shrink**2 * alpha) * shape
     squared: Array = np.einsum("ij,ij->i", moved @ np.linalg.pinv(spread, hermitian=True), moved)
     return squared

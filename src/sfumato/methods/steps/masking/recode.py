@@ -15,7 +15,17 @@ from sfumato.core.encoding import label, numbers_of
 from sfumato.core.parameters import parameters
 from sfumato.core.ranges import number
 from sfumato.core.schema import Attribute, Kind, Schema
-from sfumato.core.step import Account, ColumnStep, Declaration, Effect, Goal, Learner, Masked, Preserved, Span
+from sfumato.core.step import (
+    Account,
+    ColumnStep,
+    Declaration,
+    Effect,
+    Goal,
+    Learner,
+    Masked,
+    Preserved,
+    Span,
+)
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.steps.masking.block import Names, require_numbers, require_table
 
@@ -27,7 +37,8 @@ if TYPE_CHECKING:
 
 
 def relabelled(attribute: Attribute, labels: Sequence[str] | None, **changes: Any) -> Attribute:
-    """The attribute with some fields changed; its hierarchy goes unless it knows all the new labels.
+    """The attribute with some fields changed; its hierarchy goes unless it knows all the new
+    labels.
 
     ``labels`` None means that they are not known beforehand.
     """
@@ -41,7 +52,12 @@ def lost_hierarchy(name: str, before: Attribute, after: Attribute) -> list[str]:
     """A warning where a column has no hierarchy any more."""
     if before.hierarchy is None or after.hierarchy is not None:
         return []
-    return [f"the hierarchy of {name!r} does not know the new labels: later steps cannot generalise the column"]
+    return [
+        (
+            f"the hierarchy of {name!r} does not know the new labels: later steps cannot generalise the"
+            " column"
+        )
+    ]
 
 
 def _knows(hierarchy: Any, labels: Sequence[str]) -> bool:
@@ -73,7 +89,9 @@ def _ascending(breaks: Sequence[float]) -> tuple[float, ...]:
 
 Mapped = Annotated[dict[str, str], BeforeValidator(_as_labels), Field(min_length=1)]
 Breaks = Annotated[
-    Sequence[Annotated[float, Field(allow_inf_nan=False)]], Field(min_length=1), AfterValidator(_ascending)
+    Sequence[Annotated[float, Field(allow_inf_nan=False)]],
+    Field(min_length=1),
+    AfterValidator(_ascending),
 ]
 
 
@@ -81,17 +99,19 @@ Breaks = Annotated[
 class Recode(ColumnStep):
     r"""Replace values by coarser ones: categories by a mapping, numbers by ranges between breaks.
 
-    ``mapping`` says for every value what it becomes. A value that it does not name is an ``error`` (missing, where a step of the recipe
-    accounts for an ε: an error would tell of a record), is ``keep`` kept as it is, or
-    becomes ``other`` (its label is the field ``other``). A mapping that joins no two values that occur protects nothing, and a warning says so.
+    ``mapping`` says for every value what it becomes. A value that it does not name is an ``error``
+    (missing, where a step of the recipe accounts for an ε: an error would tell of a record), is
+    ``keep`` kept as it is, or becomes ``other`` (its label is the field ``other``). A mapping that
+    joins no two values that occur protects nothing, and a warning says so.
 
-    ``breaks`` :math:`b_1 < \dots < b_m` make ranges: ``<b₁``, ``[b₁, b₂)``, …, ``>=bₘ``, written as the hierarchy of intervals reads
-    them. A break belongs to the range above it.
+    ``breaks`` :math:`b_1 < \dots < b_m` make ranges: ``<b₁``, ``[b₁, b₂)``, …, ``>=bₘ``, written as
+    the hierarchy of intervals reads them. A break belongs to the range above it.
 
-    The same rule holds for every record (global recoding), so the counts of the new values are those of the old ones
-    added up. Missing values stay missing. A column with an order keeps the new values in order if every one stands for
-    neighbours; otherwise it is nominal. Numbers that are mapped to numbers stay numbers. A hierarchy is kept if it knows all
-    new values. The mapping names data values: it stays with the owner.
+    The same rule holds for every record (global recoding), so the counts of the new values are
+    those of the old ones added up. Missing values stay missing. A column with an order keeps the
+    new values in order if every one stands for neighbours; otherwise it is nominal. Numbers that
+    are mapped to numbers stay numbers. A hierarchy is kept if it knows all new values. The mapping
+    names data values: it stays with the owner.
 
     Reference: Hundepool et al. 2012, doi:10.1002/9781118348239, section 3.4 (global recoding).
 
@@ -104,10 +124,15 @@ class Recode(ColumnStep):
     """
 
     columns: Annotated[Names, Field(description="columns that are recoded, all by the same rule")]
-    mapping: Annotated[Mapped | None, Field(description="what every value becomes; kept by the owner")] = None
-    breaks: Annotated[Breaks | None, Field(description="limits of ranges of numbers, ascending")] = None
+    mapping: Annotated[
+        Mapped | None, Field(description="what every value becomes; kept by the owner")
+    ] = None
+    breaks: Annotated[
+        Breaks | None, Field(description="limits of ranges of numbers, ascending")
+    ] = None
     unmapped: Annotated[
-        Literal["error", "keep", "other"], Field(description="what happens to values that the mapping does not name")
+        Literal["error", "keep", "other"],
+        Field(description="what happens to values that the mapping does not name"),
     ] = "error"
     other: Annotated[str, Field(min_length=1, description="label for unmapped: other")] = "other"
 
@@ -130,16 +155,24 @@ class Recode(ColumnStep):
         return () if self.breaks is None else tuple(self.columns)
 
     def account(self, schema: Schema) -> Account:
-        """A rule for every value by itself, unless kept values or new numbers make all others text or not."""
+        """A rule for every value by itself, unless kept values or new numbers make all others text
+        or not.
+        """
         new = [*(self.mapping or {}).values(), *([self.other] if self.unmapped == "other" else [])]
-        if self.breaks is None and (self.unmapped == "keep" or any(number(text) is not None for text in new)):
-            return Account(why="whether the column stays one of numbers depends on all values that occur")
+        if self.breaks is None and (
+            self.unmapped == "keep" or any(number(text) is not None for text in new)
+        ):
+            return Account(
+                why="whether the column stays one of numbers depends on all values that occur"
+            )
         return Account(Effect.DATA_INDEPENDENT)
 
     @property
     def span(self) -> Span:
         """Cell by cell, where the new values are text whatever values occur."""
-        return Span.CELLS if self.account(Schema({})).effect is Effect.DATA_INDEPENDENT else Span.TABLE
+        return (
+            Span.CELLS if self.account(Schema({})).effect is Effect.DATA_INDEPENDENT else Span.TABLE
+        )
 
     def learner(self, goal: Goal, facts: Any) -> Learner | None:
         """Which values occur, or which ranges have any."""
@@ -166,7 +199,9 @@ class Recode(ColumnStep):
             warnings += self._remarks(name, facts[name])
         before = dataset.schema.attributes
         after = {name: self.recoded(before[name]) for name in self.columns if name in before}
-        warnings += [words for name in after for words in lost_hierarchy(name, before[name], after[name])]
+        warnings += [
+            words for name in after for words in lost_hierarchy(name, before[name], after[name])
+        ]
         kept = [Preserved("counts, added up over what was joined,", tuple(self.columns), True, 0.0)]
         if self.breaks is not None:
             kept.append(Preserved("order", tuple(self.columns), True, 0.0))
@@ -177,7 +212,11 @@ class Recode(ColumnStep):
             attributes=after,
             preserved=tuple(kept),
             warnings=tuple(warnings),
-            public={"values_after": {name: self._after(columns[name], facts[name], goal) for name in self.columns}},
+            public={
+                "values_after": {
+                    name: self._after(columns[name], facts[name], goal) for name in self.columns
+                }
+            },
         )
 
     def apply(self, dataset: Table, plan: Masked) -> Table:
@@ -185,7 +224,9 @@ class Recode(ColumnStep):
         return plan.applied(dataset)
 
     def released_schema(self, schema: Schema, columns: Sequence[str]) -> Schema:
-        """What a released table with these columns is, when ``schema`` says what the original is."""
+        """What a released table with these columns is, when ``schema`` says what the original
+        is.
+        """
         changed = {n: self.recoded(a) for n, a in schema.attributes.items() if n in self.columns}
         return Schema({**schema.attributes, **changed})
 
@@ -204,7 +245,12 @@ class Recode(ColumnStep):
         new = {*mapping.values(), *([self.other] if self.unmapped == "other" else [])}
         if attribute.order is not None:
             order = self._order(attribute.order)
-            return relabelled(attribute, sorted(new), kind=Kind.NOMINAL if order is None else Kind.ORDINAL, order=order)
+            return relabelled(
+                attribute,
+                sorted(new),
+                kind=Kind.NOMINAL if order is None else Kind.ORDINAL,
+                order=order,
+            )
         stays = attribute.kind is not Kind.NUMERIC or all(number(text) is not None for text in new)
         return relabelled(attribute, sorted(new), kind=attribute.kind if stays else Kind.NOMINAL)
 
@@ -220,7 +266,9 @@ class Recode(ColumnStep):
         """How many values there are in the whole table afterwards."""
         if goal.facts is None:
             return made.drop_nulls().n_unique()
-        return len(occurring if self.breaks is not None else {self._new(text) for text in occurring})
+        return len(
+            occurring if self.breaks is not None else {self._new(text) for text in occurring}
+        )
 
     def _new(self, old: str) -> str:
         """What a value becomes."""
@@ -238,21 +286,34 @@ class Recode(ColumnStep):
         new = [None if text is None else self._new(text) for text in encoded.labels]
         if fixed:  # no record decides whether this is an error, or numbers
             if self.unmapped == "error":
-                new = [None if text is None else (self.mapping or {}).get(text) for text in encoded.labels]
+                new = [
+                    None if text is None else (self.mapping or {}).get(text)
+                    for text in encoded.labels
+                ]
             return pl.Series(name, new, dtype=pl.String).gather(encoded.codes)
         lacking = occurring - set(self.mapping or {})
         if lacking and self.unmapped == "error":
             raise SchemaError(
-                f"recode: column {name!r} has {len(lacking):,} value(s) that the mapping does not name; "
-                "name them, or say unmapped: keep or other"
+                f"recode: column {name!r} has {len(lacking):,} value(s) that the mapping does not"
+                " name; name them, or say unmapped: keep or other"
             )
-        return _as_before(pl.Series(name, new, dtype=pl.String).gather(encoded.codes), dataset.column(name))
+        return _as_before(
+            pl.Series(name, new, dtype=pl.String).gather(encoded.codes), dataset.column(name)
+        )
 
     def _remarks(self, name: str, occurring: set[str]) -> list[str]:
         joined = len({self._new(text) for text in occurring}) < len(occurring)
-        warnings = [] if joined else [f"the mapping joins no values of {name!r}: new names alone protect nobody"]
+        warnings = (
+            []
+            if joined
+            else [f"the mapping joins no values of {name!r}: new names alone protect nobody"]
+        )
         absent = len(set(self.mapping or {}) - occurring)
-        return warnings + ([f"{absent:,} value(s) that the mapping names do not occur in {name!r}"] if absent else [])
+        return warnings + (
+            [f"{absent:,} value(s) that the mapping names do not occur in {name!r}"]
+            if absent
+            else []
+        )
 
 
 class _Occurring:
@@ -275,8 +336,12 @@ class _Occurring:
 
 def _as_before(made: pl.Series, column: pl.Series) -> pl.Series:
     """Text as numbers again where the column held numbers and all new values are some."""
-    if not column.dtype.is_numeric() or any(number(text) is None for text in made.drop_nulls().unique()):
+    if not column.dtype.is_numeric() or any(
+        number(text) is None for text in made.drop_nulls().unique()
+    ):
         return made
     numbers = made.cast(pl.Float64)
-    whole = column.dtype.is_integer() and bool((numbers.drop_nulls() == numbers.drop_nulls().round(0)).all())
+    whole = column.dtype.is_integer() and bool(
+        (numbers.drop_nulls() == numbers.drop_nulls().round(0)).all()
+    )
     return numbers.cast(pl.Int64) if whole else numbers

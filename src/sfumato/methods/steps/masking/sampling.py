@@ -10,14 +10,30 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
-from sfumato.core.design import Stratum, in_order, labelled_strata, marks_by, strata_of, units_of, weights_of
+from sfumato.core.design import (
+    Stratum,
+    in_order,
+    labelled_strata,
+    marks_by,
+    strata_of,
+    units_of,
+    weights_of,
+)
 from sfumato.core.encoding import numbers_of
 from sfumato.core.parameters import parameters
 from sfumato.core.randomness import Keyed, Marks, canonical_order
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.step import Goal, Learner, Masked, Preserved, Span, Step
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.methods.steps.masking.block import LARGEST, SMALLEST, Names, by_appearance, means_of, require_table, varies
+from sfumato.methods.steps.masking.block import (
+    LARGEST,
+    SMALLEST,
+    Names,
+    by_appearance,
+    means_of,
+    require_table,
+    varies,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,10 +48,12 @@ if TYPE_CHECKING:
 
 
 def allocated(total: int, sizes: Counts, *, equal: bool) -> Counts:
-    """``total`` units shared out over strata by size or equally, at least one and at most all of each.
+    """``total`` units shared out over strata by size or equally, at least one and at most all of
+    each.
 
-    Shares are rounded by largest remainders (ties: the first stratum). What a stratum cannot take goes to the others in the
-    same way. ``total`` is at least the number of strata and at most the number of units.
+    Shares are rounded by largest remainders (ties: the first stratum). What a stratum cannot take
+    goes to the others in the same way. ``total`` is at least the number of strata and at most the
+    number of units.
 
     >>> import numpy as np
     >>> allocated(10, np.array([50, 30, 1]), equal=False).tolist(), allocated(10, np.array([50, 30, 1]), equal=True).tolist()
@@ -70,7 +88,8 @@ if TYPE_CHECKING:
 
 USUAL = 0.1
 WHOLE = (
-    "the sample is the whole table: who is unique in it is unique among all its people; sample a part to be protected"
+    "the sample is the whole table: who is unique in it is unique among all its people; sample a"
+    " part to be protected"
 )
 
 
@@ -78,26 +97,30 @@ WHOLE = (
 class Sample(Step):
     r"""Release a random sample of the records, or of whole persons or households.
 
-    Who is unique in a sample need not be unique among all: an intruder cannot be sure that the person looked for was sampled at
-    all. Of *M* units *m* are drawn without replacement; *m* is ``size``, or ``fraction`` · *M* rounded, at least 1; a tenth
-    where neither is said.
+    Who is unique in a sample need not be unique among all: an intruder cannot be sure that the
+    person looked for was sampled at all. Of *M* units *m* are drawn without replacement; *m* is
+    ``size``, or ``fraction`` · *M* rounded, at least 1; a tenth where neither is said.
 
-    ``simple``: all samples of *m* units are equally likely. ``stratified``: :math:`m_h` of the :math:`M_h` units
-    of every stratum, ``proportional`` to :math:`M_h` or ``equal`` (largest remainders; at least one and at most all of
-    each). ``systematic``: units are sorted by stratum and then by all columns, and every *M/m*-th is taken from a random start, so
-    that every stratum and every range of values gets its share but for one unit.
+    ``simple``: all samples of *m* units are equally likely. ``stratified``: :math:`m_h` of
+    the :math:`M_h` units of every stratum, ``proportional`` to :math:`M_h` or ``equal`` (largest
+    remainders; at least one and at most all of each). ``systematic``: units are sorted by stratum
+    and then by all columns, and every *M/m*-th is taken from a random start, so that every stratum
+    and every range of values gets its share but for one unit.
 
-    Units are persons where the table has them, else households, else rows; ``unit`` says otherwise. A unit is kept whole, and
-    must lie in one stratum. Strata are the columns ``within``, by default those with role stratum.
+    Units are persons where the table has them, else households, else rows; ``unit`` says otherwise.
+    A unit is kept whole, and must lie in one stratum. Strata are the columns ``within``, by default
+    those with role stratum.
 
-    Each row is drawn with probability :math:`\pi = m/M` (:math:`m_h/M_h` in its stratum). Survey weights are multiplied by
-    :math:`1/\pi`; a table without weights gets a column of them where ``weight`` names one. Risk measures that look at
-    the population (journalist risk, population uniqueness) read them.
+    Each row is drawn with probability :math:`\pi = m/M` (:math:`m_h/M_h` in its stratum). Survey
+    weights are multiplied by
+    :math:`1/\pi`; a table without weights gets a column of them where ``weight`` names one. Risk
+    measures that look at the population (journalist risk, population uniqueness) read them.
 
-    The sampled fraction is public. sdcMicro has no sampling step; R's *sampling* draws systematic samples with unequal
-    probabilities too, which this does not.
+    The sampled fraction is public. sdcMicro has no sampling step; R's *sampling* draws systematic
+    samples with unequal probabilities too, which this does not.
 
-    References: Cochran 1977, *Sampling Techniques*; Hundepool et al. 2012, doi:10.1002/9781118348239, section 3.4.
+    References: Cochran 1977, *Sampling Techniques*; Hundepool et al. 2012,
+    doi:10.1002/9781118348239, section 3.4.
 
     >>> from sfumato import examples
     >>> from sfumato.core.randomness import Seed
@@ -108,14 +131,18 @@ class Sample(Step):
     (30, [10.0])
     """
 
-    fraction: Annotated[float | None, Field(gt=0, le=1, description="share of the units that is drawn; 0.1")] = None
-    size: Annotated[int | None, Field(ge=1, description="number of units that are drawn, instead of a fraction")] = None
-    method: Annotated[Literal["simple", "stratified", "systematic"], Field(description="how units are drawn")] = (
-        "simple"
-    )
-    within: Annotated[Names | None, Field(description="columns that make the strata; None: those with that role")] = (
-        None
-    )
+    fraction: Annotated[
+        float | None, Field(gt=0, le=1, description="share of the units that is drawn; 0.1")
+    ] = None
+    size: Annotated[
+        int | None, Field(ge=1, description="number of units that are drawn, instead of a fraction")
+    ] = None
+    method: Annotated[
+        Literal["simple", "stratified", "systematic"], Field(description="how units are drawn")
+    ] = "simple"
+    within: Annotated[
+        Names | None, Field(description="columns that make the strata; None: those with that role")
+    ] = None
     allocation: Annotated[
         Literal["proportional", "equal"], Field(description="stratified: how many of each stratum")
     ] = "proportional"
@@ -123,7 +150,9 @@ class Sample(Step):
         Literal["person", "household", "row"] | None,
         Field(description="what is drawn and kept whole; None: units if any"),
     ] = None
-    weight: Annotated[str | None, Field(min_length=1, description="name of a weight column to add")] = None
+    weight: Annotated[
+        str | None, Field(min_length=1, description="name of a weight column to add")
+    ] = None
 
     name: ClassVar[str] = "sample"
     tells: ClassVar[tuple[str, ...]] = ("fraction", "unit", "rows")
@@ -132,10 +161,16 @@ class Sample(Step):
     @property
     def span(self) -> Span:
         """Row by row, unless rows are sorted first, or whole units are asked for."""
-        return Span.RECORDS if self.method != "systematic" and self.unit in (None, "row") else Span.TABLE
+        return (
+            Span.RECORDS
+            if self.method != "systematic" and self.unit in (None, "row")
+            else Span.TABLE
+        )
 
     def span_in(self, schema: Schema) -> Span:
-        """The same in a table of this kind: rows that are asked for one by one stay so, whoever they belong to."""
+        """The same in a table of this kind: rows that are asked for one by one stay so, whoever
+        they belong to.
+        """
         return self.span if self.unit == "row" else super().span_in(schema)
 
     def learner(self, goal: Goal, facts: Any) -> Learner | None:
@@ -151,7 +186,8 @@ class Sample(Step):
         found = schema.columns(Role.STRATUM) if self.within is None else self.within
         if not found and self.method == "stratified":
             raise SchemaError(
-                "sample: stratified needs strata; give columns the role stratum or name them under within"
+                "sample: stratified needs strata; give columns the role stratum or name them under"
+                " within"
             )
         return found
 
@@ -160,14 +196,17 @@ class Sample(Step):
         share = USUAL if self.fraction is None else self.fraction
         taken = max(1, round(share * count)) if self.size is None else self.size
         if taken > count:
-            raise ParameterError(f"Sample: {taken:,} {kind}s are asked for, the table has {count:,}; lower the size")
+            raise ParameterError(
+                f"Sample: {taken:,} {kind}s are asked for, the table has {count:,}; lower the size"
+            )
         return taken
 
     def shares(self, taken: int, sizes: Counts, kind: str) -> Counts:
         """How many units are drawn of each stratum."""
         if len(sizes) > taken:
             raise ParameterError(
-                f"Sample: {taken:,} {kind}s cannot cover {len(sizes):,} strata; take more, or systematic"
+                f"Sample: {taken:,} {kind}s cannot cover {len(sizes):,} strata; take more, or"
+                " systematic"
             )
         return allocated(taken, sizes, equal=self.allocation == "equal")
 
@@ -186,7 +225,9 @@ class Sample(Step):
         drawn = _draw(self, dataset, goal)
         rows = np.flatnonzero(drawn.chances > 0)
         old = weights_of(dataset)
-        weights = np.where(drawn.chances > 0, 1 / np.where(drawn.chances > 0, drawn.chances, 1.0), 0.0)
+        weights = np.where(
+            drawn.chances > 0, 1 / np.where(drawn.chances > 0, drawn.chances, 1.0), 0.0
+        )
         weights = weights if old is None else weights * old
         share = drawn.taken / drawn.units
         facts = {
@@ -200,7 +241,9 @@ class Sample(Step):
             columns=self._weight_column(dataset, weights),
             rows=rows,
             attributes={self.weight: _WEIGHT} if self.weight is not None else {},
-            preserved=tuple(_preserved(dataset, weights, self.weight, exact=drawn.kind == "row" and old is None)),
+            preserved=tuple(
+                _preserved(dataset, weights, self.weight, exact=drawn.kind == "row" and old is None)
+            ),
             warnings=tuple(self._warnings(dataset, drawn)),
             public=facts,
             owner={"units": drawn.units, "units_drawn": drawn.taken, "strata": drawn.strata},
@@ -210,15 +253,23 @@ class Sample(Step):
         """Release the sample."""
         return plan.applied(dataset)
 
-    def contradicted(self, told: Mapping[str, Any], schema: Schema, records: int | None) -> str | None:
-        """That other rows were drawn than the share of all rows that is asked for; of persons and households nobody knows how many there were."""
+    def contradicted(
+        self, told: Mapping[str, Any], schema: Schema, records: int | None
+    ) -> str | None:
+        """That other rows were drawn than the share of all rows that is asked for; of persons and
+        households nobody knows how many there were.
+        """
         rows, share = told["rows"], told["fraction"]
-        if 0 < share <= 1 and (told["unit"] != "row" or self.taken(round(rows / share), "row") == rows):
+        if 0 < share <= 1 and (
+            told["unit"] != "row" or self.taken(round(rows / share), "row") == rows
+        ):
             return None
         return f"{self.name}: {rows:,} rows are not the share that the recipe asks for"
 
     def released_schema(self, schema: Schema, columns: Sequence[str]) -> Schema:
-        """What a released table with these columns is, when ``schema`` says what the original is."""
+        """What a released table with these columns is, when ``schema`` says what the original
+        is.
+        """
         if self.weight is None or self.weight not in columns:
             return schema
         return Schema({**schema.attributes, self.weight: _WEIGHT})
@@ -226,9 +277,14 @@ class Sample(Step):
     def _check_weight(self, dataset: Table) -> None:
         known = dataset.schema.only(Role.WEIGHT)
         if self.weight is not None and known is not None:
-            raise ParameterError(f"Sample: the table has weights in {known!r}, which are adjusted; leave weight out")
+            raise ParameterError(
+                f"Sample: the table has weights in {known!r}, which are adjusted; leave weight out"
+            )
         if self.weight in dataset.columns:
-            raise ParameterError(f"Sample: the table has a column {self.weight!r} already; name the weights otherwise")
+            raise ParameterError(
+                f"Sample: the table has a column {self.weight!r} already; name the weights"
+                " otherwise"
+            )
 
     def _weight_column(self, dataset: Table, weights: Array) -> dict[str, pl.Series]:
         name = dataset.schema.only(Role.WEIGHT) or self.weight
@@ -238,12 +294,19 @@ class Sample(Step):
         name = dataset.schema.only(Role.WEIGHT)
         if name is not None:
             return [(name, "multiplied by the inverse of the chance to be sampled")]
-        return [] if self.weight is None else [(self.weight, "added: the inverse of the chance to be sampled")]
+        return (
+            []
+            if self.weight is None
+            else [(self.weight, "added: the inverse of the chance to be sampled")]
+        )
 
     def _warnings(self, dataset: Table, drawn: _Drawn) -> list[str]:
         found = [WHOLE] if drawn.taken == drawn.units else []
         if drawn.uneven and self.weight is None and dataset.schema.only(Role.WEIGHT) is None:
-            found.append("strata were sampled at different rates and there are no weights; name a column with weight")
+            found.append(
+                "strata were sampled at different rates and there are no weights; name a column"
+                " with weight"
+            )
         return found
 
 
@@ -252,7 +315,9 @@ _WEIGHT = Attribute((Role.WEIGHT,), Kind.NUMERIC)
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Drawn:
-    """Per row the chance with which it was drawn, 0 if it was not; and how many units of how many that were."""
+    """Per row the chance with which it was drawn, 0 if it was not; and how many units of how many
+    that were.
+    """
 
     chances: Array
     kind: str
@@ -301,7 +366,9 @@ def _draw(step: Sample, dataset: Table, goal: Goal) -> _Drawn:
 
 @dataclasses.dataclass(frozen=True)
 class Quotas:
-    """Per stratum how many rows it has, how many are drawn, and the greatest word of one that is drawn."""
+    """Per stratum how many rows it has, how many are drawn, and the greatest word of one that is
+    drawn.
+    """
 
     sizes: Mapping[Stratum, int]
     each: Mapping[Stratum, int]
@@ -317,7 +384,9 @@ class _Counting:
     def see(self, rows: Table) -> None:
         """Count some rows."""
         codes, names = labelled_strata(rows, self.step.strata(rows.schema))
-        for name, count in zip(names, np.bincount(codes, minlength=len(names)).tolist(), strict=True):
+        for name, count in zip(
+            names, np.bincount(codes, minlength=len(names)).tolist(), strict=True
+        ):
             self.sizes[name] = self.sizes.get(name, 0) + count
 
     def learnt(self) -> Quotas:
@@ -329,7 +398,9 @@ class _Counting:
 
 
 class _Smallest:
-    """Finds the greatest word that is drawn in every stratum; at most twice as many words as rows drawn are kept."""
+    """Finds the greatest word that is drawn in every stratum; at most twice as many words as rows
+    drawn are kept.
+    """
 
     def __init__(self, step: Sample, draws: Keyed, quotas: Quotas) -> None:
         self.step, self.draws, self.quotas = step, draws, quotas
@@ -347,13 +418,16 @@ class _Smallest:
 
     def learnt(self) -> Quotas:
         """The quotas with the greatest word of each stratum."""
-        return dataclasses.replace(self.quotas, limits={name: int(words.max()) for name, words in self.kept.items()})
+        return dataclasses.replace(
+            self.quotas, limits={name: int(words.max()) for name, words in self.kept.items()}
+        )
 
 
 def _draw_rows(step: Sample, dataset: Table, goal: Goal) -> _Drawn:
     """Rows whose word is not above that of the last one drawn in their stratum.
 
-    Two rows of a stratum share a word of 64 bits with a chance of about n²/2⁶⁵; only then one more than asked for may be drawn.
+    Two rows of a stratum share a word of 64 bits with a chance of about n²/2⁶⁵; only then one more
+    than asked for may be drawn.
     """
     quotas: Quotas = step.facts(dataset, goal)
     limits = quotas.limits or {}
@@ -375,38 +449,56 @@ def _units(step: Sample, dataset: Table) -> tuple[str, Rows]:
     """What is drawn, and per row the number of the unit it belongs to."""
     found = None if step.unit == "row" else units_of(dataset, step.unit)
     if found is None and step.unit in ("person", "household"):
-        raise SchemaError(f"sample: no column with role unit identifies the {step.unit}; give one, or leave unit out")
+        raise SchemaError(
+            f"sample: no column with role unit identifies the {step.unit}; give one, or leave"
+            " unit out"
+        )
     if found is None:
         return "row", np.arange(len(dataset))
     kinds = {dataset.schema[name].unit for name in dataset.schema.columns(Role.UNIT)}
     return step.unit or ("person" if "person" in kinds else "household"), found
 
 
-def _stratum_of_units(step: Sample, dataset: Table, order: Rows, units: Rows, count: int, kind: str) -> Rows:
+def _stratum_of_units(
+    step: Sample, dataset: Table, order: Rows, units: Rows, count: int, kind: str
+) -> Rows:
     rows = strata_of(dataset, step.strata(dataset.schema))[0][order]
     found = np.empty(count, dtype=np.int64)
     found[units] = rows
     torn = len(np.unique(units[found[units] != rows]))
     if torn:
         raise SchemaError(
-            f"sample: {torn:,} {kind}(s) lie in more than one stratum; choose strata that keep them whole"
+            f"sample: {torn:,} {kind}(s) lie in more than one stratum; choose strata that keep them"
+            " whole"
         )
     return np.unique(found, return_inverse=True)[1]
 
 
-def _preserved(dataset: Table, weights: Array, weight: str | None, *, exact: bool) -> list[Preserved]:
+def _preserved(
+    dataset: Table, weights: Array, weight: str | None, *, exact: bool
+) -> list[Preserved]:
     """The size of the population, and the means of columns of numbers, as the weights tell them."""
     old = weights_of(dataset)
     before = np.ones(len(dataset)) if old is None else old
     off = abs(float(weights.sum()) - float(before.sum())) / max(float(before.sum()), 1e-300)
     named = dataset.schema.only(Role.WEIGHT) or weight
-    found = [] if named is None else [Preserved("size of the population as the sum", (named,), exact, off)]
-    numbers = [n for n, a in dataset.schema.attributes.items() if a.kind is Kind.NUMERIC and Role.WEIGHT not in a.roles]
+    found = (
+        []
+        if named is None
+        else [Preserved("size of the population as the sum", (named,), exact, off)]
+    )
+    numbers = [
+        n
+        for n, a in dataset.schema.attributes.items()
+        if a.kind is Kind.NUMERIC and Role.WEIGHT not in a.roles
+    ]
     numbers = [n for n in numbers if dataset.dtype(n).is_numeric()]
     values = [(n, numbers_of(dataset, n)) for n in numbers]
     kept = [(n, v) for n, v in values if varies(v) and SMALLEST < np.nanmax(np.abs(v)) < LARGEST]
     if kept:
         table = np.stack([v for _, v in kept], axis=1)
-        moved = np.abs(means_of(table, weights) - means_of(table, before)) / np.nanstd(table, axis=0)
+        moved = np.abs(means_of(table, weights) - means_of(table, before)) / np.nanstd(
+            table, axis=0
+        )
         found.append(Preserved("means", tuple(n for n, _ in kept), False, float(moved.max())))
     return found

@@ -1,1 +1,3 @@
-"""Groups of records alike that get one value: microaggregation of every family, and bucketization."""
+"""Groups of records alike that get one value: microaggregation of every family, and
+bucketization.
+"""

@@ -1,4 +1,6 @@
-"""Bucketization: classes of similar people whose confidential values, put into buckets, look like those of the table."""
+"""Bucketization: classes of similar people whose confidential values, put into buckets, look like
+those of the table.
+"""
 
 from __future__ import annotations
 
@@ -51,38 +53,48 @@ Assignment = Literal["greedy", "flow", "halving"]
 
 @parameters
 class Bucketize(Step):
-    r"""Release confidential values as buckets, in classes of at least k that are within a factor t of the table.
+    r"""Release confidential values as buckets, in classes of at least k that are within a factor t
+    of the table.
 
-    Confidential values are put into *b* buckets of equal size, :math:`p_j \approx 1/b`. Records are put into classes of at
-    least k whose counts of every bucket lie within
+    Confidential values are put into *b* buckets of equal size, :math:`p_j \approx 1/b`. Records are
+    put into classes of at least k whose counts of every bucket lie within
 
     .. math:: \lceil e_i p_j / t \rceil \le n_{ij} \le \lfloor e_i p_j t \rfloor
 
-    (see :mod:`sfumato.methods.formulas.closeness`), so that every class is t-close to the table in the multiplicative distance. There are as
-    many classes as a flow finds possible, N/k at most. What is released is the bucket: with the values themselves the distance
-    would be infinite. The counts of what was made are verified, whatever made them.
+    (see :mod:`sfumato.methods.formulas.closeness`), so that every class is t-close to the table in
+    the multiplicative distance. There are as many classes as a flow finds possible, N/k at most.
+    What is released is the bucket: with the values themselves the distance would be infinite. The
+    counts of what was made are verified, whatever made them.
 
-    ``buckets`` is :math:`\lfloor t \rfloor + 1` and at most k where it is not said; t need not be whole, N need not be divisible.
+    ``buckets`` is :math:`\lfloor t \rfloor + 1` and at most k where it is not said; t need not be
+    whole, N need not be divisible.
     :func:`sfumato.methods.formulas.bridge.plan_buckets` tells beforehand what can be built.
 
-    Several confidential columns: ``jointly`` puts records into buckets that are close in all of them together, and every event
-    that is made of such buckets is t-close; otherwise each column has its own buckets, and each is t-close by itself.
+    Several confidential columns: ``jointly`` puts records into buckets that are close in all of
+    them together, and every event that is made of such buckets is t-close; otherwise each column
+    has its own buckets, and each is t-close by itself.
 
-    ``assignment`` says how classes of similar quasi-identifiers are found: ``greedy`` takes the records nearest to the one
-    that lies farthest out, work N²/k; ``flow`` improves that by flows of least cost (``rounds``, each record may move to its ``near``
-    nearest classes): a squared error some 10 to 20 % smaller, for about a second a round and 20 000 records with OR-tools (extra ``solvers``),
-    much more with scipy's linear program, which stands in; ``halving`` cuts parts in two as Mondrian does while both halves are
-    close, which is fast, and the only way for separate columns.
+    ``assignment`` says how classes of similar quasi-identifiers are found: ``greedy`` takes the
+    records nearest to the one that lies farthest out, work N²/k; ``flow`` improves that by flows of
+    least cost (``rounds``, each record may move to its ``near`` nearest classes): a squared error
+    some 10 to 20 % smaller, for about a second a round and 20 000 records with OR-tools (extra
+    ``solvers``), much more with scipy's linear program, which stands in; ``halving`` cuts parts in
+    two as Mondrian does while both halves are close, which is fast, and the only way for separate
+    columns.
 
-    Quasi-identifiers are released as ``ranges`` (what a class has in common) or ``centres`` (means, medians, modes); confidential
-    values as ``range`` of the bucket (ranges of numbers and dates end on a ``grid``, as with :class:`Mondrian`), ``mean`` of the bucket, or its ``number``. Missing confidential
-    values come last in the order and stand in the last bucket; with missing values there are no centres.
+    Quasi-identifiers are released as ``ranges`` (what a class has in common) or ``centres`` (means,
+    medians, modes); confidential values as ``range`` of the bucket (ranges of numbers and dates end
+    on a ``grid``, as with :class:`Mondrian`), ``mean`` of the bucket, or its ``number``. Missing
+    confidential values come last in the order and stand in the last bucket; with missing values
+    there are no centres.
 
-    The guarantee is about the table that is released: leaving out records afterwards changes it. Judge it with
-    ``t_closeness: {distance: multiplicative, reference: released}``. It limits what an intruder learns like differential privacy
-    with :math:`\varepsilon = 2 \ln t` would only under an assumption (:func:`sfumato.methods.formulas.bridge.implied_epsilon`).
+    The guarantee is about the table that is released: leaving out records afterwards changes it.
+    Judge it with ``t_closeness: {distance: multiplicative, reference: released}``. It limits what
+    an intruder learns like differential privacy with :math:`\varepsilon = 2 \ln t` would only under
+    an assumption (:func:`sfumato.methods.formulas.bridge.implied_epsilon`).
 
-    Differs from the paper, whose rule fills each class by itself and does not add up to the buckets, and which has whole t only.
+    Differs from the paper, whose rule fills each class by itself and does not add up to the
+    buckets, and which has whole t only.
 
     Reference: Domingo-Ferrer & Soria-Comas 2015, doi:10.1016/j.knosys.2014.11.011, section 6.
 
@@ -96,20 +108,37 @@ class Bucketize(Step):
     """
 
     sensitive: Annotated[Names, Field(description="confidential columns")]
-    t: Annotated[float, Field(gt=1, allow_inf_nan=False, description="largest factor between a class and the table")]
+    t: Annotated[
+        float,
+        Field(
+            gt=1, allow_inf_nan=False, description="largest factor between a class and the table"
+        ),
+    ]
     k: Annotated[int, Field(ge=2, description="least number of records of a class")]
-    quasi: Annotated[Names | None, Field(description="columns that make classes; None: the quasi-identifiers")] = None
-    buckets: Annotated[int | None, Field(ge=2, description="number of buckets; None: t rounded down, plus 1")] = None
+    quasi: Annotated[
+        Names | None, Field(description="columns that make classes; None: the quasi-identifiers")
+    ] = None
+    buckets: Annotated[
+        int | None, Field(ge=2, description="number of buckets; None: t rounded down, plus 1")
+    ] = None
     jointly: Annotated[bool, Field(description="several columns: buckets of all together")] = True
     assignment: Annotated[
-        Assignment | None, Field(description="how classes are found; None: greedy, or halving for separate columns")
+        Assignment | None,
+        Field(description="how classes are found; None: greedy, or halving for separate columns"),
     ] = None
-    rounds: Annotated[int | None, Field(ge=1, description="flow: most rounds of improvement; 10")] = None
-    near: Annotated[int | None, Field(ge=1, description="flow: classes a record may move to; 30")] = None
+    rounds: Annotated[
+        int | None, Field(ge=1, description="flow: most rounds of improvement; 10")
+    ] = None
+    near: Annotated[
+        int | None, Field(ge=1, description="flow: classes a record may move to; 30")
+    ] = None
     release: Annotated[
-        Literal["range", "mean", "number"], Field(description="what is released instead of confidential values")
+        Literal["range", "mean", "number"],
+        Field(description="what is released instead of confidential values"),
     ] = "range"
-    release_quasi: Annotated[Literal["ranges", "centres"], Field(description="what classes release")] = "ranges"
+    release_quasi: Annotated[
+        Literal["ranges", "centres"], Field(description="what classes release")
+    ] = "ranges"
     grid: Steps = Field(default_factory=dict)
 
     name: ClassVar[str] = "bucketize"
@@ -117,13 +146,19 @@ class Bucketize(Step):
 
     def __post_init__(self) -> None:
         if self.buckets is not None and self.buckets > self.k:
-            raise ParameterError("Bucketize: buckets must be at most k: every class needs a record of each")
+            raise ParameterError(
+                "Bucketize: buckets must be at most k: every class needs a record of each"
+            )
         if self.separate and self.assignment not in (None, "halving"):
-            raise ParameterError("Bucketize: columns with buckets of their own need the assignment halving")
+            raise ParameterError(
+                "Bucketize: columns with buckets of their own need the assignment halving"
+            )
         if self.assignment != "flow" and (self.rounds is not None or self.near is not None):
             raise ParameterError("Bucketize: rounds and near are for the assignment flow")
         if set(self.sensitive) & set(self.quasi or ()):
-            raise ParameterError("Bucketize: a column cannot both make classes and be put into buckets")
+            raise ParameterError(
+                "Bucketize: a column cannot both make classes and be put into buckets"
+            )
         require_steps("Bucketize", self.grid)
 
     @property
@@ -157,12 +192,16 @@ class Bucketize(Step):
         """Release the buckets and the classes."""
         return plan.applied(dataset)
 
-    def contradicted(self, told: Mapping[str, Any], schema: Schema, records: int | None) -> str | None:
+    def contradicted(
+        self, told: Mapping[str, Any], schema: Schema, records: int | None
+    ) -> str | None:
         """That another grid was used."""
         return contradict_grid(self.name, told, self.grid)
 
     def released_schema(self, schema: Schema, columns: Sequence[str]) -> Schema:
-        """What a released table is, when ``schema`` says what the original is: hierarchies do not know ranges."""
+        """What a released table is, when ``schema`` says what the original is: hierarchies do not
+        know ranges.
+        """
         changed = [*(schema.quasi if self.quasi is None else self.quasi), *self.sensitive]
         for name in (n for n in changed if n in schema.attributes):
             schema = schema.replace(name, hierarchy=None, order=None)
@@ -172,18 +211,24 @@ class Bucketize(Step):
         quasi = tuple(dataset.schema.quasi if self.quasi is None else self.quasi)
         require_table(dataset, self.name, [*self.sensitive, *quasi])
         if not quasi:
-            raise SchemaError("bucketize: no column has the role quasi; say which columns make classes with quasi")
+            raise SchemaError(
+                "bucketize: no column has the role quasi; say which columns make classes with quasi"
+            )
         both = [name for name in self.sensitive if name in quasi]
         if both:
             raise SchemaError(
-                f"bucketize: {', '.join(both)} would both make classes and be put into buckets; say quasi without them"
+                f"bucketize: {', '.join(both)} would both make classes and be put into buckets; say"
+                " quasi without them"
             )
         if self.k > len(dataset):
             raise SchemaError(
-                f"bucketize: k = {self.k:,} is more than the {len(dataset):,} records of {dataset.source.name}"
+                f"bucketize: k = {self.k:,} is more than the {len(dataset):,} records of"
+                f" {dataset.source.name}"
             )
         shown = quasi if self.release_quasi == "ranges" else ()
-        require_ranges(self.name, self.grid, (*shown, *(self.sensitive if self.release == "range" else ())))
+        require_ranges(
+            self.name, self.grid, (*shown, *(self.sensitive if self.release == "range" else ()))
+        )
         if self.release == "mean":
             require_values(self.name, dataset, self.sensitive)
         if self.release_quasi == "centres":
@@ -193,7 +238,9 @@ class Bucketize(Step):
     def _count(self, n: int) -> int:
         return plan_buckets(n, self.k, self.t, buckets=self.buckets).buckets
 
-    def _classes(self, points: Points, buckets: Sequence[Labels], goal: Goal) -> tuple[Labels, dict[str, Any]]:
+    def _classes(
+        self, points: Points, buckets: Sequence[Labels], goal: Goal
+    ) -> tuple[Labels, dict[str, Any]]:
         if self.assignment == "halving" or self.separate:
             return halved(points, buckets, self.k, self.t), {"assignment": "halving"}
         planned = plan_buckets(len(points), self.k, self.t, buckets=self.buckets)
@@ -209,7 +256,9 @@ class Bucketize(Step):
         return groups, {**notes, **improvement}
 
     def _verified(self, groups: Labels, buckets: Sequence[Labels]) -> float:
-        """The distance of the class farthest from the table, on real counts; what breaks the promise is our bug."""
+        """The distance of the class farthest from the table, on real counts; what breaks the
+        promise is our bug.
+        """
         distance = max(distance_of(_counts(groups, one)) for one in buckets)
         if distance > self.t * (1 + TOLERANCE) or int(np.bincount(groups).min()) < self.k:
             raise InternalError("bucketize: classes were made that do not keep k and t")
@@ -251,12 +300,20 @@ class Bucketize(Step):
     def _warnings(self, schema: Schema, quasi: Sequence[str]) -> Iterator[str]:
         others = [name for name in schema.sensitive if name not in self.sensitive]
         if others:
-            yield f"bucketize: sensitive columns that are not in buckets stay as they are: {', '.join(others[:8])}"
+            yield (
+                "bucketize: sensitive columns that are not in buckets stay as they are:"
+                f" {', '.join(others[:8])}"
+            )
         left = [name for name in schema.quasi if name not in quasi and name not in self.sensitive]
         if left:
-            yield f"bucketize: quasi-identifiers that do not make classes tell people of a class apart: {', '.join(left[:8])}"
+            yield (
+                "bucketize: quasi-identifiers that do not make classes tell people of a class"
+                f" apart: {', '.join(left[:8])}"
+            )
         if schema.person is not None:
-            yield "bucketize: classes have so many records, not persons: one person may fill a class"
+            yield (
+                "bucketize: classes have so many records, not persons: one person may fill a class"
+            )
 
 
 def _places_of(order: Labels) -> Labels:
@@ -266,7 +323,9 @@ def _places_of(order: Labels) -> Labels:
 def _counts(groups: Labels, buckets: Labels) -> Labels:
     """Records by class and bucket."""
     many = int(buckets.max()) + 1
-    return np.bincount(groups * many + buckets, minlength=(int(groups.max()) + 1) * many).reshape(-1, many)
+    return np.bincount(groups * many + buckets, minlength=(int(groups.max()) + 1) * many).reshape(
+        -1, many
+    )
 
 
 def _worst(groups: Labels, buckets: Sequence[Labels]) -> dict[str, int]:
@@ -275,9 +334,15 @@ def _worst(groups: Labels, buckets: Sequence[Labels]) -> dict[str, int]:
     which = max(range(len(counts_of)), key=lambda a: distance_of(counts_of[a]))
     counts = counts_of[which].astype(np.float64)
     with np.errstate(divide="ignore"):
-        ratios = np.log(counts / counts.sum(axis=1, keepdims=True)) - np.log(counts.sum(axis=0) / counts.sum())
+        ratios = np.log(counts / counts.sum(axis=1, keepdims=True)) - np.log(
+            counts.sum(axis=0) / counts.sum()
+        )
     row, bucket = np.unravel_index(int(np.abs(ratios).argmax()), ratios.shape)
-    return {"worst_class": int(row), "worst_bucket": int(bucket), "worst_class_size": int(counts[row].sum())}
+    return {
+        "worst_class": int(row),
+        "worst_bucket": int(bucket),
+        "worst_class_size": int(counts[row].sum()),
+    }
 
 
 def _lost(points: Points, groups: Labels) -> float:

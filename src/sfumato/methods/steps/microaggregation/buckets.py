@@ -1,4 +1,6 @@
-"""Buckets of equal size: values that lie side by side, or records that lie close together in several columns."""
+"""Buckets of equal size: values that lie side by side, or records that lie close together in
+several columns.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,14 @@ from sfumato.methods.steps.local.grid import describe_grids
 from sfumato.methods.steps.local.regions import cells_of
 from sfumato.methods.steps.masking.block import computable
 from sfumato.methods.steps.microaggregation.centres import centres
-from sfumato.methods.steps.microaggregation.inputs import ON_A_LINE, embedded, error_of, form_of, ladder_of, line_of
+from sfumato.methods.steps.microaggregation.inputs import (
+    ON_A_LINE,
+    embedded,
+    error_of,
+    form_of,
+    ladder_of,
+    line_of,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,22 +47,29 @@ if TYPE_CHECKING:
 def points_of(dataset: Table, columns: Sequence[str]) -> Points:
     """Columns of any kind as points: see :mod:`sfumato.methods.steps.microaggregation.inputs`."""
     forms = {name: form_of(dataset, name, "taxonomy") for name in columns}
-    lines = {name: computable(line_of(dataset, name, form), name) for name, form in forms.items() if form in ON_A_LINE}
+    lines = {
+        name: computable(line_of(dataset, name, form), name)
+        for name, form in forms.items()
+        if form in ON_A_LINE
+    }
     return embedded(dataset, forms, lines, standardize=True)
 
 
 def buckets_of(dataset: Table, columns: Sequence[str], count: int) -> Labels:
     """The bucket of every record; sizes differ by at most one. Rows must be in canonical order.
 
-    One column: its values in order are cut into runs, numbers and dates from low to high, ordered values as listed, others in
-    the order of their hierarchy, where values under one node are neighbours. Equal values may fall into two buckets.
-    Missing values come last. Several columns: see :func:`clusters`.
+    One column: its values in order are cut into runs, numbers and dates from low to high, ordered
+    values as listed, others in the order of their hierarchy, where values under one node are
+    neighbours. Equal values may fall into two buckets. Missing values come last. Several columns:
+    see :func:`clusters`.
     """
     sizes = bucket_sizes(len(dataset), count)
     if len(columns) > 1:
         return clusters(points_of(dataset, columns), sizes)
     bucket_of = np.empty(len(dataset), dtype=np.int64)
-    bucket_of[np.argsort(_places(dataset, columns[0]), kind="stable")] = np.repeat(np.arange(count), sizes)
+    bucket_of[np.argsort(_places(dataset, columns[0]), kind="stable")] = np.repeat(
+        np.arange(count), sizes
+    )
     return bucket_of
 
 
@@ -65,7 +81,8 @@ def _places(dataset: Table, name: str) -> Points:
 
 
 def clusters(points: Points, sizes: Sequence[int]) -> Labels:
-    """Clusters of given sizes: each time the record farthest from the mean of those left and the records nearest to it.
+    """Clusters of given sizes: each time the record farthest from the mean of those left and the
+    records nearest to it.
 
     >>> import numpy as np
     >>> clusters(np.array([[0.0], [9], [1], [8], [5]]), [2, 3]).tolist()
@@ -104,7 +121,10 @@ def require_ranges(step: str, grid: Collection[str], ranges: Collection[str]) ->
     """Refuse a grid for columns that are not released as ranges."""
     others = [name for name in grid if name not in ranges]
     if others:
-        raise SchemaError(f"{step}: grid names {', '.join(others[:8])}, not released as ranges; leave them out there")
+        raise SchemaError(
+            f"{step}: grid names {', '.join(others[:8])}, not released as ranges; leave them out"
+            " there"
+        )
 
 
 def grids_of(columns: Mapping[str, BucketColumn]) -> dict[str, Any]:
@@ -116,7 +136,9 @@ def grids_of(columns: Mapping[str, BucketColumn]) -> dict[str, Any]:
 def as_ranges(
     dataset: Table, name: str, groups: Labels, steps: Mapping[str, int | float | str] | None = None
 ) -> BucketColumn:
-    """What :mod:`sfumato.methods.steps.local.regions` writes for the values of each group; ``steps`` are declared grids."""
+    """What :mod:`sfumato.methods.steps.local.regions` writes for the values of each group;
+    ``steps`` are declared grids.
+    """
     own = {name: steps[name]} if steps and name in steps else None
     axis = axes_of(count_classes(dataset, [name]), dataset.schema, steps=own)[0]
     encoded = dataset.encoded(name)
@@ -136,7 +158,9 @@ def as_ranges(
 
 
 def as_centres(dataset: Table, name: str, groups: Labels) -> BucketColumn:
-    """The mean of numbers and dates, the median of ordered values, the lowest common node or the mode of others."""
+    """The mean of numbers and dates, the median of ordered values, the lowest common node or the
+    mode of others.
+    """
     form = form_of(dataset, name, "taxonomy")
     line = line_of(dataset, name, form) if form in ON_A_LINE else None
     given = weights_of(dataset)
@@ -149,7 +173,11 @@ def as_centres(dataset: Table, name: str, groups: Labels) -> BucketColumn:
 
 def as_numbers(dataset: Table, name: str, groups: Labels) -> BucketColumn:
     """The number of the group, from 1."""
-    texts = pl.Series(name, [str(number + 1) for number in range(int(groups.max(initial=-1)) + 1)], dtype=pl.String)
+    texts = pl.Series(
+        name,
+        [str(number + 1) for number in range(int(groups.max(initial=-1)) + 1)],
+        dtype=pl.String,
+    )
     after = dataclasses.replace(dataset.schema[name], kind=Kind.NOMINAL, hierarchy=None, order=None)
     return BucketColumn(texts.gather(groups), after)
 
@@ -157,16 +185,18 @@ def as_numbers(dataset: Table, name: str, groups: Labels) -> BucketColumn:
 def require_values(step: str, dataset: Table, columns: Sequence[str]) -> None:
     """Refuse missing values where a centre is to be taken."""
     gaps = {
-        name: dataset.column(name).fill_nan(None).null_count()
-        if dataset.dtype(name).is_float()
-        else dataset.column(name).null_count()
+        name: (
+            dataset.column(name).fill_nan(None).null_count()
+            if dataset.dtype(name).is_float()
+            else dataset.column(name).null_count()
+        )
         for name in columns
     }
     lacking = [name for name, count in gaps.items() if count]
     if lacking:
         raise SchemaError(
-            f"{step}: {', '.join(lacking[:8])} lack values, and there is no centre with what is missing; release ranges, "
-            "or fill them first"
+            f"{step}: {', '.join(lacking[:8])} lack values, and there is no centre with what is"
+            " missing; release ranges, or fill them first"
         )
 
 
@@ -204,10 +234,11 @@ class Limits:
 
 
 def greedy(points: Points, buckets: Labels, limits: Limits) -> tuple[Labels, bool]:
-    """Classes around the records that lie farthest out, and whether the counts had to be fixed beforehand.
+    """Classes around the records that lie farthest out, and whether the counts had to be fixed
+    beforehand.
 
-    Each class takes the records nearest to its seed within its limits and what the later ones need. Where that leads
-    nowhere, it starts again with counts that a flow found, which always work out.
+    Each class takes the records nearest to its seed within its limits and what the later ones need.
+    Where that leads nowhere, it starts again with counts that a flow found, which always work out.
     """
     groups = np.full(len(points), -1, dtype=np.int64)
     if _share_out(points, buckets, limits, groups):
@@ -219,16 +250,20 @@ def greedy(points: Points, buckets: Labels, limits: Limits) -> tuple[Labels, boo
 
 def _share_out(points: Points, buckets: Labels, limits: Limits, groups: Labels) -> bool:
     columns = np.array(points.T, order="C")
-    classes = kernels.buckets.share_out(columns, buckets.copy(), limits.sizes, limits.low, limits.high, groups)
+    classes = kernels.buckets.share_out(
+        columns, buckets.copy(), limits.sizes, limits.low, limits.high, groups
+    )
     return bool(classes == len(limits.sizes))
 
 
 def halved(points: Points, buckets: Sequence[Labels], k: int, t: float) -> Labels:
-    """Cut parts in two along the dimension that varies most, as long as both halves are within t of the table.
+    """Cut parts in two along the dimension that varies most, as long as both halves are within t of
+    the table.
 
-    ``buckets`` has the buckets of every confidential column: each part must be close in each of them. A part is cut at its middle
-    where that leaves both within √t in some dimension, so that they can be cut further; otherwise the records of each
-    combination of buckets are cut at their own middle, so that both halves have the same buckets but for single records.
+    ``buckets`` has the buckets of every confidential column: each part must be close in each of
+    them. A part is cut at its middle where that leaves both within √t in some dimension, so that
+    they can be cut further; otherwise the records of each combination of buckets are cut at their
+    own middle, so that both halves have the same buckets but for single records.
     """
     shares = [np.bincount(one) / len(one) for one in buckets]
     cells = np.unique(np.stack(buckets, axis=1), axis=0, return_inverse=True)[1].ravel()
@@ -246,13 +281,20 @@ def halved(points: Points, buckets: Sequence[Labels], k: int, t: float) -> Label
 
 
 def _cut(
-    points: Points, cells: Labels, buckets: Sequence[Labels], shares: Sequence[Points], k: int, t: float
+    points: Points,
+    cells: Labels,
+    buckets: Sequence[Labels],
+    shares: Sequence[Points],
+    k: int,
+    t: float,
 ) -> Flags | None:
     """The records of the upper half by the first cut that is allowed, or None."""
     if len(points) < 2 * k:
         return None
     spread = points.var(axis=0)
-    axes = [axis for axis in np.argsort(-spread, kind="stable")[:MOST_AXES] if spread[axis] > 0] or [0]
+    axes = [
+        axis for axis in np.argsort(-spread, kind="stable")[:MOST_AXES] if spread[axis] > 0
+    ] or [0]
     everywhere = np.zeros(len(points), dtype=np.int64)
     for parts, limit in ((everywhere, t**0.5), (cells, t), (everywhere, t)):
         for axis in axes:
@@ -260,13 +302,17 @@ def _cut(
             halves = [upper, ~upper]
             sizes = [int(half.sum()) for half in halves]
             pairs = zip(buckets, shares, strict=True)
-            if min(sizes) >= k and all(_close(one[half], share, limit) for one, share in pairs for half in halves):
+            if min(sizes) >= k and all(
+                _close(one[half], share, limit) for one, share in pairs for half in halves
+            ):
                 return upper
     return None
 
 
 def _upper_halves(values: Points, parts: Labels) -> Flags:
-    """The records above the middle of their part; of parts with an odd number every other one has one more above."""
+    """The records above the middle of their part; of parts with an odd number every other one has
+    one more above.
+    """
     order = np.lexsort((values, parts))
     sizes = np.bincount(parts)
     sizes = sizes[sizes > 0]
@@ -284,11 +330,13 @@ def _close(buckets: Labels, shares: Points, t: float) -> bool:
     return bool(((counts >= expected / t - TOLERANCE) & (counts <= expected * t + TOLERANCE)).all())
 
 
-# Better classes by flow: with the centres of the classes held, the best assignment within the limits; then new centres.
+# Better classes by flow: with the centres of the classes held, the best assignment within the
+# limits; then new centres.
 #
-# Record → (class, bucket of the record) → class is a network; its arcs into the class carry between the least and the most
-# records of a bucket, and each class receives its size. The cost of a record's arc is its squared distance from the
-# centre, so a flow of least cost is the best assignment, and the sum of squared errors never rises from round to round.
+# Record → (class, bucket of the record) → class is a network; its arcs into the class carry between
+# the least and the most records of a bucket, and each class receives its size. The cost of a
+# record's arc is its squared distance from the centre, so a flow of least cost is the best
+# assignment, and the sum of squared errors never rises from round to round.
 
 if TYPE_CHECKING:
     Solve = Callable[[Labels, Labels, Points, Labels, Limits], Labels]
@@ -298,9 +346,18 @@ FINENESS = 1_000_000
 
 
 def improved(
-    points: Points, buckets: Labels, groups: Labels, limits: Limits, *, rounds: int, near: int, progress: Progress
+    points: Points,
+    buckets: Labels,
+    groups: Labels,
+    limits: Limits,
+    *,
+    rounds: int,
+    near: int,
+    progress: Progress,
 ) -> tuple[Labels, dict[str, Any]]:
-    """Classes with a smaller squared error, and how they were found. ``near`` classes can be reached by each record."""
+    """Classes with a smaller squared error, and how they were found. ``near`` classes can be
+    reached by each record.
+    """
     solve, solver = _solver()
     best, least, done = groups, error_of(points, groups), 0
     for done in range(1, rounds + 1):
@@ -315,11 +372,15 @@ def improved(
 
 
 def _arcs(points: Points, groups: Labels, classes: int, near: int) -> tuple[Labels, Labels, Points]:
-    """Record, class and squared distance of every arc: the nearest classes of a record, and its own."""
+    """Record, class and squared distance of every arc: the nearest classes of a record, and its
+    own.
+    """
     from scipy.spatial import KDTree
 
     sizes = np.bincount(groups, minlength=classes)
-    centres = np.stack([np.bincount(groups, column, classes) / sizes for column in points.T], axis=1)
+    centres = np.stack(
+        [np.bincount(groups, column, classes) / sizes for column in points.T], axis=1
+    )
     reach = min(near, classes)
     nearest = np.asarray(KDTree(centres).query(points, k=reach)[1]).reshape(len(points), reach)
     pairs = np.repeat(np.arange(len(points)), reach) * classes + nearest.ravel()
@@ -336,14 +397,18 @@ def _solver() -> tuple[Solve, str]:
     return by_network, "ortools"
 
 
-def by_network(records: Labels, classes: Labels, costs: Points, buckets: Labels, limits: Limits) -> Labels:
+def by_network(
+    records: Labels, classes: Labels, costs: Points, buckets: Labels, limits: Limits
+) -> Labels:
     """The class of every record, by a flow of least cost (OR-tools)."""
     flows = require("ortools.graph.python.min_cost_flow", extra="solvers", to="solve flows fast")
     network = flows.SimpleMinCostFlow()
     n, (count, shares) = len(buckets), limits.low.shape
     inner = n + np.arange(count * shares)
     ends = n + count * shares + np.repeat(np.arange(count), shares)
-    whole = np.rint(costs * (FINENESS / max(float(costs.max(initial=0.0)), 1e-300))).astype(np.int64)
+    whole = np.rint(costs * (FINENESS / max(float(costs.max(initial=0.0)), 1e-300))).astype(
+        np.int64
+    )
     network.add_arcs_with_capacity_and_unit_cost(
         np.concatenate([records, inner]),
         np.concatenate([n + classes * shares + buckets[records], ends]),
@@ -359,8 +424,12 @@ def by_network(records: Labels, classes: Labels, costs: Points, buckets: Labels,
     return _picked(records[used], classes[used], n)
 
 
-def by_linear_program(records: Labels, classes: Labels, costs: Points, buckets: Labels, limits: Limits) -> Labels:
-    """The class of every record, by the linear program of the same network: its best corner is whole."""
+def by_linear_program(
+    records: Labels, classes: Labels, costs: Points, buckets: Labels, limits: Limits
+) -> Labels:
+    """The class of every record, by the linear program of the same network: its best corner is
+    whole.
+    """
     from scipy.optimize import linprog
     from scipy.sparse import csr_array, vstack
 
@@ -368,7 +437,9 @@ def by_linear_program(records: Labels, classes: Labels, costs: Points, buckets: 
     arcs, ones = np.arange(len(records)), np.ones(len(records))
     of_record = csr_array((ones, (records, arcs)), shape=(n, len(arcs)))
     of_class = csr_array((ones, (classes, arcs)), shape=(count, len(arcs)))
-    of_bucket = csr_array((ones, (classes * shares + buckets[records], arcs)), shape=(count * shares, len(arcs)))
+    of_bucket = csr_array(
+        (ones, (classes * shares + buckets[records], arcs)), shape=(count * shares, len(arcs))
+    )
     flow = linprog(
         costs,
         A_ub=vstack([of_bucket, -of_bucket], format="csr"),

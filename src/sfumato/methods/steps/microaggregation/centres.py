@@ -1,4 +1,6 @@
-"""What a group is released as: the mean of numbers, the median of ordered values, the mode or the common node of others."""
+"""What a group is released as: the mean of numbers, the median of ordered values, the mode or the
+common node of others.
+"""
 
 from __future__ import annotations
 
@@ -34,10 +36,14 @@ if TYPE_CHECKING:
     Labels = NDArray[np.int64]
 
 
-def centres(dataset: Table, name: str, form: str, line: Array | None, groups: Labels, weights: Array) -> pl.Series:
-    """A column in which every record has what its group is released as; records in no group (−1) stay as they are.
+def centres(
+    dataset: Table, name: str, form: str, line: Array | None, groups: Labels, weights: Array
+) -> pl.Series:
+    """A column in which every record has what its group is released as; records in no group (−1)
+    stay as they are.
 
-    ``line`` has the column as numbers where it lies on a line. Missing values are shared by whole groups and stay missing.
+    ``line`` has the column as numbers where it lies on a line. Missing values are shared by whole
+    groups and stay missing.
     """
     column = dataset.column(name)
     if form == "nominal":
@@ -78,7 +84,8 @@ def means(values: Array, groups: Labels, weights: Array) -> Array:
 
 
 def medians(values: Array, groups: Labels, weights: Array) -> Array:
-    """The lower weighted median of every record's group: the least value with half of the weight at or below it.
+    """The lower weighted median of every record's group: the least value with half of the weight at
+    or below it.
 
     >>> import numpy as np
     >>> medians(np.array([3.0, 1, 2, 7, 5]), np.array([0, 0, 0, 1, 1]), np.ones(5)).tolist()
@@ -91,16 +98,22 @@ def medians(values: Array, groups: Labels, weights: Array) -> Array:
         if len(rows):
             given = weights[rows] if weights[rows].sum() > 0 else np.ones(len(rows))
             below = np.cumsum(given)
-            released[rows] = values[rows[int(np.searchsorted(below, below[-1] / 2 - 1e-12 * below[-1]))]]
+            released[rows] = values[
+                rows[int(np.searchsorted(below, below[-1] / 2 - 1e-12 * below[-1]))]
+            ]
     return released
 
 
 def _rows_of_modes(codes: Labels, groups: Labels, weights: Array) -> Labels:
-    """For every record a record that has the most frequent value of its group (by weight, then by count, then the first)."""
+    """For every record a record that has the most frequent value of its group (by weight, then by
+    count, then the first).
+    """
     rows = np.arange(len(codes))
     inside = np.flatnonzero(groups >= 0)
     many = int(codes.max(initial=0)) + 1
-    pairs, first, of = np.unique(groups[inside] * many + codes[inside], return_index=True, return_inverse=True)
+    pairs, first, of = np.unique(
+        groups[inside] * many + codes[inside], return_index=True, return_inverse=True
+    )
     weight, count = np.bincount(of, weights[inside]), np.bincount(of)
     best = np.lexsort((pairs, -count, -weight, pairs // many))
     leading = best[np.unique(pairs[best] // many, return_index=True)[1]]
@@ -130,7 +143,8 @@ def _common_nodes(dataset: Table, name: str, groups: Labels) -> pl.Series:
     return pl.Series(name, texts.tolist(), dtype=pl.String)
 
 
-# The table that is microaggregated: rows in canonical order, columns as points, strata and gaps as parts.
+# The table that is microaggregated: rows in canonical order, columns as points, strata and gaps as
+# parts.
 
 if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
@@ -138,7 +152,8 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class GroupedTable:
-    """Columns to microaggregate. ``rows`` are those that are grouped, in ``parts``; ``order`` is the canonical order.
+    """Columns to microaggregate. ``rows`` are those that are grouped, in ``parts``; ``order`` is
+    the canonical order.
 
     All but ``order`` is in canonical order: ``dataset`` too.
     """
@@ -173,7 +188,9 @@ def table_of(
     order = canonical_order(dataset)
     ordered = dataset.take(order)
     forms = {name: form_of(ordered, name, nominal) for name in columns}
-    lines = {name: line_of(ordered, name, form) for name, form in forms.items() if form in ON_A_LINE}
+    lines = {
+        name: line_of(ordered, name, form) for name, form in forms.items() if form in ON_A_LINE
+    }
     absent = np.stack([_absent(ordered, name, lines.get(name)) for name in columns], axis=1)
     parts, left_out = _parts(strata_of(ordered, within)[0], absent, missing, columns)
     _require_crowds(parts, k, len(dataset))
@@ -192,18 +209,25 @@ def table_of(
 
 
 def _absent(dataset: Table, name: str, line: Array | None) -> NDArray[np.bool_]:
-    absent: NDArray[np.bool_] = np.isnan(line) if line is not None else dataset.column(name).is_null().to_numpy()
+    absent: NDArray[np.bool_] = (
+        np.isnan(line) if line is not None else dataset.column(name).is_null().to_numpy()
+    )
     return absent
 
 
-def _parts(strata: Labels, absent: NDArray[np.bool_], missing: str, columns: Sequence[str]) -> tuple[list[Labels], int]:
-    """The rows of each stratum, and of each pattern of gaps in it; how many rows are left out because of gaps."""
+def _parts(
+    strata: Labels, absent: NDArray[np.bool_], missing: str, columns: Sequence[str]
+) -> tuple[list[Labels], int]:
+    """The rows of each stratum, and of each pattern of gaps in it; how many rows are left out
+    because of gaps.
+    """
     gaps, gappy = absent.max(axis=1), absent.max(axis=0)
     if missing == "refuse" and gaps.any():
         names = [name for name, some in zip(columns, gappy.tolist(), strict=True) if some]
         raise SchemaError(
-            f"microaggregate: {int(gaps.sum()):,} record(s) lack a value in {', '.join(names[:8])}; fill them first, or say "
-            "missing: pattern (records that lack the same are grouped among themselves) or missing: leave"
+            f"microaggregate: {int(gaps.sum()):,} record(s) lack a value in {', '.join(names[:8])};"
+            " fill them first, or say missing: pattern (records that lack the same are grouped"
+            " among themselves) or missing: leave"
         )
     patterns = np.unique(absent, axis=0, return_inverse=True)[1].ravel()
     keys = np.unique(np.stack([strata, patterns], axis=1), axis=0, return_inverse=True)[1].ravel()
@@ -218,14 +242,18 @@ def _require_crowds(parts: Sequence[Labels], k: int, records: int) -> None:
     """Refuse tables and strata with fewer than k records; the message has counts only."""
     small = [len(part) for part in parts if len(part) < k]
     if not parts:
-        raise SchemaError("microaggregate: every record lacks a value in the columns; there is nothing to average")
+        raise SchemaError(
+            "microaggregate: every record lacks a value in the columns; there is nothing to average"
+        )
     if not small:
         return
     if len(parts) == 1:
         raise SchemaError(
-            f"microaggregate: k = {k} needs as many records; there are {small[0]:,} of {records:,} to group"
+            f"microaggregate: k = {k} needs as many records; there are {small[0]:,} of {records:,}"
+            " to group"
         )
     raise SchemaError(
-        f"microaggregate: {len(small):,} of {len(parts):,} strata (or patterns of missing values) have fewer than k = {k} records, "
-        f"the smallest has {min(small):,}; join them (within: …), or lower k"
+        f"microaggregate: {len(small):,} of {len(parts):,} strata (or patterns of missing values)"
+        f" have fewer than k = {k} records, the smallest has {min(small):,}; join them (within: …),"
+        " or lower k"
     )

@@ -1,4 +1,6 @@
-"""Hybrid microdata: values redrawn within small groups so that group means and covariances stay exactly what they were."""
+"""Hybrid microdata: values redrawn within small groups so that group means and covariances stay
+exactly what they were.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ EXACT = 1e-9
 
 
 def orthonormal(draws: Array) -> Array:
-    """Groups of draws (… × n × m, m < n) as orthonormal columns without a mean; the signs are those that make R's diagonal positive."""
+    """Groups of draws (… × n × m, m < n) as orthonormal columns without a mean; the signs are those
+    that make R's diagonal positive.
+    """
     centred = draws - draws.mean(axis=-2, keepdims=True)
     q, r = np.linalg.qr(centred)
     signs = np.where(np.diagonal(r, axis1=-2, axis2=-1) < 0, -1.0, 1.0)
@@ -51,7 +55,8 @@ def orthonormal(draws: Array) -> Array:
 def redrawn(values: Array, draws: Array) -> Array:
     r"""Groups (… × n × d) with other values and the same means and covariances.
 
-    With :math:`(n-1) S = V \Lambda V^\top`, A the columns of :math:`V \Lambda^{1/2}` that vary, and Q of :func:`orthonormal`:
+    With :math:`(n-1) S = V \Lambda V^\top`, A the columns of :math:`V \Lambda^{1/2}` that vary, and
+    Q of :func:`orthonormal`:
     :math:`Y = \bar x + Q A^\top`. Constant and collinear columns stay so.
 
     >>> import numpy as np
@@ -90,37 +95,50 @@ def apart(before: Array, after: Array, groups: Labels) -> tuple[float, float]:
     means, covariances = 0.0, 0.0
     centred = []
     for values in (before, after):
-        sums = np.stack([np.bincount(groups, column) for column in values.T], axis=1) / many[:, None]
+        sums = (
+            np.stack([np.bincount(groups, column) for column in values.T], axis=1) / many[:, None]
+        )
         centred.append((sums, values - sums[groups]))
     means = float(np.abs(centred[0][0] - centred[1][0]).max(initial=0.0))
     for i in range(before.shape[1]):
         for j in range(i + 1):
-            products = [np.bincount(groups, part[:, i] * part[:, j]) / (many - 1) for _, part in centred]
-            covariances = max(covariances, float(np.abs(products[0] - products[1]).max(initial=0.0)))
+            products = [
+                np.bincount(groups, part[:, i] * part[:, j]) / (many - 1) for _, part in centred
+            ]
+            covariances = max(
+                covariances, float(np.abs(products[0] - products[1]).max(initial=0.0))
+            )
     return means, covariances
 
 
 @parameters
 class HybridMicrodata(ColumnStep):
-    r"""Put records into groups of at least k that lie close together, and redraw the values of each group with the same means and covariances.
+    r"""Put records into groups of at least k that lie close together, and redraw the values of each
+    group with the same means and covariances.
 
-    Between microaggregation, which releases means, and synthetic data, which has nobody's values: every group of n records X keeps its mean
-    and covariance, and so does the whole table, but no record keeps its values. Columns are standardised by the table's
-    standard deviations; within a group, with :math:`(n-1)S = V\Lambda V^\top` and A the columns of :math:`V\Lambda^{1/2}` whose
-    variance is more than :math:`10^{-10}` of the largest, and Q the orthonormalised n × r normal draws without their mean, Y is
+    Between microaggregation, which releases means, and synthetic data, which has nobody's values:
+    every group of n records X keeps its mean and covariance, and so does the whole table, but no
+    record keeps its values. Columns are standardised by the table's standard deviations; within a
+    group, with :math:`(n-1)S = V\Lambda V^\top` and A the columns of :math:`V\Lambda^{1/2}` whose
+    variance is more than :math:`10^{-10}` of the largest, and Q the orthonormalised n × r normal
+    draws without their mean, Y is
 
     .. math:: Y = \bar x + Q A^\top .
 
-    Means, variances, covariances, correlations and regressions of these columns are the same in every group and in the table, to
-    rounding. Constant and collinear columns stay so. Distributions are not kept: within a group they become normal, and values may
-    lie where nobody's do (below zero). ``clip`` cuts them off at the bounds of the schema, ``keep_integers`` rounds columns of whole
-    numbers; either ends exactness, and the report says by how much.
+    Means, variances, covariances, correlations and regressions of these columns are the same in
+    every group and in the table, to rounding. Constant and collinear columns stay so. Distributions
+    are not kept: within a group they become normal, and values may lie where nobody's do (below
+    zero). ``clip`` cuts them off at the bounds of the schema, ``keep_integers`` rounds columns of
+    whole numbers; either ends exactness, and the report says by how much.
 
-    Groups of two could only change places, groups of three have one angle left: k is at least 3, and a warning says where a
-    group has fewer than d + 2 records. A small group with little spread still shows where its records lie. Rows stay rows of their people: this is masking. Missing values are refused, or
-    such records left as they are. Weights do not count: what is kept is kept of records.
+    Groups of two could only change places, groups of three have one angle left: k is at least 3,
+    and a warning says where a group has fewer than d + 2 records. A small group with little spread
+    still shows where its records lie. Rows stay rows of their people: this is masking. Missing
+    values are refused, or such records left as they are. Weights do not count: what is kept is kept
+    of records.
 
-    Reference: Domingo-Ferrer & González-Nicolás 2010, doi:10.1016/j.ins.2010.04.005; Muralidhar & Sarathy 2008.
+    Reference: Domingo-Ferrer & González-Nicolás 2010, doi:10.1016/j.ins.2010.04.005; Muralidhar &
+    Sarathy 2008.
 
     >>> import polars as pl
     >>> from sfumato.core.table import Table
@@ -134,23 +152,37 @@ class HybridMicrodata(ColumnStep):
     columns: Annotated[Names, Field(description="columns of numbers that are redrawn together")]
     k: Annotated[int, Field(ge=LEAST, description="least number of records of a group")]
     method: Annotated[
-        Literal["mdav", "v_mdav", "partitioned", "k_ward", "principal_component", "projected_optimal", "refined"],
+        Literal[
+            "mdav",
+            "v_mdav",
+            "partitioned",
+            "k_ward",
+            "principal_component",
+            "projected_optimal",
+            "refined",
+        ],
         Field(description="how groups are found, as in microaggregate"),
     ] = "mdav"
-    within: Annotated[Names | None, Field(description="columns that make the strata; None: those with that role")] = (
-        None
-    )
-    missing: Annotated[Literal["refuse", "leave"], Field(description="what to do with records that lack values")] = (
-        "refuse"
-    )
-    keep_integers: Annotated[bool, Field(description="round columns of whole numbers; ends exactness")] = False
-    clip: Annotated[bool, Field(description="cut values off at the bounds of the schema; ends exactness")] = False
+    within: Annotated[
+        Names | None, Field(description="columns that make the strata; None: those with that role")
+    ] = None
+    missing: Annotated[
+        Literal["refuse", "leave"], Field(description="what to do with records that lack values")
+    ] = "refuse"
+    keep_integers: Annotated[
+        bool, Field(description="round columns of whole numbers; ends exactness")
+    ] = False
+    clip: Annotated[
+        bool, Field(description="cut values off at the bounds of the schema; ends exactness")
+    ] = False
 
     name: ClassVar[str] = "hybrid_microdata"
 
     def __post_init__(self) -> None:
         if self.within is not None and set(self.within) & set(self.columns):
-            raise ParameterError("HybridMicrodata: a column cannot both make the strata and be redrawn within them")
+            raise ParameterError(
+                "HybridMicrodata: a column cannot both make the strata and be redrawn within them"
+            )
 
     @property
     def clue(self) -> Clue:
@@ -161,13 +193,19 @@ class HybridMicrodata(ColumnStep):
         """Find the groups and redraw them."""
         require_table(dataset, self.name, [*self.columns, *(self.within or ())])
         table = self._table(dataset)
-        means = Microaggregate(self.columns, k=self.k, method=self.method, within=self.within, missing=self.missing)
+        means = Microaggregate(
+            self.columns, k=self.k, method=self.method, within=self.within, missing=self.missing
+        )
         groups = grouping(means, table, goal)[self.columns[0]].groups
-        before = np.stack([computable(table.lines[name][table.rows], name) for name in self.columns], axis=1)
+        before = np.stack(
+            [computable(table.lines[name][table.rows], name) for name in self.columns], axis=1
+        )
         after, notes = self._redrawn(before, groups, dataset, goal)
         sizes = np.bincount(groups)
         return Masked(
-            actions=dict.fromkeys(self.columns, f"redrawn within groups of at least {self.k} ({self.method})"),
+            actions=dict.fromkeys(
+                self.columns, f"redrawn within groups of at least {self.k} ({self.method})"
+            ),
             columns=self._columns(table, after),
             attributes=self._attributes(dataset.schema),
             preserved=self._preserved(before, after, groups),
@@ -185,8 +223,14 @@ class HybridMicrodata(ColumnStep):
         return Schema({**schema.attributes, **self._attributes(schema)})
 
     def _attributes(self, schema: Schema) -> dict[str, Attribute]:
-        known = {name: schema.attributes[name] for name in self.columns if name in schema.attributes}
-        return {name: dataclasses.replace(a, hierarchy=None) for name, a in known.items() if a.hierarchy is not None}
+        known = {
+            name: schema.attributes[name] for name in self.columns if name in schema.attributes
+        }
+        return {
+            name: dataclasses.replace(a, hierarchy=None)
+            for name, a in known.items()
+            if a.hierarchy is not None
+        }
 
     def _table(self, dataset: Table) -> GroupedTable:
         table = table_of(
@@ -203,12 +247,19 @@ class HybridMicrodata(ColumnStep):
             raise SchemaError(f"{self.name}: {', '.join(wrong[:5])} must be columns of numbers")
         return table
 
-    def _redrawn(self, before: Array, groups: Labels, dataset: Table, goal: Goal) -> tuple[Array, tuple[str, ...]]:
-        """The values, rounded and cut off where that was asked for, and how many cells that touched."""
+    def _redrawn(
+        self, before: Array, groups: Labels, dataset: Table, goal: Goal
+    ) -> tuple[Array, tuple[str, ...]]:
+        """The values, rounded and cut off where that was asked for, and how many cells that
+        touched.
+        """
         spread = before.std(axis=0)
         spread[spread == 0] = 1.0
         centre = before.mean(axis=0)
-        made = redrawn_groups((before - centre) / spread, groups, goal.stream("redraw")) * spread + centre
+        made = (
+            redrawn_groups((before - centre) / spread, groups, goal.stream("redraw")) * spread
+            + centre
+        )
         made[:, (before == before[:1]).all(axis=0)] = before[0, (before == before[:1]).all(axis=0)]
         notes = []
         for place, name in enumerate(self.columns):
@@ -217,7 +268,9 @@ class HybridMicrodata(ColumnStep):
                 outside = int(((made[:, place] < low) | (made[:, place] > high)).sum())
                 made[:, place] = np.clip(made[:, place], low, high)
                 if outside:
-                    notes.append(f"{self.name}: {outside:,} value(s) of {name} were cut off at its bounds")
+                    notes.append(
+                        f"{self.name}: {outside:,} value(s) of {name} were cut off at its bounds"
+                    )
             if self.keep_integers and dataset.dtype(name).is_integer():
                 made[:, place] = np.rint(made[:, place])
         return made, tuple(notes)
@@ -225,7 +278,10 @@ class HybridMicrodata(ColumnStep):
     def _bounds(self, dataset: Table, name: str) -> tuple[float, float]:
         attribute = dataset.schema.attributes.get(name)
         if attribute is None or attribute.bounds is None:
-            raise SchemaError(f"{self.name}: clip needs bounds of column {name!r}; say 'bounds: [lowest, highest]'")
+            raise SchemaError(
+                f"{self.name}: clip needs bounds of column {name!r}; say 'bounds: [lowest,"
+                " highest]'"
+            )
         return attribute.bounds
 
     def _preserved(self, before: Array, after: Array, groups: Labels) -> tuple[Preserved, ...]:
@@ -235,7 +291,12 @@ class HybridMicrodata(ColumnStep):
         columns = tuple(self.columns)
         return (
             Preserved("means of every group and of the table", columns, means <= EXACT, means),
-            Preserved("covariances of every group and of the table", columns, covariances <= EXACT, covariances),
+            Preserved(
+                "covariances of every group and of the table",
+                columns,
+                covariances <= EXACT,
+                covariances,
+            ),
         )
 
     def _columns(self, table: GroupedTable, after: Array) -> Mapping[str, pl.Series]:
@@ -246,7 +307,11 @@ class HybridMicrodata(ColumnStep):
             line = table.lines[name].copy()
             line[table.rows] = after[:, place]
             whole = self.keep_integers and like.dtype.is_integer()
-            made = as_column(name, line, like, whole=True) if whole else pl.Series(name, line).fill_nan(None)
+            made = (
+                as_column(name, line, like, whole=True)
+                if whole
+                else pl.Series(name, line).fill_nan(None)
+            )
             columns[name] = made.gather(back)
         return columns
 
@@ -254,11 +319,15 @@ class HybridMicrodata(ColumnStep):
         few = int((sizes < len(self.columns) + 2).sum())
         if few:
             yield (
-                f"{self.name}: {few:,} group(s) have fewer than {len(self.columns) + 2} records for {len(self.columns)} columns: so "
-                "few values are left to draw that originals can be worked out; raise k"
+                f"{self.name}: {few:,} group(s) have fewer than {len(self.columns) + 2} records for"
+                f" {len(self.columns)} columns: so few values are left to draw that originals can"
+                " be worked out; raise k"
             )
         if table.left_out:
-            yield f"{table.left_out:,} record(s) with missing values are left as they are: they are not protected"
+            yield (
+                f"{table.left_out:,} record(s) with missing values are left as they are: they are"
+                " not protected"
+            )
         if weights_of(dataset) is not None:
             yield f"{self.name}: means and covariances are kept of records, not of weighted ones"
         if dataset.schema.person is not None:

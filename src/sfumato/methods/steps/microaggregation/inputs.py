@@ -30,9 +30,11 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class PointGround:
-    """Records as points, in canonical order, and the parts (strata) that are grouped each by itself.
+    """Records as points, in canonical order, and the parts (strata) that are grouped each by
+    itself.
 
-    Squared distances of points are what the methods make small: see :mod:`sfumato.methods.steps.microaggregation.inputs`.
+    Squared distances of points are what the methods make small:
+    see :mod:`sfumato.methods.steps.microaggregation.inputs`.
     """
 
     points: Points
@@ -44,7 +46,9 @@ class PointGround:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Found:
-    """The group of every record, numbered from 0 over all parts, and what the method knows besides."""
+    """The group of every record, numbered from 0 over all parts, and what the method knows
+    besides.
+    """
 
     groups: Labels
     notes: Mapping[str, Any] = dataclasses.field(default_factory=dict)
@@ -64,7 +68,11 @@ def by_part(ground: PointGround, method: Callable[[Points, int], Labels]) -> Lab
 
 def error_of(points: Points, groups: Labels) -> float:
     """The sum of squared distances of all records from the means of their groups (SSE)."""
-    return float(kernels.group_changes.squared_error(points, groups, int(groups.max()) + 1)) if len(groups) else 0.0
+    return (
+        float(kernels.group_changes.squared_error(points, groups, int(groups.max()) + 1))
+        if len(groups)
+        else 0.0
+    )
 
 
 def total_of(points: Points) -> float:
@@ -77,7 +85,9 @@ def total_of(points: Points) -> float:
 BLOCK = 20_000
 """The most records of a block of ``partitioned``."""
 FEW_DIMENSIONS = 4
-"""The most dimensions in which a tree of boxes finds records far out sooner than a look at all of them."""
+"""The most dimensions in which a tree of boxes finds records far out sooner than a look at all of
+them.
+"""
 SCANNED = 5000
 """Times 2 for every dimension: the records from which a tree pays."""
 
@@ -88,7 +98,8 @@ def mdav(ground: PointGround) -> Found:
 
 
 def mdav_of(points: Points, k: int) -> Labels:
-    """The groups that MDAV makes of some points; of many points in few dimensions a tree finds the same ones sooner.
+    """The groups that MDAV makes of some points; of many points in few dimensions a tree finds the
+    same ones sooner.
 
     >>> import numpy as np
     >>> mdav_of(np.array([[2.0], [12], [16], [25], [29], [45]]), 2).tolist()
@@ -115,7 +126,11 @@ def v_mdav(ground: PointGround, gamma: float) -> Found:
 
 def partitioned(ground: PointGround, block: int) -> Found:
     """Cut every part into blocks and group each by MDAV."""
-    blocks = [rows[inside] for rows in ground.parts for inside in blocks_of(ground.points[rows], ground.k, block)]
+    blocks = [
+        rows[inside]
+        for rows in ground.parts
+        for inside in blocks_of(ground.points[rows], ground.k, block)
+    ]
     groups, count = np.empty(len(ground.points), dtype=np.int64), 0
     for done, rows in enumerate(blocks, 1):
         part_groups = mdav_of(ground.points[rows], ground.k)
@@ -126,9 +141,11 @@ def partitioned(ground: PointGround, block: int) -> Found:
 
 
 def blocks_of(points: Points, k: int, most: int) -> list[Labels]:
-    """Cut points at the middle of the dimension with the largest variance until no block has more than ``most``.
+    """Cut points at the middle of the dimension with the largest variance until no block has more
+    than ``most``.
 
-    Blocks on the left have a multiple of k records, so that at most one group of a part has more than k because of the rest.
+    Blocks on the left have a multiple of k records, so that at most one group of a part has more
+    than k because of the rest.
     """
     waiting, done = [np.arange(len(points))], []
     while waiting:
@@ -145,19 +162,20 @@ def blocks_of(points: Points, k: int, most: int) -> list[Labels]:
 
 # Columns of every kind as points whose squared distances add up.
 #
-# =========  =======================================================  ======================================
-# column     points                                                   squared distance of two values
-# =========  =======================================================  ======================================
-# numbers    z-scores (population standard deviation)                 :math:`(x-y)^2/s^2`
+# ----  =======================================================
+# ---- column     points                                                   squared distance of two values
+# ----  =======================================================
+# ---------- numbers    z-scores (population standard deviation)                 :math:`(x-y)^2/s^2`
 # dates      z-scores of the time                                     as numbers
 # ordered    z-scores of the ranks                                    as numbers, of ranks
 # nominal    one dimension a value, :math:`1/\sqrt2`                  0 where equal, 1 where not
-# taxonomy   one dimension a node, :math:`1/\sqrt{2h}`                levels up to the lowest common node / *h*
-# =========  =======================================================  ======================================
+# taxonomy   one dimension a node, :math:`1/\sqrt{2h}`                levels up to the lowest common
+# node / *h* =========  =======================================================
+# ======================================
 #
-# with *h* the height of the hierarchy. Means of such points are no values, but the squared error of a group is what it should be:
-# the variance of numbers, the Gini impurity of nominal values. So every method works on columns of every kind.
-# A missing value is the origin in all its dimensions.
+# with *h* the height of the hierarchy. Means of such points are no values, but the squared error of
+# a group is what it should be: the variance of numbers, the Gini impurity of nominal values. So
+# every method works on columns of every kind. A missing value is the origin in all its dimensions.
 
 if TYPE_CHECKING:
     Array = NDArray[np.float64]
@@ -170,7 +188,9 @@ DAY = 86_400_000_000
 
 
 def form_of(dataset: Table, name: str, nominal: str) -> Form:
-    """How a column is taken: by the kind that the schema says, without one by the type of its values."""
+    """How a column is taken: by the kind that the schema says, without one by the type of its
+    values.
+    """
     dtype = dataset.dtype(name)
     attribute = dataset.schema.attributes.get(name)
     if attribute is None:
@@ -178,7 +198,8 @@ def form_of(dataset: Table, name: str, nominal: str) -> Form:
     if attribute.kind is Kind.DATE or (attribute.kind is Kind.NUMERIC and dtype.is_temporal()):
         if not (dtype.is_temporal() or _days_as_text(dataset.column(name))):
             raise SchemaError(
-                f"column {name!r} must hold dates to be averaged, or text like YYYY-MM-DD; it is {dtype}: read it as dates first"
+                f"column {name!r} must hold dates to be averaged, or text like YYYY-MM-DD; it is"
+                f" {dtype}: read it as dates first"
             )
         return "dates"
     if attribute.kind is Kind.NUMERIC:
@@ -206,11 +227,15 @@ def line_of(dataset: Table, name: str, form: str) -> Array:
 
 def _days_as_text(column: pl.Series) -> bool:
     """Whether a column is text that says days without times, as files that know no dates do."""
-    return column.dtype == pl.Null or (column.dtype == pl.String and bool((column.str.len_chars() == 10).all()))
+    return column.dtype == pl.Null or (
+        column.dtype == pl.String and bool((column.str.len_chars() == 10).all())
+    )
 
 
 def _same_ticks(column: pl.Series) -> pl.Series:
-    """Dates and times in microseconds, whatever the frame counts in: so that rounding is the same."""
+    """Dates and times in microseconds, whatever the frame counts in: so that rounding is the
+    same.
+    """
     if column.dtype in (pl.String, pl.Null):
         column = dates_of(column, "the table")
     if column.dtype == pl.Date:
@@ -229,14 +254,22 @@ def dates_at(ticks: Array, column: pl.Series) -> pl.Series:
 
 
 def ladder_of(dataset: Table, name: str) -> tuple[Encoded, Ladder, NDArray[np.int64]]:
-    """A column under its hierarchy: its codes, the ladder, and the ladder's code of every row at level 0."""
+    """A column under its hierarchy: its codes, the ladder, and the ladder's code of every row at
+    level 0.
+    """
     encoded = dataset.encoded(name)
     ladder = bind(dataset.schema[name].hierarchy, encoded.labels, encoded.counts.tolist())
     place = {label: code for code, label in enumerate(ladder.labels[0])}
-    return encoded, ladder, np.array([place[label] for label in encoded.labels], dtype=np.int64)[encoded.codes]
+    return (
+        encoded,
+        ladder,
+        np.array([place[label] for label in encoded.labels], dtype=np.int64)[encoded.codes],
+    )
 
 
-def embedded(dataset: Table, forms: Mapping[str, Form], lines: Mapping[str, Array], *, standardize: bool) -> Array:
+def embedded(
+    dataset: Table, forms: Mapping[str, Form], lines: Mapping[str, Array], *, standardize: bool
+) -> Array:
     """The columns as points, one row a record, in the order of the table."""
     parts: list[Array] = []
     for name, form in forms.items():
@@ -244,13 +277,15 @@ def embedded(dataset: Table, forms: Mapping[str, Form], lines: Mapping[str, Arra
             parts.append(_scaled(lines[name], standardize=standardize)[:, None])
         elif form == "nominal":
             encoded = dataset.encoded(name)
-            parts.append(_indicators(encoded.codes, [label is None for label in encoded.labels], 2.0))
+            parts.append(
+                _indicators(encoded.codes, [label is None for label in encoded.labels], 2.0)
+            )
         else:
             parts += _levels(dataset, name)
         if sum(part.shape[1] for part in parts) > MOST_DIMENSIONS:
             raise SchemaError(
-                f"column {name!r} has too many different values to be compared one by one; recode it first, "
-                f"or leave it out (more than {MOST_DIMENSIONS:,} in all)"
+                f"column {name!r} has too many different values to be compared one by one; recode"
+                f" it first, or leave it out (more than {MOST_DIMENSIONS:,} in all)"
             )
     return np.ascontiguousarray(np.concatenate(parts, axis=1))
 
@@ -282,6 +317,10 @@ def _levels(dataset: Table, name: str) -> list[Array]:
     if ladder.top == 0:
         return [_indicators(codes, [label is None for label in ladder.labels[0]], 2.0)]
     return [
-        _indicators(ladder.climb(0, level)[codes], [label is None for label in ladder.labels[level]], 2.0 * ladder.top)
+        _indicators(
+            ladder.climb(0, level)[codes],
+            [label is None for label in ladder.labels[level]],
+            2.0 * ladder.top,
+        )
         for level in range(ladder.top)
     ]

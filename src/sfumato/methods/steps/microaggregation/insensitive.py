@@ -1,4 +1,6 @@
-"""Insensitive microaggregation: means of groups that one person can hardly move, with noise that hides the rest."""
+"""Insensitive microaggregation: means of groups that one person can hardly move, with noise that
+hides the rest.
+"""
 
 from __future__ import annotations
 
@@ -77,9 +79,17 @@ def noisy_means(ordered: Whole, starts: Whole, scale: Fraction, draws: Draws) ->
 
 
 def individually(
-    dataset: Table, scales: Mapping[str, Scale], starts: Whole, epsilon: Fraction, draws: Draws, *, linked: bool
+    dataset: Table,
+    scales: Mapping[str, Scale],
+    starts: Whole,
+    epsilon: Fraction,
+    draws: Draws,
+    *,
+    linked: bool,
 ) -> dict[str, pl.Series]:
-    """Every column by itself, each with ε; its values are dealt out at random unless they stay ``linked`` to their rows."""
+    """Every column by itself, each with ε; its values are dealt out at random unless they stay
+    ``linked`` to their rows.
+    """
     columns = {}
     n = len(dataset)
     for name, scale in scales.items():
@@ -87,21 +97,33 @@ def individually(
         order = _by_value([steps], dataset)
         means = noisy_means(steps[order], starts, Fraction(STEPS) / epsilon, draws)
         released = np.empty(n)
-        released[order if linked else draws.permutation(n)] = _spread(scale.values(means), starts, n)
+        released[order if linked else draws.permutation(n)] = _spread(
+            scale.values(means), starts, n
+        )
         columns[name] = pl.Series(name, released)
     return columns
 
 
 def together(
-    dataset: Table, scales: Mapping[str, Scale], starts: Whole, epsilon: Fraction, draws: Draws, *, linked: bool
+    dataset: Table,
+    scales: Mapping[str, Scale],
+    starts: Whole,
+    epsilon: Fraction,
+    draws: Draws,
+    *,
+    linked: bool,
 ) -> dict[str, pl.Series]:
-    """Whole records by their distance from the lower corner; every column of every group has ε for all groups."""
+    """Whole records by their distance from the lower corner; every column of every group has ε for
+    all groups.
+    """
     n = len(dataset)
     steps = {name: scale.steps(_known(dataset, name, scale)) for name, scale in scales.items()}
     order = _by_value([np.sum(list(steps.values()), axis=0), *steps.values()], dataset)
     columns = {}
     for name, scale in scales.items():
-        means = noisy_means(steps[name][order], starts, Fraction(STEPS * len(starts)) / epsilon, draws)
+        means = noisy_means(
+            steps[name][order], starts, Fraction(STEPS * len(starts)) / epsilon, draws
+        )
         released = np.empty(n)
         released[order if linked else np.arange(n)] = _spread(scale.values(means), starts, n)
         columns[name] = pl.Series(name, released)
@@ -119,40 +141,53 @@ def _spread(means: Numbers, starts: Whole, n: int) -> Numbers:
 
 
 def _known(dataset: Table, name: str, scale: Scale) -> Numbers:
-    """The values of a column; a missing one counts as the middle of the bounds, since an error would tell of a record."""
+    """The values of a column; a missing one counts as the middle of the bounds, since an error
+    would tell of a record.
+    """
     values = numbers_of(dataset, name)
     return np.where(np.isnan(values), (scale.low + scale.high) / 2, values)
 
 
-LINKED = "rows that keep their values show in which group a record is, and no noise hides that: there is no ε"
+LINKED = (
+    "rows that keep their values show in which group a record is, and no noise hides that: there is"
+    " no ε"
+)
 
 
 @parameters
 class InsensitiveMicroaggregate(ColumnStep):
-    r"""Release columns of numbers as means of groups of k with Laplace noise: ε-differentially private.
+    r"""Release columns of numbers as means of groups of k with Laplace noise: ε-differentially
+    private.
 
-    Values are cut off at public ``bounds`` [a, b], :math:`\Delta = b - a`, and every one of A columns has ε/A. What is missing or no
-    number counts as the middle of the bounds.
+    Values are cut off at public ``bounds`` [a, b], :math:`\Delta = b - a`, and every one of A
+    columns has ε/A. What is missing or no number counts as the middle of the bounds.
 
-    ``individual_ranking``: the values of one column are sorted and each k neighbours averaged (the last group takes the rest). Changing
-    one record moves values along by one place, and what the groups lose and gain telescopes: all means together change by
-    at most :math:`\Delta/k`. So each gets Laplace noise of scale :math:`A\Delta/(k\varepsilon)`, k times less than single values would.
+    ``individual_ranking``: the values of one column are sorted and each k neighbours averaged (the
+    last group takes the rest). Changing one record moves values along by one place, and what the
+    groups lose and gain telescopes: all means together change by at most :math:`\Delta/k`. So each
+    gets Laplace noise of scale :math:`A\Delta/(k\varepsilon)`, k times less than single values
+    would.
 
-    ``total_order``: whole records are sorted by their distance from the corner of all lower bounds, each k neighbours are a group, and
-    all columns are averaged over it. Each of the n/k groups may change by one record, so the noise has scale
-    :math:`(n/k) A\Delta/(k\varepsilon)`: what columns have to do with each other is kept, for much more noise. It needs k of the order √n
-    or more, and must have all columns of the table.
+    ``total_order``: whole records are sorted by their distance from the corner of all lower bounds,
+    each k neighbours are a group, and all columns are averaged over it. Each of the n/k groups may
+    change by one record, so the noise has scale
+    :math:`(n/k) A\Delta/(k\varepsilon)`: what columns have to do with each other is kept, for much
+    more noise. It needs k of the order √n or more, and must have all columns of the table.
 
-    Which record is in which group depends on the data, and noise on means does not hide it. So rows do not keep their values: those of
-    a column are dealt out at random (``individual_ranking``), or rows stand in the order of groups (``total_order``). ``linked`` keeps
-    them in their rows, as is often done; **then there is no ε**, and the certificate says so.
+    Which record is in which group depends on the data, and noise on means does not hide it. So rows
+    do not keep their values: those of a column are dealt out at random (``individual_ranking``), or
+    rows stand in the order of groups (``total_order``). ``linked`` keeps them in their rows, as is
+    often done; **then there is no ε**, and the certificate says so.
 
-    Values are rounded to 2²⁰ steps between the bounds, and noise is drawn as whole numbers from the operating system: see
-    :mod:`sfumato.methods.formulas.exact_draws`. With a seed for rehearsals nothing is certified. Neighbours are tables of the same size n that differ in
-    one record; n is public. Released values are cut off at the bounds again.
+    Values are rounded to 2²⁰ steps between the bounds, and noise is drawn as whole numbers from the
+    operating system: see
+    :mod:`sfumato.methods.formulas.exact_draws`. With a seed for rehearsals nothing is certified.
+    Neighbours are tables of the same size n that differ in one record; n is public. Released values
+    are cut off at the bounds again.
 
-    References: Soria-Comas, Domingo-Ferrer, Sánchez & Martínez 2014, doi:10.1007/s00778-014-0351-4; Sánchez, Domingo-Ferrer, Martínez &
-    Soria-Comas 2016, doi:10.1016/j.inffus.2015.11.002. Both link groups to records.
+    References: Soria-Comas, Domingo-Ferrer, Sánchez & Martínez 2014, doi:10.1007/s00778-014-0351-4;
+    Sánchez, Domingo-Ferrer, Martínez & Soria-Comas 2016, doi:10.1016/j.inffus.2015.11.002. Both
+    link groups to records.
 
     >>> import polars as pl
     >>> from sfumato.core.table import Table
@@ -164,26 +199,39 @@ class InsensitiveMicroaggregate(ColumnStep):
 
     columns: Annotated[Names, Field(description="columns of numbers")]
     k: Annotated[int, Field(ge=2, description="least number of records of a group")]
-    epsilon: Annotated[float, Field(gt=0, allow_inf_nan=False, description="ε of all columns together")]
+    epsilon: Annotated[
+        float, Field(gt=0, allow_inf_nan=False, description="ε of all columns together")
+    ]
     bounds: Annotated[
         dict[str, tuple[float, float]] | None,
         COLUMNS,
-        Field(description="lowest and highest value by column, known without the data; None: those of the schema"),
+        Field(
+            description=(
+                "lowest and highest value by column, known without the data; None: those of the"
+                " schema"
+            )
+        ),
     ] = None
-    method: Annotated[Literal["individual_ranking", "total_order"], Field(description="what is sorted into groups")] = (
-        "individual_ranking"
+    method: Annotated[
+        Literal["individual_ranking", "total_order"],
+        Field(description="what is sorted into groups"),
+    ] = "individual_ranking"
+    linked: Annotated[bool, Field(description="keep values in their rows: no ε is certified")] = (
+        False
     )
-    linked: Annotated[bool, Field(description="keep values in their rows: no ε is certified")] = False
 
     name: ClassVar[str] = "insensitive_microaggregation"
-    accounting: ClassVar[Declaration] = Declaration(Effect.ACCOUNTED, "ε for its columns, unless linked")
+    accounting: ClassVar[Declaration] = Declaration(
+        Effect.ACCOUNTED, "ε for its columns, unless linked"
+    )
     replayable: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         unknown = [name for name in self.bounds or () if name not in self.columns]
         if unknown:
             raise ParameterError(
-                f"InsensitiveMicroaggregate: bounds for {', '.join(unknown[:5])}, which is not in columns"
+                f"InsensitiveMicroaggregate: bounds for {', '.join(unknown[:5])}, which is not in"
+                " columns"
             )
         for given in (self.bounds or {}).values():
             checked_bounds(given)
@@ -222,41 +270,55 @@ class InsensitiveMicroaggregate(ColumnStep):
         return plan.applied(dataset)
 
     def released_schema(self, schema: Schema, columns: Sequence[str]) -> Schema:
-        """What a released table is, when ``schema`` says what the original is: hierarchies do not know means."""
+        """What a released table is, when ``schema`` says what the original is: hierarchies do not
+        know means.
+        """
         return Schema({**schema.attributes, **self._attributes(schema)})
 
     def _attributes(self, schema: Schema) -> dict[str, Any]:
-        attributes = {name: schema.attributes[name] for name in self.columns if name in schema.attributes}
+        attributes = {
+            name: schema.attributes[name] for name in self.columns if name in schema.attributes
+        }
         return {
-            name: dataclasses.replace(a, hierarchy=None) for name, a in attributes.items() if a.hierarchy is not None
+            name: dataclasses.replace(a, hierarchy=None)
+            for name, a in attributes.items()
+            if a.hierarchy is not None
         }
 
     def _scales(self, dataset: Table) -> dict[str, Scale]:
-        """The bounds of every column; without any it is refused, since the data must not say them."""
+        """The bounds of every column; without any it is refused, since the data must not say
+        them.
+        """
         require_table(dataset, self.name, self.columns)
         attributes = dataset.schema.attributes
         declared = {name: attributes[name].bounds for name in self.columns if name in attributes}
-        bounds = {name: (self.bounds or {}).get(name) or declared.get(name) for name in self.columns}
+        bounds = {
+            name: (self.bounds or {}).get(name) or declared.get(name) for name in self.columns
+        }
         lacking = [name for name, given in bounds.items() if given is None]
         if lacking:
             raise SchemaError(
-                f"{self.name}: {', '.join(lacking[:8])} needs bounds that are known without looking at the data: "
-                "say bounds: {column: [lowest, highest]}"
+                f"{self.name}: {', '.join(lacking[:8])} needs bounds that are known without looking"
+                " at the data: say bounds: {column: [lowest, highest]}"
             )
         return {name: Scale(*given) for name, given in bounds.items() if given is not None}
 
     def _require(self, dataset: Table) -> None:
         if self.k > len(dataset):
             raise SchemaError(
-                f"{self.name}: k = {self.k:,} is more than the {len(dataset):,} records of {dataset.source.name}"
+                f"{self.name}: k = {self.k:,} is more than the {len(dataset):,} records of"
+                f" {dataset.source.name}"
             )
         require_one_row_each(dataset, self.name)
         direct = dataset.schema.columns(Role.DIRECT)
-        others = [name for name in dataset.columns if name not in self.columns and name not in direct]
+        others = [
+            name for name in dataset.columns if name not in self.columns and name not in direct
+        ]
         if self.method == "total_order" and others and not self.linked:
             raise SchemaError(
-                f"{self.name}: total_order releases whole records; {', '.join(others[:8])} would stay beside means of other "
-                "people. Put all columns in, drop them, or use individual_ranking"
+                f"{self.name}: total_order releases whole records; {', '.join(others[:8])} would"
+                " stay beside means of other people. Put all columns in, drop them, or use"
+                " individual_ranking"
             )
 
     def _noise(self, scales: Mapping[str, Scale], groups: int) -> dict[str, float]:

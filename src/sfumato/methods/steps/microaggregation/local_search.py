@@ -28,11 +28,15 @@ ROUNDS = 50
 TRIES = 20
 """Changes tried at one temperature, by active record."""
 LEAST_TRIES = 0.5
-"""No temperature has fewer tries than with such a part of all records active: the few outliers weigh most, and are decided with care."""
+"""No temperature has fewer tries than with such a part of all records active: the few outliers
+weigh most, and are decided with care.
+"""
 AT_ONCE = 200_000
 """Changes tried before it is asked whether to go on."""
 STEPS = 60
-"""Temperatures of an anneal; twice as many after every ``ALIKE`` anneals: crossed, many fast ones beat a slow one."""
+"""Temperatures of an anneal; twice as many after every ``ALIKE`` anneals: crossed, many fast ones
+beat a slow one.
+"""
 ALIKE = 8
 COLD, HOT = 0.1, 300.0
 """Records are active at a temperature T when their scale lies between COLD·T and HOT·T."""
@@ -42,36 +46,50 @@ LOCAL_STEPS = 60
 LOCAL_RECORDS = 100
 SMALLEST = 1e-12
 PER_CHANGE, PER_CELL = 2.5e-7, 4.5e-9
-"""Seconds that trying a change takes on a usual core, and more for every record of a group and dimension."""
+"""Seconds that trying a change takes on a usual core, and more for every record of a group and
+dimension.
+"""
 HOPELESS = 1.2
-"""Groups with so many times the least error are still hot when the search is stopped: going downhill would be in vain."""
+"""Groups with so many times the least error are still hot when the search is stopped: going
+downhill would be in vain.
+"""
 
 
 def refined(ground: PointGround) -> Found:
-    """MDAV, then records moved and swapped, groups dissolved and created, as long as each lowers the error."""
+    """MDAV, then records moved and swapped, groups dissolved and created, as long as each lowers
+    the error.
+    """
     start = mdav(ground).groups
     groups = grouped(ground, start)
     changes = descended(groups, ground.k, np.arange(len(start)), error_of(ground.points, start))
-    return Found(numbered(groups.groups), {"start_error": error_of(ground.points, start), "changes": changes})
+    return Found(
+        numbered(groups.groups), {"start_error": error_of(ground.points, start), "changes": changes}
+    )
 
 
 def best(ground: PointGround, *, effort: int | None, seconds: float | None) -> Found:
     """The best groups that annealing meets; see :class:`AnnealingSearch`."""
-    return AnnealingSearch(ground).run(EFFORT if effort is None and seconds is None else effort, seconds)
+    return AnnealingSearch(ground).run(
+        EFFORT if effort is None and seconds is None else effort, seconds
+    )
 
 
 class AnnealingSearch:
-    """Simulated annealing of all records, again and again and more slowly by and by, and of regions in between.
+    """Simulated annealing of all records, again and again and more slowly by and by, and of regions
+    in between.
 
-    At temperature T a change that adds x to the squared error is made with probability exp(−x/T). Only those records are
-    active whose *scale*, the squared distance to the (k − 1)-th neighbour, is of the order of T: farther ones
-    are settled already, and nearer ones would only be stirred. So outliers are decided first, dense regions last, and nothing is
-    spent where nothing can be won. After each anneal smaller regions of the best groups so far are annealed, with preference for
-    those with a large error. Every anneal goes downhill to its end, and is then crossed with the best so far (:func:`crossed`): each
-    part of the table where the two differ is taken from the better one. So what one anneal decides well is never lost
-    to what it decides badly elsewhere, and the best only gets better.
+    At temperature T a change that adds x to the squared error is made with probability exp(−x/T).
+    Only those records are active whose *scale*, the squared distance to the (k − 1)-th neighbour,
+    is of the order of T: farther ones are settled already, and nearer ones would only be stirred.
+    So outliers are decided first, dense regions last, and nothing is spent where nothing can be
+    won. After each anneal smaller regions of the best groups so far are annealed, with preference
+    for those with a large error. Every anneal goes downhill to its end, and is then crossed with
+    the best so far (:func:`crossed`): each part of the table where the two differ is taken from the
+    better one. So what one anneal decides well is never lost to what it decides badly elsewhere,
+    and the best only gets better.
 
-    What is counted is work, never time: the same seed and effort give the same groups on any machine, however busy it is.
+    What is counted is work, never time: the same seed and effort give the same groups on any
+    machine, however busy it is.
     """
 
     def __init__(self, ground: PointGround) -> None:
@@ -105,7 +123,9 @@ class AnnealingSearch:
 
     @property
     def pace(self) -> float:
-        """Changes that a second stands for: what one core tries in it, which falls with group size and dimensions."""
+        """Changes that a second stands for: what one core tries in it, which falls with group size
+        and dimensions.
+        """
         return 1.0 / (PER_CHANGE + PER_CELL * self.k * int(self.made.points.shape[1]))
 
     def _notes(self, stopped: str | None, spent: float) -> dict[str, Any]:
@@ -134,7 +154,9 @@ class AnnealingSearch:
             steps *= 2 if turn % ALIKE == ALIKE - 1 else 1
 
     def _anneal(self, order: Labels, first: float, last: float, steps: int) -> Iterator[int]:
-        """Cool from one temperature to another; ``order`` has records by their scale. Yields the changes tried."""
+        """Cool from one temperature to another; ``order`` has records by their scale. Yields the
+        changes tried.
+        """
         scales = self.scales[order]
         for temperature in np.geomspace(first, last, steps):
             low, high = np.searchsorted(scales, (COLD * temperature, HOT * temperature))
@@ -144,7 +166,9 @@ class AnnealingSearch:
             waiting = TRIES * max(int(high - low), int(LEAST_TRIES * len(order)))
             while waiting:
                 tries = min(waiting, AT_ONCE)
-                kernels.microaggregation.anneal(self.made, self.k, self.draws, temperature, tries, order[low:high])
+                kernels.microaggregation.anneal(
+                    self.made, self.k, self.draws, temperature, tries, order[low:high]
+                )
                 waiting -= tries
                 yield tries
         descended(self.made, self.k, order, self.least)
@@ -157,7 +181,9 @@ class AnnealingSearch:
         count = min(len(away), int(LOCAL_RECORDS * 2 ** self.random.uniform(-1.5, 3.0)))
         region = np.sort(np.argpartition(away, count - 1)[:count])
         order = region[np.argsort(self.scales[region], kind="stable")]
-        high = max(float(self.scales[order[int(0.9 * (count - 1))]]), 2 * last) * 10 ** self.random.uniform(-1, 0.5)
+        high = max(
+            float(self.scales[order[int(0.9 * (count - 1))]]), 2 * last
+        ) * 10 ** self.random.uniform(-1, 0.5)
         yield from self._anneal(order, high, max(min(last, high / 2), high * 1e-3), LOCAL_STEPS)
 
     def _centre(self) -> int:
@@ -170,9 +196,13 @@ class AnnealingSearch:
         return min(int(shares.searchsorted(self.random.random() * shares[-1])), len(errors) - 1)
 
     def _keep(self) -> None:
-        """Cross the groups with the best so far, and remember what comes of it when it is better."""
+        """Cross the groups with the best so far, and remember what comes of it when it is
+        better.
+        """
         groups = crossed(self.made.points, self.groups, self.made.groups)
-        error = float(kernels.group_changes.squared_error(self.made.points, groups, len(self.made.sizes)))
+        error = float(
+            kernels.group_changes.squared_error(self.made.points, groups, len(self.made.sizes))
+        )
         if error < self.least:
             self.least, self.groups = error, groups
 
@@ -181,7 +211,11 @@ class AnnealingSearch:
         kernels.group_changes.settle(self.made)
 
     def _error(self) -> float:
-        return float(kernels.group_changes.squared_error(self.made.points, self.made.groups, len(self.made.sizes)))
+        return float(
+            kernels.group_changes.squared_error(
+                self.made.points, self.made.groups, len(self.made.sizes)
+            )
+        )
 
 
 def grouped(ground: PointGround, groups: Labels) -> kernels.group_changes.Groups:
@@ -206,7 +240,9 @@ def grouped(ground: PointGround, groups: Labels) -> kernels.group_changes.Groups
 
 
 def neighbours(ground: PointGround) -> NDArray[np.int32]:
-    """The nearest records of each record in its part; where a part has too few, they are repeated."""
+    """The nearest records of each record in its part; where a part has too few, they are
+    repeated.
+    """
     from scipy.spatial import KDTree
 
     largest = max(map(len, ground.parts))
@@ -225,11 +261,12 @@ def neighbours(ground: PointGround) -> NDArray[np.int32]:
 
 
 def crossed(points: Array, one: Labels, two: Labels) -> Labels:
-    """The best of two ways to group records, part by part; the same groups as the first where the two are equally good.
+    """The best of two ways to group records, part by part; the same groups as the first where the
+    two are equally good.
 
-    Records belong to one part when they share a group in either way, or are linked by others that do. So every part is a union of
-    whole groups in both, and parts can be chosen independently: no group of the result is new, and the error is the least of all
-    choices.
+    Records belong to one part when they share a group in either way, or are linked by others that
+    do. So every part is a union of whole groups in both, and parts can be chosen independently: no
+    group of the result is new, and the error is the least of all choices.
 
     >>> import numpy as np
     >>> points = np.array([[0.0], [1.0], [2.0], [3.0], [10.0], [11.0], [12.0], [13.0]])
@@ -241,7 +278,9 @@ def crossed(points: Array, one: Labels, two: Labels) -> Labels:
 
     first, second = numbered(one), numbered(two)
     size = int(first.max()) + 1
-    links = coo_array((np.ones(len(one)), (first, second + size)), shape=(size + int(second.max()) + 1,) * 2)
+    links = coo_array(
+        (np.ones(len(one)), (first, second + size)), shape=(size + int(second.max()) + 1,) * 2
+    )
     part = connected_components(links, directed=False)[1][first]
     errors = [np.bincount(part, weights=errors_of(points, groups)) for groups in (first, second)]
     return numbered(np.where((errors[1] < errors[0])[part], second + size, first))
@@ -250,14 +289,21 @@ def crossed(points: Array, one: Labels, two: Labels) -> Labels:
 def errors_of(points: Array, groups: Labels) -> Array:
     """Per record its squared distance from the mean of its group."""
     sizes = np.bincount(groups)
-    means = np.stack([np.bincount(groups, weights=column) / np.maximum(sizes, 1) for column in points.T], axis=1)
+    means = np.stack(
+        [np.bincount(groups, weights=column) / np.maximum(sizes, 1) for column in points.T], axis=1
+    )
     errors: Array = ((points - means[groups]) ** 2).sum(axis=1)
     return errors
 
 
 def scales_of(groups: Groups, k: int) -> Array:
-    """How far the records of a group around each record would lie apart: the (k − 1)-th neighbour, or the first that differs."""
-    away = np.stack([((groups.points - groups.points[column]) ** 2).sum(axis=1) for column in groups.near.T], axis=1)
+    """How far the records of a group around each record would lie apart: the (k − 1)-th neighbour,
+    or the first that differs.
+    """
+    away = np.stack(
+        [((groups.points - groups.points[column]) ** 2).sum(axis=1) for column in groups.near.T],
+        axis=1,
+    )
     away[:, : min(k - 2, away.shape[1] - 1)] = 0.0
     first = np.argmax(away > 0.0, axis=1)
     scales: Array = away[np.arange(len(away)), first]
@@ -266,7 +312,9 @@ def scales_of(groups: Groups, k: int) -> Array:
 
 def descended(groups: Groups, k: int, active: Labels, error: float) -> int:
     """Go downhill until nothing lowers the error; returns the number of changes."""
-    return int(kernels.microaggregation.descend(groups, k, active, SMALLEST * max(error, SMALLEST), ROUNDS))
+    return int(
+        kernels.microaggregation.descend(groups, k, active, SMALLEST * max(error, SMALLEST), ROUNDS)
+    )
 
 
 def numbered(groups: Labels) -> Labels:

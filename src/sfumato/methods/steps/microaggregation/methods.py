@@ -42,14 +42,17 @@ if TYPE_CHECKING:
 
 
 def runs_of(scores: Array, k: int) -> Labels:
-    """Groups of k consecutive records by score; the last group takes the remainder. Ties stay in order.
+    """Groups of k consecutive records by score; the last group takes the remainder. Ties stay in
+    order.
 
     >>> import numpy as np
     >>> runs_of(np.array([5.0, 1, 4, 2, 3]), 2).tolist()
     [1, 0, 1, 0, 1]
     """
     groups = np.empty(len(scores), dtype=np.int64)
-    groups[np.argsort(scores, kind="stable")] = np.minimum(np.arange(len(scores)) // k, len(scores) // k - 1)
+    groups[np.argsort(scores, kind="stable")] = np.minimum(
+        np.arange(len(scores)) // k, len(scores) // k - 1
+    )
     return groups
 
 
@@ -100,7 +103,8 @@ def first_dimension(points: Array) -> Array:
 
 
 def k_ward(ground: PointGround, mixability: float = 1.0) -> Found:
-    """Ward's joining of groups until all have k records; two groups with ⌈t·k⌉ records each are never joined.
+    """Ward's joining of groups until all have k records; two groups with ⌈t·k⌉ records each are
+    never joined.
 
     Mixability t = 1 is k-Ward.
     """
@@ -128,7 +132,9 @@ def k_ward_of(points: Array, k: int, enough: int) -> Labels:
 
 
 def _parts(points: Array, k: int, enough: int) -> list[Labels]:
-    """One round: the two farthest records with their k − 1 nearest each are groups from the start, all others are alone."""
+    """One round: the two farthest records with their k − 1 nearest each are groups from the start,
+    all others are alone.
+    """
     one, two = kernels.microaggregation.farthest_pair(points)
     groups = np.arange(len(points))
     first = _nearest(points, one, groups, k)
@@ -168,7 +174,9 @@ GENERATIONS = 2000
 
 
 def genetic(ground: PointGround) -> Found:
-    """Evolve the groups of MDAV within macro-clusters: some of its groups whose means lie near to each other."""
+    """Evolve the groups of MDAV within macro-clusters: some of its groups whose means lie near to
+    each other.
+    """
     start = mdav(ground).groups
     groups = start.copy()
     random, k, count = ground.draw("evolving"), ground.k, 0
@@ -176,13 +184,18 @@ def genetic(ground: PointGround) -> Found:
     for done, rows in enumerate(clusters, 1):
         own = numbered(start[rows])
         part_groups = numbered(
-            kernels.microaggregation.evolve(ground.points[rows], k, own, random.random((GENERATIONS, 6)))
+            kernels.microaggregation.evolve(
+                ground.points[rows], k, own, random.random((GENERATIONS, 6))
+            )
         )
         groups[rows] = part_groups + count
         count += int(part_groups.max()) + 1
         ground.progress(done / len(clusters), "evolving groups")
     notes = {"macro_clusters": len(clusters), "generations": GENERATIONS}
-    return Found(groups, {"start_error": error_of(ground.points, start), **notes} if np.size(groups) else notes)
+    return Found(
+        groups,
+        {"start_error": error_of(ground.points, start), **notes} if np.size(groups) else notes,
+    )
 
 
 def macro_clusters(ground: PointGround, groups: Labels, part: Labels) -> list[Labels]:
@@ -215,7 +228,9 @@ GAMMA = 0.2
 
 
 def grouping(step: Any, table: GroupedTable, goal: Goal) -> dict[str, Found]:
-    """The groups of the rows that a step's method finds, by column: the same for all, but for individual ranking."""
+    """The groups of the rows that a step's method finds, by column: the same for all, but for
+    individual ranking.
+    """
     rows = table.rows
     parts = [np.searchsorted(rows, part) for part in table.parts]
     ground = PointGround(table.points[rows], parts, step.k, goal.stream, goal.progress)
@@ -260,8 +275,8 @@ def _require_lines(method: str, table: GroupedTable) -> None:
     others = [name for name, form in table.forms.items() if form not in ON_A_LINE]
     if others:
         raise SchemaError(
-            f"microaggregate: {method} needs columns that can be ordered; {', '.join(others)} cannot: "
-            "use mdav or principal_component"
+            f"microaggregate: {method} needs columns that can be ordered; {', '.join(others)}"
+            " cannot: use mdav or principal_component"
         )
 
 
@@ -276,11 +291,15 @@ def _ranked(step: Any, table: GroupedTable, ground: PointGround, name: str) -> F
 def _on_axis(step: Any, table: GroupedTable, ground: PointGround) -> PointGround:
     form = form_of(table.dataset, step.axis, "mode")
     if form not in ON_A_LINE:
-        raise SchemaError(f"microaggregate: the axis {step.axis!r} must be a column that can be ordered")
+        raise SchemaError(
+            f"microaggregate: the axis {step.axis!r} must be a column that can be ordered"
+        )
     line = line_of(table.dataset, step.axis, form)
     line = line[table.rows]
     if np.isnan(line).any():
-        raise SchemaError(f"microaggregate: the axis {step.axis!r} lacks values of records that are grouped")
+        raise SchemaError(
+            f"microaggregate: the axis {step.axis!r} lacks values of records that are grouped"
+        )
     return dataclasses.replace(ground, points=line[:, None])
 
 
@@ -297,12 +316,17 @@ def require_options(step: Any) -> None:
     for field, methods in wanted.items():
         given = getattr(step, field)
         if given is not None and step.method not in methods:
-            raise ParameterError(f"Microaggregate: {field} is for {join_words(methods)}, not for {step.method}")
+            raise ParameterError(
+                f"Microaggregate: {field} is for {join_words(methods)}, not for {step.method}"
+            )
         if given is None and step.method in methods and field in ("axis", "mixability"):
             raise ParameterError(f"Microaggregate: {step.method} needs {field}")
     if step.method == "optimal" and len(step.columns) > 1:
         raise ParameterError(
-            "Microaggregate: optimal is for one column; several are NP-hard: use best, or projected_optimal"
+            "Microaggregate: optimal is for one column; several are NP-hard: use best, or"
+            " projected_optimal"
         )
     if step.within is not None and set(step.within) & set(step.columns):
-        raise ParameterError("Microaggregate: a column cannot both make the strata and be averaged within them")
+        raise ParameterError(
+            "Microaggregate: a column cannot both make the strata and be averaged within them"
+        )

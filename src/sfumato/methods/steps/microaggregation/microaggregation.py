@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:
     Labels = NDArray[np.int64]
 
-INDIVIDUAL = "individual ranking protects little: columns averaged one by one are re-identified by plain record linkage"
+INDIVIDUAL = (
+    "individual ranking protects little: columns averaged one by one are re-identified by plain"
+    " record linkage"
+)
 
 
 @parameters
@@ -97,28 +100,41 @@ class Microaggregate(ColumnStep):
     columns: Annotated[Names, Field(description="columns that are averaged together")]
     k: Annotated[int, Field(ge=2, description="least number of records of a group")]
     method: Annotated[Method, Field(description="how groups are found")] = "mdav"
-    within: Annotated[Names | None, Field(description="columns that make the strata; None: those with that role")] = (
-        None
-    )
-    standardize: Annotated[bool, Field(description="compare z-scores instead of the numbers themselves")] = True
-    nominal: Annotated[Literal["taxonomy", "mode"], Field(description="what nominal values are released as")] = (
-        "taxonomy"
-    )
+    within: Annotated[
+        Names | None, Field(description="columns that make the strata; None: those with that role")
+    ] = None
+    standardize: Annotated[
+        bool, Field(description="compare z-scores instead of the numbers themselves")
+    ] = True
+    nominal: Annotated[
+        Literal["taxonomy", "mode"], Field(description="what nominal values are released as")
+    ] = "taxonomy"
     missing: Annotated[
-        Literal["refuse", "pattern", "leave"], Field(description="what to do with records that lack values")
+        Literal["refuse", "pattern", "leave"],
+        Field(description="what to do with records that lack values"),
     ] = "refuse"
-    axis: Annotated[str | None, COLUMNS, Field(description="single_axis: the column that orders the records")] = None
+    axis: Annotated[
+        str | None, COLUMNS, Field(description="single_axis: the column that orders the records")
+    ] = None
     gamma: Annotated[
-        float | None, Field(ge=0, allow_inf_nan=False, description="v_mdav: 0.2 scattered data, 1.1 clustered")
+        float | None,
+        Field(ge=0, allow_inf_nan=False, description="v_mdav: 0.2 scattered data, 1.1 clustered"),
     ] = None
     mixability: Annotated[
-        float | None, Field(gt=0, le=2, description="generalized_k_ward: share of k that keeps groups apart")
+        float | None,
+        Field(gt=0, le=2, description="generalized_k_ward: share of k that keeps groups apart"),
     ] = None
-    block: Annotated[int | None, Field(ge=100, description="partitioned: most records of a block")] = None
+    block: Annotated[
+        int | None, Field(ge=100, description="partitioned: most records of a block")
+    ] = None
     effort: Annotated[int | None, Field(ge=1, description="best: changes that are tried")] = None
     seconds: Annotated[
         float | None,
-        Field(gt=0, allow_inf_nan=False, description="best: work of so many seconds of one core, in place of effort"),
+        Field(
+            gt=0,
+            allow_inf_nan=False,
+            description="best: work of so many seconds of one core, in place of effort",
+        ),
     ] = None
 
     name: ClassVar[str] = "microaggregate"
@@ -128,13 +144,19 @@ class Microaggregate(ColumnStep):
 
     @property
     def clue(self) -> Clue:
-        """Runs of neighbours where columns are grouped one by one, otherwise the centres of groups."""
+        """Runs of neighbours where columns are grouped one by one, otherwise the centres of
+        groups.
+        """
         alone = self.method == "individual_ranking" or len(self.columns) == 1
         return Runs(bool(self.within)) if alone else Centres(bool(self.within))
 
     def plan(self, dataset: Table, goal: Goal) -> Masked:
         """Find the groups and their means."""
-        require_table(dataset, self.name, [*self.columns, *(self.within or ()), *([self.axis] if self.axis else ())])
+        require_table(
+            dataset,
+            self.name,
+            [*self.columns, *(self.within or ()), *([self.axis] if self.axis else ())],
+        )
         table = table_of(
             dataset,
             self.columns,
@@ -149,8 +171,12 @@ class Microaggregate(ColumnStep):
         columns = {name: _released(table, name, groups[name]) for name in self.columns}
         facts = kept(table, columns, groups)
         return Masked(
-            actions=dict.fromkeys(self.columns, f"averaged over groups of at least {self.k} ({self.method})"),
-            columns={name: _in_table_order(column, table.order) for name, column in columns.items()},
+            actions=dict.fromkeys(
+                self.columns, f"averaged over groups of at least {self.k} ({self.method})"
+            ),
+            columns={
+                name: _in_table_order(column, table.order) for name, column in columns.items()
+            },
             attributes=self._attributes(dataset.schema),
             preserved=facts.preserved,
             warnings=tuple(self._warnings(dataset.schema, table)),
@@ -163,7 +189,9 @@ class Microaggregate(ColumnStep):
         return plan.applied(dataset)
 
     def locked(self, plan: Masked) -> Microaggregate:
-        """The step that makes the same plan again: with the effort that was reached where seconds are given."""
+        """The step that makes the same plan again: with the effort that was reached where seconds
+        are given.
+        """
         if plan.owner.get("stopped_by") != "seconds":
             return self
         return dataclasses.replace(self, effort=plan.owner["effort"], seconds=None)
@@ -174,8 +202,14 @@ class Microaggregate(ColumnStep):
 
     def _attributes(self, schema: Schema) -> dict[str, Attribute]:
         """The columns whose hierarchies do not list what is released."""
-        attributes = {name: schema.attributes[name] for name in self.columns if name in schema.attributes}
-        gone = (Kind.NUMERIC, Kind.DATE, *((Kind.NOMINAL, Kind.TEXT) if self.nominal == "taxonomy" else ()))
+        attributes = {
+            name: schema.attributes[name] for name in self.columns if name in schema.attributes
+        }
+        gone = (
+            Kind.NUMERIC,
+            Kind.DATE,
+            *((Kind.NOMINAL, Kind.TEXT) if self.nominal == "taxonomy" else ()),
+        )
         return {
             name: dataclasses.replace(attribute, hierarchy=None)
             for name, attribute in attributes.items()
@@ -189,11 +223,15 @@ class Microaggregate(ColumnStep):
         others = [name for name in schema.quasi if name not in (*self.columns, *strata)]
         if others and set(schema.quasi) & set(self.columns):
             yield (
-                f"only some of the quasi-identifiers are averaged together, {len(others)} are not: this does not make the table "
-                f"{self.k}-anonymous, and groups of different subsets can be intersected"
+                f"only some of the quasi-identifiers are averaged together, {len(others)} are not:"
+                f" this does not make the table {self.k}-anonymous, and groups of different subsets"
+                " can be intersected"
             )
         if table.left_out:
-            yield f"{table.left_out:,} record(s) with missing values are left as they are: they are not protected"
+            yield (
+                f"{table.left_out:,} record(s) with missing values are left as they are: they are"
+                " not protected"
+            )
         if schema.person is not None:
             yield "groups have so many records, not persons: one person may fill a group"
 
@@ -209,7 +247,9 @@ def _with_gaps(table: GroupedTable, groupings: Mapping[str, Found]) -> dict[str,
 
 
 def _released(table: GroupedTable, name: str, groups: Labels) -> pl.Series:
-    return centres(table.dataset, name, table.forms[name], table.lines.get(name), groups, table.weights)
+    return centres(
+        table.dataset, name, table.forms[name], table.lines.get(name), groups, table.weights
+    )
 
 
 def _in_table_order(column: pl.Series, order: Labels) -> pl.Series:

@@ -1,4 +1,6 @@
-"""Microaggregation whose groups are t-close: quasi-identifiers become centres, confidential values stay."""
+"""Microaggregation whose groups are t-close: quasi-identifiers become centres, confidential values
+stay.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,14 @@ from sfumato.methods.steps.microaggregation.buckets import (
     require_ranges,
     require_values,
 )
-from sfumato.methods.steps.microaggregation.inputs import ON_A_LINE, error_of, form_of, line_of, mdav_of, total_of
+from sfumato.methods.steps.microaggregation.inputs import (
+    ON_A_LINE,
+    error_of,
+    form_of,
+    line_of,
+    mdav_of,
+    total_of,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,7 +47,8 @@ if TYPE_CHECKING:
     from sfumato.core.table import Table
 
 
-# Classes that are close to the table by the earth mover's distance: three ways, and the merging that makes sure.
+# Classes that are close to the table by the earth mover's distance: three ways, and the merging
+# that makes sure.
 
 if TYPE_CHECKING:
     Labels = NDArray[np.int64]
@@ -49,7 +59,9 @@ Method = Literal["merge", "k_anonymity_first", "t_closeness_first"]
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class RecordLine:
-    """Records on a line: ``ranks`` by record, and the sums that distances are made of (see the kernel)."""
+    """Records on a line: ``ranks`` by record, and the sums that distances are made of (see the
+    kernel).
+    """
 
     ranks: Labels
     reach: Points
@@ -97,12 +109,16 @@ def close_classes(
 def _swapped(points: Points, line: RecordLine, k: int, t: float) -> Labels:
     groups = np.empty(len(points), dtype=np.int64)
     columns = np.array(points.T, order="C")
-    kernels.buckets.near_and_close(columns, line.ranks, k, t + TOLERANCE, line.reach, line.moved, groups)
+    kernels.buckets.near_and_close(
+        columns, line.ranks, k, t + TOLERANCE, line.reach, line.moved, groups
+    )
     return groups
 
 
 def _one_of_each(points: Points, line: RecordLine, size: int) -> Labels:
-    """Classes with one record of each of so many parts of the line; what is left over stands in the middle parts."""
+    """Classes with one record of each of so many parts of the line; what is left over stands in the
+    middle parts.
+    """
     n = len(points)
     classes = n // size
     left = n - classes * size
@@ -118,7 +134,8 @@ def _one_of_each(points: Points, line: RecordLine, size: int) -> Labels:
 
 
 def merged(points: Points, line: RecordLine, groups: Labels, t: float) -> Labels:
-    """Join the class that is farthest from the table with the one whose centre is nearest, until all are within t.
+    """Join the class that is farthest from the table with the one whose centre is nearest, until
+    all are within t.
 
     It ends: a single class is the table.
     """
@@ -132,7 +149,9 @@ def merged(points: Points, line: RecordLine, groups: Labels, t: float) -> Labels
 
 
 class _Merging:
-    """Classes with their members, centres and distances; a class that was joined is no longer alive."""
+    """Classes with their members, centres and distances; a class that was joined is no longer
+    alive.
+    """
 
     def __init__(self, points: Points, line: RecordLine, groups: Labels) -> None:
         self.line, self.n = line, len(points)
@@ -155,7 +174,9 @@ class _Merging:
         self.sums[one] += self.sums[other]
         ranks = np.sort(self.line.ranks[self.members[one]])
         starts = np.array([0, len(ranks)], dtype=np.int64)
-        self.distances[one] = kernels.buckets.distances(starts, ranks, self.line.reach, self.line.moved)[0]
+        self.distances[one] = kernels.buckets.distances(
+            starts, ranks, self.line.reach, self.line.moved
+        )[0]
         self.alive = self.alive[self.alive != other]
 
     def groups(self) -> Labels:
@@ -201,13 +222,23 @@ class TClosenessMicroaggregate(Step):
     True
     """
 
-    sensitive: Annotated[str, SENSITIVE_COLUMNS, Field(description="the confidential column, which must have an order")]
+    sensitive: Annotated[
+        str,
+        SENSITIVE_COLUMNS,
+        Field(description="the confidential column, which must have an order"),
+    ]
     t: Annotated[float, Field(gt=0, le=1, description="largest earth mover's distance of a group")]
     k: Annotated[int, Field(ge=2, description="least number of records of a group")]
     method: Annotated[Method, Field(description="how groups are found")] = "t_closeness_first"
-    quasi: Annotated[Names | None, Field(description="columns that make groups; None: the quasi-identifiers")] = None
-    distance: Annotated[Literal["rank", "ordered", "numeric"], Field(description="what lies how far apart")] = "rank"
-    release_quasi: Annotated[Literal["centres", "ranges"], Field(description="what groups release")] = "centres"
+    quasi: Annotated[
+        Names | None, Field(description="columns that make groups; None: the quasi-identifiers")
+    ] = None
+    distance: Annotated[
+        Literal["rank", "ordered", "numeric"], Field(description="what lies how far apart")
+    ] = "rank"
+    release_quasi: Annotated[
+        Literal["centres", "ranges"], Field(description="what groups release")
+    ] = "centres"
     grid: Steps = Field(default_factory=dict)
 
     name: ClassVar[str] = "t_closeness_microaggregation"
@@ -215,7 +246,9 @@ class TClosenessMicroaggregate(Step):
 
     def __post_init__(self) -> None:
         if self.sensitive in (self.quasi or ()):
-            raise ParameterError("TClosenessMicroaggregate: the confidential column cannot make groups itself")
+            raise ParameterError(
+                "TClosenessMicroaggregate: the confidential column cannot make groups itself"
+            )
         require_steps("TClosenessMicroaggregate", self.grid)
 
     def plan(self, dataset: Table, goal: Goal) -> Masked:
@@ -243,25 +276,37 @@ class TClosenessMicroaggregate(Step):
         """Release the groups."""
         return plan.applied(dataset)
 
-    def contradicted(self, told: Mapping[str, Any], schema: Schema, records: int | None) -> str | None:
+    def contradicted(
+        self, told: Mapping[str, Any], schema: Schema, records: int | None
+    ) -> str | None:
         """That another grid was used."""
         return contradict_grid(self.name, told, self.grid)
 
     def released_schema(self, schema: Schema, columns: Sequence[str]) -> Schema:
-        """What a released table is, when ``schema`` says what the original is: hierarchies do not know centres."""
+        """What a released table is, when ``schema`` says what the original is: hierarchies do not
+        know centres.
+        """
         for name in schema.quasi if self.quasi is None else self.quasi:
             if name in schema.attributes:
                 schema = schema.replace(name, hierarchy=None)
         return schema
 
     def _quasi(self, dataset: Table) -> tuple[str, ...]:
-        quasi = tuple(n for n in dataset.schema.quasi if n != self.sensitive) if self.quasi is None else self.quasi
+        quasi = (
+            tuple(n for n in dataset.schema.quasi if n != self.sensitive)
+            if self.quasi is None
+            else self.quasi
+        )
         require_table(dataset, self.name, [self.sensitive, *quasi])
         if not quasi:
-            raise SchemaError(f"{self.name}: no column has the role quasi; say which columns make groups with quasi")
+            raise SchemaError(
+                f"{self.name}: no column has the role quasi; say which columns make groups with"
+                " quasi"
+            )
         if self.k > len(dataset):
             raise SchemaError(
-                f"{self.name}: k = {self.k:,} is more than the {len(dataset):,} records of {dataset.source.name}"
+                f"{self.name}: k = {self.k:,} is more than the {len(dataset):,} records of"
+                f" {dataset.source.name}"
             )
         require_ranges(self.name, self.grid, quasi if self.release_quasi == "ranges" else ())
         require_values(self.name, dataset, [self.sensitive])
@@ -274,7 +319,8 @@ class TClosenessMicroaggregate(Step):
         form = form_of(dataset, self.sensitive, "mode")
         if form not in ON_A_LINE:
             raise SchemaError(
-                f"{self.name}: column {self.sensitive!r} must have an order: numbers, dates, or an ordinal column"
+                f"{self.name}: column {self.sensitive!r} must have an order: numbers, dates, or an"
+                " ordinal column"
             )
         line = computable(line_of(dataset, self.sensitive, form), self.sensitive)
         if self.distance == "numeric":
@@ -305,15 +351,27 @@ class TClosenessMicroaggregate(Step):
 
     def _warnings(self, schema: Schema, quasi: Sequence[str], groups: int) -> Iterator[str]:
         if groups == 1:
-            yield f"{self.name}: all records are one group, nothing is left of their differences; take t_closeness_first, or a larger t"
+            yield (
+                f"{self.name}: all records are one group, nothing is left of their differences;"
+                " take t_closeness_first, or a larger t"
+            )
         others = [name for name in schema.sensitive if name != self.sensitive]
         if others:
-            yield f"{self.name}: groups look like the table in {self.sensitive!r} only, not in {', '.join(others[:8])}"
+            yield (
+                f"{self.name}: groups look like the table in {self.sensitive!r} only, not in"
+                f" {', '.join(others[:8])}"
+            )
         left = [name for name in schema.quasi if name not in quasi and name != self.sensitive]
         if left:
-            yield f"{self.name}: quasi-identifiers that do not make groups tell their people apart: {', '.join(left[:8])}"
+            yield (
+                f"{self.name}: quasi-identifiers that do not make groups tell their people apart:"
+                f" {', '.join(left[:8])}"
+            )
         if schema.person is not None:
-            yield f"{self.name}: groups have so many records, not persons: one person may fill a group"
+            yield (
+                f"{self.name}: groups have so many records, not persons: one person may fill a"
+                " group"
+            )
 
 
 def _lost(points: Points, groups: Labels) -> float:

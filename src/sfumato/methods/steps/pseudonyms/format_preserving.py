@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Asked:
-    """Identities in a fixed order, each once, that need a pseudonym; those of ``known`` have one already.
+    """Identities in a fixed order, each once, that need a pseudonym; those of ``known`` have one
+    already.
 
     ``key`` is empty where a method takes none. ``domain`` parts what shall not be linked.
     """
@@ -40,7 +41,11 @@ class Asked:
     @property
     def fresh(self) -> list[str]:
         """The identities that have no pseudonym yet."""
-        return [one for one in self.identities if one not in self.known] if self.known else list(self.identities)
+        return (
+            [one for one in self.identities if one not in self.known]
+            if self.known
+            else list(self.identities)
+        )
 
     def ordered(self, fresh_codes: Sequence[str]) -> Sequence[str]:
         """The pseudonyms of all identities in their order, given those of the fresh ones."""
@@ -54,7 +59,9 @@ def refuse_shared(codes: Sequence[str], known: Mapping[str, str], remedy: str) -
     """Raise where two identities would have one pseudonym."""
     shared = len(codes) + len(known) - len({*codes, *known.values()})
     if shared:
-        raise ParameterError(f"{shared:,} identities would share a pseudonym with another; {remedy}")
+        raise ParameterError(
+            f"{shared:,} identities would share a pseudonym with another; {remedy}"
+        )
 
 
 # Digests of many texts at once, and codes written from them.
@@ -87,11 +94,13 @@ CLASSES = frozenset({"Nd", "Lu", "Ll", "Lt", "Lm", "Lo"})
 
 
 def alphabet_of(character: str) -> str:
-    """The characters of the same class near a character: digits, small or capital letters of its script.
+    """The characters of the same class near a character: digits, small or capital letters of its
+    script.
 
-    ASCII letters and digits stay ASCII. Elsewhere the characters of the same category in the same block of 256 code
-    points count, as the Unicode database 3.2 has them: it comes with every Python and never changes, so neither do the
-    pseudonyms. A character that is kept has an alphabet of itself alone.
+    ASCII letters and digits stay ASCII. Elsewhere the characters of the same category in the same
+    block of 256 code points count, as the Unicode database 3.2 has them: it comes with every Python
+    and never changes, so neither do the pseudonyms. A character that is kept has an alphabet of
+    itself alone.
 
     >>> alphabet_of("7"), alphabet_of("q"), alphabet_of("-"), "é" in alphabet_of("ü")
     ('0123456789', 'abcdefghijklmnopqrstuvwxyz', '-', True)
@@ -106,18 +115,25 @@ def alphabet_of(character: str) -> str:
 
 @cache
 def _alphabet(category: str, low: int, high: int) -> str:
-    return "".join(chr(c) for c in range(low, high) if unicodedata.ucd_3_2_0.category(chr(c)) == category)
+    return "".join(
+        chr(c) for c in range(low, high) if unicodedata.ucd_3_2_0.category(chr(c)) == category
+    )
 
 
 class CharacterTable:
-    """Per code point that occurs: the number of its alphabet, its place in it, and how many characters that has."""
+    """Per code point that occurs: the number of its alphabet, its place in it, and how many
+    characters that has.
+    """
 
     def __init__(self, points: NDArray[np.uint32]) -> None:
         self.points = np.unique(points)
         alphabets = [alphabet_of(chr(point)) for point in self.points.tolist()]
         self.alphabets = sorted(set(alphabets))
         number = {alphabet: i for i, alphabet in enumerate(self.alphabets)}
-        places = [alphabet.index(chr(p)) for alphabet, p in zip(alphabets, self.points.tolist(), strict=True)]
+        places = [
+            alphabet.index(chr(p))
+            for alphabet, p in zip(alphabets, self.points.tolist(), strict=True)
+        ]
         self.numbers = np.array([number[a] for a in alphabets], dtype=np.int64)
         self.places = np.array(places, dtype=np.int64)
         self.sizes = np.array([len(a) for a in alphabets], dtype=np.int64)
@@ -133,9 +149,11 @@ class CharacterTable:
 
 # Keyed permutations of small and middle-sized domains.
 #
-# Up to 2^16 values are put in the order of their AES-256 images: every permutation can come out. Larger domains are products
-# :math:`\mathbb Z_a \times \mathbb Z_b`, and a Feistel network of twelve rounds permutes them, each round adding a keyed function
-# of one half to the other (Black & Rogaway 2002, doi:10.1007/3-540-45760-7_9). As the halves are products of whole characters,
+# Up to 2^16 values are put in the order of their AES-256 images: every permutation can come out.
+# Larger domains are products
+# :math:`\mathbb Z_a \times \mathbb Z_b`, and a Feistel network of twelve rounds permutes them, each
+# round adding a keyed function of one half to the other (Black & Rogaway 2002,
+# doi:10.1007/3-540-45760-7_9). As the halves are products of whole characters,
 # :math:`a \cdot b` is the size of the domain and nothing has to be walked.
 
 SMALL = 1 << 16
@@ -144,7 +162,9 @@ WIDEST = 1 << 48
 """Halves below this are computed in machine words, many values at once."""
 
 
-def aes_blocks(key: bytes, tweaks: NDArray[np.uint64], numbers: NDArray[np.int64], turn: int) -> NDArray[np.uint64]:
+def aes_blocks(
+    key: bytes, tweaks: NDArray[np.uint64], numbers: NDArray[np.int64], turn: int
+) -> NDArray[np.uint64]:
     """AES-256 of one block a number, (tweak: 8 bytes ‖ turn: 2 ‖ number: 6), as two words a row."""
     from cryptography.hazmat.primitives.ciphers import Cipher
     from cryptography.hazmat.primitives.ciphers.algorithms import AES256
@@ -153,7 +173,8 @@ def aes_blocks(key: bytes, tweaks: NDArray[np.uint64], numbers: NDArray[np.int64
     blocks = np.empty((len(numbers), 2), dtype=">u8")
     blocks[:, 0] = tweaks
     blocks[:, 1] = numbers.astype(np.uint64) | np.uint64(turn << 48)
-    # every block is a message of its own that occurs once a turn: AES is used as a keyed function here, not as a mode
+    # every block is a message of its own that occurs once a turn: AES is used as a keyed function
+    # here, not as a mode
     sealed = Cipher(AES256(key), ECB()).encryptor().update(blocks.tobytes())  # noqa: S305
     return np.frombuffer(sealed, dtype=">u8").reshape(-1, 2).astype(np.uint64)
 
@@ -172,8 +193,8 @@ def feistel(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Permute many pairs at once, each within the product of its two sizes.
 
-    A keyed number modulo *a* is the sum of two independent words modulo *a*: its distance from uniform is below
-    2·(a/2^64)², under 2^−31 for the widest half.
+    A keyed number modulo *a* is the sum of two independent words modulo *a*: its distance from
+    uniform is below 2·(a/2^64)², under 2^−31 for the widest half.
     """
     mixed, limits = [half.copy() for half in halves], [size.astype(np.uint64) for size in sizes]
     for turn in range(ROUNDS):
@@ -185,24 +206,32 @@ def feistel(
     return mixed[0], mixed[1]
 
 
-def feistel_wide(key: bytes, tweak: bytes, halves: tuple[int, int], sizes: tuple[int, int]) -> tuple[int, int]:
+def feistel_wide(
+    key: bytes, tweak: bytes, halves: tuple[int, int], sizes: tuple[int, int]
+) -> tuple[int, int]:
     """Permute one pair of halves of any size; HMAC-SHA-256 is the keyed function."""
     mixed = list(halves)
     for turn in range(ROUNDS):
         side, other = turn % 2, 1 - turn % 2
         width = (sizes[other].bit_length() + 7) // 8
         message = tweak + bytes([turn]) + mixed[other].to_bytes(width, "big")
-        mixed[side] = (mixed[side] + _wide_number(key, message, sizes[side].bit_length() + 64)) % sizes[side]
+        mixed[side] = (
+            mixed[side] + _wide_number(key, message, sizes[side].bit_length() + 64)
+        ) % sizes[side]
     return mixed[0], mixed[1]
 
 
 def _wide_number(key: bytes, message: bytes, bits: int) -> int:
     blocks = range((bits + 255) // 256)
-    return int.from_bytes(b"".join(hmac.digest(key, bytes([n]) + message, hashlib.sha256) for n in blocks), "big")
+    return int.from_bytes(
+        b"".join(hmac.digest(key, bytes([n]) + message, hashlib.sha256) for n in blocks), "big"
+    )
 
 
 class FormKeys(NamedTuple):
-    """Keys for three uses: to tell forms apart, for values that fit machine words, and for longer ones."""
+    """Keys for three uses: to tell forms apart, for values that fit machine words, and for longer
+    ones.
+    """
 
     forms: bytes
     blocks: bytes
@@ -212,10 +241,13 @@ class FormKeys(NamedTuple):
 def format_preserving(values: Sequence[str], key: bytes, domain: str) -> list[str]:
     """Every value permuted among all values of its form; the values must be different.
 
-    The form is the class of every character, and the characters that are neither letters nor digits. Each form has a keyed
-    permutation of its own, so different values stay different and what comes out has the form that went in.
+    The form is the class of every character, and the characters that are neither letters nor
+    digits. Each form has a keyed permutation of its own, so different values stay different and
+    what comes out has the form that went in.
     """
-    keys = FormKeys(*(derived(key, f"format, {purpose}", domain) for purpose in ("forms", "blocks", "wide")))
+    keys = FormKeys(
+        *(derived(key, f"format, {purpose}", domain) for purpose in ("forms", "blocks", "wide"))
+    )
     by_length: dict[int, list[int]] = {}
     for position, value in enumerate(values):
         by_length.setdefault(len(value), []).append(position)
@@ -230,7 +262,9 @@ def format_preserving(values: Sequence[str], key: bytes, domain: str) -> list[st
 
 def _of_one_length(values: Sequence[str], length: int, keys: FormKeys) -> list[str]:
     """All values of a length at once: a matrix of characters, whatever their forms."""
-    points = np.frombuffer("".join(values).encode("utf-32-le"), dtype="<u4").reshape(len(values), length)
+    points = np.frombuffer("".join(values).encode("utf-32-le"), dtype="<u4").reshape(
+        len(values), length
+    )
     table = CharacterTable(points)
     rows = table.rows(points)
     sizes = table.sizes[rows]
@@ -251,19 +285,25 @@ def _of_one_length(values: Sequence[str], length: int, keys: FormKeys) -> list[s
     return [text[start : start + length] for start in range(0, len(text), length)]
 
 
-def _tweaks(form: NDArray[np.uint32], secret: bytes) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+def _tweaks(
+    form: NDArray[np.uint32], secret: bytes
+) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
     """Per value 64 keyed bits of its form, and the number of the form."""
     width = form.shape[1] * 4
     whole = np.ascontiguousarray(form).tobytes()
     numbers: dict[bytes, int] = {}
-    of_row = [numbers.setdefault(whole[s : s + width], len(numbers)) for s in range(0, len(whole), width)]
+    of_row = [
+        numbers.setdefault(whole[s : s + width], len(numbers)) for s in range(0, len(whole), width)
+    ]
     keyed = digests(secret, (one.decode("utf-32-le") for one in numbers))[:, :8]
     words = np.ascontiguousarray(keyed).view(">u8").ravel().astype(np.uint64)
     index = np.array(of_row, dtype=np.int64)
     return words[index], index
 
 
-def _ranked(places: NDArray[np.int64], sizes: NDArray[np.int64], mask: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _ranked(
+    places: NDArray[np.int64], sizes: NDArray[np.int64], mask: NDArray[np.bool_]
+) -> NDArray[np.int64]:
     """The characters under a mask as one number a row, first character first."""
     rank = np.zeros(len(places), dtype=np.int64)
     for c in range(places.shape[1]):
@@ -272,7 +312,10 @@ def _ranked(places: NDArray[np.int64], sizes: NDArray[np.int64], mask: NDArray[n
 
 
 def _unrank(
-    places: NDArray[np.int64], sizes: NDArray[np.int64], mask: NDArray[np.bool_], rank: NDArray[np.int64]
+    places: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    mask: NDArray[np.bool_],
+    rank: NDArray[np.int64],
 ) -> None:
     """Write numbers back as characters: the inverse of ranking."""
     for c in reversed(range(places.shape[1])):
@@ -294,7 +337,9 @@ def _permute_small(
         size = int(sizes[members[0]].prod())
         if size > 1:
             permutation = shuffled(secret, int(tweaks[members[0]]), size)
-            _unrank(inside, sizes[members], mask, permutation[_ranked(inside, sizes[members], mask)])
+            _unrank(
+                inside, sizes[members], mask, permutation[_ranked(inside, sizes[members], mask)]
+            )
             places[members] = inside
 
 

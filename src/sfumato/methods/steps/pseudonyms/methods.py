@@ -38,17 +38,27 @@ def counter(asked: Asked) -> list[str]:
 # Names, addresses and numbers that look real and are nobody's on purpose.
 
 Fake = Literal[
-    "name", "first_name", "last_name", "user_name", "email", "phone_number", "street_address", "city", "company"
+    "name",
+    "first_name",
+    "last_name",
+    "user_name",
+    "email",
+    "phone_number",
+    "street_address",
+    "city",
+    "company",
 ]
 ATTEMPTS = 200
 SAFE = {"email": "safe_email"}  # at domains that are reserved: nobody gets mail
 
 
 def fake(asked: Asked, kind: Fake, locale: str, *, one_each: bool) -> list[str]:
-    """A fake that depends on key, domain and identity only: HMAC-SHA-256 of the identity is the seed of the generator.
+    """A fake that depends on key, domain and identity only: HMAC-SHA-256 of the identity is the
+    seed of the generator.
 
-    Different people may get one fake, as different people have one name. ``one_each`` draws again until each has one
-    of their own; then who is in the table matters too, so a vault must remember the outcome.
+    Different people may get one fake, as different people have one name. ``one_each`` draws again
+    until each has one of their own; then who is in the table matters too, so a vault must remember
+    the outcome.
     """
     make = _generator(kind, locale)
     secret = derived(asked.key, f"fake {kind} {locale}", asked.domain)
@@ -56,11 +66,14 @@ def fake(asked: Asked, kind: Fake, locale: str, *, one_each: bool) -> list[str]:
         return [make(row) for row in digests(secret, asked.fresh)]
     taken, codes = set(asked.known.values()), []
     for identity in asked.fresh:
-        tries = (make(digests(secret, [f"{n}{identity}" if n else identity])[0]) for n in range(ATTEMPTS))
+        tries = (
+            make(digests(secret, [f"{n}{identity}" if n else identity])[0]) for n in range(ATTEMPTS)
+        )
         code = next((one for one in tries if one not in taken), None)
         if code is None:
             raise ParameterError(
-                f"there are not enough fakes of kind {kind} for {len(asked.identities):,} people; choose another kind"
+                f"there are not enough fakes of kind {kind} for {len(asked.identities):,} people;"
+                " choose another kind"
             )
         taken.add(code)
         codes.append(code)
@@ -72,7 +85,9 @@ def _generator(kind: Fake, locale: str) -> Callable[[Any], str]:
     try:
         source = faker.Faker(locale)
     except (AttributeError, ValueError):
-        raise ParameterError("this locale is not known to faker; use one like en_US or de_DE") from None
+        raise ParameterError(
+            "this locale is not known to faker; use one like en_US or de_DE"
+        ) from None
 
     def make(digest: Any) -> str:
         source.seed_instance(int.from_bytes(digest.tobytes()[:16], "big"))
@@ -85,7 +100,9 @@ def _generator(kind: Fake, locale: str) -> Callable[[Any], str]:
 
 
 def keyed(asked: Asked, encoding: Encoding, length: int) -> list[str]:
-    """The first characters of HMAC-SHA-256(derived key, identity), with a check that no two are equal."""
+    """The first characters of HMAC-SHA-256(derived key, identity), with a check that no two are
+    equal.
+    """
     digests_of = digests(derived(asked.key, "pseudonym", asked.domain), asked.fresh)
     codes = written(digests_of, encoding, length)
     refuse_shared(codes, asked.known, f"raise length above {length}")
@@ -102,15 +119,18 @@ FULLEST = 0.5
 def random_table(asked: Asked, encoding: Encoding, length: int) -> list[str]:
     """A code of its own for every identity, drawn anew where it is taken.
 
-    The stream gives 256 secret bits, and a code is HMAC-SHA-256(secret, attempt ‖ identity): as random as the seed, and
-    the same when the run is repeated. With a key the secret depends on it too, so that a short seed gives nothing away.
+    The stream gives 256 secret bits, and a code is HMAC-SHA-256(secret, attempt ‖ identity): as
+    random as the seed, and the same when the run is repeated. With a key the secret depends on it
+    too, so that a short seed gives nothing away.
     """
     secret = asked.goal.stream(f"random table, {asked.domain}").bytes(32)
     if asked.key:
         secret = derived(asked.key, "random table", secret.hex())
     fresh, taken = asked.fresh, set(asked.known.values())
     if len(fresh) + len(taken) > FULLEST * 2.0 ** (BITS[encoding] * length):
-        raise ParameterError(f"{len(fresh):,} identities do not fit codes of length {length}; raise length")
+        raise ParameterError(
+            f"{len(fresh):,} identities do not fit codes of length {length}; raise length"
+        )
     codes: dict[str, str] = {}
     waiting = fresh
     for attempt in range(TABLE_ATTEMPTS):
@@ -125,7 +145,9 @@ def random_table(asked: Asked, encoding: Encoding, length: int) -> list[str]:
         waiting = left
         if not waiting:
             return [codes[identity] for identity in fresh]
-    raise ParameterError(f"no free code of length {length} was found for {len(waiting):,} identities; raise length")
+    raise ParameterError(
+        f"no free code of length {length} was found for {len(waiting):,} identities; raise length"
+    )
 
 
 # Hashes without a key: what others call pseudonyms, and what a list of names undoes.
@@ -133,21 +155,26 @@ def random_table(asked: Asked, encoding: Encoding, length: int) -> list[str]:
 Algorithm = Literal["sha256", "sha1", "md5"]
 LENGTHS: dict[Algorithm, int] = {"sha256": 64, "sha1": 40, "md5": 32}
 WARNING = (
-    "{algorithm} without a key is no protection: whoever has a list of names or numbers hashes the list and compares "
-    "(billions of guesses a second). Everyone in such a list is named again. Use 'method: keyed', or drop the column"
+    "{algorithm} without a key is no protection: whoever has a list of names or numbers hashes the"
+    " list and compares (billions of guesses a second). Everyone in such a list is named again. Use"
+    " 'method: keyed', or drop the column"
 )
 
 
 def unkeyed_hash(values: Sequence[str], algorithm: Algorithm) -> tuple[list[str], bool]:
-    """The hexadecimal hash of every value, and whether the values were hashes of that length already.
+    """The hexadecimal hash of every value, and whether the values were hashes of that length
+    already.
 
-    Hashes that came with the table are kept as they are. (Two names of one hash would need a collision that someone
-    prepared; the step checks for it.)
+    Hashes that came with the table are kept as they are. (Two names of one hash would need a
+    collision that someone prepared; the step checks for it.)
     """
     form = re.compile(rf"[0-9a-fA-F]{{{LENGTHS[algorithm]}}}")
     if values and all(form.fullmatch(value) for value in values):
         return list(values), True
-    return [hashlib.new(algorithm, value.encode(), usedforsecurity=False).hexdigest() for value in values], False
+    return [
+        hashlib.new(algorithm, value.encode(), usedforsecurity=False).hexdigest()
+        for value in values
+    ], False
 
 
 Method = Literal["keyed", "counter", "random_table", "format_preserving", "fake", "unkeyed_hash"]
@@ -158,7 +185,9 @@ LENGTH = 16
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Made:
-    """Pseudonyms of the fresh identities, in their order, and what whoever runs the recipe must know of them."""
+    """Pseudonyms of the fresh identities, in their order, and what whoever runs the recipe must
+    know of them.
+    """
 
     codes: Sequence[str]
     warnings: tuple[str, ...] = ()
@@ -179,12 +208,16 @@ def made_by(step: Pseudonymize, asked: Asked) -> Made:
 
 
 def by_value(step: Pseudonymize) -> bool:
-    """Whether a pseudonym follows from the value and the key alone, whoever else is in the table."""
+    """Whether a pseudonym follows from the value and the key alone, whoever else is in the
+    table.
+    """
     return step.method in KEYED and step.vault is None
 
 
 def _values(asked: Asked) -> list[str]:
-    """The values themselves, of identities that are one column's; combined ones as they are hashed."""
+    """The values themselves, of identities that are one column's; combined ones as they are
+    hashed.
+    """
     return [text[1:] if SEPARATOR not in text else _value(text) for text in asked.fresh]
 
 
@@ -199,20 +232,28 @@ def _of_form(asked: Asked) -> Made:
     refuse_shared(codes, asked.known, "the vault was begun with another key; use another domain")
     kept = sum(code == value for code, value in zip(codes, values, strict=True))
     warning = (
-        f"{kept:,} values are their own pseudonyms: forms with few digits and letters have few values to choose from"
+        f"{kept:,} values are their own pseudonyms: forms with few digits and letters have few"
+        " values to choose from"
     )
     return Made(codes, (warning,) if kept else ())
 
 
 def _fakes(step: Pseudonymize, asked: Asked) -> Made:
-    codes = fake(asked, step.kind or "name", step.locale or "en_US", one_each=step.vault is not None)
+    codes = fake(
+        asked, step.kind or "name", step.locale or "en_US", one_each=step.vault is not None
+    )
     shared = len(codes) - len(set(codes))
     real = len(set(codes) & set(_values(asked)))
     warnings = []
     if shared:
-        warnings.append(f"{shared:,} people share a fake with another; a vault gives everyone a fake of their own")
+        warnings.append(
+            f"{shared:,} people share a fake with another; a vault gives everyone a fake of"
+            " their own"
+        )
     if real:
-        warnings.append(f"{real:,} fakes are also true values of the table; they belong to others by chance")
+        warnings.append(
+            f"{real:,} fakes are also true values of the table; they belong to others by chance"
+        )
     return Made(codes, tuple(warnings))
 
 
@@ -221,4 +262,6 @@ def _hashes(step: Pseudonymize, asked: Asked) -> Made:
     codes, came_so = unkeyed_hash(_values(asked), algorithm)
     refuse_shared(codes, {}, "use 'method: keyed'")
     warning = WARNING.format(algorithm=algorithm)
-    return Made(codes, (f"the column came hashed and is left as it is; {warning}" if came_so else warning,))
+    return Made(
+        codes, (f"the column came hashed and is left as it is; {warning}" if came_so else warning,)
+    )

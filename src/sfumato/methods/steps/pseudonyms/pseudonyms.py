@@ -18,7 +18,16 @@ from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.step import ColumnStep, Goal, Learner, Masked, Preserved, Span, Step
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.steps.pseudonyms.format_preserving import BITS, LONGEST, Asked, Encoding
-from sfumato.methods.steps.pseudonyms.methods import CODED, KEYED, LENGTH, Algorithm, Fake, Method, by_value, made_by
+from sfumato.methods.steps.pseudonyms.methods import (
+    CODED,
+    KEYED,
+    LENGTH,
+    Algorithm,
+    Fake,
+    Method,
+    by_value,
+    made_by,
+)
 from sfumato.methods.steps.pseudonyms.vault import Domain, read_vault, remember
 
 if TYPE_CHECKING:
@@ -32,7 +41,9 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Identities:
-    """``texts`` are sorted, each once; ``rows`` says per column which of them each row has (one past the end: none)."""
+    """``texts`` are sorted, each once; ``rows`` says per column which of them each row has (one
+    past the end: none).
+    """
 
     texts: Sequence[str]
     rows: Mapping[str, NDArray[np.int64]]
@@ -42,21 +53,31 @@ class Identities:
         return pl.Series(name, [*codes, None], dtype=pl.String).cast(dtype).gather(self.rows[name])
 
     def counted(self, name: str, copies: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
-        """How many rows of a column every identity has; ``copies`` says how many records each row stands for."""
+        """How many rows of a column every identity has; ``copies`` says how many records each row
+        stands for.
+        """
         return np.bincount(self.rows[name], copies, len(self.texts) + 1)[:-1].astype(np.int64)
 
 
 def identities_of(dataset: Table, columns: Sequence[str], *, together: bool) -> Identities:
-    """The identities of some columns, all in one list; together, the columns make one identity under the first's name."""
+    """The identities of some columns, all in one list; together, the columns make one identity
+    under the first's name.
+    """
     identities = {
-        name: _encoded(dataset, columns if together else (name,)) for name in (columns[:1] if together else columns)
+        name: _encoded(dataset, columns if together else (name,))
+        for name in (columns[:1] if together else columns)
     }
     lists = [[text for text in texts if text is not None] for texts, _ in identities.values()]
-    every = sorted(lists[0] if len(lists) == 1 else set().union(*lists))  # quick where one list is sorted already
+    every = sorted(
+        lists[0] if len(lists) == 1 else set().union(*lists)
+    )  # quick where one list is sorted already
     rows = {}
     for name, (texts, codes) in identities.items():
         if texts[: len(every)] != every:
-            place: dict[str | None, int] = {**{text: i for i, text in enumerate(every)}, None: len(every)}
+            place: dict[str | None, int] = {
+                **{text: i for i, text in enumerate(every)},
+                None: len(every),
+            }
             rows[name] = np.array([place[text] for text in texts], dtype=np.int64)[codes]
         else:
             rows[name] = codes
@@ -64,12 +85,16 @@ def identities_of(dataset: Table, columns: Sequence[str], *, together: bool) -> 
 
 
 def _encoded(dataset: Table, names: Sequence[str]) -> tuple[list[str | None], NDArray[np.int64]]:
-    """The identities of a column or of several together, missing last if it occurs, and the number of each row's."""
+    """The identities of a column or of several together, missing last if it occurs, and the number
+    of each row's.
+    """
     if len(names) > 1:
         joint = encode_column(dataset, tuple(names))
         return list(joint.labels), joint.codes
     column = dataset.column(names[0])
-    labels, codes = _encoded_text(column) if column.dtype == pl.String else _encoded_any(dataset, names[0])
+    labels, codes = (
+        _encoded_text(column) if column.dtype == pl.String else _encoded_any(dataset, names[0])
+    )
     return [_identity(label) for label in labels], codes
 
 
@@ -82,7 +107,9 @@ def _encoded_text(column: pl.Series) -> tuple[Sequence[str | None], NDArray[np.i
     """Encode text without leaving polars: three times as fast as the general way, and the same."""
     values = column.drop_nulls().unique().sort().to_list()
     ranks = column.rank("dense").fill_null(len(values) + 1)
-    return [*values, *([None] if column.null_count() else [])], ranks.to_numpy().astype(np.int64) - 1
+    return [*values, *([None] if column.null_count() else [])], ranks.to_numpy().astype(
+        np.int64
+    ) - 1
 
 
 def _identity(label: str | None) -> str | None:
@@ -94,7 +121,9 @@ def _identity(label: str | None) -> str | None:
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Storing:
-    """Puts pseudonyms into a vault when it is called; calling it again changes nothing. It shows neither key nor people."""
+    """Puts pseudonyms into a vault when it is called; calling it again changes nothing. It shows
+    neither key nor people.
+    """
 
     vault: Path
     key: bytes
@@ -108,9 +137,11 @@ class Storing:
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Given:
-    """Who gets which pseudonym, and what is to be said of all of them; of a large table the step learns it before it works.
+    """Who gets which pseudonym, and what is to be said of all of them; of a large table the step
+    learns it before it works.
 
-    ``codes`` belong to ``texts``. None: identities were too many to hold, and each one's pseudonym follows from it and ``key``.
+    ``codes`` belong to ``texts``. None: identities were too many to hold, and each one's pseudonym
+    follows from it and ``key``.
     """
 
     texts: Any
@@ -122,7 +153,9 @@ class Given:
     storing: Storing | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """What workers elsewhere need: the vault is not their business, nor is the key where pseudonyms are listed."""
+        """What workers elsewhere need: the vault is not their business, nor is the key where
+        pseudonyms are listed.
+        """
         return {**vars(self), "storing": None, "key": b"" if self.codes is not None else self.key}
 
     def held(self) -> Given:
@@ -140,15 +173,20 @@ class Given:
 
 
 MOST_IDENTITIES = 5_000_000
-"""People whose pseudonyms are listed in memory while a table that comes in pieces is released: about two gigabytes."""
+"""People whose pseudonyms are listed in memory while a table that comes in pieces is released:
+about two gigabytes.
+"""
 RARELY = 1e-6
-"""The chance of two pseudonyms being alike up to which nobody need look, where people are too many to list."""
+"""The chance of two pseudonyms being alike up to which nobody need look, where people are too many
+to list.
+"""
 
 
 class People:
     """Learns who is in a table that comes in pieces, and gives everyone a pseudonym.
 
-    Where there are more than five million people, methods that work value by value go on without a list.
+    Where there are more than five million people, methods that work value by value go on without a
+    list.
     """
 
     def __init__(self, step: Pseudonymize, goal: Goal) -> None:
@@ -162,7 +200,11 @@ class People:
         counts = {name: people.counted(name, rows.copies) for name in self.step.replaced}
         self.cells += int(sum(count.sum() for count in counts.values()))
         if not self.many:
-            self._merge(pl.DataFrame({"": pl.Series(people.texts, dtype=pl.String)} | _numbered(counts.values())))
+            self._merge(
+                pl.DataFrame(
+                    {"": pl.Series(people.texts, dtype=pl.String)} | _numbered(counts.values())
+                )
+            )
 
     def _merge(self, fresh: pl.DataFrame) -> None:
         both = fresh if self.merged is None else pl.concat([self.merged, fresh])
@@ -174,16 +216,21 @@ class People:
     def _require_by_value(self) -> None:
         if not by_value(self.step):
             raise SchemaError(
-                f"pseudonymize: columns {', '.join(self.step.columns)} name more than {MOST_IDENTITIES:,} people, and "
-                f"{'a vault' if self.step.vault else self.step.method} needs a list of them all, which does not fit into memory; use "
-                "'method: keyed' without a vault"
+                f"pseudonymize: columns {', '.join(self.step.columns)} name more than"
+                f" {MOST_IDENTITIES:,} people, and"
+                f" {'a vault' if self.step.vault else self.step.method} needs a list of them all,"
+                " which does not fit into memory; use 'method: keyed' without a vault"
             )
 
     def learnt(self) -> Given:
         """The pseudonyms of all, or how each is made where they are too many."""
         if self.many:
             return self._too_many()
-        found = pl.DataFrame({"": []}, schema={"": pl.String}) if self.merged is None else self.merged.sort("")
+        found = (
+            pl.DataFrame({"": []}, schema={"": pl.String})
+            if self.merged is None
+            else self.merged.sort("")
+        )
         repeated = {
             name: int((found[str(place)] > 1).sum()) if found.width > 1 else 0
             for place, name in enumerate(self.step.replaced)
@@ -195,8 +242,9 @@ class People:
         if step.method == "keyed":
             step.require_apart(self.cells)
         told = (
-            f"more than {MOST_IDENTITIES:,} people were pseudonymized: it was not counted how many have several rows, nor whether "
-            "two share a pseudonym. Rows of one person can be linked"
+            f"more than {MOST_IDENTITIES:,} people were pseudonymized: it was not counted how many"
+            " have several rows, nor whether two share a pseudonym. Rows of one person can be"
+            " linked"
         )
         exactly = step.method != "fake"
         kept = Preserved("which values are equal", step.replaced, exactly, 0.0, "not counted")
@@ -205,13 +253,16 @@ class People:
 
 
 def _numbered(counts: Iterable[NDArray[np.int64]]) -> dict[str, pl.Series]:
-    """Counts as columns that no identity can be confused with: the name of a column may mean something to a frame."""
+    """Counts as columns that no identity can be confused with: the name of a column may mean
+    something to a frame.
+    """
     return {str(place): pl.Series(count, dtype=pl.Int64) for place, count in enumerate(counts)}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Pseudonymized(Masked):
-    """A masking plan that may have something to store once the release is written: ``after_writing`` does it.
+    """A masking plan that may have something to store once the release is written:
+    ``after_writing`` does it.
 
     Planning stores nothing.
     """
@@ -235,36 +286,42 @@ Reference = Annotated[dict[str, str], BeforeValidator(reference_form), AfterVali
 
 @parameters
 class Pseudonymize(ColumnStep):
-    r"""Put a pseudonym in the place of a direct identifier: rows of one person stay together, the name goes.
+    r"""Put a pseudonym in the place of a direct identifier: rows of one person stay together, the
+    name goes.
 
     ``keyed``
-        the first ``length`` characters of HMAC-SHA-256(*K*, "=" ‖ value), where *K* = HMAC-SHA-256(key, "sfumato pseudonym" ‖
-        0 ‖ ``domain``). One key and domain give one person the same pseudonym in every column, table and release; another key
-        or domain gives pseudonyms that cannot be linked with these. The default length of 16 base32 characters holds 80 bits:
-        among a million people two are alike with a chance of 4 · 10⁻¹³, and that is noticed and refused.
+        the first ``length`` characters of HMAC-SHA-256(*K*, "=" ‖ value), where *K* =
+        HMAC-SHA-256(key, "sfumato pseudonym" ‖ 0 ‖ ``domain``). One key and domain give one person
+        the same pseudonym in every column, table and release; another key or domain gives
+        pseudonyms that cannot be linked with these. The default length of 16 base32 characters
+        holds 80 bits: among a million people two are alike with a chance of 4 · 10⁻¹³, and that is
+        noticed and refused.
     ``counter``
         numbers 1 … n in random order.
     ``random_table``
         random codes. Without a vault nobody goes back, and the next release has other codes.
     ``format_preserving``
-        keeps length, separators and the class of every character (digit, small letter, capital letter); a keyed permutation
-        of all values of one form. It is no certified FF1 (NIST SP 800-38G), and short forms are small: of ``00`` to ``99``
-        there are a hundred.
+        keeps length, separators and the class of every character (digit, small letter, capital
+        letter); a keyed permutation of all values of one form. It is no certified FF1 (NIST SP
+        800-38G), and short forms are small: of ``00`` to ``99`` there are a hundred.
     ``fake``
-        realistic names and the like in a ``locale`` (extra ``fake``); they follow key, domain and value. Two people may share
-        a fake as they may share a name, unless a vault sees to it.
+        realistic names and the like in a ``locale`` (extra ``fake``); they follow key, domain and
+        value. Two people may share a fake as they may share a name, unless a vault sees to it.
     ``unkeyed_hash``
-        SHA-256, SHA-1 or MD5 without a key, for tables and policies that come with it. A list of names undoes it; the plan
-        warns. Columns that hold such hashes already are left as they are.
+        SHA-256, SHA-1 or MD5 without a key, for tables and policies that come with it. A list of
+        names undoes it; the plan warns. Columns that hold such hashes already are left as they are.
 
-    The ``key`` is named, never written: ``{file: path}`` or ``{env: NAME}``, at least 16 bytes. The ``vault`` is an encrypted
-    file that remembers who has which pseudonym; it is written when the release is, and only then. Whoever is in the vault keeps
-    the pseudonym. ``together`` makes one identity of several columns: the first then holds the pseudonym, and the others are
-    dropped if they are direct identifiers. Missing stays missing; an identity is missing when all its parts are.
+    The ``key`` is named, never written: ``{file: path}`` or ``{env: NAME}``, at least 16 bytes. The
+    ``vault`` is an encrypted file that remembers who has which pseudonym; it is written when the
+    release is, and only then. Whoever is in the vault keeps the pseudonym. ``together`` makes one
+    identity of several columns: the first then holds the pseudonym, and the others are dropped if
+    they are direct identifiers. Missing stays missing; an identity is missing when all its parts
+    are.
 
-    A direct identifier becomes a plain column. Quasi-identifiers and sensitive columns keep their roles and lose their
-    hierarchies, since a pseudonym can still be matched by how often it occurs. **Pseudonyms are personal data**: rows of one
-    person can be linked, and the plan says how many people that concerns.
+    A direct identifier becomes a plain column. Quasi-identifiers and sensitive columns keep their
+    roles and lose their hierarchies, since a pseudonym can still be matched by how often it occurs.
+    **Pseudonyms are personal data**: rows of one person can be linked, and the plan says how many
+    people that concerns.
 
     Reference for keyed codes: Krawczyk, Bellare & Canetti 1997, doi:10.17487/RFC2104.
 
@@ -281,17 +338,33 @@ class Pseudonymize(ColumnStep):
 
     columns: Annotated[Columns, Field(description="what names people: one column or several")]
     method: Annotated[Method, Field(description="how pseudonyms are made")] = "keyed"
-    key: Annotated[Reference | None, Field(description="where the key is: {file: path} or {env: NAME}")] = None
-    domain: Annotated[str, Field(max_length=200, description="what shall be linkable: one domain, one pseudonym")] = ""
+    key: Annotated[
+        Reference | None, Field(description="where the key is: {file: path} or {env: NAME}")
+    ] = None
+    domain: Annotated[
+        str, Field(max_length=200, description="what shall be linkable: one domain, one pseudonym")
+    ] = ""
     together: Annotated[bool, Field(description="several columns make one identity")] = False
-    length: Annotated[int | None, Field(ge=4, le=64, description="characters of a code; 16 when not said")] = None
-    encoding: Annotated[Encoding | None, Field(description="letters and 2-7, or hexadecimal digits")] = None
-    vault: Annotated[str | None, FILE, Field(min_length=1, description="encrypted file that remembers pseudonyms")] = (
-        None
-    )
-    kind: Annotated[Fake | None, Field(description="fake only: what the fakes are; a name when not said")] = None
-    locale: Annotated[str | None, Field(description="fake only: language and country; en_US when not said")] = None
-    algorithm: Annotated[Algorithm | None, Field(description="unkeyed_hash only: sha256 when not said")] = None
+    length: Annotated[
+        int | None, Field(ge=4, le=64, description="characters of a code; 16 when not said")
+    ] = None
+    encoding: Annotated[
+        Encoding | None, Field(description="letters and 2-7, or hexadecimal digits")
+    ] = None
+    vault: Annotated[
+        str | None,
+        FILE,
+        Field(min_length=1, description="encrypted file that remembers pseudonyms"),
+    ] = None
+    kind: Annotated[
+        Fake | None, Field(description="fake only: what the fakes are; a name when not said")
+    ] = None
+    locale: Annotated[
+        str | None, Field(description="fake only: language and country; en_US when not said")
+    ] = None
+    algorithm: Annotated[
+        Algorithm | None, Field(description="unkeyed_hash only: sha256 when not said")
+    ] = None
 
     name: ClassVar[str] = "pseudonymize"
     pseudonyms: ClassVar[bool] = True
@@ -306,21 +379,34 @@ class Pseudonymize(ColumnStep):
         """What does not go together, in words: nothing that is given is ignored."""
         keyed = self.method in KEYED or self.vault is not None
         contradictions = {
-            f"{self.method} needs a key: {{file: path}} or {{env: NAME}}": self.method in KEYED and self.key is None,
-            "a vault is encrypted and needs a key: {file: path} or {env: NAME}": self.vault is not None
-            and self.key is None,
-            f"{self.method} takes no key unless there is a vault": self.key is not None and not keyed,
-            "unkeyed_hash has no domain and no vault": self.method == "unkeyed_hash"
-            and bool(self.domain or self.vault),
-            "length and encoding are for keyed and random_table": self.method not in CODED
-            and (self.length, self.encoding) != (None, None),
-            "kind and locale are for fake": self.method != "fake" and (self.kind, self.locale) != (None, None),
-            "algorithm is for unkeyed_hash": self.method != "unkeyed_hash" and self.algorithm is not None,
-            "format_preserving keeps the form of one column; it cannot take several together": self.together
-            and self.method == "format_preserving",
+            f"{self.method} needs a key: {{file: path}} or {{env: NAME}}": (
+                self.method in KEYED and self.key is None
+            ),
+            "a vault is encrypted and needs a key: {file: path} or {env: NAME}": (
+                self.vault is not None and self.key is None
+            ),
+            f"{self.method} takes no key unless there is a vault": (
+                self.key is not None and not keyed
+            ),
+            "unkeyed_hash has no domain and no vault": (
+                self.method == "unkeyed_hash" and bool(self.domain or self.vault)
+            ),
+            "length and encoding are for keyed and random_table": (
+                self.method not in CODED and (self.length, self.encoding) != (None, None)
+            ),
+            "kind and locale are for fake": (
+                self.method != "fake" and (self.kind, self.locale) != (None, None)
+            ),
+            "algorithm is for unkeyed_hash": (
+                self.method != "unkeyed_hash" and self.algorithm is not None
+            ),
+            "format_preserving keeps the form of one column; it cannot take several together": (
+                self.together and self.method == "format_preserving"
+            ),
             "together takes two columns or more": self.together and len(self.columns) < 2,
-            f"length is at most {LONGEST[self.encoding or 'base32']} in {self.encoding or 'base32'}": (self.length or 0)
-            > LONGEST[self.encoding or "base32"],
+            f"length is at most {LONGEST[self.encoding or 'base32']} in {self.encoding or 'base32'}": (
+                (self.length or 0) > LONGEST[self.encoding or "base32"]
+            ),
         }
         return [problem for problem, is_so in contradictions.items() if is_so]
 
@@ -344,7 +430,9 @@ class Pseudonymize(ColumnStep):
         return People(self, goal) if facts is None else None
 
     def limited_to(self, columns: Sequence[str]) -> Step | None:
-        """The same step for those of its columns that are there; one identity of several columns needs them all."""
+        """The same step for those of its columns that are there; one identity of several columns
+        needs them all.
+        """
         if not self.together:
             return super().limited_to(columns)
         return self if self.columns[0] in columns else None
@@ -377,9 +465,15 @@ class Pseudonymize(ColumnStep):
             after_writing=given.storing,
         )
 
-    def given(self, texts: Sequence[str], repeated: Mapping[str, int], key: bytes, goal: Goal) -> Given:
-        """The pseudonyms of all people of a table; ``repeated`` says of each column how many of them have several rows."""
-        remembered = read_vault(Path(self.vault), key).codes(self.domain, self.method) if self.vault else {}
+    def given(
+        self, texts: Sequence[str], repeated: Mapping[str, int], key: bytes, goal: Goal
+    ) -> Given:
+        """The pseudonyms of all people of a table; ``repeated`` says of each column how many of
+        them have several rows.
+        """
+        remembered = (
+            read_vault(Path(self.vault), key).codes(self.domain, self.method) if self.vault else {}
+        )
         asked = Asked(texts, remembered, key, self.domain, goal)
         pseudonyms = made_by(self, asked)
         ordered = asked.ordered(pseudonyms.codes)
@@ -405,7 +499,8 @@ class Pseudonymize(ColumnStep):
         length, encoding = self.length or LENGTH, self.encoding or "base32"
         if people * people / 2.0 > RARELY * 2.0 ** (BITS[encoding] * length):
             raise ParameterError(
-                f"two of {people:,} people may have one code of length {length}, and they are too many to look; raise length"
+                f"two of {people:,} people may have one code of length {length}, and they are too"
+                " many to look; raise length"
             )
 
     def apply(self, dataset: Table, plan: Any) -> Table:
@@ -414,7 +509,9 @@ class Pseudonymize(ColumnStep):
         return replaced
 
     def released_schema(self, schema: Schema, columns: Sequence[str]) -> Schema:
-        """What a released table with these columns is, when ``schema`` says what the original is."""
+        """What a released table with these columns is, when ``schema`` says what the original
+        is.
+        """
         for name in self.replaced:
             if name in schema.attributes and name in columns:
                 schema = schema.replace(name, **_changes(schema[name]))
@@ -423,7 +520,11 @@ class Pseudonymize(ColumnStep):
     def locked(self, plan: Any) -> Pseudonymize:
         """The step as the owner's lock writes it: key file and vault are found from any folder."""
         del plan
-        key = {"file": str(Path(self.key["file"]).absolute())} if self.key and "file" in self.key else self.key
+        key = (
+            {"file": str(Path(self.key["file"]).absolute())}
+            if self.key and "file" in self.key
+            else self.key
+        )
         vault = None if self.vault is None else str(Path(self.vault).absolute())
         return dataclasses.replace(self, key=key, vault=vault)
 
@@ -438,22 +539,33 @@ class Pseudonymize(ColumnStep):
 
     def _public(self) -> dict[str, Any]:
         given = {
-            name: getattr(self, name) for name in ("method", "together", "length", "encoding", "algorithm", "kind")
+            name: getattr(self, name)
+            for name in ("method", "together", "length", "encoding", "algorithm", "kind")
         }
         return {name: value for name, value in given.items() if value}
 
     def _linkable(self, repeated: Mapping[str, int], goal: Goal) -> Sequence[str]:
         """Warnings about what pseudonyms do not hide."""
         warnings = [
-            f"{count:,} pseudonym(s) of column {name!r} occur in several rows: rows of one person can be linked, and who knows "
-            "some of them finds the others. Declare a person unit if classes should count persons"
+            f"{count:,} pseudonym(s) of column {name!r} occur in several rows: rows of one person"
+            " can be linked, and who knows some of them finds the others. Declare a person unit if"
+            " classes should count persons"
             for name, count in repeated.items()
             if count
         ]
         if self.vault and not Path(self.vault).exists():
-            warnings.append(f"there is no vault {self.vault} yet; it is made when the release is written")
-        if self.method in ("counter", "random_table") and not self.vault and goal.seed and goal.seed.rehearsal:
-            warnings.append("the seed is short: who guesses it can compute these pseudonyms. Leave the seed out")
+            warnings.append(
+                f"there is no vault {self.vault} yet; it is made when the release is written"
+            )
+        if (
+            self.method in ("counter", "random_table")
+            and not self.vault
+            and goal.seed
+            and goal.seed.rehearsal
+        ):
+            warnings.append(
+                "the seed is short: who guesses it can compute these pseudonyms. Leave the seed out"
+            )
         return warnings
 
 
@@ -461,8 +573,8 @@ def _after(name: str, attribute: Attribute) -> Attribute:
     """What a column is once it holds pseudonyms."""
     if attribute.has(Role.UNIT) or attribute.has(Role.WEIGHT):
         raise SchemaError(
-            f"column {name!r} is a {' '.join(attribute.roles)}: weights are numbers, and units are renumbered at random in "
-            "every release anyway; pseudonymize a direct identifier"
+            f"column {name!r} is a {' '.join(attribute.roles)}: weights are numbers, and units are"
+            " renumbered at random in every release anyway; pseudonymize a direct identifier"
         )
     return dataclasses.replace(attribute, **_changes(attribute))
 
@@ -475,4 +587,11 @@ def _kept(columns: tuple[str, ...], codes: Sequence[str]) -> Preserved:
 
 def _changes(attribute: Attribute) -> dict[str, Any]:
     roles = (Role.PLAIN,) if attribute.has(Role.DIRECT) else attribute.roles
-    return {"roles": roles, "kind": Kind.NOMINAL, "hierarchy": None, "order": None, "bounds": None, "domain": None}
+    return {
+        "roles": roles,
+        "kind": Kind.NOMINAL,
+        "hierarchy": None,
+        "order": None,
+        "bounds": None,
+        "domain": None,
+    }

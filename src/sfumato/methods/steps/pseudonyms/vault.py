@@ -1,4 +1,6 @@
-"""The pseudonym vault: which pseudonym belongs to whom, kept apart from the data; going back to people (logged), and a new key for it."""
+"""The pseudonym vault: which pseudonym belongs to whom, kept apart from the data; going back to
+people (logged), and a new key for it.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +26,9 @@ __all__ = ["DomainSummary", "VaultAccess", "read_log", "reidentify", "rotate", "
 
 # Encrypted files: all or nothing is written, and what was changed is not read.
 #
-# A sealed file is ``magic ‖ salt (16) ‖ nonce (12) ‖ AES-256-GCM ciphertext``. The cipher key is HKDF-SHA-256 of the
-# user's key with that salt; salt and nonce are new at every write, and the first three parts are authenticated too.
+# A sealed file is ``magic ‖ salt (16) ‖ nonce (12) ‖ AES-256-GCM ciphertext``. The cipher key is
+# HKDF-SHA-256 of the user's key with that salt; salt and nonce are new at every write, and the
+# first three parts are authenticated too.
 
 MAGIC = b"sfumato sealed 1\n"
 SALT_BYTES = 16
@@ -35,7 +38,9 @@ MOST_BYTES = (1 << 31) - 1
 
 
 def read_sealed(path: Path, key: bytes) -> bytes:
-    """What a sealed file holds; a wrong key and a changed file cannot be told apart, and are refused."""
+    """What a sealed file holds; a wrong key and a changed file cannot be told apart, and are
+    refused.
+    """
     from cryptography.exceptions import InvalidTag
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
@@ -48,7 +53,8 @@ def read_sealed(path: Path, key: bytes) -> bytes:
         return AESGCM(_cipher_key(key, head[len(MAGIC) : start])).decrypt(head[start:], rest, head)
     except InvalidTag:
         raise UnreadableInput(
-            f"the vault {path} does not open: it was sealed with another key, or it was changed since"
+            f"the vault {path} does not open: it was sealed with another key, or it was changed"
+            " since"
         ) from None
 
 
@@ -57,7 +63,9 @@ def write_sealed(path: Path, key: bytes, content: bytes) -> None:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
     if len(content) > MOST_BYTES:
-        raise ParameterError(f"the vault {path} would be larger than 2 GiB; use several vaults, one a domain")
+        raise ParameterError(
+            f"the vault {path} would be larger than 2 GiB; use several vaults, one a domain"
+        )
     salt, nonce = secrets.token_bytes(SALT_BYTES), secrets.token_bytes(NONCE_BYTES)
     head = MAGIC + salt + nonce
     write_whole(path, head + AESGCM(_cipher_key(key, salt)).encrypt(nonce, content, head))
@@ -90,11 +98,13 @@ def _wait(handle: int, path: Path) -> None:
         wait_for(handle)
     except NoLocks:
         raise OutputError(
-            f"the file system of {path.parent} knows no locks, so two runs could give one person two pseudonyms; "
-            "keep the vault on a local disk"
+            f"the file system of {path.parent} knows no locks, so two runs could give one person"
+            " two pseudonyms; keep the vault on a local disk"
         ) from None
     except OSError as error:
-        raise OutputError(f"{path} is in use by another process ({error.strerror}); try again later") from None
+        raise OutputError(
+            f"{path} is in use by another process ({error.strerror}); try again later"
+        ) from None
 
 
 VERSION = 1
@@ -102,7 +112,9 @@ VERSION = 1
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Domain:
-    """The pseudonyms of one domain: ``codes`` maps an identity to its pseudonym, ``method`` says how they are made."""
+    """The pseudonyms of one domain: ``codes`` maps an identity to its pseudonym, ``method`` says
+    how they are made.
+    """
 
     method: str
     codes: Mapping[str, str]
@@ -112,20 +124,25 @@ class Domain:
 
     def joined(self, other: Domain) -> Domain:
         """Both together, or an error where they contradict each other."""
-        moved = sum(self.codes.get(identity, code) != code for identity, code in other.codes.items())
+        moved = sum(
+            self.codes.get(identity, code) != code for identity, code in other.codes.items()
+        )
         codes = {**self.codes, **other.codes}
         if moved or self.method != other.method or len(set(codes.values())) < len(codes):
             raise OutputError(
-                "the vault has given other pseudonyms to the same people since this release was planned (another run, or "
-                "another step of this recipe with the same domain); nothing was stored. Make the release again, and put "
-                "columns of one domain into one step"
+                "the vault has given other pseudonyms to the same people since this release was"
+                " planned (another run, or another step of this recipe with the same domain);"
+                " nothing was stored. Make the release again, and put columns of one domain into"
+                " one step"
             )
         return Domain(self.method, codes)
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Vault:
-    """What a vault file holds. ``log_entries`` and ``log_head`` tie it to the log of who looked into it."""
+    """What a vault file holds. ``log_entries`` and ``log_head`` tie it to the log of who looked
+    into it.
+    """
 
     domains: Mapping[str, Domain] = dataclasses.field(default_factory=dict)
     log_entries: int = 0
@@ -141,15 +158,18 @@ class Vault:
             return {}
         if known_domain.method != method:
             raise ParameterError(
-                f"the domain {domain!r} of the vault holds pseudonyms made by {known_domain.method}, not by {method}; "
-                "keep to that method or choose another domain"
+                f"the domain {domain!r} of the vault holds pseudonyms made by"
+                f" {known_domain.method}, not by {method}; keep to that method or choose another"
+                " domain"
             )
         return known_domain.codes
 
     def joined(self, domain: str, more: Domain) -> Vault:
         """A vault with more pseudonyms in one domain."""
         old = self.domains.get(domain)
-        return dataclasses.replace(self, domains={**self.domains, domain: more if old is None else old.joined(more)})
+        return dataclasses.replace(
+            self, domains={**self.domains, domain: more if old is None else old.joined(more)}
+        )
 
 
 def existing(path: Path) -> Path:
@@ -167,9 +187,13 @@ def read_vault(path: Path, key: bytes) -> Vault:
         return Vault()
     stored = json.loads(read_sealed(path, key))
     if stored["sfumato_vault"] != VERSION:
-        raise UnreadableInput(f"{path} is a vault of version {stored['sfumato_vault']}; this sfumato reads {VERSION}")
+        raise UnreadableInput(
+            f"{path} is a vault of version {stored['sfumato_vault']}; this sfumato reads {VERSION}"
+        )
     domains = {
-        name: Domain(content["method"], dict(zip(content["identities"], content["pseudonyms"], strict=True)))
+        name: Domain(
+            content["method"], dict(zip(content["identities"], content["pseudonyms"], strict=True))
+        )
         for name, content in stored["domains"].items()
     }
     return Vault(domains, stored["log_entries"], stored["log_head"])
@@ -178,7 +202,11 @@ def read_vault(path: Path, key: bytes) -> Vault:
 def write_vault(path: Path, key: bytes, vault: Vault) -> None:
     """Seal a vault into its file."""
     domains = {
-        name: {"method": d.method, "identities": list(d.codes), "pseudonyms": list(d.codes.values())}
+        name: {
+            "method": d.method,
+            "identities": list(d.codes),
+            "pseudonyms": list(d.codes.values()),
+        }
         for name, d in vault.domains.items()
     }
     content = {
@@ -191,7 +219,9 @@ def write_vault(path: Path, key: bytes, vault: Vault) -> None:
 
 
 def remember(path: Path, key: bytes, domain: str, more: Domain) -> None:
-    """Add pseudonyms to a vault. What others stored meanwhile is kept; a contradiction is refused."""
+    """Add pseudonyms to a vault. What others stored meanwhile is kept; a contradiction is
+    refused.
+    """
     with only_one(path):
         before = read_vault(path, key)
         after = before.joined(domain, more)
@@ -219,8 +249,9 @@ def parts_of_identity(identity: str) -> tuple[str | None, ...]:
     return tuple(None if part == "-" else part[1:] for part in parts)
 
 
-# Who looked into a vault, when and why: a journal. The vault holds the number of its entries and the hash of the last, encrypted, so that
-# entries that were cut off, or a log that was written anew, are noticed by whoever has the key. Never a name or a pseudonym.
+# Who looked into a vault, when and why: a journal. The vault holds the number of its entries and
+# the hash of the last, encrypted, so that entries that were cut off, or a log that was written
+# anew, are noticed by whoever has the key. Never a name or a pseudonym.
 
 LONGEST_REASON = 1000
 
@@ -247,11 +278,14 @@ def log_of(vault: Path) -> Path:
     return vault.with_name(vault.name + ".log")
 
 
-def access(act: str, reason: str, *, domain: str = "", asked: int = 0, found: int = 0) -> VaultAccess:
+def access(
+    act: str, reason: str, *, domain: str = "", asked: int = 0, found: int = 0
+) -> VaultAccess:
     """What is done now, by the user of this process."""
     if not reason.strip() or len(reason) > LONGEST_REASON:
         raise ParameterError(
-            f"say why, in at most {LONGEST_REASON:,} characters: the reason is kept in the vault's log"
+            f"say why, in at most {LONGEST_REASON:,} characters: the reason is kept in the"
+            " vault's log"
         )
     now = environment.timestamp()
     return VaultAccess(now, _user(), act, reason.strip(), domain, asked, found)
@@ -273,12 +307,15 @@ def _require_complete(log: Journal, vault: Vault) -> None:
     """Raise where a log is not the one the vault knows."""
     if not log.extends(Head(vault.log_entries, vault.log_head)):
         raise UnreadableInput(
-            f"the log {log.path} was changed or cut: the vault knows of {vault.log_entries:,} entries. Restore it from a copy"
+            f"the log {log.path} was changed or cut: the vault knows of {vault.log_entries:,}"
+            " entries. Restore it from a copy"
         )
 
 
 def append(path: Path, vault: Vault, new: VaultAccess) -> Vault:
-    """Write an entry behind the others and make it last; the vault that knows of it is still to be written."""
+    """Write an entry behind the others and make it last; the vault that knows of it is still to be
+    written.
+    """
     with Journal(log_of(path), VAULT_LOG).turn() as log:
         _require_complete(log, vault)
         log.append(new)
@@ -298,8 +335,8 @@ def reidentify(
 ) -> dict[str, tuple[str | None, ...] | None]:
     """The values behind pseudonyms, or None for those the vault does not know.
 
-    A person has one value for each column that made the identity. The log says who asked when, why and how many; if it cannot
-    be written, nobody is named.
+    A person has one value for each column that made the identity. The log says who asked when, why
+    and how many; if it cannot be written, nobody is named.
     """
     path, asked = Path(vault), list(dict.fromkeys(str(one) for one in pseudonyms))
     if not asked:
@@ -308,7 +345,9 @@ def reidentify(
     with only_one(existing(path)):
         opened = read_vault(path, secret)
         if domain not in opened.domains:
-            raise ParameterError(f"the vault {path} has no domain {domain!r}.{did_you_mean(domain, opened.domains)}")
+            raise ParameterError(
+                f"the vault {path} has no domain {domain!r}.{did_you_mean(domain, opened.domains)}"
+            )
         wanted = set(asked)
         people = {code: one for one, code in opened.domains[domain].codes.items() if code in wanted}
         act = access("reidentify", reason, domain=domain, asked=len(asked), found=len(people))
@@ -328,8 +367,8 @@ def rotate(
 ) -> int:
     """Seal a vault with a new key; everyone keeps the pseudonym. The number of pseudonyms in it.
 
-    The old key opens the vault no longer, but it still opens old copies. For pseudonyms that cannot be linked with earlier
-    ones use another domain.
+    The old key opens the vault no longer, but it still opens old copies. For pseudonyms that cannot
+    be linked with earlier ones use another domain.
     """
     path = Path(vault)
     old, new = KeyReference.of(old_key).read(), KeyReference.of(new_key).read()
@@ -338,7 +377,9 @@ def rotate(
     with only_one(existing(path)):
         opened = read_vault(path, old)
         count = sum(len(domain.codes) for domain in opened.domains.values())
-        write_vault(path, new, append(path, opened, access("rotate", reason, asked=count, found=count)))
+        write_vault(
+            path, new, append(path, opened, access("rotate", reason, asked=count, found=count))
+        )
     return count
 
 
@@ -354,9 +395,13 @@ class DomainSummary:
     pseudonyms: int
 
 
-def summary(vault: str | Path, *, key: KeyReference | Mapping[str, str]) -> tuple[DomainSummary, ...]:
+def summary(
+    vault: str | Path, *, key: KeyReference | Mapping[str, str]
+) -> tuple[DomainSummary, ...]:
     """The domains of a vault; its log is checked on the way."""
     path = Path(vault)
     opened = read_vault(existing(path), KeyReference.of(key).read())
     _require_complete(Journal(log_of(path), VAULT_LOG).read(), opened)
-    return tuple(DomainSummary(name, d.method, len(d.codes)) for name, d in sorted(opened.domains.items()))
+    return tuple(
+        DomainSummary(name, d.method, len(d.codes)) for name, d in sorted(opened.domains.items())
+    )

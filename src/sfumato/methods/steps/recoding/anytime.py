@@ -1,11 +1,13 @@
-"""A search that may be stopped at any time: the best node so far, and how much better any node could be.
+"""A search that may be stopped at any time: the best node so far, and how much better any node
+could be.
 
-For lattices too large to decide. A *hunt* for good nodes and a *proof* that none is much better take turns. The hunt goes
-best first from node to neighbouring node, as Lightning does; the proof goes best first over prefixes of levels, whose
-bounds are sharpened in rounds. When the proof ends, the best node is the optimum.
+For lattices too large to decide. A *hunt* for good nodes and a *proof* that none is much better
+take turns. The hunt goes best first from node to neighbouring node, as Lightning does; the proof
+goes best first over prefixes of levels, whose bounds are sharpened in rounds. When the proof ends,
+the best node is the optimum.
 
-Reference: Prasser, Bild, Eicher, Spengler & Kuhn 2016, *Lightning: utility-driven anonymization of high-dimensional
-data*, Transactions on Data Privacy 9(2).
+Reference: Prasser, Bild, Eicher, Spengler & Kuhn 2016, *Lightning: utility-driven anonymization of
+high-dimensional data*, Transactions on Data Privacy 9(2).
 """
 
 from __future__ import annotations
@@ -32,19 +34,22 @@ if TYPE_CHECKING:
 
 # What the nodes of a lattice cost at least, without looking at them.
 #
-# A prefix of decided levels has a *coarse* table, in which the columns not yet decided stand at their highest level. What
-# must be suppressed there must be suppressed in every node below, and the decided cells cost what they cost. The columns
-# not decided cost at least what they would cost alone, with all others at their highest level. To find that out is a
-# smaller search of the same kind; it is made for one column, then for two, and so on, each with the help of those before.
+# A prefix of decided levels has a *coarse* table, in which the columns not yet decided stand at
+# their highest level. What must be suppressed there must be suppressed in every node below, and the
+# decided cells cost what they cost. The columns not decided cost at least what they would cost
+# alone, with all others at their highest level. To find that out is a smaller search of the same
+# kind; it is made for one column, then for two, and so on, each with the help of those before.
 #
-# Reference: Verfaillie, Lemaître & Schiex 1996, *Russian doll search for solving constraint optimization problems*, AAAI.
+# Reference: Verfaillie, Lemaître & Schiex 1996, *Russian doll search for solving constraint
+# optimization problems*, AAAI.
 
 
 class Bounds:
     """Lower bounds on the scores of a lattice.
 
-    ``floor`` is the score if every column stood at its lowest level and nothing were suppressed; ``rest[d]`` is what the
-    columns from *d* on cost above that at least. Objectives that are not separable have bounds from prefixes only.
+    ``floor`` is the score if every column stood at its lowest level and nothing were suppressed;
+    ``rest[d]`` is what the columns from *d* on cost above that at least. Objectives that are not
+    separable have bounds from prefixes only.
     """
 
     def __init__(self, lattice: Lattice) -> None:
@@ -59,19 +64,26 @@ class Bounds:
         return self.floor + self.rest[0]
 
     def of_prefix(self, coarse: ClassTable, known: int) -> float | None:
-        """The least score of any node with the levels of the first ``known`` columns; None where none is feasible."""
+        """The least score of any node with the levels of the first ``known`` columns; None where
+        none is feasible.
+        """
         lattice = self.lattice
         tally = lattice.tally(coarse, lattice.forced(coarse), known)
         if tally.suppressed > lattice.budget:
             return None
         if not lattice.objective.bounded:
             return -math.inf
-        return max(float(lattice.objective.score(tally)), _score_alone(lattice, tally, known) + self.rest[known])
+        return max(
+            float(lattice.objective.score(tally)),
+            _score_alone(lattice, tally, known) + self.rest[known],
+        )
 
     def refine(self, share: int) -> Iterator[None]:
-        """Search the last column alone, then the last two, and so on; yields once for every table that is counted.
+        """Search the last column alone, then the last two, and so on; yields once for every table
+        that is counted.
 
-        Where a search has counted ``share`` tables it is stopped, and the columns before it are searched without its
+        Where a search has counted ``share`` tables it is stopped, and the columns before it are
+        searched without its
         columns: the costs of both add up.
         """
         end = len(self.lattice.columns)
@@ -89,7 +101,9 @@ class Bounds:
     def _least_cost(
         self, first: int, end: int, inside: dict[int, float], share: int
     ) -> Generator[None, None, tuple[float, bool]]:
-        """What the columns from ``first`` up to ``end`` cost at least, and whether some levels of them do cost that."""
+        """What the columns from ``first`` up to ``end`` cost at least, and whether some levels of
+        them do cost that.
+        """
         block = _put_first(self.lattice, range(first, end))
         towers, looked = Towers(_others_at_the_top(block, end - first)), 0
         queue: list[tuple[float, Node]] = [(0.0, ())]
@@ -119,8 +133,13 @@ def children(lattice: Lattice, towers: Towers, prefix: Node) -> Iterator[tuple[N
 def _score_alone(lattice: Lattice, tally: Tally, known: int) -> float:
     """The score if only the first ``known`` columns cost anything above their lowest level."""
     rest = range(known, len(lattice.columns))
-    cheapest = [lattice.totals[a][lattice.low[a]] / lattice.records if lattice.records else 0.0 for a in rest]
-    return float(lattice.objective.score(dataclasses.replace(tally, cells=[*tally.cells[:known], *cheapest])))
+    cheapest = [
+        lattice.totals[a][lattice.low[a]] / lattice.records if lattice.records else 0.0
+        for a in rest
+    ]
+    return float(
+        lattice.objective.score(dataclasses.replace(tally, cells=[*tally.cells[:known], *cheapest]))
+    )
 
 
 def _put_first(lattice: Lattice, chosen: range) -> Lattice:
@@ -143,20 +162,28 @@ EFFORT = 20_000
 """Nodes looked at where nothing else is said."""
 
 HUNT, PRICES, PROOF = 32, 128, 32
-"""Looks in one turn of each. Of lattices too large to decide, prices of crowds say most, where there are any."""
+"""Looks in one turn of each. Of lattices too large to decide, prices of crowds say most, where
+there are any.
+"""
 
 FIRST_SHARE = 125
-"""Looks that a bound of some columns may take in the first round; four times as many in each round after that."""
+"""Looks that a bound of some columns may take in the first round; four times as many in each round
+after that.
+"""
 
 
 def anytime(
-    lattice: Lattice, progress: Progress = silent, *, effort: int | None = None, seconds: float | None = None
+    lattice: Lattice,
+    progress: Progress = silent,
+    *,
+    effort: int | None = None,
+    seconds: float | None = None,
 ) -> Outcome:
     """The best node that was found, with a proved lower bound on the score of the optimum.
 
-    ``effort`` is the number of nodes, and of coarse tables of several nodes, that are looked at; ``seconds`` stops earlier,
-    and the effort reached until then gives the same result again. Objectives without bounds have no lower bound until
-    the whole lattice is decided.
+    ``effort`` is the number of nodes, and of coarse tables of several nodes, that are looked at;
+    ``seconds`` stops earlier, and the effort reached until then gives the same result again.
+    Objectives without bounds have no lower bound until the whole lattice is decided.
     """
     search = Anytime(lattice)
     return search.run(progress, EFFORT if effort is None else effort, seconds)
@@ -194,7 +221,9 @@ class Anytime:
             yield from itertools.islice(proof, PROOF)
 
     def _hunt(self) -> Iterator[None]:
-        """Dive from the top several times, then go best first over nodes: look at all neighbours of the best one."""
+        """Dive from the top several times, then go best first over nodes: look at all neighbours of
+        the best one.
+        """
         tables = History(self.lattice)
         judged_nodes: dict[Node, Judged] = {}
 
@@ -234,10 +263,14 @@ class Anytime:
     def _price(self) -> Iterator[None]:
         """What it costs that somebody is in a crowd, where that bounds anything."""
         if self.crowds.usable:
-            yield from self.crowds.prove(lambda: math.inf if self.best is None else float(self.best.score))
+            yield from self.crowds.prove(
+                lambda: math.inf if self.best is None else float(self.best.score)
+            )
 
     def _prove(self) -> Iterator[None]:
-        """Sharpen the bounds, walk over the prefixes for a while, and again with four times the effort."""
+        """Sharpen the bounds, walk over the prefixes for a while, and again with four times the
+        effort.
+        """
         share = FIRST_SHARE
         while not self.decided:
             if self.lattice.objective.separable:
@@ -246,7 +279,9 @@ class Anytime:
             share *= 4
 
     def _walk(self) -> Iterator[None]:
-        """Best first over prefixes. What stands first in the queue bounds all nodes that are not decided."""
+        """Best first over prefixes. What stands first in the queue bounds all nodes that are not
+        decided.
+        """
         lattice, towers = self.lattice, Towers(self.lattice)
         queue: list[tuple[float, Node]] = [(self.bounds.of_all, ())] if lattice.columns else []
         while queue and not self._hopeless(queue[0][0]):
@@ -276,7 +311,11 @@ class Anytime:
         notes: dict[str, Any] = {"proved_optimal": self.decided, "stopped_by": stopped}
         if self.best is not None:
             score = float(self.best.score)
-            lower = score if self.decided else min(score, max(self.lower, self.bounds.of_all, self.crowds.lower))
+            lower = (
+                score
+                if self.decided
+                else min(score, max(self.lower, self.bounds.of_all, self.crowds.lower))
+            )
             notes |= {"lower_bound": lower, "gap": score - lower} if lower > -math.inf else {}
         return notes
 
@@ -295,9 +334,9 @@ def _finer_nodes(lattice: Lattice, node: Node) -> Iterator[Node]:
 def _thriftiest(node: Judged, finer: Sequence[Judged], thrift: float) -> Judged | None:
     """The feasible finer node that gains most score for each bit by which classes become smaller.
 
-    Records agree by chance with probability ``squares / records²``; its logarithm is what a dive spends. Columns that
-    follow from others cost nearly nothing: a dive takes them together, where a search by score alone sees no
-    difference between them and others.
+    Records agree by chance with probability ``squares / records²``; its logarithm is what a dive
+    spends. Columns that follow from others cost nearly nothing: a dive takes them together, where a
+    search by score alone sees no difference between them and others.
     """
     best, most = None, 0.0
     for child in finer:
@@ -324,6 +363,8 @@ def _neighbours(lattice: Lattice, node: Node) -> Iterator[Node]:
 
 
 def _promise(lattice: Lattice, judged: Judged) -> float:
-    """What a node promises: its score, and a penalty for what it would suppress beyond the budget."""
+    """What a node promises: its score, and a penalty for what it would suppress beyond the
+    budget.
+    """
     beyond = max(0, judged.tally.suppressed - lattice.budget)
     return judged.score * (1 + beyond / max(1, lattice.records)) + beyond / max(1, lattice.records)

@@ -19,11 +19,12 @@ if TYPE_CHECKING:
 
 @parameters
 class Authorised(Step):
-    """Keep the rows whose policy allows the use; everybody else is left out before anything is done with their data.
+    """Keep the rows whose policy allows the use; everybody else is left out before anything is done
+    with their data.
 
-    ``by`` is the column that names each row's policy, ``allowed`` the policies that allow the use. A row without a policy, or
-    with one that is not listed, is left out. The column must not be released: give it the role direct, and it is dropped
-    at the end.
+    ``by`` is the column that names each row's policy, ``allowed`` the policies that allow the use.
+    A row without a policy, or with one that is not listed, is left out. The column must not
+    be released: give it the role direct, and it is dropped at the end.
 
     >>> import polars as pl
     >>> from sfumato.core.table import Table
@@ -35,7 +36,9 @@ class Authorised(Step):
     """
 
     by: Annotated[str, COLUMNS, Field(description="column that names each row's policy")]
-    allowed: Annotated[Sequence[str], AfterValidator(tuple), Field(description="policies that allow the use")]
+    allowed: Annotated[
+        Sequence[str], AfterValidator(tuple), Field(description="policies that allow the use")
+    ]
 
     name: ClassVar[str] = "authorised"
     secret: ClassVar[tuple[str, ...]] = ("allowed",)
@@ -55,7 +58,9 @@ class Authorised(Step):
         fits = np.array([label in wanted for label in encoded.labels], dtype=bool)
         rows = np.flatnonzero(fits[encoded.codes]) if len(dataset) else np.zeros(0, dtype=np.int64)
         if not len(rows):
-            raise ReleaseRefused(f"authorised: none of {len(dataset):,} rows belongs to somebody who allows this use")
+            raise ReleaseRefused(
+                f"authorised: none of {len(dataset):,} rows belongs to somebody who allows this use"
+            )
         left_out = len(dataset) - len(rows)
         return Masked(actions={}, rows=rows, public={"records_not_authorised": left_out})
 

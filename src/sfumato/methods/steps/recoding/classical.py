@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 def datafly(lattice: Lattice, progress: Progress = silent) -> Outcome:
     """A node that is good enough, found in one climb; neither minimal nor optimal.
 
-    Sweeney stops when at most k records are left over; here the suppression budget says how many may be. Of columns with
-    equally many values the first in the order of the lattice climbs.
+    Sweeney stops when at most k records are left over; here the suppression budget says how many
+    may be. Of columns with equally many values the first in the order of the lattice climbs.
 
     Reference: Sweeney 1997; 2002, doi:10.1142/S021848850200165X.
     """
@@ -54,14 +54,17 @@ def datafly(lattice: Lattice, progress: Progress = silent) -> Outcome:
 
 
 def most_values(lattice: Lattice, classes: ClassTable, among: Sequence[str] | None = None) -> str:
-    """The column with the most distinct values among those that can still climb (and are named, where some are)."""
+    """The column with the most distinct values among those that can still climb (and are named,
+    where some are).
+    """
     levels = zip(lattice.columns, classes.levels, lattice.high, strict=True)
     able = [c for c, level, high in levels if level < high and (among is None or c in among)]
     counts = {c: len(np.unique(classes.codes(c)[classes.records > 0])) for c in able}
     return max(counts, key=counts.__getitem__)
 
 
-# The way of µ-Argus: recode the column that is in most unsafe combinations, and suppress what is left over.
+# The way of µ-Argus: recode the column that is in most unsafe combinations, and suppress what is
+# left over.
 
 WIDEST = 3
 """Combinations of so many columns are looked at, as µ-Argus does, and that of all."""
@@ -70,10 +73,11 @@ WIDEST = 3
 def argus(lattice: Lattice, progress: Progress = silent) -> Outcome:
     """A node that is good enough, found in one climb; neither minimal nor optimal.
 
-    A combination of values of up to three columns, or of all, is *unsafe* when it breaks a promise, the other columns being at
-    their highest level. The column that occurs in most unsafe combinations climbs one level, of several the one with
-    most values, until the records that are still unsafe are within the suppression budget. µ-Argus leaves the choice to its user and
-    shows these counts; the whole combination is looked at besides, since promises are about it.
+    A combination of values of up to three columns, or of all, is *unsafe* when it breaks a promise,
+    the other columns being at their highest level. The column that occurs in most unsafe
+    combinations climbs one level, of several the one with most values, until the records that are
+    still unsafe are within the suppression budget. µ-Argus leaves the choice to its user and shows
+    these counts; the whole combination is looked at besides, since promises are about it.
 
     Reference: Hundepool et al. 2012, doi:10.1002/9781118348239.
     """
@@ -89,9 +93,15 @@ def argus(lattice: Lattice, progress: Progress = silent) -> Outcome:
 
 
 def worst_column(lattice: Lattice, classes: ClassTable) -> str:
-    """The column that can still climb and is in most unsafe combinations; of several the one with most values."""
+    """The column that can still climb and is in most unsafe combinations; of several the one with
+    most values.
+    """
     unsafe = unsafe_combinations(lattice, classes.levels)
-    able = [a for a, (level, high) in enumerate(zip(classes.levels, lattice.high, strict=True)) if level < high]
+    able = [
+        a
+        for a, (level, high) in enumerate(zip(classes.levels, lattice.high, strict=True))
+        if level < high
+    ]
     most = max(unsafe[a] for a in able)
     worst = [lattice.columns[a] for a in able if unsafe[a] == most]
     return worst[0] if len(worst) == 1 else most_values(lattice, classes, worst)
@@ -100,7 +110,11 @@ def worst_column(lattice: Lattice, classes: ClassTable) -> str:
 def unsafe_combinations(lattice: Lattice, node: Node) -> list[int]:
     """Per column, how many unsafe combinations of values it takes part in."""
     every = range(len(lattice.columns))
-    sets = {s for size in (*range(1, WIDEST + 1), len(node)) for s in itertools.combinations(every, size)}
+    sets = {
+        s
+        for size in (*range(1, WIDEST + 1), len(node))
+        for s in itertools.combinations(every, size)
+    }
     found = [0] * len(node)
     for chosen in sorted(sets):
         table = lattice.at(tuple(node[a] if a in chosen else lattice.high[a] for a in every))
@@ -124,16 +138,19 @@ def incognito(lattice: Lattice, progress: Progress = silent) -> Outcome:
     judged = [tags.judge(node) for node in chosen]
     minimal = minimal_notes(lattice, judged) if lattice.objective.minimal else {}
     notes = {"admissible_nodes": len(admissible), **minimal}
-    return Outcome(best_of(lattice, judged), closest_of(tags.judged.values()), tags.looked_at, notes)
+    return Outcome(
+        best_of(lattice, judged), closest_of(tags.judged.values()), tags.looked_at, notes
+    )
 
 
 def all_admissible(tags: Tags) -> list[Node]:
     """Every feasible node.
 
-    *Subset property*: levels that break a promise on some columns break it on more. So the lattices of one column are
-    searched first, then those of two, and so on, with the columns that are left out at their highest level. In each,
-    *generalization property*: nodes are tried from below, and those above a feasible one are not looked at. The tags
-    carry both from lattice to lattice, where the paper joins the survivors of the smaller ones.
+    *Subset property*: levels that break a promise on some columns break it on more. So the lattices
+    of one column are searched first, then those of two, and so on, with the columns that are left
+    out at their highest level. In each, *generalization property*: nodes are tried from below, and
+    those above a feasible one are not looked at. The tags carry both from lattice to lattice, where
+    the paper joins the survivors of the smaller ones.
     """
     columns = range(len(tags.free))
     for size in range(1, len(tags.free) + 1):
@@ -147,7 +164,10 @@ def all_admissible(tags: Tags) -> list[Node]:
 def _search(tags: Tags, subset: tuple[int, ...]) -> None:
     """Decide the lattice of some columns, breadth first."""
     sizes = tags.marks.shape
-    box = tuple(slice(0, sizes[a]) if a in subset else slice(sizes[a] - 1, sizes[a]) for a in range(len(sizes)))
+    box = tuple(
+        slice(0, sizes[a]) if a in subset else slice(sizes[a] - 1, sizes[a])
+        for a in range(len(sizes))
+    )
     for node in sorted(tags.nodes(mark=UNKNOWN, box=box), key=lambda node: (sum(node), node)):
         tags.is_feasible(node)
 
@@ -156,7 +176,8 @@ def _search(tags: Tags, subset: tuple[int, ...]) -> None:
 
 
 def mingen(lattice: Lattice, progress: Progress = silent) -> Outcome:
-    """The optimum of the lattice, under any model and objective. Exhaustive: for small lattices and to check others.
+    """The optimum of the lattice, under any model and objective. Exhaustive: for small lattices and
+    to check others.
 
     Reference: Sweeney 2002, doi:10.1142/S021848850200165X.
     """
@@ -170,15 +191,17 @@ def mingen(lattice: Lattice, progress: Progress = silent) -> Outcome:
     return Outcome(best_of(lattice, judged), closest_of(judged), len(judged), notes)
 
 
-# OLA, the optimal lattice anonymization: bisect between the bottom and the top, tag, and choose a k-minimal node.
+# OLA, the optimal lattice anonymization: bisect between the bottom and the top, tag, and choose a
+# k-minimal node.
 
 
 def ola(lattice: Lattice, progress: Progress = silent) -> Outcome:
     """The k-minimal node that the objective prefers.
 
-    It is the optimum of the whole lattice if the objective never falls on the way up: ``height`` never does, the others do not
-    where nothing is suppressed. With suppression a coarser node may cost less than every k-minimal one; ``optimal``
-    finds it. All depends on tags, so models that merging or suppression can break are refused.
+    It is the optimum of the whole lattice if the objective never falls on the way up: ``height``
+    never does, the others do not where nothing is suppressed. With suppression a coarser node may
+    cost less than every k-minimal one; ``optimal`` finds it. All depends on tags, so models that
+    merging or suppression can break are refused.
 
     Reference: El Emam et al. 2009, doi:10.1197/jamia.M3144.
     """
@@ -188,11 +211,15 @@ def ola(lattice: Lattice, progress: Progress = silent) -> Outcome:
     decide(tags, lattice.low, lattice.high)
     minimal = [tags.judge(node) for node in tags.minimal()]
     best = best_of(lattice, minimal)
-    return Outcome(best, closest_of(tags.judged.values()), tags.looked_at, minimal_notes(lattice, minimal))
+    return Outcome(
+        best, closest_of(tags.judged.values()), tags.looked_at, minimal_notes(lattice, minimal)
+    )
 
 
 def decide(tags: Tags, bottom: Node, top: Node) -> None:
-    """Tag every node between two: look at those half way up, then go on below a feasible one and above any other."""
+    """Tag every node between two: look at those half way up, then go on below a feasible one and
+    above any other.
+    """
     box = tags.box(bottom, top)
     if not tags.undecided(box):
         return
@@ -209,21 +236,28 @@ def decide(tags: Tags, bottom: Node, top: Node) -> None:
 
 
 def _why_not(lattice: Lattice) -> str:
-    told = [m.promise for m in lattice.models if not m.shrinking and not (m.monotone and lattice.budget == 0)]
+    told = [
+        m.promise
+        for m in lattice.models
+        if not m.shrinking and not (m.monotone and lattice.budget == 0)
+    ]
     return (
-        f"ola concludes from one node to others, which is wrong for {join_words(told)}"
-        f"{' with suppression' if lattice.budget else ''}; use the algorithm optimal, or suppress nothing"
+        "ola concludes from one node to others, which is wrong for"
+        f" {join_words(told)}{' with suppression' if lattice.budget else ''}; use the algorithm"
+        " optimal, or suppress nothing"
     )
 
 
-# Samarati's search: the least height at which a node is good enough, by bisection, and all k-minimal nodes.
+# Samarati's search: the least height at which a node is good enough, by bisection, and all
+# k-minimal nodes.
 
 
 def samarati(lattice: Lattice, progress: Progress = silent) -> Outcome:
     """A node of the least height, and of those the one that the objective prefers.
 
-    The height of a node is the sum of its levels. Where one of her preferences is the objective (minimum absolute or relative
-    distance, maximum distribution, minimum suppression), the choice is among *all* k-minimal nodes, as she meant it.
+    The height of a node is the sum of its levels. Where one of her preferences is the objective
+    (minimum absolute or relative distance, maximum distribution, minimum suppression), the choice
+    is among *all* k-minimal nodes, as she meant it.
 
     Reference: Samarati 2001, doi:10.1109/69.971193.
     """
@@ -234,13 +268,17 @@ def samarati(lattice: Lattice, progress: Progress = silent) -> Outcome:
         height = least_height(tags)
         chosen = [] if height is None else [tags.judge(node) for node in tags.nodes(height=height)]
     notes = minimal_notes(lattice, chosen) if lattice.objective.minimal else {}
-    return Outcome(best_of(lattice, chosen), closest_of(tags.judged.values()), tags.looked_at, notes)
+    return Outcome(
+        best_of(lattice, chosen), closest_of(tags.judged.values()), tags.looked_at, notes
+    )
 
 
 def least_height(tags: Tags) -> int | None:
-    """The least height that has a feasible node, counted from the lowest node; None where there is no such node.
+    """The least height that has a feasible node, counted from the lowest node; None where there is
+    no such node.
 
-    If a height has one, so has the next: bisect. Where a model breaks that rule, heights are tried from below.
+    If a height has one, so has the next: bisect. Where a model breaks that rule, heights are tried
+    from below.
     """
     low, high = 0, int(tags.heights.max())
     if not tags.decisive:
@@ -281,7 +319,9 @@ def all_minimal(tags: Tags) -> list[Judged]:
     return found
 
 
-AlgorithmName = Literal["auto", "optimal", "samarati", "mingen", "datafly", "argus", "incognito", "ola", "anytime"]
+AlgorithmName = Literal[
+    "auto", "optimal", "samarati", "mingen", "datafly", "argus", "incognito", "ola", "anytime"
+]
 
 
 ALGORITHMS: dict[str, Algorithm] = {
@@ -296,8 +336,11 @@ ALGORITHMS: dict[str, Algorithm] = {
 }
 
 
-def choose(name: AlgorithmName, *, effort: int | None = None, seconds: float | None = None) -> Algorithm:
-    """The algorithm of a name, or for ``auto`` the choice among two of them; limits that it does not have are refused.
+def choose(
+    name: AlgorithmName, *, effort: int | None = None, seconds: float | None = None
+) -> Algorithm:
+    """The algorithm of a name, or for ``auto`` the choice among two of them; limits that it does
+    not have are refused.
 
     >>> choose("ola", effort=100)
     Traceback (most recent call last):
@@ -306,7 +349,11 @@ def choose(name: AlgorithmName, *, effort: int | None = None, seconds: float | N
     """
     if name == "anytime":
         return functools.partial(anytime, effort=effort, seconds=seconds)
-    given = [limit for limit, value in (("effort", effort), ("seconds", seconds)) if value is not None]
+    given = [
+        limit for limit, value in (("effort", effort), ("seconds", seconds)) if value is not None
+    ]
     if given:
-        raise ParameterError(f"{join_words(given)} belongs to the algorithm anytime; {name} has no use for it")
+        raise ParameterError(
+            f"{join_words(given)} belongs to the algorithm anytime; {name} has no use for it"
+        )
     return auto if name == "auto" else ALGORITHMS[name]

@@ -1,23 +1,30 @@
-"""A lower bound for large lattices: everybody who is released needs a crowd, and every crowd has its price.
+"""A lower bound for large lattices: everybody who is released needs a crowd, and every crowd has
+its price.
 
-Let a table promise k-anonymity, alone or with more. Take a class of records at the lowest levels. If a node releases it,
-at least *k* records stand in its class there, so the node is, in every column, at least on the level at which the class
-meets each of them. What the cheapest such levels cost is the *price* of the class; no node that releases it scores less.
+Let a table promise k-anonymity, alone or with more. Take a class of records at the lowest levels.
+If a node releases it, at least *k* records stand in its class there, so the node is, in every
+column, at least on the level at which the class meets each of them. What the cheapest such levels
+cost is the *price* of the class; no node that releases it scores less.
 
-A node serves all whom it releases at once. So classes are priced in groups of a few: levels that give every class of a
-group its crowd cost more than the dearest of them alone, because the crowd of one agrees with it in other columns than
-the crowd of another. Suppressing one class breaks its group, and no class is in two groups: where the groups that cost
-a goal outweigh the budget, each counted as the fewest records that one of its classes has, one of them is released as
-a whole, and no node scores less than the goal. With a budget of 200 records, 201 groups of single records are enough.
+A node serves all whom it releases at once. So classes are priced in groups of a few: levels that
+give every class of a group its crowd cost more than the dearest of them alone, because the crowd of
+one agrees with it in other columns than the crowd of another. Suppressing one class breaks its
+group, and no class is in two groups: where the groups that cost a goal outweigh the budget, each
+counted as the fewest records that one of its classes has, one of them is released as a whole, and
+no node scores less than the goal. With a budget of 200 records, 201 groups of single records are
+enough.
 
-Prices are sums with one term a column. The score of a node is a rising function of such a sum where it is a mean of
-cells, a geometric mean, or a height; and a column on a level costs at least what it costs there when nothing is suppressed,
-since no cell costs more than a suppressed one. Where an objective is none of these, there is no such bound.
+Prices are sums with one term a column. The score of a node is a rising function of such a sum where
+it is a mean of cells, a geometric mean, or a height; and a column on a level costs at least what it
+costs there when nothing is suppressed, since no cell costs more than a suppressed one. Where an
+objective is none of these, there is no such bound.
 
-A first guess at a price is cheap: all but one of the *k* records can be dropped from the condition, which leaves the
-*k*-th nearest class. Any classes may be chosen, so those are whose first guess is highest. Then it is proved for more and more classes that they cost more, by a small search over the levels of
-one class (:func:`sfumato.kernels.crowd_costs.costs_as_much`). Bounds of single columns and of blocks of columns
-do not see that a record that agrees with its neighbours in some columns disagrees with them in others; prices do.
+A first guess at a price is cheap: all but one of the *k* records can be dropped from the condition,
+which leaves the *k*-th nearest class. Any classes may be chosen, so those are whose first guess is
+highest. Then it is proved for more and more classes that they cost more, by a small search over the
+levels of one class (:func:`sfumato.kernels.crowd_costs.costs_as_much`). Bounds of single columns
+and of blocks of columns do not see that a record that agrees with its neighbours in some columns
+disagrees with them in others; prices do.
 """
 
 from __future__ import annotations
@@ -43,11 +50,15 @@ MOST_CHOSEN = 4_000
 SPARE = 1.5
 """How many times the suppression budget the chosen groups outweigh."""
 FIRST_CAP, CAP_GROWTH = 2, 4
-"""What proving one price may cost at first, in tables looked at, and how it grows when too few were proved."""
+"""What proving one price may cost at first, in tables looked at, and how it grows when too few were
+proved.
+"""
 SMALLEST_STEP = 1 / 512
 """The proof ends when it would gain less than this share of the gap."""
 GROUP = 2
-"""Classes of a group, all of which must be in crowds at once; more of them take longer and prove little more."""
+"""Classes of a group, all of which must be in crowds at once; more of them take longer and prove
+little more.
+"""
 LOOK = 20_000
 """Candidates of such a search that take as long as looking at a small table."""
 SAMPLE, SAMPLE_CROWD = 500, 3
@@ -61,22 +72,32 @@ ROUNDING = 1e-9
 
 
 class CrowdBound:
-    """The bound of one lattice. ``lower`` is proved: no node scores less; it rises while ``prove`` goes on."""
+    """The bound of one lattice. ``lower`` is proved: no node scores less; it rises while ``prove``
+    goes on.
+    """
 
     def __init__(self, lattice: Lattice) -> None:
         self.lattice = lattice
         self.lower = -math.inf
-        self.k = max([model.crowd for model in lattice.models if model.crowd is not None], default=0)
+        self.k = max(
+            [model.crowd for model in lattice.models if model.crowd is not None], default=0
+        )
 
     @property
     def usable(self) -> bool:
         """Whether there is such a bound."""
         lattice, chosen = self.lattice, (self.lattice.budget + 1) * SPARE * GROUP
-        small = 0 < len(lattice.base) <= MOST_CLASSES and chosen <= MOST_CHOSEN and lattice.base.population is None
+        small = (
+            0 < len(lattice.base) <= MOST_CLASSES
+            and chosen <= MOST_CHOSEN
+            and lattice.base.population is None
+        )
         return small and self.k > 1 and lattice.records > 0 and _terms(lattice) is not None
 
     def prove(self, score: Callable[[], float]) -> Iterator[None]:
-        """Raise ``lower`` towards the best score so far; yields once for as much work as looking at a table."""
+        """Raise ``lower`` towards the best score so far; yields once for as much work as looking at
+        a table.
+        """
         found = _terms(self.lattice)
         if found is None:
             return
@@ -94,8 +115,8 @@ class CrowdBound:
     def _reach(self, prices: CrowdPrices, goal: float, cap: int) -> Generator[None, None, bool]:
         """Try to prove a goal of enough groups, those with the highest prices so far first.
 
-        What a search could not prove within its cap is not tried again for this goal: as soon as all that is left would not outweigh
-        the budget, the goal is given up.
+        What a search could not prove within its cap is not tried again for this goal: as soon as
+        all that is left would not outweigh the budget, the goal is given up.
         """
         budget = self.lattice.budget
         proved = prices.records_from(goal)
@@ -113,15 +134,25 @@ class CrowdBound:
         return proved > budget
 
 
-def _terms(lattice: Lattice) -> tuple[list[list[float]], Callable[[float], float], Callable[[float], float]] | None:
-    """Per column and level what it adds to a sum at least, the score of a sum, and the sum of a score; None where there is none."""
+def _terms(
+    lattice: Lattice,
+) -> tuple[list[list[float]], Callable[[float], float], Callable[[float], float]] | None:
+    """Per column and level what it adds to a sum at least, the score of a sum, and the sum of a
+    score; None where there is none.
+    """
     n, score = max(1, lattice.records), lattice.objective.score
-    dearest = max([float(costs.max(initial=0.0)) for levels in lattice.cell_costs for costs in levels], default=0.0)
+    dearest = max(
+        [float(costs.max(initial=0.0)) for levels in lattice.cell_costs for costs in levels],
+        default=0.0,
+    )
     weights = lattice.weights
     if score is objective_named("height").score:
         tops = [max(1, top) for top in lattice.tops]
         return (
-            [[w * level / top for level in range(top + 1)] for w, top in zip(weights, tops, strict=True)],
+            [
+                [w * level / top for level in range(top + 1)]
+                for w, top in zip(weights, tops, strict=True)
+            ],
             _same,
             _same,
         )
@@ -131,7 +162,11 @@ def _terms(lattice: Lattice) -> tuple[list[list[float]], Callable[[float], float
     if score is objective_named("loss").score:
         return [[w * total / n for total in totals] for w, totals in shares], _same, _same
     if score is objective_named("loss_geometric").score:
-        return [[w * math.log1p(total / n) for total in totals] for w, totals in shares], math.expm1, math.log1p
+        return (
+            [[w * math.log1p(total / n) for total in totals] for w, totals in shares],
+            math.expm1,
+            math.log1p,
+        )
     return None
 
 
@@ -140,9 +175,11 @@ def _same(value: float) -> float:
 
 
 class CrowdPrices:
-    """What groups of classes cost at least (``least``) and surely not more than (``most``), as sums of terms.
+    """What groups of classes cost at least (``least``) and surely not more than (``most``), as sums
+    of terms.
 
-    ``groups`` has a row a group with its classes, ``weights`` how many records go at least when a group is broken.
+    ``groups`` has a row a group with its classes, ``weights`` how many records go at least when a
+    group is broken.
     """
 
     def __init__(
@@ -156,7 +193,9 @@ class CrowdPrices:
         self.k, self.score, self.total, self.budget = k, score, total, lattice.budget
         table = lattice.at(lattice.low)
         self.records = table.records
-        self.codes = np.column_stack([table.codes(name) for name in lattice.columns]).astype(np.int32)
+        self.codes = np.column_stack([table.codes(name) for name in lattice.columns]).astype(
+            np.int32
+        )
         self._bind(lattice, terms)
 
     def _bind(self, lattice: Lattice, terms: list[list[float]]) -> None:
@@ -170,7 +209,8 @@ class CrowdPrices:
         self._levels = np.array([len(span) for span in spans], dtype=np.int64)
         self._terms = np.full((len(spans), int(self._levels.max()) + 1), math.inf)
         for a, span in enumerate(spans):
-            # A node may be above the level at which two classes meet: the least of all levels from there on counts.
+            # A node may be above the level at which two classes meet: the least of all levels from
+            # there on counts.
             here = np.array([terms[a][level] for level in span])
             self._terms[a, : len(span)] = np.minimum.accumulate(here[::-1])[::-1]
         sizes = [len(climb) for climb in climbs]
@@ -181,11 +221,13 @@ class CrowdPrices:
         self._sums = np.empty((GROUP, len(self.codes)))
 
     def choose(self) -> Iterator[None]:
-        """Choose groups of classes that are far from others, until they outweigh what may be suppressed.
+        """Choose groups of classes that are far from others, until they outweigh what may be
+        suppressed.
 
-        Which classes are chosen decides how high the bound gets, never whether it holds. First all classes are held against a
-        sample, then the likely ones against all, which gives the first guess at the price of each: its *k*-th nearest record.
-        A group costs at least what the dearest of its classes does.
+        Which classes are chosen decides how high the bound gets, never whether it holds. First all
+        classes are held against a sample, then the likely ones against all, which gives the first
+        guess at the price of each: its *k*-th nearest record. A group costs at least what the
+        dearest of its classes does.
         """
         wanted = max(64, math.ceil(SPARE * (self.budget + 1)))
         size = (
@@ -193,7 +235,9 @@ class CrowdPrices:
         )  # few classes cannot outweigh a large budget in groups
         count = min(wanted, len(self.codes) // size)
         everybody = np.arange(len(self.codes))
-        rough = yield from self._guess_prices(everybody, max(1, len(self.codes) // SAMPLE), SAMPLE_CROWD)
+        rough = yield from self._guess_prices(
+            everybody, max(1, len(self.codes) // SAMPLE), SAMPLE_CROWD
+        )
         likely = np.argsort(-rough, kind="stable")[: LIKELY * count * size]
         guesses = yield from self._guess_prices(likely, 1, self.k)
         order = np.argsort(-guesses, kind="stable")[: count * size].reshape(size, count)
@@ -205,7 +249,9 @@ class CrowdPrices:
     def _guess_prices(
         self, classes: NDArray[np.int64], step: int, k: int
     ) -> Generator[None, None, NDArray[np.float64]]:
-        """What the *k*-th nearest record of each class costs, of one class in ``step``; yields for twice as many as there are."""
+        """What the *k*-th nearest record of each class costs, of one class in ``step``; yields for
+        twice as many as there are.
+        """
         codes, records = self.codes[::step].copy(), self.records[::step].copy()
         meets, sums = np.zeros(int(self._offsets[-1]), dtype=np.int8), np.empty(len(codes))
         tree = self._paths, self._starts, self._levels, meets, self._offsets
@@ -221,7 +267,9 @@ class CrowdPrices:
         return prices
 
     def raise_to(self, at: int, goal: float, cap: int) -> int:
-        """Try to prove that a group costs a goal; returns how much work that was, in tables looked at."""
+        """Try to prove that a group costs a goal; returns how much work that was, in tables looked
+        at.
+        """
         self._meet(at)
         one, work = max(LOOK, self.codes.size // 8), np.zeros(1, dtype=np.int64)
         order = self._order()
@@ -250,7 +298,9 @@ class CrowdPrices:
             kernels.crowd_costs.sums_of_terms(self.codes, self._terms, meets, self._offsets, sums)
 
     def _order(self) -> NDArray[np.int64]:
-        """Columns in which the nearest classes disagree most are decided first: either way the cost rises early."""
+        """Columns in which the nearest classes disagree most are decided first: either way the cost
+        rises early.
+        """
         amounts = np.zeros(self.codes.shape[1])
         for meets, sums in zip(self._meets, self._sums, strict=True):
             near = min(NEAREST, len(sums) - 1)
@@ -260,7 +310,9 @@ class CrowdPrices:
         return np.argsort(-amounts, kind="stable").astype(np.int64)
 
     def common(self) -> float:
-        """What groups that outweigh the records that may be suppressed cost at least: one of them is released."""
+        """What groups that outweigh the records that may be suppressed cost at least: one of them
+        is released.
+        """
         order = np.argsort(-self.least, kind="stable")
         held = np.cumsum(self.weights[order])
         place = int(np.searchsorted(held, self.budget, side="right"))

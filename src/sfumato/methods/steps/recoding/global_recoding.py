@@ -1,4 +1,6 @@
-"""Global recoding: one level a column for the whole table, chosen optimally, and some records suppressed."""
+"""Global recoding: one level a column for the whole table, chosen optimally, and some records
+suppressed.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,13 @@ from sfumato.core.step import Fineness, Goal, Learner, Plan, Span, Step, over_bu
 from sfumato.core.words import join_words
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
 from sfumato.methods.steps.recoding.classical import AlgorithmName, choose
-from sfumato.methods.steps.recoding.lattice import Judged, Lattice, level_bounds, normalised_weights, seen_by_classes
+from sfumato.methods.steps.recoding.lattice import (
+    Judged,
+    Lattice,
+    level_bounds,
+    normalised_weights,
+    seen_by_classes,
+)
 from sfumato.methods.steps.recoding.optimal import Outcome
 from sfumato.methods.steps.recoding.search_choice import warnings_of
 from sfumato.methods.steps.recoding.whole_lattice import survey
@@ -37,7 +45,10 @@ if TYPE_CHECKING:
 
 NAMED = 8
 """Columns that a message spells out."""
-CLIMBING = {"datafly": "the number of values of the columns", "argus": "the unsafe combinations of the columns"}
+CLIMBING = {
+    "datafly": "the number of values of the columns",
+    "argus": "the unsafe combinations of the columns",
+}
 HIGHEST = 1 << 30
 """A level that no hierarchy reaches."""
 LEAST = 1e-6
@@ -48,7 +59,8 @@ LEAST = 1e-6
 class Recoding(Plan):
     """What global recoding decided: a level for every quasi-identifier and the classes to drop.
 
-    ``dropped`` holds the packed keys, at the released levels, of the classes whose records are suppressed.
+    ``dropped`` holds the packed keys, at the released levels, of the classes whose records are
+    suppressed.
     """
 
     levels: dict[str, int]
@@ -69,7 +81,9 @@ class Recoding(Plan):
         return {
             "kind": "column recoding",
             "algorithm": self.algorithm,
-            "levels": {c: {"level": level, "top": self.tops[c]} for c, level in self.levels.items()},
+            "levels": {
+                c: {"level": level, "top": self.tops[c]} for c, level in self.levels.items()
+            },
             "suppressed_records": self.suppressed,
             "suppressed_classes": len(self.dropped),
             **({"warning": self.warnings[0]} if self.warnings else {}),
@@ -84,17 +98,26 @@ class Recoding(Plan):
     def bound_levels(self) -> Mapping[str, tuple[Ladder, int]]:
         """The ladder and the level of every quasi-identifier."""
         ladders = self.placement.ladders
-        return {name: (ladder, self.levels[name]) for name, ladder in zip(self.levels, ladders, strict=True)}
+        return {
+            name: (ladder, self.levels[name])
+            for name, ladder in zip(self.levels, ladders, strict=True)
+        }
 
     def with_ladders(self, ladders: Mapping[str, Ladder]) -> Recoding:
-        """The same plan with other ladders for some columns, which differ in their lowest level alone."""
+        """The same plan with other ladders for some columns, which differ in their lowest level
+        alone.
+        """
         own = zip(self.levels, self.placement.ladders, strict=True)
         changed = tuple(ladders.get(name, ladder) for name, ladder in own)
-        return dataclasses.replace(self, placement=dataclasses.replace(self.placement, ladders=changed))
+        return dataclasses.replace(
+            self, placement=dataclasses.replace(self.placement, ladders=changed)
+        )
 
     def warning_of(self, what: str) -> Recoding:
         """The same plan that warns of something more."""
-        return dataclasses.replace(self, notes={**self.notes, "warning": "; ".join([*self.warnings, what])})
+        return dataclasses.replace(
+            self, notes={**self.notes, "warning": "; ".join([*self.warnings, what])}
+        )
 
     def scores(self) -> dict[str, float]:
         """The objective and what it came to."""
@@ -114,55 +137,74 @@ class Recoding(Plan):
 
 @parameters
 class GlobalRecoding(Step):
-    """Give each quasi-identifier one level of its hierarchy so that the promises hold at the least cost.
+    """Give each quasi-identifier one level of its hierarchy so that the promises hold at the least
+    cost.
 
-    The result is the optimum of ``objective`` over the whole lattice of levels, subject to the models and to a
-    ``budget`` of suppressed records (a share, 0–1: at most ``floor(budget·N)`` records, those of failing classes; promises
-    about the whole table drop the riskiest classes, the fewest records that will do).
-    ``weights`` make columns more or less precious (default 1 each); ``levels`` bounds the levels of a column:
-    ``{"age": [1, 3]}`` or just the highest, ``{"zip": 2}``. Columns without a hierarchy stay as they are.
+    The result is the optimum of ``objective`` over the whole lattice of levels, subject to the
+    models and to a ``budget`` of suppressed records (a share, 0–1: at most ``floor(budget·N)``
+    records, those of failing classes; promises about the whole table drop the riskiest classes, the
+    fewest records that will do). ``weights`` make columns more or less precious (default 1 each);
+    ``levels`` bounds the levels of a column: ``{"age": [1, 3]}`` or just the highest,
+    ``{"zip": 2}``. Columns without a hierarchy stay as they are.
 
-    ``suppress`` says what may be lost besides: ``tuple`` drops the records of failing classes; ``cell`` suppresses cells of
-    them instead (see ``suppression``; k-anonymity only), at the levels that would be best if they were dropped, and
-    ``budget`` bounds the records with suppressed cells; ``attribute`` keeps a column as it is or generalises it to the top,
-    without any level between; ``none`` suppresses nothing. The last two have no budget.
+    ``suppress`` says what may be lost besides: ``tuple`` drops the records of failing classes;
+    ``cell`` suppresses cells of them instead (see ``suppression``; k-anonymity only), at the levels
+    that would be best if they were dropped, and ``budget`` bounds the records with suppressed
+    cells; ``attribute`` keeps a column as it is or generalises it to the top, without any level
+    between; ``none`` suppresses nothing. The last two have no budget.
 
-    ``algorithm`` says how the lattice is searched. ``auto`` counts it first: up to 10¹¹ nodes times classes (and 20,000) it is
-    ``optimal``, beyond that ``anytime`` for an effort that the size of the table gives, with a warning in the plan that
-    says how far from the optimum the result can be. ``optimal``, ``mingen`` (every node) and ``incognito`` (all admissible nodes)
-    find the same optimum; ``ola`` the best k-minimal node; ``samarati`` the best node of the least height, or with one of
-    her preferences as objective the best k-minimal one; ``datafly`` some node in one climb, and so does
-    ``argus``, which recodes the column that is in most unsafe combinations: with ``suppress: cell`` that is the way of µ-Argus; ``anytime`` the best node it
-    meets within an ``effort`` of so many nodes looked at, with a proved lower bound for large lattices (``seconds`` stops
-    it earlier).
+    ``algorithm`` says how the lattice is searched. ``auto`` counts it first: up to 10¹¹ nodes times
+    classes (and 20,000) it is ``optimal``, beyond that ``anytime`` for an effort that the size of
+    the table gives, with a warning in the plan that says how far from the optimum the result can
+    be. ``optimal``, ``mingen`` (every node) and ``incognito`` (all admissible nodes) find the same
+    optimum; ``ola`` the best k-minimal node; ``samarati`` the best node of the least height, or
+    with one of her preferences as objective the best k-minimal one; ``datafly`` some node in one
+    climb, and so does ``argus``, which recodes the column that is in most unsafe combinations: with
+    ``suppress: cell`` that is the way of µ-Argus; ``anytime`` the best node it meets within an
+    ``effort`` of so many nodes looked at, with a proved lower bound for large lattices (``seconds``
+    stops it earlier).
 
-    Missing values are planned as a category of their own, which is never weaker than counting them as wildcards.
-    Equal scores: the node with the smaller sum of levels wins, then the smaller tuple of levels.
+    Missing values are planned as a category of their own, which is never weaker than counting them
+    as wildcards. Equal scores: the node with the smaller sum of levels wins, then the smaller tuple
+    of levels.
 
-    Follows Samarati 2001 for what a node is, ARX (Prasser & Kohlmayer 2015) for when it is feasible.
+    Follows Samarati 2001 for what a node is, ARX (Prasser & Kohlmayer 2015) for when it is
+    feasible.
     """
 
-    suppress: Annotated[Literal["tuple", "attribute", "cell", "none"], Field(description="what may be suppressed")] = (
-        "tuple"
-    )
-    budget: Annotated[float, Field(ge=0, le=1, description="share of records that may be suppressed")] = 0.02
+    suppress: Annotated[
+        Literal["tuple", "attribute", "cell", "none"], Field(description="what may be suppressed")
+    ] = "tuple"
+    budget: Annotated[
+        float, Field(ge=0, le=1, description="share of records that may be suppressed")
+    ] = 0.02
     objective: Annotated[
         str,
         Naming("words", words=tuple(o.name for o in OBJECTIVES)),
         Field(description="what is made small: " + ", ".join(o.name for o in OBJECTIVES)),
     ] = "loss"
     label: Annotated[
-        str | None, COLUMNS, Field(min_length=1, description="objective classification: what is predicted")
+        str | None,
+        COLUMNS,
+        Field(min_length=1, description="objective classification: what is predicted"),
     ] = None
-    weights: Annotated[dict[str, float], COLUMNS, Field(description="importance of columns")] = Field(
-        default_factory=dict
+    weights: Annotated[dict[str, float], COLUMNS, Field(description="importance of columns")] = (
+        Field(default_factory=dict)
     )
     levels: Annotated[
-        dict[str, int | tuple[int, int]], COLUMNS, Field(description="highest level, or lowest and highest")
+        dict[str, int | tuple[int, int]],
+        COLUMNS,
+        Field(description="highest level, or lowest and highest"),
     ] = Field(default_factory=dict)
-    algorithm: Annotated[AlgorithmName, Field(description="how the lattice of levels is searched")] = "auto"
-    effort: Annotated[int | None, Field(ge=1, description="nodes that the algorithm anytime looks at")] = None
-    seconds: Annotated[float | None, Field(gt=0, description="time after which the algorithm anytime stops")] = None
+    algorithm: Annotated[
+        AlgorithmName, Field(description="how the lattice of levels is searched")
+    ] = "auto"
+    effort: Annotated[
+        int | None, Field(ge=1, description="nodes that the algorithm anytime looks at")
+    ] = None
+    seconds: Annotated[
+        float | None, Field(gt=0, description="time after which the algorithm anytime stops")
+    ] = None
 
     name: ClassVar[str] = "global_recoding"
     tells: ClassVar[tuple[str, ...]] = ("kind", "levels", "suppressed_records")
@@ -175,15 +217,18 @@ class GlobalRecoding(Step):
         choose(self.algorithm, effort=self.effort, seconds=self.seconds)
         if objective.labelled != (self.label is not None):
             raise ParameterError(
-                f"label goes with the objective classification, and that needs one; the objective is {self.objective}"
+                "label goes with the objective classification, and that needs one; the objective"
+                f" is {self.objective}"
             )
         if self.algorithm in CLIMBING and (self.weights or self.objective != "loss"):
             raise ParameterError(
-                f"{self.algorithm} follows {CLIMBING[self.algorithm]}; it has no objective and no weights"
+                f"{self.algorithm} follows {CLIMBING[self.algorithm]}; it has no objective and no"
+                " weights"
             )
         if self.algorithm == "anytime" and objective.minimal:
             raise ParameterError(
-                f"anytime cannot tell which nodes are k-minimal, as {self.objective} asks; use optimal"
+                f"anytime cannot tell which nodes are k-minimal, as {self.objective} asks; use"
+                " optimal"
             )
 
     @property
@@ -201,7 +246,9 @@ class GlobalRecoding(Step):
         return schema.quasi if self.label is None else (*schema.quasi, self.label)
 
     def begun_at(self, levels: Mapping[str, int]) -> GlobalRecoding | None:
-        """The same step with these levels as lower bounds; None where one is above what ``levels`` allows, or only ends are."""
+        """The same step with these levels as lower bounds; None where one is above what ``levels``
+        allows, or only ends are.
+        """
         bounds = dict.fromkeys(levels, (0, HIGHEST)) | self._bounds
         if self.suppress == "attribute" or any(level > bounds[c][1] for c, level in levels.items()):
             return None
@@ -209,9 +256,12 @@ class GlobalRecoding(Step):
         return dataclasses.replace(self, levels={**self.levels, **raised})
 
     def as_before(self, described: Mapping[str, Any]) -> GlobalRecoding:
-        """The same step at the levels that were chosen: what fails there is suppressed within the budget, nothing is searched."""
+        """The same step at the levels that were chosen: what fails there is suppressed within the
+        budget, nothing is searched.
+        """
         chosen: dict[str, int | tuple[int, int]] = {
-            column: (int(told["level"]), int(told["level"])) for column, told in described["levels"].items()
+            column: (int(told["level"]), int(told["level"]))
+            for column, told in described["levels"].items()
         }
         return dataclasses.replace(self, levels=chosen, algorithm="auto", effort=None, seconds=None)
 
@@ -225,7 +275,9 @@ class GlobalRecoding(Step):
             demands_of(goal.models, dataset.schema.quasi, None)
         goal.progress(0.0, "counting the classes")
         lattice = self.lattice(dataset, goal)
-        outcome = choose(self.algorithm, effort=self.effort, seconds=self.seconds)(lattice, goal.progress)
+        outcome = choose(self.algorithm, effort=self.effort, seconds=self.seconds)(
+            lattice, goal.progress
+        )
         if outcome.best is None:
             raise Unsatisfiable(_why_not(lattice, outcome), closest=outcome.closest)
         found = _recoding(lattice, outcome.best, outcome, outcome.algorithm or self.algorithm)
@@ -241,14 +293,20 @@ class GlobalRecoding(Step):
         return RecodedCells(whole, cells)
 
     def lattice(self, dataset: Table, goal: Goal) -> Lattice:
-        """The lattice of a table under this step's bounds; columns that cannot climb come first, then those with few values."""
+        """The lattice of a table under this step's bounds; columns that cannot climb come first,
+        then those with few values.
+        """
         needs = needed(goal.models, dataset.schema)
         if self.label is not None:  # the objective counts it
             self._require_label(dataset)
-            needs = dataclasses.replace(needs, counts=tuple(dict.fromkeys((*needs.counts, self.label))))
+            needs = dataclasses.replace(
+                needs, counts=tuple(dict.fromkeys((*needs.counts, self.label)))
+            )
         classes = count_needed(dataset, needs, goal.population)
         ladders = dict(zip(classes.columns, classes.ladders, strict=True))
-        order = sorted(classes.columns, key=lambda c: (ladders[c].top > 0, len(ladders[c].labels[0]), c))
+        order = sorted(
+            classes.columns, key=lambda c: (ladders[c].top > 0, len(ladders[c].labels[0]), c)
+        )
         classes = classes.reordered(order)
         tops = [ladder.top for ladder in classes.ladders]
         low, high = level_bounds(classes.columns, tops, self._bounds)
@@ -275,13 +333,22 @@ class GlobalRecoding(Step):
         dataset.require([str(self.label)])
         if self.label in dataset.schema.quasi:
             raise SchemaError(
-                f"global_recoding: the label {self.label!r} is a quasi-identifier, and would predict itself"
+                f"global_recoding: the label {self.label!r} is a quasi-identifier, and would"
+                " predict itself"
             )
 
     def survey(
-        self, dataset: Table, goal: Goal, plan: Recoding | RecodedCells, *, most_nodes: int, most_effort: float
+        self,
+        dataset: Table,
+        goal: Goal,
+        plan: Recoding | RecodedCells,
+        *,
+        most_nodes: int,
+        most_effort: float,
     ) -> Landscape:
-        """What the other nodes of the lattice would keep, cost and risk; the neighbours only when it is too large."""
+        """What the other nodes of the lattice would keep, cost and risk; the neighbours only when
+        it is too large.
+        """
         lattice = self.lattice(dataset, goal)
         chosen = tuple(plan.levels[name] for name in lattice.columns)
         return survey(lattice, chosen, most_nodes=most_nodes, most_effort=most_effort)
@@ -316,22 +383,32 @@ class GlobalRecoding(Step):
             encoded = dataset.encoded(name)
             table = remap_to(ladder, encoded, level)
             narrow = table.astype(np.min_scalar_type(max(1, len(ladder.labels[level])) - 1))
-            dataset = dataset.recoded(name, ladder.labels[level], kernels.keys.mapped(encoded.narrow, narrow))
+            dataset = dataset.recoded(
+                name, ladder.labels[level], kernels.keys.mapped(encoded.narrow, narrow)
+            )
             # Intervals of numbers and dates still have an order, and other labels none.
             ordered = dataset.schema[name].kind in (Kind.NUMERIC, Kind.DATE, Kind.ORDINAL)
             kind = Kind.ORDINAL if ordered else Kind.NOMINAL
             dataset = dataset.with_schema(dataset.schema.replace(name, kind=kind))
-        return dataset if rows is None else dataset.take(rows)  # last: of a recoded column few labels are left
+        return (
+            dataset if rows is None else dataset.take(rows)
+        )  # last: of a recoded column few labels are left
 
     def locked(self, plan: Recoding | RecodedCells) -> GlobalRecoding:
-        """The step that makes the same plan again: with the effort that was reached where time ran out."""
+        """The step that makes the same plan again: with the effort that was reached where time ran
+        out.
+        """
         effort = plan.effort()
         if effort.get("stopped_by") != "seconds":
             return self
         return dataclasses.replace(self, effort=effort["nodes_looked_at"], seconds=None)
 
-    def contradicted(self, told: Mapping[str, Any], schema: Schema, records: int | None) -> str | None:
-        """That a quasi-identifier has no level or one out of bounds, that more is suppressed than allowed, or in no class."""
+    def contradicted(
+        self, told: Mapping[str, Any], schema: Schema, records: int | None
+    ) -> str | None:
+        """That a quasi-identifier has no level or one out of bounds, that more is suppressed than
+        allowed, or in no class.
+        """
         lacking = [name for name in schema.quasi if name not in told["levels"]]
         if lacking:
             return f"the plan of {self.name} tells no level of {', '.join(lacking)}"
@@ -342,7 +419,10 @@ class GlobalRecoding(Step):
         ]
         if beyond:
             return f"the level of {', '.join(beyond)} is not one that the recipe allows"
-        gone, classes = told["suppressed_records"], told.get("suppressed_classes", told["suppressed_records"])
+        gone, classes = (
+            told["suppressed_records"],
+            told.get("suppressed_classes", told["suppressed_records"]),
+        )
         if bool(gone) != bool(classes) or classes > gone:
             return f"{gone:,} records in {classes:,} classes cannot be suppressed"
         return over_budget(told, self._share, schema, records)
@@ -350,7 +430,10 @@ class GlobalRecoding(Step):
     @property
     def _bounds(self) -> dict[str, tuple[int, int]]:
         """The lowest and the highest level that columns may have."""
-        return {column: (0, said) if isinstance(said, int) else said for column, said in self.levels.items()}
+        return {
+            column: (0, said) if isinstance(said, int) else said
+            for column, said in self.levels.items()
+        }
 
     @property
     def _share(self) -> float:
@@ -390,15 +473,25 @@ def _why_not(lattice: Lattice, outcome: Outcome) -> str:
     near = ""
     if outcome.closest is not None:
         t = outcome.closest.tally
-        near = f" The nearest miss would suppress {t.suppressed:,} of {t.records:,} records; the budget allows {lattice.budget:,}."
+        near = (
+            f" The nearest miss would suppress {t.suppressed:,} of {t.records:,} records; the"
+            f" budget allows {lattice.budget:,}."
+        )
     advice = " Raise the budget, lower the promise, or allow higher levels."
     if fixed:
-        shown = ", ".join(fixed[:NAMED]) + (f" and {len(fixed) - NAMED} more" if len(fixed) > NAMED else "")
+        shown = ", ".join(fixed[:NAMED]) + (
+            f" and {len(fixed) - NAMED} more" if len(fixed) > NAMED else ""
+        )
         advice += f" Column(s) without a hierarchy cannot be generalised: {shown}."
     stopped = outcome.notes.get("stopped_by")
-    found = f"no generalization was found before the {stopped} ran out that" if stopped else "no generalization"
+    found = (
+        f"no generalization was found before the {stopped} ran out that"
+        if stopped
+        else "no generalization"
+    )
     return (
-        f"{found} keeps {promises} within the suppression budget.{near}{lattice.hopeless()}{lattice.caveat()}{advice}"
+        f"{found} keeps {promises} within the suppression"
+        f" budget.{near}{lattice.hopeless()}{lattice.caveat()}{advice}"
     )
 
 

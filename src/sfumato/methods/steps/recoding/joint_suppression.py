@@ -1,8 +1,10 @@
-r"""Which classes go so that several sums over the rest are small enough at once and the fewest records are lost.
+r"""Which classes go so that several sums over the rest are small enough at once and the fewest
+records are lost.
 
-Promises about the whole table each ask :math:`\sum_{E \text{ kept}} x_{mE} \le s_m`. What one after the other would drop can be more than is
-needed together: a class that helps both may cost less than one for each. Classes with equal numbers are alike, so what is
-asked for is how many of each kind go, a small integer program:
+Promises about the whole table each ask :math:`\sum_{E \text{ kept}} x_{mE} \le s_m`. What one after
+the other would drop can be more than is needed together: a class that helps both may cost less than
+one for each. Classes with equal numbers are alike, so what is asked for is how many of each kind
+go, a small integer program:
 
 .. math:: \min \sum_g n_g z_g \quad\text{with}\quad \sum_g x_{mg} z_g \ge \sum_E x_{mE} - s_m \text{ for all } m, \qquad 0 \le z_g \le c_g
 """
@@ -27,9 +29,11 @@ NEAR = 1e-12
 
 
 def fewest_together(classes: ClassTable, sums: Sums, known: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """The classes to drop so that all sums hold; ``known`` where the solver finds nothing with fewer records.
+    """The classes to drop so that all sums hold; ``known`` where the solver finds nothing with
+    fewer records.
 
-    Of classes that are alike those go first whose values come first, so the order of the rows does not matter.
+    Of classes that are alike those go first whose values come first, so the order of the rows does
+    not matter.
     """
     kinds, of, many = np.unique(
         np.column_stack([classes.records, *(gains for gains, _ in sums)]),
@@ -48,7 +52,9 @@ def fewest_together(classes: ClassTable, sums: Sums, known: NDArray[np.bool_]) -
     return dropped if all(_held(sum_, dropped) for sum_ in sums) else known
 
 
-def _how_many(kinds: NDArray[np.float64], many: NDArray[np.int64], sums: Sums) -> NDArray[np.int64] | None:
+def _how_many(
+    kinds: NDArray[np.float64], many: NDArray[np.int64], sums: Sums
+) -> NDArray[np.int64] | None:
     from scipy.optimize import Bounds, LinearConstraint, milp
 
     needs = [gains.sum() - slack - NEAR * np.abs(gains).sum() for gains, slack in sums]

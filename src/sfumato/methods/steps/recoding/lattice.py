@@ -1,7 +1,8 @@
-"""The generalization lattice of a table: its nodes, what a node keeps, and whether it is good enough.
+"""The generalization lattice of a table: its nodes, what a node keeps, and whether it is good
+enough.
 
-A node gives every quasi-identifier a level. All searches share this file: they differ only in which nodes they look
-at, and in what order.
+A node gives every quasi-identifier a level. All searches share this file: they differ only in which
+nodes they look at, and in what order.
 """
 
 from __future__ import annotations
@@ -109,7 +110,10 @@ class Lattice:
     @cached_property
     def cell_costs(self) -> list[list[NDArray[np.float64]]]:
         """Per column and level, what the objective says a cell with each code costs."""
-        return [self.objective.costs(ladder, self.records_per_code[a]) for a, ladder in enumerate(self.base.ladders)]
+        return [
+            self.objective.costs(ladder, self.records_per_code[a])
+            for a, ladder in enumerate(self.base.ladders)
+        ]
 
     @cached_property
     def _flat_costs(self) -> tuple[NDArray[np.float64], list[list[int]]]:
@@ -143,17 +147,23 @@ class Lattice:
         base = self.base
         finer = base
         if not base.counts and base.weights is None:
-            # The table asked for last is smaller than the base, and its classes come in the same order where it is
-            # finer than the node. Counts of other columns may not, so with them the base serves.
+            # The table asked for last is smaller than the base, and its classes come in the same
+            # order where it is finer than the node. Counts of other columns may not, so with them
+            # the base serves.
             for before, table in self._latest.items():
                 if all(low <= level for low, level in zip(before, node, strict=True)):
                     finer = table
-        sizes = [len(ladder.labels[level]) for ladder, level in zip(base.ladders, node, strict=True)]
+        sizes = [
+            len(ladder.labels[level]) for ladder, level in zip(base.ladders, node, strict=True)
+        ]
         bare = not base.counts and base.weights is None and base.population is None
         if bare and len(base) and all(size == 1 for size in sizes):
-            # Every column has but one label at its level: no class is looked at for the class of all records.
+            # Every column has but one label at its level: no class is looked at for the class of
+            # all records.
             keys = np.zeros((1, base.keys.shape[1]), dtype=np.uint64)
-            table = dataclasses.replace(base, levels=node, keys=keys, records=np.array([base.total]))
+            table = dataclasses.replace(
+                base, levels=node, keys=keys, records=np.array([base.total])
+            )
         else:
             table = finer.roll_up(levels)
         self._latest.clear()
@@ -165,19 +175,27 @@ class Lattice:
         """The node that was asked for last, and its classes."""
         return {}
 
-    def failing(self, classes: ClassTable, models: Sequence[Model] | None = None) -> NDArray[np.bool_]:
-        """Which classes must be suppressed for the models (all of them by default) to hold on the rest.
+    def failing(
+        self, classes: ClassTable, models: Sequence[Model] | None = None
+    ) -> NDArray[np.bool_]:
+        """Which classes must be suppressed for the models (all of them by default) to hold on the
+        rest.
 
-        Classes that only a population has hold no records: no model sees them, and they count as failing.
+        Classes that only a population has hold no records: no model sees them, and they count as
+        failing.
         """
         models = self.models if models is None else models
         if classes.population is None:
             return self._failing(classes, models, 0)
         failing: NDArray[np.bool_] = classes.records == 0
-        failing[~failing] = self._failing(classes.take(~failing), models, int(classes.population.sum()))
+        failing[~failing] = self._failing(
+            classes.take(~failing), models, int(classes.population.sum())
+        )
         return failing
 
-    def _failing(self, classes: ClassTable, models: Sequence[Model], population: int) -> NDArray[np.bool_]:
+    def _failing(
+        self, classes: ClassTable, models: Sequence[Model], population: int
+    ) -> NDArray[np.bool_]:
         evidence = self._evidence(classes, population)
         failing = np.zeros(len(classes), dtype=np.bool_)
         for model in models:
@@ -189,9 +207,15 @@ class Lattice:
         return failing | self._failing_together(classes, relative, failing, population)
 
     def _failing_together(
-        self, classes: ClassTable, relative: Sequence[Model], failing: NDArray[np.bool_], population: int
+        self,
+        classes: ClassTable,
+        relative: Sequence[Model],
+        failing: NDArray[np.bool_],
+        population: int,
     ) -> NDArray[np.bool_]:
-        """What promises about the whole table drop besides: each what it needs, or fewer where all are sums."""
+        """What promises about the whole table drop besides: each what it needs, or fewer where all
+        are sums.
+        """
         gone, least = failing.copy(), 0
         while relative and not gone.all():
             kept = classes.take(~gone)
@@ -212,7 +236,9 @@ class Lattice:
         gone: NDArray[np.bool_],
         population: int,
     ) -> NDArray[np.bool_]:
-        """The fewest records for promises that are all sums over the classes that are kept (``excess``)."""
+        """The fewest records for promises that are all sums over the classes that are kept
+        (``excess``).
+        """
         rest = classes.take(~failing)
         evidence = self._evidence(rest, population)
         sums = [excess for model in relative if (excess := model.excess(evidence)) is not None]
@@ -239,11 +265,13 @@ class Lattice:
         absent = 0 if classes.population is None else population - int(classes.population.sum())
         return ClassEvidence(classes, self.schema, self.reference, absent=absent)
 
-    def tally(self, classes: ClassTable, gone: NDArray[np.int64], fixed: int | None = None) -> Tally:
+    def tally(
+        self, classes: ClassTable, gone: NDArray[np.int64], fixed: int | None = None
+    ) -> Tally:
         """What remains when so many records of each class go.
 
-        With ``fixed``, only the first so many columns of the node are decided and the others stand at their
-        highest level: the tally is then a lower bound for every node below.
+        With ``fixed``, only the first so many columns of the node are decided and the others stand
+        at their highest level: the tally is then a lower bound for every node below.
         """
         place, n = classes.layout, self.records
         known = len(self.columns) if fixed is None else fixed
@@ -261,7 +289,11 @@ class Lattice:
             offsets,
             lost,
         )
-        own = self.objective.own(self._spread(classes, gone)) if self.objective.own and fixed is None else 0.0
+        own = (
+            self.objective.own(self._spread(classes, gone))
+            if self.objective.own and fixed is None
+            else 0.0
+        )
         return self.tally_of(classes.levels[:known], n - kept, kept_classes, squares, lost, own)
 
     def tally_of(
@@ -274,17 +306,22 @@ class Lattice:
         own: float = 0.0,
         lowest: Node | None = None,
     ) -> Tally:
-        """The tally of sums over the classes of a node, or of the first columns of nodes where fewer levels are given.
+        """The tally of sums over the classes of a node, or of the first columns of nodes where
+        fewer levels are given.
 
-        ``lost`` is, per column, what the cells of the ``gone`` records would have cost; ``lowest`` the levels below
-        which no column stands.
+        ``lost`` is, per column, what the cells of the ``gone`` records would have cost; ``lowest``
+        the levels below which no column stands.
         """
         n, known = self.records, len(levels)
         lowest = self.low if lowest is None else lowest
-        cells = [(self.totals[a][levels[a]] - lost[a] + gone) / n if n else 0.0 for a in range(known)]
+        cells = [
+            (self.totals[a][levels[a]] - lost[a] + gone) / n if n else 0.0 for a in range(known)
+        ]
         rest = range(known, len(self.columns))
         cells += [self.least_cost(a, gone, lowest[a]) / n if n else 0.0 for a in rest]
-        return Tally(levels + lowest[known:], self.tops, n, gone, classes, squares, cells, self.weights, own)
+        return Tally(
+            levels + lowest[known:], self.tops, n, gone, classes, squares, cells, self.weights, own
+        )
 
     def _spread(self, classes: ClassTable, gone: NDArray[np.int64]) -> Spread:
         """The classes of a node one by one, for objectives that sums do not give."""
@@ -295,13 +332,19 @@ class Lattice:
         labels = None if self.label is None else classes.counts[self.label]
         majority = None if labels is None else np.zeros(len(classes), dtype=np.int64)
         if labels is not None and majority is not None:
-            np.maximum.at(majority, np.repeat(np.arange(len(classes)), np.diff(labels.starts)), labels.counts)
+            np.maximum.at(
+                majority, np.repeat(np.arange(len(classes)), np.diff(labels.starts)), labels.counts
+            )
         kept = classes.records - gone
-        return Spread(costs, classes.records, kept, most, self.base.records, majority, self._spanned)
+        return Spread(
+            costs, classes.records, kept, most, self.base.records, majority, self._spanned
+        )
 
     @cached_property
     def _spanned(self) -> float:
-        """The mean over records of the logarithm of how many combinations a counted one stands for: 0 where none was generalised."""
+        """The mean over records of the logarithm of how many combinations a counted one stands for:
+        0 where none was generalised.
+        """
         total = 0.0
         for ladder, records in zip(self.base.ladders, self.records_per_code, strict=True):
             if not ladder.counted_at:
@@ -314,14 +357,18 @@ class Lattice:
         return total / max(1, self.records)
 
     def least_cost(self, a: int, gone: int, lowest: int) -> float:
-        """What a column not yet decided costs at least on a level or above when so many records are suppressed."""
+        """What a column not yet decided costs at least on a level or above when so many records are
+        suppressed.
+        """
         return max(gone + (self.records - gone) * self.cheapest[a], self.least_totals[a][lowest])
 
     @cached_property
     def least_totals(self) -> tuple[tuple[float, ...], ...]:
-        """Per column and level, the least of ``totals`` from there up to the highest level of the lattice.
+        """Per column and level, the least of ``totals`` from there up to the highest level of the
+        lattice.
 
-        A bound on a column that may rise further holds so even where a level costs less than the one below it.
+        A bound on a column that may rise further holds so even where a level costs less than the
+        one below it.
         """
         least = []
         for sums, high in zip(self.totals, self.high, strict=True):
@@ -331,13 +378,17 @@ class Lattice:
 
     @cached_property
     def cheapest(self) -> tuple[float, ...]:
-        """Per column, the least cost of a kept cell: below zero where the objective rewards rare values (entropy)."""
+        """Per column, the least cost of a kept cell: below zero where the objective rewards rare
+        values (entropy).
+        """
         cells = [costs[low] for costs, low in zip(self.cell_costs, self.low, strict=True)]
         return tuple(min(0.0, float(c.min())) if c.size else 0.0 for c in cells)
 
     @property
     def missing_apart(self) -> tuple[str, ...]:
-        """The columns with missing values that would match everything, and that a search counts as a category of their own."""
+        """The columns with missing values that would match everything, and that a search counts as
+        a category of their own.
+        """
         names = []
         for name, ladder in zip(self.columns, self.base.ladders, strict=True):
             if self.schema[name].missing is Missing.WILDCARD and None in ladder.labels[0]:
@@ -345,25 +396,34 @@ class Lattice:
         return tuple(names)
 
     def caveat(self) -> str:
-        """That records who only missing values hide were not counted as hidden; empty where there are none."""
+        """That records who only missing values hide were not counted as hidden; empty where there
+        are none.
+        """
         if not self.missing_apart:
             return ""
         return (
-            f" Missing values of {', '.join(self.missing_apart)} were counted as a category of their own, though they may "
-            "match everything; the step suppression of cells counts them so."
+            f" Missing values of {', '.join(self.missing_apart)} were counted as a category of"
+            " their own, though they may match everything; the step suppression of cells counts"
+            " them so."
         )
 
     def hopeless(self) -> str:
-        """What promises about other columns say that every class breaks even at the highest levels; empty where none is.
+        """What promises about other columns say that every class breaks even at the highest levels;
+        empty where none is.
 
-        How large classes are follows from the levels; what a column holds does not, and no level mends it.
+        How large classes are follows from the levels; what a column holds does not, and no level
+        mends it.
         """
         classes = self.at(self.high)
         inside = classes.take(classes.records > 0)
         people = 0 if classes.population is None else int(classes.population.sum())
         counting = [model for model in self.models if model.needs(self.schema).counts]
         verdicts = [model.judge(self._evidence(inside, people)) for model in counting]
-        told = [f"{v.promise}: {v.sentence}" for v in verdicts if not v.holds and v.records == self.records]
+        told = [
+            f"{v.promise}: {v.sentence}"
+            for v in verdicts
+            if not v.holds and v.records == self.records
+        ]
         return f" Even at the highest levels, {'; '.join(told)}." if told else ""
 
     def judge(self, classes: ClassTable) -> Judged:
@@ -374,8 +434,8 @@ class Lattice:
 
 
 def seen_by_classes(models: Sequence[Model], schema: Schema) -> tuple[Model, ...]:
-    """The models a search must mind: promises about pairs of records, which classes do not show, are left out where
-    another promise implies them.
+    """The models a search must mind: promises about pairs of records, which classes do not show,
+    are left out where another promise implies them.
     """
     about_pairs = [model for model in models if model.needs(schema).pairs]
     others = [model for model in models if model not in about_pairs]
@@ -386,8 +446,9 @@ def seen_by_classes(models: Sequence[Model], schema: Schema) -> tuple[Model, ...
 def forced_by(model: Model, evidence: ClassEvidence, budget: int) -> NDArray[np.int64]:
     """Per class, how many of its records a model makes every finer node suppress.
 
-    A model may know (``forced``). Otherwise all records of a failing class when the model shrinks; one record of it when
-    it is monotone, for then part of the class must fail too; and nothing when neither is sure.
+    A model may know (``forced``). Otherwise all records of a failing class when the model shrinks;
+    one record of it when it is monotone, for then part of the class must fail too; and nothing when
+    neither is sure.
     """
     if (known := model.forced(evidence)) is not None:
         return known
@@ -402,7 +463,8 @@ def level_bounds(
 ) -> tuple[Node, Node]:
     """The lowest and highest level of each column, from the caps of a recipe."""
     problems = [
-        f"level bounds name a column {name!r} that is no quasi-identifier.{did_you_mean(name, columns)}"
+        f"level bounds name a column {name!r} that is no"
+        f" quasi-identifier.{did_you_mean(name, columns)}"
         for name in bounds
         if name not in columns
     ]
@@ -410,9 +472,13 @@ def level_bounds(
     for name, top in zip(columns, tops, strict=True):
         first, last = bounds.get(name, (0, top))
         if not 0 <= first <= last:
-            problems.append(f"level bounds of {name!r} must be 0 ≤ lowest ≤ highest; got {first} and {last}")
+            problems.append(
+                f"level bounds of {name!r} must be 0 ≤ lowest ≤ highest; got {first} and {last}"
+            )
         elif first > top:
-            problems.append(f"level bounds of {name!r} start at {first}, but its hierarchy ends at level {top}")
+            problems.append(
+                f"level bounds of {name!r} start at {first}, but its hierarchy ends at level {top}"
+            )
         low.append(first)
         high.append(min(last, top))
     if problems:
@@ -425,7 +491,11 @@ def normalised_weights(columns: Sequence[str], weights: Mapping[str, float]) -> 
     unknown = [name for name in weights if name not in columns]
     if unknown:
         raise SchemaError(
-            [f"weights name a column {n!r} that is no quasi-identifier.{did_you_mean(n, columns)}" for n in unknown]
+            [
+                f"weights name a column {n!r} that is no"
+                f" quasi-identifier.{did_you_mean(n, columns)}"
+                for n in unknown
+            ]
         )
     raw = [float(weights.get(name, 1.0)) for name in columns]
     if any(w < 0 or not math.isfinite(w) for w in raw) or (raw and sum(raw) <= 0):

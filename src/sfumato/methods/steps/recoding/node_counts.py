@@ -1,10 +1,12 @@
 """What the nodes of a lattice keep under k-anonymity, where the finest table has very many classes.
 
-Towers (:mod:`sfumato.methods.steps.recoding.rollup_cache`) roll tables up from finer ones. Where nearly every record is a class of its own, the finer tables
-are as large as the data, and every climb hashes them. Here a node is counted from the classes directly: the columns
-decided so far make groups, of which there are few since only feasible prefixes are followed, and groups and codes of the next column make cells
-that are counted in a plain array. Whoever is suppressed at a level is suppressed at every lower one, so the first level from the top
-that is beyond the budget ends a column. A sample of the cells finds it; the lowest level above it is counted from the classes, and
+Towers (:mod:`sfumato.methods.steps.recoding.rollup_cache`) roll tables up from finer ones. Where
+nearly every record is a class of its own, the finer tables are as large as the data, and every
+climb hashes them. Here a node is counted from the classes directly: the columns decided so far make
+groups, of which there are few since only feasible prefixes are followed, and groups and codes of
+the next column make cells that are counted in a plain array. Whoever is suppressed at a level is
+suppressed at every lower one, so the first level from the top that is beyond the budget ends a
+column. A sample of the cells finds it; the lowest level above it is counted from the classes, and
 higher ones from its cells.
 """
 
@@ -33,22 +35,30 @@ CELLS_IN_CACHE = 1 << 18
 MOST_SHARE = 4
 """One cell in 2⁴ is looked at first, more where the budget is large."""
 FEWEST_GROUPS = 256
-"""Of fewer groups none is drawn: a sixteenth of them could hold far more or far fewer than a sixteenth of the records."""
+"""Of fewer groups none is drawn: a sixteenth of them could hold far more or far fewer than a
+sixteenth of the records.
+"""
 MOST_REMEMBERED = 1 << 22
-"""Cells that are kept beside the groups of a prefix, for the prefixes that are one column longer: 16 megabytes."""
+"""Cells that are kept beside the groups of a prefix, for the prefixes that are one column longer:
+16 megabytes.
+"""
 MOST_NARROW = 1 << 16
 """So many codes fit two bytes."""
 
 
 def counts_directly(lattice: Lattice) -> bool:
-    """Whether the nodes of a lattice are counted from its classes: there are many, with keys of one word."""
+    """Whether the nodes of a lattice are counted from its classes: there are many, with keys of one
+    word.
+    """
     base = lattice.base
     return len(base) >= MANY_CLASSES and base.keys.shape[1] == 1 and lattice.records < 2**31
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Sample:
-    """All classes of some cells: where they are, their records, and by column their codes, read when first asked for."""
+    """All classes of some cells: where they are, their records, and by column their codes, read
+    when first asked for.
+    """
 
     rows: NDArray[np.int64]
     records: NDArray[np.int32]
@@ -57,10 +67,12 @@ class _Sample:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Groups:
-    """The groups that a prefix makes: of every class its group, and by group its records and what its cells cost.
+    """The groups that a prefix makes: of every class its group, and by group its records and what
+    its cells cost.
 
-    ``sample`` has all classes of some groups, whose groups are ``sampled_ids``; None where there are too few groups to draw from.
-    ``finest`` remembers the lowest level of the next column that was counted, and its cells.
+    ``sample`` has all classes of some groups, whose groups are ``sampled_ids``; None where there
+    are too few groups to draw from. ``finest`` remembers the lowest level of the next column that
+    was counted, and its cells.
     """
 
     prefix: Node
@@ -88,10 +100,11 @@ class NodeCounts:
         self._share = max(0, min(MOST_SHARE, int(share)))
 
     def at(self, prefix: Node) -> tuple[list[list[int]], list[list[float]]]:
-        """By level of the next column: what ``Tower`` tallies. A level beyond the budget says no more than that.
+        """By level of the next column: what ``Tower`` tallies. A level beyond the budget says no
+        more than that.
 
-        All classes are read once, for the lowest level that a sample does not rule out; the cells of a higher level are put
-        together from those below it.
+        All classes are read once, for the lowest level that a sample does not rule out; the cells
+        of a higher level are put together from those below it.
         """
         a, lattice = len(prefix), self.lattice
         groups = self._groups(prefix)
@@ -111,16 +124,22 @@ class NodeCounts:
                 continue
             size, cells = self._size(a, level), self.prices.cells[a][level]
             kernels.node_counts.tally_cells(counts, size, self.k, cells, groups.costs, *at_level)
-            if whole[level - low, 0] <= lattice.budget and not groups.finest and counts.size <= MOST_REMEMBERED:
+            if (
+                whole[level - low, 0] <= lattice.budget
+                and not groups.finest
+                and counts.size <= MOST_REMEMBERED
+            ):
                 groups.finest[level] = counts.copy()
         return whole.tolist(), lost.tolist()
 
     def _lowest_left(self, groups: _Groups, a: int) -> int:
-        """The lowest level of a column at which a sample does not show that more must be suppressed than the budget allows.
+        """The lowest level of a column at which a sample does not show that more must be suppressed
+        than the budget allows.
 
-        Levels beyond the budget are the finest that are looked at, with the most cells, and mostly far beyond it: where 2 %
-        may go and half of the records would, the classes of one cell in sixteen show it. All classes of a cell belong to one cell of
-        a higher level, so a sample of cells serves every level below.
+        Levels beyond the budget are the finest that are looked at, with the most cells, and mostly
+        far beyond it: where 2 % may go and half of the records would, the classes of one cell in
+        sixteen show it. All classes of a cell belong to one cell of a higher level, so a sample of
+        cells serves every level below.
         """
         lattice, sample, ids = self.lattice, groups.sample, groups.sampled_ids
         lowest = lattice.high[a]
@@ -132,13 +151,17 @@ class NodeCounts:
                     ids = groups.ids[sample.rows]
                 codes = self._sampled_codes(sample, a)
                 slots = np.zeros(1 << len(codes).bit_length(), dtype=np.int32)
-                lost = kernels.node_counts.count_lost(ids, codes, sample.records, climb, size, self.k, slots)
+                lost = kernels.node_counts.count_lost(
+                    ids, codes, sample.records, climb, size, self.k, slots
+                )
                 if lost > lattice.budget:
                     break
             lowest = level
         return lowest
 
-    def _draw(self, ids: NDArray[np.uint32], codes: NDArray[Any], climb: NDArray[np.uint32], size: int) -> _Sample:
+    def _draw(
+        self, ids: NDArray[np.uint32], codes: NDArray[Any], climb: NDArray[np.uint32], size: int
+    ) -> _Sample:
         """The classes of a share of the cells, more where the budget is large."""
         if self._share:
             rows = kernels.node_counts.draw_rows(ids, codes, climb, size, self._share)
@@ -185,7 +208,9 @@ class NodeCounts:
         return _Groups(prefix, ids, amounts, costs, sample, sampled_ids)
 
     def _remembered(self, groups: _Groups, a: int, level: int) -> NDArray[np.int32] | None:
-        """The records of every cell, put together from those of a lower level where these are remembered."""
+        """The records of every cell, put together from those of a lower level where these are
+        remembered.
+        """
         for finer, counts in groups.finest.items():
             if finer == level:
                 return counts.copy()
@@ -193,8 +218,12 @@ class NodeCounts:
                 return self._merged(counts, a, level, finer)
         return self._counted(groups, a, level)
 
-    def _merged(self, counts: NDArray[np.int32], a: int, level: int, finer: int | None = None) -> NDArray[np.int32]:
-        """The records of every cell, from those at a lower level: the one below if no other is named."""
+    def _merged(
+        self, counts: NDArray[np.int32], a: int, level: int, finer: int | None = None
+    ) -> NDArray[np.int32]:
+        """The records of every cell, from those at a lower level: the one below if no other is
+        named.
+        """
         finer = level - 1 if finer is None else finer
         fine_size, size = self._size(a, finer), self._size(a, level)
         coarse = np.zeros(counts.size // fine_size * size, dtype=np.int32)
@@ -215,7 +244,9 @@ class NodeCounts:
         return counts
 
     def _room(self, cells: int) -> NDArray[np.int32]:
-        """Room for the records of so many cells, all 0: the same for every node, so that the system is asked for it once."""
+        """Room for the records of so many cells, all 0: the same for every node, so that the system
+        is asked for it once.
+        """
         if cells > len(self._scratch):
             self._scratch = np.zeros(cells, dtype=np.int32)
             return self._scratch
@@ -230,12 +261,19 @@ class NodeCounts:
         return cells
 
     def _tally_many(
-        self, groups: _Groups, a: int, level: int, whole: NDArray[np.int64], lost: NDArray[np.float64]
+        self,
+        groups: _Groups,
+        a: int,
+        level: int,
+        whole: NDArray[np.int64],
+        lost: NDArray[np.float64],
     ) -> None:
         """Tally cells of which there are too many for an array: only those that have records."""
         size = self._size(a, level)
         cells, place = np.unique(self._cells(groups, a, level), return_inverse=True)
-        counts = np.bincount(place.reshape(-1), weights=self._records, minlength=len(cells)).astype(np.int32)
+        counts = np.bincount(place.reshape(-1), weights=self._records, minlength=len(cells)).astype(
+            np.int32
+        )
         costs, prices = groups.costs[cells // size], self.prices.cells[a][level][cells % size]
         kernels.node_counts.tally_cells(counts, 1, self.k, np.zeros(1), costs, whole, lost)
         small = counts < self.k
@@ -245,7 +283,9 @@ class NodeCounts:
         return len(self.lattice.base.ladders[a].labels[level])
 
     def _codes_of(self, a: int) -> NDArray[Any]:
-        """The code of a column in every class at its lowest level: few are left there, and narrow codes are read quickly."""
+        """The code of a column in every class at its lowest level: few are left there, and narrow
+        codes are read quickly.
+        """
         if a not in self._codes:
             base, low = self.lattice.base, self.lattice.low[a]
             narrow = np.uint16 if self._size(a, low) <= MOST_NARROW else np.uint32

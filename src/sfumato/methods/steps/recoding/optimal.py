@@ -1,15 +1,17 @@
 """The optimal node of a generalization lattice, by depth-first branch and bound.
 
-Columns are decided one after the other. For a prefix of decided levels the *coarse* table, in which the columns not
-yet decided stand at their highest level, bounds every node below: a record that must be suppressed there must be
-suppressed in all of them (for models that shrink, see ``Model.shrinking``). So a subtree is cut off when its coarse
-table already suppresses too much, or when its cells already cost more than the best node found.
+Columns are decided one after the other. For a prefix of decided levels the *coarse* table, in which
+the columns not yet decided stand at their highest level, bounds every node below: a record that
+must be suppressed there must be suppressed in all of them (for models that shrink, see
+``Model.shrinking``). So a subtree is cut off when its coarse table already suppresses too much, or
+when its cells already cost more than the best node found.
 
-Coarse tables of a few columns are small. Each is rolled up from the table of the same columns under a shorter prefix,
-and only when a walk gets that deep: tables of many columns, which are large, are seldom touched.
+Coarse tables of a few columns are small. Each is rolled up from the table of the same columns under
+a shorter prefix, and only when a walk gets that deep: tables of many columns, which are large, are
+seldom touched.
 
-With suppression the optimum need not be k-minimal (a coarser node may lose fewer records than it costs), so nothing is
-cut off merely because a finer node is feasible.
+With suppression the optimum need not be k-minimal (a coarser node may lose fewer records than it
+costs), so nothing is cut off merely because a finer node is feasible.
 """
 
 from __future__ import annotations
@@ -23,7 +25,13 @@ from sfumato.core.objective import Tally
 from sfumato.core.progress import Progress, silent
 from sfumato.methods.steps.recoding.lattice import Judged, Lattice, Node
 from sfumato.methods.steps.recoding.node_counts import NodeCounts, counts_directly
-from sfumato.methods.steps.recoding.rollup_cache import Peaks, Prices, Towers, raised, smallest_class
+from sfumato.methods.steps.recoding.rollup_cache import (
+    Peaks,
+    Prices,
+    Towers,
+    raised,
+    smallest_class,
+)
 
 if TYPE_CHECKING:
     from sfumato.core.classes import ClassTable
@@ -32,12 +40,16 @@ WORDS = "searching the lattice"
 OFTEN = 64
 """After how many looks it is told how far the search is."""
 SLACK = 1e-12
-"""Scores closer than this are equal; the node with the smaller sum of levels wins, then the smaller tuple."""
+"""Scores closer than this are equal; the node with the smaller sum of levels wins, then the smaller
+tuple.
+"""
 
 
 @dataclasses.dataclass
 class Search:
-    """One walk over a lattice. ``best`` is the optimum so far, ``closest`` the infeasible node that lacks least."""
+    """One walk over a lattice. ``best`` is the optimum so far, ``closest`` the infeasible node that
+    lacks least.
+    """
 
     lattice: Lattice
     progress: Progress = silent
@@ -46,7 +58,9 @@ class Search:
     looked_at: int = 0
     decided: int = 0
     feasible: list[Judged] = dataclasses.field(default_factory=list)
-    _below: list[int] = dataclasses.field(default_factory=list)  # nodes that share the levels of the columns up to one
+    _below: list[int] = dataclasses.field(
+        default_factory=list
+    )  # nodes that share the levels of the columns up to one
 
     def run(self) -> Search:
         """Walk the whole lattice."""
@@ -54,7 +68,11 @@ class Search:
         self.progress(0.0, WORDS)
         looks: Looks | None = None
         if lattice.columns:
-            looks = RolledUp(lattice) if k is None or not lattice.records else Crowded(raised(lattice, k), k)
+            looks = (
+                RolledUp(lattice)
+                if k is None or not lattice.records
+                else Crowded(raised(lattice, k), k)
+            )
         self._keep(lattice.judge(lattice.at(lattice.high)))
         if looks is not None:
             self._walk(looks)
@@ -65,7 +83,9 @@ class Search:
         return self
 
     def _walk(self, looks: Looks) -> None:
-        """Visit all prefixes that may lead to something; nothing is decided before the first column with a choice."""
+        """Visit all prefixes that may lead to something; nothing is decided before the first column
+        with a choice.
+        """
         ground = looks.lattice
         levels = [high - low + 1 for low, high in zip(ground.low, ground.high, strict=True)]
         self._below = [math.prod(levels[depth + 1 :]) for depth in range(len(levels))]
@@ -83,12 +103,16 @@ class Search:
                 self._visit((*prefix, level), looks)
 
     def _branches(self, prefix: Node, looks: Looks) -> Iterator[tuple[float, int]]:
-        """The levels of the next column that may lead to something, each with the least score below it."""
+        """The levels of the next column that may lead to something, each with the least score below
+        it.
+        """
         below = self._below[len(prefix)]
         for level, bound, judged in looks.after(prefix):
             self.looked_at += 1
             if self.looked_at % OFTEN == 0:
-                self.progress(self.decided / self.lattice.size, f"{WORDS}, {self.looked_at:,} looked at")
+                self.progress(
+                    self.decided / self.lattice.size, f"{WORDS}, {self.looked_at:,} looked at"
+                )
             if judged is not None:
                 self._keep(judged)
             if bound is None:
@@ -97,7 +121,11 @@ class Search:
                 yield bound, level
 
     def _hopeless(self, bound: float) -> bool:
-        return self.best is not None and not self.lattice.objective.minimal and bound > self.best.score + SLACK
+        return (
+            self.best is not None
+            and not self.lattice.objective.minimal
+            and bound > self.best.score + SLACK
+        )
 
     def _keep(self, judged: Judged) -> None:
         if not judged.feasible:
@@ -120,11 +148,12 @@ class Search:
 
 
 class Looks(Protocol):
-    """What a search sees: by level of the column after a prefix, the least score below and, of a node, what it is.
+    """What a search sees: by level of the column after a prefix, the least score below and, of a
+    node, what it is.
 
-    The least score is None where no node below can be feasible; a node is None where it is infeasible and lacks more than
-    one that is known. Nodes come with the last column only, and bounds without it. ``lattice`` has all nodes that may be
-    feasible.
+    The least score is None where no node below can be feasible; a node is None where it is
+    infeasible and lacks more than one that is known. Nodes come with the last column only, and
+    bounds without it. ``lattice`` has all nodes that may be feasible.
     """
 
     lattice: Lattice
@@ -147,7 +176,11 @@ class RolledUp:
         coarse = self._towers.table(prefix)
         for level in range(lattice.low[depth], lattice.high[depth] + 1):
             coarse = coarse.roll_up({name: level})
-            yield (level, None, lattice.judge(coarse)) if last else (level, self._bound(coarse, depth + 1), None)
+            yield (
+                (level, None, lattice.judge(coarse))
+                if last
+                else (level, self._bound(coarse, depth + 1), None)
+            )
 
     def _bound(self, coarse: ClassTable, fixed: int) -> float | None:
         """Least score of any node below, or None when none can be feasible."""
@@ -161,8 +194,8 @@ class RolledUp:
 class Crowded:
     """Looks under k-anonymity alone: one loop tallies all levels of a column at once.
 
-    Whoever is suppressed at a node is suppressed at every finer one, so what a coarse table suppresses bounds what is
-    below it, and no infeasible node lacks less than the highest one.
+    Whoever is suppressed at a node is suppressed at every finer one, so what a coarse table
+    suppresses bounds what is below it, and no infeasible node lacks less than the highest one.
     """
 
     def __init__(self, lattice: Lattice, k: int) -> None:
@@ -186,7 +219,16 @@ class Crowded:
             levels = (*prefix, low + i)
             lowest = lattice.low if last else self._lowest(levels)
             if self.prices.mean:
-                tally = Tally(levels, lattice.tops, lattice.records, gone, classes, float(squares), (), lattice.weights)
+                tally = Tally(
+                    levels,
+                    lattice.tops,
+                    lattice.records,
+                    gone,
+                    classes,
+                    float(squares),
+                    (),
+                    lattice.weights,
+                )
                 score = self._mean(levels, gone, missed, lowest)
             else:
                 sums = [*missed[1 : len(levels)], missed[0]]
@@ -200,8 +242,9 @@ class Crowded:
     def _lowest(self, levels: Node) -> Node:
         """The lowest levels that feasible nodes below a prefix may have.
 
-        A pair of columns that suppresses too much by itself does so in every node: if ``zip`` on level 0 needs
-        ``age`` on level 2 at least, no node with that ``zip`` has a lower level of ``age``.
+        A pair of columns that suppresses too much by itself does so in every node: if ``zip`` on
+        level 0 needs ``age`` on level 2 at least, no node with that ``zip`` has a lower level of
+        ``age``.
         """
         if not self._beside:
             return self.lattice.low
@@ -209,7 +252,9 @@ class Crowded:
         return tuple(map(max, *rows)) if len(rows) > 1 else rows[0]
 
     def _mean(self, levels: Node, gone: int, missed: list[float], lowest: Node) -> float:
-        """The weighted mean cost of a cell: as decided, and of the columns that are not at least."""
+        """The weighted mean cost of a cell: as decided, and of the columns that are not at
+        least.
+        """
         lattice = self.lattice
         totals, weights = lattice.totals, lattice.weights
         known = sum([weights[a] * (totals[a][level] + gone) for a, level in enumerate(levels)])
@@ -219,7 +264,9 @@ class Crowded:
 
 
 def better(one: Judged, other: Judged) -> bool:
-    """Whether a node is to be preferred: smaller score, then fewer levels in all, then the smaller tuple."""
+    """Whether a node is to be preferred: smaller score, then fewer levels in all, then the smaller
+    tuple.
+    """
     if abs(one.score - other.score) > SLACK * max(1.0, abs(other.score)):
         return one.score < other.score
     return (sum(one.node), one.node) < (sum(other.node), other.node)
@@ -235,7 +282,9 @@ def k_minimal(feasible: list[Judged]) -> list[Judged]:
 
 
 def preferred(minimal: list[Judged]) -> Judged | None:
-    """The k-minimal node of the least score; equal ones go by Samarati's four preferences, then the smaller tuple."""
+    """The k-minimal node of the least score; equal ones go by Samarati's four preferences, then the
+    smaller tuple.
+    """
     return min(minimal, key=lambda j: (j.score, *_preferences(j), j.node), default=None)
 
 
@@ -257,8 +306,9 @@ def _preferences(judged: Judged) -> tuple[float, float, float, float]:
 class Outcome:
     """The node that was chosen, or None and the infeasible node that lacks least.
 
-    ``looked_at`` counts the nodes whose classes were counted; ``notes`` say what the algorithm knows besides, as plain
-    data. ``algorithm`` names the one that was taken where that was left open.
+    ``looked_at`` counts the nodes whose classes were counted; ``notes`` say what the algorithm
+    knows besides, as plain data. ``algorithm`` names the one that was taken where that was left
+    open.
     """
 
     best: Judged | None
@@ -276,7 +326,9 @@ class Algorithm(Protocol):
 
 
 def best_of(lattice: Lattice, judged: Iterable[Judged]) -> Judged | None:
-    """The feasible node that the objective prefers; Samarati's preferences choose among the k-minimal ones."""
+    """The feasible node that the objective prefers; Samarati's preferences choose among the
+    k-minimal ones.
+    """
     feasible = (j for j in judged if j.feasible)
     if lattice.objective.minimal:
         return preferred(k_minimal(list(feasible)))
@@ -289,7 +341,11 @@ def best_of(lattice: Lattice, judged: Iterable[Judged]) -> Judged | None:
 
 def closest_of(judged: Iterable[Judged]) -> Judged | None:
     """The infeasible node that would suppress least."""
-    return min((j for j in judged if not j.feasible), key=lambda j: (j.tally.suppressed, j.node), default=None)
+    return min(
+        (j for j in judged if not j.feasible),
+        key=lambda j: (j.tally.suppressed, j.node),
+        default=None,
+    )
 
 
 def tell(progress: Progress, done: int, work: int, words: str) -> None:
@@ -299,7 +355,8 @@ def tell(progress: Progress, done: int, work: int, words: str) -> None:
 
 
 def minimal_notes(lattice: Lattice, minimal: Iterable[Judged]) -> dict[str, Any]:
-    """How many k-minimal nodes there are, and every one of them: its levels, what it suppresses, and its score.
+    """How many k-minimal nodes there are, and every one of them: its levels, what it suppresses,
+    and its score.
 
     The least score first; nodes of equal score in the order of their levels.
     """

@@ -34,17 +34,20 @@ class PersonalLevels(Step):
     r"""Raise each value to the lowest level that the policy of its row allows.
 
     A value *v* of a row under policy *p* is released as its generalization at level
-    :math:`\max(L_{\text{everybody}}, L_p)` of the column's hierarchy. ``levels`` are for everybody; ``own`` says per policy what
-    it asks for besides, and ``by`` is the column that names each row's policy (role direct: it is dropped at the end).
-    A column may then hold values of several levels; a later recoding leaves those as they are that already are coarser.
+    :math:`\max(L_{\text{everybody}}, L_p)` of the column's hierarchy. ``levels`` are for everybody;
+    ``own`` says per policy what it asks for besides, and ``by`` is the column that names each row's
+    policy (role direct: it is dropped at the end). A column may then hold values of several levels;
+    a later recoding leaves those as they are that already are coarser.
 
-    No property of the table is looked at, so this step guarantees nothing by itself: it comes before the steps that
-    reach a promise. After them it could break it, since a value that is raised alone leaves its class. Missing values stay
-    missing below the top. A policy that is not listed, or missing, is refused; where a step of the recipe accounts for an ε, a refusal would tell
-    of a record, and such a row is raised to the highest level that any policy asks for. Rows are recoded in one pass per
-    column, however many policies there are.
+    No property of the table is looked at, so this step guarantees nothing by itself: it comes
+    before the steps that reach a promise. After them it could break it, since a value that is
+    raised alone leaves its class. Missing values stay missing below the top. A policy that is not
+    listed, or missing, is refused; where a step of the recipe accounts for an ε, a refusal would
+    tell of a record, and such a row is raised to the highest level that any policy asks for. Rows
+    are recoded in one pass per column, however many policies there are.
 
-    Reference: Gerl, Bennani, Kosch & Brunie 2018, doi:10.1007/978-3-662-57932-9_2, for personal privacy in LPL.
+    Reference: Gerl, Bennani, Kosch & Brunie 2018, doi:10.1007/978-3-662-57932-9_2, for personal
+    privacy in LPL.
 
     >>> import polars as pl
     >>> from sfumato.core.table import Table
@@ -57,28 +60,41 @@ class PersonalLevels(Step):
     ['53711', '537**']
     """
 
-    levels: Annotated[Levels, COLUMNS, Field(description="column → lowest level, for everybody")] = Field(
+    levels: Annotated[
+        Levels, COLUMNS, Field(description="column → lowest level, for everybody")
+    ] = Field(default_factory=dict)
+    own: Annotated[dict[str, Levels], Field(description="policy → column → lowest level")] = Field(
         default_factory=dict
     )
-    own: Annotated[dict[str, Levels], Field(description="policy → column → lowest level")] = Field(default_factory=dict)
-    by: Annotated[str | None, COLUMNS, Field(description="column that names each row's policy")] = None
+    by: Annotated[str | None, COLUMNS, Field(description="column that names each row's policy")] = (
+        None
+    )
 
     name: ClassVar[str] = "personal_levels"
     accounting: ClassVar[Declaration] = Declaration(
-        Effect.DATA_INDEPENDENT, "with hierarchies that are fixed before the data are seen (not frequency)"
+        Effect.DATA_INDEPENDENT,
+        "with hierarchies that are fixed before the data are seen (not frequency)",
     )
     secret: ClassVar[tuple[str, ...]] = ("own",)
 
     def __post_init__(self) -> None:
         if bool(self.own) != (self.by is not None):
             raise ParameterError(
-                "PersonalLevels: own levels need the column that names the policy (by), and by needs own"
+                "PersonalLevels: own levels need the column that names the policy (by), and by"
+                " needs own"
             )
         if self.by is not None and self.by in self._columns():
-            raise ParameterError("PersonalLevels: the column that names the policy cannot be raised itself")
+            raise ParameterError(
+                "PersonalLevels: the column that names the policy cannot be raised itself"
+            )
 
     def _columns(self) -> list[str]:
-        asked = {c: level for wish in (self.levels, *self.own.values()) for c, level in wish.items() if level}
+        asked = {
+            c: level
+            for wish in (self.levels, *self.own.values())
+            for c, level in wish.items()
+            if level
+        }
         return sorted(asked)
 
     @property
@@ -87,10 +103,18 @@ class PersonalLevels(Step):
         return () if self.by is None else (self.by,)
 
     def account(self, schema: Schema) -> Account:
-        """A level for every value by itself, where no hierarchy is made from the values that occur."""
-        made = [c for c in self._columns() if c not in schema.attributes or not is_fixed(schema[c].hierarchy)]
+        """A level for every value by itself, where no hierarchy is made from the values that
+        occur.
+        """
+        made = [
+            c
+            for c in self._columns()
+            if c not in schema.attributes or not is_fixed(schema[c].hierarchy)
+        ]
         if made:
-            return Account(why=f"the hierarchy of {', '.join(made[:5])} is made from the values that occur")
+            return Account(
+                why=f"the hierarchy of {', '.join(made[:5])} is made from the values that occur"
+            )
         return Account(Effect.DATA_INDEPENDENT)
 
     def plan(self, dataset: Table, goal: Goal) -> Masked:
@@ -109,7 +133,10 @@ class PersonalLevels(Step):
             columns=columns,
             attributes=attributes,
             public={
-                "personal_levels": {"everybody": {c: v for c, v in self.levels.items() if v}, "policies": len(self.own)}
+                "personal_levels": {
+                    "everybody": {c: v for c, v in self.levels.items() if v},
+                    "policies": len(self.own),
+                }
             },
         )
 
@@ -123,12 +150,14 @@ class PersonalLevels(Step):
         if fixed:  # an error would tell of a record
             return encoded
         unknown = sum(
-            int(count) for label, count in zip(encoded.labels, encoded.counts, strict=True) if label not in self.own
+            int(count)
+            for label, count in zip(encoded.labels, encoded.counts, strict=True)
+            if label not in self.own
         )
         if unknown:
             raise SchemaError(
-                f"personal_levels: {unknown:,} of {len(dataset):,} rows have no policy that is listed under own; "
-                "list it, or leave these rows out with the step authorised"
+                f"personal_levels: {unknown:,} of {len(dataset):,} rows have no policy that is"
+                " listed under own; list it, or leave these rows out with the step authorised"
             )
         return encoded
 
@@ -138,8 +167,8 @@ class PersonalLevels(Step):
         wanted = self._wanted(name, policies)
         if int(wanted.max(initial=0)) > ladder.top:
             raise SchemaError(
-                f"personal_levels: level {int(wanted.max())} of column {name!r} is asked for, but its hierarchy ends at "
-                f"level {ladder.top}"
+                f"personal_levels: level {int(wanted.max())} of column {name!r} is asked for, but"
+                f" its hierarchy ends at level {ladder.top}"
             )
         used = np.unique(wanted)
         labels: list[str | None] = []
@@ -149,27 +178,39 @@ class PersonalLevels(Step):
             labels += ladder.labels[level]
         place = np.searchsorted(used, wanted)
         rows = place[policies.codes] if policies is not None else np.full(len(dataset), place[0])
-        return pl.Series(name, labels, dtype=pl.String).gather(codes[rows, encoded.codes]).alias(name)
+        return (
+            pl.Series(name, labels, dtype=pl.String).gather(codes[rows, encoded.codes]).alias(name)
+        )
 
     def _labelled(self, dataset: Table, name: str, policies: Encoded | None) -> pl.Series:
         """The same where no record may decide about others: every value is labelled by itself."""
         encoded, hierarchy = dataset.encoded(name), dataset.schema[name].hierarchy
         if hierarchy is None:
-            raise SchemaError(f"personal_levels: column {name!r} has no hierarchy to raise its values by")
+            raise SchemaError(
+                f"personal_levels: column {name!r} has no hierarchy to raise its values by"
+            )
         wanted = self._wanted(name, policies)
         asked = {wish.get(name, 0) for wish in (self.levels, *self.own.values())}
         labels = {
-            level: fixed_labels(hierarchy, encoded.labels, level, f"personal_levels: column {name!r}")
+            level: fixed_labels(
+                hierarchy, encoded.labels, level, f"personal_levels: column {name!r}"
+            )
             for level in sorted({*asked, *wanted.tolist()})
         }
         codes, count = encoded.codes, len(encoded.labels)
         rows = wanted[policies.codes] if policies is not None else np.full(len(dataset), wanted[0])
         place = {level: i for i, level in enumerate(labels)}
-        every = pl.Series(name, [text for level in labels for text in labels[level]], dtype=pl.String)
-        return every.gather(np.array([place[level] for level in rows.tolist()], dtype=np.int64) * count + codes)
+        every = pl.Series(
+            name, [text for level in labels for text in labels[level]], dtype=pl.String
+        )
+        return every.gather(
+            np.array([place[level] for level in rows.tolist()], dtype=np.int64) * count + codes
+        )
 
     def _wanted(self, name: str, policies: Encoded | None) -> NDArray[np.int64]:
-        """The level of a column per policy that occurs, or the one for everybody; a policy that is not listed asks for most."""
+        """The level of a column per policy that occurs, or the one for everybody; a policy that is
+        not listed asks for most.
+        """
         least = self.levels.get(name, 0)
         if policies is None:
             return np.array([least], dtype=np.int64)

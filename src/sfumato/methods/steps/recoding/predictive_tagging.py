@@ -1,8 +1,9 @@
 """What is known of the nodes of a lattice: those looked at, and those that need no look.
 
-*Predictive tagging*: what a node keeps, every coarser one keeps; what it breaks, every finer one breaks. With suppression
-that is true only of models that shrink, without it of all monotone ones (see ``Model``). Nothing is tagged where it is
-not sure, so that an algorithm that looks at what has no tag is right under any model.
+*Predictive tagging*: what a node keeps, every coarser one keeps; what it breaks, every finer one
+breaks. With suppression that is true only of models that shrink, without it of all monotone ones
+(see ``Model``). Nothing is tagged where it is not sure, so that an algorithm that looks at what has
+no tag is right under any model.
 """
 
 from __future__ import annotations
@@ -31,22 +32,28 @@ Box = tuple[slice, ...]
 class Tags:
     """A lattice and what is known of its nodes.
 
-    ``marks`` has one axis for each column with more than one level and one entry a node. ``decisive`` tells that
-    feasibility rises with the levels, so that every look tags nodes.
+    ``marks`` has one axis for each column with more than one level and one entry a node.
+    ``decisive`` tells that feasibility rises with the levels, so that every look tags nodes.
     """
 
     def __init__(self, lattice: Lattice, progress: Progress = silent) -> None:
         require_small(lattice)
         self.lattice = lattice
         self.progress = progress
-        self.free = [a for a, (low, high) in enumerate(zip(lattice.low, lattice.high, strict=True)) if high > low]
+        self.free = [
+            a
+            for a, (low, high) in enumerate(zip(lattice.low, lattice.high, strict=True))
+            if high > low
+        ]
         steps = [np.arange(lattice.high[a] - lattice.low[a] + 1, dtype=np.int16) for a in self.free]
         self.heights: NDArray[np.int16] = np.zeros((), dtype=np.int16)
         for step in steps:
             self.heights = np.add.outer(self.heights, step)
         self.marks: NDArray[np.uint8] = np.zeros(self.heights.shape, dtype=np.uint8)
         self.judged: dict[Node, Judged] = {}
-        self.decisive = _all(lattice, shrinking=True) or (lattice.budget == 0 and _all(lattice, shrinking=False))
+        self.decisive = _all(lattice, shrinking=True) or (
+            lattice.budget == 0 and _all(lattice, shrinking=False)
+        )
         self._history = History(lattice)
 
     @property
@@ -78,15 +85,21 @@ class Tags:
             self.marks[tuple(slice(i + 1) for i in place)] = INFEASIBLE
 
     def _holds_above(self, judged: Judged) -> bool:
-        """A node that needs no suppression keeps monotone models on the way up, whatever the budget."""
+        """A node that needs no suppression keeps monotone models on the way up, whatever the
+        budget.
+        """
         return judged.tally.suppressed == 0 and _all(self.lattice, shrinking=False)
 
     def _fails_below(self, classes: ClassTable) -> bool:
         """Some models say how much every finer node must suppress."""
         return int(self.lattice.forced(classes).sum()) > self.lattice.budget
 
-    def nodes(self, *, height: int | None = None, mark: int | None = None, box: Box | None = None) -> list[Node]:
-        """Nodes of a height (counted from the lowest node of the lattice), with a mark, inside a box."""
+    def nodes(
+        self, *, height: int | None = None, mark: int | None = None, box: Box | None = None
+    ) -> list[Node]:
+        """Nodes of a height (counted from the lowest node of the lattice), with a mark, inside a
+        box.
+        """
         box = box or tuple(slice(0, size) for size in self.marks.shape)
         wanted = np.ones(self.marks[box].shape, dtype=np.bool_)
         if height is not None:
@@ -102,15 +115,23 @@ class Tags:
 
     def box(self, bottom: Node, top: Node) -> Box:
         """All nodes between two."""
-        return tuple(slice(i, j + 1) for i, j in zip(self.place(bottom), self.place(top), strict=True))
+        return tuple(
+            slice(i, j + 1) for i, j in zip(self.place(bottom), self.place(top), strict=True)
+        )
 
     def minimal(self) -> list[Node]:
-        """The feasible nodes without a feasible one directly below them; all nodes must be decided."""
+        """The feasible nodes without a feasible one directly below them; all nodes must be
+        decided.
+        """
         feasible = self.marks == FEASIBLE
         above = np.zeros_like(feasible)
         for axis in range(feasible.ndim):
-            upper = tuple(slice(1, None) if b == axis else slice(None) for b in range(feasible.ndim))
-            lower = tuple(slice(None, -1) if b == axis else slice(None) for b in range(feasible.ndim))
+            upper = tuple(
+                slice(1, None) if b == axis else slice(None) for b in range(feasible.ndim)
+            )
+            lower = tuple(
+                slice(None, -1) if b == axis else slice(None) for b in range(feasible.ndim)
+            )
             above[upper] |= feasible[lower]
         return [self._node(place) for place in np.argwhere(feasible & ~above).tolist()]
 
@@ -129,8 +150,8 @@ def require_small(lattice: Lattice) -> None:
     """Refuse a lattice that could not be decided node by node."""
     if lattice.size > LARGEST:
         raise ParameterError(
-            f"the lattice has {lattice.size:,} nodes; an algorithm that decides them one by one takes at most {LARGEST:,}: "
-            "use the algorithm optimal or anytime, or bound the levels"
+            f"the lattice has {lattice.size:,} nodes; an algorithm that decides them one by one"
+            f" takes at most {LARGEST:,}: use the algorithm optimal or anytime, or bound the levels"
         )
 
 
@@ -139,7 +160,8 @@ def _all(lattice: Lattice, *, shrinking: bool) -> bool:
 
 
 class History:
-    """Tables counted before, to roll up from: the smallest that is finer than a node. Flash keeps some as well.
+    """Tables counted before, to roll up from: the smallest that is finer than a node. Flash keeps
+    some as well.
 
     Reference: Kohlmayer, Prasser, Eckert, Kemper & Kuhn 2012, doi:10.1109/SocialCom-PASSAT.2012.52.
     """

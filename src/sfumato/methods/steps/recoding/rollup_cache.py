@@ -1,7 +1,9 @@
-"""Towers of tables: coarser ones stacked upon finer ones, so that a search never goes back further than it must.
+"""Towers of tables: coarser ones stacked upon finer ones, so that a search never goes back further
+than it must.
 
 ``Towers`` holds class tables, for any model. ``Tower`` holds groups of classes for one loop (see
-:mod:`sfumato.kernels.lattice`), which tallies all levels of a column in one pass; it knows k-anonymity alone.
+:mod:`sfumato.kernels.lattice`), which tallies all levels of a column in one pass; it knows
+k-anonymity alone.
 """
 
 from __future__ import annotations
@@ -26,13 +28,16 @@ if TYPE_CHECKING:
 class Towers:
     """Coarse tables by number of columns shown and prefix decided, rolled up when first asked for.
 
-    Tower *j* shows the columns up to *j*: those of the prefix at their decided levels, the others at their lowest;
-    the columns after *j* stand at their highest level. A tower is a stack of tables for growing prefixes.
+    Tower *j* shows the columns up to *j*: those of the prefix at their decided levels, the others
+    at their lowest; the columns after *j* stand at their highest level. A tower is a stack of
+    tables for growing prefixes.
     """
 
     def __init__(self, lattice: Lattice) -> None:
         self.columns = lattice.columns
-        self._stacks: list[list[tuple[Node, ClassTable]]] = [[((), table)] for table in shown_tables(lattice)]
+        self._stacks: list[list[tuple[Node, ClassTable]]] = [
+            [((), table)] for table in shown_tables(lattice)
+        ]
 
     def table(self, prefix: Node) -> ClassTable:
         """The table that shows the prefix and the column after it."""
@@ -47,7 +52,9 @@ class Towers:
 
 
 def shown_tables(lattice: Lattice) -> list[ClassTable]:
-    """Per column, the table in which it and those before it stand at their lowest level, those after it at their highest."""
+    """Per column, the table in which it and those before it stand at their lowest level, those
+    after it at their highest.
+    """
     tables = []
     table = lattice.at(lattice.low)
     for shown in range(len(lattice.columns) - 1, -1, -1):
@@ -60,12 +67,19 @@ def shown_tables(lattice: Lattice) -> list[ClassTable]:
 
 
 def smallest_class(lattice: Lattice) -> int | None:
-    """The k of a lattice whose only promise is k-anonymity over records, whose keys and objective fit the loop; or None."""
+    """The k of a lattice whose only promise is k-anonymity over records, whose keys and objective
+    fit the loop; or None.
+    """
     base = lattice.base
     if lattice.objective.own is not None:  # the loop keeps sums over columns only
         return None
     sizes = [model.crowd for model in lattice.models if model.crowd is not None]
-    if len(sizes) != len(lattice.models) or not sizes or base.person is not None or base.population is not None:
+    if (
+        len(sizes) != len(lattice.models)
+        or not sizes
+        or base.person is not None
+        or base.population is not None
+    ):
         return None
     return max(sizes) if _fits(lattice) else None
 
@@ -78,12 +92,16 @@ def _fits(lattice: Lattice) -> bool:
 
 
 def raised(lattice: Lattice, k: int) -> Lattice:
-    """The lattice without the lowest levels of a column that break k-anonymity beyond the budget whatever the others do.
+    """The lattice without the lowest levels of a column that break k-anonymity beyond the budget
+    whatever the others do.
 
-    A value that fewer than *k* records have is in no larger class, so the column alone says how many must go at least.
+    A value that fewer than *k* records have is in no larger class, so the column alone says how
+    many must go at least.
     """
     low = list(lattice.low)
-    for a, (records, ladder) in enumerate(zip(lattice.records_per_code, lattice.base.ladders, strict=True)):
+    for a, (records, ladder) in enumerate(
+        zip(lattice.records_per_code, lattice.base.ladders, strict=True)
+    ):
         while low[a] < lattice.high[a]:
             sizes = np.bincount(ladder.climb(lattice.base.levels[a], low[a]), weights=records)
             if sizes[sizes < k].sum() <= lattice.budget:
@@ -94,9 +112,11 @@ def raised(lattice: Lattice, k: int) -> Lattice:
 
 @dataclasses.dataclass(frozen=True)
 class Prices:
-    """What cells cost, by column and level, and to which of ``features`` sums the cells of a column count.
+    """What cells cost, by column and level, and to which of ``features`` sums the cells of a column
+    count.
 
-    An objective that is the weighted mean of all cells needs one sum of weighted costs, any other one a column.
+    An objective that is the weighted mean of all cells needs one sum of weighted costs, any other
+    one a column.
     """
 
     cells: Sequence[Sequence[NDArray[np.float64]]]
@@ -109,18 +129,25 @@ class Prices:
         """The costs of a lattice's objective."""
         costs = lattice.cell_costs
         if lattice.objective.score is objective_named("loss").score:
-            weighted = [[w * level for level in levels] for w, levels in zip(lattice.weights, costs, strict=True)]
+            weighted = [
+                [w * level for level in levels]
+                for w, levels in zip(lattice.weights, costs, strict=True)
+            ]
             return cls(weighted, (0,) * len(costs), 1, mean=True)
         return cls(costs, range(len(costs)), len(costs), mean=False)
 
 
 class Steps:
-    """The levels of all columns of a lattice one behind the other, as :func:`sfumato.kernels.lattice.climb` takes them."""
+    """The levels of all columns of a lattice one behind the other,
+    as :func:`sfumato.kernels.lattice.climb` takes them.
+    """
 
     def __init__(self, lattice: Lattice, prices: Prices) -> None:
         self.prices = prices
         ups, cells, sizes, self._first = [], [], [0], []
-        for a, (ladder, low, high) in enumerate(zip(lattice.base.ladders, lattice.low, lattice.high, strict=True)):
+        for a, (ladder, low, high) in enumerate(
+            zip(lattice.base.ladders, lattice.low, lattice.high, strict=True)
+        ):
             self._first.append(len(sizes) - 1 - low)
             for level in range(low, high + 1):
                 size = len(ladder.labels[level])
@@ -152,11 +179,12 @@ NOTHING = np.zeros((0, 5), dtype=np.int64)
 
 
 class Tower:
-    """Tables of groups, each rolled up from one below it; the last column is the one whose levels are tallied.
+    """Tables of groups, each rolled up from one below it; the last column is the one whose levels
+    are tallied.
 
-    ``known`` are the columns that cost something. ``tally`` gives what every level of the last column keeps, as arrays
-    ``whole`` and ``lost`` that :func:`sfumato.kernels.lattice.climb` describes; of levels that suppress more than
-    ``budget`` records only that they do.
+    ``known`` are the columns that cost something. ``tally`` gives what every level of the last
+    column keeps, as arrays ``whole`` and ``lost`` that :func:`sfumato.kernels.lattice.climb`
+    describes; of levels that suppress more than ``budget`` records only that they do.
     """
 
     def __init__(
@@ -174,10 +202,18 @@ class Tower:
         prices = steps.prices
         others = [a for a in range(len(lattice.columns)) if a != last]
         keys, codes, self._bits = _split_keys(table, others, last)
-        costing = [(*self._bits[a], prices.of[a], steps.place(a, table.levels[a])) for a in others if a in known]
+        costing = [
+            (*self._bits[a], prices.of[a], steps.place(a, table.levels[a]))
+            for a in others
+            if a in known
+        ]
         size, counts = len(table), np.uint32 if lattice.records < 2**32 else np.uint64
-        # Room behind the lowest table for as large a one; pages that nobody writes to take no memory.
-        self.groups, self.costs = np.empty((2 * size, 3), dtype=np.uint64), np.empty((2 * size, prices.features))
+        # Room behind the lowest table for as large a one; pages that nobody writes to take no
+        # memory.
+        self.groups, self.costs = (
+            np.empty((2 * size, 3), dtype=np.uint64),
+            np.empty((2 * size, prices.features)),
+        )
         self.entries = np.empty((2 * size, 2), dtype=counts)
         slots = np.full(1 << max(4, (2 * size).bit_length()), -1, dtype=np.int32)
         self.size = kernels.lattice.lay_groups(
@@ -197,8 +233,14 @@ class Tower:
         self._levels = [table.levels]
         self.low, high = lattice.low[last], lattice.high[last]
         self._last, levels = steps.of_column(last, self.low, high), high - self.low + 1
-        self._scratch = (*_scratch(self.size, int(self._last[2][-1]), self.entries.dtype), *steps.scratch)
-        self.whole, self.lost = np.empty((levels, 4), dtype=np.int64), np.empty((levels, 1 + prices.features))
+        self._scratch = (
+            *_scratch(self.size, int(self._last[2][-1]), self.entries.dtype),
+            *steps.scratch,
+        )
+        self.whole, self.lost = (
+            np.empty((levels, 4), dtype=np.int64),
+            np.empty((levels, 1 + prices.features)),
+        )
 
     def without_last(self, table: ClassTable) -> ClassTable:
         """The table that this tower was made of, with the last column at its highest level."""
@@ -232,19 +274,32 @@ class Tower:
         """The levels of the table on top."""
         return self._levels[-1]
 
-    def climb(self, levels: Node, tally: tuple[NDArray[np.int64], NDArray[np.float64]] | None = None) -> None:
-        """Put a table on top, with columns at higher levels, and tally it where there is room to write that."""
+    def climb(
+        self, levels: Node, tally: tuple[NDArray[np.int64], NDArray[np.float64]] | None = None
+    ) -> None:
+        """Put a table on top, with columns at higher levels, and tally it where there is room to
+        write that.
+        """
         source = self.height - 1
         self._make_room(source)
         count = 0 if tally is None else len(tally[0])
         climbs = self._between(self._levels[-1], levels)
-        self._run((source, source + 1, self.k, count, self.budget), climbs, *(tally or (self.whole, self.lost)))
+        self._run(
+            (source, source + 1, self.k, count, self.budget),
+            climbs,
+            *(tally or (self.whole, self.lost)),
+        )
         self._levels.append(levels)
 
     def _between(self, before: Node, after: Node) -> NDArray[np.int64]:
         """The columns that climb, as the loop takes them."""
         rows = [
-            (*self._bits[a], self.steps.prices.of[a], self.steps.place(a, before[a]), level - before[a])
+            (
+                *self._bits[a],
+                self.steps.prices.of[a],
+                self.steps.place(a, before[a]),
+                level - before[a],
+            )
             for a, level in enumerate(after)
             if level != before[a]
         ]
@@ -255,7 +310,9 @@ class Tower:
         top = self.height - 1
         self._run((top, top, self.k, len(tally[0]), self.budget), NOTHING, *tally)
 
-    def _run(self, table: tuple[int, ...], climbs: NDArray[np.int64], whole: Any, lost: Any) -> None:
+    def _run(
+        self, table: tuple[int, ...], climbs: NDArray[np.int64], whole: Any, lost: Any
+    ) -> None:
         kernels.lattice.climb(
             self.groups,
             self.entries,
@@ -270,11 +327,15 @@ class Tower:
         )
 
     def _make_room(self, source: int) -> None:
-        """Behind a table there must be room for one as large; more is made, so that this is rare."""
+        """Behind a table there must be room for one as large; more is made, so that this is
+        rare.
+        """
         first, end, first_entry, end_entry = self.bounds[source].tolist()
         if 2 * end - first > len(self.groups):
             room = 3 * end - first
-            self.groups, self.costs = (_longer(one[:end], room) for one in (self.groups, self.costs))
+            self.groups, self.costs = (
+                _longer(one[:end], room) for one in (self.groups, self.costs)
+            )
         if 2 * end_entry - first_entry > len(self.entries):
             self.entries = _longer(self.entries[:end_entry], 3 * end_entry - first_entry)
 
@@ -282,14 +343,20 @@ class Tower:
 def _split_keys(
     table: ClassTable, others: Sequence[int], last: int
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64], dict[int, tuple[int, int]]]:
-    """Keys of the classes without one column, the codes of that column, and where the bits of the others lie.
+    """Keys of the classes without one column, the codes of that column, and where the bits of the
+    others lie.
 
-    Keys of one word are taken as they are; of longer ones all columns but one fit a word (see ``smallest_class``).
+    Keys of one word are taken as they are; of longer ones all columns but one fit a word (see
+    ``smallest_class``).
     """
     codes = table.codes(table.columns[last])
     if table.keys.shape[1] == 1:
         bits = {a: (int(table.layout.shifts[a]), int(table.layout.widths[a])) for a in others}
-        return table.keys[:, 0] ^ (codes.astype(np.uint64) << np.uint64(table.layout.shifts[last])), codes, bits
+        return (
+            table.keys[:, 0] ^ (codes.astype(np.uint64) << np.uint64(table.layout.shifts[last])),
+            codes,
+            bits,
+        )
     place = Layout.of([len(table.ladders[a].labels[table.levels[a]]) for a in others])
     bits = {a: (int(place.shifts[i]), int(place.widths[i])) for i, a in enumerate(others)}
     keys = np.zeros((len(table), 1), dtype=np.uint64)
@@ -321,11 +388,20 @@ PAIR_CELLS = 1 << 16
 """Pairs of columns that make more cells than this are not looked at."""
 
 
-def _levels_beside(lattice: Lattice, k: int, table: ClassTable, last: int, steps: Steps) -> list[list[int]]:
-    """For every column before the last one and each of its levels, the lowest level that the last one may have."""
-    spans = [high - low + 1 for low, high in zip(lattice.low, lattice.high, strict=True)][: last + 1]
+def _levels_beside(
+    lattice: Lattice, k: int, table: ClassTable, last: int, steps: Steps
+) -> list[list[int]]:
+    """For every column before the last one and each of its levels, the lowest level that the last
+    one may have.
+    """
+    spans = [high - low + 1 for low, high in zip(lattice.low, lattice.high, strict=True)][
+        : last + 1
+    ]
     place = table.layout
-    columns = [(place.shifts[a], place.widths[a], steps.place(a, lattice.low[a]), spans[a]) for a in range(last + 1)]
+    columns = [
+        (place.shifts[a], place.widths[a], steps.place(a, lattice.low[a]), spans[a])
+        for a in range(last + 1)
+    ]
     levels = np.zeros((last, max(spans)), dtype=np.int64)
     kernels.lattice.least_beside(
         table.keys[:, 0],
@@ -339,8 +415,11 @@ def _levels_beside(lattice: Lattice, k: int, table: ClassTable, last: int, steps
     return [[lattice.low[last] + level for level in row] for row in levels.tolist()]
 
 
-def _by_earlier_column(lattice: Lattice, rows: Sequence[Sequence[Sequence[int]]]) -> list[list[Node]]:
-    """By column and level, the lowest levels of all columns beside it: ``rows[j][i][l]`` turned round.
+def _by_earlier_column(
+    lattice: Lattice, rows: Sequence[Sequence[Sequence[int]]]
+) -> list[list[Node]]:
+    """By column and level, the lowest levels of all columns beside it: ``rows[j][i][l]`` turned
+    round.
 
     Columns up to the one in question are at their lowest levels: they are decided before it.
     """
@@ -348,12 +427,16 @@ def _by_earlier_column(lattice: Lattice, rows: Sequence[Sequence[Sequence[int]]]
     for a in range(count):
         span = range(lattice.high[a] - lattice.low[a] + 1)
         before = lattice.low[: a + 1]
-        beside.append([(*before, *(rows[later][a][level] for later in range(a + 1, count))) for level in span])
+        beside.append(
+            [(*before, *(rows[later][a][level] for later in range(a + 1, count))) for level in span]
+        )
     return beside
 
 
 class Peaks:
-    """One tower a column, as ``Towers`` has them: what every level of the column after a prefix keeps."""
+    """One tower a column, as ``Towers`` has them: what every level of the column after a prefix
+    keeps.
+    """
 
     def __init__(self, lattice: Lattice, k: int, prices: Prices) -> None:
         steps = Steps(lattice, prices)
@@ -378,7 +461,8 @@ class Peaks:
         while not _above(prefix, tower.levels):
             tower.cut(tower.height - 1)
         rest, tally = tower.levels[size:], (tower.whole, tower.lost)
-        # Other levels of the columns decided last are asked for next: tables that all of those can be rolled up from.
+        # Other levels of the columns decided last are asked for next: tables that all of those can
+        # be rolled up from.
         for shared in range(max(0, size - 2), size):
             if tower.levels[:shared] != prefix[:shared]:
                 least = min(prefix[shared], max(self._least[shared], tower.levels[shared]))

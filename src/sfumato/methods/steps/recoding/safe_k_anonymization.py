@@ -1,4 +1,6 @@
-"""Safe k-anonymization: a secret sample, fixed levels and no small classes are differentially private together."""
+"""Safe k-anonymization: a secret sample, fixed levels and no small classes are differentially
+private together.
+"""
 
 from __future__ import annotations
 
@@ -33,12 +35,14 @@ if TYPE_CHECKING:
 
 # When sampling and k-anonymity together are differentially private.
 #
-# Keep each record with probability β, generalise it by a rule that does not depend on the data, and suppress every class with
-# fewer than k records. For :math:`\varepsilon \ge -\ln(1 - \beta)` the result is (ε, δ)-private for adding or removing one record, with
+# Keep each record with probability β, generalise it by a rule that does not depend on the data, and
+# suppress every class with fewer than k records. For :math:`\varepsilon \ge -\ln(1 - \beta)` the
+# result is (ε, δ)-private for adding or removing one record, with
 #
 # .. math::
 #     \gamma = \frac{e^\varepsilon - 1 + \beta}{e^\varepsilon}, \qquad
-#     \delta(k, \beta, \varepsilon) = \max_{n \ge \lceil k/\gamma - 1 \rceil} \; \sum_{j > \gamma n}^{n} \binom{n}{j} \beta^j (1-\beta)^{n-j} .
+#     \delta(k, \beta, \varepsilon) = \max_{n \ge \lceil k/\gamma - 1 \rceil} \; \sum_{j > \gamma
+#     n}^{n} \binom{n}{j} \beta^j (1-\beta)^{n-j} .
 #
 # Reference: Li, Qardaji & Su 2012, doi:10.1145/2414456.2414474.
 
@@ -62,9 +66,11 @@ def usual_beta(epsilon: float) -> float:
 def delta_of(k: int, beta: float, epsilon: float) -> float:
     r"""The δ of safe k-anonymization.
 
-    The terms for growing n are below :math:`c_n = e^{-n(\gamma \ln(\gamma/\beta) - (\gamma - \beta))}`, which falls, so the search
-    ends once the largest term found exceeds it. What floating-point tails may be off is added; ARX computes with
-    intervals and uses k + 1 in the place of k, which is more careful than need be.
+    The terms for growing n are
+    below :math:`c_n = e^{-n(\gamma \ln(\gamma/\beta) - (\gamma - \beta))}`, which falls, so the
+    search ends once the largest term found exceeds it. What floating-point tails may be off is
+    added; ARX computes with intervals and uses k + 1 in the place of k, which is more careful than
+    need be.
 
     >>> f"{delta_of(10, 0.1, 1):.3g}", f"{delta_of(20, 0.1, 1):.3g}"
     ('6.84e-08', '4.07e-14')
@@ -90,12 +96,16 @@ def needed_k(delta: float, beta: float, epsilon: float) -> int:
     [47, 61, 74]
     """
     if not 0 < delta < 1:
-        raise ParameterError("delta must lie between 0 and 1; take much less than one over the number of people")
+        raise ParameterError(
+            "delta must lie between 0 and 1; take much less than one over the number of people"
+        )
     low, high = 1, 2
     while delta_of(high, beta, epsilon) > delta:
         low, high = high, 2 * high
         if high > 1 << 24:
-            raise ParameterError("no k in reach gives so small a delta; lower beta, or raise epsilon or delta")
+            raise ParameterError(
+                "no k in reach gives so small a delta; lower beta, or raise epsilon or delta"
+            )
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if delta_of(middle, beta, epsilon) <= delta else (middle, high)
@@ -109,7 +119,8 @@ def _gamma(k: int, beta: float, epsilon: float) -> float:
         raise ParameterError("beta is the share that is sampled: above 0 and below 1")
     if beta > usual_beta(epsilon) * (1 + 1e-12):
         raise ParameterError(
-            "beta is too large for epsilon: it may be at most 1 − e^−epsilon; sample less, or raise epsilon"
+            "beta is too large for epsilon: it may be at most 1 − e^−epsilon; sample less, or raise"
+            " epsilon"
         )
     return (math.expm1(epsilon) + beta) * math.exp(-epsilon)
 
@@ -122,7 +133,9 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class FixedColumn:
-    """One column at its level: a code for every row, what is released, and what the column is then."""
+    """One column at its level: a code for every row, what is released, and what the column is
+    then.
+    """
 
     codes: Codes
     values: pl.Series | None
@@ -136,7 +149,10 @@ def fixed_columns(
     unknown = [name for name in levels if name not in columns]
     if unknown:
         raise SchemaError(
-            [f"{step}: levels names a column {n!r} that is not there.{did_you_mean(n, columns)}" for n in unknown]
+            [
+                f"{step}: levels names a column {n!r} that is not there.{did_you_mean(n, columns)}"
+                for n in unknown
+            ]
         )
     return {name: _fixed(dataset, name, levels.get(name, 0), step) for name in columns}
 
@@ -150,8 +166,9 @@ def _fixed(dataset: Table, name: str, level: int, step: str) -> FixedColumn:
         raise SchemaError(f"{step}: column {name!r} has levels 0 to 0; level {level} is asked for")
     if not is_fixed(before.hierarchy):
         raise SchemaError(
-            f"{step}: the hierarchy of {name!r} is made from the values that occur, which tells about them; "
-            "write it down once with write_hierarchy and use the file, or say its limits"
+            f"{step}: the hierarchy of {name!r} is made from the values that occur, which tells"
+            " about them; write it down once with write_hierarchy and use the file, or say its"
+            " limits"
         )
     labels = fixed_labels(before.hierarchy, encoded.labels, level, f"{step}: column {name!r}")
     values = pl.Series(name, labels, dtype=pl.String).gather(encoded.codes)
@@ -160,8 +177,12 @@ def _fixed(dataset: Table, name: str, level: int, step: str) -> FixedColumn:
     return FixedColumn(encode(values).codes, values, after)
 
 
-def fixed_labels(hierarchy: Hierarchy, values: Sequence[str | None], level: int, where: str) -> list[str | None]:
-    """The labels of values on a level, each by itself; a level that the hierarchy has not is refused by the hierarchy alone."""
+def fixed_labels(
+    hierarchy: Hierarchy, values: Sequence[str | None], level: int, where: str
+) -> list[str | None]:
+    """The labels of values on a level, each by itself; a level that the hierarchy has not is
+    refused by the hierarchy alone.
+    """
     rules = ValueByValue(hierarchy, values)
     if rules.top is not None and level > rules.top:
         raise SchemaError(f"{where} has levels 0 to {rules.top}; level {level} is asked for")
@@ -209,8 +230,13 @@ class SafeAnonymize(Step):
 
     epsilon: Annotated[float, Field(gt=0, allow_inf_nan=False, description="ε")]
     delta: Annotated[float | None, Field(gt=0, lt=1, description="δ; instead of k")] = None
-    k: Annotated[int | None, Field(ge=2, description="least number of sampled records of a class; instead of δ")] = None
-    beta: Annotated[float | None, Field(gt=0, lt=1, description="share that is sampled; None: 1 − e^−ε")] = None
+    k: Annotated[
+        int | None,
+        Field(ge=2, description="least number of sampled records of a class; instead of δ"),
+    ] = None
+    beta: Annotated[
+        float | None, Field(gt=0, lt=1, description="share that is sampled; None: 1 − e^−ε")
+    ] = None
     levels: Annotated[
         dict[str, Annotated[int, Field(ge=0)]],
         COLUMNS,
@@ -234,7 +260,9 @@ class SafeAnonymize(Step):
     @property
     def crowd(self) -> int:
         """The least number of sampled records of a class."""
-        return self.k if self.k is not None else _needed_k(self.delta or 0.0, self.share, self.epsilon)
+        return (
+            self.k if self.k is not None else _needed_k(self.delta or 0.0, self.share, self.epsilon)
+        )
 
     @property
     def reached(self) -> float:
@@ -243,8 +271,19 @@ class SafeAnonymize(Step):
 
     def account(self, schema: Schema) -> Account:
         """ε and δ for everything that is released."""
-        twice = (2 * self.epsilon, min(1.0, (1 + math.exp(min(self.epsilon, 700.0))) * self.reached))
-        return Account(Effect.ACCOUNTED, "", None, self.epsilon, self.reached, neighbours="add_remove", replaced=twice)
+        twice = (
+            2 * self.epsilon,
+            min(1.0, (1 + math.exp(min(self.epsilon, 700.0))) * self.reached),
+        )
+        return Account(
+            Effect.ACCOUNTED,
+            "",
+            None,
+            self.epsilon,
+            self.reached,
+            neighbours="add_remove",
+            replaced=twice,
+        )
 
     def plan(self, dataset: Table, goal: Goal) -> Masked:
         """Sample, generalise and suppress."""
@@ -258,7 +297,9 @@ class SafeAnonymize(Step):
             actions=words,
             columns={name: one.values for name, one in changed.items() if one.values is not None},
             rows=rows,
-            attributes={name: one.attribute for name, one in changed.items() if one.attribute is not None},
+            attributes={
+                name: one.attribute for name, one in changed.items() if one.attribute is not None
+            },
             warnings=(*warnings(draws, self.name), *_emptied(rows)),
             public=self._told(draws, dataset.schema),
         )
@@ -277,7 +318,8 @@ class SafeAnonymize(Step):
         require_table(dataset, self.name, list(self.levels))
         if units := dataset.schema.columns(Role.UNIT):
             raise SchemaError(
-                f"{self.name}: {', '.join(units)} tells every record apart, so that none would be left; drop it first"
+                f"{self.name}: {', '.join(units)} tells every record apart, so that none would be"
+                " left; drop it first"
             )
         direct = dataset.schema.columns(Role.DIRECT)
         return [name for name in dataset.columns if name not in direct]
@@ -327,5 +369,9 @@ def _needed_k(delta: float, beta: float, epsilon: float) -> int:
 
 def _emptied(rows: Rows) -> tuple[str, ...]:
     return (
-        () if len(rows) else ("safe_k_anonymization: no class is large enough, nothing is released; raise the levels",)
+        ()
+        if len(rows)
+        else (
+            "safe_k_anonymization: no class is large enough, nothing is released; raise the levels",
+        )
     )

@@ -1,8 +1,10 @@
 """Which lattices are decided, and what is said of the others.
 
-Deciding a lattice looks at a share of its nodes that nobody knows before, so the estimate is the work of looking at
-all of them: nodes times classes, where a look itself costs as much as 20,000 classes. Up to ``REACH`` the search for the optimum is over in seconds to minutes. Beyond it
-the any-time search takes over, for an effort that follows from the size of the table, never from a clock.
+Deciding a lattice looks at a share of its nodes that nobody knows before, so the estimate is the
+work of looking at all of them: nodes times classes, where a look itself costs as much as 20,000
+classes. Up to ``REACH`` the search for the optimum is over in seconds to minutes. Beyond it the
+any-time search takes over, for an effort that follows from the size of the table, never from a
+clock.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ LEAST_EFFORT = 500
 
 
 def within_reach(lattice: Lattice) -> bool:
-    """Whether the optimum is searched for; Samarati's preferences are, always: only that finds what is minimal."""
+    """Whether the optimum is searched for; Samarati's preferences are, always: only that finds what
+    is minimal.
+    """
     # What looking at every node would cost: nodes times classes, and what a look costs.
     work = float(lattice.size) * (len(lattice.base) + LOOK)
     return lattice.objective.minimal or work <= REACH
@@ -50,7 +54,9 @@ def optimal(lattice: Lattice, progress: Progress = silent) -> Outcome:
 
 
 def auto(lattice: Lattice, progress: Progress = silent) -> Outcome:
-    """The optimum where the lattice is within reach; else the best that is found, with a bound and a warning."""
+    """The optimum where the lattice is within reach; else the best that is found, with a bound and
+    a warning.
+    """
     if within_reach(lattice):
         return optimal(lattice, progress)
     progress(0.0, f"{lattice.size:,} nodes, too many to decide: searching for good ones")
@@ -67,10 +73,14 @@ def warning(lattice: Lattice, outcome: Outcome) -> str:
     found = f"the best of {outcome.looked_at:,} looked at was taken"
     if outcome.best is not None and "lower_bound" in outcome.notes:
         lower, score = float(outcome.notes["lower_bound"]), float(outcome.best.score)
-        found += f" ({name} {score:.4f}; no node has less than {lower:.4f}, so the gap is {score - lower:.4f} at most)"
+        found += (
+            f" ({name} {score:.4f}; no node has less than {lower:.4f}, so the gap is"
+            f" {score - lower:.4f} at most)"
+        )
     return (
-        f"the lattice has {lattice.size:.3g} nodes, too many to decide which is best: {found}. "
-        "Fewer quasi-identifiers or levels bring it within reach; algorithm optimal decides it, however long that takes"
+        f"the lattice has {lattice.size:.3g} nodes, too many to decide which is best: {found}."
+        " Fewer quasi-identifiers or levels bring it within reach; algorithm optimal decides it,"
+        " however long that takes"
     )
 
 

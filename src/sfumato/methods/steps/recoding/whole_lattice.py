@@ -1,7 +1,8 @@
 """Every node of a generalization lattice, evaluated: for looking around, not for searching.
 
-Under k-anonymity alone one loop walks the lattice (see :mod:`sfumato.kernels.lattice`); under other models every node is
-judged as a search would judge it. Where there are too many nodes only the neighbours of one of them are looked at.
+Under k-anonymity alone one loop walks the lattice (see :mod:`sfumato.kernels.lattice`); under other
+models every node is judged as a search would judge it. Where there are too many nodes only the
+neighbours of one of them are looked at.
 """
 
 from __future__ import annotations
@@ -40,7 +41,9 @@ class Counted:
 
 
 def walked(lattice: Lattice, k: int, most_effort: float = math.inf) -> Counted | None:
-    """Every node under k-anonymity, by one loop; None where that takes more effort than is allowed."""
+    """Every node under k-anonymity, by one loop; None where that takes more effort than is
+    allowed.
+    """
     prices, (*before, last) = Prices.of_lattice(lattice), _order(lattice)
     steps = Steps(lattice, prices)
     known, table = range(len(lattice.columns)), lattice.at(lattice.low)
@@ -53,7 +56,9 @@ def walked(lattice: Lattice, k: int, most_effort: float = math.inf) -> Counted |
     missed = lost[..., 1:].copy()
     missed[..., prices.of[last]] += lost[..., 0]
     shape = [high - low + 1 for low, high in zip(lattice.low, lattice.high, strict=True)]
-    levels = np.indices(shape, dtype=np.int16).reshape(len(shape), -1).T + np.array(lattice.low, dtype=np.int16)
+    levels = np.indices(shape, dtype=np.int16).reshape(len(shape), -1).T + np.array(
+        lattice.low, dtype=np.int16
+    )
     sums = suppressed, classes, squares
     return Counted(
         levels=levels,
@@ -72,7 +77,9 @@ class _TooMuchEffort(Exception):
 
 @dataclasses.dataclass
 class _Effort:
-    """What a walk of so many tables has taken so far: classes put together, times the levels that are tallied at once."""
+    """What a walk of so many tables has taken so far: classes put together, times the levels that
+    are tallied at once.
+    """
 
     tables: int
     most: float
@@ -80,26 +87,32 @@ class _Effort:
     spent: float = 0.0
 
     def spend(self, effort: float) -> None:
-        """Add the effort of a table; ends the walk where it is too much, or the rest will be if it goes on like this.
+        """Add the effort of a table; ends the walk where it is too much, or the rest will be if it
+        goes on like this.
 
-        Tables that nearly every record is alone in hardly shrink, and a few tell it. The walk begins with tables in which the
-        column of most values has climbed: those to come are larger.
+        Tables that nearly every record is alone in hardly shrink, and a few tell it. The walk
+        begins with tables in which the column of most values has climbed: those to come are larger.
         """
         self.climbed += 1
         self.spent += effort
         expected = self.spent / self.climbed * self.tables
-        if self.spent > self.most or (self.spent > SEEN * self.most and expected > BEYOND * self.most):
+        if self.spent > self.most or (
+            self.spent > SEEN * self.most and expected > BEYOND * self.most
+        ):
             raise _TooMuchEffort
 
 
 SEEN, BEYOND = 0.05, 1.25
-"""After this share of the effort that is allowed, a walk that would take so many times as much is given up."""
+"""After this share of the effort that is allowed, a walk that would take so many times as much is
+given up.
+"""
 
 
 def _walk(
     tower: Tower, before: Sequence[int], most_effort: float
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
-    """What the tower tallies, for all levels of the columns before the last: the first column slowest, then the last one's levels.
+    """What the tower tallies, for all levels of the columns before the last: the first column
+    slowest, then the last one's levels.
 
     None where it takes too much effort.
     """
@@ -111,13 +124,17 @@ def _walk(
     effort = _Effort(math.prod(sizes), most_effort)
 
     def climb(place: int, row: int) -> None:
-        """All tables with the columns from a place on above their lowest level; on top stands the one where they are not."""
+        """All tables with the columns from a place on above their lowest level; on top stands the
+        one where they are not.
+        """
         for i in range(place, len(before)):
             height = tower.height
             for step in range(1, sizes[i]):
                 effort.spend(tower.entries_on_top * len(tower.whole))
                 at, a, levels = row + step * strides[i], before[i], tower.levels
-                tower.climb((*levels[:a], lattice.low[a] + step, *levels[a + 1 :]), (whole[at], lost[at]))
+                tower.climb(
+                    (*levels[:a], lattice.low[a] + step, *levels[a + 1 :]), (whole[at], lost[at])
+                )
                 climb(i + 1, at)
             tower.cut(height)
 
@@ -152,16 +169,31 @@ def _scores(
         mean: NDArray[np.float64] = (full @ weights - lost[:, 0] + suppressed * weights.sum()) / n
         return mean
     cells = ((full - lost + suppressed[:, None]) / n).tolist()
-    told = zip(levels.tolist(), suppressed.tolist(), classes.tolist(), squares.tolist(), cells, strict=True)
-    score, tops, weight, records = lattice.objective.score, lattice.tops, lattice.weights, lattice.records
+    told = zip(
+        levels.tolist(), suppressed.tolist(), classes.tolist(), squares.tolist(), cells, strict=True
+    )
+    score, tops, weight, records = (
+        lattice.objective.score,
+        lattice.tops,
+        lattice.weights,
+        lattice.records,
+    )
     return np.array(
-        [score(Tally(tuple(at), tops, records, s, c, float(q), cost, weight)) for at, s, c, q, cost in told]
+        [
+            score(Tally(tuple(at), tops, records, s, c, float(q), cost, weight))
+            for at, s, c, q, cost in told
+        ]
     )
 
 
 def _order(lattice: Lattice) -> list[int]:
-    """The columns as the loop walks them: many codes first, and last the one with most levels, done in one pass."""
-    codes = [len(ladder.labels[low]) for ladder, low in zip(lattice.base.ladders, lattice.low, strict=True)]
+    """The columns as the loop walks them: many codes first, and last the one with most levels, done
+    in one pass.
+    """
+    codes = [
+        len(ladder.labels[low])
+        for ladder, low in zip(lattice.base.ladders, lattice.low, strict=True)
+    ]
     columns = sorted(range(len(codes)), key=lambda a: (-codes[a], a))
     last = max(columns, key=lambda a: (lattice.high[a] - lattice.low[a], codes[a]))
     return [*(a for a in columns if a != last), last]
@@ -176,7 +208,9 @@ PYTHON_CLASSES = 1_000
 
 
 def survey(lattice: Lattice, chosen: Node, *, most_nodes: int, most_effort: float) -> Landscape:
-    """The whole lattice, or the neighbours of the chosen node where it has too many nodes or would take too long."""
+    """The whole lattice, or the neighbours of the chosen node where it has too many nodes or would
+    take too long.
+    """
     if lattice.size <= most_nodes and effort(lattice) <= most_effort:
         landscape = whole_lattice(lattice, most_effort)
         if landscape is not None:
@@ -185,7 +219,9 @@ def survey(lattice: Lattice, chosen: Node, *, most_nodes: int, most_effort: floa
 
 
 def effort(lattice: Lattice) -> float:
-    """How much work the whole lattice is at least: nodes times classes, and more where nodes are judged in Python."""
+    """How much work the whole lattice is at least: nodes times classes, and more where nodes are
+    judged in Python.
+    """
     classes = len(lattice.base)
     if smallest_class(lattice) is None:
         return float(lattice.size) * (classes + PYTHON_CLASSES) * PYTHON_FACTOR
@@ -195,7 +231,9 @@ def effort(lattice: Lattice) -> float:
 def whole_lattice(lattice: Lattice, most_effort: float = math.inf) -> Landscape | None:
     """Evaluate every node; None where a walk takes more effort than is allowed."""
     k = smallest_class(lattice)
-    counted = _judged(lattice, every_table(lattice)) if k is None else walked(lattice, k, most_effort)
+    counted = (
+        _judged(lattice, every_table(lattice)) if k is None else walked(lattice, k, most_effort)
+    )
     return None if counted is None else _landscape(lattice, counted, whole=True)
 
 
@@ -205,15 +243,18 @@ def neighbourhood(lattice: Lattice, node: Node) -> Landscape:
     for a, level in enumerate(node):
         steps = [one for one in (level - 1, level + 1) if lattice.low[a] <= one <= lattice.high[a]]
         near += [(*node[:a], one, *node[a + 1 :]) for one in steps]
-    # All of them lie above this node: where its table is much smaller than that of the rows, it is rolled up once. Where
-    # nearly every row is alone at it too, that would hash as many classes again; then only their codes climb.
+    # All of them lie above this node: where its table is much smaller than that of the rows, it is
+    # rolled up once. Where nearly every row is alone at it too, that would hash as many classes
+    # again; then only their codes climb.
     low = tuple(max(least, level - 1) for least, level in zip(lattice.low, node, strict=True))
     if _shrinks(lattice, low):
         floor = lattice.at(low)
     else:
         floor = lattice.base.climbed(dict(zip(lattice.columns, low, strict=True)))
     own = lattice.at(node, floor)
-    above = {one for one in near if all(level >= here for level, here in zip(one, node, strict=True))}
+    above = {
+        one for one in near if all(level >= here for level, here in zip(one, node, strict=True))
+    }
     tables = (lattice.at(one, own if one in above else floor) for one in sorted(near))
     return _landscape(lattice, _judged(lattice, tables), whole=False)
 
@@ -221,11 +262,15 @@ def neighbourhood(lattice: Lattice, node: Node) -> Landscape:
 SAMPLE = 1 << 16
 """So many classes tell whether a node has far fewer than the finest table."""
 APART = 0.95
-"""Where so many of them stay apart, the node has at least half as many classes as the table, or several times the sample."""
+"""Where so many of them stay apart, the node has at least half as many classes as the table, or
+several times the sample.
+"""
 
 
 def _shrinks(lattice: Lattice, node: Node) -> bool:
-    """Whether a node seems to have far fewer classes than the finest table; some at equal distances are looked at."""
+    """Whether a node seems to have far fewer classes than the finest table; some at equal distances
+    are looked at.
+    """
     base = lattice.base
     if len(base) <= SAMPLE:
         return True
@@ -263,7 +308,9 @@ def _landscape(lattice: Lattice, counted: Counted, *, whole: bool) -> Landscape:
 
 
 def every_table(lattice: Lattice) -> Iterator[ClassTable]:
-    """The classes of every node, in the order of their levels, each rolled up from the finest table at hand."""
+    """The classes of every node, in the order of their levels, each rolled up from the finest table
+    at hand.
+    """
 
     def below(table: ClassTable, a: int) -> Iterator[ClassTable]:
         if a == len(lattice.columns):
@@ -278,7 +325,9 @@ def every_table(lattice: Lattice) -> Iterator[ClassTable]:
 
 def _judged(lattice: Lattice, tables: Iterator[ClassTable]) -> Counted:
     """Nodes judged one by one, under any model."""
-    levels, suppressed, classes, *rest = zip(*(_judge(lattice, table) for table in tables), strict=True)
+    levels, suppressed, classes, *rest = zip(
+        *(_judge(lattice, table) for table in tables), strict=True
+    )
     numbers = [np.array(part, dtype=np.float64) for part in rest]
     at, gone, kept = (np.array(part, dtype=np.int64) for part in (levels, suppressed, classes))
     return Counted(at, gone, kept, *numbers)
@@ -291,4 +340,12 @@ def _judge(lattice: Lattice, classes: ClassTable) -> tuple[Any, ...]:
     marketer = float((records / sizes).sum() / records.sum()) if len(sizes) else 0.0
     prosecutor = 1.0 / float(sizes.min()) if len(sizes) else 0.0
     score = lattice.objective.score(tally)
-    return classes.levels, tally.suppressed, tally.classes, tally.squares, marketer, prosecutor, score
+    return (
+        classes.levels,
+        tally.suppressed,
+        tally.classes,
+        tally.squares,
+        marketer,
+        prosecutor,
+        score,
+    )

@@ -1,4 +1,6 @@
-"""Hiding association rules in a table: cells are suppressed until none of the named rules is found."""
+"""Hiding association rules in a table: cells are suppressed until none of the named rules is
+found.
+"""
 
 from __future__ import annotations
 
@@ -35,30 +37,37 @@ if TYPE_CHECKING:
 def _true_to_the_data(method: Any) -> Any:
     if method == "isl":
         raise ValueError(
-            "isl puts items into records, which in a table means values that are not true; use dsr, 2a or exact (baskets take isl)"
+            "isl puts items into records, which in a table means values that are not true; use dsr,"
+            " 2a or exact (baskets take isl)"
         )
     return method
 
 
 @parameters
 class HideRules(Step):
-    r"""Suppress cells until none of the named association rules is found, with few side effects on the other rules.
+    r"""Suppress cells until none of the named association rules is found, with few side effects on
+    the other rules.
 
-    Rules, ``support`` σ and ``confidence`` κ are those of the promise ``hidden_rules``: a rule :math:`X \to Y` is hidden once
+    Rules, ``support`` σ and ``confidence`` κ are those of the promise ``hidden_rules``: a
+    rule :math:`X \to Y` is hidden once
     :math:`s(X \cup Y) < \sigma` or :math:`s(X \cup Y) < \kappa\, s(X)`.
 
     ``dsr`` suppresses the most frequent value of the right side in as many records as it needs,
-    :math:`\min(s - \sigma, s - \lceil \kappa\, s(X) \rceil) + 1`, those with fewest values first. ``2a`` suppresses the most frequent value of the whole rule
-    in one record after the other. ``exact`` solves an integer program: the fewest other rules are lost or appear, and among such ways the
-    fewest cells are suppressed; ``effort`` (nodes of a branch and bound) stops it, and then the plan tells the proved bound instead of calling it
-    optimal. It is meant for small tables. ISL, which adds items, would write untrue values and is refused here.
+    :math:`\min(s - \sigma, s - \lceil \kappa\, s(X) \rceil) + 1`, those with fewest values first.
+    ``2a`` suppresses the most frequent value of the whole rule in one record after the other.
+    ``exact`` solves an integer program: the fewest other rules are lost or appear, and among such
+    ways the fewest cells are suppressed; ``effort`` (nodes of a branch and bound) stops it, and
+    then the plan tells the proved bound instead of calling it optimal. It is meant for small
+    tables. ISL, which adds items, would write untrue values and is refused here.
 
-    A suppressed cell is released as missing; in a quasi-identifier missing values then count as wildcards, as after cell suppression. Side effects are
-    counted among the rules of at most ``largest`` items in the columns ``among`` (all categories that are no identifiers, if not said) and those of the
-    rules. Which records are hit depends on what they say, not on their order. Rules tell what must not be known: they stay with the owner.
+    A suppressed cell is released as missing; in a quasi-identifier missing values then count as
+    wildcards, as after cell suppression. Side effects are counted among the rules of at most
+    ``largest`` items in the columns ``among`` (all categories that are no identifiers, if not said)
+    and those of the rules. Which records are hit depends on what they say, not on their order.
+    Rules tell what must not be known: they stay with the owner.
 
-    References: Verykios et al. 2004, doi:10.1109/TKDE.2004.1269668; Wang, Parikh & Jafari 2007, doi:10.1016/j.eswa.2006.05.022; Gkoulalas-Divanis & Verykios 2006,
-    doi:10.1145/1183614.1183721.
+    References: Verykios et al. 2004, doi:10.1109/TKDE.2004.1269668; Wang, Parikh & Jafari 2007,
+    doi:10.1016/j.eswa.2006.05.022; Gkoulalas-Divanis & Verykios 2006, doi:10.1145/1183614.1183721.
 
     >>> from sfumato import examples
     >>> from sfumato.core.step import Goal
@@ -71,16 +80,27 @@ class HideRules(Step):
     support: Support
     confidence: Confidence
     method: Annotated[
-        Literal["dsr", "2a", "exact"], BeforeValidator(_true_to_the_data), Field(description="how cells are chosen")
+        Literal["dsr", "2a", "exact"],
+        BeforeValidator(_true_to_the_data),
+        Field(description="how cells are chosen"),
     ] = "dsr"
     among: Annotated[
         Sequence[str] | None,
         AfterValidator(lambda names: None if names is None else tuple(names)),
         COLUMNS,
-        Field(description="columns whose other rules are counted, and kept by exact; all categories if not said"),
+        Field(
+            description=(
+                "columns whose other rules are counted, and kept by exact; all categories if not"
+                " said"
+            )
+        ),
     ] = None
-    largest: Annotated[int, Field(ge=2, le=6, description="items of a rule that is counted, at most")] = LARGEST_RULE
-    effort: Annotated[int | None, Field(ge=1, description="nodes of a branch and bound; exact only")] = None
+    largest: Annotated[
+        int, Field(ge=2, le=6, description="items of a rule that is counted, at most")
+    ] = LARGEST_RULE
+    effort: Annotated[
+        int | None, Field(ge=1, description="nodes of a branch and bound; exact only")
+    ] = None
 
     name: ClassVar[str] = "hide_rules"
     secret: ClassVar[tuple[str, ...]] = ("rules",)
@@ -114,13 +134,20 @@ class HideRules(Step):
             effort=self.effort or EFFORT,
             progress=goal.progress,
         )
-        effects = side_effects(table.transactions, hidden.transactions, sensitive, thresholds, self.largest)
+        effects = side_effects(
+            table.transactions, hidden.transactions, sensitive, thresholds, self.largest
+        )
         columns = _emptied(dataset, table, hidden)
-        amounts = {name: series.null_count() - dataset.column(name).null_count() for name, series in columns.items()}
+        amounts = {
+            name: series.null_count() - dataset.column(name).null_count()
+            for name, series in columns.items()
+        }
         return Masked(
             actions=dict.fromkeys(columns, "cells suppressed to hide rules"),
             columns=columns,
-            attributes={name: _with_gaps(dataset.schema[name]) for name in self._may_empty(dataset.schema)},
+            attributes={
+                name: _with_gaps(dataset.schema[name]) for name in self._may_empty(dataset.schema)
+            },
             warnings=warnings_of(hidden, effects),
             public={"method": self.method, "suppressed_cells": amounts},
             owner={"side_effects": effects.counts} | hidden.proved,
@@ -131,7 +158,9 @@ class HideRules(Step):
         return plan.applied(dataset)
 
     def released_schema(self, schema: Schema, columns: Sequence[str]) -> Schema:
-        """What a released table with these columns is: missing values of quasi-identifiers in the rules are wildcards."""
+        """What a released table with these columns is: missing values of quasi-identifiers in the
+        rules are wildcards.
+        """
         gaps = {name: _with_gaps(schema[name]) for name in self._may_empty(schema)}
         return Schema({**schema.attributes, **gaps})
 
@@ -149,11 +178,15 @@ def _emptied(dataset: Table, table: TableItems, hidden: Hidden) -> dict[str, pl.
     """The columns in which cells are suppressed, without them."""
     at = np.flatnonzero(hidden.gone)
     rows = table.order[table.transactions.owners[at]]
-    names = np.array([table.column_of(item) for item in table.transactions.items[at].tolist()], dtype=object)
+    names = np.array(
+        [table.column_of(item) for item in table.transactions.items[at].tolist()], dtype=object
+    )
     columns = {}
     for name in sorted(set(names.tolist())):
         gone = np.zeros(len(dataset), dtype=np.bool_)
         gone[rows[names == name]] = True
         column = dataset.column(name)
-        columns[name] = column.zip_with(pl.Series(~gone), pl.Series(name, [None], dtype=column.dtype))
+        columns[name] = column.zip_with(
+            pl.Series(~gone), pl.Series(name, [None], dtype=column.dtype)
+        )
     return columns

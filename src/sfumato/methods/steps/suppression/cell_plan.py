@@ -36,28 +36,35 @@ if TYPE_CHECKING:
 # The fewest suppressed cells, by mixed-integer programming: for small tables.
 #
 # .. math:: \min \sum_{v,Q} w(Q)\, z_{vQ} \quad\text{with}\quad \sum_Q z_{vQ} \le n_v, \qquad
-#    N_P(u) + \sum_{v,Q:\; D_{uv} \not\subseteq P,\; D_{uv} \subseteq P \cup Q} z_{vQ} \;\ge\; k\, b_{uP}
+#    N_P(u) + \sum_{v,Q:\; D_{uv} \not\subseteq P,\; D_{uv} \subseteq P \cup Q} z_{vQ} \;\ge\; k\,
+#    b_{uP}
 #
-# :math:`z_{vQ}` of the :math:`n_v` records of class *v* hide the columns *Q*, at the price :math:`w(Q)`. :math:`D_{uv}` are the columns in which two
-# classes differ, and :math:`N_P(u)` is the number of records that agree with *u* outside *P*. :math:`b_{uP}` is 1 when some record of *u* hides
-# exactly *P* (nothing, for :math:`P = \emptyset`): then k records must be compatible with it. Classes that are not rare need no constraint,
-# since suppression never makes anyone rarer. Constraints with larger *P* are added when a solution breaks them: until then the
-# optimum is a lower bound, and the first solution that breaks none is the optimum. The sum of all :math:`z_{vQ}` is the number of
-# records that are hit, which a budget bounds.
+# :math:`z_{vQ}` of the :math:`n_v` records of class *v* hide the columns *Q*, at the
+# price :math:`w(Q)`. :math:`D_{uv}` are the columns in which two classes differ, and :math:`N_P(u)`
+# is the number of records that agree with *u* outside *P*. :math:`b_{uP}` is 1 when some record of
+# *u* hides exactly *P* (nothing, for :math:`P = \emptyset`): then k records must be compatible with
+# it. Classes that are not rare need no constraint, since suppression never makes anyone rarer.
+# Constraints with larger *P* are added when a solution breaks them: until then the optimum is a
+# lower bound, and the first solution that breaks none is the optimum. The sum of all :math:`z_{vQ}`
+# is the number of records that are hit, which a budget bounds.
 #
-# A suppressed cell is released as missing, so in a column with suppressed cells nobody can tell what was missing before: there
-# missing values match everything too, even where they are a category. Which of such columns have suppressed cells is decided
-# first, one program for each set of them, the cheapest sets first: hiding one cell of each is the least they cost.
+# A suppressed cell is released as missing, so in a column with suppressed cells nobody can tell
+# what was missing before: there missing values match everything too, even where they are a
+# category. Which of such columns have suppressed cells is decided first, one program for each set
+# of them, the cheapest sets first: hiding one cell of each is the least they cost.
 #
-# The letter of the promise is cheap: k − 1 records without any cell left are compatible with everybody. For tables with many
-# rare records the fewest cells are just those, so the greedy method protects more at a higher price.
+# The letter of the promise is cheap: k − 1 records without any cell left are compatible with
+# everybody. For tables with many rare records the fewest cells are just those, so the greedy method
+# protects more at a higher price.
 
 MOST_CLASSES = 200
 MOST_CHOICES = 60_000
 """Ways to hide columns of classes; a table with more is left to the greedy method."""
 MOST_ROUNDS = 200
 MOST_OPENED = 256
-"""Sets of columns with missing values as category that are tried; those left out bound what is proved."""
+"""Sets of columns with missing values as category that are tried; those left out bound what is
+proved.
+"""
 SLACK = 1e-6
 INFEASIBLE = 2
 """What the solver says when nothing satisfies a program."""
@@ -78,8 +85,9 @@ def require_small(parts: SuppressedParts) -> None:
     """Say what to do with a table that is too large for the solver."""
     if not small_enough(parts):
         raise ParameterError(
-            f"the exact method takes at most {MOST_CLASSES} classes and {MOST_CHOICES:,} ways to hide their columns; this "
-            f"table has {len(parts.classes):,} classes in {len(_differing(parts))} columns. Use method greedy, or auto"
+            f"the exact method takes at most {MOST_CLASSES} classes and {MOST_CHOICES:,} ways to"
+            f" hide their columns; this table has {len(parts.classes):,} classes in"
+            f" {len(_differing(parts))} columns. Use method greedy, or auto"
         )
 
 
@@ -91,13 +99,17 @@ def fewest_cells(
     effort: int,
     most: int,
 ) -> tuple[SuppressedParts, dict[str, Any]]:
-    """The cheapest suppression that hits at most so many records, and how far from the optimum it can be at most.
+    """The cheapest suppression that hits at most so many records, and how far from the optimum it
+    can be at most.
 
-    ``parts`` is the table as it is and ``known`` a suppression that meets the demands; ``effort`` bounds the nodes of each
-    branch and bound. Where all that is found hits more records, ``known`` is handed back.
+    ``parts`` is the table as it is and ``known`` a suppression that meets the demands; ``effort``
+    bounds the nodes of each branch and bound. Where all that is found hits more records, ``known``
+    is handed back.
     """
     require_small(parts)
-    within = [candidate for candidate in (known, *_wiped(parts, demands)) if candidate.records_hit <= most]
+    within = [
+        candidate for candidate in (known, *_wiped(parts, demands)) if candidate.records_hit <= most
+    ]
     known = min(within, key=lambda candidate: price_of(candidate, prices), default=known)
     limit = price_of(known, prices) if within else most * sum(prices.values())
     if within and limit == 0:
@@ -107,27 +119,39 @@ def fewest_cells(
         if (within and least >= limit - SLACK) or tried >= MOST_OPENED:
             bound = min(bound, least)
             break
-        candidate, proved = _Program(_opened(parts, opened), demands, prices, limit, opened, most).solve(effort)
+        candidate, proved = _Program(
+            _opened(parts, opened), demands, prices, limit, opened, most
+        ).solve(effort)
         bound = min(bound, max(least, proved))
         if candidate is not None and price_of(candidate, prices) <= limit:
             within, known, limit = [candidate], candidate, price_of(candidate, prices)
     if not _met(known, demands):
         raise InternalError("a suppression that was thought to meet the demands does not")
     bound = min(limit, bound)
-    return known, {"price": limit, "lower_bound": bound, "gap": (limit - bound) / limit if limit else 0.0}
+    return known, {
+        "price": limit,
+        "lower_bound": bound,
+        "gap": (limit - bound) / limit if limit else 0.0,
+    }
 
 
 def _openings(parts: SuppressedParts, prices: dict[str, float]) -> Iterator[tuple[float, int]]:
-    """Sets of columns in which missing is a category and some value could be hidden, and what hiding one in each costs."""
+    """Sets of columns in which missing is a category and some value could be hidden, and what
+    hiding one in each costs.
+    """
     lacking = int(np.bitwise_or.reduce(parts.absent, initial=0))
-    bits = {parts.bits([name]): price for name, price in prices.items() if name in _differing(parts)}
+    bits = {
+        parts.bits([name]): price for name, price in prices.items() if name in _differing(parts)
+    }
     yield 0.0, 0
     yield from cheapest_sets({bit: price for bit, price in bits.items() if bit & lacking})
 
 
 def _opened(parts: SuppressedParts, columns: int) -> SuppressedParts:
     """The table where missing values of these columns match everything."""
-    return dataclasses.replace(parts, missing=parts.missing | (parts.absent & columns), absent=parts.absent & ~columns)
+    return dataclasses.replace(
+        parts, missing=parts.missing | (parts.absent & columns), absent=parts.absent & ~columns
+    )
 
 
 def _wiped(parts: SuppressedParts, demands: Sequence[Demand]) -> list[SuppressedParts]:
@@ -151,9 +175,11 @@ def _differing(parts: SuppressedParts) -> list[str]:
 
 
 class _Program:
-    """Variables: class times set of hidden columns, then whether a class of several records hides exactly a set.
+    """Variables: class times set of hidden columns, then whether a class of several records hides
+    exactly a set.
 
-    Some cell of each of the ``opened`` columns is hidden, and none of other columns in which missing is a category.
+    Some cell of each of the ``opened`` columns is hidden, and none of other columns in which
+    missing is a category.
     """
 
     def __init__(
@@ -166,13 +192,19 @@ class _Program:
         most: int,
     ) -> None:
         closed = int(np.bitwise_or.reduce(parts.absent, initial=0))
-        useful = [name for name in prices if name in _differing(parts) and not parts.bits([name]) & closed]
+        useful = [
+            name for name in prices if name in _differing(parts) and not parts.bits([name]) & closed
+        ]
         sets = list(cheapest_sets({parts.bits([name]): prices[name] for name in useful}))
         self.parts, self.demands = parts, demands
-        self.sets = np.array([hidden for price, hidden in sets if price <= limit + SLACK], dtype=np.int64)
+        self.sets = np.array(
+            [hidden for price, hidden in sets if price <= limit + SLACK], dtype=np.int64
+        )
         self.price = np.array([price for price, _ in sets[: len(self.sets)]])
         self.apart = [_columns_apart(parts, demand.columns) for demand in demands]
-        self.rare = [np.flatnonzero(parts.frequencies(demand.columns) < demand.k) for demand in demands]
+        self.rare = [
+            np.flatnonzero(parts.frequencies(demand.columns) < demand.k) for demand in demands
+        ]
         self.choices = len(parts.classes) * len(self.sets)
         self.flags: dict[tuple[int, int], int] = {}
         self.seen: set[tuple[int, int, int]] = set()
@@ -189,7 +221,9 @@ class _Program:
             self._row(columns, np.ones(len(columns)), 1.0)
 
     def _limit_classes(self, limit: float, most: int) -> None:
-        """No class hides more records than it has, all no more than may be hit, and nothing costs more than what is known."""
+        """No class hides more records than it has, all no more than may be hit, and nothing costs
+        more than what is known.
+        """
         everything = np.arange(self.choices)
         self._row(everything, -np.tile(self.price, len(self.parts.classes)), -limit - SLACK)
         self._row(everything, -np.ones(self.choices), -float(most))
@@ -213,10 +247,16 @@ class _Program:
         helpful = (need[:, None] != 0) & ((need[:, None] & ~self.sets[None, :]) == 0)
         columns, values = np.flatnonzero(helpful), np.ones(int(helpful.sum()))
         flag, sign, offset = self._hides(u, hidden)
-        self._row(np.concatenate([columns, flag]), np.concatenate([values, -lacking * sign]), lacking * offset)
+        self._row(
+            np.concatenate([columns, flag]),
+            np.concatenate([values, -lacking * sign]),
+            lacking * offset,
+        )
 
     def _hides(self, u: int, hidden: int) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:
-        """Whether some record of a class hides exactly these columns, as a sum of variables and a constant."""
+        """Whether some record of a class hides exactly these columns, as a sum of variables and a
+        constant.
+        """
         own = np.arange(u * len(self.sets), (u + 1) * len(self.sets))
         chosen = own[self.sets == hidden] if hidden else own
         amount = int(self.parts.amounts[u])
@@ -233,7 +273,9 @@ class _Program:
         return np.array([self.flags[u, hidden]]), np.ones(1), 0.0
 
     def solve(self, effort: int) -> tuple[SuppressedParts | None, float]:
-        """The best that was found, or None when the effort did not suffice for any, and a lower bound."""
+        """The best that was found, or None when the effort did not suffice for any, and a lower
+        bound.
+        """
         if not len(self.sets):  # nothing may be hidden, and the table as it is does not do
             return None, math.inf
         single = [1 << a for a in range(len(self.parts.classes.columns)) if 1 << a in self.sets]
@@ -255,14 +297,20 @@ class _Program:
         return None, bound
 
     def _relaxed(self, effort: int) -> tuple[NDArray[np.float64] | None, float, bool]:
-        """The optimum under the constraints so far, a lower bound of it, and whether it is the optimum."""
+        """The optimum under the constraints so far, a lower bound of it, and whether it is the
+        optimum.
+        """
         from scipy.optimize import Bounds, LinearConstraint, milp
         from scipy.sparse import csr_array
 
         width = self.choices + len(self.flags)
-        cost = np.concatenate([np.tile(self.price, len(self.parts.classes)), np.zeros(len(self.flags))])
+        cost = np.concatenate(
+            [np.tile(self.price, len(self.parts.classes)), np.zeros(len(self.flags))]
+        )
         hideable = (self.parts.absent[:, None] & self.sets[None, :]) == 0
-        upper = np.concatenate([(self.parts.amounts[:, None] * hideable).ravel(), np.ones(len(self.flags))])
+        upper = np.concatenate(
+            [(self.parts.amounts[:, None] * hideable).ravel(), np.ones(len(self.flags))]
+        )
         pointers = np.cumsum([0, *(len(columns) for columns, _ in self.entries)])
         columns, values = (np.concatenate(part) for part in zip(*self.entries, strict=True))
         matrix = csr_array((values, columns, pointers), shape=(len(self.least), width))
@@ -278,13 +326,17 @@ class _Program:
         return result.x, float(least) if proved else 0.0, result.status == 0
 
     def _add_broken(self, chosen: NDArray[np.int64]) -> bool:
-        """Add the constraints that a solution breaks, for all classes that hide as much; tell whether there were any."""
+        """Add the constraints that a solution breaks, for all classes that hide as much; tell
+        whether there were any.
+        """
         broken: set[tuple[int, int]] = set()
         for u, place in zip(*np.nonzero(chosen), strict=True):
             hidden = int(self.sets[place])
             for number, demand in enumerate(self.demands):
                 near = self.apart[number][u] & ~hidden
-                helped = ((near[:, None] != 0) & ((near[:, None] & ~self.sets[None, :]) == 0)) * chosen
+                helped = (
+                    (near[:, None] != 0) & ((near[:, None] & ~self.sets[None, :]) == 0)
+                ) * chosen
                 if int(self.parts.amounts[near == 0].sum() + helped.sum()) < demand.k:
                     broken.add((number, hidden))
         for number, hidden in sorted(broken):
@@ -304,7 +356,9 @@ def _columns_apart(parts: SuppressedParts, columns: Sequence[str]) -> NDArray[np
     apart = np.zeros((len(blanks), len(blanks)), dtype=np.int64)
     for name in columns:
         codes = parts.classes.codes(name)
-        apart |= (codes[:, None] != codes[None, :]).astype(np.int64) << parts.classes.columns.index(name)
+        apart |= (codes[:, None] != codes[None, :]).astype(np.int64) << parts.classes.columns.index(
+            name
+        )
     return apart & ~(blanks[:, None] | blanks[None, :])
 
 
@@ -315,7 +369,9 @@ EFFORT = 1000
 
 @dataclasses.dataclass(frozen=True)
 class CellSuppression:
-    """How cells are to be suppressed. ``budget`` is the share of records that may have a suppressed cell."""
+    """How cells are to be suppressed. ``budget`` is the share of records that may have a suppressed
+    cell.
+    """
 
     budget: float = 1.0
     importance: Mapping[str, float] = dataclasses.field(default_factory=dict)
@@ -331,7 +387,10 @@ class CellSuppression:
         parts = SuppressedParts.of(classes, dataset.schema)
         require_enough(dataset.records, demands)
         prices = prices_of(classes, self.importance)
-        hidden, allowed = suppress_greedily(parts, demands, prices, goal.progress), self._allowed(dataset.records)
+        hidden, allowed = (
+            suppress_greedily(parts, demands, prices, goal.progress),
+            self._allowed(dataset.records),
+        )
         method, notes = "greedy cell suppression", _notes(hidden, demands)
         if self._exactly(parts):
             hidden, gap = fewest_cells(parts, demands, prices, hidden, self.effort, allowed)
@@ -352,8 +411,8 @@ class CellSuppression:
 def _require_budget(found: SuppressedParts, records: int, allowed: int) -> None:
     if found.records_hit > allowed:
         raise Unsatisfiable(
-            f"{found.records_hit:,} of {records:,} records would have suppressed cells; the budget allows {allowed:,}. "
-            "Raise the budget, lower k, or generalise first",
+            f"{found.records_hit:,} of {records:,} records would have suppressed cells; the budget"
+            f" allows {allowed:,}. Raise the budget, lower k, or generalise first",
             closest=found.cells(),
         )
 
@@ -372,7 +431,9 @@ def _notes(found: SuppressedParts, demands: tuple[Demand, ...]) -> dict[str, Any
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class RecodedCells(Plan):
-    """A column recoding that drops no record, and the cells that are suppressed in the recoded table."""
+    """A column recoding that drops no record, and the cells that are suppressed in the recoded
+    table.
+    """
 
     recoding: Recoding
     cells: ClassRecoding
@@ -412,5 +473,7 @@ class RecodedCells(Plan):
         }
 
     def effort(self) -> dict[str, Any]:
-        """How both plans were found, for the owner; the score is that of the levels, rare records counting as lost."""
+        """How both plans were found, for the owner; the score is that of the levels, rare records
+        counting as lost.
+        """
         return {**self.recoding.effort(), "cells": self.cells.effort()}

@@ -1,7 +1,9 @@
-"""Records with suppressed cells: what is hidden of whom, and how many records everyone may be confused with.
+"""Records with suppressed cells: what is hidden of whom, and how many records everyone may be
+confused with.
 
-A suppressed cell is released as missing and matches everything. Records are compatible when they agree in every column
-that is hidden in neither of them; ``f(x)`` is the number of records compatible with *x*, itself included.
+A suppressed cell is released as missing and matches everything. Records are compatible when they
+agree in every column that is hidden in neither of them; ``f(x)`` is the number of records
+compatible with *x*, itself included.
 """
 
 from __future__ import annotations
@@ -43,7 +45,9 @@ class Demand:
 def demands_of(
     models: Sequence[Model], columns: Sequence[str], combinations: Combinations | None
 ) -> tuple[Demand, ...]:
-    """What the models ask of a table; ``combinations`` asks for the same k on these columns instead."""
+    """What the models ask of a table; ``combinations`` asks for the same k on these columns
+    instead.
+    """
     unfit = [m.promise for m in models if m.crowds(columns) is None]
     if unfit or not models:
         raise ParameterError(
@@ -61,7 +65,9 @@ def demands_of(
     asked.sort(key=lambda d: (-len(d.columns), -d.k))
     kept: list[Demand] = []
     for demand in asked:
-        if not any(set(demand.columns) <= set(other.columns) and demand.k <= other.k for other in kept):
+        if not any(
+            set(demand.columns) <= set(other.columns) and demand.k <= other.k for other in kept
+        ):
             kept.append(demand)
     return tuple(kept)
 
@@ -71,7 +77,8 @@ def combined(columns: Sequence[str], combinations: Combinations) -> list[tuple[s
     if isinstance(combinations, int):
         if combinations > len(columns):
             raise SchemaError(
-                f"combinations of {combinations} columns are asked for, but only {len(columns)} have role quasi"
+                f"combinations of {combinations} columns are asked for, but only {len(columns)}"
+                " have role quasi"
             )
         return list(itertools.combinations(columns, combinations))
     require_known("combinations", [name for names in combinations for name in names], columns)
@@ -82,13 +89,19 @@ def require_known(what: str, names: Iterable[str], columns: Sequence[str]) -> No
     """Raise one error that lists every name that is no quasi-identifier."""
     unknown = [name for name in dict.fromkeys(names) if name not in columns]
     if unknown:
-        raise SchemaError([f"{what}: {n!r} is no column with role quasi.{did_you_mean(n, columns)}" for n in unknown])
+        raise SchemaError(
+            [
+                f"{what}: {n!r} is no column with role quasi.{did_you_mean(n, columns)}"
+                for n in unknown
+            ]
+        )
 
 
 def prices_of(classes: ClassTable, importance: Mapping[str, float]) -> dict[str, float]:
     """What a suppressed cell of each column costs, the columns to be suppressed first coming first.
 
-    A column costs 1 unless its importance says otherwise. Among columns of one price those with most values come first.
+    A column costs 1 unless its importance says otherwise. Among columns of one price those with
+    most values come first.
     """
     require_known("importance", importance, classes.columns)
     if any(not math.isfinite(w) or w <= 0 for w in importance.values()):
@@ -102,10 +115,11 @@ def prices_of(classes: ClassTable, importance: Mapping[str, float]) -> dict[str,
 class SuppressedParts:
     """The records of a table by class and by the cells that are suppressed in them.
 
-    Part *p* holds ``amounts[p]`` records of class ``origin[p]``; bit *c* of ``hidden[p]`` says that their cells of column *c*
-    are suppressed. Parts come in order of class and of what they hide. ``missing`` has, per class, bits for the cells
-    that were missing before and match everything, as the schema says; ``absent`` those that were missing and match only
-    missing ones: there is nothing to hide in them.
+    Part *p* holds ``amounts[p]`` records of class ``origin[p]``; bit *c* of ``hidden[p]`` says that
+    their cells of column *c* are suppressed. Parts come in order of class and of what they hide.
+    ``missing`` has, per class, bits for the cells that were missing before and match everything, as
+    the schema says; ``absent`` those that were missing and match only missing ones: there is
+    nothing to hide in them.
     """
 
     classes: ClassTable
@@ -124,17 +138,29 @@ class SuppressedParts:
                 "recode or drop records instead, or keep one row a person"
             )
         if len(classes.columns) > 62:
-            raise SchemaError(f"cell suppression takes at most 62 columns with role quasi, not {len(classes.columns)}")
+            raise SchemaError(
+                "cell suppression takes at most 62 columns with role quasi, not"
+                f" {len(classes.columns)}"
+            )
         wild = set(wildcard_columns(schema, classes.columns))
         chosen = sum(1 << a for a, name in enumerate(classes.columns) if name in wild)
         missing = missing_cells(classes, classes.columns)
         zeros = np.zeros(len(classes), dtype=np.int64)
-        return cls(classes, missing & chosen, missing & ~chosen, np.arange(len(classes)), zeros, classes.records)
+        return cls(
+            classes,
+            missing & chosen,
+            missing & ~chosen,
+            np.arange(len(classes)),
+            zeros,
+            classes.records,
+        )
 
     @cached_property
     def fields(self) -> NDArray[np.uint64]:
         """Per column, its bits in the words of a key."""
-        return np.array([field_mask(self.classes, name) for name in self.classes.columns], dtype=np.uint64)
+        return np.array(
+            [field_mask(self.classes, name) for name in self.classes.columns], dtype=np.uint64
+        )
 
     def bits(self, columns: Iterable[str]) -> int:
         """A bit for every column."""
@@ -156,7 +182,8 @@ class SuppressedParts:
         return count_compatible(self.keys(columns), self.amounts, self.blanks(columns), self.fields)
 
     def hide(self, parts: NDArray[np.int64], hidden: NDArray[np.int64]) -> SuppressedParts:
-        """Suppress cells: entry *i* hides the columns ``hidden[i]`` in one more record of part ``parts[i]``.
+        """Suppress cells: entry *i* hides the columns ``hidden[i]`` in one more record of part
+        ``parts[i]``.
 
         A cell that is missing already has no value to hide.
         """
@@ -168,7 +195,9 @@ class SuppressedParts:
         order = np.lexsort((bits, origin))
         order = order[amounts[order] > 0]
         origin, bits, amounts = origin[order], bits[order], amounts[order]
-        fresh = np.flatnonzero(np.r_[True, (np.diff(origin) != 0) | (np.diff(bits) != 0)][: len(order)])
+        fresh = np.flatnonzero(
+            np.r_[True, (np.diff(origin) != 0) | (np.diff(bits) != 0)][: len(order)]
+        )
         return dataclasses.replace(
             self,
             origin=origin[fresh],
@@ -184,14 +213,16 @@ class SuppressedParts:
     def cells(self) -> dict[str, int]:
         """Number of suppressed cells per column, columns without any left out."""
         counts = {
-            name: int(self.amounts[(self.hidden >> a & 1) == 1].sum()) for a, name in enumerate(self.classes.columns)
+            name: int(self.amounts[(self.hidden >> a & 1) == 1].sum())
+            for a, name in enumerate(self.classes.columns)
         }
         return {name: count for name, count in counts.items() if count}
 
     def exposed(self, demands: Sequence[Demand]) -> int:
         """Records with suppressed cells whose true values fit fewer than k records of the release.
 
-        ``f(x) ≥ k`` holds of what is released; someone who knows the true value of a suppressed cell is not confused by it.
+        ``f(x) ≥ k`` holds of what is released; someone who knows the true value of a suppressed
+        cell is not confused by it.
         """
         hit = np.flatnonzero(self.hidden)
         rare = np.zeros(len(hit), dtype=np.bool_)
@@ -200,7 +231,9 @@ class SuppressedParts:
             counted = count_compatible(
                 np.concatenate([keys, keys[hit]]),
                 np.concatenate([self.amounts, np.zeros(len(hit), dtype=np.int64)]),
-                np.concatenate([self.blanks(demand.columns), self.missing[self.origin[hit]] & bits]),
+                np.concatenate(
+                    [self.blanks(demand.columns), self.missing[self.origin[hit]] & bits]
+                ),
                 self.fields,
             )
             rare |= counted[len(keys) :] < demand.k
@@ -210,7 +243,9 @@ class SuppressedParts:
         """The plan that releases the table so."""
         patterns, regions = np.unique(self.hidden, return_inverse=True)
         hidden = {
-            name: (patterns >> a & 1) == 1 for a, name in enumerate(self.classes.columns) if (patterns >> a & 1).any()
+            name: (patterns >> a & 1) == 1
+            for a, name in enumerate(self.classes.columns)
+            if (patterns >> a & 1).any()
         }
         return ClassRecoding(
             columns=self.classes.columns,
@@ -229,7 +264,9 @@ class SuppressedParts:
 
 
 def with_wildcards(schema: Schema) -> Schema:
-    """A schema in which missing values of every quasi-identifier match everything, as suppressed cells do."""
+    """A schema in which missing values of every quasi-identifier match everything, as suppressed
+    cells do.
+    """
     for name in schema.quasi:
         schema = schema.replace(name, missing=Missing.WILDCARD)
     return schema
@@ -240,21 +277,24 @@ def require_enough(records: int, demands: Sequence[Demand]) -> None:
     k = max(demand.k for demand in demands)
     if 0 < records < k:
         raise Unsatisfiable(
-            f"no record can be compatible with {k:,} records: the table has {records:,}. Lower k, or bring more records"
+            f"no record can be compatible with {k:,} records: the table has {records:,}. Lower k,"
+            " or bring more records"
         )
 
 
-# Cell suppression for tables of any size: few cells, chosen greedily, so that every record has k compatible ones.
+# Cell suppression for tables of any size: few cells, chosen greedily, so that every record has k
+# compatible ones.
 #
-# Sets of columns are tried in the order of their price. Records that agree outside a set form a group; where a group has k
-# records, hiding the set in one of them helps all the others at once, so that at most k − 1 records of a group are touched
-# however many are rare. Groups in which one suppression helps most come first, and what earlier ones hid counts. At the
-# end cells that turned out needless are shown again.
+# Sets of columns are tried in the order of their price. Records that agree outside a set form a
+# group; where a group has k records, hiding the set in one of them helps all the others at once, so
+# that at most k − 1 records of a group are touched however many are rare. Groups in which one
+# suppression helps most come first, and what earlier ones hid counts. At the end cells that turned
+# out needless are shown again.
 #
-# A missing value that is a category of its own has nothing to hide: such a record can only be helped by others. A record
-# whose cells are hidden can be confused with its whole group, whoever else hides what: nothing rests on a chain of
-# wildcards, and hiding more never makes anyone rarer. Both make the result valid by construction; it is counted anew all
-# the same.
+# A missing value that is a category of its own has nothing to hide: such a record can only be
+# helped by others. A record whose cells are hidden can be confused with its whole group, whoever
+# else hides what: nothing rests on a chain of wildcards, and hiding more never makes anyone rarer.
+# Both make the result valid by construction; it is counted anew all the same.
 
 MOST_LOOKS = 400_000_000
 """Classes looked at, over all sets of columns; then columns are only added one by one."""
@@ -264,14 +304,23 @@ MOST_MEMBERS = 4_000_000
 
 
 def suppress_greedily(
-    parts: SuppressedParts, demands: Sequence[Demand], prices: dict[str, float], progress: Progress = silent
+    parts: SuppressedParts,
+    demands: Sequence[Demand],
+    prices: dict[str, float],
+    progress: Progress = silent,
 ) -> SuppressedParts:
-    """Suppress cells until every demand is met. Meeting one never breaks another: hiding only adds compatible records."""
+    """Suppress cells until every demand is met. Meeting one never breaks another: hiding only adds
+    compatible records.
+    """
     for number, demand in enumerate(demands):
         progress(number / len(demands), "suppressing cells")
         restoring = True
-        while len(rare := np.flatnonzero((frequencies := parts.frequencies(demand.columns)) < demand.k)):
-            cover = _Cover(parts, demand, {c: p for c, p in prices.items() if c in demand.columns}, frequencies)
+        while len(
+            rare := np.flatnonzero((frequencies := parts.frequencies(demand.columns)) < demand.k)
+        ):
+            cover = _Cover(
+                parts, demand, {c: p for c, p in prices.items() if c in demand.columns}, frequencies
+            )
             restoring &= cover.run()
             if restoring:
                 cover.restore(rare)
@@ -284,7 +333,11 @@ class _Cover:
     """One demand on a table: what was hidden so far, and how frequent everyone is by now."""
 
     def __init__(
-        self, parts: SuppressedParts, demand: Demand, prices: dict[str, float], frequencies: NDArray[np.int64]
+        self,
+        parts: SuppressedParts,
+        demand: Demand,
+        prices: dict[str, float],
+        frequencies: NDArray[np.int64],
     ) -> None:
         self.parts, self.k, self.columns = parts, demand.k, demand.columns
         self.prices = {1 << parts.classes.columns.index(c): price for c, price in prices.items()}
@@ -299,7 +352,9 @@ class _Cover:
         self.hidden: list[NDArray[np.int64]] = []
 
     def run(self) -> bool:
-        """Hide sets of columns, the cheapest first, until nobody is rare; tell whether that could be done."""
+        """Hide sets of columns, the cheapest first, until nobody is rare; tell whether that could
+        be done.
+        """
         most = min(MOST_SETS, max(2 * len(self.prices), MOST_LOOKS // len(self.keys)))
         sets = itertools.islice(cheapest_sets(self.prices), most)
         for _, equal in itertools.groupby(sets, key=lambda pair: round(pair[0], 9)):
@@ -315,7 +370,9 @@ class _Cover:
         return True
 
     def _add_columns(self) -> None:
-        """Hide one column more at a time, the one that helps most for its price: for what no tried set could help."""
+        """Hide one column more at a time, the one that helps most for its price: for what no tried
+        set could help.
+        """
         hidden = 0
         for _ in self.prices:
             if not len(rare := self.rare()):
@@ -328,7 +385,8 @@ class _Cover:
     def _hide_all(self) -> None:
         """Hide all there is of the rare, or of everyone once that is done.
 
-        Only where every record lacks some value: none can then be compatible with all others by itself.
+        Only where every record lacks some value: none can then be compatible with all others by
+        itself.
         """
         everything = sum(self.prices)
         has_more = (everything & ~(self.absent | self.missing)) != 0
@@ -369,7 +427,9 @@ class _Cover:
     def hide(self, found: list[tuple[int, tuple[NDArray[np.int64], ...]]]) -> None:
         """Suppress records in the groups of sets of columns that cost the same."""
         sizes = np.concatenate([np.diff(starts) for _, (starts, _, _) in found])
-        sets = np.repeat([hidden for hidden, _ in found], [len(donors) for _, (_, _, donors) in found])
+        sets = np.repeat(
+            [hidden for hidden, _ in found], [len(donors) for _, (_, _, donors) in found]
+        )
         units, groups = kernels.suppression.cover(
             self._all_units(),
             self.absent,
@@ -388,11 +448,16 @@ class _Cover:
         return kernels.suppression.PackedUnits(self.keys, self.words, self.fields, self.missing)
 
     def restore(self, watched: NDArray[np.int64]) -> None:
-        """Show again what nobody needs, the dearest sets of columns first; ``watched`` were too rare before."""
+        """Show again what nobody needs, the dearest sets of columns first; ``watched`` were too
+        rare before.
+        """
         units, hidden = np.concatenate(self.units), np.concatenate(self.hidden)
         self.frequencies = self._recount(units, hidden)
         relied_on = self.left > 0
-        price = {h: sum(p for bit, p in self.prices.items() if h & bit) for h in np.unique(hidden).tolist()}
+        price = {
+            h: sum(p for bit, p in self.prices.items() if h & bit)
+            for h in np.unique(hidden).tolist()
+        }
         for pattern in sorted(price, key=lambda h: (-price[h], h)):
             chosen = np.flatnonzero(hidden == pattern)
             hidden[chosen] = kernels.suppression.restore(
@@ -424,7 +489,8 @@ class _Cover:
 
 
 def cheapest_sets(prices: dict[int, float]) -> Iterator[tuple[float, int]]:
-    """All sets of columns but the empty one, by price; ``prices`` are in ascending order, and so are equal sets.
+    """All sets of columns but the empty one, by price; ``prices`` are in ascending order, and so
+    are equal sets.
 
     >>> list(cheapest_sets({1: 1.0, 2: 1.0, 4: 1.5}))
     [(1.0, 1), (1.0, 2), (1.5, 4), (2.0, 3), (2.5, 5), (2.5, 6), (3.5, 7)]

@@ -19,7 +19,13 @@ from sfumato.core.population import count_needed
 from sfumato.core.step import Goal, Plan, Span, Step, over_budget
 from sfumato.core.words import join_words
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
-from sfumato.methods.steps.local.regions import SUPPRESSED, ClassRecoding, recode_classes, whole_classes, written_alike
+from sfumato.methods.steps.local.regions import (
+    SUPPRESSED,
+    ClassRecoding,
+    recode_classes,
+    whole_classes,
+    written_alike,
+)
 from sfumato.methods.steps.recoding.lattice import Lattice, normalised_weights
 from sfumato.methods.steps.recoding.optimal import Search
 from sfumato.methods.steps.suppression.cell_plan import EFFORT, CellSuppression, Method
@@ -49,7 +55,11 @@ class DroppedColumns(Plan):
 
     def describe(self) -> dict[str, Any]:
         """The plan as plain data: no data values."""
-        return {"kind": "attribute suppression", "columns": list(self.dropped), "suppressed_records": 0}
+        return {
+            "kind": "attribute suppression",
+            "columns": list(self.dropped),
+            "suppressed_records": 0,
+        }
 
     def scores(self) -> dict[str, float]:
         """The objective and what it came to."""
@@ -63,15 +73,19 @@ class DroppedColumns(Plan):
 def least_important_columns(
     dataset: Table, goal: Goal, importance: Mapping[str, float], budget: float
 ) -> DroppedColumns:
-    """The columns of least total importance without which the promises hold; at most a share of all columns.
+    """The columns of least total importance without which the promises hold; at most a share of all
+    columns.
 
-    The lattice has two levels a column. Equal sets: fewer columns win, then those with many values are dropped.
+    The lattice has two levels a column. Equal sets: fewer columns win, then those with many values
+    are dropped.
     """
     classes = _counted(dataset, goal)
     allowed = math.floor(budget * len(classes.columns) + 1e-9)
     weights = normalised_weights(classes.columns, importance)
     lattice = Lattice(
-        base=dataclasses.replace(classes, ladders=tuple(all_or_nothing(ladder) for ladder in classes.ladders)),
+        base=dataclasses.replace(
+            classes, ladders=tuple(all_or_nothing(ladder) for ladder in classes.ladders)
+        ),
         schema=dataset.schema,
         models=goal.models,
         objective=_importance(dataset, goal, classes.columns, allowed),
@@ -79,14 +93,16 @@ def least_important_columns(
         high=(1,) * len(weights),
         budget=0,
         weights=weights,
-        reference={c: classes.counts[c].total() for c in needed(goal.models, dataset.schema).counts},
+        reference={
+            c: classes.counts[c].total() for c in needed(goal.models, dataset.schema).counts
+        },
     )
     search = Search(lattice, goal.progress).run()
     if search.best is None or search.best.score > 1:
         promises = join_words(m.promise for m in goal.models)
         raise Unsatisfiable(
-            f"no set of at most {allowed} dropped columns keeps {promises} and leaves a table to judge; "
-            "raise the budget, lower the promise, or generalise or drop records instead",
+            f"no set of at most {allowed} dropped columns keeps {promises} and leaves a table to"
+            " judge; raise the budget, lower the promise, or generalise or drop records instead",
             closest=search.closest,
         )
     gone = {name for name, level in zip(lattice.columns, search.best.node, strict=True) if level}
@@ -101,12 +117,17 @@ def least_important_columns(
 
 def _counted(dataset: Table, goal: Goal) -> ClassTable:
     classes = count_needed(dataset, needed(goal.models, dataset.schema), goal.population)
-    values = {name: len(ladder.labels[0]) for name, ladder in zip(classes.columns, classes.ladders, strict=True)}
+    values = {
+        name: len(ladder.labels[0])
+        for name, ladder in zip(classes.columns, classes.ladders, strict=True)
+    }
     return classes.reordered(sorted(classes.columns, key=lambda name: (values[name], name)))
 
 
 def _importance(dataset: Table, goal: Goal, columns: tuple[str, ...], allowed: int) -> Objective:
-    """Share of importance that is dropped; more than 1 where too much is dropped, or what the promises speak of."""
+    """Share of importance that is dropped; more than 1 where too much is dropped, or what the
+    promises speak of.
+    """
 
     def dropped(tally: Tally) -> float:
         gone = [name for name, level in zip(columns, tally.levels, strict=True) if level]
@@ -132,23 +153,30 @@ def _no_cost(ladder: Ladder, counts: NDArray[np.int64]) -> list[NDArray[np.float
 def ends_only(lattice: Lattice) -> Lattice:
     """The same lattice with nothing between the lowest and the highest level of a hierarchy.
 
-    A column without a hierarchy stays as it is, and so does one whose levels are bounded below the top.
+    A column without a hierarchy stays as it is, and so does one whose levels are bounded below the
+    top.
     """
     neither = [
         name
-        for name, low, high, top in zip(lattice.columns, lattice.low, lattice.high, lattice.tops, strict=True)
+        for name, low, high, top in zip(
+            lattice.columns, lattice.low, lattice.high, lattice.tops, strict=True
+        )
         if 0 < low <= high < top
     ]
     if neither:
         raise ParameterError(
-            f"attribute suppression keeps a column as it is or suppresses all of it; the level bounds of "
-            f"{', '.join(neither)} allow neither"
+            "attribute suppression keeps a column as it is or suppresses all of it; the level"
+            f" bounds of {', '.join(neither)} allow neither"
         )
     return dataclasses.replace(
         lattice,
-        base=dataclasses.replace(lattice.base, ladders=tuple(ends_of(ladder) for ladder in lattice.base.ladders)),
+        base=dataclasses.replace(
+            lattice.base, ladders=tuple(ends_of(ladder) for ladder in lattice.base.ladders)
+        ),
         low=tuple(int(low > 0) for low in lattice.low),
-        high=tuple(int(high == top > 0) for high, top in zip(lattice.high, lattice.tops, strict=True)),
+        high=tuple(
+            int(high == top > 0) for high, top in zip(lattice.high, lattice.tops, strict=True)
+        ),
     )
 
 
@@ -160,31 +188,36 @@ Named = Annotated[Sequence[Combination], Field(min_length=1), AfterValidator(tup
 class Suppress(Step):
     r"""Leave out records, columns or cells until the promises hold; nothing is generalised.
 
-    ``tuple`` drops the records of all classes that fail, and again of those that fail then, under any model. Classes are
-    told apart by all quasi-identifiers; a missing value is a category of its own, which is never weaker than a wildcard.
+    ``tuple`` drops the records of all classes that fail, and again of those that fail then, under
+    any model. Classes are told apart by all quasi-identifiers; a missing value is a category of its
+    own, which is never weaker than a wildcard.
 
-    ``attribute`` drops the quasi-identifiers of least total ``importance`` (1 each unless said otherwise) without which
-    the promises hold, under any model. The search is exact; it may take long from some twenty columns on.
+    ``attribute`` drops the quasi-identifiers of least total ``importance`` (1 each unless said
+    otherwise) without which the promises hold, under any model. The search is exact; it may take
+    long from some twenty columns on.
 
-    ``cell`` suppresses single cells: they are released as missing, match everything, and make missing values of their
-    column count as wildcards. It reaches k-anonymity and k-anonymity on subsets of columns, where every record *x* has
-    :math:`f(x) \ge k` compatible records, as µ-Argus and sdcMicro count. A cell costs the ``importance`` of its column; among
-    columns of one price those with most values are suppressed first. (sdcMicro ranks the other way round: 1 is most
-    precious.) ``combinations`` asks for k on all combinations of so many columns, or on those that are named, instead of
-    what the models say. ``method`` ``greedy`` takes tables of any size, ``exact`` finds the fewest cells of small ones
-    and tells the gap to a proved bound when ``effort`` (nodes of a branch and bound) does not suffice, ``auto`` is exact
-    where it can. Equal records may part ways.
+    ``cell`` suppresses single cells: they are released as missing, match everything, and make
+    missing values of their column count as wildcards. It reaches k-anonymity and k-anonymity on
+    subsets of columns, where every record *x* has
+    :math:`f(x) \ge k` compatible records, as µ-Argus and sdcMicro count. A cell costs the
+    ``importance`` of its column; among columns of one price those with most values are suppressed
+    first. (sdcMicro ranks the other way round: 1 is most precious.) ``combinations`` asks for k on
+    all combinations of so many columns, or on those that are named, instead of what the models say.
+    ``method`` ``greedy`` takes tables of any size, ``exact`` finds the fewest cells of small ones
+    and tells the gap to a proved bound when ``effort`` (nodes of a branch and bound) does not
+    suffice, ``auto`` is exact where it can. Equal records may part ways.
 
-    :math:`f` is about what is released. Who knows the true value of a suppressed cell may find the record all the same; the
-    plan counts such records. And k − 1 records without any cell left satisfy the letter of the promise for a whole table:
-    ``exact`` finds just that where it is cheapest, ``greedy`` suppresses in each group of similar records instead.
+    :math:`f` is about what is released. Who knows the true value of a suppressed cell may find the
+    record all the same; the plan counts such records. And k − 1 records without any cell left
+    satisfy the letter of the promise for a whole table: ``exact`` finds just that where it is
+    cheapest, ``greedy`` suppresses in each group of similar records instead.
 
-    ``budget`` is the share of records (``tuple``: dropped, ``cell``: with a suppressed cell) or of quasi-identifiers
-    (``attribute``) that may be hit.
+    ``budget`` is the share of records (``tuple``: dropped, ``cell``: with a suppressed cell) or of
+    quasi-identifiers (``attribute``) that may be hit.
 
-    References: Hundepool et al. 2012, *Statistical Disclosure Control*, doi:10.1002/9781118348239 (µ-Argus); Templ,
-    Kowarik & Meindl 2015, doi:10.18637/jss.v067.i04 (sdcMicro); Meyerson & Williams 2004, doi:10.1145/1055558.1055591
-    (the fewest cells are hard to find).
+    References: Hundepool et al. 2012, *Statistical Disclosure Control*, doi:10.1002/9781118348239
+    (µ-Argus); Templ, Kowarik & Meindl 2015, doi:10.18637/jss.v067.i04 (sdcMicro); Meyerson &
+    Williams 2004, doi:10.1145/1055558.1055591 (the fewest cells are hard to find).
 
     >>> from sfumato import examples
     >>> from sfumato.core.step import Goal
@@ -195,7 +228,9 @@ class Suppress(Step):
     """
 
     what: Annotated[Literal["tuple", "attribute", "cell"], Field(description="what is left out")]
-    budget: Annotated[float, Field(ge=0, le=1, description="share of records or columns that may be hit")] = 1.0
+    budget: Annotated[
+        float, Field(ge=0, le=1, description="share of records or columns that may be hit")
+    ] = 1.0
     importance: Annotated[
         dict[str, float], COLUMNS, Field(description="how precious columns are; 1 where not said")
     ] = Field(default_factory=dict)
@@ -204,16 +239,22 @@ class Suppress(Step):
         Field(description="k on so many columns, or on named ones; cell only"),
     ] = None
     method: Annotated[Method, Field(description="how cells are chosen")] = "greedy"
-    effort: Annotated[int | None, Field(ge=1, description="nodes of a branch and bound; exact and auto only")] = None
+    effort: Annotated[
+        int | None, Field(ge=1, description="nodes of a branch and bound; exact and auto only")
+    ] = None
 
     name: ClassVar[str] = "suppression"
     retold: ClassVar[tuple[str, ...]] = ("method",)
 
     def __post_init__(self) -> None:
         if self.what == "tuple" and self.importance:
-            raise ParameterError("Suppress: records have no importance; it is for attribute and cell")
+            raise ParameterError(
+                "Suppress: records have no importance; it is for attribute and cell"
+            )
         if self.what != "cell" and (self.combinations is not None or self.method != "greedy"):
-            raise ParameterError(f"Suppress: combinations and method are for cell, not for {self.what}")
+            raise ParameterError(
+                f"Suppress: combinations and method are for cell, not for {self.what}"
+            )
         if self.effort is not None and self.method == "greedy":
             raise ParameterError("Suppress: effort is for the methods exact and auto")
 
@@ -224,7 +265,9 @@ class Suppress(Step):
         if self.what == "attribute":
             return least_important_columns(dataset, goal, self.importance, self.budget)
         if self.what == "cell":
-            how = CellSuppression(self.budget, self.importance, self.combinations, self.method, self.effort or EFFORT)
+            how = CellSuppression(
+                self.budget, self.importance, self.combinations, self.method, self.effort or EFFORT
+            )
             return how.plan(dataset, goal)
         return failing_records(dataset, goal, self.budget)
 
@@ -241,21 +284,32 @@ class Suppress(Step):
             dataset = written_alike(dataset, name)
         return dataset
 
-    def contradicted(self, told: Mapping[str, Any], schema: Schema, records: int | None) -> str | None:
-        """That cells were chosen by another method, or that more records are suppressed than its budget allows."""
-        if self.what == "cell" and self.method not in ("auto", str(told["method"]).partition(" ")[0]):
+    def contradicted(
+        self, told: Mapping[str, Any], schema: Schema, records: int | None
+    ) -> str | None:
+        """That cells were chosen by another method, or that more records are suppressed than its
+        budget allows.
+        """
+        if self.what == "cell" and self.method not in (
+            "auto",
+            str(told["method"]).partition(" ")[0],
+        ):
             return f"the plan of {self.name} tells of another method than {self.method}"
         return over_budget(told, self.budget if self.what == "tuple" else 0.0, schema, records)
 
     def released_schema(self, schema: Schema, columns: Sequence[str]) -> Schema:
-        """What a released table with these columns is, when ``schema`` says what the original is."""
+        """What a released table with these columns is, when ``schema`` says what the original
+        is.
+        """
         if self.what == "attribute":
             return schema.without([name for name in schema.quasi if name not in columns])
         return with_wildcards(schema) if self.what == "cell" else schema
 
 
 def failing_records(dataset: Table, goal: Goal, budget: float) -> ClassRecoding:
-    """Drop the records of every class that fails, until none does: the fewest, where models judge class by class."""
+    """Drop the records of every class that fails, until none does: the fewest, where models judge
+    class by class.
+    """
     needs = needed(goal.models, dataset.schema)
     classes = count_needed(dataset, needs, goal.population)
     floor = (0,) * len(classes.columns)
@@ -274,12 +328,15 @@ def failing_records(dataset: Table, goal: Goal, budget: float) -> ClassRecoding:
     if not judged.feasible:
         gone, promises = judged.tally.suppressed, join_words(m.promise for m in goal.models)
         raise Unsatisfiable(
-            f"{promises} would cost {gone:,} of {classes.total:,} records; the budget allows {lattice.budget:,}"
-            f"{' and some must be left' if gone == classes.total else ''}.{lattice.caveat()} Raise the budget, lower the promise, or generalise",
+            f"{promises} would cost {gone:,} of {classes.total:,} records; the budget allows"
+            f" {lattice.budget:,}{' and some must be left' if gone == classes.total else ''}.{lattice.caveat()}"
+            " Raise the budget, lower the promise, or generalise",
             closest=judged,
         )
     inside = classes.records > 0
-    parts = whole_classes(np.where(lattice.failing(classes), SUPPRESSED, 0)[inside], classes.records[inside])
+    parts = whole_classes(
+        np.where(lattice.failing(classes), SUPPRESSED, 0)[inside], classes.records[inside]
+    )
     return ClassRecoding(
         columns=classes.columns,
         placement=Placement(classes.ladders, classes.levels, classes.layout),

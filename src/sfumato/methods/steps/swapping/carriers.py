@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Carriers:
-    """Carriers in canonical order: the row that stands for each, and per row the carrier it belongs to.
+    """Carriers in canonical order: the row that stands for each, and per row the carrier it belongs
+    to.
 
     ``unit`` says what carries: row, person or household.
     """
@@ -49,7 +50,9 @@ class Carriers:
         return bool((codes == codes[self.rows][self.of]).all())
 
     def sources(self, carriers: NDArray[np.int64], partner: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Per row the row whose value it gets, when each of some carriers gets that of its partner among them."""
+        """Per row the row whose value it gets, when each of some carriers gets that of its partner
+        among them.
+        """
         given = np.arange(len(self.rows))
         given[carriers] = carriers[partner]
         if self.unit == "row":
@@ -61,14 +64,18 @@ class Carriers:
 
 
 def carriers_of(dataset: Table, names: Sequence[str], *more: NDArray[np.int64]) -> Carriers:
-    """The largest units within which some columns, and more that are encoded, are constant: households, persons, or rows."""
+    """The largest units within which some columns, and more that are encoded, are constant:
+    households, persons, or rows.
+    """
     codes: list[NDArray[np.int64]] | None = None
     for unit in ("household", "person"):
         units = units_of(dataset, unit)
         if units is None:
             continue
         carriers = carriers_by(dataset, units, unit)
-        codes = [*(dataset.encoded(name).codes for name in names), *more] if codes is None else codes
+        codes = (
+            [*(dataset.encoded(name).codes for name in names), *more] if codes is None else codes
+        )
         if len(carriers) < len(dataset) and all(carriers.carry(code) for code in codes):
             return carriers
     order = canonical_order(dataset)
@@ -78,12 +85,16 @@ def carriers_of(dataset: Table, names: Sequence[str], *more: NDArray[np.int64]) 
 
 
 def carrier_of(dataset: Table, names: Sequence[str], *more: NDArray[np.int64]) -> str:
-    """The largest unit within which some columns, and more that are encoded, are constant: household, person or row."""
+    """The largest unit within which some columns, and more that are encoded, are constant:
+    household, person or row.
+    """
     return carriers_of(dataset, names, *more).unit if dataset.schema.columns(Role.UNIT) else "row"
 
 
 def carriers_by(dataset: Table, units: NDArray[np.int64], unit: str) -> Carriers:
-    """Units in the order in which they first occur in canonical order, so that the names they have decide little."""
+    """Units in the order in which they first occur in canonical order, so that the names they have
+    decide little.
+    """
     order = canonical_order(dataset)
     _, first, of = np.unique(units[order], return_index=True, return_inverse=True)
     rank = np.empty(len(first), dtype=np.int64)
@@ -111,12 +122,15 @@ Within = Annotated[Sequence[str], COLUMNS, AfterValidator(_once_each)]
 
 
 def require_columns(dataset: Table, names: Sequence[str], step: str) -> None:
-    """Raise one error for all columns that are not there, or that the survey's design needs as they are."""
+    """Raise one error for all columns that are not there, or that the survey's design needs as they
+    are.
+    """
     dataset.require(names)
     design = [n for n in names if n in dataset.schema.attributes and _is_design(dataset, n)]
     if design:
         raise SchemaError(
-            f"{step} must leave the columns of persons, households and weights as they are; it names {', '.join(design)}"
+            f"{step} must leave the columns of persons, households and weights as they are; it"
+            f" names {', '.join(design)}"
         )
 
 
@@ -155,12 +169,18 @@ def combined(codes: Sequence[Codes]) -> Codes:
     return combinations
 
 
-def strata_apart(dataset: Table, within: Sequence[str] | None, columns: Sequence[str]) -> tuple[Codes, int]:
-    """The strata of a step: as said, or the columns with that role, without those that the step itself changes."""
+def strata_apart(
+    dataset: Table, within: Sequence[str] | None, columns: Sequence[str]
+) -> tuple[Codes, int]:
+    """The strata of a step: as said, or the columns with that role, without those that the step
+    itself changes.
+    """
     return strata_of(dataset, within_apart(dataset, within, columns))
 
 
-def within_apart(dataset: Table, within: Sequence[str] | None, columns: Sequence[str]) -> Sequence[str]:
+def within_apart(
+    dataset: Table, within: Sequence[str] | None, columns: Sequence[str]
+) -> Sequence[str]:
     """The columns that make the strata of a step."""
     if within is not None:
         return within
@@ -178,8 +198,8 @@ def members_of(groups: Codes, count: int) -> list[Codes]:
 def paired_at_random(cells: Codes, rate: float, stream: np.random.Generator) -> Codes:
     """Per record a partner of the same cell, or itself.
 
-    Of a cell's n records a share ``rate`` finds a partner: n · rate / 2 pairs, a fraction rounded up or down at random so
-    that the share is right on average.
+    Of a cell's n records a share ``rate`` finds a partner: n · rate / 2 pairs, a fraction rounded
+    up or down at random so that the share is right on average.
     """
     mixed = stream.permutation(len(cells))
     order = mixed[np.argsort(cells[mixed], kind="stable")]
@@ -228,23 +248,31 @@ def share_of(share: float, count: int) -> int:
     return math.floor(share * count + 1e-9)
 
 
-def sorted_within(scores: Floats, strata: Codes, chosen: Codes, stream: np.random.Generator) -> tuple[Codes, Codes]:
+def sorted_within(
+    scores: Floats, strata: Codes, chosen: Codes, stream: np.random.Generator
+) -> tuple[Codes, Codes]:
     """The chosen carriers by stratum and score, and where each stratum starts.
 
-    Equal scores are put in random order: any other would tie the swap to what the canonical order sorts by.
+    Equal scores are put in random order: any other would tie the swap to what the canonical order
+    sorts by.
     """
     mixed = stream.permutation(chosen)
     order = mixed[np.argsort(scores[mixed], kind="stable")]
     count = int(strata.max(initial=0)) + 1
     if count > 1:
         order = order[np.argsort(strata[order], kind="stable")]
-    starts = np.searchsorted(strata[order], np.arange(count + 1)) if count > 1 else np.array([0, len(order)])
+    starts = (
+        np.searchsorted(strata[order], np.arange(count + 1))
+        if count > 1
+        else np.array([0, len(order)])
+    )
     return order, starts.astype(np.int64)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Ranking:
-    """Carriers that may exchange values, sorted, with the random numbers that decide who does it with whom.
+    """Carriers that may exchange values, sorted, with the random numbers that decide who does it
+    with whom.
 
     The numbers are drawn once, so that a narrower swap is a narrower version of the same one.
     """
@@ -256,7 +284,14 @@ class Ranking:
     second: Floats
 
     @classmethod
-    def of(cls, scores: Floats, strata: Codes, chosen: Codes, variant: Variant, stream: np.random.Generator) -> Ranking:
+    def of(
+        cls,
+        scores: Floats,
+        strata: Codes,
+        chosen: Codes,
+        variant: Variant,
+        stream: np.random.Generator,
+    ) -> Ranking:
         """Sort the chosen carriers and draw."""
         order, starts = sorted_within(scores, strata, chosen, stream)
         normal = variant == "p_distribution"
@@ -266,7 +301,9 @@ class Ranking:
 
     def limits(self, p: float) -> Codes:
         """The limit m = floor(p · N) of every stratum."""
-        return np.array([share_of(p, size) for size in np.diff(self.starts).tolist()], dtype=np.int64)
+        return np.array(
+            [share_of(p, size) for size in np.diff(self.starts).tolist()], dtype=np.int64
+        )
 
     def partners(self, p: float) -> Codes:
         """Per place in the order the place it exchanges with; its own inverse."""
@@ -276,7 +313,9 @@ class Ranking:
         elif self.variant == "p_distribution":
             partners = kernels.swapping.spread_partners(self.starts, limits, self.first)
         else:
-            partners = kernels.swapping.bucket_partners(self.starts, limits, self.first, self.second)
+            partners = kernels.swapping.bucket_partners(
+                self.starts, limits, self.first, self.second
+            )
         return partners  # type: ignore[no-any-return]
 
     def idle(self, p: float) -> int:
@@ -291,8 +330,8 @@ class Ranking:
 def scores_of(dataset: Table, name: str) -> NDArray[np.float64]:
     """Numbers that sort like the values of a column; missing is NaN.
 
-    Numbers are themselves; dates and times count from their epoch; ordinal values are their place in the ``order`` that
-    the schema lists. Other text has no order and is refused.
+    Numbers are themselves; dates and times count from their epoch; ordinal values are their place
+    in the ``order`` that the schema lists. Other text has no order and is refused.
     """
     attribute = dataset.schema.attributes.get(name)
     if attribute is not None and attribute.order is not None:
@@ -307,7 +346,8 @@ def scores_of(dataset: Table, name: str) -> NDArray[np.float64]:
     ):
         return numbers_of(dataset, name)
     raise SchemaError(
-        f"the values of column {name!r} have no order; say which with kind: ordinal and order: [...], low to high"
+        f"the values of column {name!r} have no order; say which with kind: ordinal and order:"
+        " [...], low to high"
     )
 
 
@@ -317,8 +357,12 @@ def _places(dataset: Table, name: str, order: tuple[str, ...]) -> NDArray[np.flo
     place = {value: float(i) for i, value in enumerate(order)}
     unknown = sum(1 for value in encoded.labels if value is not None and value not in place)
     if unknown:
-        raise SchemaError(f"column {name!r} has {unknown:,} value(s) that its order does not list; add them")
-    return np.array([float("nan") if v is None else place[v] for v in encoded.labels], dtype=np.float64)[encoded.codes]
+        raise SchemaError(
+            f"column {name!r} has {unknown:,} value(s) that its order does not list; add them"
+        )
+    return np.array(
+        [float("nan") if v is None else place[v] for v in encoded.labels], dtype=np.float64
+    )[encoded.codes]
 
 
 def is_measured(dataset: Table, name: str) -> bool:

@@ -45,12 +45,16 @@ if TYPE_CHECKING:
 NEIGHBOURS = 8
 MOST_NEIGHBOURS = 256
 HAIR = 1e-6
-"""By how much, in standard deviations, records are moved at random in a dimension of their own: chance decides between equals."""
+"""By how much, in standard deviations, records are moved at random in a dimension of their own:
+chance decides between equals.
+"""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class SwapSpace:
-    """Records of two tables as points, in blocks of equal nominal values; −1 is the block of those that lack a number."""
+    """Records of two tables as points, in blocks of equal nominal values; −1 is the block of those
+    that lack a number.
+    """
 
     ours: Floats
     theirs: Floats
@@ -62,9 +66,13 @@ def described_alike(second: Table, ours: Table, names: Sequence[str]) -> Table:
     """The second table with the columns it needs, described as ours are."""
     missing = [name for name in names if name not in second.columns]
     if missing:
-        raise SchemaError(f"the second table, {second.source.name}, lacks the column(s) {', '.join(missing)}")
+        raise SchemaError(
+            f"the second table, {second.source.name}, lacks the column(s) {', '.join(missing)}"
+        )
     attributes = ours.schema.attributes
-    return dataclasses.replace(second, schema=Schema({n: attributes[n] for n in second.columns if n in attributes}))
+    return dataclasses.replace(
+        second, schema=Schema({n: attributes[n] for n in second.columns if n in attributes})
+    )
 
 
 def is_ordered(dataset: Table, name: str) -> bool:
@@ -79,9 +87,16 @@ def space_of(ours: Table, theirs: Table, names: Sequence[str]) -> SwapSpace:
     """Numbers in standard deviations of our table; other columns must be equal and make blocks."""
     ordered = [name for name in names if is_ordered(ours, name)]
     left = np.stack([scores_of(ours, name) for name in ordered] or [np.zeros(len(ours))], axis=1)
-    right = np.stack([scores_of(theirs, name) for name in ordered] or [np.zeros(len(theirs))], axis=1)
+    right = np.stack(
+        [scores_of(theirs, name) for name in ordered] or [np.zeros(len(theirs))], axis=1
+    )
     spread = np.array([_spread(column) for column in left.T])
-    blocks = combined([np.zeros(len(ours) + len(theirs), dtype=np.int64), *_shared_codes(ours, theirs, names, ordered)])
+    blocks = combined(
+        [
+            np.zeros(len(ours) + len(theirs), dtype=np.int64),
+            *_shared_codes(ours, theirs, names, ordered),
+        ]
+    )
     our_blocks, their_blocks = blocks[: len(ours)], blocks[len(ours) :]
     our_blocks[np.isnan(left).any(axis=1)] = -1
     their_blocks[np.isnan(right).any(axis=1)] = -1
@@ -89,12 +104,16 @@ def space_of(ours: Table, theirs: Table, names: Sequence[str]) -> SwapSpace:
 
 
 def _spread(column: Floats) -> float:
-    """The standard deviation; sums are over sorted values, so that the order of rows decides not even the last digit."""
+    """The standard deviation; sums are over sorted values, so that the order of rows decides not
+    even the last digit.
+    """
     present = np.sort(column[~np.isnan(column)])
     return (float(present.std()) if len(present) else 0.0) or 1.0
 
 
-def _shared_codes(ours: Table, theirs: Table, names: Sequence[str], ordered: Sequence[str]) -> list[Codes]:
+def _shared_codes(
+    ours: Table, theirs: Table, names: Sequence[str], ordered: Sequence[str]
+) -> list[Codes]:
     """Nominal columns of both tables, one below the other, under the same codes."""
     codes = []
     for name in names:
@@ -102,13 +121,21 @@ def _shared_codes(ours: Table, theirs: Table, names: Sequence[str], ordered: Seq
             continue
         left, right = ours.encoded(name), theirs.encoded(name)
         number = {value: i for i, value in enumerate(dict.fromkeys([*left.labels, *right.labels]))}
-        parts = [np.array([number[v] for v in one.labels], dtype=np.int64)[one.codes] for one in (left, right)]
+        parts = [
+            np.array([number[v] for v in one.labels], dtype=np.int64)[one.codes]
+            for one in (left, right)
+        ]
         codes.append(np.concatenate(parts))
     return codes
 
 
 def nearest_donors(
-    space: SwapSpace, seekers: Codes, donors: Codes, reach: float, once: bool, stream: np.random.Generator
+    space: SwapSpace,
+    seekers: Codes,
+    donors: Codes,
+    reach: float,
+    once: bool,
+    stream: np.random.Generator,
 ) -> Codes:
     """For each seeker, in turn, the nearest free donor of its block, or −1."""
     chosen = np.full(len(seekers), -1, dtype=np.int64)
@@ -122,8 +149,12 @@ def nearest_donors(
     return chosen
 
 
-def _matched(ours: Floats, theirs: Floats, reach: float, once: bool, stream: np.random.Generator) -> Codes:
-    """Ask for more neighbours among the donors that are left, until every seeker has one or has none within reach."""
+def _matched(
+    ours: Floats, theirs: Floats, reach: float, once: bool, stream: np.random.Generator
+) -> Codes:
+    """Ask for more neighbours among the donors that are left, until every seeker has one or has
+    none within reach.
+    """
     from scipy.spatial import cKDTree
 
     ours = np.column_stack([ours, HAIR * stream.random(len(ours))])
@@ -131,7 +162,9 @@ def _matched(ours: Floats, theirs: Floats, reach: float, once: bool, stream: np.
     matched = np.full(len(ours), -1, dtype=np.int64)
     waiting, left, many = np.arange(len(ours)), np.arange(len(theirs)), NEIGHBOURS
     while len(waiting) and len(left):
-        distances, neighbours = cKDTree(theirs[left]).query(ours[waiting], k=np.arange(1, min(many, len(left)) + 1))
+        distances, neighbours = cKDTree(theirs[left]).query(
+            ours[waiting], k=np.arange(1, min(many, len(left)) + 1)
+        )
         taken = np.zeros(len(left), dtype=np.bool_)
         got = kernels.swapping.first_free(neighbours, distances, reach + 2 * HAIR, taken, once)
         matched[waiting[got >= 0]] = left[got[got >= 0]]
@@ -153,14 +186,21 @@ def as_ours(name: str, ours: pl.Series, theirs: pl.Series) -> tuple[pl.Series, p
         if theirs.dtype.is_float()
         else theirs.cast(ours.dtype, strict=False)
     )
-    lost = cast.null_count() - (theirs.fill_nan(None) if theirs.dtype.is_float() else theirs).null_count()
+    lost = (
+        cast.null_count()
+        - (theirs.fill_nan(None) if theirs.dtype.is_float() else theirs).null_count()
+    )
     if lost:
-        raise SchemaError(f"{lost:,} value(s) of column {name!r} of the second table are not of the type ours are of")
+        raise SchemaError(
+            f"{lost:,} value(s) of column {name!r} of the second table are not of the type ours"
+            " are of"
+        )
     return ours, cast.alias(name)
 
 
 RELEASED = (
-    "swap_across: the release holds values of the second table; its people must be protected and agree, or be synthetic"
+    "swap_across: the release holds values of the second table; its people must be protected and"
+    " agree, or be synthetic"
 )
 
 
@@ -168,17 +208,20 @@ RELEASED = (
 class SwapAcross(ColumnStep):
     """Replace values by those of the most similar records of a second table, real or synthetic.
 
-    The second table is the one given as ``population`` (``sf.anonymize(…, population=sf.read("other.csv"))``); it has the
-    columns of ``columns`` and ``match``. A share ``rate`` of our records is chosen at random; each gets all of ``columns`` from the
-    record nearest in ``match``: Euclidean distance of numbers, dates and listed orders, each in standard deviations of our
-    table, among records that are equal in all other columns of ``match``. ``reach`` is the largest distance; ``once`` gives every
-    donor to one record only, in random order of our records; among equally near donors chance decides. What we give in
-    exchange goes nowhere: the second table is not released.
+    The second table is the one given as ``population``
+    (``sf.anonymize(…, population=sf.read("other.csv"))``); it has the columns of ``columns`` and
+    ``match``. A share ``rate`` of our records is chosen at random; each gets all of ``columns``
+    from the record nearest in ``match``: Euclidean distance of numbers, dates and listed orders,
+    each in standard deviations of our table, among records that are equal in all other columns of
+    ``match``. ``reach`` is the largest distance; ``once`` gives every donor to one record only, in
+    random order of our records; among equally near donors chance decides. What we give in exchange
+    goes nowhere: the second table is not released.
 
-    Nothing is kept exactly. How far each distribution moved is measured: the largest difference of cumulative
-    shares (Kolmogorov–Smirnov) where values have an order, else half the sum of the differences of shares. Missing values
-    stay missing; donors lack nothing; records that lack a number in ``match`` find no donor and stay as they are.
-    Where ``columns`` and ``match`` are constant within persons or households, these take the place of records.
+    Nothing is kept exactly. How far each distribution moved is measured: the largest difference of
+    cumulative shares (Kolmogorov–Smirnov) where values have an order, else half the sum of the
+    differences of shares. Missing values stay missing; donors lack nothing; records that lack a
+    number in ``match`` find no donor and stay as they are. Where ``columns`` and ``match`` are
+    constant within persons or households, these take the place of records.
 
     >>> import polars as pl
     >>> from sfumato.core.table import Table
@@ -190,11 +233,22 @@ class SwapAcross(ColumnStep):
     [120, 850]
     """
 
-    columns: Annotated[Columns, Field(description="columns whose values are taken from one record of the second table")]
-    match: Annotated[Columns, Field(description="columns in which records of the two tables are similar")]
-    rate: Annotated[float, Field(ge=0, le=1, description="share of the records that get other values")] = 1.0
-    reach: Annotated[float | None, Field(ge=0, description="largest distance, in standard deviations")] = None
-    once: Annotated[bool, Field(description="take every record of the second table once at most")] = True
+    columns: Annotated[
+        Columns,
+        Field(description="columns whose values are taken from one record of the second table"),
+    ]
+    match: Annotated[
+        Columns, Field(description="columns in which records of the two tables are similar")
+    ]
+    rate: Annotated[
+        float, Field(ge=0, le=1, description="share of the records that get other values")
+    ] = 1.0
+    reach: Annotated[
+        float | None, Field(ge=0, description="largest distance, in standard deviations")
+    ] = None
+    once: Annotated[
+        bool, Field(description="take every record of the second table once at most")
+    ] = True
 
     name: ClassVar[str] = "swap_across"
     secret: ClassVar[tuple[str, ...]] = ("rate",)
@@ -215,11 +269,19 @@ class SwapAcross(ColumnStep):
         donor, chosen = self._donors(dataset, second, goal)
         alone = int((chosen & (donor < 0)).sum())
         columns = {name: _taken(name, dataset, second, donor) for name in self.columns}
-        lacking = (f"swap_across: {alone:,} record(s) found no donor and keep their values",) if alone else ()
+        lacking = (
+            (f"swap_across: {alone:,} record(s) found no donor and keep their values",)
+            if alone
+            else ()
+        )
         return Masked(
-            actions=dict.fromkeys(self.columns, "replaced by values of similar records of a second table"),
+            actions=dict.fromkeys(
+                self.columns, "replaced by values of similar records of a second table"
+            ),
             columns=columns,
-            preserved=tuple(_shift(dataset, dataset.with_columns(columns), name) for name in self.columns),
+            preserved=tuple(
+                _shift(dataset, dataset.with_columns(columns), name) for name in self.columns
+            ),
             warnings=(RELEASED, *lacking),
             owner={"replaced": int((donor >= 0).sum()), "without_donor": alone},
         )
@@ -231,16 +293,20 @@ class SwapAcross(ColumnStep):
     def _second(self, dataset: Table, goal: Goal) -> Table:
         if goal.population is None:
             raise SchemaError(
-                "swap_across takes values from a second table, but there is none; give one with population="
+                "swap_across takes values from a second table, but there is none; give one with"
+                " population="
             )
         return described_alike(goal.population, dataset, [*self.columns, *self.match])
 
     def _donors(self, dataset: Table, second: Table, goal: Goal) -> tuple[Codes, NDArray[np.bool_]]:
-        """Per row the row of the second table that gives its values (−1: none), and which rows were chosen."""
+        """Per row the row of the second table that gives its values (−1: none), and which rows were
+        chosen.
+        """
         donors = np.flatnonzero(codes_of(second, self.columns)[1])
         if not len(donors):
             raise SchemaError(
-                f"the second table, {second.source.name}, has no record that knows all columns to be taken"
+                f"the second table, {second.source.name}, has no record that knows all columns to"
+                " be taken"
             )
         order = canonical_order(second)
         donors = order[np.isin(order, donors)]
@@ -260,9 +326,15 @@ class SwapAcross(ColumnStep):
 def _taken(name: str, dataset: Table, second: Table, donor: Codes) -> pl.Series:
     """A column in which rows with a donor have its value; missing stays missing."""
     ours, theirs = as_ours(name, dataset.column(name), second.column(name))
-    missing = ours.is_null() if not ours.dtype.is_float() else ours.is_null() | ours.is_nan().fill_null(value=True)
+    missing = (
+        ours.is_null()
+        if not ours.dtype.is_float()
+        else ours.is_null() | ours.is_nan().fill_null(value=True)
+    )
     given = (donor >= 0) & ~missing.to_numpy()
-    column = pl.concat([ours, theirs]).gather(np.where(given, len(ours) + donor, np.arange(len(ours))))
+    column = pl.concat([ours, theirs]).gather(
+        np.where(given, len(ours) + donor, np.arange(len(ours)))
+    )
     return column.fill_nan(None) if column.dtype.is_float() else column
 
 
@@ -274,7 +346,10 @@ def _shift(before: Table, after: Table, name: str) -> Preserved:
 
 def _steps(before: Table, after: Table, name: str) -> float:
     """The largest difference between two cumulative distributions."""
-    old, new = (np.sort(scores[~np.isnan(scores)]) for scores in (scores_of(before, name), scores_of(after, name)))
+    old, new = (
+        np.sort(scores[~np.isnan(scores)])
+        for scores in (scores_of(before, name), scores_of(after, name))
+    )
     if not len(old) or not len(new):
         return 0.0
     at = np.concatenate([old, new])

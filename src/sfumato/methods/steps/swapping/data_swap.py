@@ -1,4 +1,6 @@
-"""Data swapping: values are exchanged between records that are equal in what must stay together with them."""
+"""Data swapping: values are exchanged between records that are equal in what must stay together
+with them.
+"""
 
 from __future__ import annotations
 
@@ -42,23 +44,26 @@ if TYPE_CHECKING:
 
 @parameters
 class SwapData(ColumnStep):
-    r"""Exchange values between records that are equal in other columns, so that their joint tables stay exactly as they are.
+    r"""Exchange values between records that are equal in other columns, so that their joint tables
+    stay exactly as they are.
 
-    With t − 1 columns in ``keep``, every table of counts over ``columns`` and any of them, up to order t, is the same after
-    as before: values are exchanged only between records that agree in all of ``keep`` (and in the stratum). A share
-    ``rate`` of the records of each such cell is paired at random and exchanges; the number of pairs of a cell is rounded at
-    random so that the rate is right on average. Pairs of equal values exchange without effect: the plan counts the
+    With t − 1 columns in ``keep``, every table of counts over ``columns`` and any of them, up to
+    order t, is the same after as before: values are exchanged only between records that agree in
+    all of ``keep`` (and in the stratum). A share ``rate`` of the records of each such cell is
+    paired at random and exchanges; the number of pairs of a cell is rounded at random so that the
+    rate is right on average. Pairs of equal values exchange without effect: the plan counts the
     records that really changed. Without ``keep`` only the frequencies of values are kept.
 
-    ``together`` exchanges the columns as one, which keeps their joint table too; otherwise each is exchanged on its own. Missing
-    values stay where they are: a record that lacks one of the columns exchanged together takes no part. In ``keep``
-    missing is a value like any other. Columns that are all constant within persons or households are exchanged between these.
+    ``together`` exchanges the columns as one, which keeps their joint table too; otherwise each is
+    exchanged on its own. Missing values stay where they are: a record that lacks one of the columns
+    exchanged together takes no part. In ``keep`` missing is a value like any other. Columns that
+    are all constant within persons or households are exchanged between these.
 
-    The paper looks for swaps that keep *all* tables of order t over all columns, which few records allow; here
-    you name the tables.
+    The paper looks for swaps that keep *all* tables of order t over all columns, which few records
+    allow; here you name the tables.
 
-    Reference: Dalenius & Reiss 1982, *Data-swapping: a technique for disclosure control*, Journal of Statistical Planning and
-    Inference 6(1), 73–85, doi:10.1016/0378-3758(82)90058-1.
+    Reference: Dalenius & Reiss 1982, *Data-swapping: a technique for disclosure control*, Journal
+    of Statistical Planning and Inference 6(1), 73–85, doi:10.1016/0378-3758(82)90058-1.
 
     >>> from sfumato import examples
     >>> from sfumato.core.randomness import Seed
@@ -70,11 +75,14 @@ class SwapData(ColumnStep):
 
     columns: Annotated[Columns, Field(description="columns whose values are exchanged")]
     keep: Annotated[Within, Field(description="columns in which partners must be equal")] = ()
-    rate: Annotated[float, Field(ge=0, le=1, description="share of the records that exchange")] = 0.1
-    together: Annotated[bool, Field(description="exchange the columns as one")] = True
-    within: Annotated[Within | None, Field(description="columns that make strata; by default those with that role")] = (
-        None
+    rate: Annotated[float, Field(ge=0, le=1, description="share of the records that exchange")] = (
+        0.1
     )
+    together: Annotated[bool, Field(description="exchange the columns as one")] = True
+    within: Annotated[
+        Within | None,
+        Field(description="columns that make strata; by default those with that role"),
+    ] = None
 
     name: ClassVar[str] = "swap_data"
     secret: ClassVar[tuple[str, ...]] = ("rate",)
@@ -91,17 +99,22 @@ class SwapData(ColumnStep):
         preserved: list[Preserved] = []
         warnings, changed = [], {}
         for names in [tuple(self.columns)] if self.together else [(name,) for name in self.columns]:
-            swap = _Swap(dataset, names, self.keep, strata_apart(dataset, self.within, self.columns)[0])
+            swap = _Swap(
+                dataset, names, self.keep, strata_apart(dataset, self.within, self.columns)[0]
+            )
             sources = swap.sources(self.rate, goal.stream(f"swap {' × '.join(names)}"))
             columns |= {name: dataset.column(name).gather(sources) for name in names}
             preserved += swap.kept(sources)
             changed[" × ".join(names)] = swap.changed(sources)
             if not changed[" × ".join(names)] and self.rate:
                 warnings.append(
-                    f"swap_data: nothing of {' × '.join(names)} changed: too few records agree in what is kept"
+                    f"swap_data: nothing of {' × '.join(names)} changed: too few records agree in"
+                    " what is kept"
                 )
         return Masked(
-            actions=dict.fromkeys(self.columns, "values swapped between records that agree in other columns"),
+            actions=dict.fromkeys(
+                self.columns, "values swapped between records that agree in other columns"
+            ),
             columns=columns,
             preserved=tuple(preserved),
             warnings=tuple(warnings),
@@ -116,7 +129,9 @@ class SwapData(ColumnStep):
 class _Swap:
     """The exchange of some columns as one."""
 
-    def __init__(self, dataset: Table, names: Sequence[str], keep: Sequence[str], strata: Codes) -> None:
+    def __init__(
+        self, dataset: Table, names: Sequence[str], keep: Sequence[str], strata: Codes
+    ) -> None:
         self.names, self.keep = tuple(names), tuple(keep)
         self.codes, present = codes_of(dataset, names)
         self.fixed = [dataset.encoded(name).codes for name in keep]
@@ -131,7 +146,9 @@ class _Swap:
         return self.carriers.sources(self.movable, self.partner)
 
     def kept(self, sources: Codes) -> list[Preserved]:
-        """The frequencies of the columns, and their table with what is kept; counted once a carrier."""
+        """The frequencies of the columns, and their table with what is kept; counted once a
+        carrier.
+        """
         rows, once = self.carriers.rows, self.carriers.once
         kept = [values_kept(self.names, self.partner, once)]
         if self.keep:
@@ -151,19 +168,23 @@ class _Swap:
 
 @parameters
 class SwapSimilar(ColumnStep):
-    """Exchange the values of records at risk with those of the records nearest to them in another column.
+    """Exchange the values of records at risk with those of the records nearest to them in another
+    column.
 
-    Records are sorted by ``by``. The two that lie nearest to each other, of which at least one is at risk, exchange the
-    values of ``columns`` as one; then the nearest two of the rest, and so on, as long as they lie within ``reach``. At risk
-    are records that share their quasi-identifiers with fewer than ``k`` records in all; without ``k`` every record is.
-    Each record exchanges once at most.
+    Records are sorted by ``by``. The two that lie nearest to each other, of which at least one is
+    at risk, exchange the values of ``columns`` as one; then the nearest two of the rest, and so on,
+    as long as they lie within ``reach``. At risk are records that share their quasi-identifiers
+    with fewer than ``k`` records in all; without ``k`` every record is. Each record exchanges once
+    at most.
 
-    What is kept: the frequencies of ``columns``, exactly; their relation to ``by``, nearly, since partners are similar in it. It is
-    often shown as rank swapping, which exchanges the values of the sorted column itself (:class:`RankSwap`).
+    What is kept: the frequencies of ``columns``, exactly; their relation to ``by``, nearly, since
+    partners are similar in it. It is often shown as rank swapping, which exchanges the values of
+    the sorted column itself (:class:`RankSwap`).
 
-    Missing values stay where they are: a record that lacks ``by`` or one of ``columns`` takes no part. Distances are
-    differences of numbers, days or times of their column, or places in a listed order; among equal records chance
-    decides who is next to whom. Columns that are constant within persons or households are exchanged between these.
+    Missing values stay where they are: a record that lacks ``by`` or one of ``columns`` takes no
+    part. Distances are differences of numbers, days or times of their column, or places in a listed
+    order; among equal records chance decides who is next to whom. Columns that are constant within
+    persons or households are exchanged between these.
 
     >>> import polars as pl
     >>> from sfumato.core.table import Table
@@ -176,15 +197,21 @@ class SwapSimilar(ColumnStep):
 
     columns: Annotated[Columns, Field(description="columns whose values are exchanged as one")]
     by: Annotated[
-        str, COLUMNS, Field(description="column with numbers, dates or an order in which partners are similar")
+        str,
+        COLUMNS,
+        Field(description="column with numbers, dates or an order in which partners are similar"),
     ]
-    k: Annotated[int | None, Field(ge=2, description="records in smaller classes are at risk; by default all are")] = (
-        None
-    )
-    reach: Annotated[float | None, Field(ge=0, description="largest difference between partners")] = None
-    within: Annotated[Within | None, Field(description="columns that make strata; by default those with that role")] = (
-        None
-    )
+    k: Annotated[
+        int | None,
+        Field(ge=2, description="records in smaller classes are at risk; by default all are"),
+    ] = None
+    reach: Annotated[
+        float | None, Field(ge=0, description="largest difference between partners")
+    ] = None
+    within: Annotated[
+        Within | None,
+        Field(description="columns that make strata; by default those with that role"),
+    ] = None
 
     name: ClassVar[str] = "swap_similar"
     secret: ClassVar[tuple[str, ...]] = ("k", "reach")
@@ -192,14 +219,18 @@ class SwapSimilar(ColumnStep):
     def __post_init__(self) -> None:
         if self.by in self.columns:
             raise ParameterError(
-                "SwapSimilar: by is another column than those exchanged; rank_swap swaps a sorted column"
+                "SwapSimilar: by is another column than those exchanged; rank_swap swaps a sorted"
+                " column"
             )
         require_apart(columns=self.columns, within=self.within or ())
 
     def plan(self, dataset: Table, goal: Goal) -> Masked:
         """Pair the nearest records."""
         require_columns(dataset, self.columns, self.name)
-        scores, strata = scores_of(dataset, self.by), strata_apart(dataset, self.within, self.columns)[0]
+        scores, strata = (
+            scores_of(dataset, self.by),
+            strata_apart(dataset, self.within, self.columns)[0],
+        )
         codes, present = codes_of(dataset, self.columns)
         risky = self._at_risk(dataset)
         carriers = carriers_of(dataset, [self.by], codes, strata)
@@ -214,9 +245,20 @@ class SwapSimilar(ColumnStep):
         return Masked(
             actions=dict.fromkeys(self.columns, "values swapped between similar records"),
             columns={name: dataset.column(name).gather(sources) for name in self.columns},
-            preserved=(values_kept(self.columns, partner, carriers.once), _relation(self, scores, sources)),
-            warnings=(f"swap_similar: {alone:,} at risk found no partner and keep their values",) if alone else (),
-            owner={"changed": int((codes[sources] != codes).sum()), "at_risk": int(wanted.sum()), "alone": alone},
+            preserved=(
+                values_kept(self.columns, partner, carriers.once),
+                _relation(self, scores, sources),
+            ),
+            warnings=(
+                (f"swap_similar: {alone:,} at risk found no partner and keep their values",)
+                if alone
+                else ()
+            ),
+            owner={
+                "changed": int((codes[sources] != codes).sum()),
+                "at_risk": int(wanted.sum()),
+                "alone": alone,
+            },
         )
 
     def apply(self, dataset: Table, plan: Masked) -> Table:
@@ -227,11 +269,16 @@ class SwapSimilar(ColumnStep):
         if self.k is None:
             return np.ones(len(dataset), dtype=np.bool_)
         if not dataset.schema.quasi:
-            raise SchemaError("swap_similar finds records at risk by the quasi-identifiers; no column has that role")
+            raise SchemaError(
+                "swap_similar finds records at risk by the quasi-identifiers; no column has that"
+                " role"
+            )
         classes, rows = count_rows(dataset)
         return np.asarray(classes.sizes[rows] < self.k, dtype=np.bool_)
 
-    def _pairs(self, starts: Codes, values: NDArray[np.float64], wanted: NDArray[np.bool_]) -> Codes:
+    def _pairs(
+        self, starts: Codes, values: NDArray[np.float64], wanted: NDArray[np.bool_]
+    ) -> Codes:
         reach = math.inf if self.reach is None else self.reach
         return kernels.swapping.closest_pairs(starts, values, wanted, reach)  # type: ignore[no-any-return]
 
@@ -242,8 +289,14 @@ def _any_row(marked: NDArray[np.bool_], carriers: Carriers) -> NDArray[np.bool_]
 
 
 def _relation(step: SwapSimilar, scores: NDArray[np.float64], sources: Codes) -> Preserved:
-    """How far apart partners are in the column that guides: the mean difference in standard deviations."""
+    """How far apart partners are in the column that guides: the mean difference in standard
+    deviations.
+    """
     moved = np.flatnonzero(sources != np.arange(len(sources)))
     spread = float(np.nanstd(scores)) if (~np.isnan(scores)).any() else 0.0
-    off = float(np.abs(scores[sources[moved]] - scores[moved]).mean()) / spread if len(moved) and spread else 0.0
+    off = (
+        float(np.abs(scores[sources[moved]] - scores[moved]).mean()) / spread
+        if len(moved) and spread
+        else 0.0
+    )
     return Preserved(f"relation to {step.by}", tuple(step.columns), False, off)

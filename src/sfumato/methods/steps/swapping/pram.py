@@ -16,7 +16,17 @@ from sfumato.core.design import Stratum, in_order, labelled_strata, marks_by, un
 from sfumato.core.encoding import label
 from sfumato.core.mechanism import Mechanism
 from sfumato.core.parameters import parameters
-from sfumato.core.step import Clue, ColumnStep, Goal, Learner, Masked, Preserved, Randomised, Span, Transition
+from sfumato.core.step import (
+    Clue,
+    ColumnStep,
+    Goal,
+    Learner,
+    Masked,
+    Preserved,
+    Randomised,
+    Span,
+    Transition,
+)
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.formulas.exact_sums import exact_sums, rounded
 from sfumato.methods.formulas.transition import (
@@ -66,7 +76,9 @@ class AnswerMatrix(Transition):
 
 
 def dense(rows: Rows) -> tuple[dict[str, int], Floats]:
-    """A matrix written as labels → labels → probability, as numbered labels and an array; what is not written is 0."""
+    """A matrix written as labels → labels → probability, as numbered labels and an array; what is
+    not written is 0.
+    """
     numbers = {label(value): i for i, value in enumerate(rows)}
     if not rows or len(numbers) < len(rows):
         raise ParameterError("it needs one row for each value of the column")
@@ -82,7 +94,9 @@ def dense(rows: Rows) -> tuple[dict[str, int], Floats]:
 
 @dataclasses.dataclass(frozen=True)
 class Chance:
-    """How matrices are made: from a given one or from the probability to retain a value, and then made invariant."""
+    """How matrices are made: from a given one or from the probability to retain a value, and then
+    made invariant.
+    """
 
     invariant: Invariant
     retain: float | None
@@ -99,21 +113,27 @@ class Chance:
         return two_stage_invariant(first, shares, 1.0 if self.alpha is None else self.alpha)
 
     def made(self, answers: AnswerCounts, stratum: Stratum, given: Floats | None) -> Floats:
-        """The matrix of a stratum: for the answers that occur in it, or for all that a given one knows."""
+        """The matrix of a stratum: for the answers that occur in it, or for all that a given one
+        knows.
+        """
         counts, masses = answers.strata[stratum]
         occurring = np.flatnonzero(counts) if given is None else np.arange(len(answers.labels))
         return self.matrix(_shares(counts, masses)[occurring], given)
 
 
 def _shares(counts: Codes, masses: Floats | None) -> Floats:
-    """Shares of answers, weighted where the weights are not all zero; an answer that occurs has some share."""
+    """Shares of answers, weighted where the weights are not all zero; an answer that occurs has
+    some share.
+    """
     if masses is None or not masses.sum():
         return np.asarray(counts / counts.sum(), dtype=np.float64)
     totals = np.where(counts > 0, np.maximum(masses, 1e-12 * masses.sum()), 0.0)
     return np.asarray(totals / totals.sum(), dtype=np.float64)
 
 
-def drawn(answers: Answers, strata: Codes, chosen: list[tuple[Codes, AnswerMatrix]], uniforms: Floats) -> Codes:
+def drawn(
+    answers: Answers, strata: Codes, chosen: list[tuple[Codes, AnswerMatrix]], uniforms: Floats
+) -> Codes:
     """Per row the answer that is released: drawn by the matrix of its stratum."""
     released = answers.codes.copy()
     groups = members_of(strata, int(strata.max(initial=0)) + 1)
@@ -130,7 +150,9 @@ def drawn(answers: Answers, strata: Codes, chosen: list[tuple[Codes, AnswerMatri
 
 
 def epsilon_of(chosen: list[tuple[Codes, AnswerMatrix]]) -> float:
-    """The ε of the stratum that protects least; 0 where nothing can be learnt because there is one value only."""
+    """The ε of the stratum that protects least; 0 where nothing can be learnt because there is one
+    value only.
+    """
     return max((t.epsilon for _, t in chosen), default=0.0)
 
 
@@ -139,7 +161,8 @@ def finite(epsilon: float) -> float | None:
     return epsilon if math.isfinite(epsilon) else None
 
 
-# Answers that are released at random: the values of a column, or of several taken together, as codes and back.
+# Answers that are released at random: the values of a column, or of several taken together, as
+# codes and back.
 
 MOST_VALUES = 5000
 """A matrix for more values than this would not fit in memory, nor protect anyone."""
@@ -149,7 +172,8 @@ Labels = tuple[str, ...]
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Answers:
-    """Per row the code of its answer (−1: missing, stays so), and per code the labels of its columns.
+    """Per row the code of its answer (−1: missing, stays so), and per code the labels of its
+    columns.
 
     ``pool`` holds, per column, the value of every code.
     """
@@ -165,20 +189,26 @@ class Answers:
         return " × ".join(self.columns)
 
     def written(self, dataset: Table, codes: Codes) -> dict[str, pl.Series]:
-        """The columns with other answers; where an answer is missing, every column keeps what it had."""
+        """The columns with other answers; where an answer is missing, every column keeps what it
+        had.
+        """
         answered = pl.Series(codes >= 0)
         columns = {}
         for name in self.columns:
             own, pool = dataset.column(name), self.pool[name]
             given = pool.gather(np.maximum(codes, 0)) if len(pool) else own
             kept = own if own.dtype == given.dtype else own.cast(given.dtype)
-            column = pl.select(pl.when(answered).then(given).otherwise(kept)).to_series().alias(name)
+            column = (
+                pl.select(pl.when(answered).then(given).otherwise(kept)).to_series().alias(name)
+            )
             columns[name] = column.fill_nan(None) if column.dtype.is_float() else column
         return columns
 
 
 def _extended(column: pl.Series, labels: Sequence[str]) -> pl.Series:
-    """Values of a column with labels that no row has below it; lists of categories that lack them become text."""
+    """Values of a column with labels that no row has below it; lists of categories that lack them
+    become text.
+    """
     if not labels:
         return column
     if column.dtype in (pl.Categorical, pl.Enum):
@@ -186,7 +216,8 @@ def _extended(column: pl.Series, labels: Sequence[str]) -> pl.Series:
     added = pl.Series(column.name, labels, dtype=pl.String).cast(column.dtype, strict=False)
     if added.null_count():
         raise ParameterError(
-            f"pram: {added.null_count()} label(s) in the matrix of {column.name!r} are no values of its type"
+            f"pram: {added.null_count()} label(s) in the matrix of {column.name!r} are no values of"
+            " its type"
         )
     return pl.concat([column, added])
 
@@ -207,7 +238,8 @@ def answers_of(dataset: Table, columns: Sequence[str]) -> Answers:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class AnswerCounts:
-    """What is known of the answers of all records: their labels and values, and per stratum how often each was given.
+    """What is known of the answers of all records: their labels and values, and per stratum how
+    often each was given.
 
     Answers are sorted by their labels. With survey weights their sums go along with the counts.
     """
@@ -225,11 +257,17 @@ class AnswerCounts:
 
 
 class Asking:
-    """Counts the answers of all records, by stratum; sums of weights are exact, so that pieces add up in any order."""
+    """Counts the answers of all records, by stratum; sums of weights are exact, so that pieces add
+    up in any order.
+    """
 
-    def __init__(self, groups: Sequence[Sequence[str]], within: Callable[[Table], Sequence[str]]) -> None:
+    def __init__(
+        self, groups: Sequence[Sequence[str]], within: Callable[[Table], Sequence[str]]
+    ) -> None:
         self.groups, self.within = [tuple(group) for group in groups], within
-        self.counts: dict[tuple[str, ...], dict[Stratum, dict[Labels, list[int]]]] = {g: {} for g in self.groups}
+        self.counts: dict[tuple[str, ...], dict[Stratum, dict[Labels, list[int]]]] = {
+            g: {} for g in self.groups
+        }
         self.pools: dict[tuple[str, ...], dict[Labels, pl.DataFrame]] = {g: {} for g in self.groups}
         self.weighted = False
 
@@ -263,7 +301,11 @@ class Asking:
         pools = self.pools[group]
         labels = tuple(sorted(pools))
         empty = dict.fromkeys(group, pl.Series(dtype=pl.String))
-        pool = pl.concat([pools[each] for each in labels], how="vertical_relaxed").to_dict() if labels else empty
+        pool = (
+            pl.concat([pools[each] for each in labels], how="vertical_relaxed").to_dict()
+            if labels
+            else empty
+        )
         strata = {}
         for name, kept in self.counts[group].items():
             entries = [kept.get(each, (0, 0)) for each in labels]
@@ -281,8 +323,8 @@ def _tally(codes: Codes) -> tuple[list[int], list[int]]:
 def _require_few(columns: Sequence[str], count: int) -> None:
     if count > MOST_VALUES:
         raise SchemaError(
-            f"pram: {' × '.join(columns)} has {count:,} different values; at most {MOST_VALUES:,} make a matrix. "
-            "Recode it first, or take a step for numbers"
+            f"pram: {' × '.join(columns)} has {count:,} different values; at most {MOST_VALUES:,}"
+            " make a matrix. Recode it first, or take a step for numbers"
         )
 
 
@@ -292,11 +334,15 @@ def under_labels(answers: AnswerCounts, column: str, rows: Mapping[str, int]) ->
     unknown = sum(1 for (name,) in answers.labels if name not in rows)
     if unknown:
         raise ParameterError(
-            f"pram: the matrix of {column!r} has no row for {unknown} value(s) of the column; add them"
+            f"pram: the matrix of {column!r} has no row for {unknown} value(s) of the column; add"
+            " them"
         )
     strange = [name for name in rows if (name,) not in place]
     pool = _extended(answers.pool[column], strange)
-    places = {**{name: i for (name,), i in place.items()}, **{n: len(place) + i for i, n in enumerate(strange)}}
+    places = {
+        **{name: i for (name,), i in place.items()},
+        **{n: len(place) + i for i, n in enumerate(strange)},
+    }
     order = np.array([places[name] for name in rows], dtype=np.int64)
 
     def spread(values: Any) -> Any:
@@ -325,7 +371,9 @@ def _without_values(matrices: Any, validate: ValidatorFunctionWrapHandler) -> An
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Asked:
-    """The answers of some records, their strata, and the matrices of all strata; −1: no record at hand is in the stratum."""
+    """The answers of some records, their strata, and the matrices of all strata; −1: no record at
+    hand is in the stratum.
+    """
 
     answers: Answers
     strata: Codes
@@ -339,29 +387,36 @@ class _Asked:
 
 @parameters
 class Pram(ColumnStep):
-    r"""Release each value of a column as another one with a known probability (post-randomisation method).
+    r"""Release each value of a column as another one with a known probability (post-randomisation
+    method).
 
     .. math:: R_{ij} = \Pr(i \to j)
 
-    The matrix is given (``matrix``: column → value → released value → probability; what is not written is 0) or made from
-    ``retain``, the probability to keep a value, where all others are equally probable. ``invariant`` keeps frequencies in
-    expectation, :math:`pR = p`: ``two_stage`` applies the matrix and goes back by Bayes' rule, damped by ``alpha``;
-    ``direct`` needs only ``theta`` and changes rare values most; ``none`` leaves the matrix as it is, and analysts estimate
-    frequencies back with :func:`sfumato.methods.formulas.transition.estimate_frequencies`. See :mod:`sfumato.methods.formulas.transition` for
-    the formulas. Counts are those of each stratum (``within``, or the columns with that role), with survey weights
-    where there are any; a matrix that is made leads only to values that occur in the stratum.
+    The matrix is given (``matrix``: column → value → released value → probability; what is not
+    written is 0) or made from ``retain``, the probability to keep a value, where all others are
+    equally probable. ``invariant`` keeps frequencies in expectation, :math:`pR = p`: ``two_stage``
+    applies the matrix and goes back by Bayes' rule, damped by ``alpha``; ``direct`` needs only
+    ``theta`` and changes rare values most; ``none`` leaves the matrix as it is, and analysts
+    estimate frequencies back with :func:`sfumato.methods.formulas.transition.estimate_frequencies`.
+    See :mod:`sfumato.methods.formulas.transition` for the formulas. Counts are those of each
+    stratum (``within``, or the columns with that role), with survey weights where there are any; a
+    matrix that is made leads only to values that occur in the stratum.
 
-    ``jointly`` takes the columns together, so that only combinations that occur are released; otherwise each column is drawn
-    on its own. A column that is constant within households or persons is drawn once for each. Missing values stay missing; a
-    row that lacks one of several joint columns is left as it is.
+    ``jointly`` takes the columns together, so that only combinations that occur are released;
+    otherwise each column is drawn on its own. A column that is constant within households or
+    persons is drawn once for each. Missing values stay missing; a row that lacks one of several
+    joint columns is left as it is.
 
-    The certificate holds ε of local differential privacy per column: :math:`e^\varepsilon = \max_j \max_{i,i'} R_{ij} / R_{i'j}`.
-    It is about one answer; over several columns, or several rows of a person, they add up. With ``invariant`` the matrix
-    comes from the data, and ε is what holds for whoever knows that matrix. sdcMicro draws the diagonal of P at random;
-    here it is what you say. Numbers of type integer or float are categories here.
+    The certificate holds ε of local differential privacy
+    per column: :math:`e^\varepsilon = \max_j \max_{i,i'} R_{ij} / R_{i'j}`. It is about one answer;
+    over several columns, or several rows of a person, they add up. With ``invariant`` the matrix
+    comes from the data, and ε is what holds for whoever knows that matrix. sdcMicro draws the
+    diagonal of P at random; here it is what you say. Numbers of type integer or float are
+    categories here.
 
-    References: Gouweleeuw, Kooiman, Willenborg & de Wolf 1998, *Journal of Official Statistics* 14(4), 463–478; Hundepool
-    et al. 2012, *Statistical Disclosure Control*, doi:10.1002/9781118348239.
+    References: Gouweleeuw, Kooiman, Willenborg & de Wolf 1998, *Journal of Official Statistics*
+    14(4), 463–478; Hundepool et al. 2012, *Statistical Disclosure Control*,
+    doi:10.1002/9781118348239.
 
     >>> from sfumato import examples
     >>> from sfumato.core.randomness import Seed
@@ -374,20 +429,27 @@ class Pram(ColumnStep):
     """
 
     columns: Annotated[Columns, Field(description="columns with categories")]
-    retain: Annotated[float | None, Field(ge=0, le=1, description="probability that a value stays as it is")] = None
+    retain: Annotated[
+        float | None, Field(ge=0, le=1, description="probability that a value stays as it is")
+    ] = None
     matrix: Annotated[
         dict[str, Matrix] | None,
         Field(description="per column: value → released value → probability"),
         WrapValidator(_without_values),
     ] = None
-    invariant: Annotated[Invariant, Field(description="how frequencies are kept in expectation")] = "two_stage"
-    theta: Annotated[float | None, Field(gt=0, le=1, description="strength of the direct invariant matrix")] = None
-    alpha: Annotated[float | None, Field(gt=0, le=1, description="share of the two-stage matrix; the rest stays")] = (
-        None
-    )
-    within: Annotated[Within | None, Field(description="columns that make strata; by default those with that role")] = (
-        None
-    )
+    invariant: Annotated[
+        Invariant, Field(description="how frequencies are kept in expectation")
+    ] = "two_stage"
+    theta: Annotated[
+        float | None, Field(gt=0, le=1, description="strength of the direct invariant matrix")
+    ] = None
+    alpha: Annotated[
+        float | None, Field(gt=0, le=1, description="share of the two-stage matrix; the rest stays")
+    ] = None
+    within: Annotated[
+        Within | None,
+        Field(description="columns that make strata; by default those with that role"),
+    ] = None
     jointly: Annotated[bool, Field(description="take the columns together")] = False
 
     name: ClassVar[str] = "pram"
@@ -399,7 +461,9 @@ class Pram(ColumnStep):
             if self.theta is None or self.retain is not None or self.matrix is not None:
                 raise ParameterError("invariant direct takes theta, and neither retain nor matrix")
         elif self.theta is not None or (self.retain is None) == (self.matrix is None):
-            raise ParameterError("give retain or matrix, one of them; theta is for invariant direct only")
+            raise ParameterError(
+                "give retain or matrix, one of them; theta is for invariant direct only"
+            )
         if self.alpha is not None and self.invariant != "two_stage":
             raise ParameterError("alpha is for invariant two_stage only")
         if self.matrix is not None:
@@ -407,7 +471,9 @@ class Pram(ColumnStep):
 
     def _check_matrices(self, matrices: dict[str, Matrix]) -> None:
         if self.jointly:
-            raise ParameterError("columns taken jointly have a matrix that is made; give retain or theta")
+            raise ParameterError(
+                "columns taken jointly have a matrix that is made; give retain or theta"
+            )
         if set(matrices) != set(self.columns):
             raise ParameterError("give a matrix for each of the columns, and for no others")
         for column, rows in matrices.items():
@@ -440,7 +506,9 @@ class Pram(ColumnStep):
         return within_apart(dataset, self.within, self.columns)
 
     def transitions(self, dataset: Table) -> tuple[AnswerMatrix, ...]:
-        """The matrices in use, by columns and stratum: for the owner, since their labels are data values."""
+        """The matrices in use, by columns and stratum: for the owner, since their labels are data
+        values.
+        """
         return tuple(t for asked in self._asked(dataset, Goal()) for _, t in asked.chosen)
 
     @property
@@ -476,7 +544,9 @@ class Pram(ColumnStep):
         return plan.applied(dataset)
 
     def _asked(self, dataset: Table, goal: Goal) -> Iterator[_Asked]:
-        """Per group of columns the answers of the records at hand, and the matrices of all strata."""
+        """Per group of columns the answers of the records at hand, and the matrices of all
+        strata.
+        """
         require_columns(dataset, self.columns, self.name)
         facts: dict[tuple[str, ...], AnswerCounts] = self.facts(dataset, goal)
         strata, names = labelled_strata(dataset, self._within(dataset))
@@ -493,14 +563,19 @@ class Pram(ColumnStep):
                 occurring = np.flatnonzero(counts) if given is None else np.arange(len(counts))
                 labels = tuple(answers.labels[i] for i in occurring.tolist())
                 matrix = chance.made(answers, name, given)
-                matrices.append((occurring, AnswerMatrix(tuple(group), here.get(name, -1), labels, matrix)))
+                matrices.append(
+                    (occurring, AnswerMatrix(tuple(group), here.get(name, -1), labels, matrix))
+                )
             yield _Asked(answers.under(answers_of(dataset, group)), strata, matrices)
 
     def _told(self, epsilons: dict[str, float]) -> dict[str, object]:
         if self.invariant == "none":
             holds = "for one answer"
         else:
-            holds = "for one answer and whoever knows the matrix, which was made from the frequencies of the data"
+            holds = (
+                "for one answer and whoever knows the matrix, which was made from the frequencies"
+                " of the data"
+            )
         return {
             "invariant": self.invariant,
             "local_epsilon": {title: finite(epsilon) for title, epsilon in epsilons.items()},
@@ -527,25 +602,41 @@ def _frequencies(dataset: Table, answers: Answers, released: Codes) -> Preserved
     size = len(answers.labels)
     before = np.bincount(answers.codes[present], mass, size)
     after = np.bincount(released[present], mass, size)
-    off = float(np.abs(after - before).sum() / max(2 * before.sum(), 1e-300)) if present.any() else 0.0
-    return Preserved("frequencies" if weights is None else "weighted frequencies", answers.columns, False, off)
+    off = (
+        float(np.abs(after - before).sum() / max(2 * before.sum(), 1e-300))
+        if present.any()
+        else 0.0
+    )
+    return Preserved(
+        "frequencies" if weights is None else "weighted frequencies", answers.columns, False, off
+    )
 
 
-def _warnings(dataset: Table, answers: Answers, chosen: Chosen, epsilon: float, unit: str) -> list[str]:
+def _warnings(
+    dataset: Table, answers: Answers, chosen: Chosen, epsilon: float, unit: str
+) -> list[str]:
     warnings = []
     if not math.isfinite(epsilon):
-        warnings.append(f"pram: some released value of {answers.title!r} rules out an original one; there is no ε")
+        warnings.append(
+            f"pram: some released value of {answers.title!r} rules out an original one; there is"
+            " no ε"
+        )
     alone = sum(1 for _, t in chosen if len(t.labels) == 1)
     if alone:
         warnings.append(
-            f"pram: {answers.title!r} has one value only in {alone:,} of {len(chosen):,} strata; it stays there"
+            f"pram: {answers.title!r} has one value only in {alone:,} of {len(chosen):,} strata; it"
+            " stays there"
         )
     partly = int((answers.codes < 0).sum()) if len(answers.columns) > 1 else 0
     if partly:
-        warnings.append(f"pram: {partly:,} row(s) lack a value of {answers.title!r} and are released as they are")
+        warnings.append(
+            f"pram: {partly:,} row(s) lack a value of {answers.title!r} and are released as"
+            " they are"
+        )
     persons = units_of(dataset, "person")
     if unit == "row" and persons is not None and len(np.unique(persons)) < len(persons):
         warnings.append(
-            f"pram: persons have several rows with answers of {answers.title!r} of their own; their ε adds up"
+            f"pram: persons have several rows with answers of {answers.title!r} of their own; their"
+            " ε adds up"
         )
     return warnings

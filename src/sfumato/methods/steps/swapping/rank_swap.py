@@ -16,7 +16,12 @@ from sfumato.core.parameters import parameters
 from sfumato.core.step import Clue, ColumnStep, Goal, Masked, Preserved, RankWindow
 from sfumato.core.words import percent
 from sfumato.errors import ParameterError
-from sfumato.methods.steps.preserved_moments import correlations, correlations_kept, mean_kept, values_kept
+from sfumato.methods.steps.preserved_moments import (
+    correlations,
+    correlations_kept,
+    mean_kept,
+    values_kept,
+)
 from sfumato.methods.steps.swapping.carriers import (
     Carriers,
     Columns,
@@ -47,8 +52,12 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-def ends_of(scores: Floats, bottom: float, top: float, stream: np.random.Generator) -> tuple[Codes, Codes]:
-    """The carriers with the lowest and with the highest share of the known scores; chance decides between equals."""
+def ends_of(
+    scores: Floats, bottom: float, top: float, stream: np.random.Generator
+) -> tuple[Codes, Codes]:
+    """The carriers with the lowest and with the highest share of the known scores; chance decides
+    between equals.
+    """
     present = np.flatnonzero(~np.isnan(scores))
     low, high = share_of(bottom, len(present)), share_of(top, len(present))
     if not low and not high:
@@ -58,8 +67,12 @@ def ends_of(scores: Floats, bottom: float, top: float, stream: np.random.Generat
     return order[:low], order[len(order) - high :]
 
 
-def grouped(dataset: Table, name: str, scores: Floats, carriers: Carriers, ends: tuple[Codes, Codes]) -> pl.Series:
-    """The column with either end replaced by one value: the mean of numbers, the lower median of anything else."""
+def grouped(
+    dataset: Table, name: str, scores: Floats, carriers: Carriers, ends: tuple[Codes, Codes]
+) -> pl.Series:
+    """The column with either end replaced by one value: the mean of numbers, the lower median of
+    anything else.
+    """
     column = dataset.column(name)
     groups = [np.flatnonzero(_marked(carriers, end)) for end in ends if len(end)]
     if is_measured(dataset, name):
@@ -89,7 +102,9 @@ Extremes = Literal["exclude", "group"]
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class SwappedColumn:
-    """A column ready to be swapped: its values, their scores per row, who may exchange them, how many were grouped."""
+    """A column ready to be swapped: its values, their scores per row, who may exchange them, how
+    many were grouped.
+    """
 
     name: str
     column: pl.Series
@@ -129,50 +144,64 @@ class RankSwapping:
         movable = ~np.isnan(own)
         if self.extremes == "exclude":
             movable[together] = False
-        ranking = Ranking.of(own, strata[carriers.rows], np.flatnonzero(movable), self.variant, stream)
-        return SwappedColumn(name, column, scores, carriers, ranking, len(together) * (self.extremes == "group"))
+        ranking = Ranking.of(
+            own, strata[carriers.rows], np.flatnonzero(movable), self.variant, stream
+        )
+        return SwappedColumn(
+            name, column, scores, carriers, ranking, len(together) * (self.extremes == "group")
+        )
 
 
-Share = Annotated[float, Field(ge=0, lt=0.5, description="share of the records at this end; 0.05 in sdcMicro")]
+Share = Annotated[
+    float, Field(ge=0, lt=0.5, description="share of the records at this end; 0.05 in sdcMicro")
+]
 
 NARROWER = 0.75
 """How much a swap is narrowed at a time until it keeps what it must."""
 
 BREAKABLE = (
-    "rank_swap: whoever learns p can tell for every value the ranks it comes from, and find most records by intersecting "
-    "columns (Nin, Herranz & Torra 2008); keep p secret, or take variant p_distribution or p_buckets"
+    "rank_swap: whoever learns p can tell for every value the ranks it comes from, and find most"
+    " records by intersecting columns (Nin, Herranz & Torra 2008); keep p secret, or take variant"
+    " p_distribution or p_buckets"
 )
 
 
 @parameters
 class RankSwap(ColumnStep):
-    r"""Exchange the values of each column between records whose ranks differ by at most a share p of the records.
+    r"""Exchange the values of each column between records whose ranks differ by at most a share p
+    of the records.
 
-    The N records that take part are sorted, within strata where there are any; from the lowest on, each that is still
-    free exchanges its value with a free record among the next m:
+    The N records that take part are sorted, within strata where there are any; from the lowest on,
+    each that is still free exchanges its value with a free record among the next m:
 
     .. math:: m = \lfloor p N \rfloor
 
-    ``interval`` draws it evenly among them, so no rank moves by more than m. ``p_distribution`` goes
-    :math:`|\mathcal N(m/2, m/2)|` ranks ahead, without a limit (normal; folded at 0; the nearest free rank to that).
-    ``p_buckets`` cuts the ranks into buckets of m and takes an even draw from bucket :math:`s \ge r`, seen from bucket r, with
-    probability in proportion to :math:`2^{-(s - r + 1)}` among buckets with free ranks. The two have no hard limit
-    on which an intruder who knows p could build; the paper's number of buckets is our 1/p.
+    ``interval`` draws it evenly among them, so no rank moves by more than m. ``p_distribution``
+    goes
+    :math:`|\mathcal N(m/2, m/2)|` ranks ahead, without a limit (normal; folded at 0; the nearest
+    free rank to that). ``p_buckets`` cuts the ranks into buckets of m and takes an even draw from
+    bucket :math:`s \ge r`, seen from bucket r, with probability in proportion
+    to :math:`2^{-(s - r + 1)}` among buckets with free ranks. The two have no hard limit on which
+    an intruder who knows p could build; the paper's number of buckets is our 1/p.
 
-    Every column keeps its values exactly, each at another record; a record without a free partner keeps its own.
-    Equal values are ranked at random. Missing values stay where they are. ``bottom`` and ``top`` are shares of the lowest and
-    highest values, which are left in place (``exclude``) or first replaced by their mean, or median where there is none
-    (``group``, as sdcMicro does with 5 %, though with one record fewer where 5 % is a whole number; then frequencies are
-    kept but for these). ``keep_correlation`` R₀ narrows the swap (p, 0.75 p, …) until :math:`|r'| \ge R_0 |r|` with the old sign for all pairs of the columns; ``keep_mean`` K₀ until
+    Every column keeps its values exactly, each at another record; a record without a free partner
+    keeps its own. Equal values are ranked at random. Missing values stay where they are. ``bottom``
+    and ``top`` are shares of the lowest and highest values, which are left in place (``exclude``)
+    or first replaced by their mean, or median where there is none (``group``, as sdcMicro does with
+    5 %, though with one record fewer where 5 % is a whole number; then frequencies are kept but for
+    these). ``keep_correlation`` R₀ narrows the swap (p, 0.75 p, …) until :math:`|r'| \ge R_0 |r|`
+    with the old sign for all pairs of the columns; ``keep_mean`` K₀ until
 
     .. math:: |\bar x_S' - \bar x_S| \le 2 K_0\, s_S / \sqrt{n_S}
 
-    for all ``subsets`` S, the combinations of values of the columns named there (sdcMicro has :math:`\bar x_S` in place of
-    the standard deviation :math:`s_S`, which stops everything where a mean is zero). A column that is constant within
-    persons or households is swapped between these. Survey weights stay with their records, so weighted means may move.
+    for all ``subsets`` S, the combinations of values of the columns named there (sdcMicro
+    has :math:`\bar x_S` in place of the standard deviation :math:`s_S`, which stops everything
+    where a mean is zero). A column that is constant within persons or households is swapped between
+    these. Survey weights stay with their records, so weighted means may move.
 
-    References: Moore 1996, *Controlled data-swapping techniques for masking public use microdata*, US Bureau of the Census;
-    Nin, Herranz & Torra 2008, doi:10.1016/j.datak.2007.07.006 (the attack and the two variants).
+    References: Moore 1996, *Controlled data-swapping techniques for masking public use microdata*,
+    US Bureau of the Census; Nin, Herranz & Torra 2008, doi:10.1016/j.datak.2007.07.006 (the attack
+    and the two variants).
 
     >>> from sfumato import examples
     >>> from sfumato.core.randomness import Seed
@@ -185,25 +214,37 @@ class RankSwap(ColumnStep):
     """
 
     columns: Annotated[
-        Columns, Field(description="columns with numbers, dates or an order; each is swapped on its own")
+        Columns,
+        Field(description="columns with numbers, dates or an order; each is swapped on its own"),
     ]
-    p: Annotated[float, Field(ge=0, le=1, description="by what share of the records a rank may move")]
+    p: Annotated[
+        float, Field(ge=0, le=1, description="by what share of the records a rank may move")
+    ]
     variant: Annotated[Variant, Field(description="how partners are drawn")] = "interval"
     bottom: Share = 0.0
     top: Share = 0.0
-    extremes: Annotated[Extremes, Field(description="what happens to the ends: left in place, or grouped first")] = (
-        "exclude"
-    )
+    extremes: Annotated[
+        Extremes, Field(description="what happens to the ends: left in place, or grouped first")
+    ] = "exclude"
     keep_correlation: Annotated[
-        float | None, Field(ge=0, le=1, description="least ratio of correlations between the columns, after to before")
+        float | None,
+        Field(
+            ge=0,
+            le=1,
+            description="least ratio of correlations between the columns, after to before",
+        ),
     ] = None
     keep_mean: Annotated[
-        float | None, Field(ge=0, description="how far means of subsets may move, in pairs of standard errors")
+        float | None,
+        Field(ge=0, description="how far means of subsets may move, in pairs of standard errors"),
     ] = None
-    subsets: Annotated[Columns | None, Field(description="columns that make the subsets of keep_mean")] = None
-    within: Annotated[Within | None, Field(description="columns that make strata; by default those with that role")] = (
-        None
-    )
+    subsets: Annotated[
+        Columns | None, Field(description="columns that make the subsets of keep_mean")
+    ] = None
+    within: Annotated[
+        Within | None,
+        Field(description="columns that make strata; by default those with that role"),
+    ] = None
 
     name: ClassVar[str] = "rank_swap"
     secret: ClassVar[tuple[str, ...]] = ("p",)
@@ -235,11 +276,16 @@ class RankSwap(ColumnStep):
         sources = [one.sources(mate) for one, mate in zip(ready, partners, strict=True)]
         return Masked(
             actions=dict.fromkeys(self.columns, "values swapped between records of near rank"),
-            columns={one.name: one.column.gather(rows) for one, rows in zip(ready, sources, strict=True)},
+            columns={
+                one.name: one.column.gather(rows) for one, rows in zip(ready, sources, strict=True)
+            },
             preserved=tuple(_kept(dataset, ready, partners, sources)),
             warnings=tuple(self._warnings(ready, p)),
             public={"variant": self.variant},
-            owner={"p_used": p, "exchanged": {o.name: _moved(m) for o, m in zip(ready, partners, strict=True)}},
+            owner={
+                "p_used": p,
+                "exchanged": {o.name: _moved(m) for o, m in zip(ready, partners, strict=True)},
+            },
         )
 
     def apply(self, dataset: Table, plan: Masked) -> Table:
@@ -255,7 +301,9 @@ class RankSwap(ColumnStep):
         p = self.p
         while any(one.ranking.limits(p).any() for one in ready):
             after = [one.scores[one.sources(one.ranking.partners(p))] for one in ready]
-            if self._keeps(before, correlations(after)) and self._keeps_means(ready, after, subsets):
+            if self._keeps(before, correlations(after)) and self._keeps_means(
+                ready, after, subsets
+            ):
                 return p
             p *= NARROWER
         return 0.0
@@ -267,26 +315,35 @@ class RankSwap(ColumnStep):
         return bool((after * signs >= self.keep_correlation * before * signs - 1e-12).all())
 
     def _keeps_means(
-        self, ready: Sequence[SwappedColumn], after: Sequence[NDArray[np.float64]], subsets: Codes | None
+        self,
+        ready: Sequence[SwappedColumn],
+        after: Sequence[NDArray[np.float64]],
+        subsets: Codes | None,
     ) -> bool:
         if self.keep_mean is None or subsets is None:
             return True
-        return all(_steady(a.scores, b, subsets, self.keep_mean) for a, b in zip(ready, after, strict=True))
+        return all(
+            _steady(a.scores, b, subsets, self.keep_mean) for a, b in zip(ready, after, strict=True)
+        )
 
     def _warnings(self, ready: Sequence[SwappedColumn], p: float) -> list[str]:
         warnings = [BREAKABLE] if self.variant == "interval" else []
         if p < self.p:
             warnings.append(
-                "rank_swap: the swap was narrowed to keep correlations or means; see what it still protects"
+                "rank_swap: the swap was narrowed to keep correlations or means; see what it still"
+                " protects"
             )
         for one in ready:
             idle, present = one.ranking.idle(p), one.scores[~np.isnan(one.scores)]
             if idle:
                 warnings.append(
-                    f"rank_swap: {idle:,} value(s) of {one.name!r} stay: p allows no exchange in strata so small"
+                    f"rank_swap: {idle:,} value(s) of {one.name!r} stay: p allows no exchange in"
+                    " strata so small"
                 )
             if len(present) and present.min() == present.max():
-                warnings.append(f"rank_swap: all values of {one.name!r} are equal; swapping hides nothing")
+                warnings.append(
+                    f"rank_swap: all values of {one.name!r} are equal; swapping hides nothing"
+                )
         return warnings
 
 
@@ -294,7 +351,9 @@ def _subsets(dataset: Table, names: Sequence[str]) -> Codes:
     return combined([dataset.encoded(name).codes for name in names])
 
 
-def _steady(before: NDArray[np.float64], after: NDArray[np.float64], subsets: Codes, most: float) -> bool:
+def _steady(
+    before: NDArray[np.float64], after: NDArray[np.float64], subsets: Codes, most: float
+) -> bool:
     """Whether the mean of every subset stays within so many pairs of standard errors."""
     present = ~np.isnan(before)
     old, new, groups = before[present], after[present], subsets[present]
@@ -310,7 +369,10 @@ def _moved(partner: Codes) -> int:
 
 
 def _kept(
-    dataset: Table, ready: Sequence[SwappedColumn], partners: Sequence[Codes], sources: Sequence[Codes]
+    dataset: Table,
+    ready: Sequence[SwappedColumn],
+    partners: Sequence[Codes],
+    sources: Sequence[Codes],
 ) -> list[Preserved]:
     kept: list[Preserved] = []
     weights = weights_of(dataset)
@@ -321,15 +383,25 @@ def _kept(
         if weights is not None:
             kept.append(mean_kept("weighted mean", one.name, one.scores, new, weights))
     names = tuple(one.name for one in ready)
-    return [*kept, *correlations_kept(names, correlations([one.scores for one in ready]), correlations(after))]
+    return [
+        *kept,
+        *correlations_kept(names, correlations([one.scores for one in ready]), correlations(after)),
+    ]
 
 
 def _ranks(name: str, partner: Codes) -> Preserved:
-    """How far ranks moved: what Spearman's correlation of old and new ranks lacks to 1, and the largest single move."""
+    """How far ranks moved: what Spearman's correlation of old and new ranks lacks to 1, and the
+    largest single move.
+    """
     ranks = np.arange(len(partner), dtype=np.float64)
-    together = float(correlations([ranks, partner.astype(np.float64)])[0]) if len(partner) > 1 else 1.0
+    together = (
+        float(correlations([ranks, partner.astype(np.float64)])[0]) if len(partner) > 1 else 1.0
+    )
     furthest = float(np.abs(partner - ranks).max(initial=0) / max(1, len(partner)))
-    words = f"Spearman correlation of old and new ranks {together:.2f}, largest move of one record {percent(furthest)} of the ranks"
+    words = (
+        f"Spearman correlation of old and new ranks {together:.2f}, largest move of one record"
+        f" {percent(furthest)} of the ranks"
+    )
     return Preserved("ranks", (name,), False, 1.0 - together, words)
 
 

@@ -46,7 +46,9 @@ def households_of(dataset: Table, constant: Sequence[str], step: str) -> Carrier
     """The households, within which some columns must be constant."""
     units = units_of(dataset, "household")
     if units is None:
-        raise SchemaError(f"{step} needs to know the households: give their column role unit with unit: household")
+        raise SchemaError(
+            f"{step} needs to know the households: give their column role unit with unit: household"
+        )
     homes = carriers_by(dataset, units, "household")
     varying = [name for name in constant if not homes.carry(dataset.encoded(name).codes)]
     if varying:
@@ -59,9 +61,11 @@ def households_of(dataset: Table, constant: Sequence[str], step: str) -> Carrier
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Homes:
-    """Households with their areas and the fewest people like one of their members, per level of geography.
+    """Households with their areas and the fewest people like one of their members, per level of
+    geography.
 
-    ``profiles`` are the codes of each list of similar columns. Households that lack an area stay out (``there`` is False).
+    ``profiles`` are the codes of each list of similar columns. Households that lack an area stay
+    out (``there`` is False).
     """
 
     carriers: Carriers
@@ -84,7 +88,8 @@ class Homes:
         people = [dataset.encoded(name).codes for name in risk]
         levels = range(1, len(places) + 1)
         profiles = [
-            codes_of(dataset, names)[0] if names else np.zeros(len(dataset), dtype=np.int64) for names in similar
+            codes_of(dataset, names)[0] if names else np.zeros(len(dataset), dtype=np.int64)
+            for names in similar
         ]
         return cls(
             carriers,
@@ -95,7 +100,9 @@ class Homes:
         )
 
     def needs(self, k: int) -> Codes:
-        """The highest level at which a member is one of fewer than k people; the number of levels where there is none."""
+        """The highest level at which a member is one of fewer than k people; the number of levels
+        where there is none.
+        """
         levels = np.full(len(self.carriers), len(self.areas))
         for level in reversed(range(len(self.areas))):
             levels[self.fewest[level] < k] = level
@@ -111,7 +118,9 @@ def _fewest(alike: Codes, carriers: Carriers) -> Codes:
 
 
 class Exchange:
-    """Households that exchange places: found level by level, from the largest areas to the smallest."""
+    """Households that exchange places: found level by level, from the largest areas to the
+    smallest.
+    """
 
     def __init__(self, homes: Homes, stream: np.random.Generator) -> None:
         self.homes, self.stream = homes, stream
@@ -121,7 +130,9 @@ class Exchange:
     @property
     def free(self) -> NDArray[np.bool_]:
         """The households that have not exchanged and may."""
-        return np.asarray((self.partner == np.arange(len(self.partner))) & self.homes.there, dtype=np.bool_)
+        return np.asarray(
+            (self.partner == np.arange(len(self.partner))) & self.homes.there, dtype=np.bool_
+        )
 
     def must(self, level: int, needs: Codes) -> int:
         """Exchange those that must at a level, in random order; returns how many found no donor."""
@@ -131,7 +142,9 @@ class Exchange:
         return int(self.free[seekers].sum())
 
     def top_up(self, rate: float) -> int:
-        """Exchange more, the riskier the sooner, until a share of each lowest area has; returns how many exchanges lack."""
+        """Exchange more, the riskier the sooner, until a share of each lowest area has; returns how
+        many exchanges lack.
+        """
         level = len(self.homes.areas) - 1
         areas = self.homes.areas[level]
         homes = np.bincount(areas)
@@ -150,14 +163,21 @@ class Exchange:
         places = np.empty_like(order)
         for p, row in enumerate(order):
             places[p, row] = np.arange(len(row))
-        uniforms, stretches = self.stream.random(len(seekers)), np.stack([one[1] for one in sorted_])
+        uniforms, stretches = (
+            self.stream.random(len(seekers)),
+            np.stack([one[1] for one in sorted_]),
+        )
         trees = np.stack([kernels.swapping.tree_of(weights[row]) for row in order])
         profiles = kernels.swapping.Profiles(places, order, stretches, trees)
-        kernels.swapping.find_donors(seekers, uniforms, areas, quotas, weights, profiles, self.partner, self.similar)
+        kernels.swapping.find_donors(
+            seekers, uniforms, areas, quotas, weights, profiles, self.partner, self.similar
+        )
 
 
 def _stretches(profile: Codes, areas: Codes) -> tuple[Codes, Codes]:
-    """Households by profile and area; per household where its profile begins and ends there, and where its area does."""
+    """Households by profile and area; per household where its profile begins and ends there, and
+    where its area does.
+    """
     cells = combined([profile, areas])
     order = np.argsort(cells, kind="stable")
     ends = []
@@ -175,23 +195,29 @@ Profiles = Annotated[Sequence[Within], Field(min_length=1), AfterValidator(tuple
 class SwapHouseholds(Step):
     r"""Exchange the geography of households at risk with that of similar households in other areas.
 
-    ``geography`` lists columns from the largest areas to the smallest, ``risk`` the columns by which people stand out. At level l
-    a person is one of :math:`c_l` who agree in the risk columns and in the geography down to l; their risk is
-    :math:`1 / c_l`, and that of a household the largest of its members'. A household with a member of :math:`c_l < k` must be
-    exchanged at the highest such level, whatever the rate. Its donor is drawn, in proportion to risk, among the households
-    that lie in another area of that level, have not been exchanged, and agree in the columns of the first list of
-    ``similar``; if there is none, of the second, and so on (an empty list takes any household). At the lowest level more are exchanged, the riskier the sooner, until a
-    share ``rate`` of the households has been: each exchange counts for two, and fractions of areas are rounded at
-    random. The geography and the columns of ``carry`` change places; all else, and the household, stay as they are.
+    ``geography`` lists columns from the largest areas to the smallest, ``risk`` the columns by
+    which people stand out. At level l a person is one of :math:`c_l` who agree in the risk columns
+    and in the geography down to l; their risk is
+    :math:`1 / c_l`, and that of a household the largest of its members'. A household with a member
+    of :math:`c_l < k` must be exchanged at the highest such level, whatever the rate. Its donor is
+    drawn, in proportion to risk, among the households that lie in another area of that level, have
+    not been exchanged, and agree in the columns of the first list of ``similar``; if there is none,
+    of the second, and so on (an empty list takes any household). At the lowest level more are
+    exchanged, the riskier the sooner, until a share ``rate`` of the households has been: each
+    exchange counts for two, and fractions of areas are rounded at random. The geography and the
+    columns of ``carry`` change places; all else, and the household, stay as they are.
 
-    What is kept exactly: the number of households of each profile in every area, as far as all lists of ``similar``
-    that were used agree. Households without a donor are counted for the owner. ``geography``, ``carry`` and ``similar`` must
-    be columns in which members agree. A household that lacks an area stays where it is; elsewhere missing is a value.
+    What is kept exactly: the number of households of each profile in every area, as far as all
+    lists of ``similar`` that were used agree. Households without a donor are counted for the owner.
+    ``geography``, ``carry`` and ``similar`` must be columns in which members agree. A household
+    that lacks an area stays where it is; elsewhere missing is a value.
 
-    The certificate leaves out ``rate`` and ``k``: who knows them knows how much to trust a match. As sdcMicro's
-    ``recordSwap``; there the threshold is on risk or counts, draws are others, and similar columns are those of one member.
+    The certificate leaves out ``rate`` and ``k``: who knows them knows how much to trust a match.
+    As sdcMicro's ``recordSwap``; there the threshold is on risk or counts, draws are others, and
+    similar columns are those of one member.
 
-    Reference: Shlomo, Tudor & Groom 2010, *Data swapping for protecting census tables*, LNCS 6344, 41–51.
+    Reference: Shlomo, Tudor & Groom 2010, *Data swapping for protecting census tables*, LNCS 6344,
+    41–51.
 
     >>> from sfumato import examples
     >>> from sfumato.core.randomness import Seed
@@ -201,11 +227,20 @@ class SwapHouseholds(Step):
     households per area and profile of region, household_size: kept exactly, off by 0
     """
 
-    geography: Annotated[Columns, Field(description="columns of areas, from the largest to the smallest")]
+    geography: Annotated[
+        Columns, Field(description="columns of areas, from the largest to the smallest")
+    ]
     risk: Annotated[Columns, Field(description="columns by which people stand out in their area")]
-    similar: Annotated[Profiles, Field(description="lists of columns in which donors agree; the first that finds one")]
-    k: Annotated[int, Field(ge=1, description="who is one of fewer people in an area must be exchanged")] = 3
-    rate: Annotated[float, Field(ge=0, le=1, description="share of the households that is exchanged at least")] = 0.05
+    similar: Annotated[
+        Profiles,
+        Field(description="lists of columns in which donors agree; the first that finds one"),
+    ]
+    k: Annotated[
+        int, Field(ge=1, description="who is one of fewer people in an area must be exchanged")
+    ] = 3
+    rate: Annotated[
+        float, Field(ge=0, le=1, description="share of the households that is exchanged at least")
+    ] = 0.05
     carry: Annotated[Within, Field(description="columns that go along with the geography")] = ()
 
     name: ClassVar[str] = "swap_households"
@@ -247,25 +282,38 @@ class SwapHouseholds(Step):
         """Put the exchanged geography in place."""
         return plan.applied(dataset)
 
-    def _kept(self, dataset: Table, rows: Codes, sources: Codes, similar: Codes) -> tuple[Preserved, ...]:
+    def _kept(
+        self, dataset: Table, rows: Codes, sources: Codes, similar: Codes
+    ) -> tuple[Preserved, ...]:
         """Households per area and profile: the columns that all lists in use have in common."""
-        used = [self.similar[p] for p in np.unique(similar[similar >= 0]).tolist()] or [self.similar[0]]
+        used = [self.similar[p] for p in np.unique(similar[similar >= 0]).tolist()] or [
+            self.similar[0]
+        ]
         common = [name for name in used[0] if all(name in profile for profile in used)]
         profile = [dataset.encoded(name).codes for name in common]
         areas = [dataset.encoded(name).codes for name in self.geography]
         before = [codes[rows] for codes in (*areas, *profile)]
         after = [*(codes[sources[rows]] for codes in areas), *(codes[rows] for codes in profile)]
-        return (table_kept("households per area and profile", (*self.geography, *common), before, after),)
+        return (
+            table_kept(
+                "households per area and profile", (*self.geography, *common), before, after
+            ),
+        )
 
 
 def _warnings(alone: dict[str, int], lacking: int, nowhere: int) -> list[str]:
     warnings = [
-        f"swap_households: {count:,} household(s) at risk in {name!r} found no donor; allow donors that are less similar"
+        f"swap_households: {count:,} household(s) at risk in {name!r} found no donor; allow donors"
+        " that are less similar"
         for name, count in alone.items()
         if count
     ]
     if lacking:
-        warnings.append(f"swap_households: {lacking:,} exchange(s) are lacking to the rate: no donors are left")
+        warnings.append(
+            f"swap_households: {lacking:,} exchange(s) are lacking to the rate: no donors are left"
+        )
     if nowhere:
-        warnings.append(f"swap_households: {nowhere:,} household(s) lack an area and stay as they are")
+        warnings.append(
+            f"swap_households: {nowhere:,} household(s) lack an area and stay as they are"
+        )
     return warnings

@@ -51,7 +51,8 @@ def average_ranks(scores: Floats) -> Floats:
 
 
 def normal_scores(ranks: Floats) -> Floats:
-    r""":math:`z = \Phi^{-1}((r - 1/2) / n)` for ranks among n known values; missing is 0, the middle.
+    r""":math:`z = \Phi^{-1}((r - 1/2) / n)` for ranks among n known values; missing is 0, the
+    middle.
 
     >>> import numpy as np
     >>> normal_scores(np.array([1.0, 2.0, 3.0, np.nan])).round(4).tolist()
@@ -66,7 +67,9 @@ def normal_scores(ranks: Floats) -> Floats:
 
 
 def rank_correlations(ranks: list[Floats]) -> Floats:
-    """Spearman's correlations of all columns with each other, over the records that know both; 0 for constant columns."""
+    """Spearman's correlations of all columns with each other, over the records that know both; 0
+    for constant columns.
+    """
     matrix = np.eye(len(ranks))
     upper = np.triu_indices(len(ranks), 1)
     matrix[upper] = correlations(ranks)
@@ -74,7 +77,8 @@ def rank_correlations(ranks: list[Floats]) -> Floats:
 
 
 def positive(matrix: Floats, unit: bool = True) -> Floats:
-    """The nearest positive semidefinite matrix: negative eigenvalues become 0; ``unit`` puts the diagonal back to 1.
+    """The nearest positive semidefinite matrix: negative eigenvalues become 0; ``unit`` puts the
+    diagonal back to 1.
 
     >>> import numpy as np
     >>> bool(np.linalg.eigvalsh(positive(np.array([[1, .9, -.9], [.9, 1, .9], [-.9, .9, 1]]))).min() > -1e-12)
@@ -91,7 +95,9 @@ def positive(matrix: Floats, unit: bool = True) -> Floats:
 
 
 def root(matrix: Floats) -> Floats:
-    """The symmetric square root of a positive semidefinite matrix: it does not depend on the signs of eigenvectors."""
+    """The symmetric square root of a positive semidefinite matrix: it does not depend on the signs
+    of eigenvectors.
+    """
     values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
     return np.asarray((vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T, dtype=np.float64)
 
@@ -102,22 +108,27 @@ if TYPE_CHECKING:
 
 @parameters
 class ShuffleValues(ColumnStep):
-    r"""Deal the values of confidential columns out anew, so that ranks agree with what other columns predict.
+    r"""Deal the values of confidential columns out anew, so that ranks agree with what other
+    columns predict.
 
-    X are the ``columns``, S the ``predictors``. Ranks become normal scores :math:`z = \Phi^{-1}((r - 1/2)/n)`, rank
-    correlations :math:`\rho` become :math:`R = 2 \sin(\pi \rho / 6)`, and for each record
+    X are the ``columns``, S the ``predictors``. Ranks become normal
+    scores :math:`z = \Phi^{-1}((r - 1/2)/n)`, rank correlations :math:`\rho`
+    become :math:`R = 2 \sin(\pi \rho / 6)`, and for each record
 
     .. math:: y = R_{XS} R_{SS}^{-1} z_S + e, \qquad e \sim \mathcal N(0,\; R_{XX} - R_{XS} R_{SS}^{-1} R_{SX})
 
-    is drawn; the record with the i-th smallest y gets the i-th smallest value of X. So every column keeps its values
-    exactly, rank correlations within X and between X and S are kept approximately, and given S the result does not depend on
-    the original X of the record: whoever knows S learns nothing more from it.
+    is drawn; the record with the i-th smallest y gets the i-th smallest value of X. So every column
+    keeps its values exactly, rank correlations within X and between X and S are kept approximately,
+    and given S the result does not depend on the original X of the record: whoever knows S learns
+    nothing more from it.
 
-    Columns have numbers, dates or a listed order. Equal values have their average rank; correlations are over the records that
-    know both columns; a matrix that is not positive semidefinite is replaced by the nearest that is. Missing values stay
-    where they are; a record that lacks a predictor is taken to have its median. ``within`` shuffles each stratum by itself; small
-    strata have correlations that say little. Constant columns have correlation 0. One column is enough (the R package
-    wants two). Columns that are constant within persons or households, predictors too, are shuffled between these.
+    Columns have numbers, dates or a listed order. Equal values have their average rank;
+    correlations are over the records that know both columns; a matrix that is not positive
+    semidefinite is replaced by the nearest that is. Missing values stay where they are; a record
+    that lacks a predictor is taken to have its median. ``within`` shuffles each stratum by itself;
+    small strata have correlations that say little. Constant columns have correlation 0. One column
+    is enough (the R package wants two). Columns that are constant within persons or households,
+    predictors too, are shuffled between these.
 
     Reference: Muralidhar & Sarathy 2006, doi:10.1287/mnsc.1050.0503.
 
@@ -130,10 +141,13 @@ class ShuffleValues(ColumnStep):
     """
 
     columns: Annotated[Columns, Field(description="confidential columns, dealt out anew")]
-    predictors: Annotated[Columns, Field(description="columns that stay and say which ranks are likely")]
-    within: Annotated[Within | None, Field(description="columns that make strata; by default those with that role")] = (
-        None
-    )
+    predictors: Annotated[
+        Columns, Field(description="columns that stay and say which ranks are likely")
+    ]
+    within: Annotated[
+        Within | None,
+        Field(description="columns that make strata; by default those with that role"),
+    ] = None
 
     name: ClassVar[str] = "shuffle_values"
 
@@ -158,12 +172,22 @@ class ShuffleValues(ColumnStep):
         sources = [carriers.sources(np.arange(len(carriers)), mate) for mate in partner]
         return Masked(
             actions=dict.fromkeys(self.columns, "values shuffled by what other columns predict"),
-            columns={n: dataset.column(n).gather(rows) for n, rows in zip(self.columns, sources, strict=True)},
+            columns={
+                n: dataset.column(n).gather(rows)
+                for n, rows in zip(self.columns, sources, strict=True)
+            },
             preserved=(
-                *(values_kept([n], mate, carriers.once) for n, mate in zip(self.columns, partner, strict=True)),
+                *(
+                    values_kept([n], mate, carriers.once)
+                    for n, mate in zip(self.columns, partner, strict=True)
+                ),
                 self._correlations(scores, partner),
             ),
-            warnings=(f"shuffle_values: {small:,} record(s) are in strata too small to shuffle well",) if small else (),
+            warnings=(
+                (f"shuffle_values: {small:,} record(s) are in strata too small to shuffle well",)
+                if small
+                else ()
+            ),
         )
 
     def apply(self, dataset: Table, plan: Masked) -> Table:
@@ -173,9 +197,17 @@ class ShuffleValues(ColumnStep):
     def _correlations(self, scores: list[Floats], partner: Codes) -> Preserved:
         """The largest change of a rank correlation that a shuffled column takes part in."""
         ranks = [average_ranks(column) for column in scores]
-        after = [*(r[mate] for r, mate in zip(ranks, partner, strict=False)), *ranks[len(partner) :]]
+        after = [
+            *(r[mate] for r, mate in zip(ranks, partner, strict=False)),
+            *ranks[len(partner) :],
+        ]
         change = np.abs(rank_correlations(after) - rank_correlations(ranks))
-        return Preserved("rank correlations", (*self.columns, *self.predictors), False, float(change.max(initial=0.0)))
+        return Preserved(
+            "rank correlations",
+            (*self.columns, *self.predictors),
+            False,
+            float(change.max(initial=0.0)),
+        )
 
 
 def shuffled(columns: list[Floats], predictors: list[Floats], stream: np.random.Generator) -> Codes:
@@ -191,5 +223,7 @@ def shuffled(columns: list[Floats], predictors: list[Floats], stream: np.random.
     sources = np.tile(np.arange(n), (many, 1))
     for j, column in enumerate(columns):
         rows = np.flatnonzero(~np.isnan(column))
-        sources[j, rows[np.argsort(drawn[rows, j], kind="stable")]] = rows[np.argsort(column[rows], kind="stable")]
+        sources[j, rows[np.argsort(drawn[rows, j], kind="stable")]] = rows[
+            np.argsort(column[rows], kind="stable")
+        ]
     return sources

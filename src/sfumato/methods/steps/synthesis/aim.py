@@ -15,14 +15,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato.errors import ParameterError
-from sfumato.methods.steps.synthesis.noisy_counts import Clique, Measured, OpenMarginal, PrivateTable, noisy_total
+from sfumato.methods.steps.synthesis.noisy_counts import (
+    Clique,
+    Measured,
+    OpenMarginal,
+    PrivateTable,
+    noisy_total,
+)
 
 if TYPE_CHECKING:
     from sfumato.core.progress import Progress
     from sfumato.methods.steps.synthesis.model_fits import Fitter
 
 USUAL_ROUNDS = 2
-"""Rounds, for every column, that the budget is planned for. The paper has 16; then most rounds tell nothing on tables of this size."""
+"""Rounds, for every column, that the budget is planned for. The paper has 16; then most rounds tell
+nothing on tables of this size.
+"""
 FOR_COUNTS = Fraction(9, 10)
 """The share of a round's ρ that goes to the counts; the rest goes to the choice."""
 MOST_CANDIDATES = 20_000
@@ -71,11 +79,14 @@ def workload_of(columns: Sequence[str], given: int | Sequence[Sequence[str]]) ->
     if isinstance(given, int):
         _require_few(math.comb(len(columns), min(given, len(columns))))
         return tuple(itertools.combinations(columns, min(given, len(columns))))
-    return tuple(dict.fromkeys(tuple(name for name in columns if name in set(one)) for one in given))
+    return tuple(
+        dict.fromkeys(tuple(name for name in columns if name in set(one)) for one in given)
+    )
 
 
 def closure_of(workload: Sequence[Clique]) -> dict[Clique, int]:
-    r"""Every part of a marginal of the workload, and its weight :math:`w_r = \sum_{s \in W} |r \cap s|`.
+    r"""Every part of a marginal of the workload, and its
+    weight :math:`w_r = \sum_{s \in W} |r \cap s|`.
 
     >>> closure_of([("a", "b"), ("b", "c")])
     {('a',): 1, ('b',): 2, ('a', 'b'): 3, ('c',): 1, ('b', 'c'): 3}
@@ -83,7 +94,11 @@ def closure_of(workload: Sequence[Clique]) -> dict[Clique, int]:
     _require_few(sum(2 ** len(whole) for whole in workload) // max(1, len(workload)))
     parts: dict[Clique, None] = {}
     for whole in workload:
-        parts.update(dict.fromkeys(p for many in range(1, len(whole) + 1) for p in itertools.combinations(whole, many)))
+        parts.update(
+            dict.fromkeys(
+                p for many in range(1, len(whole) + 1) for p in itertools.combinations(whole, many)
+            )
+        )
         _require_few(len(parts))
     return {part: sum(len(set(part) & set(whole)) for whole in workload) for part in parts}
 
@@ -91,8 +106,8 @@ def closure_of(workload: Sequence[Clique]) -> dict[Clique, int]:
 def _require_few(marginals: int) -> None:
     if marginals > MOST_CANDIDATES:
         raise ParameterError(
-            f"synthesize_privately: the workload has {marginals:,} marginals or parts of them; {MOST_CANDIDATES:,} are the "
-            "most. Name fewer, or smaller ones"
+            f"synthesize_privately: the workload has {marginals:,} marginals or parts of them;"
+            f" {MOST_CANDIDATES:,} are the most. Name fewer, or smaller ones"
         )
 
 
@@ -105,7 +120,9 @@ def choose_and_measure(
     model_mb: float,
     progress: Progress,
 ) -> RoundsMeasured:
-    """Measure single columns, then round by round what the model gets most wrong; spends all of the table's ρ."""
+    """Measure single columns, then round by round what the model gets most wrong; spends all of the
+    table's ρ.
+    """
     pace = Pace.over(table.rho, rounds)
     weights = closure_of(workload)
     measured = [table.measure((name,), pace.counts) for name in table.columns]
@@ -128,7 +145,9 @@ def choose_and_measure(
 
 
 def usual_error(sigma: float, cells: int) -> float:
-    r"""What noise alone does to so many counts in absolute terms: :math:`\sqrt{2/\pi}\,\sigma n_r`."""
+    r"""What noise alone does to so many counts in
+    absolute terms: :math:`\sqrt{2/\pi}\,\sigma n_r`.
+    """
     return math.sqrt(2 / math.pi) * sigma * cells
 
 
@@ -142,7 +161,11 @@ def _selected(
 ) -> tuple[Measured, np.ndarray]:
     """Choose and measure a marginal; with it, what the model thought of it."""
     present = [set(one.clique) for one in measured]
-    outside = [r for r in weights if table.size(r) <= MOST_CELLS and not any(set(r) <= clique for clique in present)]
+    outside = [
+        r
+        for r in weights
+        if table.size(r) <= MOST_CELLS and not any(set(r) <= clique for clique in present)
+    ]
     sizes = fitter.model_sizes([one.clique for one in measured], outside)
     fitting = {r for r, size in zip(outside, sizes, strict=True) if size <= limit}
     names = [r for r in weights if r in fitting or any(set(r) <= clique for clique in present)]

@@ -22,12 +22,15 @@ if TYPE_CHECKING:
     Codes = NDArray[np.int64]
 
 MOST_POINTS = 2**31
-"""So many values of a column of numbers can be told apart: more would be measured as fewer anyway."""
+"""So many values of a column of numbers can be told apart: more would be measured as fewer anyway.
+"""
 
 
 @dataclasses.dataclass(frozen=True)
 class WordCells:
-    """A column of categories: one cell a value of its public domain, and one for everything else unless ``other`` takes that."""
+    """A column of categories: one cell a value of its public domain, and one for everything else
+    unless ``other`` takes that.
+    """
 
     name: str
     domain: tuple[str, ...]
@@ -46,16 +49,20 @@ class WordCells:
         return np.where(places == len(self.domain), self.domain.index(self.other), places)
 
     def values(self, cells: Codes, rng: np.random.Generator) -> pl.Series:
-        """A value for every cell: the word, as text whatever type the original has; missing for what is none."""
+        """A value for every cell: the word, as text whatever type the original has; missing for
+        what is none.
+        """
         words = pl.Series(self.name, [*self.domain, None], dtype=pl.String)
         return words.gather(pl.Series(cells))
 
 
 @dataclasses.dataclass(frozen=True)
 class NumberCells:
-    """A column of numbers: the points of a public grid in runs of about equal length, and a cell for what is no number.
+    """A column of numbers: the points of a public grid in runs of about equal length, and a cell
+    for what is no number.
 
-    The grid has the points low, low + 10^−decimals, …, high. Numbers beyond the bounds are moved to them.
+    The grid has the points low, low + 10^−decimals, …, high. Numbers beyond the bounds are moved to
+    them.
     """
 
     name: str
@@ -84,11 +91,15 @@ class NumberCells:
         """The cell of every row."""
         numbers, present = table.numbers(self.name)
         cells = self._run_of(numbers)
-        elsewhere = self.runs if self.other is None else int(self._run_of(np.array([self.other]))[0])
+        elsewhere = (
+            self.runs if self.other is None else int(self._run_of(np.array([self.other]))[0])
+        )
         return np.where(present, cells, elsewhere)
 
     def values(self, cells: Codes, rng: np.random.Generator) -> pl.Series:
-        """A value for every cell: a point of its run, all equally likely; missing where it is that of no number."""
+        """A value for every cell: a point of its run, all equally likely; missing where it is that
+        of no number.
+        """
         first = -(-np.arange(self.runs + 1) * self.points // self.runs)
         known = np.minimum(cells, self.runs - 1)
         drawn = rng.integers(first[known], first[known + 1])
@@ -106,7 +117,9 @@ Cells = WordCells | NumberCells
 
 @dataclasses.dataclass(frozen=True)
 class Public:
-    """What somebody said of the columns without looking at them: how finely numbers are told apart, and what everything else counts as."""
+    """What somebody said of the columns without looking at them: how finely numbers are told apart,
+    and what everything else counts as.
+    """
 
     bins: Mapping[str, int]
     usual_bins: int
@@ -116,19 +129,26 @@ class Public:
 
 
 def drawn_columns(schema: Schema, columns: Sequence[str]) -> list[str]:
-    """The columns that are drawn: all but direct identifiers and the numbers of persons and households."""
+    """The columns that are drawn: all but direct identifiers and the numbers of persons and
+    households.
+    """
     gone = {*schema.columns(Role.DIRECT), *schema.columns(Role.UNIT)}
     return [name for name in columns if name not in gone]
 
 
 def cells_of(schema: Schema, names: Sequence[str], public: Public, step: str) -> dict[str, Cells]:
-    """The cells of every column, from what is declared alone; one error with all columns of which too little is."""
+    """The cells of every column, from what is declared alone; one error with all columns of which
+    too little is.
+    """
     _require_names(names, public, step)
     known = declared(schema, domains=_listed(schema, public, step))
     lacking = [name for name in names if name not in known.bounds and name not in known.domains]
     if lacking:
         raise SchemaError(
-            [f"{step}: column {name!r} has no public domain: {_what_to_say(schema, name)}" for name in lacking]
+            [
+                f"{step}: column {name!r} has no public domain: {_what_to_say(schema, name)}"
+                for name in lacking
+            ]
         )
     found: dict[str, Cells] = {}
     for name in names:
@@ -142,12 +162,23 @@ def cells_of(schema: Schema, names: Sequence[str], public: Public, step: str) ->
 def _what_to_say(schema: Schema, name: str) -> str:
     attribute = schema.attributes.get(name)
     if attribute is not None and attribute.kind is Kind.NUMERIC:
-        return "say 'bounds: [lowest, highest]' in its description, from public knowledge and not from the data"
-    listed = attribute is not None and attribute.hierarchy is not None and attribute.hierarchy.listed() is not None
-    more = ", or name it under 'leaves' if its hierarchy was written without the data" if listed else ""
+        return (
+            "say 'bounds: [lowest, highest]' in its description, from public knowledge and not from"
+            " the data"
+        )
+    listed = (
+        attribute is not None
+        and attribute.hierarchy is not None
+        and attribute.hierarchy.listed() is not None
+    )
+    more = (
+        ", or name it under 'leaves' if its hierarchy was written without the data"
+        if listed
+        else ""
+    )
     return (
-        "say 'domain: [a, b]' (or 'bounds: [lowest, highest]' of numbers) in its description, from public knowledge and "
-        f"not from the data{more}"
+        "say 'domain: [a, b]' (or 'bounds: [lowest, highest]' of numbers) in its description, from"
+        f" public knowledge and not from the data{more}"
     )
 
 
@@ -156,24 +187,39 @@ def _listed(schema: Schema, public: Public, step: str) -> dict[str, tuple[str, .
     domains = {}
     for name in public.leaves:
         attribute = schema.attributes.get(name)
-        leaves = None if attribute is None or attribute.hierarchy is None else attribute.hierarchy.listed()
+        leaves = (
+            None
+            if attribute is None or attribute.hierarchy is None
+            else attribute.hierarchy.listed()
+        )
         if leaves is None:
-            raise SchemaError(f"{step}: leaves names {name!r}, which has no hierarchy that lists its values")
+            raise SchemaError(
+                f"{step}: leaves names {name!r}, which has no hierarchy that lists its values"
+            )
         domains[name] = leaves
     return domains
 
 
 def _require_names(names: Sequence[str], public: Public, step: str) -> None:
-    for field, given in (("bins", public.bins), ("decimals", public.decimals), ("other", public.other)):
+    for field, given in (
+        ("bins", public.bins),
+        ("decimals", public.decimals),
+        ("other", public.other),
+    ):
         wrong = [name for name in given if name not in names]
         if wrong:
-            raise SchemaError(f"{step}: {field} names {wrong[0]!r}, which is not drawn.{did_you_mean(wrong[0], names)}")
+            raise SchemaError(
+                f"{step}: {field} names {wrong[0]!r}, which is not"
+                f" drawn.{did_you_mean(wrong[0], names)}"
+            )
 
 
 def _words(name: str, domain: tuple[str, ...], public: Public, step: str) -> WordCells:
     for field, given in (("bins", public.bins), ("decimals", public.decimals)):
         if name in given:
-            raise ParameterError(f"{step}: {field} is for columns of numbers; {name!r} has a domain")
+            raise ParameterError(
+                f"{step}: {field} is for columns of numbers; {name!r} has a domain"
+            )
     other = public.other.get(name)
     if other is not None and str(other) not in domain:
         raise ParameterError(f"{step}: other of column {name!r} must be a value of its domain")
@@ -186,13 +232,19 @@ def _numbers(name: str, bounds: tuple[float, float], public: Public, step: str) 
         raise ParameterError(f"{step}: other of column {name!r} must be a number within its bounds")
     bins, decimals = public.bins.get(name, public.usual_bins), public.decimals.get(name, 0)
     if (bounds[1] - bounds[0]) * 10.0**decimals > MOST_POINTS:
-        raise ParameterError(f"{step}: column {name!r} has too many decimals for bounds so far apart; say fewer")
+        raise ParameterError(
+            f"{step}: column {name!r} has too many decimals for bounds so far apart; say fewer"
+        )
     return NumberCells(name, *bounds, bins, decimals, None if other is None else float(other))
 
 
 def coded(dataset: Table, cells: Mapping[str, Cells], rows: NDArray[np.bool_]) -> dict[str, Codes]:
-    """The cell of every row that counts, by column; what is in a row raises no error, whatever it is."""
+    """The cell of every row that counts, by column; what is in a row raises no error, whatever it
+    is.
+    """
     domains = {name: one.domain for name, one in cells.items() if isinstance(one, WordCells)}
-    bounds = {name: (one.low, one.high) for name, one in cells.items() if isinstance(one, NumberCells)}
+    bounds = {
+        name: (one.low, one.high) for name, one in cells.items() if isinstance(one, NumberCells)
+    }
     table = DeclaredTable(dataset, declared(Schema({}), bounds=bounds, domains=domains), rows)
     return {name: one.cells(table)[rows] for name, one in cells.items()}

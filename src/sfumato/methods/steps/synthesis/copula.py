@@ -1,4 +1,6 @@
-"""A Gaussian copula: columns of numbers drawn with the rank correlations of the table and the distribution of each column."""
+"""A Gaussian copula: columns of numbers drawn with the rank correlations of the table and the
+distribution of each column.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +25,11 @@ SMALLEST = 1e-8
 
 
 def latent_correlations(ranked: Floats) -> Floats:
-    r"""Correlations of normal numbers whose rank correlations are given: :math:`2 \sin(\pi \rho_S / 6)`, mended where needed.
+    r"""Correlations of normal numbers whose rank correlations
+    are given: :math:`2 \sin(\pi \rho_S / 6)`, mended where needed.
 
-    A matrix that is not positive definite has its eigenvalues raised to 10⁻⁸ and is brought back to a diagonal of 1.
+    A matrix that is not positive definite has its eigenvalues raised to 10⁻⁸ and is brought back to
+    a diagonal of 1.
 
     >>> round(float(latent_correlations(np.array([[1.0, 0.5], [0.5, 1.0]]))[0, 1]), 6)
     0.517638
@@ -42,18 +46,23 @@ def latent_correlations(ranked: Floats) -> Floats:
 
 def require_numbers(materials: Mapping[str, Material]) -> None:
     """Refuse columns that have no order."""
-    nominal = [name for name, material in materials.items() if material.form is ColumnForm.CATEGORIES]
+    nominal = [
+        name for name, material in materials.items() if material.form is ColumnForm.CATEGORIES
+    ]
     if nominal:
         raise SchemaError(
-            f"synthesize by a copula draws numbers, dates and ordered categories; {', '.join(nominal)} have no order: take "
-            "method: trees, drop them, or give them kind: ordinal and an order"
+            "synthesize by a copula draws numbers, dates and ordered categories;"
+            f" {', '.join(nominal)} have no order: take method: trees, drop them, or give them"
+            " kind: ordinal and an order"
         )
 
 
 def drawn_by_copula(
     materials: Mapping[str, Material], size: int, stream: np.random.Generator, *, exact: bool
 ) -> dict[str, Drawn]:
-    """So many records. Missing values are a column of their own, drawn with the others: there, or not."""
+    """So many records. Missing values are a column of their own, drawn with the others: there, or
+    not.
+    """
     names = list(materials)
     gaps = {name: np.isnan(materials[name].values) for name in names}
     lacking = [name for name in names if gaps[name].any()]
@@ -66,7 +75,9 @@ def drawn_by_copula(
     for place, name in enumerate(names):
         known: NDArray[np.bool_] = np.ones(size, dtype=np.bool_)
         if name in lacking:
-            known = _there(normals[:, len(names) + lacking.index(name)], 1 - float(gaps[name].mean()))
+            known = _there(
+                normals[:, len(names) + lacking.index(name)], 1 - float(gaps[name].mean())
+            )
         found[name] = _placed(materials[name], normals[:, place], known, stream, exact=exact)
     return found
 
@@ -79,7 +90,12 @@ def _there(normals: Floats, share: float) -> NDArray[np.bool_]:
 
 
 def _placed(
-    material: Material, normals: Floats, known: NDArray[np.bool_], stream: np.random.Generator, *, exact: bool
+    material: Material,
+    normals: Floats,
+    known: NDArray[np.bool_],
+    stream: np.random.Generator,
+    *,
+    exact: bool,
 ) -> Drawn:
     """Values of the column in the order of the latent numbers."""
     measured = np.flatnonzero(~np.isnan(material.values))
@@ -91,21 +107,29 @@ def _placed(
     shares = _uniforms(normals[where])
     if exact:
         shares = (ranks + 0.5) / max(1, len(where))
-    donors[where] = ascending[np.minimum((shares * len(ascending)).astype(np.int64), len(ascending) - 1)]
+    donors[where] = ascending[
+        np.minimum((shares * len(ascending)).astype(np.int64), len(ascending) - 1)
+    ]
     if material.form is ColumnForm.ORDERED or (exact and len(where) == len(ascending)):
         return Drawn(donors, None)
     values = np.full(len(normals), np.nan)
     sorted_values = material.values[ascending]
     if exact:
-        values[where] = np.interp(shares, (np.arange(len(ascending)) + 0.5) / len(ascending), sorted_values)
+        values[where] = np.interp(
+            shares, (np.arange(len(ascending)) + 0.5) / len(ascending), sorted_values
+        )
         values[where] = rounded_to(values[where], material.step)
     else:
         values[where] = _smoothed(material, material.values[donors[where]], sorted_values, stream)
     return Drawn(donors, values)
 
 
-def _smoothed(material: Material, values: Floats, sorted_values: Floats, stream: np.random.Generator) -> Floats:
-    """Values moved by a kernel as wide as the whole column says, reflected at its bounds, and rounded."""
+def _smoothed(
+    material: Material, values: Floats, sorted_values: Floats, stream: np.random.Generator
+) -> Floats:
+    """Values moved by a kernel as wide as the whole column says, reflected at its bounds, and
+    rounded.
+    """
     width = float(bandwidths(sorted_values, np.array([0]), np.array([len(sorted_values)]))[0])
     if not width > 0:
         return values

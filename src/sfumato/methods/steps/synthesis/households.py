@@ -1,4 +1,6 @@
-"""Households drawn whole: the household and its head first, then its other members one after the other."""
+"""Households drawn whole: the household and its head first, then its other members one after the
+other.
+"""
 
 from __future__ import annotations
 
@@ -21,21 +23,27 @@ if TYPE_CHECKING:
 SIZE = ("unit", "size")
 POSITION = ("unit", "position")
 REDRAWS = 20
-"""How often a household that breaks a rule is drawn again before a whole one of the table takes its place."""
+"""How often a household that breaks a rule is drawn again before a whole one of the table takes its
+place.
+"""
 
 Streams = Callable[[str], np.random.Generator]
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class UnitRows:
-    """Records sorted by unit and, within it, by rank: the head first. ``rows`` are the records, ``starts`` where units begin."""
+    """Records sorted by unit and, within it, by rank: the head first. ``rows`` are the records,
+    ``starts`` where units begin.
+    """
 
     rows: Rows
     starts: Rows
 
     @classmethod
     def of(cls, units: Rows, keys: Sequence[NDArray[Any]]) -> UnitRows:
-        """UnitRows numbered from 0; members are sorted by keys, the first key first, and by their place."""
+        """UnitRows numbered from 0; members are sorted by keys, the first key first, and by their
+        place.
+        """
         rows = np.lexsort((*reversed([*keys, np.arange(len(units))]), units))
         starts = np.searchsorted(units[rows], np.arange(int(units.max(initial=-1)) + 1))
         return cls(rows.astype(np.int64), starts.astype(np.int64))
@@ -73,12 +81,24 @@ def _whole(values: Rows) -> Material:
     distinct, codes = np.unique(numbers, return_inverse=True)
     state = np.zeros(len(numbers), dtype=np.uint8)
     bounds = (float(distinct.min(initial=0)), float(distinct.max(initial=0)))
-    return Material("", ColumnForm.NUMBERS, codes.astype(np.int32), len(distinct), (), numbers, state, bounds, 1.0)
+    return Material(
+        "",
+        ColumnForm.NUMBERS,
+        codes.astype(np.int32),
+        len(distinct),
+        (),
+        numbers,
+        state,
+        bounds,
+        1.0,
+    )
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Households:
-    """What was learnt of households: of the unit with its head, and of the members after the head."""
+    """What was learnt of households: of the unit with its head, and of the members after the
+    head.
+    """
 
     units: UnitRows
     materials: Mapping[str, Material]
@@ -120,7 +140,9 @@ class Households:
         return cls(units, materials, shared, (*shared, *own), heads, members, size, tuple(rules[1]))
 
     def draw(self, count: int, streams: Streams) -> tuple[dict[str, Drawn], Rows, int]:
-        """So many households: the columns of their members, the household of every record, and how many were taken whole."""
+        """So many households: the columns of their members, the household of every record, and how
+        many were taken whole.
+        """
         drawn, sizes = self._drawn(count, streams)
         unit_of = np.repeat(np.arange(count), sizes)
         for again in range(REDRAWS):
@@ -139,15 +161,25 @@ class Households:
         if self.size is None:
             sizes = self.units.sizes[heads.pop(SIZE).donors]
         else:
-            sizes = self.materials[self.size].values[self.units.heads[heads[self.size].donors]].astype(np.int64)
-        first = {name: Drawn(self.units.heads[each.donors], each.values) for name, each in heads.items()}
+            sizes = (
+                self.materials[self.size]
+                .values[self.units.heads[heads[self.size].donors]]
+                .astype(np.int64)
+            )
+        first = {
+            name: Drawn(self.units.heads[each.donors], each.values) for name, each in heads.items()
+        }
         layers = [(np.arange(count), first)]
         for position in range(1, int(sizes.max(initial=1))):
             layers.append(self._layer(position, sizes, layers, streams))
         return self._stacked(layers, sizes), sizes
 
     def _layer(
-        self, position: int, sizes: Rows, layers: list[tuple[Rows, dict[str, Drawn]]], streams: Streams
+        self,
+        position: int,
+        sizes: Rows,
+        layers: list[tuple[Rows, dict[str, Drawn]]],
+        streams: Streams,
     ) -> tuple[Rows, dict[str, Drawn]]:
         """The members at one position, of the units that have so many."""
         units = np.flatnonzero(sizes > position)
@@ -162,12 +194,19 @@ class Households:
             for name in self.order[len(self.shared) :]:
                 given["head", name] = of_head[name]
                 given["previous", name] = _raw(self.materials[name], before[1][name])[previous]
-            drawn = self.members.draw(len(units), lambda name: streams(f"{name}, member {position}"), given)
+            drawn = self.members.draw(
+                len(units), lambda name: streams(f"{name}, member {position}"), given
+            )
             later = np.flatnonzero(self.units.positions > 0)
-            found |= {n: Drawn(self.units.rows[later][each.donors], each.values) for n, each in drawn.items()}
+            found |= {
+                n: Drawn(self.units.rows[later][each.donors], each.values)
+                for n, each in drawn.items()
+            }
         return units, found
 
-    def _stacked(self, layers: list[tuple[Rows, dict[str, Drawn]]], sizes: Rows) -> dict[str, Drawn]:
+    def _stacked(
+        self, layers: list[tuple[Rows, dict[str, Drawn]]], sizes: Rows
+    ) -> dict[str, Drawn]:
         """All members, unit by unit."""
         starts = np.cumsum(sizes) - sizes
         total = int(sizes.sum())
@@ -191,7 +230,9 @@ class Households:
     def _copied(self, donors: Rows) -> tuple[dict[str, Drawn], Rows]:
         """Whole households of the table."""
         sizes = self.units.sizes[donors]
-        places = np.repeat(self.units.starts[donors] - (np.cumsum(sizes) - sizes), sizes) + np.arange(int(sizes.sum()))
+        places = np.repeat(
+            self.units.starts[donors] - (np.cumsum(sizes) - sizes), sizes
+        ) + np.arange(int(sizes.sum()))
         rows = self.units.rows[places]
         values = {name: m.values[rows] if m.smooth else None for name, m in self.materials.items()}
         return {name: Drawn(rows, values[name]) for name in self.order}, sizes
@@ -217,10 +258,23 @@ class Households:
         return found, units[order]
 
 
-def _size_of(materials: Mapping[str, Material], shared: Sequence[str], units: UnitRows) -> str | None:
+def _size_of(
+    materials: Mapping[str, Material], shared: Sequence[str], units: UnitRows
+) -> str | None:
     """The column that says how many members every unit has; None: there is none."""
-    exact = (name for name in shared if materials[name].form is ColumnForm.NUMBERS and not materials[name].smooth)
-    return next((name for name in exact if np.array_equal(materials[name].values[units.heads], units.sizes)), None)
+    exact = (
+        name
+        for name in shared
+        if materials[name].form is ColumnForm.NUMBERS and not materials[name].smooth
+    )
+    return next(
+        (
+            name
+            for name in exact
+            if np.array_equal(materials[name].values[units.heads], units.sizes)
+        ),
+        None,
+    )
 
 
 def _again(streams: Streams, number: int) -> Streams:
@@ -229,7 +283,9 @@ def _again(streams: Streams, number: int) -> Streams:
 
 
 def _permitted(allowed: Callable[[str, str], bool]) -> Callable[[Any, Any], bool]:
-    """Who may predict whom; the same column of the head or the member before may predict a column that they could."""
+    """Who may predict whom; the same column of the head or the member before may predict a column
+    that they could.
+    """
 
     def may(name: Any, key: Any) -> bool:
         if name == SIZE or key in (SIZE, POSITION):
@@ -250,7 +306,9 @@ def _members(
     min_leaf: int,
     may: Callable[[Any, Any], bool],
 ) -> Sequential:
-    """What is learnt of the members after the head; household, head, previous member and position are known."""
+    """What is learnt of the members after the head; household, head, previous member and position
+    are known.
+    """
     rows, unit = units.rows[later], units.of_rows[later]
     known: dict[Any, Material] = {name: materials[name].taken(rows) for name in shared}
     known[SIZE] = _whole(units.sizes[unit])
@@ -259,7 +317,9 @@ def _members(
         known["head", name] = materials[name].taken(units.heads[unit])
         known["previous", name] = materials[name].taken(units.rows[later - 1])
     about = [rule for rule in rules if rule.conclusion.column in own]
-    return Sequential.of({name: materials[name].taken(rows) for name in own}, own, about, min_leaf, may, known)
+    return Sequential.of(
+        {name: materials[name].taken(rows) for name in own}, own, about, min_leaf, may, known
+    )
 
 
 def _raw(material: Material, drawn: Drawn) -> NDArray[Any]:

@@ -1,4 +1,6 @@
-"""Columns to learn from: as codes of categories or as numbers, in the canonical order of the records."""
+"""Columns to learn from: as codes of categories or as numbers, in the canonical order of the
+records.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ if TYPE_CHECKING:
 RARE = 3
 """A category that fewer people have is told of when it is drawn."""
 MOSTLY_DISTINCT = 0.9
-"""Numbers of which more than this share is distinct are smoothed unless told otherwise: each stands for somebody."""
+"""Numbers of which more than this share is distinct are smoothed unless told otherwise: each stands
+for somebody.
+"""
 SKEWED = 2.0
 """Numbers whose skewness is beyond this are learnt by their ranks."""
 MOST_DECIMALS = 9
@@ -37,7 +41,9 @@ VALUE, MISSING = 0, 1
 
 
 class ColumnForm(StrEnum):
-    """How a column is learnt: categories without an order, categories with one, numbers (dates are days)."""
+    """How a column is learnt: categories without an order, categories with one, numbers (dates are
+    days).
+    """
 
     CATEGORIES = "categories"
     ORDERED = "ordered"
@@ -52,10 +58,11 @@ MOST_WHOLE = 2**53
 class Material:
     """A column to learn from.
 
-    ``codes`` number the labels (numbers: the distinct values, the missing one last); ``values`` are numbers, or places in a
-    listed order, NaN where missing. ``state`` says of numbers whether a cell holds a value, nothing, or which special code. ``step`` is
-    what numbers are multiples of (None: of nothing), ``bounds`` what they lie between. ``order`` is the listed order; ``temporal`` is
-    what dates and times count (``day``, ``microsecond``; empty: they are no dates).
+    ``codes`` number the labels (numbers: the distinct values, the missing one last); ``values`` are
+    numbers, or places in a listed order, NaN where missing. ``state`` says of numbers whether a
+    cell holds a value, nothing, or which special code. ``step`` is what numbers are multiples of
+    (None: of nothing), ``bounds`` what they lie between. ``order`` is the listed order;
+    ``temporal`` is what dates and times count (``day``, ``microsecond``; empty: they are no dates).
     """
 
     name: str
@@ -83,11 +90,15 @@ class Material:
     def by_class(self) -> bool:
         """Whether it is learnt by classes: categories, and whole numbers of which there are few."""
         whole = self.step is not None and self.step >= 1
-        return self.form is not ColumnForm.NUMBERS or (whole and not self.smooth and self.levels <= MOST_CLASSES)
+        return self.form is not ColumnForm.NUMBERS or (
+            whole and not self.smooth and self.levels <= MOST_CLASSES
+        )
 
     @property
     def present(self) -> int:
-        """How many levels its own records have; those of records that were set aside do not count."""
+        """How many levels its own records have; those of records that were set aside do not
+        count.
+        """
         return len(np.unique(self.codes))
 
     @property
@@ -97,14 +108,18 @@ class Material:
 
     def taken(self, rows: Rows) -> Material:
         """The column of some records; its levels keep their numbers."""
-        return dataclasses.replace(self, codes=self.codes[rows], values=self.values[rows], state=self.state[rows])
+        return dataclasses.replace(
+            self, codes=self.codes[rows], values=self.values[rows], state=self.state[rows]
+        )
 
     def written(self, value: float) -> str:
         """A value as a rule would write it."""
         if not self.temporal:
             return repr(float(value))
         since = {"day": "days", "microsecond": "microseconds"}[self.temporal]
-        return (datetime.datetime(1970, 1, 1) + datetime.timedelta(**{since: float(value)})).isoformat()
+        return (
+            datetime.datetime(1970, 1, 1) + datetime.timedelta(**{since: float(value)})
+        ).isoformat()
 
     def rare(self, donors: Rows, learnt: Material) -> int:
         """How many of the drawn cells hold a category that fewer than three people have."""
@@ -122,8 +137,13 @@ def materials_of(
     smoothing: str,
     among: Rows | None = None,
 ) -> dict[str, Material]:
-    """The columns of a table in an order of its records; ``among`` are the places in it that may be learnt from, all by default."""
-    return {name: material_of(dataset, name, order, special.get(name, ()), smoothing, among) for name in names}
+    """The columns of a table in an order of its records; ``among`` are the places in it that may be
+    learnt from, all by default.
+    """
+    return {
+        name: material_of(dataset, name, order, special.get(name, ()), smoothing, among)
+        for name in names
+    }
 
 
 def material_of(
@@ -134,7 +154,9 @@ def material_of(
     smoothing: str = "auto",
     among: Rows | None = None,
 ) -> Material:
-    """One column in an order of the records; bounds, steps and whether it is smoothed are those of the records ``among``."""
+    """One column in an order of the records; bounds, steps and whether it is smoothed are those of
+    the records ``among``.
+    """
     attribute = dataset.schema.attributes.get(name)
     if attribute is not None and attribute.order is not None:
         return _ordered(dataset, name, attribute.order, order)
@@ -142,7 +164,9 @@ def material_of(
     if attribute is not None and attribute.kind is Kind.DATE:
         column = _read_as_days(column)
     temporal = column.dtype.is_temporal()
-    if temporal or (attribute is not None and attribute.kind is Kind.NUMERIC and column.dtype != pl.Boolean):
+    if temporal or (
+        attribute is not None and attribute.kind is Kind.NUMERIC and column.dtype != pl.Boolean
+    ):
         values = _instants(column) if temporal else numbers_of(dataset, name)
         _require_told_apart(dataset, name, column)
         bounds = None if attribute is None or temporal else attribute.bounds
@@ -156,11 +180,17 @@ def material_of(
         )
     encoded = dataset.encoded(name)
     codes = encoded.codes[order].astype(np.int32)
-    return _made(name, ColumnForm.CATEGORIES, codes, tuple(encoded.labels), codes.astype(np.float64))
+    return _made(
+        name, ColumnForm.CATEGORIES, codes, tuple(encoded.labels), codes.astype(np.float64)
+    )
 
 
-def _made(name: str, form: ColumnForm, codes: Codes, labels: tuple[str | None, ...], values: Floats) -> Material:
-    return Material(name, form, codes, len(labels), labels, values, np.zeros(len(codes), dtype=np.uint8))
+def _made(
+    name: str, form: ColumnForm, codes: Codes, labels: tuple[str | None, ...], values: Floats
+) -> Material:
+    return Material(
+        name, form, codes, len(labels), labels, values, np.zeros(len(codes), dtype=np.uint8)
+    )
 
 
 def _ordered(dataset: Table, name: str, listed: tuple[str, ...], order: Rows) -> Material:
@@ -168,8 +198,12 @@ def _ordered(dataset: Table, name: str, listed: tuple[str, ...], order: Rows) ->
     place = {label: i for i, label in enumerate(listed)}
     unknown = sum(1 for label in encoded.labels if label is not None and label not in place)
     if unknown:
-        raise SchemaError(f"column {name!r} has {unknown:,} value(s) that its order does not list; add them")
-    places = np.array([len(listed) if label is None else place[label] for label in encoded.labels], dtype=np.int32)
+        raise SchemaError(
+            f"column {name!r} has {unknown:,} value(s) that its order does not list; add them"
+        )
+    places = np.array(
+        [len(listed) if label is None else place[label] for label in encoded.labels], dtype=np.int32
+    )
     codes = places[encoded.codes[order]]
     present = np.unique(codes)
     known = (*listed, None)
@@ -190,15 +224,18 @@ def _read_as_days(column: pl.Series) -> pl.Series:
 def _instants(column: pl.Series) -> Floats:
     """Dates as days, moments as microseconds, times of day as nanoseconds."""
     plain = column.dt.cast_time_unit("us") if column.dtype == pl.Datetime else column
-    return np.array(plain.to_physical().cast(pl.Float64).fill_null(float("nan")).to_numpy(), dtype=np.float64)
+    return np.array(
+        plain.to_physical().cast(pl.Float64).fill_null(float("nan")).to_numpy(), dtype=np.float64
+    )
 
 
 def _require_told_apart(dataset: Table, name: str, column: pl.Series) -> None:
     """Refuse whole numbers beyond 2⁵³, which floating-point numbers mix up."""
     if column.dtype.is_integer() and (column.cast(pl.Int128).abs() > MOST_WHOLE).any():
         raise SchemaError(
-            f"column {name!r} of {dataset.source.name} holds whole numbers beyond 2^53, too large to be drawn as numbers; "
-            "if they name people give the column the role direct, else the kind nominal"
+            f"column {name!r} of {dataset.source.name} holds whole numbers beyond 2^53, too large"
+            " to be drawn as numbers; if they name people give the column the role direct, else"
+            " the kind nominal"
         )
 
 
@@ -217,9 +254,13 @@ def _numbers(
         state[values == code] = number
     measured = values[learnt][state[learnt] == VALUE]
     different = len(np.unique(measured))
-    smooth = smoothing == "kernel" or (smoothing == "auto" and different > MOSTLY_DISTINCT * max(1, len(measured)))
+    smooth = smoothing == "kernel" or (
+        smoothing == "auto" and different > MOSTLY_DISTINCT * max(1, len(measured))
+    )
     lowest, highest = (measured.min(), measured.max()) if len(measured) else (0.0, 0.0)
-    if bounds is not None:  # declared bounds say more than the data: what is reflected at them shows nobody's value
+    if (
+        bounds is not None
+    ):  # declared bounds say more than the data: what is reflected at them shows nobody's value
         lowest, highest = min(bounds[0], lowest), max(bounds[1], highest)
     return Material(
         name,
@@ -260,7 +301,9 @@ UNITS_OF_TIME = (DAY, DAY // 24, DAY // 1440, 1_000_000, 1000)
 def _unit_of_time(values: Floats) -> float:
     """The longest unit of time that all moments are multiples of."""
     known = values[~np.isnan(values)]
-    return float(next((unit for unit in UNITS_OF_TIME if len(known) and not (known % unit).any()), 1))
+    return float(
+        next((unit for unit in UNITS_OF_TIME if len(known) and not (known % unit).any()), 1)
+    )
 
 
 def rounded_to(values: Floats, step: float | None) -> Floats:
@@ -271,12 +314,16 @@ def rounded_to(values: Floats, step: float | None) -> Floats:
     """
     if step is None:
         return values
-    found: Floats = np.rint(values / step) * step if step > 1 else np.round(values, round(-np.log10(step)))
+    found: Floats = (
+        np.rint(values / step) * step if step > 1 else np.round(values, round(-np.log10(step)))
+    )
     return found
 
 
 def written_back(column: pl.Series, donors: Rows, values: Floats | None) -> pl.Series:
-    """The drawn cells as a column of the kind it was: those of the donors, or numbers where they were smoothed."""
+    """The drawn cells as a column of the kind it was: those of the donors, or numbers where they
+    were smoothed.
+    """
     copied = column.gather(donors)
     if values is None:
         return copied
@@ -289,5 +336,11 @@ def written_back(column: pl.Series, donors: Rows, values: Floats | None) -> pl.S
     if column.dtype == pl.Datetime:
         zone: Any = column.dtype
         moments = whole.cast(pl.Datetime("us")).dt.cast_time_unit(zone.time_unit)
-        return moments.dt.replace_time_zone("UTC").dt.convert_time_zone(zone.time_zone) if zone.time_zone else moments
-    return whole.cast(pl.Int32).cast(pl.Date) if column.dtype == pl.Date else whole.cast(column.dtype)
+        return (
+            moments.dt.replace_time_zone("UTC").dt.convert_time_zone(zone.time_zone)
+            if zone.time_zone
+            else moments
+        )
+    return (
+        whole.cast(pl.Int32).cast(pl.Date) if column.dtype == pl.Date else whole.cast(column.dtype)
+    )

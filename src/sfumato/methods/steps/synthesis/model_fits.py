@@ -58,7 +58,9 @@ def require_fitting() -> None:
 
 
 class ModelWorker(Fitter):
-    """A process that fits; it is ended with the block that uses it, whatever ends that, and after ``seconds`` at the latest."""
+    """A process that fits; it is ended with the block that uses it, whatever ends that, and after
+    ``seconds`` at the latest.
+    """
 
     def __init__(self, sizes: dict[str, int], *, seconds: float | None = None) -> None:
         self._names = list(sizes)
@@ -93,7 +95,10 @@ class ModelWorker(Fitter):
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         if self._clock is not None:
             self._clock.cancel()
@@ -108,7 +113,13 @@ class ModelWorker(Fitter):
         arrays = [a for one in measured for a in (one.counts, _multiples(one))]
         cliques = self._numbers([one.clique for one in measured])
         self._asked(
-            {"do": "fit", "cliques": cliques, "sigmas": [one.sigma for one in measured], "total": total}, arrays
+            {
+                "do": "fit",
+                "cliques": cliques,
+                "sigmas": [one.sigma for one in measured],
+                "total": total,
+            },
+            arrays,
         )
 
     def marginals(self, cliques: Sequence[Clique]) -> list[NDArray[np.float64]]:
@@ -117,7 +128,11 @@ class ModelWorker(Fitter):
 
     def model_sizes(self, present: Sequence[Clique], more: Sequence[Clique]) -> list[float]:
         """Megabytes of a model in which one clique more is measured, for every one of several."""
-        question = {"do": "sizes", "present": self._numbers(present), "cliques": self._numbers(more)}
+        question = {
+            "do": "sizes",
+            "present": self._numbers(present),
+            "cliques": self._numbers(more),
+        }
         megabytes: list[float] = self._asked(question)[0]["megabytes"]
         return megabytes
 
@@ -130,7 +145,9 @@ class ModelWorker(Fitter):
     def _numbers(self, cliques: Sequence[Clique]) -> list[list[int]]:
         return [[self._place[name] for name in clique] for clique in cliques]
 
-    def _asked(self, header: dict[str, Any], arrays: Sequence[Any] = ()) -> tuple[dict[str, Any], list[Any]]:
+    def _asked(
+        self, header: dict[str, Any], arrays: Sequence[Any] = ()
+    ) -> tuple[dict[str, Any], list[Any]]:
         """Ask and wait; whatever went wrong on the other side is an error here."""
         try:
             worker.send(self._process.stdin, header, arrays)  # type: ignore[arg-type]
@@ -149,22 +166,24 @@ class ModelWorker(Fitter):
         code = self._process.wait()
         if self._late:
             return FittingFailed(
-                f"synthesize_privately: fitting took more than the {self._seconds:g} seconds it may; what was spent stays spent. "
-                "Say more seconds, merge columns or categories, or take method: mst"
+                f"synthesize_privately: fitting took more than the {self._seconds:g} seconds it"
+                " may; what was spent stays spent. Say more seconds, merge columns or categories,"
+                " or take method: mst"
             )
         return FittingFailed(OUT_OF_MEMORY if code == -9 else _broken(f"exit code {code}"))
 
 
 OUT_OF_MEMORY = (
-    "synthesize_privately: the process that fits the model ran out of memory; what was spent stays spent. Lower model_mb, "
-    "declare fewer categories or bins, or take method: mst"
+    "synthesize_privately: the process that fits the model ran out of memory; what was spent stays"
+    " spent. Lower model_mb, declare fewer categories or bins, or take method: mst"
 )
 
 
 def _broken(what: str) -> str:
     return (
-        f"synthesize_privately: the process that fits the model ended with {what}; what was spent stays spent. Check that the "
-        "extra is installed as a whole: pip install 'sfumato[synthetic]'"
+        f"synthesize_privately: the process that fits the model ended with {what}; what was spent"
+        " stays spent. Check that the extra is installed as a whole: pip install"
+        " 'sfumato[synthetic]'"
     )
 
 

@@ -1,8 +1,8 @@
 r"""MST: noisy counts of every column and of a tree of pairs.
 
-A third of ρ each goes to the counts of single columns, to the choice of d − 1 pairs that join all columns, and to the counts
-of these pairs. Values of a column that hardly occur are merged before pairs are looked at, so that noise on empty cells does
-not drown the others.
+A third of ρ each goes to the counts of single columns, to the choice of d − 1 pairs that join all
+columns, and to the counts of these pairs. Values of a column that hardly occur are merged before
+pairs are looked at, so that noise on empty cells does not drown the others.
 
 Reference: McKenna, Miklau & Sheldon 2021, doi:10.29012/jpc.778.
 """
@@ -44,7 +44,8 @@ class Merging:
 
     @classmethod
     def of(cls, single: Measured) -> Merging:
-        """Merge the cells of a column whose noisy counts are below 3σ; a single one stays by itself.
+        """Merge the cells of a column whose noisy counts are below 3σ; a single one stays by
+        itself.
 
         >>> Merging.of(Measured(("a",), np.array([90.0, 2.0, -1.0]), 1.0)).cell.tolist()
         [0, 1, 1]
@@ -71,7 +72,9 @@ class Merging:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class TreeMeasured:
-    """What was measured: all there is to know for a model; ``merging`` says what its cells stand for."""
+    """What was measured: all there is to know for a model; ``merging`` says what its cells stand
+    for.
+    """
 
     measured: tuple[Measured, ...]
     total: float
@@ -80,7 +83,9 @@ class TreeMeasured:
 
 
 def thirds(rho: Fraction, columns: int) -> tuple[Fraction, Fraction, Fraction]:
-    """What one single column, one choice and one pair cost; a table of one column spends all on it."""
+    """What one single column, one choice and one pair cost; a table of one column spends all on
+    it.
+    """
     if columns == 1:
         return rho, Fraction(0), Fraction(0)
     return rho / 3 / columns, rho / 3 / (columns - 1), rho / 3 / (columns - 1)
@@ -104,7 +109,9 @@ def choose_and_measure(table: PrivateTable) -> TreeMeasured:
 def tree_of_pairs(
     table: PrivateTable, alone: Mapping[str, NDArray[np.float64]], total: float, rho: Fraction
 ) -> list[Clique]:
-    """Pairs that join all columns, one after another: those that differ most from independence are the likeliest."""
+    """Pairs that join all columns, one after another: those that differ most from independence are
+    the likeliest.
+    """
     part = {name: place for place, name in enumerate(table.columns)}
     edges: list[Clique] = []
     while open_pairs := _joining(table, part):
@@ -120,5 +127,7 @@ def _joining(table: PrivateTable, part: Mapping[str, int]) -> Sequence[Clique]:
     return [(a, b) for a, b in pairs if part[a] != part[b] and table.size((a, b)) <= MOST_CELLS]
 
 
-def _independent(alone: Mapping[str, NDArray[np.float64]], pair: Clique, total: float) -> NDArray[np.float64]:
+def _independent(
+    alone: Mapping[str, NDArray[np.float64]], pair: Clique, total: float
+) -> NDArray[np.float64]:
     return np.outer(alone[pair[0]], alone[pair[1]]).ravel() / total

@@ -25,14 +25,18 @@ if TYPE_CHECKING:
 
 Clique = tuple[str, ...]
 FINE = 1 << 10
-"""Scores are counted in parts of a record so fine, as whole numbers: then what one record moves is exact."""
+"""Scores are counted in parts of a record so fine, as whole numbers: then what one record moves is
+exact.
+"""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Measured:
-    """Noisy counts of the cells of some columns together, and the standard deviation of their noise.
+    """Noisy counts of the cells of some columns together, and the standard deviation of their
+    noise.
 
-    ``merged`` says of cells that stand for several how many those are: the variance of their noise is so many times as large.
+    ``merged`` says of cells that stand for several how many those are: the variance of their noise
+    is so many times as large.
     """
 
     clique: Clique
@@ -43,7 +47,9 @@ class Measured:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class OpenMarginal:
-    """A marginal that may be measured next: what is expected of it, how much it matters, and what its noise would cost."""
+    """A marginal that may be measured next: what is expected of it, how much it matters, and what
+    its noise would cost.
+    """
 
     clique: Clique
     expected: Floats
@@ -52,14 +58,22 @@ class OpenMarginal:
 
 
 class PrivateTable:
-    """Rows as cells, a total of ρ, and two ways to look: noisy counts, and the choice of what differs most.
+    """Rows as cells, a total of ρ, and two ways to look: noisy counts, and the choice of what
+    differs most.
 
-    Every look is written into a ledger before it is taken, with what it costs, and refused where it would cost more than
-    there is. ``rows`` of one unit change a count by so much, and a score by so much times its weight.
+    Every look is written into a ledger before it is taken, with what it costs, and refused where it
+    would cost more than there is. ``rows`` of one unit change a count by so much, and a score by so
+    much times its weight.
     """
 
     def __init__(
-        self, codes: Mapping[str, Codes], sizes: Mapping[str, int], *, rho: Fraction, rows: int, draws: Draws
+        self,
+        codes: Mapping[str, Codes],
+        sizes: Mapping[str, int],
+        *,
+        rho: Fraction,
+        rows: int,
+        draws: Draws,
     ) -> None:
         self.sizes = dict(sizes)
         self.rho, self.rows = rho, rows
@@ -86,16 +100,19 @@ class PrivateTable:
         return self.rows / math.sqrt(2 * rho)
 
     def measure(self, clique: Clique, rho: Fraction) -> Measured:
-        r"""The counts of all cells with discrete Gaussian noise of :math:`\sigma = g/\sqrt{2\rho}`."""
+        r"""The counts of all cells with discrete Gaussian noise
+        of :math:`\sigma = g/\sqrt{2\rho}`.
+        """
         self._spend(f"counts of {' × '.join(clique)}", rho)
         noise = self._draws.gaussian(float(self.rows), rho, self.size(clique))
         return Measured(clique, (self._counted(clique) + noise).astype(np.float64), self.sigma(rho))
 
     def select(self, candidates: Sequence[OpenMarginal], rho: Fraction) -> OpenMarginal:
-        r"""One candidate, by the exponential mechanism: the larger :math:`w(\|M - \hat M\|_1 - p)`, the likelier.
+        r"""One candidate, by the exponential mechanism: the larger :math:`w(\|M - \hat M\|_1 - p)`,
+        the likelier.
 
-        What is expected is rounded to whole parts of a record, which is no look at the data; then every score is a whole number
-        that a unit of g rows moves by :math:`g\,w` records at most.
+        What is expected is rounded to whole parts of a record, which is no look at the data; then
+        every score is a whole number that a unit of g rows moves by :math:`g\,w` records at most.
         """
         self._spend(f"a choice among {len(candidates):,} marginals", rho)
         most = max(candidate.weight for candidate in candidates)
@@ -103,7 +120,9 @@ class PrivateTable:
         return candidates[self._draws.best(scores, FINE * most * self.rows, rho)]
 
     def merged(self, cells: Mapping[str, Codes], sizes: Mapping[str, int]) -> PrivateTable:
-        """The same table with other cells, which are functions of these; what is spent on one is spent on both."""
+        """The same table with other cells, which are functions of these; what is spent on one is
+        spent on both.
+        """
         codes = {name: cells[name][codes] for name, codes in self._codes.items()}
         other = PrivateTable(codes, sizes, rho=self.rho, rows=self.rows, draws=self._draws)
         other.ledger = self.ledger
@@ -113,7 +132,10 @@ class PrivateTable:
         """Every look and what it cost, for the owner and the certificate."""
         with self.ledger.hold() as book:
             costs = [float(loss.as_rho) for loss in book.losses]
-            return [{"looked_at": what, "rho": cost} for what, cost in zip(book.asked, costs, strict=True)]
+            return [
+                {"looked_at": what, "rho": cost}
+                for what, cost in zip(book.asked, costs, strict=True)
+            ]
 
     def _score(self, candidate: OpenMarginal) -> int:
         expected = np.rint(candidate.expected * FINE).astype(np.int64)
@@ -132,7 +154,9 @@ class PrivateTable:
 
 
 def _above(rho: Fraction) -> Fraction:
-    """A number that is written as a float and is not below ρ: a budget is read as the decimal that was written."""
+    """A number that is written as a float and is not below ρ: a budget is read as the decimal that
+    was written.
+    """
     near = float(rho)
     while Fraction(str(near)) < rho:
         near = math.nextafter(near, math.inf)
@@ -140,9 +164,11 @@ def _above(rho: Fraction) -> Fraction:
 
 
 def noisy_total(singles: Sequence[Measured]) -> float:
-    r"""How many rows there are, from the sums of noisy counts: their mean with weights 1/cells, and at least one.
+    r"""How many rows there are, from the sums of noisy counts: their mean with weights 1/cells, and
+    at least one.
 
-    The sum of m noisy counts has the variance :math:`m\sigma^2`, so these weights make the variance of the mean smallest.
+    The sum of m noisy counts has the variance :math:`m\sigma^2`, so these weights make the variance
+    of the mean smallest.
 
     >>> import numpy as np
     >>> noisy_total([Measured(("a",), np.array([10.0, 20.0]), 1.0), Measured(("b",), np.array([36.0]), 1.0)])
@@ -154,9 +180,11 @@ def noisy_total(singles: Sequence[Measured]) -> float:
 
 
 def on_simplex(counts: Floats, total: float, variances: Floats | None = None) -> Floats:
-    r"""The counts, none negative and with this total, that are nearest: smallest :math:`\sum_i (x_i - y_i)^2/v_i`.
+    r"""The counts, none negative and with this total, that are nearest:
+    smallest :math:`\sum_i (x_i - y_i)^2/v_i`.
 
-    :math:`x_i = \max(0, y_i - \tau v_i)` with the τ that gives the total; it lies between two of the sorted :math:`y_i/v_i`.
+    :math:`x_i = \max(0, y_i - \tau v_i)` with the τ that gives the total; it lies between two of
+    the sorted :math:`y_i/v_i`.
 
     >>> import numpy as np
     >>> on_simplex(np.array([5.0, 3.0, -1.0]), 10.0).tolist()

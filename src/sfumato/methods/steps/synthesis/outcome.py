@@ -1,4 +1,6 @@
-"""What came out of drawing: columns as they are released, copies one below the other, and what is to be told of them."""
+"""What came out of drawing: columns as they are released, copies one below the other, and what is
+to be told of them.
+"""
 
 from __future__ import annotations
 
@@ -43,33 +45,52 @@ def put(column: pl.Series, where: Rows, cells: pl.Series) -> pl.Series:
 
 
 def stacked(tables: Sequence[pl.DataFrame], drawn_units: Sequence[str]) -> pl.DataFrame:
-    """Copies one below the other, numbered from 1; a drawn person or household belongs to one of them only."""
+    """Copies one below the other, numbered from 1; a drawn person or household belongs to one of
+    them only.
+    """
     if len(tables) == 1:
         return tables[0]
-    marked = [table.with_columns(pl.lit(i, dtype=pl.Int64).alias(COPY)) for i, table in enumerate(tables, start=1)]
+    marked = [
+        table.with_columns(pl.lit(i, dtype=pl.Int64).alias(COPY))
+        for i, table in enumerate(tables, start=1)
+    ]
     for name in drawn_units:
         most = max(table[name].n_unique() for table in marked)
-        marked = [table.with_columns(_apart(table[name], place, most)) for place, table in enumerate(marked)]
+        marked = [
+            table.with_columns(_apart(table[name], place, most))
+            for place, table in enumerate(marked)
+        ]
     return pl.concat(marked)
 
 
 def _apart(numbers: pl.Series, place: int, most: int) -> pl.Series:
     """The units of one copy, under names that no other copy has."""
-    return numbers + place * most if numbers.dtype.is_integer() else numbers.cast(pl.String) + f"-{place + 1}"
+    return (
+        numbers + place * most
+        if numbers.dtype.is_integer()
+        else numbers.cast(pl.String) + f"-{place + 1}"
+    )
 
 
 def with_totals(table: pl.DataFrame, totals: Mapping[str, float]) -> pl.DataFrame:
-    """Survey weights multiplied by one number each, so that they add up to a total; left alone where they add up to nothing.
+    """Survey weights multiplied by one number each, so that they add up to a total; left alone
+    where they add up to nothing.
 
     >>> with_totals(pl.DataFrame({"weight": [1, 3, None]}), {"weight": 10.0})["weight"].to_list()
     [2.5, 7.5, None]
     """
     drawn = {name: float(table[name].sum()) for name in totals}
-    factors = {name: total / drawn[name] for name, total in totals.items() if drawn[name] > 0 and total > 0}
-    return table.with_columns(pl.col(name).cast(pl.Float64) * factor for name, factor in factors.items())
+    factors = {
+        name: total / drawn[name] for name, total in totals.items() if drawn[name] > 0 and total > 0
+    }
+    return table.with_columns(
+        pl.col(name).cast(pl.Float64) * factor for name, factor in factors.items()
+    )
 
 
-def weights_kept(tables: Sequence[pl.DataFrame], totals: Mapping[str, float]) -> Iterator[Preserved]:
+def weights_kept(
+    tables: Sequence[pl.DataFrame], totals: Mapping[str, float]
+) -> Iterator[Preserved]:
     """That weights add up to what they did, in every copy."""
     for name, total in totals.items():
         if total > 0:
@@ -79,7 +100,9 @@ def weights_kept(tables: Sequence[pl.DataFrame], totals: Mapping[str, float]) ->
 
 @dataclasses.dataclass(frozen=True)
 class ToldOfDraws:
-    """What whoever runs the recipe should know, what the owner may look up, and how many rules hold in every record."""
+    """What whoever runs the recipe should know, what the owner may look up, and how many rules hold
+    in every record.
+    """
 
     warnings: list[str]
     owner: dict[str, Any]
@@ -87,7 +110,9 @@ class ToldOfDraws:
 
 
 def told(ground: Groundwork, rows: Rows, copies: Sequence[Mapping[str, Drawn]]) -> ToldOfDraws:
-    """What is drawn that few people have, and which learnt rules gave way; ``rows`` are the records learnt from."""
+    """What is drawn that few people have, and which learnt rules gave way; ``rows`` are the records
+    learnt from.
+    """
     rare, again = {}, {}
     for name in ground.order:
         material = ground.materials[name]
@@ -104,24 +129,37 @@ def told(ground: Groundwork, rows: Rows, copies: Sequence[Mapping[str, Drawn]]) 
     if lost:
         owner["learnt_rules_given_way"] = sum(given_way)
     return ToldOfDraws(
-        _warnings(rare, [n for n, share in again.items() if share > 0 and not ground.materials[n].smooth], given_way),
+        _warnings(
+            rare,
+            [n for n, share in again.items() if share > 0 and not ground.materials[n].smooth],
+            given_way,
+        ),
         owner,
         len(ground.rules) + len(ground.unit_rules) - lost,
     )
 
 
-def _warnings(rare: Mapping[str, int], copied: Sequence[str], given_way: Sequence[int]) -> list[str]:
+def _warnings(
+    rare: Mapping[str, int], copied: Sequence[str], given_way: Sequence[int]
+) -> list[str]:
     found = []
     if rare:
         columns = ", ".join(f"{name} ({cells:,})" for name, cells in rare.items())
-        found.append(f"synthesize: cells with a category that fewer than 3 records have were drawn in {columns}")
+        found.append(
+            "synthesize: cells with a category that fewer than 3 records have were drawn in"
+            f" {columns}"
+        )
     if copied:
         found.append(
-            f"synthesize: numbers that one record alone has were drawn again in {', '.join(copied)}; smoothing: kernel moves them"
+            "synthesize: numbers that one record alone has were drawn again in"
+            f" {', '.join(copied)}; smoothing: kernel moves them"
         )
     if any(given_way):
         rules = sum(bool(records) for records in given_way)
-        found.append(f"synthesize: {rules:,} learnt rule(s) gave way to others in {sum(given_way):,} record(s)")
+        found.append(
+            f"synthesize: {rules:,} learnt rule(s) gave way to others in {sum(given_way):,}"
+            " record(s)"
+        )
     return found
 
 
@@ -131,6 +169,8 @@ def _broken(rule: RowRule, ground: Groundwork, copies: Sequence[Mapping[str, Dra
     found = 0
     for copy in copies:
         raw = {name: copy[name].raw(ground.materials[name]) for name in names}
-        holds = rule.conclusion.meets(ground.materials[rule.conclusion.column], raw[rule.conclusion.column])
+        holds = rule.conclusion.meets(
+            ground.materials[rule.conclusion.column], raw[rule.conclusion.column]
+        )
         found += int((rule.applies(ground.materials, raw) & ~holds).sum())
     return found

@@ -28,7 +28,15 @@ from sfumato.methods.formulas.exact_draws import Draws
 from sfumato.methods.steps.masking.block import Names, require_table
 from sfumato.methods.steps.privacy_claims import facts, warnings
 from sfumato.methods.steps.synthesis import aim, mst
-from sfumato.methods.steps.synthesis.cells import Cells, NumberCells, Public, WordCells, cells_of, coded, drawn_columns
+from sfumato.methods.steps.synthesis.cells import (
+    Cells,
+    NumberCells,
+    Public,
+    WordCells,
+    cells_of,
+    coded,
+    drawn_columns,
+)
 from sfumato.methods.steps.synthesis.model_fits import ModelWorker, require_fitting
 from sfumato.methods.steps.synthesis.noisy_counts import Measured, PrivateTable
 
@@ -42,7 +50,9 @@ USUAL_BINS = 20
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class DrawnCells:
-    """What came of it: cells by column, the noisy number of rows, and what was measured on the way."""
+    """What came of it: cells by column, the noisy number of rows, and what was measured on the
+    way.
+    """
 
     cells: Mapping[str, NDArray[np.int64]]
     total: float
@@ -53,42 +63,55 @@ class DrawnCells:
 
 @parameters
 class SynthesizePrivately(Step):
-    r"""Draw a table from a model of noisy counts: (ε, δ)-differentially private, whoever knows whatever else.
+    r"""Draw a table from a model of noisy counts: (ε, δ)-differentially private, whoever knows
+    whatever else.
 
-    Counts of the cells of a few columns together (marginals) are measured with discrete Gaussian noise, which of them is chosen by the
-    exponential mechanism, a graphical model is fitted to the noisy counts, and rows are drawn from it. Only counts and choices
-    look at the data; the rest is post-processing, and runs in a process that is never given any.
+    Counts of the cells of a few columns together (marginals) are measured with discrete Gaussian
+    noise, which of them is chosen by the exponential mechanism, a graphical model is fitted to the
+    noisy counts, and rows are drawn from it. Only counts and choices look at the data; the rest is
+    post-processing, and runs in a process that is never given any.
 
-    ``mst`` measures every column and a tree of pairs: fast, and right about pairs that matter. ``aim`` measures, in rounds, whatever of the
-    ``workload`` (all pairs, or all combinations of so many columns, or the named ones) the model gets most wrong, as long as the
-    model has at most ``model_mb`` megabytes: better, and several times slower.
+    ``mst`` measures every column and a tree of pairs: fast, and right about pairs that matter.
+    ``aim`` measures, in rounds, whatever of the ``workload`` (all pairs, or all combinations of so
+    many columns, or the named ones) the model gets most wrong, as long as the model has at most
+    ``model_mb`` megabytes: better, and several times slower.
 
-    With ρ of zero-concentrated privacy and neighbours that differ by one unit of at most g rows: a marginal with noise of
-    :math:`\sigma = g/\sqrt{2\rho_i}` costs :math:`\rho_i`, a choice by :math:`P \propto e^{\varepsilon_i q/(2 g w)}` costs
+    With ρ of zero-concentrated privacy and neighbours that differ by one unit of at most g rows: a
+    marginal with noise of
+    :math:`\sigma = g/\sqrt{2\rho_i}` costs :math:`\rho_i`, a choice
+    by :math:`P \propto e^{\varepsilon_i q/(2 g w)}` costs
     :math:`\varepsilon_i^2/8`; they add up to the largest ρ with
 
     .. math:: \delta \ge \min_{\alpha > 1} \frac{e^{(\alpha - 1)(\alpha\rho - \varepsilon)}}{\alpha - 1} \left(1 - \frac{1}{\alpha}\right)^{\alpha}
 
-    (:func:`sfumato.core.budget.rho_of_budget`). MST spends thirds on columns, choices and pairs; AIM plans for ``rounds`` equal rounds, 9 to 1 between
-    counts and choice, and makes the last ones larger where little is left to learn.
+    (:func:`sfumato.core.budget.rho_of_budget`). MST spends thirds on columns, choices and pairs;
+    AIM plans for ``rounds`` equal rounds, 9 to 1 between counts and choice, and makes the last ones
+    larger where little is left to learn.
 
-    **Everything about the columns is public**: ``domain`` (words) or ``bounds`` (numbers) of every column, in the schema; the leaves of a
-    hierarchy count as a domain where ``leaves`` names the column. A column without is refused before anything is spent. Numbers are cut off at their
-    bounds and counted in ``bins`` runs of the grid with so many ``decimals``; drawn ones lie anywhere in their run. Words outside the domain and
-    missing values raise no error, which would tell: they are a cell of their own, released as missing, or count as what
-    ``other`` says of the column. The number of rows is not public either: as many are drawn as the noisy total says, or ``records``.
+    **Everything about the columns is public**: ``domain`` (words) or ``bounds`` (numbers) of every
+    column, in the schema; the leaves of a hierarchy count as a domain where ``leaves`` names the
+    column. A column without is refused before anything is spent. Numbers are cut off at their
+    bounds and counted in ``bins`` runs of the grid with so many ``decimals``; drawn ones lie
+    anywhere in their run. Words outside the domain and missing values raise no error, which
+    would tell: they are a cell of their own, released as missing, or count as what ``other`` says
+    of the column. The number of rows is not public either: as many are drawn as the noisy total
+    says, or ``records``.
 
-    A unit is a row; in a table with a column of persons it is a person, of whose rows ``rows_per_person`` count, picked at random.
-    Columns of units and direct identifiers are not drawn. ``holdout`` sets units aside by independent coins, for attacks.
+    A unit is a row; in a table with a column of persons it is a person, of whose rows
+    ``rows_per_person`` count, picked at random. Columns of units and direct identifiers are not
+    drawn. ``holdout`` sets units aside by independent coins, for attacks.
 
-    ``ledger`` names a file, started by a session for questions, from which ρ is spent before anything is looked at: a table and answers
-    about the same people add up there. Noise comes from OpenDP (extra ``dp``), models from ``mbi`` (extra ``synthetic``); with a seed for rehearsals nothing is certified.
+    ``ledger`` names a file, started by a session for questions, from which ρ is spent before
+    anything is looked at: a table and answers about the same people add up there. Noise comes from
+    OpenDP (extra ``dp``), models from ``mbi`` (extra ``synthetic``); with a seed for rehearsals
+    nothing is certified.
 
-    Against the papers: scores and counts are whole numbers (no floating-point leak); values merged by MST have the weight their noise
-    deserves; AIM plans for 2 rounds a column where the paper has 16.
+    Against the papers: scores and counts are whole numbers (no floating-point leak); values merged
+    by MST have the weight their noise deserves; AIM plans for 2 rounds a column where the paper has
+    16.
 
-    References: McKenna, Miklau & Sheldon 2021, doi:10.29012/jpc.778; McKenna, Mullins, Sheldon & Miklau 2022, doi:10.14778/3551793.3551817;
-    Canonne, Kamath & Steinke 2020, arXiv:2004.00010.
+    References: McKenna, Miklau & Sheldon 2021, doi:10.29012/jpc.778; McKenna, Mullins, Sheldon &
+    Miklau 2022, doi:10.14778/3551793.3551817; Canonne, Kamath & Steinke 2020, arXiv:2004.00010.
 
     >>> step = SynthesizePrivately(epsilon=1.0, delta=1e-9)
     >>> round(float(step.rho), 8)
@@ -102,12 +125,25 @@ class SynthesizePrivately(Step):
     in its description, from public knowledge and not from the data
     """
 
-    epsilon: Annotated[float, Field(gt=0, le=1000, allow_inf_nan=False, description="ε of the whole table")]
-    delta: Annotated[float, Field(ge=1e-100, lt=1, description="δ: much less than one over the number of people")]
-    method: Annotated[Literal["mst", "aim"], Field(description="which marginals are measured")] = "mst"
-    records: Annotated[int | None, Field(ge=1, description="rows to draw; None: the noisy total")] = None
+    epsilon: Annotated[
+        float, Field(gt=0, le=1000, allow_inf_nan=False, description="ε of the whole table")
+    ]
+    delta: Annotated[
+        float, Field(ge=1e-100, lt=1, description="δ: much less than one over the number of people")
+    ]
+    method: Annotated[Literal["mst", "aim"], Field(description="which marginals are measured")] = (
+        "mst"
+    )
+    records: Annotated[
+        int | None, Field(ge=1, description="rows to draw; None: the noisy total")
+    ] = None
     rows_per_person: Annotated[
-        int | None, Field(ge=1, le=10_000, description="rows of one person that count, where a column names persons")
+        int | None,
+        Field(
+            ge=1,
+            le=10_000,
+            description="rows of one person that count, where a column names persons",
+        ),
     ] = None
     bins: Annotated[
         int | dict[str, Annotated[int, Field(ge=1, le=10_000)]],
@@ -121,27 +157,48 @@ class SynthesizePrivately(Step):
     other: Annotated[
         dict[str, str | int | float],
         COLUMNS,
-        Field(description="by column, what missing and undeclared values count as; else they are released as missing"),
+        Field(
+            description=(
+                "by column, what missing and undeclared values count as; else they are released as"
+                " missing"
+            )
+        ),
     ] = Field(default_factory=dict)
     leaves: Annotated[
         Names | None,
-        Field(description="columns whose domain is the leaves of their hierarchy, written without the data"),
+        Field(
+            description=(
+                "columns whose domain is the leaves of their hierarchy, written without the data"
+            )
+        ),
     ] = None
     workload: Annotated[
-        int | list[Names] | None, Field(description="aim: how many columns together shall be right, or which; None: 2")
+        int | list[Names] | None,
+        Field(description="aim: how many columns together shall be right, or which; None: 2"),
     ] = None
-    rounds: Annotated[int | None, Field(ge=2, description="aim: marginals that ρ is planned for; None: 2 a column")] = (
-        None
-    )
+    rounds: Annotated[
+        int | None,
+        Field(ge=2, description="aim: marginals that ρ is planned for; None: 2 a column"),
+    ] = None
     model_mb: Annotated[
-        float | None, Field(gt=0, le=100_000, allow_inf_nan=False, description="aim: largest model, in MB; None: 8")
+        float | None,
+        Field(
+            gt=0, le=100_000, allow_inf_nan=False, description="aim: largest model, in MB; None: 8"
+        ),
     ] = None
-    holdout: Annotated[float, Field(ge=0, lt=1, description="share of units set aside before anything is counted")] = (
-        0.0
-    )
-    ledger: Annotated[str | None, FILE, Field(min_length=1, description="file from which the loss is spent")] = None
+    holdout: Annotated[
+        float, Field(ge=0, lt=1, description="share of units set aside before anything is counted")
+    ] = 0.0
+    ledger: Annotated[
+        str | None, FILE, Field(min_length=1, description="file from which the loss is spent")
+    ] = None
     seconds: Annotated[
-        float | None, Field(gt=0, allow_inf_nan=False, description="most time for fitting; then it ends with an error")
+        float | None,
+        Field(
+            gt=0,
+            allow_inf_nan=False,
+            description="most time for fitting; then it ends with an error",
+        ),
     ] = None
 
     name: ClassVar[str] = "synthesize_privately"
@@ -152,11 +209,15 @@ class SynthesizePrivately(Step):
     def __post_init__(self) -> None:
         for field in ("workload", "rounds", "model_mb"):
             if getattr(self, field) is not None and self.method != "aim":
-                raise ParameterError(f"SynthesizePrivately: {field} is for aim, not for {self.method}")
+                raise ParameterError(
+                    f"SynthesizePrivately: {field} is for aim, not for {self.method}"
+                )
         if isinstance(self.bins, int) and not 1 <= self.bins <= 10_000:
             raise ParameterError("SynthesizePrivately: bins must lie between 1 and 10000")
         if self.workload in (0, []) or (isinstance(self.workload, int) and self.workload < 1):
-            raise ParameterError("SynthesizePrivately: workload is a number of columns from 1, or lists of columns")
+            raise ParameterError(
+                "SynthesizePrivately: workload is a number of columns from 1, or lists of columns"
+            )
 
     @property
     def rho(self) -> Fraction:
@@ -221,7 +282,9 @@ class SynthesizePrivately(Step):
         names = drawn_columns(dataset.schema, dataset.columns)
         bins = self.bins if isinstance(self.bins, dict) else {}
         usual = self.bins if isinstance(self.bins, int) else USUAL_BINS
-        require_table(dataset, self.name, [*bins, *self.decimals, *self.other, *(self.leaves or ())])
+        require_table(
+            dataset, self.name, [*bins, *self.decimals, *self.other, *(self.leaves or ())]
+        )
         if not names:
             raise SchemaError(f"{self.name}: there is no column to draw")
         public = Public(bins, usual, self.decimals, self.other, self.leaves or ())
@@ -232,16 +295,25 @@ class SynthesizePrivately(Step):
         person = schema.person
         if required and (person is None) != (self.rows_per_person is None):
             raise SchemaError(
-                f"{self.name}: column {person!r} names persons; say rows_per_person, how many rows of one person count"
+                f"{self.name}: column {person!r} names persons; say rows_per_person, how many rows"
+                " of one person count"
                 if person is not None
-                else f"{self.name}: rows_per_person needs a column with role unit that names persons"
+                else (
+                    f"{self.name}: rows_per_person needs a column with role unit that names persons"
+                )
             )
-        return Relation(person or ROW, "add_remove", self.rows_per_person or 1) if person else Relation()
+        return (
+            Relation(person or ROW, "add_remove", self.rows_per_person or 1)
+            if person
+            else Relation()
+        )
 
     def _require(self, dataset: Table, cells: Mapping[str, Cells], draws: Draws) -> None:
         """Everything that can be wrong, before anything is spent."""
         domains = {name: one.domain for name, one in cells.items() if isinstance(one, WordCells)}
-        bounds = {name: (one.low, one.high) for name, one in cells.items() if isinstance(one, NumberCells)}
+        bounds = {
+            name: (one.low, one.high) for name, one in cells.items() if isinstance(one, NumberCells)
+        }
         require_declared(dataset, declared(Schema({}), bounds=bounds, domains=domains))
         if self.method == "aim":
             self._require_workload(list(cells))
@@ -250,12 +322,17 @@ class SynthesizePrivately(Step):
             require("opendp.prelude", extra="dp", to="draw noise that hides a person")
 
     def _require_workload(self, names: Sequence[str]) -> None:
-        named = {name for one in self.workload for name in one} if isinstance(self.workload, list) else set()
+        named = (
+            {name for one in self.workload for name in one}
+            if isinstance(self.workload, list)
+            else set()
+        )
         if unknown := sorted(named - set(names)):
             raise SchemaError(f"{self.name}: workload names {unknown[0]!r}, which is not drawn")
         if self._rounds(len(names)) <= len(names):
             raise ParameterError(
-                f"{self.name}: rounds = {self.rounds} is not enough: {len(names)} go to single columns, and one more is needed"
+                f"{self.name}: rounds = {self.rounds} is not enough: {len(names)} go to single"
+                " columns, and one more is needed"
             )
         aim.closure_of(aim.workload_of(names, self.workload or 2))
 
@@ -268,16 +345,19 @@ class SynthesizePrivately(Step):
             return
         if not draws.secure:
             raise ParameterError(
-                f"{self.name}: a rehearsal spends nothing from a ledger; leave out the seed, or the ledger"
+                f"{self.name}: a rehearsal spends nothing from a ledger; leave out the seed, or the"
+                " ledger"
             )
         if not Path(self.ledger).exists():
             raise ParameterError(
-                f"{self.name}: there is no ledger {self.ledger}; start it with its total: sfumato query … --ledger {self.ledger} --budget …"
+                f"{self.name}: there is no ledger {self.ledger}; start it with its total: sfumato"
+                f" query … --ledger {self.ledger} --budget …"
             )
         with Ledger.at(self.ledger).hold() as book:
             if book.terms.relation != relation:
                 raise ParameterError(
-                    f"{self.name}: the ledger {self.ledger} is about {book.terms.relation.words}, this table about {relation.words}"
+                    f"{self.name}: the ledger {self.ledger} is about {book.terms.relation.words},"
+                    f" this table about {relation.words}"
                 )
             text = f"{self.name}: {self.method}, ε = {self.epsilon:g}, δ = {self.delta:g}"
             book.spend({secrets.token_hex(16): (text, PrivacyLoss(rho=self.rho))})
@@ -285,14 +365,18 @@ class SynthesizePrivately(Step):
     def _counted(
         self, dataset: Table, relation: Relation, draws: Draws
     ) -> tuple[NDArray[np.bool_], NDArray[np.int64] | None]:
-        """Per row whether it counts, and the rows that are set aside; what becomes of a unit does not depend on the others."""
+        """Per row whether it counts, and the rows that are set aside; what becomes of a unit does
+        not depend on the others.
+        """
         order = canonical_order(dataset) if not draws.secure else np.arange(len(dataset))
         units = np.arange(len(dataset))
         counts = np.ones(len(dataset), dtype=np.bool_)
         if relation.protects != ROW:
             encoded = dataset.encoded(relation.protects)
             units = encoded.codes.astype(np.int64)
-            counts = _first_of(units, order[draws.permutation(len(dataset))], relation.contributions)
+            counts = _first_of(
+                units, order[draws.permutation(len(dataset))], relation.contributions
+            )
             nobody = np.array([label is None for label in encoded.labels], dtype=np.bool_)
             counts &= ~nobody[units]
         if not self.holdout:
@@ -312,7 +396,9 @@ class SynthesizePrivately(Step):
             cells = fitter.draw(self._rows(found.total), draws.seed())
         rng = np.random.default_rng(draws.seed())
         parted = {name: found.merging[name].parted(one, rng) for name, one in cells.items()}
-        drowned = tuple(name for name, one in found.merging.items() if one.size == 1 and len(one.cell) > 1)
+        drowned = tuple(
+            name for name, one in found.merging.items() if one.size == 1 and len(one.cell) > 1
+        )
         return DrawnCells(parted, found.total, found.measured, drowned=drowned)
 
     def _by_aim(self, table: PrivateTable, draws: Draws, goal: Goal) -> DrawnCells:
@@ -338,14 +424,19 @@ class SynthesizePrivately(Step):
     def _warnings(self, drawn: DrawnCells, schema: Schema) -> Iterator[str]:
         if drawn.drowned:
             yield (
-                f"{self.name}: noise hides all values of {', '.join(drawn.drowned[:5])}, which is drawn evenly; raise ε, or "
-                "declare fewer values or bins"
+                f"{self.name}: noise hides all values of {', '.join(drawn.drowned[:5])}, which is"
+                " drawn evenly; raise ε, or declare fewer values or bins"
             )
         units = schema.columns(Role.UNIT)
         if units:
-            yield f"{self.name}: {', '.join(units)} is not drawn: rows of the release belong to nobody and to no household"
+            yield (
+                f"{self.name}: {', '.join(units)} is not drawn: rows of the release belong to"
+                " nobody and to no household"
+            )
 
-    def _told(self, draws: Draws, relation: Relation, drawn: DrawnCells, rows: int) -> dict[str, Any]:
+    def _told(
+        self, draws: Draws, relation: Relation, drawn: DrawnCells, rows: int
+    ) -> dict[str, Any]:
         told = facts(
             draws,
             epsilon=self.epsilon,

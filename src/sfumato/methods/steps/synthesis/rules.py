@@ -1,8 +1,9 @@
 """Rules that hold in every drawn record, or in every drawn household, as people write them.
 
-``age < 15 => marital_status = single``: where the conditions on the left hold (several are joined by ``and``), the one on the right
-does. A condition compares a column with ``=``, ``!=``, ``<``, ``<=``, ``>``, ``>=``, asks whether it is ``in {a, b}`` (one of) or
-``in [1, 5]`` (from, to), or ``is missing`` or ``is not missing``. Names and values with signs of their own stand in quotes.
+``age < 15 => marital_status = single``: where the conditions on the left hold (several are joined
+by ``and``), the one on the right does. A condition compares a column with ``=``, ``!=``, ``<``,
+``<=``, ``>``, ``>=``, asks whether it is ``in {a, b}`` (one of) or ``in [1, 5]`` (from, to), or
+``is missing`` or ``is not missing``. Names and values with signs of their own stand in quotes.
 ``count(relation = head) = 1`` says how many members of every household meet conditions.
 """
 
@@ -44,14 +45,18 @@ LEAST_ROWS = 50
 
 @dataclasses.dataclass(frozen=True)
 class Clause:
-    """A column, how it is compared, and with what: a value, several (``in``), two ends (``between``), or none (``missing``)."""
+    """A column, how it is compared, and with what: a value, several (``in``), two ends
+    (``between``), or none (``missing``).
+    """
 
     column: str
     sign: str
     values: tuple[str, ...] = ()
 
     def meets(self, material: Material, raw: NDArray[Any]) -> Mask:
-        """Which cells meet it; ``raw`` are codes of categories, values of everything else. What is missing meets no comparison."""
+        """Which cells meet it; ``raw`` are codes of categories, values of everything else. What is
+        missing meets no comparison.
+        """
         if material.form is ColumnForm.CATEGORIES:
             found: Mask = self._levels(material)[raw]
             return found
@@ -73,8 +78,8 @@ class Clause:
             return missing if self.sign == "missing" else ~missing
         if self.sign not in ("=", "!=", "in"):
             raise ParameterError(
-                f"a rule compares column {self.column!r} by {self._written}, but its values have no order; say which with kind: ordinal "
-                "and order: [...], or write = or in {...}"
+                f"a rule compares column {self.column!r} by {self._written}, but its values have no"
+                " order; say which with kind: ordinal and order: [...], or write = or in {...}"
             )
         listed = np.array([label in self.values for label in labels], dtype=np.bool_)
         return listed if self.sign != "!=" else ~listed & ~missing
@@ -88,7 +93,8 @@ class Clause:
         if material.form is ColumnForm.ORDERED:
             if value not in material.order:
                 raise ParameterError(
-                    f"a rule compares column {self.column!r} with a value that its order does not list"
+                    f"a rule compares column {self.column!r} with a value that its order does not"
+                    " list"
                 )
             return float(material.order.index(value))
         try:
@@ -117,7 +123,9 @@ def _instant(value: str, unit: str) -> float:
 
 @dataclasses.dataclass(frozen=True)
 class RowRule:
-    """Where all conditions of the premise hold, the conclusion does; ``number`` says which of the recipe it is, 0: a learnt one."""
+    """Where all conditions of the premise hold, the conclusion does; ``number`` says which of the
+    recipe it is, 0: a learnt one.
+    """
 
     premise: tuple[Clause, ...]
     conclusion: Clause
@@ -127,7 +135,9 @@ class RowRule:
     def title(self) -> str:
         """The rule by its number and columns, without values."""
         which = f"rule {self.number}" if self.number else "a learnt rule"
-        return f"{which} ({' and '.join(c.column for c in self.premise)} => {self.conclusion.column})"
+        return (
+            f"{which} ({' and '.join(c.column for c in self.premise)} => {self.conclusion.column})"
+        )
 
     def applies(self, materials: Mapping[str, Material], raw: Mapping[str, NDArray[Any]]) -> Mask:
         """The records that meet the premise."""
@@ -150,10 +160,16 @@ class UnitRule:
         return f"rule {self.number} (count of {' and '.join(c.column for c in self.conditions)})"
 
     def broken(
-        self, materials: Mapping[str, Material], raw: Mapping[str, NDArray[Any]], units: NDArray[np.int64], number: int
+        self,
+        materials: Mapping[str, Material],
+        raw: Mapping[str, NDArray[Any]],
+        units: NDArray[np.int64],
+        number: int,
     ) -> Mask:
         """The units in which it does not hold."""
-        meets = np.logical_and.reduce([c.meets(materials[c.column], raw[c.column]) for c in self.conditions])
+        meets = np.logical_and.reduce(
+            [c.meets(materials[c.column], raw[c.column]) for c in self.conditions]
+        )
         counts = np.bincount(units, weights=meets, minlength=number)
         return ~np.asarray(COMPARED[self.sign](counts, self.count), dtype=np.bool_)
 
@@ -183,7 +199,8 @@ class _Reader:
 
     def error(self, what: str) -> ParameterError:
         return ParameterError(
-            f"rule {self.number} {what}; write it like age < 15 => marital_status = single, or count(relation = head) = 1"
+            f"rule {self.number} {what}; write it like age < 15 => marital_status = single, or"
+            " count(relation = head) = 1"
         )
 
     @property
@@ -199,9 +216,13 @@ class _Reader:
         return False
 
     def phrase(self, *ends: str) -> str:
-        """Words up to a sign or one of the words that end them, joined by blanks; or what stands in quotes."""
+        """Words up to a sign or one of the words that end them, joined by blanks; or what stands in
+        quotes.
+        """
         words = []
-        while self.next[0] in ("word", "value") and not (self.next[0] == "word" and self.next[1] in ends):
+        while self.next[0] in ("word", "value") and not (
+            self.next[0] == "word" and self.next[1] in ends
+        ):
             words.append(self.next[1])
             self.place += 1
         if not words:
@@ -283,13 +304,19 @@ def columns_in(rules: Sequence[RowRule | UnitRule]) -> tuple[str, ...]:
     """All columns that rules name."""
     found: dict[str, None] = {}
     for rule in rules:
-        conditions = (*rule.premise, rule.conclusion) if isinstance(rule, RowRule) else rule.conditions
+        conditions = (
+            (*rule.premise, rule.conclusion) if isinstance(rule, RowRule) else rule.conditions
+        )
         found.update(dict.fromkeys(c.column for c in conditions))
     return tuple(found)
 
 
-def require_true(rules: Sequence[RowRule], materials: Mapping[str, Material], source: str) -> tuple[str, ...]:
-    """Refuse rules that the table breaks, that no value can meet, or that contradict each other; warn of those that never apply."""
+def require_true(
+    rules: Sequence[RowRule], materials: Mapping[str, Material], source: str
+) -> tuple[str, ...]:
+    """Refuse rules that the table breaks, that no value can meet, or that contradict each other;
+    warn of those that never apply.
+    """
     raw = {name: material.raw for name, material in materials.items()}
     problems, idle = [], []
     for rule in rules:
@@ -300,20 +327,25 @@ def require_true(rules: Sequence[RowRule], materials: Mapping[str, Material], so
         if broken:
             problems.append(f"{rule.title} does not hold in {broken:,} record(s) of {source}")
         elif not allowed.any():
-            problems.append(f"{rule.title} is a rule without donor: no record of {source} has a value it allows")
+            problems.append(
+                f"{rule.title} is a rule without donor: no record of {source} has a value it allows"
+            )
         elif not applies.any():
             idle.append(f"synthesize: {rule.title} applies to no record of the table")
     problems += _contradictions(rules, materials)
     if problems:
-        raise SchemaError([f"synthesize: {problem}; mend the rule or the table" for problem in problems])
+        raise SchemaError(
+            [f"synthesize: {problem}; mend the rule or the table" for problem in problems]
+        )
     return tuple(idle)
 
 
 def _contradictions(rules: Sequence[RowRule], materials: Mapping[str, Material]) -> Iterator[str]:
-    """Two rules about one column whose premises can hold together, in the product of the values that occur, but no value meets both.
+    """Two rules about one column whose premises can hold together, in the product of the values
+    that occur, but no value meets both.
 
-    A premise is a conjunction of conditions on single columns, so the product has a record that meets both exactly when every column
-    has a value that meets all conditions on it.
+    A premise is a conjunction of conditions on single columns, so the product has a record that
+    meets both exactly when every column has a value that meets all conditions on it.
     """
     raw = {name: np.unique(material.raw) for name, material in materials.items()}
     for place, one in enumerate(rules):
@@ -327,7 +359,9 @@ def _contradictions(rules: Sequence[RowRule], materials: Mapping[str, Material])
                 yield f"{one.title} and {other.title} contradict each other"
 
 
-def _possible(conditions: Sequence[Clause], materials: Mapping[str, Material], raw: Mapping[str, NDArray[Any]]) -> bool:
+def _possible(
+    conditions: Sequence[Clause], materials: Mapping[str, Material], raw: Mapping[str, NDArray[Any]]
+) -> bool:
     for name in {c.column for c in conditions}:
         meets = [c.meets(materials[name], raw[name]) for c in conditions if c.column == name]
         if not np.logical_and.reduce(meets).any():
@@ -336,10 +370,12 @@ def _possible(conditions: Sequence[Clause], materials: Mapping[str, Material], r
 
 
 def learnt_rules(materials: Mapping[str, Material], order: Sequence[str]) -> tuple[RowRule, ...]:
-    """Rules with one column on the left that hold in the whole table and that 50 records or more bear out.
+    """Rules with one column on the left that hold in the whole table and that 50 records or more
+    bear out.
 
-    On the left: a category, or all numbers up to or from one; on the right: the one value all those records have in a column of
-    categories, which has others elsewhere. Premises come before conclusions in the order of the columns.
+    On the left: a category, or all numbers up to or from one; on the right: the one value all those
+    records have in a column of categories, which has others elsewhere. Premises come before
+    conclusions in the order of the columns.
     """
     found: list[RowRule] = []
     for place, name in enumerate(order):
@@ -354,10 +390,15 @@ def learnt_rules(materials: Mapping[str, Material], order: Sequence[str]) -> tup
 def _implied(premise: Material, target: Material) -> Iterator[RowRule]:
     if premise.form is ColumnForm.CATEGORIES:
         pairs = premise.codes.astype(np.int64) * target.levels + target.codes
-        joint = np.bincount(pairs, minlength=premise.levels * target.levels).reshape(premise.levels, target.levels)
+        joint = np.bincount(pairs, minlength=premise.levels * target.levels).reshape(
+            premise.levels, target.levels
+        )
         sure = (joint.sum(axis=1) >= LEAST_ROWS) & ((joint > 0).sum(axis=1) == 1)
         for code in range(target.levels):
-            labels = [premise.labels[level] for level in np.flatnonzero(sure & (joint[:, code] > 0)).tolist()]
+            labels = [
+                premise.labels[level]
+                for level in np.flatnonzero(sure & (joint[:, code] > 0)).tolist()
+            ]
             if None in labels:
                 yield RowRule((Clause(premise.name, "missing"),), _exactly(target, code))
             if known := tuple(label for label in labels if label is not None):
@@ -370,10 +411,14 @@ def _implied(premise: Material, target: Material) -> Iterator[RowRule]:
         run = int((codes != codes[0]).argmax()) if len(rows) else 0
         if run == 0:
             continue
-        while run and values[run - 1] == values[run]:  # a value that occurs on both sides belongs to neither
+        while (
+            run and values[run - 1] == values[run]
+        ):  # a value that occurs on both sides belongs to neither
             run -= 1
         if run >= LEAST_ROWS:
-            yield RowRule((_up_to(premise, sign, values[run - 1]),), _exactly(target, int(codes[0])))
+            yield RowRule(
+                (_up_to(premise, sign, values[run - 1]),), _exactly(target, int(codes[0]))
+            )
 
 
 def _up_to(premise: Material, sign: str, value: float) -> Clause:

@@ -31,11 +31,13 @@ def chosen_order(
     rules: Sequence[RowRule],
     predictors: Mapping[str, Sequence[str]],
 ) -> tuple[str, ...]:
-    """An order of columns: strata first, then premises of rules, then by the number of distinct values, the most first.
+    """An order of columns: strata first, then premises of rules, then by the number of distinct
+    values, the most first.
 
-    What predicts a column by name, and what a rule about it looks at, comes before it. On the Adult table the other way round, the
-    fewest first, is as near to the original and copies nearly twice as many of the records that are unique: a column of many
-    values that comes last is drawn from leaves that know all others.
+    What predicts a column by name, and what a rule about it looks at, comes before it. On the Adult
+    table the other way round, the fewest first, is as near to the original and copies nearly twice
+    as many of the records that are unique: a column of many values that comes last is drawn from
+    leaves that know all others.
     """
     before = _needed(materials, rules, predictors)
     premises = {c.column for rule in rules for c in rule.premise}
@@ -59,10 +61,14 @@ def chosen_order(
 
 
 def _needed(
-    materials: Mapping[str, Material], rules: Sequence[RowRule], predictors: Mapping[str, Sequence[str]]
+    materials: Mapping[str, Material],
+    rules: Sequence[RowRule],
+    predictors: Mapping[str, Sequence[str]],
 ) -> dict[str, set[str]]:
     """The columns that must come before each."""
-    before: dict[str, set[str]] = {name: set(predictors.get(name, ())) & set(materials) for name in materials}
+    before: dict[str, set[str]] = {
+        name: set(predictors.get(name, ())) & set(materials) for name in materials
+    }
     for rule in rules:
         if rule.conclusion.column in before:
             before[rule.conclusion.column] |= {c.column for c in rule.premise} & set(materials)
@@ -79,15 +85,16 @@ def require_order(
     wrong = sorted(set(order) ^ set(materials))
     if wrong:
         raise ParameterError(
-            f"synthesize: order must name every drawn column once; look at {', '.join(wrong)} (units and constant columns "
-            "are not drawn)"
+            f"synthesize: order must name every drawn column once; look at {', '.join(wrong)}"
+            " (units and constant columns are not drawn)"
         )
     before = _needed(materials, rules, predictors)
     for place, name in enumerate(order):
         late = sorted(before[name] - set(order[:place]))
         if late:
             raise ParameterError(
-                f"synthesize: {', '.join(late)} must come before {name!r} in the order, because it decides about it"
+                f"synthesize: {', '.join(late)} must come before {name!r} in the order, because it"
+                " decides about it"
             )
     return tuple(order)
 
@@ -96,8 +103,9 @@ def require_order(
 class Sequential:
     """Columns to draw in their order, what was learnt of each, and the rules about them.
 
-    ``known`` are columns that are learnt from and not drawn; keys are names of columns of the record itself, or anything else that
-    tells apart columns of other records (the head of the household, the member before).
+    ``known`` are columns that are learnt from and not drawn; keys are names of columns of the
+    record itself, or anything else that tells apart columns of other records (the head of the
+    household, the member before).
     """
 
     order: tuple[Any, ...]
@@ -116,7 +124,9 @@ class Sequential:
         allowed: Callable[[Any, Any], bool],
         known: Mapping[Any, Material] | None = None,
     ) -> Sequential:
-        """Grow a tree for each column; ``allowed`` says whether a column may be predicted from another."""
+        """Grow a tree for each column; ``allowed`` says whether a column may be predicted from
+        another.
+        """
         known = known or {}
         every = {**known, **materials}
         predictors = {key: Predictor.of(material) for key, material in every.items()}
@@ -130,7 +140,9 @@ class Sequential:
             return Learnt.of(materials[name], usable, min_leaf, _not_fixed(name, rules, own, size))
 
         found = side_by_side(learn, range(len(order)), rows=size * len(order))
-        return cls(tuple(order), every, predictors, dict(zip(order, found, strict=True)), tuple(rules))
+        return cls(
+            tuple(order), every, predictors, dict(zip(order, found, strict=True)), tuple(rules)
+        )
 
     def draw(
         self,
@@ -140,10 +152,11 @@ class Sequential:
         own: Rows | None = None,
         settle: Callable[[str, Drawn], Drawn] = lambda _, drawn: drawn,
     ) -> dict[Any, Drawn]:
-        """Draw all columns for so many records; ``given`` are codes or values of the columns that are known of them.
+        """Draw all columns for so many records; ``given`` are codes or values of the columns that
+        are known of them.
 
-        ``own`` are the records that they stand for, which are no donors then. ``settle`` may have the last word on a column, so
-        that members of a household agree.
+        ``own`` are the records that they stand for, which are no donors then. ``settle`` may have
+        the last word on a column, so that members of a household agree.
         """
         raw: dict[Any, NDArray[Any]] = dict(given or {})
         shown = {key: self.predictors[key].show(values) for key, values in raw.items()}
@@ -161,7 +174,9 @@ class Sequential:
     def _limits(
         self, name: str, raw: Mapping[Any, NDArray[Any]], size: int
     ) -> tuple[list[Limited], list[tuple[Rows, int]]]:
-        """Who may have which values by the rules about a column; where one value only is left, the record that has it."""
+        """Who may have which values by the rules about a column; where one value only is left, the
+        record that has it.
+        """
         rules = [rule for rule in self.rules if rule.conclusion.column == name]
         if not rules:
             return [], []
@@ -182,7 +197,9 @@ class Sequential:
     def _kept_to_rules(
         self, name: str, drawn: Drawn, limits: Sequence[Limited], fixed: Sequence[tuple[Rows, int]]
     ) -> Drawn:
-        """What was drawn, with the values that rules fix; a number that smoothing moved beyond a rule is the donor's again."""
+        """What was drawn, with the values that rules fix; a number that smoothing moved beyond a
+        rule is the donor's again.
+        """
         donors, values, material = drawn.donors, drawn.values, self.learnt[name].material
         for places, record in fixed:
             donors[places] = record
@@ -215,7 +232,8 @@ def _groups(applies: Sequence[Mask], size: int) -> list[Rows]:
 def _together(rules: Sequence[RowRule], material: Material) -> tuple[tuple[Clause, ...], Mask]:
     """What rules that apply at once ask for, and the records whose value all of them allow.
 
-    A learnt rule gives way where no value would be left: nobody ever met all their premises at once.
+    A learnt rule gives way where no value would be left: nobody ever met all their premises at
+    once.
     """
     conditions: list[Clause] = []
     allowed = np.ones(len(material), dtype=np.bool_)
@@ -232,11 +250,14 @@ def _together(rules: Sequence[RowRule], material: Material) -> tuple[tuple[Claus
 def _without_donor(rules: Sequence[RowRule]) -> SchemaError:
     titles = join_words(rule.title for rule in rules)
     return SchemaError(
-        f"synthesize: rule without donor: {titles} leave no value for a drawn record; mend the rules, or leave one out"
+        f"synthesize: rule without donor: {titles} leave no value for a drawn record; mend the"
+        " rules, or leave one out"
     )
 
 
-def _not_fixed(name: str, rules: Sequence[RowRule], materials: Mapping[str, Material], size: int) -> Mask | None:
+def _not_fixed(
+    name: str, rules: Sequence[RowRule], materials: Mapping[str, Material], size: int
+) -> Mask | None:
     """The records whose value in a column no rule fixes; None: all."""
     fixing = [rule for rule in rules if rule.conclusion.column == name and rule.conclusion.single]
     if not fixing:
@@ -253,8 +274,12 @@ def _all_differ(material: Material) -> bool:
     return len(known) > 1 and len(np.unique(known)) == len(known)
 
 
-def require_drawable(materials: Mapping[str, Material], source: str) -> tuple[dict[str, Material], tuple[str, ...]]:
-    """The columns that are drawn, and those that are constant; columns in which everybody differs are refused."""
+def require_drawable(
+    materials: Mapping[str, Material], source: str
+) -> tuple[dict[str, Material], tuple[str, ...]]:
+    """The columns that are drawn, and those that are constant; columns in which everybody differs
+    are refused.
+    """
     unique = [
         name
         for name, material in materials.items()
@@ -262,8 +287,9 @@ def require_drawable(materials: Mapping[str, Material], source: str) -> tuple[di
     ]
     if unique:
         raise SchemaError(
-            f"synthesize: every record of {source} has a value of its own in {', '.join(unique)}; drawn values would be theirs. "
-            "Give such columns the role direct, so that they are dropped, pseudonymize them, or make them coarser first"
+            f"synthesize: every record of {source} has a value of its own in {', '.join(unique)};"
+            " drawn values would be theirs. Give such columns the role direct, so that they are"
+            " dropped, pseudonymize them, or make them coarser first"
         )
     constant = tuple(name for name, material in materials.items() if material.constant)
     return {name: m for name, m in materials.items() if not m.constant}, constant

@@ -1,4 +1,6 @@
-"""Synthetic records: drawn from what was learnt of the table, column after column or by a copula."""
+"""Synthetic records: drawn from what was learnt of the table, column after column or by a
+copula.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,12 @@ from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.steps.swapping.carriers import Columns, Within, require_columns
 from sfumato.methods.steps.synthesis.copula import require_numbers
 from sfumato.methods.steps.synthesis.households import UnitRows, shared_by_units
-from sfumato.methods.steps.synthesis.material import ColumnForm, Material, materials_of, written_back
+from sfumato.methods.steps.synthesis.material import (
+    ColumnForm,
+    Material,
+    materials_of,
+    written_back,
+)
 from sfumato.methods.steps.synthesis.outcome import (
     COPY,
     MARGINALS,
@@ -33,7 +40,14 @@ from sfumato.methods.steps.synthesis.outcome import (
     weights_kept,
     with_totals,
 )
-from sfumato.methods.steps.synthesis.rules import RowRule, UnitRule, columns_in, learnt_rules, parsed, require_true
+from sfumato.methods.steps.synthesis.rules import (
+    RowRule,
+    UnitRule,
+    columns_in,
+    learnt_rules,
+    parsed,
+    require_true,
+)
 from sfumato.methods.steps.synthesis.sequential import chosen_order, require_drawable, require_order
 from sfumato.methods.steps.synthesis.table_draws import (
     Copy,
@@ -56,47 +70,66 @@ USUAL_HOLDOUT = 0.2
 FEWEST = 5
 """Tables with fewer records are refused, whatever the size of leaves."""
 BY_TREES: dict[str, Any] = {
-    "columns": None, "order": None, "smoothing": "auto", "predictors": {}, "special": {}, "rules": (), "learn_rules": False,
-    "members": (), "risky_below": None, "not_self": False,
-}  # fmt: skip
+    "columns": None,
+    "order": None,
+    "smoothing": "auto",
+    "predictors": {},
+    "special": {},
+    "rules": (),
+    "learn_rules": False,
+    "members": (),
+    "risky_below": None,
+    "not_self": False,
+}
 """Parameters of trees alone, and what they are where nobody says anything."""
 
 
 @parameters
 class Synthesize(Step):
-    r"""Draw records anew, from what was learnt of the table: nobody's, or people's with some values replaced.
+    r"""Draw records anew, from what was learnt of the table: nobody's, or people's with some values
+    replaced.
 
-    ``trees``: the columns are drawn one after the other. The first is drawn from its values; for every other a tree is grown
-    on the **original** columns before it, a drawn record is sent down the tree by its **drawn** values, and takes the value of one
-    original record of its leaf, all equally likely. Leaves have ``min_leaf`` records or more. Categories are split by Gini impurity
-    (so are whole numbers of up to 64 values), numbers and dates by variance, by that of their ranks where they are skewed. Missing
-    values are drawn like others: for numbers, whether there is one (or a ``special`` code, such as −9 for *refused*) is drawn
-    first. With ``smoothing`` numbers are moved by a normal kernel as wide as Silverman's rule says for the leaf, reflected at
-    the bounds of the column (declared ones where there are any) and rounded as the column is; ``auto`` does so for numbers
-    of which more than 90 % are distinct. ``rules`` (``age < 15 => marital_status = single``) hold in every drawn record;
-    see the page on synthesis for how they are written.
+    ``trees``: the columns are drawn one after the other. The first is drawn from its values; for
+    every other a tree is grown on the **original** columns before it, a drawn record is sent down
+    the tree by its **drawn** values, and takes the value of one original record of its leaf, all
+    equally likely. Leaves have ``min_leaf`` records or more. Categories are split by Gini impurity
+    (so are whole numbers of up to 64 values), numbers and dates by variance, by that of their ranks
+    where they are skewed. Missing values are drawn like others: for numbers, whether there is one
+    (or a ``special`` code, such as −9 for *refused*) is drawn first. With ``smoothing`` numbers are
+    moved by a normal kernel as wide as Silverman's rule says for the leaf, reflected at the bounds
+    of the column (declared ones where there are any) and rounded as the column is; ``auto`` does so
+    for numbers of which more than 90 % are distinct. ``rules``
+    (``age < 15 => marital_status = single``) hold in every drawn record; see the page on synthesis
+    for how they are written.
 
-    ``copula``: for numbers, dates and ordered categories. Normal numbers with correlations :math:`2\sin(\pi\rho_S/6)` of the rank
-    correlations :math:`\rho_S` are drawn, and turned into values of every column by rank. ``marginals: exact`` gives back every
-    original value of every column, extremes included, and has to be asked for.
+    ``copula``: for numbers, dates and ordered categories. Normal numbers with
+    correlations :math:`2\sin(\pi\rho_S/6)` of the rank correlations :math:`\rho_S` are drawn, and
+    turned into values of every column by rank. ``marginals: exact`` gives back every original value
+    of every column, extremes included, and has to be asked for.
 
-    ``columns`` names the columns to replace while all others stay what they are, and ``risky_below`` replaces values in records
-    only whose combination of quasi-identifiers fewer records have (with households: in all members of theirs): *partly* synthetic. Then records keep whose they are, and so do
-    their kept values: promises and attacks look at them as at any masked release. Otherwise all is drawn, ``records`` of them, and
-    no record stands for anybody. Households (a column with role unit) are drawn whole: their common columns, size and head
-    first, then member after member; ``records`` counts households then. ``within`` (by default the columns with role stratum) learns
-    every stratum by itself that has 10 · ``min_leaf`` records; smaller ones together. ``holdout`` sets a share of
-    the people aside, before anything is learnt, for attacks to compare with: a fifth by default, and nobody where records stay
-    people's, because who is set aside is not released then. ``copies`` draws several tables, one below
-    the other, numbered in a column ``copy``; :func:`sfumato.combine` says what they tell together. (Copies of partly synthetic tables are
-    releases of their own: everybody would stand several times in one.)
+    ``columns`` names the columns to replace while all others stay what they are, and
+    ``risky_below`` replaces values in records only whose combination of quasi-identifiers fewer
+    records have (with households: in all members of theirs): *partly* synthetic. Then records keep
+    whose they are, and so do their kept values: promises and attacks look at them as at any masked
+    release. Otherwise all is drawn, ``records`` of them, and no record stands for anybody.
+    Households (a column with role unit) are drawn whole: their common columns, size and head first,
+    then member after member; ``records`` counts households then. ``within`` (by default the columns
+    with role stratum) learns every stratum by itself that has 10 · ``min_leaf`` records; smaller
+    ones together. ``holdout`` sets a share of the people aside, before anything is learnt, for
+    attacks to compare with: a fifth by default, and nobody where records stay people's, because who
+    is set aside is not released then. ``copies`` draws several tables, one below the other,
+    numbered in a column ``copy``; :func:`sfumato.combine` says what they tell together. (Copies of
+    partly synthetic tables are releases of their own: everybody would stand several times in one.)
 
-    Survey weights are drawn like other columns and then multiplied by one number, so that those of every copy add up to what all
-    weights of the table do: totals of the population stay estimable whoever was set aside. Columns that are constant are copied. A column of text in which everybody differs is refused. Synthetic is not the same as
+    Survey weights are drawn like other columns and then multiplied by one number, so that those of
+    every copy add up to what all weights of the table do: totals of the population stay estimable
+    whoever was set aside. Columns that are constant are copied. A column of text in which everybody
+    differs is refused. Synthetic is not the same as
     anonymous: what leaves repeat is somebody's, and attacks tell how much that is.
 
     References: Reiter 2005, Journal of Official Statistics 21, 441–462; Nowok, Raab & Dibben 2016,
-    doi:10.18637/jss.v074.i11. Their package draws from leaves of 5 records; ours by default from 20, which halves what is copied.
+    doi:10.18637/jss.v074.i11. Their package draws from leaves of 5 records; ours by default from
+    20, which halves what is copied.
 
     >>> from sfumato import examples
     >>> from sfumato.core.randomness import Seed
@@ -106,45 +139,69 @@ class Synthesize(Step):
     (1000, {-1})
     """
 
-    method: Annotated[Literal["trees", "copula"], Field(description="how records are learnt and drawn")] = "trees"
-    columns: Annotated[Columns | None, Field(description="replace these columns only; all others stay")] = None
-    records: Annotated[
-        int | None, Field(ge=1, description="records to draw, or households; as many as are learnt from")
+    method: Annotated[
+        Literal["trees", "copula"], Field(description="how records are learnt and drawn")
+    ] = "trees"
+    columns: Annotated[
+        Columns | None, Field(description="replace these columns only; all others stay")
     ] = None
-    order: Annotated[Columns | None, Field(description="the columns in the order in which they are drawn")] = None
+    records: Annotated[
+        int | None,
+        Field(ge=1, description="records to draw, or households; as many as are learnt from"),
+    ] = None
+    order: Annotated[
+        Columns | None, Field(description="the columns in the order in which they are drawn")
+    ] = None
     min_leaf: Annotated[int, Field(ge=1, description="fewest records of a leaf")] = 20
     smoothing: Annotated[
         Literal["auto", "kernel", "none"],
         Field(description="whether numbers are moved a little: auto where most are distinct"),
     ] = "auto"
-    predictors: Annotated[Mapping[str, Within], Field(description="column: the only columns that may predict it")] = (
-        dataclasses.field(default_factory=dict)
-    )
+    predictors: Annotated[
+        Mapping[str, Within], Field(description="column: the only columns that may predict it")
+    ] = dataclasses.field(default_factory=dict)
     special: Annotated[
         Mapping[str, Sequence[float]],
         COLUMNS,
         Field(description="column of numbers: codes in it that are no measurements"),
     ] = dataclasses.field(default_factory=dict)
-    rules: Annotated[Sequence[str], Field(description="what must hold in every record: age < 15 => married = no")] = ()
-    learn_rules: Annotated[bool, Field(description="whether rules that the table itself keeps are kept too")] = False
-    within: Annotated[Within | None, Field(description="columns that make strata; by default those with that role")] = (
-        None
-    )
+    rules: Annotated[
+        Sequence[str], Field(description="what must hold in every record: age < 15 => married = no")
+    ] = ()
+    learn_rules: Annotated[
+        bool, Field(description="whether rules that the table itself keeps are kept too")
+    ] = False
+    within: Annotated[
+        Within | None,
+        Field(description="columns that make strata; by default those with that role"),
+    ] = None
     members: Annotated[
-        Within, Field(description="columns that put members of a household in order, '-age' for the oldest first")
+        Within,
+        Field(
+            description=(
+                "columns that put members of a household in order, '-age' for the oldest first"
+            )
+        ),
     ] = ()
     holdout: Annotated[
         float | None,
         Field(
-            ge=0, le=0.5, description="share of people set aside before anything is learnt; a fifth where all is drawn"
+            ge=0,
+            le=0.5,
+            description=(
+                "share of people set aside before anything is learnt; a fifth where all is drawn"
+            ),
         ),
     ] = None
     risky_below: Annotated[
-        int | None, Field(ge=2, description="replace values of records only whose quasi-identifiers fewer share")
+        int | None,
+        Field(
+            ge=2, description="replace values of records only whose quasi-identifiers fewer share"
+        ),
     ] = None
-    not_self: Annotated[bool, Field(description="whether nobody is given a value back that is his own by a draw")] = (
-        False
-    )
+    not_self: Annotated[
+        bool, Field(description="whether nobody is given a value back that is his own by a draw")
+    ] = False
     copies: Annotated[int, Field(ge=1, le=100, description="tables to draw")] = 1
     marginals: Annotated[
         Literal["smoothed", "exact"],
@@ -162,21 +219,28 @@ class Synthesize(Step):
         if self.method == "copula":
             given = [name for name, usual in BY_TREES.items() if getattr(self, name) != usual]
             if given:
-                raise ParameterError(f"synthesize: {', '.join(given)} are for method: trees; a copula does without")
+                raise ParameterError(
+                    f"synthesize: {', '.join(given)} are for method: trees; a copula does without"
+                )
         elif self.marginals == "exact":
-            raise ParameterError("synthesize: marginals: exact is for method: copula; trees draw from leaves")
+            raise ParameterError(
+                "synthesize: marginals: exact is for method: copula; trees draw from leaves"
+            )
         if partly and self.records is not None:
             raise ParameterError(
-                "synthesize: records is for tables that are drawn as a whole; columns and risky_below keep all records"
+                "synthesize: records is for tables that are drawn as a whole; columns and"
+                " risky_below keep all records"
             )
         if partly and self.copies > 1:
             raise ParameterError(
-                "synthesize: copies is for tables that are drawn as a whole; with columns or risky_below everybody would stand in the "
-                "release several times and seem to hide in a crowd: run the recipe once for each copy, with a seed of its own"
+                "synthesize: copies is for tables that are drawn as a whole; with columns or"
+                " risky_below everybody would stand in the release several times and seem to hide"
+                " in a crowd: run the recipe once for each copy, with a seed of its own"
             )
         if self.not_self and not partly:
             raise ParameterError(
-                "synthesize: not_self is for columns or risky_below; otherwise no drawn record is anybody's own"
+                "synthesize: not_self is for columns or risky_below; otherwise no drawn record is"
+                " anybody's own"
             )
 
     @property
@@ -191,18 +255,22 @@ class Synthesize(Step):
 
     @property
     def aside(self) -> float:
-        """The share of people set aside: as said, or a fifth where all is drawn and nobody where records stay people's."""
+        """The share of people set aside: as said, or a fifth where all is drawn and nobody where
+        records stay people's.
+        """
         return (USUAL_HOLDOUT if self.draws_anew else 0.0) if self.holdout is None else self.holdout
 
     def plan(self, dataset: Table, goal: Goal) -> Synthetic:
         """Learn, and draw."""
         if self.copies > 1 and goal.models:
             raise ParameterError(
-                "synthesize: several copies repeat people, and a promise would count them several times; judge one copy (copies: 1)"
+                "synthesize: several copies repeat people, and a promise would count them several"
+                " times; judge one copy (copies: 1)"
             )
         if self.copies > 1 and COPY in dataset.columns:
             raise ParameterError(
-                f"synthesize numbers copies in a column {COPY!r}, which the table has already; rename that"
+                f"synthesize numbers copies in a column {COPY!r}, which the table has already;"
+                " rename that"
             )
         return _Run(self, dataset, goal).plan()
 
@@ -225,8 +293,9 @@ class _Run:
         self.rows: Rows = np.flatnonzero(~self.held)
         if len(self.rows) < max(FEWEST, step.min_leaf):
             raise SchemaError(
-                f"synthesize learns from {max(FEWEST, step.min_leaf)} records at least; {dataset.source.name} has "
-                f"{len(self.rows):,}{' beside those set aside' if self.held.any() else ''}"
+                f"synthesize learns from {max(FEWEST, step.min_leaf)} records at least;"
+                f" {dataset.source.name} has"
+                f" {len(self.rows):,}{' beside those set aside' if self.held.any() else ''}"
             )
         self.constant: tuple[str, ...] = ()
         self.kept_rules = 0
@@ -245,7 +314,8 @@ class _Run:
             return None
         if len(names) > 1 and not self.partly:
             raise SchemaError(
-                f"synthesize draws persons or households, not both: {', '.join(names)} have role unit; drop one of them"
+                f"synthesize draws persons or households, not both: {', '.join(names)} have role"
+                " unit; drop one of them"
             )
         encoded = self.dataset.encoded(names[0])
         codes = np.array(encoded.codes, dtype=np.int64)
@@ -256,7 +326,8 @@ class _Run:
         repeated = int(found.max(initial=-1)) + 1 < len(found)
         if repeated and self.step.method == "copula":
             raise SchemaError(
-                "synthesize by a copula draws records that stand alone; take method: trees for households"
+                "synthesize by a copula draws records that stand alone; take method: trees for"
+                " households"
             )
         return found if repeated else None
 
@@ -277,18 +348,28 @@ class _Run:
         """The columns that are learnt from: neither units nor direct identifiers."""
         schema = self.dataset.schema.attributes
         out = (Role.UNIT, Role.DIRECT)
-        return [n for n in self.dataset.columns if not (n in schema and any(schema[n].has(role) for role in out))]
+        return [
+            n
+            for n in self.dataset.columns
+            if not (n in schema and any(schema[n].has(role) for role in out))
+        ]
 
     def _ground(self) -> Groundwork:
         step, dataset = self.step, self.dataset
         names = self._names()
         rules = parsed(step.rules)
-        named = [*columns_in(rules), *step.special, *step.predictors, *itertools.chain(*step.predictors.values())]
+        named = [
+            *columns_in(rules),
+            *step.special,
+            *step.predictors,
+            *itertools.chain(*step.predictors.values()),
+        ]
         dataset.require([*named, *(step.order or ()), *(step.within or ())])
         unknown = sorted(set(named) - set(names))
         if unknown:
             raise ParameterError(
-                f"synthesize cannot look at {', '.join(unknown)}: units and direct identifiers are not drawn"
+                f"synthesize cannot look at {', '.join(unknown)}: units and direct identifiers are"
+                " not drawn"
             )
         special = {name: tuple(codes) for name, codes in step.special.items()}
         arranged = self._arranged(names)
@@ -296,13 +377,17 @@ class _Run:
         wrong = [name for name in special if materials[name].form is not ColumnForm.NUMBERS]
         if wrong:
             raise ParameterError(
-                f"synthesize: special codes are for columns of numbers, which {', '.join(wrong)} are not"
+                f"synthesize: special codes are for columns of numbers, which {', '.join(wrong)}"
+                " are not"
             )
         learnt = {name: material.taken(self.rows) for name, material in materials.items()}
         row_rules = tuple(rule for rule in rules if isinstance(rule, RowRule))
         unit_rules = tuple(rule for rule in rules if isinstance(rule, UnitRule))
         if unit_rules and (self.units is None or self.partly):
-            raise ParameterError("synthesize: count(...) is for households that are drawn; no column with role unit is")
+            raise ParameterError(
+                "synthesize: count(...) is for households that are drawn; no column with role"
+                " unit is"
+            )
         self.warnings += require_true(row_rules, learnt, dataset.source.name)
         self._require_unit_rules(unit_rules, learnt)
         targets = self._targets(materials, learnt)
@@ -316,24 +401,39 @@ class _Run:
             self.owner["learnt_rules"] = len(found)
             about += found
         return Groundwork(
-            materials, order, about, unit_rules, step.predictors, step.min_leaf, step.method, step.marginals == "exact"
+            materials,
+            order,
+            about,
+            unit_rules,
+            step.predictors,
+            step.min_leaf,
+            step.method,
+            step.marginals == "exact",
         )
 
     def _arranged(self, names: Sequence[str]) -> Rows:
-        """The records in canonical order, members of a household in the order that was asked for."""
+        """The records in canonical order, members of a household in the order that was asked
+        for.
+        """
         by = [name.removeprefix("-") for name in self.step.members]
         wrong = [name for name in by if name not in names]
         if wrong:
-            raise ParameterError(f"synthesize: members names {', '.join(wrong)}, which is no column that is drawn")
+            raise ParameterError(
+                f"synthesize: members names {', '.join(wrong)}, which is no column that is drawn"
+            )
         if not by or self.units is None:
             if by:
-                raise ParameterError("synthesize: members is for households; no column with role unit repeats")
+                raise ParameterError(
+                    "synthesize: members is for households; no column with role unit repeats"
+                )
             return self.canonical
         keys = []
         for name, column in zip(self.step.members, by, strict=True):
             material = materials_of(self.dataset, [column], self.canonical, {}, "none")[column]
             values = (
-                material.values if material.form is not ColumnForm.CATEGORIES else material.codes.astype(np.float64)
+                material.values
+                if material.form is not ColumnForm.CATEGORIES
+                else material.codes.astype(np.float64)
             )
             keys.append(-values if name.startswith("-") else values)
         order = np.lexsort((*reversed(keys), self.units))
@@ -342,52 +442,78 @@ class _Run:
         self.rows = np.flatnonzero(~self.held)
         return self.canonical
 
-    def _require_unit_rules(self, rules: Sequence[UnitRule], learnt: Mapping[str, Material]) -> None:
+    def _require_unit_rules(
+        self, rules: Sequence[UnitRule], learnt: Mapping[str, Material]
+    ) -> None:
         if not rules or self.units is None:
             return
         numbers = np.unique(self.units[self.rows], return_inverse=True)[1].astype(np.int64)
         raw = {name: material.raw for name, material in learnt.items()}
         count = int(numbers.max()) + 1
-        broken = [(rule.title, int(rule.broken(learnt, raw, numbers, count).sum())) for rule in rules]
-        problems = [f"synthesize: {title} does not hold in {many:,} household(s)" for title, many in broken if many]
+        broken = [
+            (rule.title, int(rule.broken(learnt, raw, numbers, count).sum())) for rule in rules
+        ]
+        problems = [
+            f"synthesize: {title} does not hold in {many:,} household(s)"
+            for title, many in broken
+            if many
+        ]
         if problems:
             raise SchemaError(problems)
 
     def _require_decidable(
         self, rules: Sequence[RowRule], order: Sequence[str], learnt: Mapping[str, Material]
     ) -> None:
-        """Refuse rules that nothing drawn could keep: about a column that stays, or about a household by one of its members."""
+        """Refuse rules that nothing drawn could keep: about a column that stays, or about a
+        household by one of its members.
+        """
         for rule in rules:
             drawn = [c.column for c in rule.premise if c.column in order]
-            if drawn and rule.conclusion.column not in order and rule.conclusion.column not in self.constant:
+            if (
+                drawn
+                and rule.conclusion.column not in order
+                and rule.conclusion.column not in self.constant
+            ):
                 raise ParameterError(
-                    f"synthesize: {rule.title} looks at {', '.join(drawn)}, which is replaced, to decide about a column that stays; "
-                    "replace both, or leave the rule out"
+                    f"synthesize: {rule.title} looks at {', '.join(drawn)}, which is replaced, to"
+                    " decide about a column that stays; replace both, or leave the rule out"
                 )
         if rules and self.units is not None:
             require_premises_of_units(rules, self._shared(learnt))
 
-    def _possible_for_units(self, rules: tuple[RowRule, ...], learnt: Mapping[str, Material]) -> tuple[RowRule, ...]:
+    def _possible_for_units(
+        self, rules: tuple[RowRule, ...], learnt: Mapping[str, Material]
+    ) -> tuple[RowRule, ...]:
         """Learnt rules but for those that decide about a household by one of its members."""
         if self.units is None:
             return rules
         shared = self._shared(learnt)
-        mixed = [r.conclusion.column in shared and any(c.column not in shared for c in r.premise) for r in rules]
+        mixed = [
+            r.conclusion.column in shared and any(c.column not in shared for c in r.premise)
+            for r in rules
+        ]
         return tuple(rule for rule, wrong in zip(rules, mixed, strict=True) if not wrong)
 
     def _shared(self, learnt: Mapping[str, Material]) -> list[str]:
         """The columns in which all members of every household have the same."""
         units = np.zeros(0, dtype=np.int64) if self.units is None else self.units
-        ranked = UnitRows.of(np.unique(units[self.rows], return_inverse=True)[1].astype(np.int64), ())
+        ranked = UnitRows.of(
+            np.unique(units[self.rows], return_inverse=True)[1].astype(np.int64), ()
+        )
         return [name for name, material in learnt.items() if shared_by_units(material, ranked)]
 
-    def _targets(self, materials: Mapping[str, Material], learnt: Mapping[str, Material]) -> dict[str, Material]:
+    def _targets(
+        self, materials: Mapping[str, Material], learnt: Mapping[str, Material]
+    ) -> dict[str, Material]:
         """The columns that are drawn."""
         step, source = self.step, self.dataset.source.name
         if self.partly:
             names = self.dataset.schema.quasi if step.columns is None else tuple(step.columns)
             if not names:
-                raise SchemaError("synthesize: risky_below looks at quasi-identifiers, and no column has that role")
+                raise SchemaError(
+                    "synthesize: risky_below looks at quasi-identifiers, and no column has that"
+                    " role"
+                )
             require_columns(self.dataset, names, step.name)
             return {name: learnt[name] for name in names}
         if step.method == "copula":
@@ -395,20 +521,31 @@ class _Run:
         drawn, self.constant = require_drawable(learnt, source)
         if self.constant:
             hold = "hold" if len(self.constant) > 1 else "holds"
-            self.warnings.append(f"synthesize: {', '.join(self.constant)} {hold} one value only, which is copied")
+            self.warnings.append(
+                f"synthesize: {', '.join(self.constant)} {hold} one value only, which is copied"
+            )
         if not drawn:
-            raise SchemaError(f"synthesize: all columns of {source} are constant; there is nothing to learn")
+            raise SchemaError(
+                f"synthesize: all columns of {source} are constant; there is nothing to learn"
+            )
         return drawn
 
     def _totals(self) -> dict[str, float]:
-        """What survey weights add up to that are multiplied so that they do again: not those that rules or codes are about."""
+        """What survey weights add up to that are multiplied so that they do again: not those that
+        rules or codes are about.
+        """
         weights = self.dataset.schema.columns(Role.WEIGHT)
         named = {*columns_in(parsed(self.step.rules)), *self.step.special}
-        numbers = [name for name in weights if self.dataset.column(name).dtype.is_numeric() and name not in named]
+        numbers = [
+            name
+            for name in weights
+            if self.dataset.column(name).dtype.is_numeric() and name not in named
+        ]
         if left := [name for name in weights if name not in numbers]:
             self.warnings.append(
-                f"synthesize: {', '.join(left)} is drawn as it is, since rules or special codes are about it, or it holds no numbers: "
-                "rescale it before totals of the population are estimated"
+                f"synthesize: {', '.join(left)} is drawn as it is, since rules or special codes are"
+                " about it, or it holds no numbers: rescale it before totals of the population are"
+                " estimated"
             )
         return {name: float(self.dataset.column(name).sum()) for name in numbers}
 
@@ -416,7 +553,9 @@ class _Run:
         step = self.step
         if step.order is not None:
             return require_order(step.order, targets, rules, step.predictors)
-        return chosen_order(targets, self.dataset.schema.columns(Role.STRATUM), rules, step.predictors)
+        return chosen_order(
+            targets, self.dataset.schema.columns(Role.STRATUM), rules, step.predictors
+        )
 
     # What comes out.
 
@@ -424,36 +563,49 @@ class _Run:
         return lambda name: self.goal.stream(f"synthesize, {part}, column {name}")
 
     def _strata(self, ground: Groundwork) -> list[Rows]:
-        names = self.dataset.schema.columns(Role.STRATUM) if self.step.within is None else tuple(self.step.within)
+        names = (
+            self.dataset.schema.columns(Role.STRATUM)
+            if self.step.within is None
+            else tuple(self.step.within)
+        )
         if not names:
             return [self.rows]
         strata = strata_of(self.dataset, names)[0][self.canonical]
         if self.units is not None:
-            torn = len(np.unique(np.stack([self.units, strata]), axis=1).T) - len(np.unique(self.units))
+            torn = len(np.unique(np.stack([self.units, strata]), axis=1).T) - len(
+                np.unique(self.units)
+            )
             if torn:
                 raise SchemaError(
-                    "synthesize: some households lie in more than one stratum; choose strata that keep them whole"
+                    "synthesize: some households lie in more than one stratum; choose strata that"
+                    " keep them whole"
                 )
         parts, pooled = strata_apart(strata, self.rows, ground.min_leaf)
         if pooled:
             self.warnings.append(
-                f"synthesize: {pooled:,} strata with fewer than {10 * ground.min_leaf} records are learnt together"
+                f"synthesize: {pooled:,} strata with fewer than {10 * ground.min_leaf} records are"
+                " learnt together"
             )
         return parts
 
     def _fully(self, ground: Groundwork) -> Synthetic:
         step = self.step
-        copies = fully_drawn(ground, self._strata(ground), self.units, step.records, step.copies, self._streams)
+        copies = fully_drawn(
+            ground, self._strata(ground), self.units, step.records, step.copies, self._streams
+        )
         totals = self._totals()
         tables = [with_totals(self._table(copy), totals) for copy in copies]
         whole = sum(copy.whole for copy in copies)
         if whole:
             self.warnings.append(
-                f"synthesize: {whole:,} household(s) were taken whole from the table, because no draw kept the rules"
+                f"synthesize: {whole:,} household(s) were taken whole from the table, because no"
+                " draw kept the rules"
             )
             self.owner["whole_households"] = whole
         self._tell(ground, [copy.columns for copy in copies])
-        actions = dict.fromkeys(tables[0].columns, f"drawn anew by {'trees' if step.method == 'trees' else 'a copula'}")
+        actions = dict.fromkeys(
+            tables[0].columns, f"drawn anew by {'trees' if step.method == 'trees' else 'a copula'}"
+        )
         actions |= dict.fromkeys(self.constant, "constant, copied")
         actions |= dict.fromkeys(self.dataset.schema.columns(Role.UNIT), "numbered anew")
         nobody = np.full(sum(table.height for table in tables), NOBODY)
@@ -477,19 +629,25 @@ class _Run:
         return pl.DataFrame(columns)
 
     def _cells(self, name: str, drawn: Drawn) -> pl.Series:
-        return written_back(self.dataset.column(name), self.canonical[drawn.donors], drawn.values).alias(name)
+        return written_back(
+            self.dataset.column(name), self.canonical[drawn.donors], drawn.values
+        ).alias(name)
 
     def _partly(self, ground: Groundwork) -> Synthetic:
         step = self.step
         at_risk = self._at_risk()
-        drawn = partly_drawn(ground, self.rows, at_risk, self.units, self._streams("partly"), not_self=step.not_self)
+        drawn = partly_drawn(
+            ground, self.rows, at_risk, self.units, self._streams("partly"), not_self=step.not_self
+        )
         self._tell(ground, [drawn])
         kept = np.sort(self.canonical[self.rows])
         place = np.full(len(self.canonical), -1)
         place[kept] = np.arange(len(kept))
         where = place[self.canonical[self.rows[at_risk]]]
         columns = {n: self.dataset.column(n).gather(kept) for n in self.dataset.columns}
-        columns |= {name: put(columns[name], where, self._cells(name, each)) for name, each in drawn.items()}
+        columns |= {
+            name: put(columns[name], where, self._cells(name, each)) for name, each in drawn.items()
+        }
         share = (
             ""
             if step.risky_below is None
@@ -498,7 +656,9 @@ class _Run:
         actions = dict.fromkeys(ground.order, f"drawn anew by trees{share}")
         self.owner["replaced_records"] = len(at_risk)
         totals = self._totals() if self.held.any() else {}
-        return self._made([with_totals(pl.DataFrame(columns), totals)], kept, actions, ground, totals)
+        return self._made(
+            [with_totals(pl.DataFrame(columns), totals)], kept, actions, ground, totals
+        )
 
     def _at_risk(self) -> Rows:
         """The places, among the records learnt from, of those whose values are replaced."""
@@ -510,7 +670,9 @@ class _Run:
             risky = np.isin(self.units[self.rows], self.units[self.rows][risky])
         found = np.flatnonzero(risky)
         if not len(found):
-            self.warnings.append("synthesize: no record is at risk by risky_below; nothing is replaced")
+            self.warnings.append(
+                "synthesize: no record is at risk by risky_below; nothing is replaced"
+            )
         return found
 
     def _tell(self, ground: Groundwork, copies: Sequence[Mapping[str, Drawn]]) -> None:
@@ -530,7 +692,9 @@ class _Run:
         step = self.step
         told = dict(actions) | ({COPY: "numbers the copies"} if step.copies > 1 else {})
         for name in totals:
-            told[name] = f"{told.get(name, 'kept')}; multiplied, so that the sum is that of the whole table"
+            told[name] = (
+                f"{told.get(name, 'kept')}; multiplied, so that the sum is that of the whole table"
+            )
         public: dict[str, Any] = {
             "method": step.method,
             "synthetic": "partly" if self.partly else "fully",

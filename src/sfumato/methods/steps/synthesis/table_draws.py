@@ -1,4 +1,6 @@
-"""Whole tables drawn from what was learnt: stratum by stratum, copy by copy, fully or partly synthetic."""
+"""Whole tables drawn from what was learnt: stratum by stratum, copy by copy, fully or partly
+synthetic.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ Streams = Callable[[str], np.random.Generator]
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Groundwork:
-    """What is learnt from: columns in canonical order, which of them are drawn and in which order, and what must hold."""
+    """What is learnt from: columns in canonical order, which of them are drawn and in which order,
+    and what must hold.
+    """
 
     materials: Mapping[str, Material]
     order: tuple[str, ...]
@@ -50,7 +54,9 @@ class Groundwork:
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Copy:
-    """One drawn table: its columns, the unit of every record (None: records stand alone), and households taken whole."""
+    """One drawn table: its columns, the unit of every record (None: records stand alone), and
+    households taken whole.
+    """
 
     columns: Mapping[str, Drawn]
     units: Rows | None
@@ -58,7 +64,9 @@ class Copy:
 
 
 def strata_apart(strata: Rows, rows: Rows, min_leaf: int) -> tuple[list[Rows], int]:
-    """The records of each stratum that is learnt by itself, then those of all others together; and how many strata those are."""
+    """The records of each stratum that is learnt by itself, then those of all others together; and
+    how many strata those are.
+    """
     own = strata[rows]
     numbers, counts = np.unique(own, return_counts=True)
     large = numbers[counts >= STRATUM_LEAVES * min_leaf]
@@ -91,7 +99,9 @@ def fully_drawn(
     copies: int,
     streams: Callable[[str], Streams],
 ) -> list[Copy]:
-    """So many tables; ``size`` is the number of records, or of units where there are any (None: as many as are learnt from)."""
+    """So many tables; ``size`` is the number of records, or of units where there are any (None: as
+    many as are learnt from).
+    """
     drawn_parts = [_part_of(ground, rows, units) for rows in parts]
     counts = [part.count for part in drawn_parts]
     sizes = counts if size is None else allotted(size, counts)
@@ -122,15 +132,27 @@ def _part_of(ground: Groundwork, rows: Rows, units: Rows | None) -> _Part:
     if ground.method == "copula":
 
         def by_copula(size: int, streams: Streams) -> Copy:
-            return Copy(back(drawn_by_copula(materials, size, streams("copula"), exact=ground.exact)), None, 0)
+            return Copy(
+                back(drawn_by_copula(materials, size, streams("copula"), exact=ground.exact)),
+                None,
+                0,
+            )
 
         return _Part(len(rows), by_copula)
     if units is None:
-        sequential = Sequential.of(materials, ground.order, ground.rules, ground.min_leaf, ground.allowed)
-        return _Part(len(rows), lambda size, streams: Copy(back(sequential.draw(size, streams)), None, 0))
-    ranked = UnitRows.of(np.unique(units[rows], return_inverse=True)[1].astype(np.int64), [np.arange(len(rows))])
+        sequential = Sequential.of(
+            materials, ground.order, ground.rules, ground.min_leaf, ground.allowed
+        )
+        return _Part(
+            len(rows), lambda size, streams: Copy(back(sequential.draw(size, streams)), None, 0)
+        )
+    ranked = UnitRows.of(
+        np.unique(units[rows], return_inverse=True)[1].astype(np.int64), [np.arange(len(rows))]
+    )
     both = ground.rules, ground.unit_rules
-    households = Households.of(materials, ground.order, ranked, both, ground.min_leaf, ground.allowed)
+    households = Households.of(
+        materials, ground.order, ranked, both, ground.min_leaf, ground.allowed
+    )
 
     def whole(size: int, streams: Streams) -> Copy:
         drawn, unit_of, copied = households.draw(size, streams)
@@ -139,7 +161,9 @@ def _part_of(ground: Groundwork, rows: Rows, units: Rows | None) -> _Part:
     return _Part(len(ranked.starts), whole)
 
 
-def _joined(order: Sequence[str], pieces: Sequence[Copy], sizes: Sequence[int], *, grouped: bool) -> Copy:
+def _joined(
+    order: Sequence[str], pieces: Sequence[Copy], sizes: Sequence[int], *, grouped: bool
+) -> Copy:
     """The strata of one copy, one below the other."""
     columns = {}
     for name in order:
@@ -148,8 +172,14 @@ def _joined(order: Sequence[str], pieces: Sequence[Copy], sizes: Sequence[int], 
         joined = np.concatenate(values) if len(values) == len(each) else None
         columns[name] = Drawn(np.concatenate([drawn.donors for drawn in each]), joined)
     before = np.cumsum([0, *sizes])
-    units = [piece.units + start for piece, start in zip(pieces, before, strict=False) if piece.units is not None]
-    return Copy(columns, np.concatenate(units) if grouped else None, sum(piece.whole for piece in pieces))
+    units = [
+        piece.units + start
+        for piece, start in zip(pieces, before, strict=False)
+        if piece.units is not None
+    ]
+    return Copy(
+        columns, np.concatenate(units) if grouped else None, sum(piece.whole for piece in pieces)
+    )
 
 
 def partly_drawn(
@@ -161,7 +191,9 @@ def partly_drawn(
     *,
     not_self: bool,
 ) -> dict[str, Drawn]:
-    """New values of some columns for some records (``at_risk``, by their places in ``rows``), predicted from what is kept too."""
+    """New values of some columns for some records (``at_risk``, by their places in ``rows``),
+    predicted from what is kept too.
+    """
     materials = {name: material.taken(rows) for name, material in ground.materials.items()}
     known = {name: material for name, material in materials.items() if name not in ground.order}
     targets = {name: materials[name] for name in ground.order}
@@ -201,7 +233,9 @@ def _agreed(
 
 
 def reappearing(material: Material, rows: Rows, drawn: NDArray[np.float64]) -> float:
-    """The share of numbers that one record alone has that are drawn again; NaN where no number stands alone."""
+    """The share of numbers that one record alone has that are drawn again; NaN where no number
+    stands alone.
+    """
     own = material.values[rows]
     values, counts = np.unique(own[~np.isnan(own)], return_counts=True)
     alone = values[counts == 1]
@@ -214,6 +248,7 @@ def require_premises_of_units(rules: Sequence[RowRule], shared: Sequence[str]) -
         single = [c.column for c in rule.premise if c.column not in shared]
         if rule.conclusion.column in shared and single:
             raise ParameterError(
-                f"synthesize: {rule.title} decides about a column that all members of a household share by {', '.join(single)} of "
-                "one of them; write a rule about members, or count(...)"
+                f"synthesize: {rule.title} decides about a column that all members of a household"
+                f" share by {', '.join(single)} of one of them; write a rule about members, or"
+                " count(...)"
             )

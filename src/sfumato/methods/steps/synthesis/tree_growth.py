@@ -24,9 +24,11 @@ NOBODY = -1
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Predictor:
-    """A column that others are predicted from: what is learnt from, and how drawn values are shown to a tree.
+    """A column that others are predicted from: what is learnt from, and how drawn values are shown
+    to a tree.
 
-    Numbers are shown as bins; categories without an order as codes, because the order of their levels depends on what is predicted.
+    Numbers are shown as bins; categories without an order as codes, because the order of their
+    levels depends on what is predicted.
     """
 
     form: ColumnForm
@@ -46,16 +48,22 @@ class Predictor:
         """Drawn codes or values as a tree is shown them."""
         return raw if self.form is ColumnForm.CATEGORIES else trees.binned(raw, self.cuts)
 
-    def levels_for(self, rows: Rows | None, target: NDArray[Any], classes: int | None) -> NDArray[np.uint8] | None:
+    def levels_for(
+        self, rows: Rows | None, target: NDArray[Any], classes: int | None
+    ) -> NDArray[np.uint8] | None:
         """The bins of its levels that suit a target; None: it is shown as bins already."""
         if self.form is not ColumnForm.CATEGORIES:
             return None
-        return trees.level_order(self.shown if rows is None else self.shown[rows], self.levels, target, classes)
+        return trees.level_order(
+            self.shown if rows is None else self.shown[rows], self.levels, target, classes
+        )
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Grown:
-    """A tree for one target, grown on some of the records (``rows``; None: all), and how its predictors are shown to it."""
+    """A tree for one target, grown on some of the records (``rows``; None: all), and how its
+    predictors are shown to it.
+    """
 
     tree: trees.DecisionTree
     keys: tuple[Any, ...]
@@ -110,7 +118,11 @@ class Grown:
 
 
 def picked(
-    tree: trees.DecisionTree, leaves: Rows, uniforms: Floats, allowed: Mask | None = None, own: Rows | None = None
+    tree: trees.DecisionTree,
+    leaves: Rows,
+    uniforms: Floats,
+    allowed: Mask | None = None,
+    own: Rows | None = None,
 ) -> Rows:
     """One record of each leaf, all equally likely: of those ``allowed``, and not the ``own`` one.
 
@@ -136,7 +148,9 @@ def picked(
     return np.where(counts > 0, tree.order[np.minimum(chosen, len(tree.order) - 1)], NOBODY)
 
 
-def _places(tree: trees.DecisionTree, own: Rows | None, open_: Mask, size: int) -> tuple[Rows, Mask]:
+def _places(
+    tree: trees.DecisionTree, own: Rows | None, open_: Mask, size: int
+) -> tuple[Rows, Mask]:
     """Where in the order of the tree the own record of each is, and whether it could be picked."""
     if own is None:
         return np.full(size, NOBODY), np.zeros(size, dtype=np.bool_)
@@ -148,7 +162,9 @@ def _places(tree: trees.DecisionTree, own: Rows | None, open_: Mask, size: int) 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Limited:
-    """Drawn records (by their places) that rules allow some values only: the records whose value they may have, and what is asked."""
+    """Drawn records (by their places) that rules allow some values only: the records whose value
+    they may have, and what is asked.
+    """
 
     places: Rows
     allowed: Mask
@@ -157,7 +173,9 @@ class Limited:
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Drawn:
-    """What was drawn for a column: the record each cell is taken from, and numbers where they were smoothed."""
+    """What was drawn for a column: the record each cell is taken from, and numbers where they were
+    smoothed.
+    """
 
     donors: Rows
     values: Floats | None
@@ -169,7 +187,9 @@ class Drawn:
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Learnt:
-    """What was learnt of one column: a tree for its state (numbers with missing values or special codes), one for its values."""
+    """What was learnt of one column: a tree for its state (numbers with missing values or special
+    codes), one for its values.
+    """
 
     material: Material
     state: Grown | None
@@ -177,7 +197,11 @@ class Learnt:
 
     @classmethod
     def of(
-        cls, material: Material, predictors: Mapping[Any, Predictor], min_leaf: int, open_: Mask | None = None
+        cls,
+        material: Material,
+        predictors: Mapping[Any, Predictor],
+        min_leaf: int,
+        open_: Mask | None = None,
     ) -> Learnt:
         """Learn from the records that no rule fixes (``open_``; None: all)."""
         rows = None if open_ is None or open_.all() or not open_.any() else np.flatnonzero(open_)
@@ -190,10 +214,16 @@ class Learnt:
             return cls(material, None, cls._values(material, predictors, min_leaf, rows))
         by_state = Grown.on(predictors, state, int(material.state.max()) + 1, rows, min_leaf)
         there = np.flatnonzero(measured) if rows is None else rows[measured]
-        return cls(material, by_state, cls._values(material, predictors, min_leaf, there) if len(there) else None)
+        return cls(
+            material,
+            by_state,
+            cls._values(material, predictors, min_leaf, there) if len(there) else None,
+        )
 
     @staticmethod
-    def _values(material: Material, predictors: Mapping[Any, Predictor], min_leaf: int, rows: Rows | None) -> Grown:
+    def _values(
+        material: Material, predictors: Mapping[Any, Predictor], min_leaf: int, rows: Rows | None
+    ) -> Grown:
         values = material.values if rows is None else material.values[rows]
         return Grown.on(predictors, _unskewed(values), None, rows, min_leaf)
 
@@ -235,13 +265,22 @@ class Learnt:
         for limited in limits:
             at = limited.places
             mine = None if own is None else grown.own(own[at])
-            places[at] = picked(grown.tree, leaves[at], uniforms[at], grown.within(limited.allowed), mine)
+            places[at] = picked(
+                grown.tree, leaves[at], uniforms[at], grown.within(limited.allowed), mine
+            )
         return grown.records(places), leaves
 
     def _smoothed(
-        self, grown: Grown, leaves: Rows, values: Floats, measured: Mask, stream: np.random.Generator
+        self,
+        grown: Grown,
+        leaves: Rows,
+        values: Floats,
+        measured: Mask,
+        stream: np.random.Generator,
     ) -> Floats:
-        """Values moved by normal noise as wide as their leaf says, reflected at the bounds of the column, and rounded."""
+        """Values moved by normal noise as wide as their leaf says, reflected at the bounds of the
+        column, and rounded.
+        """
         widths = _widths(grown, self.material)[leaves]
         moved = values + widths * stream.standard_normal(len(values))
         low, high = self.material.bounds
@@ -252,7 +291,9 @@ class Learnt:
 
 
 def _unskewed(values: Floats) -> Floats:
-    """The values, or their ranks where they are so skewed that a few of them would decide every split."""
+    """The values, or their ranks where they are so skewed that a few of them would decide every
+    split.
+    """
     spread = values.std() if len(values) else 0.0
     if not spread > 0:
         return values
@@ -265,18 +306,24 @@ def _unskewed(values: Floats) -> Floats:
 
 
 def bandwidths(values: Floats, starts: Rows, ends: Rows) -> Floats:
-    r"""The width of kernels for stretches of values that ascend within each: :math:`0.9 \min(s, IQR/1.34)\, m^{-1/5}`.
+    r"""The width of kernels for stretches of values that ascend
+    within each: :math:`0.9 \min(s, IQR/1.34)\, m^{-1/5}`.
 
-    Reference: B. W. Silverman, Density Estimation for Statistics and Data Analysis (1986), equation 3.31.
+    Reference: B. W. Silverman, Density Estimation for Statistics and Data Analysis (1986), equation
+    3.31.
 
     >>> bandwidths(np.array([1.0, 2.0, 3.0, 4.0, 7.0]), np.array([0]), np.array([5])).round(6).tolist()
     [0.973585]
     """
     sizes = ends - starts
     sums = np.concatenate([[0.0], np.cumsum(values - values.mean() if len(values) else values)])
-    squares = np.concatenate([[0.0], np.cumsum((values - values.mean()) ** 2 if len(values) else values)])
+    squares = np.concatenate(
+        [[0.0], np.cumsum((values - values.mean()) ** 2 if len(values) else values)]
+    )
     total, square = sums[ends] - sums[starts], squares[ends] - squares[starts]
-    spread = np.sqrt(np.maximum(square - total**2 / np.maximum(sizes, 1), 0) / np.maximum(sizes - 1, 1))
+    spread = np.sqrt(
+        np.maximum(square - total**2 / np.maximum(sizes, 1), 0) / np.maximum(sizes - 1, 1)
+    )
 
     def quantile(share: float) -> Floats:
         place = starts + share * (sizes - 1)

@@ -1,7 +1,9 @@
-"""Fits graphical models in a process of its own: jax wants settings that hold for a whole process, and must not be forked.
+"""Fits graphical models in a process of its own: jax wants settings that hold for a whole process,
+and must not be forked.
 
-It is started as a script, knows nothing of sfumato, and is told noisy counts only: no data ever come here. Columns are numbers here.
-Messages are a header in JSON and arrays, in both directions; the first thing it says is that it is ready.
+It is started as a script, knows nothing of sfumato, and is told noisy counts only: no data ever
+come here. Columns are numbers here. Messages are a header in JSON and arrays, in both directions;
+the first thing it says is that it is ready.
 """
 
 from __future__ import annotations
@@ -23,7 +25,11 @@ ITERATIONS = 1000
 def send(to: BinaryIO, header: dict[str, Any], arrays: Sequence[Any] = ()) -> None:
     """Write one message."""
     text = io.BytesIO()
-    np.savez(text, header=np.frombuffer(json.dumps(header).encode(), dtype=np.uint8), **dict(_numbered(arrays)))
+    np.savez(
+        text,
+        header=np.frombuffer(json.dumps(header).encode(), dtype=np.uint8),
+        **dict(_numbered(arrays)),
+    )
     to.write(LENGTH.pack(text.tell()) + text.getvalue())
     to.flush()
 
@@ -57,8 +63,12 @@ class Modeller:
         self.domain = mbi.Domain(tuple(map(str, range(len(sizes)))), tuple(sizes))
         self.model: Any = None
 
-    def fit(self, header: dict[str, Any], arrays: Sequence[Any]) -> tuple[dict[str, Any], list[Any]]:
-        """Fit a model to noisy counts; of every clique the counts, and the variances of its cells as multiples of σ²."""
+    def fit(
+        self, header: dict[str, Any], arrays: Sequence[Any]
+    ) -> tuple[dict[str, Any], list[Any]]:
+        """Fit a model to noisy counts; of every clique the counts, and the variances of its cells
+        as multiples of σ².
+        """
         from mbi import estimation
 
         cliques, sigmas = header["cliques"], header["sigmas"]
@@ -79,12 +89,16 @@ class Modeller:
         query = self.mbi.marginal_loss.WeightedQuery(weights)
         return self.mbi.LinearMeasurement(counts * weights, clique, stddev=sigma, query=query)
 
-    def marginals(self, header: dict[str, Any], _: Sequence[Any]) -> tuple[dict[str, Any], list[Any]]:
+    def marginals(
+        self, header: dict[str, Any], _: Sequence[Any]
+    ) -> tuple[dict[str, Any], list[Any]]:
         """What the model thinks of some cliques."""
         return {}, [self._marginal(_clique(clique)) for clique in header["cliques"]]
 
     def _marginal(self, clique: tuple[str, ...]) -> Any:
-        """By numpy: every new clique would be compiled anew, which takes a hundred times as long as the sums."""
+        """By numpy: every new clique would be compiled anew, which takes a hundred times as long as
+        the sums.
+        """
         if self.model.marginals.supports(clique):
             return np.asarray(self.model.marginals.project(clique).datavector(), dtype=np.float64)
         import opt_einsum
@@ -105,10 +119,16 @@ class Modeller:
 
         present = [_clique(clique) for clique in header["present"]]
         more = [[*present, _clique(clique)] for clique in header["cliques"]]
-        return {"megabytes": [float(junction_tree.hypothetical_model_size(self.domain, one)) for one in more]}, []
+        return {
+            "megabytes": [
+                float(junction_tree.hypothetical_model_size(self.domain, one)) for one in more
+            ]
+        }, []
 
     def draw(self, header: dict[str, Any], _: Sequence[Any]) -> tuple[dict[str, Any], list[Any]]:
-        """Rows of the model, by columns; the library draws from numpy's global stream, which is ours here."""
+        """Rows of the model, by columns; the library draws from numpy's global stream, which is
+        ours here.
+        """
         words = [int(word) for word in header["seed"]]
         np.random.seed(words)  # noqa: NPY002 - a process of its own, for a library that draws from there
         drawn = self.model.synthetic_data(rows=header["rows"])
@@ -142,7 +162,12 @@ def main() -> None:
     except ImportError as error:
         send(answers, {"missing": error.name or "mbi"})
         return
-    verbs = {"fit": modeller.fit, "marginals": modeller.marginals, "sizes": modeller.sizes, "draw": modeller.draw}
+    verbs = {
+        "fit": modeller.fit,
+        "marginals": modeller.marginals,
+        "sizes": modeller.sizes,
+        "draw": modeller.draw,
+    }
     while True:
         try:
             header, arrays = receive(questions)
@@ -153,7 +178,10 @@ def main() -> None:
         except MemoryError:
             send(answers, {"failed": "MemoryError", "memory": True})
         except Exception as error:  # noqa: BLE001 - whatever it is, who asked must hear of it
-            send(answers, {"failed": type(error).__name__, "memory": "RESOURCE_EXHAUSTED" in str(error)})
+            send(
+                answers,
+                {"failed": type(error).__name__, "memory": "RESOURCE_EXHAUSTED" in str(error)},
+            )
 
 
 if __name__ == "__main__":

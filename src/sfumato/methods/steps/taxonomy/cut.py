@@ -1,8 +1,9 @@
 """Cuts of a column: ranges of values that are released as one, the same all over the table.
 
-Values stand in an order (see :mod:`sfumato.methods.steps.local.axes`): numbers, dates and listed orders in their own, values under a
-hierarchy so that every node is a range. A *cut* is the tuple of the ranks at which its ranges begin: all single values
-are ``(0, 1, …)``, everything as one is ``(0,)``. Values of one column may stand at different levels of its hierarchy.
+Values stand in an order (see :mod:`sfumato.methods.steps.local.axes`): numbers, dates and listed
+orders in their own, values under a hierarchy so that every node is a range. A *cut* is the tuple of
+the ranks at which its ranges begin: all single values are ``(0, 1, …)``, everything as one is
+``(0,)``. Values of one column may stand at different levels of its hierarchy.
 """
 
 from __future__ import annotations
@@ -45,9 +46,10 @@ Cut = tuple[int, ...]
 class CutRecoding(Plan):
     """What was decided: the released label of every value, and the classes to drop.
 
-    ``cells[column][code]`` is a code into ``labels[column]`` and ``losses[column][code]`` the loss of that cell, for the codes
-    of level 0 under ``placement``; ``ranges`` counts what is told apart. Columns in ``changed`` are written anew, those in
-    ``unhung`` with labels their hierarchy does not know. ``dropped`` holds the packed keys of suppressed classes.
+    ``cells[column][code]`` is a code into ``labels[column]`` and ``losses[column][code]`` the loss
+    of that cell, for the codes of level 0 under ``placement``; ``ranges`` counts what is told
+    apart. Columns in ``changed`` are written anew, those in ``unhung`` with labels their hierarchy
+    does not know. ``dropped`` holds the packed keys of suppressed classes.
     """
 
     columns: tuple[str, ...]
@@ -72,8 +74,15 @@ class CutRecoding(Plan):
         return {
             "kind": "cut recoding",
             "method": self.method,
-            "columns": {c: {"values": len(self.cells[c]), "released": len(self.labels[c])} for c in self.columns},
-            **({"grid": {name: dict(said) for name, said in self.grid.items()}} if self.grid else {}),
+            "columns": {
+                c: {"values": len(self.cells[c]), "released": len(self.labels[c])}
+                for c in self.columns
+            },
+            **(
+                {"grid": {name: dict(said) for name, said in self.grid.items()}}
+                if self.grid
+                else {}
+            ),
             "suppressed_records": self.suppressed,
             "suppressed_classes": len(self.dropped),
         }
@@ -94,13 +103,17 @@ def recode_columns(dataset: Table, plan: CutRecoding) -> Table:
         dataset = dataset.take(np.flatnonzero(kernels.keys.lie_outside(plan.dropped, keys)))
     for name, ladder in zip(plan.columns, plan.placement.ladders, strict=True):
         encoded = dataset.encoded(name)
-        codes = remap_to(ladder, encoded)  # refuses values that were not planned for, in columns that stay as well
+        codes = remap_to(
+            ladder, encoded
+        )  # refuses values that were not planned for, in columns that stay as well
         if name not in plan.changed:
             dataset = written_alike(dataset, name)
             continue
         labels = pl.Series(name, plan.labels[name], dtype=pl.String)
         released = labels.gather(plan.cells[name][codes[encoded.codes]])
-        dataset = dataset.with_columns({name: released}).with_schema(_schema_after(dataset.schema, name, plan))
+        dataset = dataset.with_columns({name: released}).with_schema(
+            _schema_after(dataset.schema, name, plan)
+        )
     return dataset
 
 
@@ -126,7 +139,9 @@ def group_of_ranks(cut: Cut, ranks: int) -> NDArray[np.int64]:
 
 
 def cells_of_cut(axis: Axis, cut: Cut) -> RegionCells:
-    """What the ranges of a cut are released as; a tree whose ranges are not all nodes is written as sets."""
+    """What the ranges of a cut are released as; a tree whose ranges are not all nodes is written as
+    sets.
+    """
     ends = np.array([*cut[1:], len(axis.labels)], dtype=np.int64)
     if axis.form == "tree" and not _all_nodes(axis, cut, ends):
         axis = dataclasses.replace(axis, form="set")
@@ -159,7 +174,10 @@ def cut_recoding(
 ) -> CutRecoding:
     """The plan that releases these cuts without the classes that must go."""
     cells = {axis.column: cells_of_cut(axis, cut) for axis, cut in zip(axes, cuts, strict=True)}
-    groups = {a.column: group_of_ranks(cut, len(a.labels))[a.ranks] for a, cut in zip(axes, cuts, strict=True)}
+    groups = {
+        a.column: group_of_ranks(cut, len(a.labels))[a.ranks]
+        for a, cut in zip(axes, cuts, strict=True)
+    }
     changed = tuple(name for name, cell in cells.items() if cell.changed)
     losses = {name: cell.losses[groups[name]] for name, cell in cells.items()}
     return CutRecoding(
@@ -169,7 +187,11 @@ def cut_recoding(
         labels={name: cell.labels for name, cell in cells.items()},
         losses=losses,
         changed=changed,
-        unhung=tuple(axis.column for axis in axes if axis.column in changed and _foreign(axis, cells[axis.column])),
+        unhung=tuple(
+            axis.column
+            for axis in axes
+            if axis.column in changed and _foreign(axis, cells[axis.column])
+        ),
         dropped=classes.keys[gone & (classes.records > 0)],
         records=classes.total,
         suppressed=int(classes.records[gone].sum()),
@@ -186,19 +208,25 @@ def _foreign(axis: Axis, cells: RegionCells) -> bool:
     return axis.ladder.depth > 1 and not labels.issuperset(cells.labels)
 
 
-def _mean_loss(classes: ClassTable, losses: Mapping[str, NDArray[np.float64]], gone: NDArray[np.bool_]) -> float:
+def _mean_loss(
+    classes: ClassTable, losses: Mapping[str, NDArray[np.float64]], gone: NDArray[np.bool_]
+) -> float:
     """Mean loss of a cell; those of suppressed records count 1."""
     kept = classes.records * ~gone
     lost = sum(float(kept @ loss[classes.codes(name)]) for name, loss in losses.items())
     cells = classes.total * len(classes.columns)
-    return (lost + int(classes.records[gone].sum()) * len(classes.columns)) / cells if cells else 0.0
+    return (
+        (lost + int(classes.records[gone].sum()) * len(classes.columns)) / cells if cells else 0.0
+    )
 
 
 # Full-subtree recoding: the ranges of a column that are nodes of its hierarchy, and their children.
 
 
 def topmost(axis: Axis) -> Cut:
-    """The coarsest cut: one range, or all single values where there is neither hierarchy nor order."""
+    """The coarsest cut: one range, or all single values where there is neither hierarchy nor
+    order.
+    """
     return bottommost(axis) if axis.form == "set" else (0,)
 
 
@@ -210,7 +238,8 @@ def bottommost(axis: Axis) -> Cut:
 def children_of(axis: Axis, low: int, high: int) -> tuple[int, ...]:
     """Where the children of a tree's node begin, without the first; nothing for a leaf.
 
-    A node is the range of leaves from ``low`` up to ``high``; one with a single child is the same range as that child.
+    A node is the range of leaves from ``low`` up to ``high``; one with a single child is the same
+    range as that child.
     """
     if axis.form != "tree" or high - low < 2:
         return ()
@@ -235,7 +264,8 @@ def nodes_of(axis: Axis) -> Iterator[tuple[int, int, tuple[int, ...]]]:
 
 
 def entropy(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    r"""Entropy of a label in some sets of records, :math:`I(R) = -\sum_c p_c \log_2 p_c`; 0 where there are no records.
+    r"""Entropy of a label in some sets of records, :math:`I(R) = -\sum_c p_c \log_2 p_c`; 0 where
+    there are no records.
 
     ``counts`` has one row a set and one column a label.
 
@@ -252,7 +282,8 @@ def entropy(counts: NDArray[np.int64]) -> NDArray[np.float64]:
 def gain(sums: NDArray[np.int64], borders: list[int]) -> float:
     r"""Information that splitting a range gains, :math:`I(R) - \sum_c \frac{|R_c|}{|R|} I(R_c)`.
 
-    ``sums`` are counts by label, summed up over ranks; the parts lie between neighbouring ``borders``.
+    ``sums`` are counts by label, summed up over ranks; the parts lie between neighbouring
+    ``borders``.
     """
     parts = np.diff(sums[borders], axis=0)
     whole = parts.sum(axis=0)
@@ -262,11 +293,15 @@ def gain(sums: NDArray[np.int64], borders: list[int]) -> float:
     return max(0.0, float(entropy(whole) - (parts.sum(axis=1) / records) @ entropy(parts)))
 
 
-def best_split(sums: NDArray[np.int64], low: int, high: int, first: NDArray[np.int64] | None = None) -> int | None:
-    """The rank at which splitting the range from ``low`` up to ``high`` in two gains most; the first of equal ones.
+def best_split(
+    sums: NDArray[np.int64], low: int, high: int, first: NDArray[np.int64] | None = None
+) -> int | None:
+    """The rank at which splitting the range from ``low`` up to ``high`` in two gains most; the
+    first of equal ones.
 
-    Ranks without records do not part anything: a split is made before the first rank of what is on the right. ``first`` has the
-    first rank of every rank's cell: no cell is split. None where that leaves no split.
+    Ranks without records do not part anything: a split is made before the first rank of what is on
+    the right. ``first`` has the first rank of every rank's cell: no cell is split. None where that
+    leaves no split.
     """
     left = sums[low + 1 : high] - sums[low]
     right = sums[high] - sums[low + 1 : high]
@@ -280,16 +315,19 @@ def best_split(sums: NDArray[np.int64], low: int, high: int, first: NDArray[np.i
     return low + 1 + int(np.argmin(np.round(within, 9)))
 
 
-# The ground on which columns are cut: the classes of a table by their ranks, and what the models say of them.
+# The ground on which columns are cut: the classes of a table by their ranks, and what the models
+# say of them.
 
 MOST_LABELS = 200
 """A class label with more values than this is no class label."""
 
 
 class Ground:
-    """The classes of a table, one axis a quasi-identifier, and the models that what is released must keep.
+    """The classes of a table, one axis a quasi-identifier, and the models that what is released
+    must keep.
 
-    ``ranks[a]`` are the ranks of all classes on axis *a*; ``label`` names the column whose values are counted per class.
+    ``ranks[a]`` are the ranks of all classes on axis *a*; ``label`` names the column whose values
+    are counted per class.
     """
 
     def __init__(
@@ -309,13 +347,22 @@ class Ground:
         if label is not None:
             _require_label(dataset, label)
         needs = needed(goal.models, dataset.schema)
-        counts = (*needs.counts, *([label] if label is not None and label not in needs.counts else []))
-        self.step, self.label = step, label
-        self.classes: ClassTable = count_needed(dataset, dataclasses.replace(needs, counts=counts), goal.population)
-        self.axes: tuple[Axis, ...] = axes_of(
-            self.classes, _as_trees(dataset.schema, grid or {}) if trees else dataset.schema, steps=grid
+        counts = (
+            *needs.counts,
+            *([label] if label is not None and label not in needs.counts else []),
         )
-        self.ranks: list[NDArray[np.int64]] = [axis.ranks[self.classes.codes(axis.column)] for axis in self.axes]
+        self.step, self.label = step, label
+        self.classes: ClassTable = count_needed(
+            dataset, dataclasses.replace(needs, counts=counts), goal.population
+        )
+        self.axes: tuple[Axis, ...] = axes_of(
+            self.classes,
+            _as_trees(dataset.schema, grid or {}) if trees else dataset.schema,
+            steps=grid,
+        )
+        self.ranks: list[NDArray[np.int64]] = [
+            axis.ranks[self.classes.codes(axis.column)] for axis in self.axes
+        ]
         self.judge = _judge(self.classes, dataset.schema, goal, needs.counts)
         self._cells: dict[tuple[int, Cut], RegionCells] = {}
 
@@ -326,7 +373,9 @@ class Ground:
         return self._cells[a, cut]
 
     def merged(self, cuts: Sequence[Cut]) -> tuple[ClassTable, NDArray[np.int64]]:
-        """The classes that are released under some cuts, and which of them each class of the table joins."""
+        """The classes that are released under some cuts, and which of them each class of the table
+        joins.
+        """
         cells = [self.cells(a, cut) for a, cut in enumerate(cuts)]
         layout = Layout.of([len(column.labels) for column in cells])
         keys = np.zeros((len(self.classes), layout.length), dtype=np.uint64)
@@ -344,7 +393,9 @@ class Ground:
             records=kernels.keys.add_up(old.records, ids, size),
             counts={name: c.merged(ids, size) for name, c in old.counts.items()},
             weights=None if old.weights is None else kernels.keys.add_up(old.weights, ids, size),
-            population=None if old.population is None else kernels.keys.add_up(old.population, ids, size),
+            population=(
+                None if old.population is None else kernels.keys.add_up(old.population, ids, size)
+            ),
         )
         return table, ids
 
@@ -372,30 +423,39 @@ class Ground:
         return sums.cumsum(axis=0)
 
     def refuse(self, forms: Sequence[str] = ("tree", "line")) -> Unsatisfiable:
-        """The error to raise when not even the coarsest cuts hold; axes of other ``forms`` cannot be cut."""
+        """The error to raise when not even the coarsest cuts hold; axes of other ``forms`` cannot
+        be cut.
+        """
         promises = join_words(m.promise for m in self.judge.models)
         fixed = [axis.column for axis in self.axes if axis.form not in forms]
         problem = (
-            f" Column(s) that it cannot generalise: {', '.join(fixed[:8])}{', …' if fixed[8:] else ''}."
+            " Column(s) that it cannot generalise:"
+            f" {', '.join(fixed[:8])}{', …' if fixed[8:] else ''}."
             if fixed
             else ""
         )
         return Unsatisfiable(
-            f"{self.step}: even with every column as coarse as it gets the table does not keep {promises}; "
-            f"lower the promise.{problem}"
+            f"{self.step}: even with every column as coarse as it gets the table does not keep"
+            f" {promises}; lower the promise.{problem}"
         )
 
 
 def _as_trees(schema: Schema, grid: Mapping[str, Any]) -> Schema:
-    """Columns with a hierarchy are cut along it, even numbers, unless the recipe declares a grid for them."""
+    """Columns with a hierarchy are cut along it, even numbers, unless the recipe declares a grid
+    for them.
+    """
     for name, attribute in schema.attributes.items():
         if attribute.hierarchy is not None and name not in grid:
             schema = schema.replace(name, kind=Kind.NOMINAL)
     return schema
 
 
-def _judge(classes: ClassTable, schema: Schema, goal: Goal, counts: Sequence[str | tuple[str, ...]]) -> Lattice:
-    """The lattice of the table: it knows which classes must go, and which must go however the rest is cut."""
+def _judge(
+    classes: ClassTable, schema: Schema, goal: Goal, counts: Sequence[str | tuple[str, ...]]
+) -> Lattice:
+    """The lattice of the table: it knows which classes must go, and which must go however the rest
+    is cut.
+    """
     tops = tuple(ladder.top for ladder in classes.ladders)
     return Lattice(
         base=classes,
@@ -412,14 +472,18 @@ def _judge(classes: ClassTable, schema: Schema, goal: Goal, counts: Sequence[str
 
 def _ladder(cells: RegionCells) -> Ladder:
     """Released labels as a hierarchy of one level."""
-    return Ladder((cells.labels,), (), (np.ones(len(cells.labels)),), (np.zeros(len(cells.labels)),))
+    return Ladder(
+        (cells.labels,), (), (np.ones(len(cells.labels)),), (np.zeros(len(cells.labels)),)
+    )
 
 
 def _require_label(dataset: Table, label: str) -> None:
     """A class label is a column of the table that is no quasi-identifier and has a few values."""
     dataset.require([label])
     attribute = dataset.schema.attributes.get(label)
-    if attribute is not None and any(attribute.has(role) for role in (Role.QUASI, Role.DIRECT, Role.UNIT)):
+    if attribute is not None and any(
+        attribute.has(role) for role in (Role.QUASI, Role.DIRECT, Role.UNIT)
+    ):
         raise SchemaError(
             f"the class label {label!r} is a column with role {join_words(attribute.roles)}; "
             "take one that is released as it is"
@@ -427,5 +491,6 @@ def _require_label(dataset: Table, label: str) -> None:
     values = len(dataset.encoded(label).labels)
     if values < 2 or values > MOST_LABELS:
         raise SchemaError(
-            f"the class label {label!r} has {values:,} different value(s); it takes 2 to {MOST_LABELS:,} to classify by"
+            f"the class label {label!r} has {values:,} different value(s); it takes 2 to"
+            f" {MOST_LABELS:,} to classify by"
         )

@@ -1,4 +1,6 @@
-"""Greedy cuts through taxonomies: from the root down while the promises hold, or from the leaves up until they do."""
+"""Greedy cuts through taxonomies: from the root down while the promises hold, or from the leaves up
+until they do.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ if TYPE_CHECKING:
     from sfumato.core.table import Table
 
 
-Label = Annotated[str, COLUMNS, Field(min_length=1, description="column that classifiers will predict")]
+Label = Annotated[
+    str, COLUMNS, Field(min_length=1, description="column that classifiers will predict")
+]
 
 
 class _GreedyCut(Step, Protocol):
@@ -65,19 +69,23 @@ def _released(ground: Ground, cuts: list[Cut], method: str, notes: dict[str, int
 
 @parameters
 class TopDownSpecialization(_GreedyCut):
-    r"""Specialise values, best first, as long as the promises hold, so that a class label can still be predicted.
+    r"""Specialise values, best first, as long as the promises hold, so that a class label can still
+    be predicted.
 
-    All columns begin at the top of their hierarchies. A *specialisation* replaces one value *v* by its children, everywhere in
-    the table; other values of the column stay as they are. In each round the one with the highest
+    All columns begin at the top of their hierarchies. A *specialisation* replaces one value *v* by
+    its children, everywhere in the table; other values of the column stay as they are. In each
+    round the one with the highest
 
     .. math:: \mathrm{Score}(v) = \frac{\mathrm{InfoGain}(v)}{\mathrm{AnonyLoss}(v) + 1}
 
     is made among those after which every promise holds and whose records differ in their label.
-    :math:`\mathrm{InfoGain}(v) = I(R_v) - \sum_c \frac{|R_c|}{|R_v|} I(R_c)` is what the children *c* tell about the label
-    (*I*: entropy, *R*: records), and AnonyLoss by how much the smallest class shrinks. Numbers, dates and ordered values without
-    a hierarchy are split in two where that gains most, between cells of a ``grid`` as with :class:`Mondrian`; other columns without a hierarchy stay as they are. Nothing is
-    suppressed. A node of a hierarchy with a single child is passed over: it is released as its lowest form.
-    Equal scores: the first column, then the first value in its order.
+    :math:`\mathrm{InfoGain}(v) = I(R_v) - \sum_c \frac{|R_c|}{|R_v|} I(R_c)` is what the children
+    *c* tell about the label (*I*: entropy, *R*: records), and AnonyLoss by how much the smallest
+    class shrinks. Numbers, dates and ordered values without a hierarchy are split in two where that
+    gains most, between cells of a ``grid`` as with :class:`Mondrian`; other columns without a
+    hierarchy stay as they are. Nothing is suppressed. A node of a hierarchy with a single child is
+    passed over: it is released as its lowest form. Equal scores: the first column, then the first
+    value in its order.
 
     Greedy: not optimal, but no further specialisation is possible. Reference: Fung, Wang & Yu 2005,
     doi:10.1109/ICDE.2005.143.
@@ -92,7 +100,9 @@ class TopDownSpecialization(_GreedyCut):
     def __post_init__(self) -> None:
         require_steps("TopDownSpecialization", self.grid)
 
-    def contradicted(self, told: Mapping[str, Any], schema: Schema, records: int | None) -> str | None:
+    def contradicted(
+        self, told: Mapping[str, Any], schema: Schema, records: int | None
+    ) -> str | None:
         """That another grid was used."""
         return contradict_grid(self.name, told, self.grid)
 
@@ -105,12 +115,16 @@ class TopDownSpecialization(_GreedyCut):
         search = _Specialising(ground, cuts)
         for done in search.run():
             goal.progress(done, "specialising")
-        return _released(ground, search.cuts, "top-down specialization", {"specialisations": search.made})
+        return _released(
+            ground, search.cuts, "top-down specialization", {"specialisations": search.made}
+        )
 
 
 @dataclasses.dataclass(frozen=True)
 class _Specialization:
-    """Replace the values of axis ``a`` from ``low`` up to ``high`` by the ranges that begin at ``starts`` besides."""
+    """Replace the values of axis ``a`` from ``low`` up to ``high`` by the ranges that begin at
+    ``starts`` besides.
+    """
 
     a: int
     low: int
@@ -146,9 +160,14 @@ class _Specialising:
             yield sum(map(len, self.cuts)) / values
 
     def _next(self) -> _Specialization | None:
-        """The best candidate that keeps the promises; under monotone models one that does not never will."""
+        """The best candidate that keeps the promises; under monotone models one that does not never
+        will.
+        """
         ids, sizes = self._classes()
-        scores = {c: round(c.gain / (self._anonymity_lost(c, ids, sizes) + 1), 12) for c in self.candidates}
+        scores = {
+            c: round(c.gain / (self._anonymity_lost(c, ids, sizes) + 1), 12)
+            for c in self.candidates
+        }
         for candidate in sorted(self.candidates, key=lambda c: (-scores[c], c.a, c.low)):
             if self.ground.holds(self._after(candidate)):
                 return candidate
@@ -164,13 +183,19 @@ class _Specialising:
         if axis.form == "line":
             split = best_split(sums, low, high, axis.first)
             # values of one cell are parted each by itself, so that ranges do not overlap
-            starts = tuple(range(low + 1, high)) if split is None and axis.labels[high - 1] is not None else ()
+            starts = (
+                tuple(range(low + 1, high))
+                if split is None and axis.labels[high - 1] is not None
+                else ()
+            )
             if split is not None:
                 starts = (split,)
         else:
             starts = children_of(axis, low, high)
         if starts:
-            self.candidates.append(_Specialization(a, low, high, starts, gain(sums, [low, *starts, high])))
+            self.candidates.append(
+                _Specialization(a, low, high, starts, gain(sums, [low, *starts, high]))
+            )
 
     def _after(self, chosen: _Specialization) -> list[Cut]:
         cut = tuple(sorted({*self.cuts[chosen.a], *chosen.starts}))
@@ -182,7 +207,9 @@ class _Specialising:
         _, dense = np.unique(ids[self.inside], return_inverse=True)
         return dense, np.bincount(dense, weights=self.records).astype(np.int64)
 
-    def _anonymity_lost(self, c: _Specialization, ids: NDArray[np.int64], sizes: NDArray[np.int64]) -> int:
+    def _anonymity_lost(
+        self, c: _Specialization, ids: NDArray[np.int64], sizes: NDArray[np.int64]
+    ) -> int:
         """By how much the smallest class shrinks."""
         ranks = self.ground.ranks[c.a][self.inside]
         member = (ranks >= c.low) & (ranks < c.high)
@@ -201,20 +228,22 @@ class _Specialising:
 
 @parameters
 class BottomUpGeneralization(_GreedyCut):
-    r"""Generalise values until the promises hold, those first that cost little information for much anonymity.
+    r"""Generalise values until the promises hold, those first that cost little information for much
+    anonymity.
 
-    A *generalization* replaces all children *c* of a node *p* of a hierarchy by *p*, everywhere in the table; other values of
-    the column stay as they are. In each round the one with the lowest
+    A *generalization* replaces all children *c* of a node *p* of a hierarchy by *p*, everywhere in
+    the table; other values of the column stay as they are. In each round the one with the lowest
 
     .. math:: \mathrm{IP}(p) = \mathrm{InfoLoss}(p) / \mathrm{AnonyGain}(p)
 
-    is made, :math:`\mathrm{InfoLoss}(p) = I(R_p) - \sum_c \frac{|R_c|}{|R_p|} I(R_c)` with *I* the entropy of the class label
-    in the records *R*, and AnonyGain by how much the smallest class grows. Where none makes it grow, the one that loses
-    least information is made. Columns without a hierarchy stay as they are, nothing is suppressed. Equal ones: the
-    first column, then the first value in its order.
+    is made, :math:`\mathrm{InfoLoss}(p) = I(R_p) - \sum_c \frac{|R_c|}{|R_p|} I(R_c)` with *I* the
+    entropy of the class label in the records *R*, and AnonyGain by how much the smallest class
+    grows. Where none makes it grow, the one that loses least information is made. Columns without a
+    hierarchy stay as they are, nothing is suppressed. Equal ones: the first column, then the first
+    value in its order.
 
-    Greedy: not optimal, and it may generalise more than is needed. Reference: Wang, Yu & Chakraborty 2004,
-    doi:10.1109/ICDM.2004.10110.
+    Greedy: not optimal, and it may generalise more than is needed. Reference: Wang, Yu &
+    Chakraborty 2004, doi:10.1109/ICDM.2004.10110.
     """
 
     label: Label
@@ -227,12 +256,16 @@ class BottomUpGeneralization(_GreedyCut):
         search = _Generalising(ground)
         for done in search.run():
             goal.progress(done, "generalising")
-        return _released(ground, search.cuts, "bottom-up generalization", {"generalizations": search.made})
+        return _released(
+            ground, search.cuts, "bottom-up generalization", {"generalizations": search.made}
+        )
 
 
 @dataclasses.dataclass(frozen=True)
 class _Generalization:
-    """Join the ranges of axis ``a`` from ``low`` up to ``high``, of which all but the first begin at ``starts``."""
+    """Join the ranges of axis ``a`` from ``low`` up to ``high``, of which all but the first begin
+    at ``starts``.
+    """
 
     a: int
     low: int
@@ -242,7 +275,9 @@ class _Generalization:
 
 
 class _Generalising:
-    """The cuts so far, and all nodes that may be generalised to once all their children are there."""
+    """The cuts so far, and all nodes that may be generalised to once all their children are
+    there.
+    """
 
     def __init__(self, ground: Ground) -> None:
         self.ground, self.made = ground, 0
@@ -251,12 +286,15 @@ class _Generalising:
         for a, axis in enumerate(ground.axes):
             sums = ground.label_counts(a)
             self.nodes += [
-                _Generalization(a, low, high, s, gain(sums, [low, *s, high])) for low, high, s in nodes_of(axis)
+                _Generalization(a, low, high, s, gain(sums, [low, *s, high]))
+                for low, high, s in nodes_of(axis)
             ]
         self.nodes.sort(key=lambda node: (node.a, node.low, node.high))
 
     def run(self) -> Iterator[float]:
-        """Make one generalization after the other until all promises hold; yields how many of all were made."""
+        """Make one generalization after the other until all promises hold; yields how many of all
+        were made.
+        """
         everything = max(1, len(self.nodes))
         while not self.ground.holds(self.cuts):
             chosen = self._next()
@@ -272,7 +310,11 @@ class _Generalising:
         ready = [node for node in self.nodes if self._ready(node)]
         ids, sizes = self._classes(self.cuts)
         gains = [self._anonymity_gained(node, ids, sizes) for node in ready]
-        helping = [(round(n.loss / more, 12), i) for i, (n, more) in enumerate(zip(ready, gains, strict=True)) if more]
+        helping = [
+            (round(n.loss / more, 12), i)
+            for i, (n, more) in enumerate(zip(ready, gains, strict=True))
+            if more
+        ]
         ranked = helping or [(round(node.loss, 12), i) for i, node in enumerate(ready)]
         return ready[min(ranked)[1]] if ranked else None
 
@@ -288,7 +330,9 @@ class _Generalising:
         table, ids = self.ground.merged(cuts)
         return ids, table.records
 
-    def _anonymity_gained(self, node: _Generalization, ids: NDArray[np.int64], sizes: NDArray[np.int64]) -> int:
+    def _anonymity_gained(
+        self, node: _Generalization, ids: NDArray[np.int64], sizes: NDArray[np.int64]
+    ) -> int:
         """By how much the smallest class grows."""
         ranks = self.ground.ranks[node.a]
         smallest = sizes[sizes > 0].min()

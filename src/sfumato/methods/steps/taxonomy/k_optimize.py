@@ -17,7 +17,14 @@ from sfumato.core.parameters import COLUMNS, parameters
 from sfumato.core.step import Fineness, Goal, Span, Step
 from sfumato.errors import ParameterError
 from sfumato.methods.steps.local.grid import Steps, contradict_grid, require_steps
-from sfumato.methods.steps.taxonomy.cut import Cut, CutRecoding, Ground, cut_recoding, group_of_ranks, recode_columns
+from sfumato.methods.steps.taxonomy.cut import (
+    Cut,
+    CutRecoding,
+    Ground,
+    cut_recoding,
+    group_of_ranks,
+    recode_columns,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,9 +48,16 @@ def cuts_with(axes: Sequence[Axis], points: Collection[Point]) -> list[Cut]:
 
 def points_of_all(ground: Ground, most: int) -> tuple[list[Point], int]:
     """At most so many cut points of all columns together, and how many there could be."""
-    possible = [[rank for rank in range(1, len(axis.labels)) if axis.may_cut_before(rank)] for axis in ground.axes]
+    possible = [
+        [rank for rank in range(1, len(axis.labels)) if axis.may_cut_before(rank)]
+        for axis in ground.axes
+    ]
     given = shares([len(ranks) for ranks in possible], most)
-    points = [(a, rank) for a, ranks in enumerate(possible) for rank in _quantiles(ground, a, ranks, given[a])]
+    points = [
+        (a, rank)
+        for a, ranks in enumerate(possible)
+        for rank in _quantiles(ground, a, ranks, given[a])
+    ]
     return points, sum(map(len, possible))
 
 
@@ -56,18 +70,24 @@ def shares(wanted: Sequence[int], most: int) -> list[int]:
     given = [0] * len(wanted)
     while sum(given) < min(most, sum(wanted)):
         least = min(g for g, w in zip(given, wanted, strict=True) if g < w)
-        first = next(a for a, (g, w) in enumerate(zip(given, wanted, strict=True)) if g < w and g == least)
+        first = next(
+            a for a, (g, w) in enumerate(zip(given, wanted, strict=True)) if g < w and g == least
+        )
         given[first] += 1
     return given
 
 
 def _quantiles(ground: Ground, a: int, possible: list[int], share: int) -> list[int]:
-    """So many of the possible ranks that between them lie as equal numbers of records as can be; all where there are no more."""
+    """So many of the possible ranks that between them lie as equal numbers of records as can be;
+    all where there are no more.
+    """
     size = len(ground.axes[a].labels)
     if share >= len(possible):
         return possible
     records = np.bincount(ground.ranks[a], weights=ground.classes.records, minlength=size)
-    before = np.cumsum(records)[np.array(possible) - 1] / max(1.0, float(records.sum()))  # share of records before each
+    before = np.cumsum(records)[np.array(possible) - 1] / max(
+        1.0, float(records.sum())
+    )  # share of records before each
     chosen: list[int] = []
     for i in range(1, share + 1):
         distance = np.abs(before - i / (share + 1))
@@ -83,7 +103,8 @@ CutObjective = Literal["discernibility", "classification"]
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Grouped:
-    """The classes under a set of cut points: which of them every finest class joins, and the records of each.
+    """The classes under a set of cut points: which of them every finest class joins, and the
+    records of each.
 
     ``table`` has what models must see besides, where that is more than the sizes.
     """
@@ -97,11 +118,14 @@ class Grouped:
 class CutCosts:
     """Costs of sets of cut points over a table.
 
-    The classes under all points together are the finest there are; every other set merges them. ``budget`` is the number
-    of records that may be suppressed; ``looked_at`` counts the sets whose classes were formed.
+    The classes under all points together are the finest there are; every other set merges them.
+    ``budget`` is the number of records that may be suppressed; ``looked_at`` counts the sets whose
+    classes were formed.
     """
 
-    def __init__(self, ground: Ground, points: Collection[Point], objective: CutObjective, budget: int) -> None:
+    def __init__(
+        self, ground: Ground, points: Collection[Point], objective: CutObjective, budget: int
+    ) -> None:
         self.ground = ground.coarsened(cuts_with(ground.axes, points))
         self.objective, self.budget, self.looked_at = objective, budget, 0
         self.records = ground.classes.total
@@ -116,14 +140,20 @@ class CutCosts:
     def cost(self, points: frozenset[Point]) -> float:
         """What a set costs; infinitely much where it suppresses too much or everything."""
         grouped = self._grouped(points)
-        gone = grouped.sizes < self.k if grouped.table is None else self.ground.judge.failing(grouped.table)
+        gone = (
+            grouped.sizes < self.k
+            if grouped.table is None
+            else self.ground.judge.failing(grouped.table)
+        )
         suppressed = int(grouped.sizes[gone].sum())
         if suppressed > self.budget or suppressed == self.records:
             return math.inf
         return float(self._kept_costs(grouped)[~gone].sum()) + suppressed * self.each
 
     def bound(self, head: frozenset[Point], everything: frozenset[Point]) -> tuple[float, int]:
-        """What any set costs at least that has all of ``head`` and nothing outside ``everything``; and the head's classes."""
+        """What any set costs at least that has all of ``head`` and nothing outside ``everything``;
+        and the head's classes.
+        """
         grouped = self._grouped(head)
         if self._finest is None or self._finest.points != everything:
             self._finest = self._grouped(everything)
@@ -134,7 +164,9 @@ class CutCosts:
         member = np.zeros(len(self._finest.sizes), dtype=np.int64)
         member[self._finest.ids] = np.arange(len(grouped.ids))
         kept = ~gone[grouped.ids[member]]
-        return float(self._least_costs(self._finest)[kept].sum()) + suppressed * self.each, len(grouped.sizes)
+        return float(self._least_costs(self._finest)[kept].sum()) + suppressed * self.each, len(
+            grouped.sizes
+        )
 
     def _grouped(self, points: frozenset[Point]) -> Grouped:
         if self._last is None or self._last.points != points:
@@ -167,7 +199,9 @@ class CutCosts:
         return grouped.sizes.astype(float) ** 2
 
     def _least_costs(self, grouped: Grouped) -> NDArray[np.float64]:
-        """What the records of the finest classes cost at least: they end in a class no smaller, and no smaller than k."""
+        """What the records of the finest classes cost at least: they end in a class no smaller, and
+        no smaller than k.
+        """
         if self.objective == "classification":
             return self._minorities(grouped)
         crowd = min(self.k, self.records)
@@ -183,47 +217,61 @@ class CutCosts:
 
 
 Waiting = tuple[float, int, int, frozenset[Point], list[Point]]
-"""What sets cost at least, their rank among equals (long heads first), the points that are in and that may come in."""
+"""What sets cost at least, their rank among equals (long heads first), the points that are in and
+that may come in.
+"""
 
 
 @parameters
 class KOptimize(Step):
     r"""Cut every column into ranges of neighbouring values so that the cost is the least there is.
 
-    All columns begin uncut; an anonymization is a set of *cut points*. Classes that break a promise are suppressed. The cost is
+    All columns begin uncut; an anonymization is a set of *cut points*. Classes that break a promise
+    are suppressed. The cost is
 
     - ``discernibility``: :math:`\sum_{E\ \mathrm{kept}} |E|^2 + N \cdot |\mathrm{suppressed}|`;
-    - ``classification``: records that are suppressed or do not have the most frequent ``label`` of their class.
+    - ``classification``: records that are suppressed or do not have the most frequent ``label`` of
+      their class.
 
-    Numbers and dates are cut between cells of a ``grid`` as with :class:`Mondrian`, listed orders between any two values, values under a hierarchy in its depth-first order,
-    others in that of their names. A range is written from its first to its last value, as the node of the hierarchy
-    that it is, or as a set. Where there are more than ``cuts`` points they are thinned out, evenly over the columns and
-    within a column so that equally many records lie between them; the optimum is that of the points left.
+    Numbers and dates are cut between cells of a ``grid`` as with :class:`Mondrian`, listed orders
+    between any two values, values under a hierarchy in its depth-first order, others in that of
+    their names. A range is written from its first to its last value, as the node of the hierarchy
+    that it is, or as a set. Where there are more than ``cuts`` points they are thinned out, evenly
+    over the columns and within a column so that equally many records lie between them; the optimum
+    is that of the points left.
 
-    The sets of cut points are enumerated best first: a head of points that are in and a tail of points that may come in.
-    With :math:`E` the classes of the head and :math:`F` those of head and tail together, no set costs less than
+    The sets of cut points are enumerated best first: a head of points that are in and a tail of
+    points that may come in. With :math:`E` the classes of the head and :math:`F` those of head and
+    tail together, no set costs less than
 
     .. math:: \sum_E (\ |E| \cdot N\ \text{if suppressed, else}\ \sum_{F \subseteq E} |F| \max(|F|, k)\ )
 
-    (for ``classification``: :math:`|E|` if suppressed, else the minorities of *F*). Heads below which nothing can be better
-    than the best so far are cut off, and so is every point of a tail that no better set can have. ``effort`` counts the sets
-    whose classes are formed: when it is spent the best so far is taken, and the owner's record tells how much less any
-    set could cost. Unlike the paper the search starts from two greedy solutions.
+    (for ``classification``: :math:`|E|` if suppressed, else the minorities of *F*). Heads below
+    which nothing can be better than the best so far are cut off, and so is every point of a tail
+    that no better set can have. ``effort`` counts the sets whose classes are formed: when it is
+    spent the best so far is taken, and the owner's record tells how much less any set could cost.
+    Unlike the paper the search starts from two greedy solutions.
 
-    At most ``budget`` of the records are suppressed; the paper has no such limit. Any promise can be asked for; bounds
-    are good for those that suppress no more when classes merge. Reference: Bayardo & Agrawal 2005,
-    doi:10.1109/ICDE.2005.42.
+    At most ``budget`` of the records are suppressed; the paper has no such limit. Any promise can
+    be asked for; bounds are good for those that suppress no more when classes merge. Reference:
+    Bayardo & Agrawal 2005, doi:10.1109/ICDE.2005.42.
     """
 
-    objective: Annotated[Literal["discernibility", "classification"], Field(description="what is made small")] = (
-        "discernibility"
-    )
+    objective: Annotated[
+        Literal["discernibility", "classification"], Field(description="what is made small")
+    ] = "discernibility"
     label: Annotated[
-        str | None, COLUMNS, Field(min_length=1, description="column to classify by, for classification")
+        str | None,
+        COLUMNS,
+        Field(min_length=1, description="column to classify by, for classification"),
     ] = None
     cuts: Annotated[int, Field(ge=1, le=500, description="cut points of all columns together")] = 50
-    budget: Annotated[float, Field(ge=0, le=1, description="share of records that may be suppressed")] = 1.0
-    effort: Annotated[int, Field(ge=1, description="sets of cut points that are looked at")] = 20_000
+    budget: Annotated[
+        float, Field(ge=0, le=1, description="share of records that may be suppressed")
+    ] = 1.0
+    effort: Annotated[int, Field(ge=1, description="sets of cut points that are looked at")] = (
+        20_000
+    )
     grid: Steps = Field(default_factory=dict)
 
     name: ClassVar[str] = "k_optimize"
@@ -232,14 +280,18 @@ class KOptimize(Step):
 
     def __post_init__(self) -> None:
         if (self.objective == "classification") != (self.label is not None):
-            raise ParameterError("label must be given for the objective classification, and only there")
+            raise ParameterError(
+                "label must be given for the objective classification, and only there"
+            )
         require_steps("KOptimize", self.grid)
 
     def plan(self, dataset: Table, goal: Goal) -> CutRecoding:
         """Search the sets of cut points."""
         ground = Ground(dataset, goal, self.name, label=self.label, trees=False, grid=self.grid)
         points, possible = points_of_all(ground, self.cuts)
-        costs = CutCosts(ground, points, self.objective, math.floor(self.budget * ground.classes.total + 1e-9))
+        costs = CutCosts(
+            ground, points, self.objective, math.floor(self.budget * ground.classes.total + 1e-9)
+        )
         search = Enumeration(costs, self.effort, goal.progress)
         search.run(points)
         if search.best is None:
@@ -260,7 +312,9 @@ class KOptimize(Step):
         """It decides from counted combinations."""
         return Span.CLASSES
 
-    def contradicted(self, told: Mapping[str, Any], schema: Schema, records: int | None) -> str | None:
+    def contradicted(
+        self, told: Mapping[str, Any], schema: Schema, records: int | None
+    ) -> str | None:
         """That another grid was used."""
         return contradict_grid(self.name, told, self.grid)
 
@@ -269,7 +323,9 @@ class KOptimize(Step):
         return recode_columns(dataset, plan)
 
     def released_schema(self, schema: Schema, columns: Sequence[str]) -> Schema:
-        """What a released table is, when ``schema`` says what the original is: hierarchies do not know ranges."""
+        """What a released table is, when ``schema`` says what the original is: hierarchies do not
+        know ranges.
+        """
         for name in schema.quasi:
             schema = schema.replace(name, hierarchy=None)
         return schema
@@ -310,7 +366,8 @@ class Enumeration:
             chosen = chosen ^ {point}
 
     def _look(self, bound: float, head: frozenset[Point], tail: list[Point]) -> Iterator[Waiting]:
-        """Judge a head, and find the longer heads that may be better. Points that split many classes come first:
+        """Judge a head, and find the longer heads that may be better. Points that split many
+        classes come first:
 
         the sets with the longest tails are then the finest, and their costs are bounded best.
         """
@@ -320,10 +377,17 @@ class Enumeration:
         useful = sorted(self._useful(head, tail), key=lambda entry: (-entry[2], entry[0]))
         for i, (point, least, _) in enumerate(useful):
             self.made += 1
-            yield max(bound, least), -len(head), self.made, head | {point}, [later for later, *_ in useful[i + 1 :]]
+            yield (
+                max(bound, least),
+                -len(head),
+                self.made,
+                head | {point},
+                [later for later, *_ in useful[i + 1 :]],
+            )
 
     def _useful(self, head: frozenset[Point], tail: list[Point]) -> list[tuple[Point, float, int]]:
-        """The points of a tail that some better set may have, with its least cost and the classes it makes of the head's.
+        """The points of a tail that some better set may have, with its least cost and the classes
+        it makes of the head's.
 
         Without the others the bounds are higher, so they are looked at again.
         """
