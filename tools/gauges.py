@@ -176,8 +176,10 @@ def defined_names(node: ast.AST) -> Iterator[str]:
 
 def asks_for_shape(node: ast.AST) -> bool:
     """Whether a node asks which shape of data something is: by its class, by a question of ours, or
-    by a member of ``Shape``.
+    by a member of ``Shape``, in a comparison or as a key of a dictionary.
     """
+    if isinstance(node, ast.Dict):
+        return any(key is not None and _names_a_shape(key) for key in node.keys)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         if node.func.id == "isinstance" and len(node.args) == 2:
             return any(

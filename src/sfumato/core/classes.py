@@ -568,9 +568,13 @@ def _group(
     """The classes without counts, in key order."""
     keys, place = pack_rows(dataset, names, at)
     rows: list[NDArray[Any]] = []
-    classes = None if by_row else _sorted_classes(keys, place.layout.span, dataset.copies)
+    span, classes = place.layout.span, None
+    # Many keys of one word that are too sparse for a table of bits may be sorted in place.
+    sparse = keys.shape[1] == 1 and span > MOST_BITS * len(keys)
+    if sparse and not by_row and len(keys) > kernels.keys.FEW:
+        classes = _sorted_classes(keys, dataset.copies)
     if classes is None:
-        ids, distinct = in_order(keys, place.layout.span)
+        ids, distinct = in_order(keys, span)
         rows.append(ids)
         classes = distinct, tallied(ids, len(distinct), dataset.copies)
     distinct, records = classes
@@ -586,18 +590,15 @@ def _group(
 
 
 def _sorted_classes(
-    keys: NDArray[np.uint64], span: int, copies: NDArray[np.int64] | None
+    keys: NDArray[np.uint64], copies: NDArray[np.int64] | None
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64]] | None:
     """Distinct keys in order and the records of each, by sorting ``keys`` in place; None, and
-    nothing done, where others ways are quicker.
+    nothing done, where other ways are quicker.
 
     Nearly all keys are distinct and nearly all rows one record: the few that stand for several are
     looked up.
     """
-    rows = len(keys)
-    if keys.shape[1] > 1 or rows <= kernels.keys.FEW or span <= MOST_BITS * rows:
-        return None
-    line = keys[:, 0]
+    rows, line = len(keys), keys[:, 0]
     if not kernels.keys.mostly_distinct(line):
         return None
     several = np.zeros(0, dtype=np.int64)

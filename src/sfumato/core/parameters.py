@@ -90,7 +90,7 @@ def parameters(cls: type[T]) -> type[T]:
         taken = [
             name
             for name, value in {**given, **kwargs}.items()
-            if _taken_for_number(value, made[name])
+            if isinstance(value, bool | Mapping) and _taken_for_number(value, made[name])
         ]
         if taken:
             raise ParameterError(

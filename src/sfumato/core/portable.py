@@ -49,6 +49,8 @@ kept.
 """
 KEPT_BYTES = 1 << 30
 
+IS_POSIX = os.name != "nt"
+
 Promise = Literal["modes", "locks", "exchange"]
 LACKING: dict[Promise, str] = {
     "modes": (
@@ -77,15 +79,11 @@ def cannot_promise(*wanted: Promise) -> tuple[str, ...]:
     A file system may still know less than its system: a network folder without locks, say.
     """
     there = {
-        "modes": _is_posix(),
+        "modes": IS_POSIX,
         "locks": _fcntl() is not None,
         "exchange": _renameat2() is not None,
     }
     return tuple(LACKING[one] for one in wanted if not there[one])
-
-
-def _is_posix() -> bool:
-    return os.name != "nt"
 
 
 # Locks. They belong to the open file: closing it, or dying, gives them back.
@@ -151,7 +149,7 @@ def open_to_others(file: Path) -> bool:
     """Whether other users of this machine may read a file, as far as its mode says; False where
     files have none.
     """
-    return _is_posix() and bool(file.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH))
+    return IS_POSIX and bool(file.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH))
 
 
 def is_private(path: Path) -> bool:
@@ -164,7 +162,7 @@ def is_private(path: Path) -> bool:
         return False
     if not stat.S_ISREG(found.st_mode):
         return False
-    return not _is_posix() or (found.st_uid == os.geteuid() and not found.st_mode & 0o077)
+    return not IS_POSIX or (found.st_uid == os.geteuid() and not found.st_mode & 0o077)
 
 
 def as_new(file: Path) -> None:
@@ -207,7 +205,7 @@ def _renameat2() -> Any:
 
 def move(folder: Path, target: Path) -> None:
     """Rename a folder to where nothing is, or an empty folder, which Windows wants gone first."""
-    if not _is_posix() and target.exists():
+    if not IS_POSIX and target.exists():
         target.rmdir()
     folder.rename(target)
 
@@ -216,7 +214,7 @@ def sync_folder(folder: Path) -> None:
     """Make a new name in a folder last through a power cut, where the system lets a folder be
     opened.
     """
-    if not _is_posix():
+    if not IS_POSIX:
         return
     handle = os.open(folder, os.O_RDONLY)
     try:

@@ -528,12 +528,12 @@ def verify(
     table of people who are no table. Options: ``trusted_key``, ``population``, ``release`` (what
     was written: it is compared, not made again).
     """
-    from sfumato.core.shape import Shape
+    from sfumato.core.shape import is_shape
     from sfumato.release.certificate_files import read_certificate
     from sfumato.release.verify import verify as _verify
 
     certificate, kept = read_certificate(Path(folder)), None if owner is None else Path(owner)
-    if original is not None and certificate["shape"] in set(Shape):
+    if original is not None and is_shape(certificate["shape"]):
         from sfumato.release.originals import original_of
 
         original = original_of(original, certificate, kept, people=people, said=said, table=table)

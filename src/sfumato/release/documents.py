@@ -126,10 +126,21 @@ def certificate(
     it are told; where an ε is certified, nothing at all but what the accounted steps made of it
     (:mod:`sfumato.release.epsilon_certification`).
     """
-    judged = release.certified
+    judged, after = release.certified, release.after
+    # What was found by comparing the release with its original: utility, distances, attacks.
+    comparison: dict[str, Any] = {}
+    if judged is not None:
+        comparison["differential_privacy"] = judged.to_dict()
+    else:
+        comparison["utility"] = {m.name: m.value for m in told.worth.measures}
+        comparison["story"] = public_story(told.story)
+        if release.attacks is not None:
+            comparison["attacks"] = release.attacks.to_dict()
+        if release.implied.found.compared:
+            comparison["implied"] = release.implied.public(release.sampled)
     body: dict[str, Any] = {
         "sfumato_certificate": VERSION,
-        "shape": str(release.shape),
+        "shape": str(release.recipe.shape),
         "created": release.created.isoformat(timespec="seconds"),
         "data": {
             **data_file,
@@ -151,12 +162,14 @@ def certificate(
             if judged is not None and judged.holds
             else [kept.to_dict() for kept in release.contract]
         ),
-        "classes": classes_of(release),
-        **(
-            _compared(release, told)
-            if judged is None
-            else {"differential_privacy": judged.to_dict()}
-        ),
+        "classes": {
+            "count": after.classes,
+            "smallest": after.smallest_class,
+            "sizes": {str(size): count for size, count in after.class_sizes.items()},
+            "risks": {measure.name: measure.value for measure in after.measures},
+            "risk_threshold": DEFAULT_THRESHOLD,
+        },
+        **comparison,
         "plan": told_plan(release, judged),
         "dropped_columns": [c.name for c in release.columns if c.distinct_after is None],
         "suppressed_records": (
@@ -190,31 +203,6 @@ def plain_json(document: Mapping[str, Any]) -> dict[str, Any]:
     """
     plain: dict[str, Any] = json.loads(json.dumps(document), parse_constant=lambda word: None)
     return plain
-
-
-def _compared(release: TableRelease, told: Told) -> dict[str, Any]:
-    """What was found by comparing the release with its original: utility, distances, attacks."""
-    attacks = {} if release.attacks is None else {"attacks": release.attacks.to_dict()}
-    implied = release.implied
-    if implied.found.compared:
-        attacks["implied"] = implied.public(release.sampled)
-    return {
-        "utility": {m.name: m.value for m in told.worth.measures},
-        "story": public_story(told.story),
-        **attacks,
-    }
-
-
-def classes_of(release: TableRelease) -> dict[str, Any]:
-    """The classes of what is shared: how many of each size, and the risks that follow."""
-    after = release.after
-    return {
-        "count": after.classes,
-        "smallest": after.smallest_class,
-        "sizes": {str(size): count for size, count in after.class_sizes.items()},
-        "risks": {m.name: m.value for m in after.measures},
-        "risk_threshold": DEFAULT_THRESHOLD,
-    }
 
 
 def versions() -> dict[str, str]:

@@ -86,6 +86,7 @@ def run(
     from sfumato.core.exchange import refuse_existing
     from sfumato.core.registry import data_class
     from sfumato.interfaces.api import run as make
+    from sfumato.release.publish import publish
     from sfumato.release.read_back import target_in
 
     loaded = _recipe(recipe, like, quiet=quiet)
@@ -143,9 +144,19 @@ def run(
         with progress("attacking", quiet=quiet) as on_progress:
             budget = {"seconds": attack} if attack else {}
             release = release.attacked(progress=on_progress, **budget)
-    form: dict[str, Any] = {"format": format, "force": writing.force, "pictures": writing.pictures}
-    form |= {"sign": writing.sign, "defuse": writing.defuse, "attack": 0, **place}
-    folder = remembered.write(release, output, **form)
+    folder = Path(output)
+    with remembered.registered(release, folder, elsewhere=target is not None) as register_folder:
+        publish(
+            release,
+            folder,
+            format=format,
+            force=writing.force,
+            sign=writing.sign,
+            pictures=writing.pictures,
+            defuse=writing.defuse,
+            into=target,
+        )
+        register_folder(folder)
     _tell_written(release, folder, remembered.told, json=json)
     tell_remembered(remembered, json=json, quiet=quiet)
     _tell_places(release, folder, None if target is None else target.shown, quiet=quiet)

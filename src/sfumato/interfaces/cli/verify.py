@@ -149,7 +149,7 @@ def verify(
     Exit code 0 when every promise was checked and holds, or a key you trust (--key) vouches for it;
     1 when a claim is false; 7 when nothing is false and a promise needs the original.
     """
-    from sfumato.core.shape import Shape
+    from sfumato.core.shape import Shape, is_shape
     from sfumato.interfaces.api import verify as recompute
     from sfumato.release.certificate_files import read_certificate
 
@@ -157,7 +157,7 @@ def verify(
     beside = folder.resolve().parent / "owner"
     kept = owner or (beside if original and beside.is_dir() else None)
     shape = read_certificate(folder)["shape"]
-    if shape not in set(Shape):
+    if not is_shape(shape):
         refused = {"original": original, **vars(given)}
         _verify_table(folder, kept or owner_of(folder), key, json=json, **refused)
         return
