@@ -526,46 +526,17 @@ class _Grouping:
 def _grouped(
     dataset: Table, names: tuple[str, ...], at: Placement | None, *, by_row: bool
 ) -> _Grouping:
-    """The classes of a table, remembered for every table that has the same rows and describes these
-    columns alike.
+    """The classes of a table without counts, in key order; remembered for every table that has the
+    same rows and describes these columns alike.
 
     Those at another placement than that of the table itself are not remembered. ``by_row``: the
     class of every row will be asked for.
     """
-    if at is not None:
-        return _group(dataset, names, at, by_row=by_row)
     attributes = tuple(dataset.schema.attributes.get(name) for name in names)
-    remembered = dataset.known.classes.setdefault(names, [])
-    for found in remembered:
-        if found.attributes == attributes:
-            return found  # type: ignore[no-any-return]
-    fresh = dataclasses.replace(_group(dataset, names, None, by_row=by_row), attributes=attributes)
-    remembered.append(fresh)
-    return fresh
-
-
-def remembered_classes(dataset: Table, names: Sequence[str]) -> ClassTable | None:
-    """The classes of these columns, where they were grouped before: which rows are alike does not
-    depend on the schema.
-    """
-    for found in dataset.known.classes.get(tuple(names), ()):
-        return found.table  # type: ignore[no-any-return]
-    return None
-
-
-def remembered_rows(dataset: Table, names: Sequence[str]) -> tuple[NDArray[Any], int] | None:
-    """The class of every row in the narrowest type and the number of classes, where these columns
-    were grouped before.
-    """
-    for found in dataset.known.classes.get(tuple(names), ()):
-        return found.narrow(dataset), len(found.table)
-    return None
-
-
-def _group(
-    dataset: Table, names: tuple[str, ...], at: Placement | None, *, by_row: bool
-) -> _Grouping:
-    """The classes without counts, in key order."""
+    remembered = dataset.known.classes.setdefault(names, []) if at is None else []
+    for grouping in remembered:
+        if grouping.attributes == attributes:
+            return grouping  # type: ignore[no-any-return]
     keys, place = pack_rows(dataset, names, at)
     rows: list[NDArray[Any]] = []
     span, classes = place.layout.span, None
@@ -586,7 +557,27 @@ def _group(
         keys=distinct,
         records=records,
     )
-    return _Grouping((), table, rows)
+    grouping = _Grouping(attributes if at is None else (), table, rows)
+    remembered.append(grouping)
+    return grouping
+
+
+def remembered_classes(dataset: Table, names: Sequence[str]) -> ClassTable | None:
+    """The classes of these columns, where they were grouped before: which rows are alike does not
+    depend on the schema.
+    """
+    for found in dataset.known.classes.get(tuple(names), ()):
+        return found.table  # type: ignore[no-any-return]
+    return None
+
+
+def remembered_rows(dataset: Table, names: Sequence[str]) -> tuple[NDArray[Any], int] | None:
+    """The class of every row in the narrowest type and the number of classes, where these columns
+    were grouped before.
+    """
+    for found in dataset.known.classes.get(tuple(names), ()):
+        return found.narrow(dataset), len(found.table)
+    return None
 
 
 def _sorted_classes(

@@ -155,9 +155,9 @@ def any_from_dict(document: Any, *, base: Path | str = ".", name: str = "the rec
     # The shape that the recipe says; else several tables where it has such, and one otherwise.
     shape = Shape.TABLES if "tables" in document else Recipe.shape
     word = document.get("shape", shape)
-    if is_shape(word):
+    if word != shape and is_shape(word):
         shape = Shape(word)
-    else:
+    elif word != shape:
         hint = did_you_mean(str(word), map(str, known_shapes()))
         problems.append(f"shape {str(word)!r} is not known.{hint}")
     for section, has_section in SHAPES_WITH.items():

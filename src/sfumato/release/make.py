@@ -47,7 +47,8 @@ def make_release(data: Data, recipe: Recipe, context: Context) -> Any:
     before = kind.assess_original(original, recipe, context)
     steps = original.run_steps(recipe, context)
     try:
-        recipe = with_usual_limits(recipe, steps.released)
+        if steps.released.drawn:
+            recipe = with_usual_limits(recipe)
         release = kind.from_steps(original, recipe, context, steps, before)
         release = release.judged(steps.released)
         if context.refuse:
@@ -115,14 +116,15 @@ def require_sense(data: Data, recipe: Recipe, context: Context) -> None:
             "meet is empty: say what must hold, for example k_anonymity: {k: 5}, or set limits:"
             " {linkage: 0.05}"
         )
-    problems = registry.limit_problems(recipe.limits, recipe.shape)
+    problems = registry.limit_problems(recipe.limits, recipe.shape) if recipe.limits else []
     if problems:
         raise ParameterError("; ".join(problems))
     if not recipe.steps:
         raise ParameterError(
             "steps is empty: say how to get there, for example global_recoding: {budget: 0.02}"
         )
-    problems = acceptance_problems(recipe.accept, recipe.schema, recipe.steps)
+    if recipe.accept:
+        problems = acceptance_problems(recipe.accept, recipe.schema, recipe.steps)
     if problems:
         raise ParameterError("; ".join(problems))
     data.require_content()

@@ -77,7 +77,7 @@ def as_written(release: TableRelease, file: Path, form: Form) -> TableRelease:
         return release
     frame = _read_back(release, file, form)
     release = _with_rows(release, frame, form)
-    text_only = text_only_columns(release.recipe.accept)
+    text_only = text_only_columns(release.recipe.accept) if release.recipe.accept else set()
     numbers = (
         {n: c for n, c in guessed(frame).items() if n not in text_only}
         if form.format == "csv"

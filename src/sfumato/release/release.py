@@ -164,10 +164,10 @@ class Release(Reportable):
         """Whether every promise holds on what is shared, every limit and contract that may refuse
         it is kept, and no column undoes it.
         """
-        kept = all(self.verdicts) and all(
-            kept for kept in (*self.limits, *self.contract) if kept.refuses
-        )
-        return kept and not self.undone_by
+        bounds = [bound for bound in (*self.limits, *self.contract) if bound.refuses]
+        if not all(verdict.holds for verdict in self.verdicts):
+            return False
+        return all(bound.holds for bound in bounds) and not self.undone_by
 
     @property
     def headline(self) -> Headline:
@@ -204,11 +204,14 @@ class Release(Reportable):
     @property
     def certified(self) -> Certified | None:
         """Whether the recipe certifies an ε; None where no step accounts for one."""
-        accounted = accounts(self.recipe.steps, self.recipe.schema)
-        columns = self.released_columns if accounted else ()
-        types_found, rehearsal = self.original.source.types_found, self.seed.rehearsal
+        if not accounts(self.recipe.steps, self.recipe.schema):
+            return None
         return certified(
-            self.recipe, columns, self.released_schema, rehearsal=rehearsal, types_found=types_found
+            self.recipe,
+            self.released_columns,
+            self.released_schema,
+            rehearsal=self.seed.rehearsal,
+            types_found=self.original.source.types_found,
         )
 
     @property

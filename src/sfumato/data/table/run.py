@@ -14,7 +14,7 @@ from sfumato.core.alignment import pair_elsewhere
 from sfumato.core.data import Context, StepsResult
 from sfumato.core.design import renumbered
 from sfumato.core.free_text import refuse_declared_text, refuse_free_text
-from sfumato.core.mechanism import Taken, applied_mechanisms, asked_of
+from sfumato.core.mechanism import Taken, applied_mechanisms
 from sfumato.core.pair import TablePair, levels_of
 from sfumato.core.randomness import marked
 from sfumato.core.schema import Schema
@@ -124,21 +124,22 @@ def run_table_steps(original: Table, recipe: Recipe, context: Context) -> StepsR
     plans: list[tuple[str, Plan]] = []
     rows = LearntFrom()
     steps_taken: list[Taken] = []
-    asked = asked_of(recipe.meet)
+    # Columns of which some promise says by which mechanism they are released.
+    by_rule = {model.released_by[0] for model in recipe.meet if model.released_by is not None}
     for place, step in enumerate(recipe.steps):
         goal = Goal(recipe.goals, seed, context.progress, context.population, place, fixed=fixed)
         plan = step.plan(table, goal)
         before, table = table, step.apply(table, plan)
         rows = rows.after(before, table, plan)
         plans.append((step.name, plan))
-        if asked:
+        if by_rule:
             steps_taken.append(Taken(step, before, table))
     table = renumbered(table.drop(table.schema.direct).with_marks(None), seed)
     written_format = chosen_format(original.source, context.format)
     table = made_one(table, written_format, spellings=False)[0].compacted()
     if context.shuffle:
         table = table.take(seed.stream("shuffle").permutation(len(table)))
-    mechanisms = applied_mechanisms(original, steps_taken, table, asked) if asked else {}
+    mechanisms = applied_mechanisms(original, steps_taken, table, by_rule) if by_rule else {}
     return StepsResult(table, tuple(plans), rows.learnt_from, rows.held_out, mechanisms)
 
 

@@ -181,12 +181,6 @@ class Grid:
             above,
         )
 
-    def ends(self, reading: CellReading) -> Ends:
-        """The ends of a cell on the axis."""
-        low, high, _ = reading
-        first = None if low is None else on_axis(low, self.digits)
-        return first, first if high is low else None if high is None else on_axis(high, self.digits)
-
     def level(self, ends: Ends) -> int | None:
         """The level of the node a cell names: 0 for a number; None when it is no node of this
         grid.
@@ -357,7 +351,14 @@ class Intervals(Hierarchy):
         """
         readings = [r for r in map(read, values) if r is not None]
         grid = Grid.of(self, readings)
-        ends = [grid.ends(r) for r in readings]
+        # Where every cell begins and ends on the axis, as far as it says.
+        ends: list[Ends] = []
+        for reading in readings:
+            low = None if reading.low is None else on_axis(reading.low, grid.digits)
+            high = low
+            if reading.high is not reading.low:
+                high = None if reading.high is None else on_axis(reading.high, grid.digits)
+            ends.append((low, high))
         own = [level for level in map(grid.level, ends) if level is not None]
         if len(own) < len(values):
             raise SchemaError(
