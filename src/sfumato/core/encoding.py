@@ -157,7 +157,7 @@ def _without_unused(
     return Encoded(kernels.keys.mapped(codes, moved), names, amounts[used])
 
 
-def label(value: Any) -> str:
+def label(value: object) -> str:
     """The text under which hierarchies and reports know a value.
 
     Whole floats lose their ``.0`` so that a column read as 33.0 meets a hierarchy that says 33.

@@ -122,7 +122,7 @@ def parse(text: str, *, base: Path | str = ".", name: str = "the recipe") -> Rec
     return from_dict(read_yaml(text, name), base=base, name=name)
 
 
-def from_dict(document: Any, *, base: Path | str = ".", name: str = "the recipe") -> Recipe:
+def from_dict(document: object, *, base: Path | str = ".", name: str = "the recipe") -> Recipe:
     """Make the recipe of a table from plain data; one about data of another shape is refused."""
     recipe = any_from_dict(document, base=base, name=name)
     if recipe.shape != Recipe.shape:
@@ -134,7 +134,7 @@ def from_dict(document: Any, *, base: Path | str = ".", name: str = "the recipe"
     return recipe
 
 
-def any_from_dict(document: Any, *, base: Path | str = ".", name: str = "the recipe") -> Recipe:
+def any_from_dict(document: object, *, base: Path | str = ".", name: str = "the recipe") -> Recipe:
     """Make a recipe of any shape of data from plain data."""
     if not isinstance(document, Mapping):
         raise RecipeError(
@@ -605,7 +605,7 @@ def _keep_back(part: Any, fields: dict[str, Any]) -> None:
             _keep_back(model, written[model.name])
 
 
-def keeps_back(family: str, spec: Any, shape: Shape = Shape.TABLE) -> bool:
+def keeps_back(family: str, spec: object, shape: Shape = Shape.TABLE) -> bool:
     """Whether a model or hierarchy, as a certificate shows it, lacks what its owner keeps.
 
     A hierarchy that is kept back is never made from a certificate, whatever stands there: it could

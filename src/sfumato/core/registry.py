@@ -241,7 +241,7 @@ def attacks(shape: Shape = Shape.TABLE) -> Members:
     return _half("sfumato.methods.attacks", Attack)
 
 
-def asked_attack(spec: Any, shape: Shape = Shape.TABLE) -> Attack:
+def asked_attack(spec: object, shape: Shape = Shape.TABLE) -> Attack:
     """An attack by its name, with parameters as in a recipe (``{"suda": {"most": 3}}``, or the same
     as text), or as it is.
 
@@ -334,7 +334,7 @@ def utility_metrics() -> Members:
     return family("utility")
 
 
-def is_placed(family_name: str, name: str, fields: Any, shape: Shape) -> bool:
+def is_placed(family_name: str, name: str, fields: object, shape: Shape) -> bool:
     """Whether a method, as a recipe or a plan writes it, is one of ordinary tables with its table.
 
     So it is when the data are several tables and ``table`` stands among the fields. A class of the
@@ -358,14 +358,14 @@ def is_placed(family_name: str, name: str, fields: Any, shape: Shape) -> bool:
     return name in family(family_name)
 
 
-def method_class(family_name: str, name: str, fields: Any, shape: Shape) -> Any:
+def method_class(family_name: str, name: str, fields: object, shape: Shape) -> Any:
     """The class that a name means beside these fields, for data of a shape; None: there is none."""
     if shape in SEVERAL_TABLES and is_placed(family_name, name, fields, shape):
         shape = Shape.TABLE
     return family(family_name, shape).get(name)
 
 
-def build(family_name: str, spec: Any, where: str = "", *, shape: Shape = Shape.TABLE) -> Any:
+def build(family_name: str, spec: object, where: str = "", *, shape: Shape = Shape.TABLE) -> Any:
     """Make an object from its recipe form: ``suppress``, ``{k_anonymity: 5}`` or
     ``{k_anonymity: {k: 5}}``.
 

@@ -178,14 +178,14 @@ class Intake:
         return [*sentences, *([f"Text was compared after {join_words(ways)}."] if ways else [])]
 
 
-def checked_codes(given: Any) -> tuple[Code, ...]:
+def checked_codes(given: object) -> tuple[Code, ...]:
     """Codes for missing values: words and numbers, one or a list of them.
 
     >>> checked_codes(["NA", -9]), checked_codes("?")
     (('NA', -9), ('?',))
     """
-    several = list(given) if isinstance(given, list | tuple) else [given]
-    for code in several:
+    codes: list[Code] = []
+    for code in given if isinstance(given, list | tuple) else [given]:
         if isinstance(code, bool) or not isinstance(code, str | int | float):
             raise ParameterError(
                 "missing_values takes words and numbers, like [NA, '?', -9]; quote what is neither"
@@ -194,7 +194,8 @@ def checked_codes(given: Any) -> tuple[Code, ...]:
             raise ParameterError(
                 "missing_values takes finite numbers; quote the word if the file spells one"
             )
-    return tuple(several)
+        codes.append(code)
+    return tuple(codes)
 
 
 NOTHING_SAID = Intake()

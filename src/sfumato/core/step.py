@@ -373,7 +373,7 @@ class Step(Protocol):
         """
         return None
 
-    def contradicted_by(self, released: Any) -> str | None:
+    def contradicted_by(self, released: object) -> str | None:
         """What in released data other than a table shows that the step cannot have been run, in
         words; None: nothing does.
         """
