@@ -320,7 +320,9 @@ def _on_column(
     likely = crowd_by_matrix(scene, crowd) if by_matrix else None
     guessed = None if likely is None else attack(likely)
     if guessed is not None and guessed.beyond_guessing > finding.beyond_guessing:
-        finding = _add_words(guessed, "by Bayes' rule with the known transition matrix", matrix=True)
+        finding = _add_words(
+            guessed, "by Bayes' rule with the known transition matrix", matrix=True
+        )
     return _add_words(
         finding,
         f"{changed:,} of the released values are not the true ones, which alone count",
