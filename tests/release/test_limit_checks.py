@@ -133,6 +133,8 @@ def test_synthetic_rows_have_usual_limits_unless_the_recipe_sets_them(pair: Tabl
     recipe = sf.Recipe(pair.original.schema, steps=(sf.Mondrian(),), limits={"copied_records": 0.3})
     assert with_usual_limits(recipe).limits == {**USUAL_LIMITS, "copied_records": 0.3}
     accounted = sf.Recipe(
-        pair.original.schema, steps=(sf.SynthesizePrivately(epsilon=1.0, delta=1e-6),), limits=recipe.limits
+        pair.original.schema,
+        steps=(sf.SynthesizePrivately(epsilon=1.0, delta=1e-6),),
+        limits=recipe.limits,
     )
     assert with_usual_limits(accounted) is accounted, "an ε is its limit"

@@ -70,15 +70,6 @@ class Known:
     codes: dict[str, Encoded] = dataclasses.field(default_factory=dict)
     classes: dict[tuple[str, ...], list[Any]] = dataclasses.field(default_factory=dict)
 
-    def without(self, changed: Iterable[str]) -> Known:
-        """What is still known when some columns hold other values."""
-        gone = set(changed)
-        kept = {names: counted for names, counted in self.classes.items() if not gone & set(names)}
-        return Known(
-            {name: encoded for name, encoded in self.codes.items() if name not in gone},
-            {names: [each.without(gone) for each in counted] for names, counted in kept.items()},
-        )
-
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Table(Described, Reportable):
@@ -470,7 +461,14 @@ class Table(Described, Reportable):
         fresh = [_series_like(self.frame, name, values) for name, values in columns.items()]
         coded = self.coded - set(columns)
         changed = dataclasses.replace(self, frame=self.frame.with_columns(*fresh), coded=coded)
-        return changed._knowing(self.known.without(columns))
+        # What is known of the other columns stays true.
+        gone = set(columns)
+        codes = {name: codes for name, codes in self.known.codes.items() if name not in gone}
+        classes = {}
+        for names, groupings in self.known.classes.items():
+            if gone.isdisjoint(names):
+                classes[names] = [grouping.without(gone) for grouping in groupings]
+        return changed._knowing(Known(codes, classes))
 
     def recoded(self, name: str, labels: Sequence[str | None], codes: NDArray[Any]) -> Table:
         """A dataset in which a column holds text: in row *i* the label ``labels[codes[i]]`` (None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import polars as pl
 
+from sfumato.core import environment
 from sfumato.core.blocks import Block, Heading, ListBlock, Paragraph, Share, TableBlock
 from sfumato.core.data import StepsResult
 from sfumato.core.design import link_warnings, weight_warnings
@@ -20,6 +21,7 @@ from sfumato.core.step import Span, accounts
 from sfumato.core.threads import meanwhile
 from sfumato.core.words import percent, plain_name, score
 from sfumato.data.table.fixed_form import without_hierarchies
+from sfumato.data.table.formats import chosen_format
 from sfumato.release import VERBS
 from sfumato.release.alternatives import MOST_EFFORT, MOST_NODES, alternatives_of
 from sfumato.release.assessment import assessing
@@ -95,9 +97,15 @@ class TableRelease(Release):
         cls, original: Any, recipe: Recipe, context: Context, steps: Any, before: Any
     ) -> Self:
         """The release of what the steps made, not judged yet."""
-        release = super().from_steps(original, recipe, context, steps, before)
-        return dataclasses.replace(
-            release,
+        return cls(
+            released=steps.released,
+            original=original,
+            recipe=recipe,
+            plans=steps.plans,
+            seed=context.seed,
+            shuffled=context.shuffle,
+            created=environment.now(),
+            made_for=chosen_format(original.source, context.format),
             before=before.result(),
             scores=scores_of(steps.plans),
             population=context.population,
