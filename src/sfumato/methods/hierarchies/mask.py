@@ -52,8 +52,9 @@ class Mask(Hierarchy):
         longer = [len(v) for v in values if len(v) > self.length]
         if longer:
             raise SchemaError(
-                f"{self.name}({self.length}): {len(longer)} of {len(values)} distinct values have more"
-                f" than {self.length} characters; use {self.name}({max(longer)}), or correct the values"
+                f"{self.name}({self.length}): {len(longer)} of {len(values)} distinct values have"
+                f" more than {self.length} characters; use {self.name}({max(longer)}), or correct"
+                " the values"
             )
         rows, levels = [], []
         for value in values:
@@ -97,9 +98,8 @@ class Mask(Hierarchy):
             return None
         filled = texts if self.pad is None else texts.str.pad_start(self.length, self.pad)
         shown = filled.str.tail(-1) if self.from_left else filled.str.head(-1)
-        lengths = filled.str.len_chars().cast(
-            pl.String
-        )  # codes of different length never meet below the top
+        # Codes of different length never meet below the top.
+        lengths = filled.str.len_chars().cast(pl.String)
         nodes = (lengths + ":" + shown).rank("dense").to_numpy().astype(np.int64)
         return ladder_by_nodes(self, texts, nodes, [], missing=missing)
 
