@@ -61,6 +61,12 @@ class Told:
         return release.once("told", lambda: cls._measured(release))
 
     @classmethod
+    def for_certificate(cls, release: TableRelease) -> Told:
+        """What a certificate tells of it: all but what else there was."""
+        pair = release.pair
+        return cls(evaluated(release, pair, report_metrics(pair)), story_of(release, pair), None)
+
+    @classmethod
     def _measured(cls, release: TableRelease) -> Told:
         pair = release.pair  # one for both: columns are read once
         if len(release.original) > MANY_ROWS:
