@@ -349,9 +349,9 @@ class Journal:
             self._remember_head()
         except (OSError, OutputError) as error:
             self.forget(before[0])
-            try:
+            with contextlib.suppress(OSError):
                 self._cut_back(self._file)
-            except OSError:
+            if os.fstat(self._file).st_size != self._starts[-1]:
                 self._file = None  # half a line stands at the end: nothing may be put after it
             raise OutputError(
                 f"the {self.kind.name} {self.path} cannot be written ({_reason(error)}), so"

@@ -164,18 +164,17 @@ def report_page(certificate: Fields, shared: SharedFolder, original: Original) -
         different = list(_drawn_otherwise(certificate, shared.folder))
     except Exception:  # noqa: BLE001 - an edited certificate may hold anything, and a page is drawn of all of it
         return Claim("report", "fails", "no page can be drawn of this certificate: it was edited")
-    return page_claim(certificate, different)
+    return page_claim(different)
 
 
-def page_claim(certificate: Fields, different: list[str]) -> Claim:
-    """What files that are not as they are drawn from a certificate say of it."""
+def page_claim(different: list[str]) -> Claim:
+    """What is said of files that are drawn from a certificate; ``different`` are those that this
+    version draws otherwise.
+    """
     if not different:
         return Claim("report", "holds", "it is drawn from this certificate", section="files")
-    words = f"{named_paths(different)}: not what this version draws from the certificate"
-    pixels_alone = all(file.endswith(".png") for file in different)
-    if certificate["versions"] == versions() and not pixels_alone:
-        return Claim("report", "fails", f"{words}; it was edited", section="files")
-    return Claim("report", "needs original", f"{words}; read the certificate", section="files")
+    words = f"{named_paths(different)}: not what this version draws; read the certificate"
+    return Claim("report", "needs original", words, section="files")
 
 
 def _drawn_otherwise(certificate: Fields, share: Path) -> Iterator[str]:

@@ -92,7 +92,7 @@ def page_of_table(certificate: Fields, shared: SharedFolder, original: Original)
     if shared.listed.status == "fails" or REPORT not in certificate["files"]:
         return None
     same = (shared.folder / REPORT).read_bytes() == page(certificate).encode()
-    return page_claim(certificate, [] if same else [REPORT])
+    return page_claim([] if same else [REPORT])
 
 
 CHECKS = (files_unedited, other_files, cells_published, page_of_table)
