@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core.acceptance import accepted_pairs, read_acceptances
+from sfumato.core.attack import USUAL_RATE
 from sfumato.core.shape import Shape
 from sfumato.core.words import join_words
 from sfumato.methods.formulas.dependence_search import LOOKED_FOR
-from sfumato.release.attack_run import DEFAULT_THRESHOLD
 from sfumato.release.certificate_words import promise_title, without_words
 from sfumato.release.documents import (
     Told,
@@ -253,7 +253,7 @@ def attacks_against_original(
     if said["seconds"] > LONGEST:
         return Claim(name, "needs original", f"they took more than {LONGEST:g} seconds")
     report = _attack_again(certificate, original)
-    usual = all(outcome["threshold"] == DEFAULT_THRESHOLD for outcome in said["tried"])
+    usual = all(outcome["threshold"] == USUAL_RATE for outcome in said["tried"])
     if not usual or said["looked_for"] != report["looked_for"]:
         words = "they were tried on a sample, or judged by a threshold, that no lock tells of"
         return Claim(name, "needs original", words)
