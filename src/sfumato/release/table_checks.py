@@ -14,7 +14,7 @@ from sfumato.core import registry
 from sfumato.core.acceptance import TEXT_ONLY, accepted_pairs
 from sfumato.core.hierarchy import TOP
 from sfumato.core.schema import Kind, Missing, Role
-from sfumato.core.shape import DATA, Shape
+from sfumato.core.shape import DATA
 from sfumato.core.words import count_of
 from sfumato.data.table.default_readers import read_as_one
 from sfumato.errors import SfumatoError
@@ -283,7 +283,7 @@ def utility_of_file(certificate: Fields, shared: SharedFolder, original: Origina
     too.
     """
     records = shared.original_size
-    if records is None or shared.shape is not Shape.TABLE or "sampled" in certificate:
+    if records is None or "classes" not in certificate or "sampled" in certificate:
         return None
     if "parts" in certificate[DATA]:
         return None

@@ -69,8 +69,10 @@ def demo(
     _sum_up(second)
     folder = second.write(output, force=True)
     _head("4  Check it without trusting us", quiet=quiet)
-    beside = {"original": second.original, "owner": folder / "owner", "release": second}
-    verify.tell_claims(recompute(folder / "share", **beside), json=False)
+    checked = recompute(
+        folder / "share", original=second.original, owner=folder / "owner", release=second
+    )
+    verify.tell_claims(checked, json=False)
     out().file.flush()
     tell(
         f"\nOpen {folder / 'share' / 'report.html'} (to publish) and"
