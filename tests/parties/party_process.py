@@ -78,7 +78,7 @@ def party(
         return await meet(planned, mesh)
 
     try:
-        ended = {"result": asyncio.run(run()).to_dict()}
+        ended = {"result": asyncio.run(run()).certificate}
     except SfumatoError as error:
         ended = {
             "error": type(error).__name__,

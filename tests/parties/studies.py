@@ -5,7 +5,9 @@ file.
 from __future__ import annotations
 
 import contextlib
+import json
 import socket
+import tempfile
 from pathlib import Path
 
 import polars as pl
@@ -17,6 +19,7 @@ from sfumato.core.ledger import Ledger, Terms
 from sfumato.core.recipe_files import write_yaml
 from sfumato.parties.keys import Keys, new_keys
 from sfumato.parties.study import read_study, sign
+from sfumato.release.verify import verify
 
 NAMES = ("hospital_a", "hospital_b", "hospital_c", "hospital_d")
 AGES = ([71, 64, 80], [55, 62], [90, 77, 68, 59], [45])
@@ -99,3 +102,11 @@ def spent(folder: Path, name: str):
     """What a hospital's ledger says was spent."""
     with Ledger.at(folder / name / "patients.ledger").hold() as book:
         return float(book.spending.epsilon), book.spending.answers
+
+
+def statuses(certificate, study):
+    """What ``verify`` finds of the result of a study, written to a file."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "result.json"
+        file.write_text(json.dumps(certificate))
+        return {claim.status for claim in verify(file, original=study).claims}

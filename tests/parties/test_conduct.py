@@ -26,8 +26,16 @@ from sfumato.errors import (
 )
 from sfumato.parties.attempt import Attempt, State, alone
 from sfumato.parties.channel import Channel, Network, Phase
-from sfumato.parties.conduct import Home, attempt_file, conduct, estimated, verified
+from sfumato.parties.conduct import (
+    Home,
+    StudyResult,
+    attempt_file,
+    conduct,
+    estimated,
+    repeated,
+)
 from sfumato.parties.study import read_study
+from sfumato.release.signatures import digest_of
 from tests.parties.studies import (
     AGES,
     MEAN,
@@ -37,6 +45,7 @@ from tests.parties.studies import (
     keys_in,
     ledger_of,
     spent,
+    statuses,
     tables,
     written,
 )
@@ -121,11 +130,12 @@ def test_the_worked_example(tmp_path, protocol):
     results = run(tmp_path, study)
     for result in results:
         assert result.answer == {"count": 10, "mean": 67.1}
-        assert result.certificate["public_digest"] == results[0].certificate["public_digest"]
-        assert set(result.certificate["signatures"]) == set(NAMES)
-        assert {
-            claim.status for claim in verified(json.loads(json.dumps(result.to_dict())), study)
-        } == {"holds"}
+        assert (
+            result.certificate["study"]["public_digest"]
+            == results[0].certificate["study"]["public_digest"]
+        )
+        assert set(result.certificate["study"]["signatures"]) == set(NAMES)
+        assert statuses(result.certificate, study) == {"holds"}
     assert {attempt.state for attempt in attempts(tmp_path, study)} == {State.CONFIRMED}
 
 
@@ -149,7 +159,7 @@ def test_the_cost_is_known_beforehand(tmp_path, asked):
     """
     study = a_study(tmp_path, **asked)
     cost, seconds = estimated(study)
-    measured = run(tmp_path, study)[0].certificate["cost"]["measured"]
+    measured = run(tmp_path, study)[0].certificate["study"]["cost"]["measured"]
     assert 0.5 * cost.sent <= measured["bytes_sent"] <= 2 * cost.sent
     assert 0.5 * cost.messages <= measured["messages"] <= 2 * cost.messages
     assert seconds > 0
@@ -169,7 +179,7 @@ def test_nothing_secret_is_in_the_result(tmp_path):
     for keys, result, attempt in zip(
         keys_in(tmp_path), results, attempts(tmp_path, study), strict=True
     ):
-        text = json.dumps(result.to_dict())
+        text = json.dumps(result.certificate)
         assert keys.secret.read_text().strip() not in text
         assert attempt.input not in text
         assert attempt.name not in text
@@ -179,25 +189,38 @@ def test_nothing_secret_is_in_the_result(tmp_path):
 @pytest.mark.parametrize(
     "change",
     [
-        lambda r: r["answer"].update(mean=67.2),
-        lambda r: r["certificate"].update(transcript="00" * 32),
-        lambda r: r["certificate"]["signatures"].pop("hospital_c"),
-        lambda r: r["certificate"].update(study="00" * 32),
-        lambda r: r["certificate"].update(session="zz"),
-        lambda r: r["certificate"].update(question={"count": {}}),
-        lambda r: r["certificate"].update(noise={"epsilon": "0.01"}),
-        lambda r: r["certificate"].update(learned=["nobody learns anything"]),
-        lambda r: r["certificate"]["parties"][0].update(dataset="another"),
-        lambda r: r["certificate"]["rules"].update(least_records=1000),
-        lambda r: r["certificate"].update(asked_before="00" * 32),
-        lambda r: r.pop("answer"),
+        lambda said: said["answer"].update(mean=67.2),
+        lambda said: said.update(transcript="00" * 32),
+        lambda said: said["signatures"].pop("hospital_c"),
+        lambda said: said.update(digest="00" * 32),
+        lambda said: said.update(session="zz"),
+        lambda said: said.update(question={"count": {}}),
+        lambda said: said.update(noise={"epsilon": "0.01"}),
+        lambda said: said["parties"][0].update(dataset="another"),
+        lambda said: said["rules"].update(least_records=1000),
+        lambda said: said["cost"]["estimated"].update(messages=1),
     ],
 )
 def test_a_changed_result_is_noticed(tmp_path, change):
+    """By who knows the study, whoever sealed and signed the change."""
     study = a_study(tmp_path)
-    result = copy.deepcopy(run(tmp_path, study)[1].to_dict())
-    change(result)
-    assert "fails" in {claim.status for claim in verified(result, study)}
+    certificate = copy.deepcopy(dict(run(tmp_path, study)[1].certificate))
+    change(certificate["study"])
+    certificate["digest"] = digest_of(certificate)
+    keys = keys_in(tmp_path)[1]
+    assert "fails" in statuses(StudyResult(certificate).sealed(keys).certificate, study)
+
+
+def test_a_repeated_answer_is_not_signed(tmp_path):
+    study = a_study(tmp_path)
+    assert "fails" in statuses(repeated(study, {"count": 10}).certificate, study)
+
+
+def test_an_unsigned_result_stays_open(tmp_path):
+    study = a_study(tmp_path)
+    certificate = dict(run(tmp_path, study)[1].certificate)
+    del certificate["signature"]
+    assert statuses(certificate, study) == {"holds", "needs original"}
 
 
 @pytest.mark.parametrize(
@@ -228,10 +251,10 @@ def test_where_it_is_allowed_the_rest_finishes_without_who_left(tmp_path, phase,
     assert isinstance(results.pop(2), ConnectionResetError)
     for result in results:
         assert result.answer == {"count": 10, "mean": 67.1}
-        assert set(result.certificate["signatures"]) == set(NAMES) - {"hospital_c"}
-        assert {claim.status for claim in verified(result.to_dict(), study)} == {"holds"}
+        assert set(result.certificate["study"]["signatures"]) == set(NAMES) - {"hospital_c"}
+        assert statuses(result.certificate, study) == {"holds"}
     again = run(tmp_path, study)
-    assert all(set(result.certificate["signatures"]) == set(NAMES) for result in again)
+    assert all(set(result.certificate["study"]["signatures"]) == set(NAMES) for result in again)
 
 
 def test_signatures_are_asked_for_alone_when_all_know_the_answer(tmp_path):
@@ -242,7 +265,7 @@ def test_signatures_are_asked_for_alone_when_all_know_the_answer(tmp_path):
     network = Network(4, keep=True)
     again = run(tmp_path, study, channels=[network.channel(i) for i in range(4)])
     assert {phase for view in network.views for phase, _, _ in view} == {Phase.HELLO, Phase.CONFIRM}
-    assert {result.certificate["public_digest"] for result in again} == {before[0].public}
+    assert {result.certificate["study"]["public_digest"] for result in again} == {before[0].public}
 
 
 def test_other_rows_are_refused_once_the_answer_may_be_known(tmp_path):
@@ -280,7 +303,7 @@ def test_a_new_study_with_the_same_question_is_answered_from_what_was_kept(tmp_p
     second = a_study(tmp_path, id="f" * 32)
     results = run(tmp_path, second)
     assert [result.answer for result in results] == [{"count": 10, "mean": 67.1}] * 4
-    assert all("asked_before" in result.certificate for result in results)
+    assert all("asked_before" in result.certificate["study"] for result in results)
 
 
 def test_too_few_records_open_nothing(tmp_path):
@@ -441,13 +464,11 @@ def test_a_joint_release_is_signed_by_all_and_given_to_whom_it_is_for(tmp_path, 
         tmp_path, question={"release": {**RELEASE, **assemble}}, protocol={"name": "joint"}
     )
     results = run(tmp_path, study, people=people)
-    assert len({result.certificate["public_digest"] for result in results}) == 1
+    assert len({result.certificate["study"]["public_digest"] for result in results}) == 1
     holders = [number for number, result in enumerate(results) if result.answer.get("counts")]
     assert holders == ([1] if assemble else [0, 1, 2, 3])
     for result in results:
-        assert {
-            claim.status for claim in verified(json.loads(json.dumps(result.to_dict())), study)
-        } == {"holds"}
+        assert statuses(result.certificate, study) == {"holds"}
 
 
 def test_an_answer_that_others_may_know_is_not_undone_by_a_new_study(tmp_path):

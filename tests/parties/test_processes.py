@@ -14,11 +14,10 @@ import pytest
 
 from sfumato.parties.attempt import Attempt, State
 from sfumato.parties.channel import Phase
-from sfumato.parties.conduct import verified
 from sfumato.parties.keys import new_keys
 from sfumato.parties.study import read_study
 from tests.parties.party_process import KILLED, party
-from tests.parties.studies import AGES, NAMES, document, keys_in, spent, written
+from tests.parties.studies import AGES, NAMES, document, keys_in, spent, statuses, written
 
 pytestmark = pytest.mark.slow
 
@@ -94,8 +93,8 @@ def require_same_answer_again(processes, folder):
     ended = run(processes, folder)
     study = read_study(folder / "study.yaml")
     for number in range(4):
-        assert ended[number]["result"]["answer"] == ended[0]["result"]["answer"]
-        assert {claim.status for claim in verified(ended[number]["result"], study)} == {"holds"}
+        assert ended[number]["result"]["study"]["answer"] == ended[0]["result"]["study"]["answer"]
+        assert statuses(ended[number]["result"], study) == {"holds"}
     for old, new in zip(before, attempts(folder), strict=True):
         assert new.state is State.CONFIRMED
         assert old is None or old.noise == new.noise
@@ -128,9 +127,11 @@ def test_the_worked_example_from_the_command_line(tmp_path):
     ]
     ended = [process.communicate(timeout=PATIENCE) for process in started]
     assert [process.returncode for process in started] == [0] * 4, ended
-    assert all(json.loads(out)["answer"] == {"count": 10, "mean": 67.1} for out, _ in ended)
+    assert all(
+        json.loads(out)["study"]["answer"] == {"count": 10, "mean": 67.1} for out, _ in ended
+    )
     results = [json.loads((tmp_path / f"study.{name}.json").read_text()) for name in NAMES]
-    assert len({result["certificate"]["public_digest"] for result in results}) == 1
+    assert len({result["study"]["public_digest"] for result in results}) == 1
 
 
 @pytest.mark.parametrize("how", ["kill", "kill amid"])
@@ -144,7 +145,7 @@ def test_one_is_killed(processes, folder, phase, how):
         "kill amid",
         Phase.CONFIRM,
     ):  # one has heard all signatures: nothing is missing there
-        assert {claim.status for claim in verified(ended.pop(0)["result"], study)} == {"holds"}
+        assert statuses(ended.pop(0)["result"], study) == {"holds"}
     assert set(errors(ended).values()) <= {"PartyLeft", "PartyMissing"}
     assert all("result" not in report for report in ended.values())
     require_same_answer_again(processes, folder)

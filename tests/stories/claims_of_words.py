@@ -93,7 +93,6 @@ SENTENCES = (
     said(
         "release.verification",
         (
-            "verified: {} of {} checked and kept{}",
             ", {} vouched for by {}",
             "vouched for by {}; {}",
         ),

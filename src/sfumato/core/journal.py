@@ -44,6 +44,7 @@ from sfumato.core.portable import (
     lock,
     open_private,
     sync_folder,
+    unlock,
     wait_for,
 )
 from sfumato.errors import InternalError, MissingExtra, OutputError, SfumatoError, UnreadableInput
@@ -311,6 +312,10 @@ class Journal:
             yield self
         finally:
             self._file = None
+            # A child that was forked during the turn has the file open too: closing ours alone
+            # would leave the lock with it.
+            if self.kind.locked:
+                unlock(file)
             os.close(file)
 
     def _locked(self, file: int) -> bool:
@@ -341,16 +346,18 @@ class Journal:
             _write_through(self._file, text)
             if before[1] == 0:
                 sync_folder(self.path.parent)
-        except OSError as error:
+            self._remember_head()
+        except (OSError, OutputError) as error:
             self.forget(before[0])
             with contextlib.suppress(OSError):
                 self._cut_back(self._file)
+            if os.fstat(self._file).st_size != self._starts[-1]:
+                self._file = None  # half a line stands at the end: nothing may be put after it
             raise OutputError(
                 f"the {self.kind.name} {self.path} cannot be written ({_reason(error)}), so"
                 f" {self.kind.consequence}"
             ) from None
         self._state = _state(self._file)
-        self._remember_head()
 
     def add(self, entry: Entry) -> None:
         """Append an entry in a turn of its own; where there is no file yet, start it."""
@@ -398,7 +405,14 @@ class Journal:
                 read_plain(self._head_file, most=MEGABYTE, what="the head of a journal")
             )
             head = Head(int(plain["entries"]), str(plain["hash"]))
-        except (UnreadableInput, ValueError, KeyError, TypeError, RecursionError):
+        except (
+            UnreadableInput,
+            ArithmeticError,
+            LookupError,
+            TypeError,
+            ValueError,
+            RecursionError,
+        ):
             head = None
         if self._head_beside and (head is None or head.entries < 1):
             raise UnreadableInput(
@@ -477,7 +491,8 @@ def _read_bytes(file: int, size: int) -> bytes:
 def _state(file: int) -> tuple[int, ...]:
     """What changes when somebody else writes to a file, or puts another in its place."""
     status = os.fstat(file)
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+    # anybody can set st_mtime back; st_ctime is the kernel's
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 def _reason(error: Exception) -> str:

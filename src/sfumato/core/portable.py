@@ -120,6 +120,14 @@ def lock(handle: int, *, wait: bool = True) -> bool:
     return True
 
 
+def unlock(handle: int) -> None:
+    """Let go of the lock of an open file, also where a child process has it open."""
+    fcntl = _fcntl()
+    if fcntl is not None:
+        with contextlib.suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_UN)
+
+
 def wait_for(handle: int) -> None:
     """Wait until nobody else holds an open file: by its lock, or on Windows by a lock on one byte.
 

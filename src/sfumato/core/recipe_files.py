@@ -592,6 +592,11 @@ def public_dict(recipe: Recipe) -> dict[str, Any]:
     ]
     for part, written in parts:
         _keep_back(part, written[part.name])
+    for model, written in zip(recipe.meet, plain["meet"], strict=True):
+        # Where the file of a population lies is the owner's business, and told from another folder
+        # in the lock.
+        if model.population is not None:
+            written[model.name]["population"] = Path(model.population).name
     return plain
 
 

@@ -34,7 +34,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato import __version__
 from sfumato.core import environment
 from sfumato.core.keys import derived
 from sfumato.core.ledger import Ledger
@@ -57,18 +56,17 @@ from sfumato.parties.control import Answered, AskedTogether, enough, require_eno
 from sfumato.parties.keys import SIGNATURE, Keys, public_half, signature_holds
 from sfumato.parties.question import Cost, JointQuestion, JointStatistic, Magnitudes, Meeting
 from sfumato.parties.sharing import Draw
-from sfumato.parties.study import Study, canonical, learned
-from sfumato.release.manifest import Claim
-from sfumato.release.signatures import canonical as canonical_text
+from sfumato.parties.study import Study, canonical
+from sfumato.release.documents import versions
+from sfumato.release.manifest import STUDY, VERSION
+from sfumato.release.signatures import digest_of, signed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.table import Table
 
-RESULT = 1
 PURPOSE = b"sfumato result 1\n"
-SEALING = b"sfumato result file 1\n"
 HELLO = struct.Struct(">32sB32sIB32s32s")
 """Study, number, nonce, attempt, state, mark of rows and noise, public digest of an answer that
 waits for signatures.
@@ -94,28 +92,23 @@ class Home:
 
 @dataclasses.dataclass(frozen=True)
 class StudyResult:
-    """A confirmed answer, and the document that lets anybody check who confirmed it."""
-
-    answer: Mapping[str, Any]
-    certificate: Mapping[str, Any]
-    seal: Mapping[str, str] | None = None
-    """Who wrote the file, and that party's signature under all of it: all sign the answer, nobody
-    else what it cost.
+    """A confirmed answer: a certificate of shape ``study``, which lets anybody check who confirmed
+    it.
     """
 
-    def to_dict(self) -> dict[str, Any]:
-        """The result file."""
-        document = {
-            "sfumato_party_result": RESULT,
-            "answer": dict(self.answer),
-            "certificate": dict(self.certificate),
-        }
-        return document if self.seal is None else {**document, "seal": dict(self.seal)}
+    certificate: Mapping[str, Any]
+
+    @property
+    def answer(self) -> Mapping[str, Any]:
+        """What came out."""
+        answer: Mapping[str, Any] = self.certificate[STUDY]["answer"]
+        return answer
 
     def sealed(self, keys: Keys) -> StudyResult:
-        """The result with the signature of the party whose file it is."""
-        value = base64.b64encode(keys.sign(_sealed_bytes(self.to_dict()))).decode("ascii")
-        return dataclasses.replace(self, seal={"party": keys.name, "signature": value})
+        """The result with the signature of the party whose file it is, under all of it: all parties
+        sign the answer, nobody else what it cost.
+        """
+        return StudyResult(signed(self.certificate, keys.signing))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -548,29 +541,43 @@ def result_of(study: Study, attempt: Attempt) -> StudyResult:
         raise ParameterError(
             "the answer is not confirmed by all parties; run the study again together"
         )
-    cost, seconds = estimated(study)
-    certificate = {
-        "version": __version__,
-        **stated(study),
-        "cost": {
-            "estimated": {
-                "messages": cost.messages,
-                "bytes_sent": cost.sent,
-                "seconds": round(seconds, 3),
-            },
-            "measured": dict(attempt.cost),
-        },
-        "session": attempt.session,
-        "transcript": attempt.transcript,
-        "public_digest": attempt.public,
-        "signatures": dict(attempt.signatures),
-    }
-    return StudyResult(attempt.answer, certificate)
+    return _result(
+        {
+            "answer": attempt.answer,
+            **stated(study),
+            "cost": {"estimated": estimated_cost(study), "measured": dict(attempt.cost)},
+            "session": attempt.session,
+            "transcript": attempt.transcript,
+            "public_digest": attempt.public,
+            "signatures": dict(attempt.signatures),
+        }
+    )
 
 
 def repeated(study: Study, answer: Mapping[str, Any]) -> StudyResult:
     """An answer that an earlier study gave; its signatures are in the result of that one."""
-    return StudyResult(answer, {"study": study.digest.hex(), "asked_before": study.question_key})
+    section = {"answer": answer, "digest": study.digest.hex(), "asked_before": study.question_key}
+    return _result(section)
+
+
+def _result(section: Mapping[str, Any]) -> StudyResult:
+    """The certificate of a study, which stands alone: there are no files beside it."""
+    document = {
+        "sfumato_certificate": VERSION,
+        "shape": STUDY,
+        "created": environment.timestamp(),
+        "versions": versions(),
+        STUDY: section,
+        "files": {},
+    }
+    document = json.loads(json.dumps(document, default=str))  # lists for tuples, text for days
+    return StudyResult({**document, "digest": digest_of(document)})
+
+
+def estimated_cost(study: Study) -> dict[str, Any]:
+    """What a study costs every party, about and at most, as a certificate tells it."""
+    cost, seconds = estimated(study)
+    return {"messages": cost.messages, "bytes_sent": cost.sent, "seconds": round(seconds, 3)}
 
 
 def stated(study: Study) -> dict[str, Any]:
@@ -587,12 +594,11 @@ def stated(study: Study) -> dict[str, Any]:
         for p in study.parties
     ]
     return {
-        "study": study.digest.hex(),
+        "digest": study.digest.hex(),
         "id": study.id,
         "question": study.document["question"],
         "parties": parties,
         "protocol": dataclasses.asdict(study.protocol),
-        "learned": list(learned(study)),
         "rules": dataclasses.asdict(study.control),
         "noise": (
             None
@@ -600,111 +606,3 @@ def stated(study: Study) -> dict[str, Any]:
             else {**study.document["noise"], "loss": study.noise.loss.to_dict()}
         ),
     }
-
-
-def verified(result: Any, study: Study) -> tuple[Claim, ...]:
-    """Whether a result file is of this study, as it was signed, and by whom."""
-    try:
-        answer, certificate = result["answer"], result["certificate"]
-        if "asked_before" in certificate:
-            return (
-                Claim(
-                    "form",
-                    "fails",
-                    "this repeats an earlier answer; the result of the study that asked first is"
-                    " signed",
-                ),
-            )
-        digest = public_digest(
-            study, certificate["session"], certificate["transcript"], answer
-        ).hex()
-        same = certificate["study"] == study.digest.hex()
-        signed = [
-            party.name
-            for party in study.parties
-            if _signed(party.signing_key, certificate, party.name, digest)
-        ]
-        claimed = certificate["public_digest"]
-        others = [
-            name
-            for name, said in _as_read(stated(study)).items()
-            if _as_read(certificate[name]) != said
-        ]
-    except (KeyError, TypeError, ValueError, AttributeError, SfumatoError):
-        return (Claim("form", "fails", "this is no result of a study"),)
-    unsigned = study.unsigned()
-    return (
-        _claim("study", same, "the result names this study", "the result is of another study"),
-        _claim(
-            "stated",
-            not others,
-            "the certificate says what the study says",
-            f"not as in the study: {', '.join(others)}",
-        ),
-        _claim(
-            "agreed",
-            not unsigned,
-            "all parties signed the study",
-            f"not signed by {', '.join(unsigned)}",
-        ),
-        _claim(
-            "digest",
-            claimed == digest,
-            "study, transcript and answer are those that were signed",
-            "they are not those that were signed",
-        ),
-        _claim(
-            "signatures",
-            len(signed) >= fewest_signatures(study),
-            f"{', '.join(signed)}",
-            f"only {len(signed)} of {len(study.parties)}",
-            promise=True,
-        ),
-        _sealed(result, study),
-    )
-
-
-def _sealed(result: Mapping[str, Any], study: Study) -> Claim:
-    """Whether the party that wrote the file signed all of it; what all sign is less."""
-    if "seal" not in result:
-        told = (
-            "nobody signed the rest of the file: its version, its costs, and digits of numbers"
-            " beyond the twelfth"
-        )
-        return Claim("file", "needs original", f"{told}; ask a party for its own file", True)
-    try:
-        seal = result["seal"]
-        (party,) = [party for party in study.parties if party.name == seal["party"]]
-        value = base64.b64decode(seal["signature"], validate=True)
-        fits = (
-            set(seal) == {"party", "signature"}
-            and base64.b64encode(value).decode("ascii") == seal["signature"]
-        )
-        fits = fits and signature_holds(party.signing_key, value, _sealed_bytes(result))
-    except (KeyError, TypeError, ValueError):
-        fits = False
-    return _claim(
-        "file",
-        fits,
-        "signed as a whole by the party that wrote it",
-        "changed after a party signed it",
-    )
-
-
-def _sealed_bytes(result: Mapping[str, Any]) -> bytes:
-    document = _as_read({name: part for name, part in result.items() if name != "seal"})
-    return SEALING + hashlib.sha256(canonical_text(document)).digest()
-
-
-def _as_read(plain: Any) -> Any:
-    """Plain data as a file gives them back: lists for tuples, text for days."""
-    return json.loads(json.dumps(plain, default=str))
-
-
-def _claim(name: str, holds: bool, good: str, bad: str, *, promise: bool = False) -> Claim:
-    return Claim(name, "holds" if holds else "fails", good if holds else bad, promise)
-
-
-def _signed(public: str, certificate: Mapping[str, Any], name: str, digest: str) -> bool:
-    signature = base64.b64decode(certificate["signatures"].get(name, ""), validate=True)
-    return signature_holds(public, signature, PURPOSE + bytes.fromhex(digest))

@@ -35,7 +35,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
 
 from sfumato.core.shape import Shape
-from sfumato.release.manifest import AGGREGATES
+from sfumato.release.manifest import AGGREGATES, STUDY
 
 ABSENT: Any = None
 """The default of a section that may be left out; it is not checked, and null is no section."""
@@ -520,11 +520,61 @@ class OutputsCertificate(Certificate):
     outputs: Outputs
 
 
+class StudyParty(Section):
+    """Who took part, as the study says."""
+
+    name: str
+    dataset: str
+    certificate_sha256: Hex
+    signing_key: str
+
+
+class StudyCost(Section):
+    """What every party was told that it costs, and what it cost the one that wrote the file."""
+
+    estimated: dict[str, int | float]
+    measured: dict[str, int | float]
+
+
+class ConfirmedStudy(Section):
+    """What several parties computed together, and their signatures under it."""
+
+    answer: Open
+    digest: Hex
+    id: str
+    question: JsonValue
+    parties: list[StudyParty]
+    protocol: Open
+    rules: Open
+    noise: Open | None
+    cost: StudyCost
+    session: str
+    transcript: str
+    public_digest: Hex
+    signatures: dict[str, str]
+
+
+class RepeatedStudy(Section):
+    """The answer of an earlier study, which holds the signatures."""
+
+    answer: Open
+    digest: Hex
+    asked_before: Hex
+
+
+class StudyCertificate(Certificate):
+    """The result of a study, which stands alone."""
+
+    shape: Literal["study"]
+    study: ConfirmedStudy | RepeatedStudy
+
+
 DOCUMENTS: dict[str, type[Certificate]] = {
     **dict.fromkeys(Shape, PeopleCertificate),
     Shape.TABLE: TableCertificate,
     Shape.TABLES: TablesCertificate,
     AGGREGATES: AggregatesCertificate,
     "outputs": OutputsCertificate,
+    STUDY: StudyCertificate,
 }
 """What a certificate must hold, by the shape of what it is about."""

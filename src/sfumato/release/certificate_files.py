@@ -24,15 +24,15 @@ from sfumato.release.certificate import DOCUMENTS, PeopleCertificate
 from sfumato.release.manifest import FILE, VERSION
 from sfumato.release.signatures import canonical
 
-MAX_BYTES = 64 * MEGABYTE
+MAX_BYTES = 256 * MEGABYTE
 DEEPEST = 64
 
 
 def read_certificate(folder: Path, *shapes: str) -> dict[str, Any]:
-    """The certificate of a shared folder; refused when it is none, or is about something else than
-    one of ``shapes``.
+    """The certificate of a shared folder, or one that stands alone; refused when it is none, or is
+    about something else than one of ``shapes``.
     """
-    file = folder / FILE
+    file = folder if folder.is_file() else folder / FILE
     if not file.exists():
         hint = (
             " (the folder to verify is the one called share)" if (folder / "share").is_dir() else ""

@@ -61,6 +61,12 @@ class ReleaseSummary:
         return release.once("summary", lambda: cls._measure(release))
 
     @classmethod
+    def for_certificate(cls, release: TableRelease) -> ReleaseSummary:
+        """What a certificate tells of it: all but what else there was."""
+        pair = release.pair
+        return cls(evaluated(release, pair, report_metrics(pair)), story_of(release, pair), None)
+
+    @classmethod
     def _measure(cls, release: TableRelease) -> ReleaseSummary:
         pair = release.pair  # one for both: columns are read once
         if len(release.original) > MANY_ROWS:

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 Fields = Mapping[str, Any]
 
-OTHER_PAGE = "not what this version draws from the certificate; read the certificate, not the page"
-
 
 def certificate_unedited(certificate: Fields, shared: SharedFolder, original: Original) -> Claim:
     """The text of a certificate is the one that was written."""
@@ -113,8 +111,8 @@ def rows_and_columns(
         # A CSV always tells how many such cells there are. Nothing is said where they are as
         # counted.
         if section.get("formulas") != table.formulas:
-            words = "the cells of the file that a spreadsheet would run are not those certified"
-            yield Claim("formulas", "fails", words)
+            words = "cells that a spreadsheet would run are not those certified"
+            yield Claim("formulas", "fails", f"{name}: {words}")
 
 
 def nothing_beside_tables(
@@ -154,8 +152,8 @@ def listed_files_judged(
 def report_page(certificate: Fields, shared: SharedFolder, original: Original) -> Claim | None:
     """The page for people is the one that is drawn from this certificate.
 
-    Another version draws other pages: then what this one says stays open, and the certificate
-    counts.
+    Another version draws other pages, and another machine other pixels: then what they say stays
+    open, and the certificate counts.
     """
     files = certificate["files"]
     if shared.listed.status == "fails" or (
@@ -166,12 +164,21 @@ def report_page(certificate: Fields, shared: SharedFolder, original: Original) -
         different = list(_drawn_otherwise(certificate, shared.folder))
     except Exception:  # noqa: BLE001 - an edited certificate may hold anything, and a page is drawn of all of it
         return Claim("report", "fails", "no page can be drawn of this certificate: it was edited")
+    return page_claim(different)
+
+
+def page_claim(different: list[str]) -> Claim:
+    """What is said of files that are drawn from a certificate; ``different`` are those that this
+    version draws otherwise.
+    """
     if not different:
-        return Claim("report", "holds", "it is drawn from this certificate")
-    return Claim("report", "needs original", f"{named_paths(different)}: {OTHER_PAGE}")
+        return Claim("report", "holds", "it is drawn from this certificate", section="files")
+    words = f"{named_paths(different)}: not what this version draws; read the certificate"
+    return Claim("report", "needs original", words, section="files")
 
 
 def _drawn_otherwise(certificate: Fields, share: Path) -> Iterator[str]:
+    from sfumato.release.report.pictures import png
     from sfumato.release.sealing import describe_pictures, draw_page, draw_pictures
 
     files = certificate["files"]
@@ -180,11 +187,18 @@ def _drawn_otherwise(certificate: Fields, share: Path) -> Iterator[str]:
     if not any(map(_is_picture, files)):
         return
     drawn = draw_pictures(certificate)
-    known = {f"{PICTURES}/{name}.png" for name in drawn} | {f"{PICTURES}/{DESCRIPTIONS}"}
-    yield from (file for file in files if _is_picture(file) and file not in known)
-    words = share / PICTURES / DESCRIPTIONS
-    if words.is_file() and words.read_bytes() != describe_pictures(drawn).encode():
-        yield f"{PICTURES}/{DESCRIPTIONS}"
+    words = f"{PICTURES}/{DESCRIPTIONS}"
+    for file in filter(_is_picture, files):
+        content, name = (share / file).read_bytes(), Path(file).stem
+        if file == words:
+            same = content == describe_pictures(drawn).encode()
+        elif name in drawn:
+            same = content == png(drawn[name].svg)
+        else:  # nothing of that name is drawn, and its pixels can show anything
+            yield words
+            continue
+        if not same:
+            yield file
 
 
 def _is_picture(file: str) -> bool:

@@ -19,6 +19,8 @@ VERSION = 3
 """The version of certificates: the first that is promised to stay verifiable."""
 AGGREGATES = "aggregates"
 """What the certificate of a table of results says in place of the shape of records."""
+STUDY = "study"
+"""The same for the result of a study of several parties, which stands alone, without a folder."""
 
 # One thing a certificate says, and whether it is so.
 
@@ -41,6 +43,8 @@ class Claim:
     detail: str
     promise: bool = False
     """Whether it is a promise or limit of the recipe: what a release is made for."""
+    section: str = ""
+    """The section of the certificate that it is about; ``verify`` fills in that of the check."""
 
 
 def near(one: Any, other: Any) -> bool:
@@ -51,6 +55,17 @@ def near(one: Any, other: Any) -> bool:
         return abs(float(one) - float(other)) <= NEAR * max(1.0, abs(float(other)))
     except (TypeError, ValueError):  # an edited certificate may hold anything
         return False
+
+
+def agree(one: Any, other: Any) -> bool:
+    """Whether two parts of a document say the same, numbers up to rounding."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(agree(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(agree, one, other))
+    if isinstance(one, float) or isinstance(other, float):
+        return near(one, other)
+    return bool(one == other)
 
 
 MOST_NAMED = 5
@@ -96,6 +111,10 @@ def folder_claim(certificate: Mapping[str, Any], share: Path) -> Claim:
     """Whether the folder holds the files the certificate lists, as they were, and nothing else."""
     name = "folder"
     listed: Mapping[str, Any] = certificate["files"]
+    if share.is_file():  # a document that stands alone
+        if listed:
+            return Claim(name, "fails", "a document that stands alone lists files")
+        return Claim(name, "holds", "the document stands alone")
     found = dict(_entries(share))
     odd = [path for path, plain in found.items() if not plain]
     if odd:

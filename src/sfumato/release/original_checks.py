@@ -4,29 +4,37 @@ seed and compared.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core.acceptance import accepted_pairs, read_acceptances
-from sfumato.core.model import finite
-from sfumato.core.recipe_files import public_dict
+from sfumato.core.attack import USUAL_RATE
 from sfumato.core.shape import Shape
 from sfumato.core.words import join_words
 from sfumato.methods.formulas.dependence_search import LOOKED_FOR
 from sfumato.release.certificate_words import promise_title, without_words
-from sfumato.release.documents import commitment, describe_synthetic, measured_utility, plain_json
-from sfumato.release.epsilon_certification import told_plan
+from sfumato.release.documents import (
+    Told,
+    commitment,
+    data_certificate,
+    measured_utility,
+    plain_json,
+    versions,
+)
+from sfumato.release.documents import certificate as table_certificate
 from sfumato.release.implied import not_accepted
 from sfumato.release.limit_checks import about_all_releases
-from sfumato.release.manifest import Claim, near
+from sfumato.release.manifest import Claim, agree
 from sfumato.release.public_recipe import fields_of, name_of
 from sfumato.release.read_back import as_it_stands
+from sfumato.release.recipe_checks import NEEDS_BOTH, first_names
 from sfumato.release.replay import GIVE_ORIGINAL, NEEDS_REGISTER, UnreadableLock, in_parts
+from sfumato.release.table_sections import sections
 from sfumato.release.verification import AGAINST_ORIGINAL
 
 if TYPE_CHECKING:
+    from sfumato.release.attack_report import AttackReport
     from sfumato.release.replay import Original
     from sfumato.release.shared_folder import SharedFolder
 
@@ -91,17 +99,8 @@ def promises_against_original(
         return
     specs, verdicts = certificate["recipe"]["meet"], certificate["verdicts"]
     for spec, said, verdict in zip(specs, verdicts, again.verdicts, strict=False):
-        fits = (
-            original.replayed.same
-            and verdict.holds
-            and near(finite(verdict.attained), said["attained"])
-        )
-        fits = (
-            fits
-            and verdict.of_persons == said.get("of_persons", True)
-            and verdict.model == said["model"]
-        )
-        fits = fits and near(finite(verdict.required), said["required"])
+        fields = plain_json(without_words({"verdicts": [verdict.to_dict()]}))["verdicts"][0]
+        fits = original.replayed.same and verdict.holds and agree(said, fields)
         name = f"{promise_title(spec, shared.shape)}{AGAINST_ORIGINAL}"
         yield Claim(name, "holds" if fits else "fails", verdict.sentence, True)
 
@@ -118,112 +117,190 @@ def limits_against_original(
         if about_all_releases(limit.name):
             yield Claim(name, "needs original", NEEDS_REGISTER, True)
             continue
-        fits = original.replayed.same and limit.holds and near(finite(limit.value), said["value"])
-        fits = fits and said["holds"] and near(limit.limit, said["limit"])
-        fits = fits and (limit.name, limit.parameters) == (said["name"], said.get("parameters", {}))
+        fields = plain_json(without_words({"limits": [limit.to_dict()]}))["limits"][0]
+        fits = original.replayed.same and limit.holds and agree(said, fields)
         yield Claim(name, "holds" if fits else "fails", limit.sentence, True)
 
 
-def fields_against_original(
-    certificate: Fields, shared: SharedFolder, original: Original
-) -> Claim | None:
-    """Plan, contract and utility are those of the release made again: a stranger cannot tell them
-    from the files.
-    """
-    again = original.replayed.release
-    if again is None or not original.replayed.same:
-        return None
-    if shared.shape is Shape.TABLE and not in_parts(certificate):
-        again = as_it_stands(again, shared.released, certificate["data"])
-    told: dict[str, Any] = {"plan": told_plan(again, again.certified)}
-    if certificate["contract"]:
-        told["contract"] = [kept.to_dict() for kept in again.contract]
-    if certificate.get("utility"):
-        told["utility"] = measured_utility(again, certificate["utility"])
-    told = plain_json(without_words(told))
-    if "utility" in told:  # a measure may be left out, which says less
-        told["utility"] = {name: told["utility"].get(name) for name in certificate["utility"]}
-    other = [
-        section for section, fields in told.items() if not _agree(certificate[section], fields)
+# All fields, beside the certificate of the release made again.
+
+RECOMPUTED = frozenset(
+    [
+        "sfumato_certificate",
+        "shape",
+        "created",
+        "versions",
+        "files",
+        "digest",
+        "signature",
+        "data",
+        "people",
+        "tables",
+        "counts",
+        "roles",
+        "missing_rule",
+        "dropped_columns",
+        "classes",
+        "verdicts",
+        "limits",
     ]
-    told["recipe"] = _without_step_options(plain_json(public_dict(again.recipe)))
-    if not _same_recipe(_without_step_options(certificate["recipe"]), told["recipe"]):
-        other.append("recipe")
+)
+"""Sections that have claims of their own from the folder alone, or that nobody can check."""
+NOT_MADE_AGAIN = frozenset(
+    ["created", "versions", "files", "digest", "signature", "data", "people", "tables", "attacks"]
+)
+"""Sections that are checked on the folder, by trying again, or that nobody can check."""
+BY_CLOCK = ("seconds", "effort")
+"""Options of steps that a run with a time budget exchanges."""
+MAY_BE_LEFT_OUT = frozenset(("utility", "story", "attacks", "implied"))
+"""Sections without which a certificate says less and nothing false."""
+
+
+def fields_against_original(certificate: Fields, shared: SharedFolder, original: Original) -> Claim:
+    """Every section is that of the release made again: most of them no stranger can tell from the
+    files.
+    """
     name = f"what the certificate tells{AGAINST_ORIGINAL}"
+    if not original.replayed.same:
+        open_sections = [section for section in certificate if section not in RECOMPUTED]
+        return Claim(name, "needs original", f"{NEEDS_BOTH}: {join_words(open_sections)}")
+    again = _certificate_again(certificate, shared, original)
+    compared = [
+        section
+        for section in {**certificate, **again}
+        if section not in NOT_MADE_AGAIN
+        and (section in certificate or section not in MAY_BE_LEFT_OUT)
+    ]
+    other = [
+        section for section in compared if not agree(certificate.get(section), again.get(section))
+    ]
     if other:
         return Claim(name, "fails", f"the release made again tells otherwise: {join_words(other)}")
-    return Claim(name, "holds", f"{join_words(list(told))} are those of the release made again")
+    return Claim(name, "holds", f"{join_words(compared)} are those of the release made again")
 
 
-def _without_step_options(recipe: Fields) -> dict[str, Any]:
-    """A public recipe with the names of its steps alone: a lock holds other options, which make the
-    same release again.
+def _certificate_again(
+    certificate: Fields, shared: SharedFolder, original: Original
+) -> dict[str, Any]:
+    """The certificate of the release made again, without what is sealed or tried again apart."""
+    release, salt = original.replayed.release, (original.lock or {})["salt"]
+    if shared.shape is Shape.TABLE:
+        if not in_parts(certificate):
+            release = as_it_stands(release, shared.released, certificate["data"])
+        summary = Told.for_certificate(release)
+        input_digest = original.data.input_digest()
+        again = table_certificate(
+            release, told=summary, data_file={}, salt=salt, input_digest=input_digest
+        )
+    else:
+        again = data_certificate(release, tables=sections(certificate), salt=salt)
+    if certificate.get("utility"):  # a measure may be left out, which says less
+        measured = plain_json(measured_utility(release, certificate["utility"]))
+        again["utility"] = {name: measured.get(name) for name in certificate["utility"]}
+    specs, written = certificate["recipe"]["steps"], again["recipe"]["steps"]
+    again["recipe"]["steps"] = _steps_as_certified(specs, written)
+    return without_words(again)
+
+
+def _steps_as_certified(specs: Sequence[Any], written: Sequence[Any]) -> list[Any]:
+    """The steps of the release made again, as the certificate writes those that the clock stopped.
+
+    A lock holds ``effort: 812`` where the recipe said ``seconds: 5``; all other options must be the
+    same.
     """
-    return {**recipe, "steps": [name_of(step) for step in recipe["steps"]]}
+    steps = list(written)
+    for place, (spec, step) in enumerate(zip(specs, steps, strict=False)):
+        if "seconds" not in fields_of(spec):
+            continue
+        timed = [
+            {name: value for name, value in fields_of(one).items() if name not in BY_CLOCK}
+            for one in (spec, step)
+        ]
+        if name_of(spec) == name_of(step) and agree(*timed):
+            steps[place] = spec
+    return steps
 
 
-def _same_recipe(said: Fields, found: Fields) -> bool:
-    """Whether two public recipes say the same."""
-    promises = said["meet"], found["meet"]
-    same = len(promises[0]) == len(promises[1]) and all(map(_same_promise, *promises))
-    return same and _agree({**said, "meet": []}, {**found, "meet": []})
-
-
-def _same_promise(said: Any, found: Any) -> bool:
-    """Whether two recipes promise the same; the file of a population may be named from another
-    folder, as a lock does.
-    """
-    one, other = (fields_of(spec) for spec in (said, found))
-    named, locked = one.get("population"), other.get("population")
-    if not (isinstance(named, str) and isinstance(locked, str) and _may_be_one_file(named, locked)):
-        return _agree(said, found)
-    return name_of(said) == name_of(found) and _agree(
-        {**one, "population": None}, {**other, "population": None}
-    )
-
-
-def _may_be_one_file(one: str, other: str) -> bool:
-    """Whether two paths, each from a folder of its own, can lead to the same file: one ends as the
-    other does.
-    """
-    paths = [Path(os.path.normpath(path)) for path in (one, other)]
-    if any(path.is_absolute() for path in paths):
-        return paths[0] == paths[1]
-    parts = [[part for part in path.parts if part != os.pardir] for path in paths]
-    length = min(map(len, parts))
-    return length > 0 and parts[0][-length:] == parts[1][-length:]
-
-
-def _agree(said: Any, found: Any) -> bool:
-    """Whether two parts of a document say the same, numbers up to rounding."""
-    if isinstance(said, dict) and isinstance(found, dict):
-        return said.keys() == found.keys() and all(_agree(said[key], found[key]) for key in said)
-    if isinstance(said, list) and isinstance(found, list):
-        return len(said) == len(found) and all(map(_agree, said, found))
-    if isinstance(said, float) or isinstance(found, float):
-        return near(found, said)
-    return bool(said == found)
-
-
-def synthetic_against_original(
+def order_against_original(
     certificate: Fields, shared: SharedFolder, original: Original
 ) -> Claim | None:
-    """Rows are nobody's, and were learnt from as many people as said; said where either the
-    certificate or the rows say so.
+    """The rows are in the order that the seed gives them, or in that of the original, as
+    ``shuffled`` says.
     """
-    again = original.replayed.release
-    if again is None:
+    if not original.replayed.same or original.replayed.in_order:
         return None
-    found = describe_synthetic(again, again.certified) if again.released.drawn else None
-    said = certificate.get("synthetic")
-    if found is None and said is None:
+    name = f"order of the rows{AGAINST_ORIGINAL}"
+    if in_parts(certificate) or certificate["versions"] != versions():
+        words = "shuffled: another engine or version may give another order"
+        return Claim(name, "needs original", words)
+    return Claim(name, "fails", "shuffled: the seed gives the same rows in another order")
+
+
+# Attacks, tried again.
+
+ATTACKS = f"attacks{AGAINST_ORIGINAL}"
+LONGEST = 600.0
+"""Attacks that took more seconds of computing are not tried again."""
+
+
+def attacks_against_original(
+    certificate: Fields, shared: SharedFolder, original: Original
+) -> Claim | None:
+    """Intruders who try again reach what is certified; how much they try follows from the data, not
+    from the clock.
+    """
+    if not original.replayed.same:
         return None
-    name = f"whose the rows are{AGAINST_ORIGINAL}"
-    if found != said:
-        return Claim(
-            name, "fails", "the certificate says otherwise whose they are, or who was learnt from"
-        )
-    return Claim(name, "holds", "drawn anew, nobody's; learnt from as many people as said")
+    release, said = original.replayed.release, certificate["attacks"]
+    if release.attacks is not None:  # this process has tried them
+        return _compare_attacks(said, release.attacks)
+    if said["seconds"] > LONGEST:
+        words = f"they took more than {LONGEST:g} seconds of computing"
+        return Claim(ATTACKS, "needs original", words)
+    specs = []
+    for outcome in (*said["tried"], *said["skipped"]):
+        parameters = outcome.get("parameters")
+        spec = {outcome["attack"]: parameters} if parameters else outcome["attack"]
+        if spec not in specs:
+            specs.append(spec)
+    options: dict[str, Any] = {"only": specs, "seconds": LONGEST}
+    if original.inputs.population is not None:
+        options["population"] = original.inputs.population
+    # a run tries them with the seed of the release, `sfumato attack --keep` with 0
+    claim = _compare_attacks(said, release.attack(**options))
+    if claim.status == "holds":
+        return claim
+    return _compare_attacks(said, release.attack(seed=0, **options))
+
+
+def _compare_attacks(said: Fields, report: AttackReport) -> Claim:
+    """What a certificate says of attacks beside what they reach now."""
+    found = plain_json(without_words({"attacks": report.to_dict()}))["attacks"]
+    usual = all(outcome["threshold"] == USUAL_RATE for outcome in said["tried"])
+    if not usual or said["looked_for"] != found["looked_for"]:
+        words = "they were tried on a sample, or judged by a threshold, that no lock tells of"
+        return Claim(ATTACKS, "needs original", words)
+    other, unknown = [], []
+    outcomes = {_attempt(outcome): outcome for outcome in (*found["tried"], *found["skipped"])}
+    for outcome in (*said["tried"], *said["skipped"]):
+        again = outcomes.get(_attempt(outcome))
+        if again is None or ("status" in again) != ("status" in outcome):
+            unknown.append(outcome["attack"])
+        elif not agree(outcome, again):
+            other.append(outcome["attack"])
+    if other or said["records"] != found["records"]:
+        words = f"tried again, they come out otherwise: {first_names(other)}"
+        return Claim(ATTACKS, "fails", words)
+    if unknown:
+        words = f"they needed a file or time that is not at hand: {first_names(unknown)}"
+        return Claim(ATTACKS, "needs original", words)
+    return Claim(ATTACKS, "holds", "tried again, with the same outcome")
+
+
+def _attempt(outcome: Fields) -> tuple[Any, ...]:
+    """Who tried what: the fields that tell the outcomes of attacks apart."""
+    parameters = json.dumps(outcome.get("parameters", {}), sort_keys=True)
+    return outcome["intruder"], outcome["attack"], parameters
 
 
 def implied_against_original(

@@ -193,7 +193,7 @@ def dropped_columns(certificate: Fields, shared: SharedFolder, original: Origina
     ]
     if sorted(certificate["dropped_columns"]) == sorted(names):
         return None
-    words = "the certificate lists other columns as dropped than its recipe calls direct"
+    words = "dropped_columns: the recipe calls others direct"
     return Claim("direct identifiers gone", "fails", words)
 
 

@@ -30,6 +30,8 @@ Fields = Mapping[str, Any]
 COMPARES = "it compares the release with the original table"
 WHO_IS_WHO = "it compares the release with the original, and who is who is known to the owner alone"
 LISTED_VALUES = "it needs the values that the owner's recipe lists"
+WITHIN_BOUNDS = " that are certified as suppressed"
+"""Ends what is said of a promise that the released data and the count of suppressed bound."""
 AUTHORISED = "authorised"
 """A step that leaves out records, and does not call them suppressed."""
 READ_ONLY = ("within", "label", "sensitive", "confidential", "weights", "importance")
@@ -59,6 +61,9 @@ def promises_kept(certificate: Fields, shared: SharedFolder, original: Original)
         except SfumatoError as error:
             status, detail = "fails", f"it cannot be judged on what was released: {error}"
         yield Claim(title, status, detail, True)  # type: ignore[arg-type]
+        if detail.endswith(WITHIN_BOUNDS):
+            words = "the bounds keep the promise; the certified value itself needs the original"
+            yield Claim(f"{title}: attained value", "needs original", words)
 
 
 def _judge(spec: Any, said: Fields, shared: SharedFolder, original: Original) -> tuple[str, str]:
@@ -70,6 +75,13 @@ def _judge(spec: Any, said: Fields, shared: SharedFolder, original: Original) ->
     if recipes.keeps_back("models", spec, shared.shape):
         return "needs original", LISTED_VALUES
     model: Model = registry.build("models", spec, shape=shared.shape)
+    # What is required is a parameter of the promise, whatever else can be judged: t, k, l …
+    parameters = vars(getattr(model, "method", model)).values()  # of a placed promise, its own
+    numbers = [value for value in parameters if isinstance(value, int | float)]
+    if said["required"] is not None and not any(near(said["required"], one) for one in numbers):
+        return "fails", "the certificate requires something else than its recipe"
+    if not said["holds"]:
+        return "fails", "the certificate itself says that it does not hold"
     known = {column for schema in released.schemas.values() for column in schema.attributes}
     if absent := [column for column in model.about if column not in known]:
         return "fails", f"it is about a column that is not there: {', '.join(absent)}"
@@ -104,11 +116,11 @@ def _judge_bounded(model: Model, said: Fields, shared: SharedFolder) -> tuple[st
     if verdict is None:
         return None
     status, detail = _compare(verdict, said)
-    among = (
-        f"the {suppressed:,} of {released.size + suppressed:,} {released.units} that are certified"
-        " as suppressed"
+    among = f"{suppressed:,} of {released.size + suppressed:,} {released.units}"
+    return (
+        status,
+        f"{detail}; checked on the released table, give or take the {among}{WITHIN_BOUNDS}",
     )
-    return status, f"{detail}; checked on the released table, give or take {among}"
 
 
 def _compare(verdict: Verdict, said: Fields) -> tuple[str, str]:

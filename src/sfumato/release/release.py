@@ -16,6 +16,7 @@ from sfumato.core.evidence import judge_all
 from sfumato.core.step import accounts
 from sfumato.core.words import counts_in_words, percent, plain_name
 from sfumato.data.table.formats import chosen_format
+from sfumato.errors import ParameterError
 from sfumato.release import VERBS
 from sfumato.release.attack_report import before_and_after
 from sfumato.release.epsilon_certification import Certified, certified
@@ -306,6 +307,11 @@ class Release(Reportable):
         """The same release with what intruders found, which its certificate and reports then
         tell.
         """
+        if "seed" in options:
+            raise ParameterError(
+                "attacks that a certificate tells are tried with the seed of the release, so that"
+                " verify can try them again; leave out seed"
+            )
         return dataclasses.replace(self, attacks=self.attack(**options))
 
     def evaluate(

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import hashlib
 import json
 import secrets
 import tempfile
@@ -74,6 +75,8 @@ class Replayed:
     status: Status
     detail: str
     release: Any = None
+    in_order: bool = True
+    """Whether the rows come in the order in which they stand, too."""
 
     @property
     def same(self) -> bool:
@@ -240,15 +243,23 @@ def _replay(original: Original) -> Replayed:
             again = make_table_again(shared.certificate, data, recipe, lock, inputs)
         else:
             again = _make_people_again(shared.certificate, data, recipe, lock)
-        compare = _compare_rows if is_table else _compare_files
-        same, words = compare(again, shared.released, shared.certificate)
+        in_order = True
+        if is_table:
+            same = is_same(again, shared.released, shared.certificate)
+            words = "made again from recipe and seed, row for row"
+            if not same:
+                words = "the recipe gives other rows than were released"
+            else:
+                in_order = _is_in_order(again, shared.released, shared.certificate)
+        else:
+            same, words = _compare_files(again, shared.certificate)
     except KeyError:
         return Replayed("fails", "the lock lacks what a release is made again from")
     except SfumatoError as error:
         return Replayed("fails", f"the release cannot be made again: {error}")
-    return Replayed(
-        "holds" if same else "fails", MADE_HERE if same and here is not None else words, again
-    )
+    if same and here is not None:
+        words = MADE_HERE
+    return Replayed("holds" if same else "fails", words, again, in_order)
 
 
 def _made_here(
@@ -326,9 +337,7 @@ def _make_people_again(
     return release
 
 
-def _compare_files(
-    again: Release, released: Data, certificate: Mapping[str, Any]
-) -> tuple[bool, str]:
+def _compare_files(again: Release, certificate: Mapping[str, Any]) -> tuple[bool, str]:
     """Whether a release gives the files that stand; another version may write the same values in
     other bytes.
     """
@@ -353,14 +362,6 @@ def _compare_files(
     return False, "the recipe gives other files than were released"
 
 
-def _compare_rows(
-    again: TableRelease, released: Any, certificate: Mapping[str, Any]
-) -> tuple[bool, str]:
-    if is_same(again, released, certificate):
-        return True, "made again from recipe and seed, row for row"
-    return False, "the recipe gives other rows than were released"
-
-
 def is_same(again: Any, released: Any, certificate: Mapping[str, Any]) -> bool:
     """Whether a release of a table holds the same rows as the one that stands, whatever their
     order.
@@ -377,6 +378,23 @@ def is_same(again: Any, released: Any, certificate: Mapping[str, Any]) -> bool:
         return True  # as a rule the file gives the values back as they were
     made = _as_written(again.released, certificate)
     return made.columns == released.columns and _same_rows(_rows_as_text(made), rows)
+
+
+def _is_in_order(again: Any, released: Any, certificate: Mapping[str, Any]) -> bool:
+    """Whether the same rows stand in the same order; ``is_same`` asked for the rows before."""
+    if in_parts(certificate):
+        return _hash_in_order(again.table) == _hash_in_order(released)
+    rows = _rows_as_text(released)
+    if _rows_as_text(again.released).equals(rows):
+        return True
+    return _rows_as_text(_as_written(again.released, certificate)).equals(rows)
+
+
+def _hash_in_order(table: LazyTable) -> str:
+    digest = hashlib.sha256()
+    for rows in table.batches():
+        digest.update(rows.to_polars().hash_rows().to_numpy().tobytes())
+    return digest.hexdigest()
 
 
 def _adds_up_to(table: LazyTable, keys: tuple[int, int]) -> str:

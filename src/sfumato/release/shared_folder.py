@@ -217,7 +217,11 @@ def _shown_models(certificate: Mapping[str, Any]) -> list[Any]:
 
 def _released_schema(certificate: Mapping[str, Any]) -> Schema:
     roles = certificate["roles"]
-    return Schema({name: _attribute(certificate, name, tuple(roles[name])) for name in roles})
+    try:
+        return Schema({name: _attribute(certificate, name, tuple(roles[name])) for name in roles})
+    except SfumatoError as error:
+        words = "roles, missing_rule and recipe of the certificate say of a column what cannot be"
+        raise UnreadableInput(f"{words}: {error}") from None
 
 
 def _attribute(certificate: Mapping[str, Any], name: str, roles: tuple[Any, ...]) -> Attribute:
@@ -249,8 +253,11 @@ def read_released(share: Path, said: Mapping[str, Any], shape: Shape) -> Data:
     tables, schemas = {}, {}
     for name, section in sections(said).items():
         file = require_plain_file(share, own_file(section))
-        frame, source = read_described(file, section, lists=True)
-        tables[name], schemas[name] = TableRead(frame, source), schema_told(section["columns"])
+        try:
+            frame, source = read_described(file, section, lists=True)
+            tables[name], schemas[name] = TableRead(frame, source), schema_told(section["columns"])
+        except SfumatoError as error:
+            raise UnreadableInput(f"{name}: {error}") from None
     require_roles(tables, shape, schemas)
     frames = {name: table.frame for name, table in tables.items()}
     source = dataclasses.replace(next(iter(tables.values())).source, digest=digest_of(tables))

@@ -95,7 +95,7 @@ def _roles(certificate: Fields, expected: Schema, names: list[str]) -> Iterator[
             f" {first_names(gone)}"
         )
     if sorted(certificate["dropped_columns"]) != sorted(dropped):
-        yield "the certificate lists other columns as dropped than the file lacks"
+        yield "dropped_columns: the file lacks others"
 
 
 def _missing_rules(certificate: Fields, expected: Schema) -> Iterator[str]:
@@ -103,7 +103,7 @@ def _missing_rules(certificate: Fields, expected: Schema) -> Iterator[str]:
     said, recipe = certificate["missing_rule"], certificate["recipe"]["columns"]
     quasi = [c for c, roles in certificate["roles"].items() if Role.QUASI in roles]
     if set(said) != set(quasi):
-        yield "missing values: a rule is not about a quasi-identifier, or one has none"
+        yield "missing_rule: a rule is not about a quasi-identifier, or one has none"
     emptied = {c for plan in certificate["plan"] for c in plan.get("suppressed_cells", ())}
     both = zip(certificate["recipe"]["steps"], certificate["plan"], strict=False)
     kept = any(
@@ -112,7 +112,7 @@ def _missing_rules(certificate: Fields, expected: Schema) -> Iterator[str]:
     ruled = {c: recipe.get(c, {}).get("missing", Missing.CATEGORY) for c in said}
     wild = [c for c in said if said[c] == Missing.WILDCARD and (c in emptied or kept)]
     if other := [c for c in said if said[c] != ruled[c] and c not in wild]:
-        yield f"missing values of {first_names(other)} count otherwise than the recipe says"
+        yield f"missing_rule: {first_names(other)} count otherwise than the recipe says"
 
 
 def numbers_of_recipe(
@@ -279,26 +279,32 @@ def _came_coarse(spec: Mapping[str, Any], released: Table, column: str) -> int:
 
 
 def utility_of_file(certificate: Fields, shared: SharedFolder, original: Original) -> Claim | None:
-    """Measures of utility that the released table gives alone are as it gives them."""
-    said, records = certificate["utility"], shared.original_size
-    if (
-        "classes" not in certificate
-        or records is None
-        or "sampled" in certificate
-        or "parts" in certificate[DATA]
-    ):
+    """Measures of utility that the released table gives alone are as it gives them, in the contract
+    too.
+    """
+    records = shared.original_size
+    if records is None or "classes" not in certificate or "sampled" in certificate:
         return None
-    metrics = [metric for metric in default_metrics() if metric.name in said]
-    alone = {
-        metric.name: metric.told_alone(shared.judged, shared.recipe.schema, records)
-        for metric in metrics
-    }
-    wrong = [
-        name for name, found in alone.items() if found is not None and not near(found, said[name])
+    if "parts" in certificate[DATA]:
+        return None
+    stated = [
+        (metric, certificate["utility"][metric.name])
+        for metric in default_metrics()
+        if metric.name in certificate["utility"]
     ]
-    return (
-        Claim("utility", "fails", f"the file gives another {first_names(wrong)}") if wrong else None
-    )
+    specs = certificate["recipe"].get("contract") or []
+    lines = [
+        line for spec, line in zip(specs, certificate["contract"], strict=True) if not hides(spec)
+    ]
+    agreements = zip(shared.recipe.contract, lines, strict=True)
+    stated += [(agreement.metric, line["value"]) for agreement, line in agreements]
+    wrong = []
+    for metric, value in stated:
+        found = metric.told_alone(shared.judged, shared.recipe.schema, records)
+        if found is not None and not near(found, value):
+            wrong.append(metric.name)
+    words = f"the file gives another {first_names(wrong)}"
+    return Claim("utility", "fails", words) if wrong else None
 
 
 def implied_of_recipe(

@@ -86,24 +86,25 @@ class Verification(Reportable):
 
     @property
     def result(self) -> Result:
-        """False where one claim fails; verified where every promise holds or a trusted key vouches
-        for it.
+        """False where one claim fails; verified where all hold or a trusted key vouches for them,
+        and something is promised.
 
-        Unknown is not a pass: a promise that needs the original and cannot be held against it
-        leaves all of it open. Claims about how the release was made, which no shared folder shows,
-        do not.
+        Unknown is not a pass: whatever needs the original and was not held against it leaves the
+        whole open.
         """
-        if any(claim.status == "fails" for claim in self.claims):
+        statuses = {claim.status for claim in self.claims}
+        if "fails" in statuses:
             return "false"
-        statuses = {status for _, status in self._statuses()}
-        return "verified" if statuses and statuses <= {"holds", "vouched"} else "not all verified"
+        promised = any(claim.promise for claim in self.claims)
+        return "verified" if promised and "needs original" not in statuses else "not all verified"
 
     @property
     def holds(self) -> bool:
         """Whether no claim fails and every promise was found to hold, or is vouched for by a
-        trusted key.
+        trusted key; other fields of the certificate may be open.
         """
-        return self.result == "verified"
+        statuses = {status for _, status in self._statuses()}
+        return self.result != "false" and bool(statuses) and statuses <= {"holds", "vouched"}
 
     @property
     def exit_code(self) -> int:
@@ -113,26 +114,23 @@ class Verification(Reportable):
     @property
     def headline(self) -> str:
         """What comes of it, in one line."""
-        promises = [status for _, status in self._statuses()]
         if self.result == "false":
             count = sum(claim.status == "fails" for claim in self.claims)
             return f"false: {count:,} {inflect(count, 'claim fails', 'claims fail')}"
+        promises = [status for _, status in self._statuses()]
+        count, total = promises.count("needs original"), count_of(len(promises), "promise")
+        if not promises:
+            return "not all verified: nothing that was promised could be checked"
+        if count:
+            needs = inflect(count, "needs", "need")
+            return f"not all verified: {count:,} of {total} {needs} the original"
+        vouched = promises.count("vouched")
+        words = f"{len(promises) - vouched:,} of {total} checked and kept"
+        if vouched:
+            words += f", {vouched:,} vouched for by {self.vouched_by}"
         if self.result == "not all verified":
-            count = promises.count("needs original")
-            needs = (
-                f"{count:,} of {_plural(len(promises))} {inflect(count, 'needs', 'need')} the"
-                " original"
-            )
-            return (
-                "not all verified:"
-                f" {needs if promises else 'nothing that was promised could be checked'}"
-            )
-        count = promises.count("vouched")
-        vouched = f", {count:,} vouched for by {self.vouched_by}" if count else ""
-        return (
-            f"verified: {len(promises) - count:,} of {_plural(len(promises))} checked and"
-            f" kept{vouched}"
-        )
+            words += "; what else the certificate tells needs the original"
+        return f"{self.result}: {words}"
 
     def __bool__(self) -> bool:
         return self.holds
@@ -174,12 +172,8 @@ def _without_replayed(claims: list[Claim]) -> list[Claim]:
 
 
 def _vouched(claim: Claim, signer: str) -> Claim:
-    if not claim.promise or claim.status != "needs original":
+    if claim.status != "needs original":
         return claim
     return dataclasses.replace(
         claim, status="vouched", detail=f"vouched for by {signer}; {claim.detail}"
     )
-
-
-def _plural(count: int) -> str:
-    return count_of(count, "promise")

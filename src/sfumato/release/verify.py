@@ -8,6 +8,7 @@ With the owner's lock: the input is the one that was committed to.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -66,7 +67,7 @@ def verify(
         try:
             claims += _claims_of(check, section, certificate, shared, inputs)
         except UnreadableData as error:
-            claims.append(Claim("readable data", "fails", str(error)))
+            claims.append(Claim("readable data", "fails", str(error), section=section))
             break
     return Verification.of(folder, claims, certificate, trusted_key)
 
@@ -81,20 +82,16 @@ def _claims_of(
     """The claims of a check; that it fails, where an edited certificate lacks what it needs."""
     try:
         claims = check(certificate, shared, original)
-        if claims is None or isinstance(claims, Claim):
-            return [] if claims is None else [claims]
-        return list(claims)
+        if claims is None:
+            return []
+        several = [claims] if isinstance(claims, Claim) else claims
+        return [dataclasses.replace(one, section=one.section or section) for one in several]
     except UnreadableRecipe:
         return []  # that the recipe is none is a claim of its own
     except (UnreadableData, UnreadableLock):
         raise
     except SfumatoError as error:
-        return [Claim(section, "fails", str(error))]
+        return [Claim(section, "fails", str(error), section=section)]
     except (KeyError, IndexError, TypeError, ValueError, AttributeError):
-        return [
-            Claim(
-                section,
-                "fails",
-                "the certificate lacks what this claim needs, or contradicts itself",
-            )
-        ]
+        words = "the certificate lacks what this claim needs, or contradicts itself"
+        return [Claim(section, "fails", words, section=section)]

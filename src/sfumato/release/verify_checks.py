@@ -61,7 +61,7 @@ CHECKS: dict[str, tuple[Check, ...]] = {
         table_checks.levels_of_plan,
     ),
     "contract": (recipe_checks.contract_kept,),
-    "attacks": (recipe_checks.attack_numbers,),
+    "attacks": (recipe_checks.attack_numbers, original_checks.attacks_against_original),
     "story": (table_checks.pictures_of_recipe,),
     "utility": (table_checks.utility_of_file,),
     "implied": (table_checks.implied_of_recipe,),
@@ -75,7 +75,7 @@ CHECKS: dict[str, tuple[Check, ...]] = {
         original_checks.made_from_original,
         original_checks.suppressed_count,
         original_checks.fields_against_original,
-        original_checks.synthetic_against_original,
+        original_checks.order_against_original,
         original_checks.implied_against_original,
     ),
 }
@@ -84,9 +84,19 @@ ELSEWHERE = Members(
     {
         "aggregates": "results.tables.verification:CHECKS",
         "outputs": "results.checking.verification:CHECKS",
+        "study": "parties.verification:CHECKS",
     },
 )
 """Sections of results that hold no records: where their checks are."""
+CANNOT_BE_CHECKED = {
+    "created": "a moment",
+    "versions.*": "what was installed; other versions may give the same",
+    "attacks.seconds": "how long it took",
+    "recipe.steps.*.seconds": "a time budget, which the lock replaces by the effort it allowed",
+    "*.form.defused": "says nothing where no cell could be run; elsewhere the file tells it",
+    "data.table.*": "a table of a database, which no folder holds",
+}
+"""Fields that nobody can compute again, as patterns of their paths, and why."""
 WITHOUT_CHECK = {
     "sfumato_certificate": "decides how the document is read",
     "shape": "decides how the document is read",

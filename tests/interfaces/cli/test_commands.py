@@ -59,7 +59,7 @@ def test_run_check_verify_explain(sfumato, visits, recipe, tmp_path):
         "report.html",
     }
     assert sfumato("check", out / "share" / "data.csv", "-r", recipe).code == 0
-    assert sfumato("verify", out / "share").code == 0
+    assert sfumato("verify", out / "share").code == 7
     whole = sfumato("verify", out / "share", "--original", visits, "--json")
     claims = json.loads(whole.out)["claims"]
     assert whole.code == 0 and {c["status"] for c in claims} == {"holds"}

@@ -129,7 +129,7 @@ def test_what_attacks_add_is_added_whole(sfumato, tmp_path):
     )
     share = tmp_path / "out" / "share"
     assert "attacks" in json.loads((share / "certificate.json").read_text(encoding="utf-8"))
-    assert sfumato("verify", share).code == 0
+    assert sfumato("verify", share).code == 7
     assert {file.name for file in tmp_path.iterdir()} == {"out"}
 
 

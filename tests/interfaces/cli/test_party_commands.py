@@ -202,12 +202,12 @@ def test_a_study_that_was_changed_after_signing_says_so(place, sfumato):
 
 def test_a_result_is_verified(tmp_path, sfumato):
     path = written(tmp_path, document(tmp_path))
-    result = run(tmp_path, read_study(path))[0].to_dict()
+    result = run(tmp_path, read_study(path))[0].certificate
     (tmp_path / "result.json").write_text(json.dumps(result))
     told = sfumato("party", "verify", tmp_path / "result.json", "--study", path)
     assert told.code == 0 and all(name in told.out for name in NAMES)
     (tmp_path / "result.json").write_text(
-        json.dumps({**result, "answer": {"count": 10, "mean": 68.0}})
+        json.dumps({**result, "study": {**result["study"], "answer": {"count": 10, "mean": 68.0}}})
     )
     told = sfumato("party", "verify", tmp_path / "result.json", "--study", path, "--json")
     assert told.code == 1 and json.loads(told.out)["holds"] is False
@@ -222,7 +222,7 @@ def test_a_result_of_another_study_is_not_replaced(place, sfumato, tmp_path):
     from sfumato.parties.conduct import StudyResult
 
     with pytest.raises(OutputError, match="no result of this study"):
-        _write(tmp_path / "other.json", StudyResult({}, {"study": "ours"}))
+        _write(tmp_path / "other.json", StudyResult({"study": {"digest": "ours"}}))
 
 
 def test_a_joint_release_is_written_as_a_table(tmp_path):
@@ -235,7 +235,7 @@ def test_a_joint_release_is_written_as_a_table(tmp_path):
         "combinations": [["20-29", "x"], ["40-49", "y"]],
         "counts": [2, 1],
     }
-    _write_table(tmp_path / "release.csv", StudyResult(answer, {}))
+    _write_table(tmp_path / "release.csv", StudyResult({"study": {"answer": answer}}))
     assert (tmp_path / "release.csv").read_text() == "age,sex\n20-29,x\n20-29,x\n40-49,y\n"
     with pytest.raises(ParameterError, match="no released table"):
-        _write_table(tmp_path / "none.csv", StudyResult({"mean": 1.0}, {}))
+        _write_table(tmp_path / "none.csv", StudyResult({"study": {"answer": {"mean": 1.0}}}))

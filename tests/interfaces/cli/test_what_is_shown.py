@@ -52,7 +52,7 @@ def test_formulas_are_named_and_defused_on_request(files, sfumato):
     found = sfumato("run", data, "-r", recipe, "-o", str(folder / "safe"), "--defuse", "--json")
     assert json.loads(found.out)["formulas"] == {"s": 6}
     assert "'=1+1" in (folder / "safe" / "share" / "data.csv").read_text(encoding="utf-8")
-    assert sfumato("verify", str(folder / "safe" / "share")).code == 0
+    assert sfumato("verify", str(folder / "safe" / "share")).code == 7
     checked = sfumato("check", str(folder / "safe" / "share" / "data.csv"), "-r", recipe)
     assert checked.code == 0 and "read as the certificate beside it says" in checked.err
     assert "'=1+1" in sfumato("run", data, "-r", recipe, "-o", "-", "--defuse").out

@@ -14,8 +14,7 @@ import typer
 from rich.markup import escape
 from typer.core import TyperGroup
 
-from sfumato.core.files import MEGABYTE, read_plain, write_whole
-from sfumato.core.json_text import is_spelled_once, loads_once
+from sfumato.core.files import write_whole
 from sfumato.core.portable import as_new
 from sfumato.core.words import inflect
 from sfumato.errors import (
@@ -41,7 +40,6 @@ HELP = (
     "Several parties, one answer: draft and sign a study, take part in it (party study.yaml"
     " data.csv --as NAME), verify a result."
 )
-MAX_RESULT = 256 * MEGABYTE
 TOLD_WITHIN = 10
 """Seconds in which the others are told that this party declines."""
 StudyFile = Annotated[Path, typer.Argument(help="the study (YAML) that all parties signed")]
@@ -288,9 +286,9 @@ def _talk(*, quiet: bool) -> Progress:
 
 def _write(target: Path, result: StudyResult) -> None:
     """The result, whole or not at all; another study's is never replaced."""
-    document = result.to_dict()
-    _require_own(target, document["certificate"].get("study"))
-    write_whole(target, (jsons.dumps(document, indent=2, ensure_ascii=False) + "\n").encode())
+    _require_own(target, result.certificate["study"]["digest"])
+    text = jsons.dumps(result.certificate, indent=2, ensure_ascii=False)
+    write_whole(target, (text + "\n").encode())
     as_new(target)
 
 
@@ -313,12 +311,14 @@ def _require_places(study: Study, target: Path, table: Path | None) -> None:
     _require_own(target, study.digest.hex())
 
 
-def _require_own(target: Path, study: str | None) -> None:
+def _require_own(target: Path, study: str) -> None:
     """Refuse to replace what is no result of this study."""
-    found: Any = None
-    with contextlib.suppress(UnreadableInput):
-        found = _read(target)["certificate"].get("study") if target.exists() else study
-    if found is None or found != study:
+    from sfumato.release.certificate_files import read_certificate
+
+    digest = None
+    with contextlib.suppress(UnreadableInput, ParameterError):
+        digest = read_certificate(target, "study")["study"]["digest"] if target.exists() else study
+    if digest != study:
         raise OutputError(
             f"{target} is there already and is no result of this study; name another file with"
             " --out"
@@ -337,24 +337,9 @@ def _write_table(target: Path, result: StudyResult) -> None:
     as_new(target)
 
 
-def _read(file: Path) -> dict[str, Any]:
-    try:
-        data = read_plain(file, most=MAX_RESULT, what="a result")
-        document = loads_once(data)
-    except (ValueError, RecursionError):
-        raise UnreadableInput(f"{file} is not JSON, or says one thing twice") from None
-    if not is_spelled_once(data, document):
-        raise UnreadableInput(
-            f"{file} spells something otherwise than it was signed; it was edited"
-        )
-    if not isinstance(document, dict) or not isinstance(document.get("certificate"), dict):
-        raise UnreadableInput(f"{file} is no result of a study")
-    return document
-
-
 def _show(result: StudyResult, target: Path, *, json: bool, quiet: bool, sent: bool) -> None:
     if json:
-        give_json(result.to_dict())
+        give_json(dict(result.certificate))
         return
     for name, value in result.answer.items():
         text = jsons.dumps(value, ensure_ascii=False, default=str)
@@ -363,7 +348,8 @@ def _show(result: StudyResult, target: Path, *, json: bool, quiet: bool, sent: b
             f" {escape(text if len(text) < 2000 else text[:2000] + ' …')}",
             soft_wrap=True,
         )
-    if "asked_before" in result.certificate:
+    section = result.certificate["study"]
+    if "asked_before" in section:
         tell(
             "the rule 'asked_before': this was answered before, with the same rows and parties;"
             " nothing was sent",
@@ -371,7 +357,7 @@ def _show(result: StudyResult, target: Path, *, json: bool, quiet: bool, sent: b
         )
     elif not sent:
         tell("this study was answered already; nothing was sent", quiet=quiet)
-    signed = result.certificate.get("signatures", {})
+    signed = section.get("signatures", {})
     tell(
         f"[dim]written to {escape(str(target))}"
         + (f", signed by {', '.join(signed)}[/]" if signed else "[/]"),
@@ -431,9 +417,7 @@ def verify(
     Exit code 1 when it is not; 7 when nobody signed the rest of the file.
     """
     from sfumato.interfaces.cli.verify import tell_claims
-    from sfumato.parties.conduct import verified
     from sfumato.parties.study import read_study
-    from sfumato.release.verification import Verification
+    from sfumato.release.verify import verify as recompute
 
-    claims = verified(_read(result), read_study(study))
-    tell_claims(Verification(str(result), claims, signed=True), json=json)
+    tell_claims(recompute(result, original=read_study(study)), json=json)

@@ -12,7 +12,7 @@ from sfumato.core.words import count_of
 from sfumato.errors import UnreadableInput
 from sfumato.release.manifest import Claim
 from sfumato.results.checking.joint_check import unseen_differences
-from sfumato.results.checking.log import OutputLog
+from sfumato.results.checking.log import LoggedOutput, OutputDecision, OutputLog
 from sfumato.results.checking.output_pairs import in_ranges
 from sfumato.results.checking.verdict import OutputRules
 
@@ -28,8 +28,11 @@ GIVE_SESSION = "not looked at: give the folder of the session (--session)"
 
 def released_files(certificate: Fields, shared: SharedFolder, original: Original) -> Claim:
     """Every listed file is an output, with the digest of what was decided of."""
-    listed = {name: file["sha256"] for name, file in certificate["files"].items()}
-    released = {output["file"]: output["sha256"] for output in certificate[OUTPUTS]["released"]}
+    listed = {name: dict(file) for name, file in certificate["files"].items()}
+    released = {
+        output["file"]: {"sha256": output["sha256"], "bytes": output["bytes"]}
+        for output in certificate[OUTPUTS]["released"]
+    }
     if listed == released and len(released) == len(certificate[OUTPUTS]["released"]):
         return Claim(
             "outputs listed", "holds", f"{count_of(len(released), 'output')}, and no other file"
@@ -41,7 +44,8 @@ def released_files(certificate: Fields, shared: SharedFolder, original: Original
 
 def unsigned(certificate: Fields, shared: SharedFolder, original: Original) -> Claim | None:
     """Whose folder it is cannot be known where nobody signed it."""
-    if "signature" in certificate or original.trusted_key is not None:
+    known = "signature" in certificate or original.trusted_key is not None
+    if known or original.owner is not None:  # the log of the session answers for it
         return None
     words = (
         "none: whoever can write here can make a folder that holds; sign it when it is released"
@@ -66,6 +70,17 @@ def log_continued(certificate: Fields, shared: SharedFolder, original: Original)
             " or written anew"
         )
         return Claim("log", "fails", words)
+    first = log.journal.entries[: kept["entries"]]
+    outputs = sum(isinstance(entry, LoggedOutput) for entry in first)
+    decisions = sum(isinstance(entry, OutputDecision) for entry in first)
+    if (kept["outputs"], kept["decisions"]) != (outputs, decisions):
+        words = f"it held {outputs:,} outputs and {decisions:,} decisions at the release"
+        return Claim("log", "fails", words)
+    section = certificate[OUTPUTS]
+    counted_by = "row" if log.terms.unit is None else "unit"
+    rules = OutputRules(**log.terms.rules).told()
+    if (section["rules"], section["counts_persons_by"]) != (rules, counted_by):
+        return Claim("log", "fails", "the session had other rules, or counted other persons")
     later = log.journal.head.entries - kept["entries"]
     return Claim(
         "log",

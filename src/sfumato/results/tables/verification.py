@@ -16,7 +16,7 @@ import numpy as np
 
 from sfumato.core.files import MEGABYTE, read_plain
 from sfumato.errors import InternalError, SfumatoError, UnreadableInput
-from sfumato.release.file_checks import OTHER_PAGE, file_unedited
+from sfumato.release.file_checks import file_unedited, page_claim
 from sfumato.release.manifest import AGGREGATES, REPORT, Claim, own_file, require_plain_file
 from sfumato.release.written_files import read_json
 from sfumato.results.tables.audit import TableAudit
@@ -91,9 +91,8 @@ def page_of_table(certificate: Fields, shared: SharedFolder, original: Original)
     """
     if shared.listed.status == "fails" or REPORT not in certificate["files"]:
         return None
-    if (shared.folder / REPORT).read_bytes() == page(certificate).encode():
-        return Claim("report", "holds", "it is drawn from this certificate")
-    return Claim("report", "needs original", OTHER_PAGE)
+    same = (shared.folder / REPORT).read_bytes() == page(certificate).encode()
+    return page_claim([] if same else [REPORT])
 
 
 CHECKS = (files_unedited, other_files, cells_published, page_of_table)
