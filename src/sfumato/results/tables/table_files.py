@@ -9,9 +9,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.core import environment
+from sfumato.core.blocks import (
+    Block,
+    Cell,
+    Heading,
+    ListBlock,
+    Paragraph,
+    TableBlock,
+    VerdictBlock,
+)
 from sfumato.core.exchange import in_place
 from sfumato.core.portable import PRIVATE_FOLDER, keep_private, sync_folder
 from sfumato.core.randomness import Seed
+from sfumato.core.words import as_sentence, duration, moment, number, plain_name
 from sfumato.errors import ParameterError, ReleaseRefused
 from sfumato.release.documents import versions
 from sfumato.release.manifest import AGGREGATES, FILE, REPORT, sha256_of
@@ -211,29 +221,57 @@ def owner_page(made: ProtectedTable, created: str) -> str:
     """A page for the owner: what was suppressed and why, and what an intruder can find out of
     it.
     """
-    from sfumato.release.report.rendering import rendered
+    from sfumato.release.report.page_html import ReportPage, render_page
 
-    seen, told, judged = made.audited, made.summary(), made.judged
-    order = np.argsort(~made.problem.primary[seen.hidden], kind="stable")[
-        :MOST_ROWS
-    ]  # what must stay unknown first
-    count = judged.count()
-    return rendered(
-        "table_owner.html",
-        measure=str(judged.table.measure),
-        created=created,
-        sentences=made.sentences(),
-        cells=told["cells"],
-        sensitive=told["sensitive"],
-        hidden=len(seen.hidden),
-        seconds=seen.seconds,
-        exact=seen.exact,
-        rules=[
-            (rule.name.replace("_", " "), count[rule.name], parameters_of(rule.said()))
-            for rule in judged.rules
-        ],
-        rows=[_row(made, int(at)) for at in order],
-        more=len(seen.hidden) > len(order),
+    audit, judged, summary = made.audited, made.judged, made.summary()
+    counts = judged.count()
+    # Cells that must stay unknown come first.
+    order = np.argsort(~made.problem.primary[audit.hidden], kind="stable")[:MOST_ROWS]
+    headline, *sentences = made.sentences()
+    figures: tuple[tuple[Cell, ...], ...] = (
+        ("cells", summary["cells"]),
+        ("sensitive", summary["sensitive"]),
+        ("suppressed or changed", len(audit.hidden)),
+        ("audit", duration(audit.seconds)),
+    )
+    rules = [
+        (plain_name(rule.name), counts[rule.name], parameters_of(rule.said()))
+        for rule in judged.rules
+    ]
+    bounds = "Intervals are at least as wide as shown: the audit stops where a cell is proved safe."
+    if audit.exact:
+        bounds = "Every interval is the tightest that an intruder can compute."
+    blocks: list[Block] = [
+        Paragraph(
+            "This page stays with the owner. It shows what was suppressed and would help an"
+            " intruder. Share the folder `share`, never this one.",
+            "warning",
+        ),
+        VerdictBlock(True, as_sentence(headline), headline=True),
+        TableBlock(("", ""), figures, figures=True),
+        Heading("Audit"),
+        ListBlock(tuple(map(as_sentence, sentences))),
+        Paragraph(bounds),
+        Heading("Rules"),
+        TableBlock(("Rule", "Cells", "Parameters"), tuple(rules)),
+        Heading("What an intruder can compute"),
+    ]
+    if len(audit.hidden) > len(order):
+        count = f"The first {number(len(order))} of {number(len(audit.hidden))} cells"
+        blocks.append(Paragraph(f"{count}; all of them are in `lock.json`."))
+    rows = tuple(_row(made, int(at)) for at in order)
+    if rows:
+        blocks.append(TableBlock(("Cell", "True", "Least", "Most", "Why"), rows))
+    else:
+        blocks.append(Paragraph("Nothing was suppressed."))
+    measure = str(judged.table.measure)
+    return render_page(
+        ReportPage(
+            title=f"Owner's report: {measure}",
+            above=f"Owner's report for a table of {measure}, made {moment(created)}",
+            blocks=blocks,
+            below="Check it: `sfumato verify share --owner owner`.",
+        )
     )
 
 
@@ -241,10 +279,10 @@ def _row(made: ProtectedTable, at: int) -> tuple[str, float, float, float, str]:
     """A suppressed cell with what it is, the least and the most it can be, and why it was."""
     seen, cell = made.audited, int(made.audited.hidden[at])
     table = made.judged.table
-    for number, variables in enumerate(table.variables):
+    for group, variables in enumerate(table.variables):
         places = np.flatnonzero(variables == cell)
         if len(places):
-            dimensions = [table.dimensions[one] for one in table.places[number]]
+            dimensions = [table.dimensions[one] for one in table.places[group]]
             nodes = np.unravel_index(int(places[0]), [one.size for one in dimensions])
             label = ", ".join(
                 one.labels[int(node)] for one, node in zip(dimensions, nodes, strict=True)
@@ -267,29 +305,70 @@ MEANINGS = {
 
 def page(certificate: Mapping[str, Any]) -> str:
     """A page about a published table for those who get it."""
-    from sfumato.release.report.rendering import rendered
+    from sfumato.release.report.page_html import ReportPage, render_page
 
-    said = certificate[AGGREGATES]
-    told, count = said["summary"], said["suppressed_by_rule"]
-    return rendered(
-        "table_public.html",
-        measure=said["measure"],
-        created=certificate["created"],
-        method=said["method"],
-        base=said["base"],
-        cells=told["cells"],
-        suppressed=told["suppressed"],
-        besides=told["suppressed_besides"],
-        changed=said["method"] in ("rounding", "perturb", "cta"),
-        additive=said["additive"],
-        persons=said["counts_persons_by"],
-        scope=said["audit"]["scope"],
-        bounds=said["audit"]["bounds"],
-        tables=[
-            (one["file"], " × ".join(column["column"] for column in one["columns"]))
-            for one in said["tables"]
-        ],
-        rules=[_rule(rule, count.get(rule["rule"])) for rule in said["rules"]],
+    table = certificate[AGGREGATES]
+    summary, counts, audit = table["summary"], table["suppressed_by_rule"], table["audit"]
+    cells, suppressed = summary["cells"], summary["suppressed"]
+    if table["method"] in ("rounding", "perturb", "cta"):
+        title = f"{number(cells)} cells, changed so that nobody can be computed from them."
+        method = f"Sensitive cells were moved, and others so that sums fit ({table['method']})."
+        if table["base"]:
+            base = f"Cells were rounded to multiples of {table['base']}"
+            method = f"{base} ({table['method']})."
+        sums = "Cells were rounded one by one: sums need not fit."
+        if table["additive"]:
+            sums = "Cells add up to their margins."
+        sentences = [f"{method} {sums}"]
+    else:
+        title = (
+            f"{number(cells - suppressed)} of {number(cells)} cells are published,"
+            f" {number(suppressed)} are suppressed."
+        )
+        besides = number(summary["suppressed_besides"])
+        method = (
+            f"A suppressed cell shows as `x`. {besides} of them break no rule: others could be"
+            " computed from them. Published cells add up to their margins."
+        )
+        sentences = [method]
+    if audit["scope"] == "all tables together":
+        sentences.append(
+            f"The tables were audited together, as margins of one table ({audit['bounds']} bounds)."
+        )
+    elif audit["scope"] == "each table by itself":
+        sentences.append(
+            f"Each table was audited by itself ({audit['bounds']} bounds). Whether they hold"
+            " together is unknown: the table of all their columns is too large."
+        )
+    if table["counts_persons_by"] == "unit":
+        sentences.append("Persons were counted, however many rows they have.")
+    else:
+        sentences.append("Every row was taken for a person.")
+    files = []
+    for file in table["tables"]:
+        by = " × ".join(column["column"] for column in file["columns"])
+        files.append(f"`{file['file']}`: {table['measure']} by {by}")
+    rules = tuple(_rule(rule, counts.get(rule["rule"])) for rule in table["rules"])
+    note = (
+        "A cell may break several rules. Parameters that would help to compute suppressed cells are"
+        " not shown."
+    )
+    blocks: list[Block] = [
+        VerdictBlock(True, title, headline=True),
+        Heading("The table"),
+        ListBlock(tuple(files)),
+        *map(Paragraph, sentences),
+        Heading("Which cells are sensitive"),
+        TableBlock(("Rule", "A cell breaks it when", "Cells"), rules),
+        Paragraph(note, "quiet"),
+    ]
+    return render_page(
+        ReportPage(
+            title=f"Published table: {table['measure']}",
+            above=f"A table of {table['measure']}, made {moment(certificate['created'])}",
+            blocks=blocks,
+            below="Check it: `sfumato verify` and the name of this folder.",
+        )
     )
 
 

@@ -11,6 +11,7 @@ import dataclasses
 import html
 import itertools
 import math
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -284,10 +285,14 @@ class Drawing:
         it does.
         """
         width, height = self.extent
-        named = f' role="img" aria-label="{html.escape(_printed(label))}"' if label else ""
+        named = ' aria-hidden="true"'
+        if label:
+            named = f' role="img" aria-label="{html.escape(_printed(label))}"'
+        # A page may widen a drawing a little, but a small one stays small.
+        natural = f' style="--natural: {round(1.15 * width)}px"'
         opening = (
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0'
-            f' 0 {width} {height}"{named}>'
+            f' 0 {width} {height}"{natural}{named}>'
         )
         ground = f'<rect width="100%" height="100%" fill="{self.ground}"/>' if self.ground else ""
         place = f'transform="translate({_number(self.left)},{_number(self.top)})"'
@@ -372,22 +377,16 @@ def _number(value: float) -> str:
     return str(whole) if whole == rounded else repr(float(rounded))
 
 
-def staircase(
-    corners: Sequence[tuple[float, float]], *, first_down: bool = False
-) -> tuple[tuple[float, float], ...]:
-    """The way from corner to corner without slopes: across and then down, or down and then across.
+def staircase(corners: Sequence[tuple[float, float]]) -> tuple[tuple[float, float], ...]:
+    """The way from corner to corner without slopes: across and then up or down.
 
-    >>> staircase([(0, 1), (2, 3)]), staircase([(0, 1), (2, 3)], first_down=True)
-    (((0, 1), (2, 1), (2, 3)), ((0, 1), (0, 3), (2, 3)))
+    >>> staircase([(0, 1), (2, 3)])
+    ((0, 1), (2, 1), (2, 3))
     """
-    between = [((a, d) if first_down else (c, b)) for (a, b), (c, d) in itertools.pairwise(corners)]
-    return (
-        tuple(itertools.chain.from_iterable(zip(corners, [*between, corners[-1]], strict=True)))[
-            :-1
-        ]
-        if corners
-        else ()
-    )
+    way = list(corners[:1])
+    for (_, y), corner in itertools.pairwise(corners):
+        way += [(corner[0], y), corner]
+    return tuple(way)
 
 
 # Axes.
@@ -395,19 +394,14 @@ def staircase(
 
 @dataclasses.dataclass(frozen=True)
 class Ruler:
-    """Places along one side of a plot with their words, and how they look."""
+    """Places along one side of a plot with their words; ``flush``: words at the ends of a lying
+    axis stay within the plot.
+    """
 
     ticks: Sequence[tuple[float, str]]
-    size: float = FONT - 1
-    words: str = INK
-    lines: str = SOFT
-    dashes: str = SOFT
     title: str = ""
-    title_size: float = FONT
-    title_at: float = 35
-    """How far the middle of the title is from the axis."""
+    size: float = FONT - 2
     flush: bool = False
-    """Words at the ends of a lying axis stay within the plot."""
 
 
 def draw_axes(drawing: Drawing, across: Ruler | None = None, up: Ruler | None = None) -> None:
@@ -415,75 +409,49 @@ def draw_axes(drawing: Drawing, across: Ruler | None = None, up: Ruler | None = 
     lie in the middle of pixels and are sharp.
     """
     width, height = drawing.width, drawing.height
-    for axis, lying in ((across, True), (up, False)):
-        for at, _ in axis.ticks if axis else ():
-            line = _sharp(at)
-            start, end = (
-                ((line, 0.5), (line, height + 0.5)) if lying else ((0.5, line), (width + 0.5, line))
-            )
-            drawing.rule(start, end, Pen(stroke=GRID))
     if across:
-        _lying(drawing, across)
+        for at, _ in across.ticks:
+            drawing.rule((_sharp(at), 0.5), (_sharp(at), height + 0.5), Pen(stroke=GRID))
     if up:
-        _upright(drawing, up)
+        for at, words in up.ticks:
+            drawing.rule((0.5, _sharp(at)), (width + 0.5, _sharp(at)), Pen(stroke=GRID))
+            drawing.rule((-4.5, _sharp(at)), (0.5, _sharp(at)), Pen(stroke=FRAME))
+            drawing.text(-6.5, at + 0.5, words, SOFT, align="right", size=up.size)
+        drawing.rule((0.5, height + 0.5), (0.5, 0.5), Pen(stroke=FRAME))
+    if across:
+        _draw_lying_axis(drawing, across)
 
 
 def _sharp(at: float) -> float:
     return math.floor(at + 0.5) + 0.5
 
 
-def _lying(drawing: Drawing, axis: Ruler) -> None:
+def _draw_lying_axis(drawing: Drawing, axis: Ruler) -> None:
     width, foot = drawing.width, drawing.height + 0.5
     below = 7 + round(0.79 * axis.size) - round(0.3 * axis.size)  # the letters hang from there
     for at, _ in axis.ticks:
-        drawing.rule((_sharp(at), foot), (_sharp(at), foot + 5), Pen(stroke=axis.dashes))
+        drawing.rule((_sharp(at), foot), (_sharp(at), foot + 5), Pen(stroke=FRAME))
     for at, words in _apart(axis):
-        side = (
-            "center"
-            if not axis.flush
-            else "left"
-            if at <= 1
-            else "right"
-            if at >= width - 1
-            else "center"
-        )
-        drawing.text(at + 0.5, foot + below, words, axis.words, align=side, size=axis.size)
-    drawing.rule((0.5, foot), (width + 0.5, foot), Pen(stroke=axis.lines))
+        side: Align = "center"
+        if axis.flush and at <= 1:
+            side = "left"
+        elif axis.flush and at >= width - 1:
+            side = "right"
+        drawing.text(at + 0.5, foot + below, words, SOFT, align=side, size=axis.size)
+    drawing.rule((0.5, foot), (width + 0.5, foot), Pen(stroke=FRAME))
     if axis.title:
-        drawing.text(
-            width / 2 + 0.5,
-            foot + axis.title_at,
-            axis.title,
-            SOFT,
-            align="center",
-            size=axis.title_size,
-        )
-
-
-def _upright(drawing: Drawing, axis: Ruler) -> None:
-    height = drawing.height
-    for at, _ in axis.ticks:
-        drawing.rule((-4.5, _sharp(at)), (0.5, _sharp(at)), Pen(stroke=axis.dashes))
-    for at, words in axis.ticks:
-        drawing.text(-6.5, at + 0.5, words, axis.words, align="right", size=axis.size)
-    drawing.rule((0.5, height + 0.5), (0.5, 0.5), Pen(stroke=axis.lines))
-    if axis.title:
-        place = (0.5 - axis.title_at, height / 2 + 0.5)
-        drawing.text(*place, axis.title, SOFT, align="center", size=axis.title_size, angle=-90)
+        drawing.text(width / 2, foot + 35, axis.title, SOFT, align="center", size=FONT - 1)
 
 
 def _apart(axis: Ruler) -> Sequence[tuple[float, str]]:
     """The ticks whose words do not run into each other: every second, fourth … where all would."""
     shown = axis.ticks
     while any(
-        b - a < (_half(axis, v) + _half(axis, w)) for (a, v), (b, w) in itertools.pairwise(shown)
+        right - left < (width_of(a, axis.size) + width_of(b, axis.size)) / 2
+        for (left, a), (right, b) in itertools.pairwise(shown)
     ):
         shown = shown[::2]
     return shown
-
-
-def _half(axis: Ruler, words: str) -> float:
-    return width_of(words, axis.size) / 2
 
 
 def width_of(words: str, size: float) -> float:
@@ -492,7 +460,13 @@ def width_of(words: str, size: float) -> float:
     >>> round(width_of("100 %", 13), 1), round(width_of("global recoding", 13), 1)
     (36.9, 88.2)
     """
-    return size * sum(_WIDE.get(letter, 0.667 if letter.isupper() else 0.556) for letter in words)
+    return size * sum(_WIDE.get(letter) or _letter_width(letter) for letter in words)
+
+
+def _letter_width(letter: str) -> float:
+    if letter.isascii():
+        return 0.667 if letter.isupper() else 0.556
+    return 1.0 if unicodedata.east_asian_width(letter) in "WF" else 0.667
 
 
 _WIDE = {
@@ -512,15 +486,11 @@ def step_of(low: float, high: float, count: int) -> float:
     raw = (high - low) / count
     power = math.floor(math.log10(raw))
     over = raw / 10.0**power
-    factor = (
-        10
-        if over >= math.sqrt(50)
-        else 5
-        if over >= math.sqrt(10)
-        else 2
-        if over >= math.sqrt(2)
-        else 1
-    )
+    # Steps change where the next one is nearer on a logarithmic scale.
+    factor = 1
+    for step, border in ((2, 2), (5, 10), (10, 50)):
+        if over >= math.sqrt(border):
+            factor = step
     return factor * 10.0**power if power >= 0 else factor / 10.0**-power
 
 
@@ -566,3 +536,19 @@ def plain_numbers(values: Sequence[float]) -> list[str]:
 def percentages(values: Sequence[float]) -> list[str]:
     """Shares beside an axis."""
     return [percent_tick(value) for value in values]
+
+
+def decades(low: float, high: float) -> list[float]:
+    """Powers of ten within a range, with twos and fives where there would be few.
+
+    >>> decades(0.004, 0.3)
+    [0.005, 0.01, 0.02, 0.05, 0.1, 0.2]
+    """
+    steps = (1, 2, 5) if math.log10(high / low) < 2.5 else (1,)
+    stops = []
+    for power in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1):
+        for step in steps:
+            stop = float(f"{step}e{power}")
+            if low <= stop <= high:
+                stops.append(stop)
+    return stops
