@@ -220,7 +220,9 @@ COLUMNS_WIDTH, COLUMNS_HEIGHT, LONGEST_BIN = 214, 92, 11
 
 
 def _draw_columns(chart: ChartBlock) -> Drawing:
-    drawing = Drawing(COLUMNS_WIDTH, COLUMNS_HEIGHT, left=38, right=4, top=8, bottom=72)
+    names = labels(chart.x.names, LONGEST_BIN)
+    below = 20 + round(0.75 * _room(["", *names], 10.5))
+    drawing = Drawing(COLUMNS_WIDTH, COLUMNS_HEIGHT, left=38, right=4, top=8, bottom=below)
     values = [point.y or 0.0 for series in chart.series for point in series.points]
     highest = max(values, default=0.0) or 1.0
     stops = ticks(0, highest, 3)
@@ -233,7 +235,7 @@ def _draw_columns(chart: ChartBlock) -> Drawing:
             height = COLUMNS_HEIGHT * (point.y or 0.0) / highest
             left = step * (point.x + 0.55 - width / 2)
             drawing.rect(left, COLUMNS_HEIGHT - height, width * step, height, Pen(colour))
-    for index, name in enumerate(labels(chart.x.names, LONGEST_BIN)):
+    for index, name in enumerate(names):
         look = {"align": "right", "size": 10.5, "angle": 315, "dx": -4}
         drawing.text(step * (index + 0.55), COLUMNS_HEIGHT + 8, name, SOFT, **look)
     return drawing
@@ -498,6 +500,8 @@ def _cut_inside(text: str, most: int) -> str:
 
 def _width(text: str) -> float:
     """Roughly how many small letters a text is wide, in any font."""
+    if text.isascii():
+        return len(text) + 0.25 * sum(letter.isupper() for letter in text)
     return sum(map(_letter_width, text))
 
 

@@ -8,9 +8,11 @@ pixels from the upper left corner of the plot; a drawing knows how much room is 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import html
 import itertools
 import math
+import string
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
@@ -38,15 +40,6 @@ class Pen:
     opacity: float = 1.0
     dashed: bool = False
 
-    def attributes(self) -> str:
-        """The pen in SVG."""
-        text = f' fill="{self.fill}"' if self.fill else ' fill="none"'
-        if self.stroke:
-            text += f' stroke="{self.stroke}" stroke-width="{_number(self.width)}"'
-        if self.dashed:
-            text += f' stroke-dasharray="{DASHES}"'
-        return text if self.opacity == 1 else f'{text} opacity="{_number(self.opacity)}"'
-
     def as_mark(self) -> dict[str, Any]:
         """The pen in Vega-Lite."""
         dash = {"strokeDash": [int(part) for part in DASHES.split(",")]} if self.dashed else {}
@@ -56,6 +49,19 @@ class Pen:
             "strokeWidth": self.width if self.stroke else 0,
         }
         return {**ink, "opacity": self.opacity, **dash}
+
+
+@functools.cache
+def _ink(pen: Pen) -> str:
+    """A pen in SVG; a drawing has few different ones."""
+    text = f' fill="{pen.fill or "none"}"'
+    if pen.stroke:
+        text += f' stroke="{pen.stroke}" stroke-width="{pen.width:g}"'
+    if pen.dashed:
+        text += f' stroke-dasharray="{DASHES}"'
+    if pen.opacity != 1:
+        text += f' opacity="{pen.opacity:g}"'
+    return text
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -71,10 +77,10 @@ class Rect:
     def svg(self) -> str:
         """The rectangle in SVG."""
         place = (
-            f'x="{_number(self.x)}" y="{_number(self.y)}" width="{_number(self.width)}"'
-            f' height="{_number(self.height)}"'
+            f'x="{round(self.x, 2):g}" y="{round(self.y, 2):g}" width="{round(self.width, 2):g}"'
+            f' height="{round(self.height, 2):g}"'
         )
-        return f"<rect {place}{self.pen.attributes()}/>"
+        return f"<rect {place}{_ink(self.pen)}/>"
 
     def as_mark(self) -> dict[str, Any]:
         """What all rectangles of one layer of a chart share."""
@@ -96,10 +102,13 @@ class Stroke:
         """The line in SVG: a straight one as a line, others as a path."""
         if len(self.points) == 2:
             (x1, y1), (x2, y2) = self.points
-            place = f'x1="{_number(x1)}" y1="{_number(y1)}" x2="{_number(x2)}" y2="{_number(y2)}"'
-            return f"<line {place}{self.pen.attributes()}/>"
-        path = "L".join(f"{_number(x)},{_number(y)}" for x, y in self.points)
-        return f'<path d="M{path}"{self.pen.attributes()}/>' if path else ""
+            place = (
+                f'x1="{round(x1, 2):g}" y1="{round(y1, 2):g}" x2="{round(x2, 2):g}"'
+                f' y2="{round(y2, 2):g}"'
+            )
+            return f"<line {place}{_ink(self.pen)}/>"
+        path = "L".join(f"{round(x, 2):g},{round(y, 2):g}" for x, y in self.points)
+        return f'<path d="M{path}"{_ink(self.pen)}/>' if path else ""
 
     def as_mark(self) -> dict[str, Any]:
         """A layer of its own: two lines in one would be joined."""
@@ -161,15 +170,15 @@ class Mark:
 
     def svg(self) -> str:
         """The mark in SVG."""
-        half, ink = self.half, self.pen.attributes()
+        half, ink = self.half, _ink(self.pen)
         if self.shape == "circle":
             kind, place = (
                 "circle",
-                f'cx="{_number(self.x)}" cy="{_number(self.y)}" r="{_number(half)}"',
+                f'cx="{round(self.x, 2):g}" cy="{round(self.y, 2):g}" r="{round(half, 2):g}"',
             )
         else:
             path = "L".join(
-                f"{_number(self.x + half * a)},{_number(self.y + half * b)}"
+                f"{round(self.x + half * a, 2):g},{round(self.y + half * b, 2):g}"
                 for a, b in OUTLINES[self.shape]
             )
             kind, place = "path", f'd="M{path}Z"'
@@ -211,14 +220,11 @@ class Text:
         letters are put on their base line.
         """
         down = round(0.3 * self.size)
-        place = f'x="{_number(self.x + self.dx)}" y="{_number(self.y + down)}"'
+        place = f'x="{round(self.x + self.dx, 2):g}" y="{round(self.y + down, 2):g}"'
         if self.angle:
-            turned = f"translate({_number(self.x)},{_number(self.y)}) rotate({_number(self.angle)})"
-            place = f'transform="{turned}" x="{_number(self.dx)}" y="{down}"'
-        look = (
-            f' text-anchor="{ANCHORS[self.align]}"'
-            f' font-size="{_number(self.size)}"{self.pen.attributes()}'
-        )
+            turned = f"translate({round(self.x, 2):g},{round(self.y, 2):g}) rotate({self.angle:g})"
+            place = f'transform="{turned}" x="{round(self.dx, 2):g}" y="{down}"'
+        look = f' text-anchor="{ANCHORS[self.align]}" font-size="{self.size:g}"{_ink(self.pen)}'
         weight = ' font-weight="600"' if self.bold else ""
         return f"<text {place}{look}{weight}>{escaped(self.words)}</text>"
 
@@ -287,7 +293,8 @@ class Drawing:
         width, height = self.extent
         named = ' aria-hidden="true"'
         if label:
-            named = f' role="img" aria-label="{html.escape(_printed(label))}"'
+            quoted = escaped(label).replace('"', "&quot;")
+            named = f' role="img" aria-label="{quoted}"'
         # A page may widen a drawing a little, but a small one stays small.
         natural = f' style="--natural: {round(1.15 * width)}px"'
         opening = (
@@ -295,7 +302,7 @@ class Drawing:
             f' 0 {width} {height}"{natural}{named}>'
         )
         ground = f'<rect width="100%" height="100%" fill="{self.ground}"/>' if self.ground else ""
-        place = f'transform="translate({_number(self.left)},{_number(self.top)})"'
+        place = f'transform="translate({round(self.left, 2):g},{round(self.top, 2):g})"'
         shapes = "".join(one.svg() for one in self.drawn)
         return (
             f'{opening}{ground}<g {place} font-family="sans-serif"'
@@ -359,22 +366,9 @@ def escaped(words: str) -> str:
     >>> escaped('<b>"a" & b</b>'), escaped("tab\tnull\x00")
     ('&lt;b&gt;"a" &amp; b&lt;/b&gt;', 'tab null ')
     """
-    return html.escape(_printed(words), quote=False)
-
-
-def _printed(words: str) -> str:
-    return words if words.isprintable() else "".join(c if c.isprintable() else " " for c in words)
-
-
-def _number(value: float) -> str:
-    """A place in hundredths of a pixel, no longer than it must be.
-
-    >>> _number(12.0), _number(0.125), _number(-0.001), _number(99.999)
-    ('12', '0.12', '0', '100')
-    """
-    rounded = round(value, 2)
-    whole = int(rounded)
-    return str(whole) if whole == rounded else repr(float(rounded))
+    if not words.isprintable():
+        words = "".join(c if c.isprintable() else " " for c in words)
+    return html.escape(words, quote=False)
 
 
 def staircase(corners: Sequence[tuple[float, float]]) -> tuple[tuple[float, float], ...]:
@@ -411,26 +405,22 @@ def draw_axes(drawing: Drawing, across: Ruler | None = None, up: Ruler | None = 
     width, height = drawing.width, drawing.height
     if across:
         for at, _ in across.ticks:
-            drawing.rule((_sharp(at), 0.5), (_sharp(at), height + 0.5), Pen(stroke=GRID))
+            line = math.floor(at + 0.5) + 0.5
+            drawing.rule((line, 0.5), (line, height + 5.5), Pen(stroke=GRID))
     if up:
         for at, words in up.ticks:
-            drawing.rule((0.5, _sharp(at)), (width + 0.5, _sharp(at)), Pen(stroke=GRID))
-            drawing.rule((-4.5, _sharp(at)), (0.5, _sharp(at)), Pen(stroke=FRAME))
+            line = math.floor(at + 0.5) + 0.5
+            drawing.rule((0.5, line), (width + 0.5, line), Pen(stroke=GRID))
+            drawing.rule((-4.5, line), (0.5, line), Pen(stroke=FRAME))
             drawing.text(-6.5, at + 0.5, words, SOFT, align="right", size=up.size)
         drawing.rule((0.5, height + 0.5), (0.5, 0.5), Pen(stroke=FRAME))
     if across:
         _draw_lying_axis(drawing, across)
 
 
-def _sharp(at: float) -> float:
-    return math.floor(at + 0.5) + 0.5
-
-
 def _draw_lying_axis(drawing: Drawing, axis: Ruler) -> None:
     width, foot = drawing.width, drawing.height + 0.5
     below = 7 + round(0.79 * axis.size) - round(0.3 * axis.size)  # the letters hang from there
-    for at, _ in axis.ticks:
-        drawing.rule((_sharp(at), foot), (_sharp(at), foot + 5), Pen(stroke=FRAME))
     for at, words in _apart(axis):
         side: Align = "center"
         if axis.flush and at <= 1:
@@ -460,21 +450,24 @@ def width_of(words: str, size: float) -> float:
     >>> round(width_of("100 %", 13), 1), round(width_of("global recoding", 13), 1)
     (36.9, 88.2)
     """
-    return size * sum(_WIDE.get(letter) or _letter_width(letter) for letter in words)
+    width = sum(_LETTER_WIDTHS.get(letter, 0.667) for letter in words)
+    if not words.isascii():
+        width += sum(unicodedata.east_asian_width(letter) in "WF" for letter in words) / 3
+    return size * width
 
 
-def _letter_width(letter: str) -> float:
-    if letter.isascii():
-        return 0.667 if letter.isupper() else 0.556
-    return 1.0 if unicodedata.east_asian_width(letter) in "WF" else 0.667
-
-
-_WIDE = {
+_LETTER_WIDTHS = {
+    **dict.fromkeys(string.printable, 0.556),
+    **dict.fromkeys(string.ascii_uppercase, 0.667),
     **dict.fromkeys("ijl'", 0.222),
     **dict.fromkeys(" .,:;|!ftI/", 0.278),
     **dict.fromkeys("r()-", 0.333),
+    **dict.fromkeys("cksvxyz", 0.5),
+    **dict.fromkeys("mMW", 0.833),
+    "%": 0.889,
+    "w": 0.722,
 }
-_WIDE |= {**dict.fromkeys("cksvxyz", 0.5), **dict.fromkeys("mMW", 0.833), "%": 0.889, "w": 0.722}
+"""Widths of letters in Helvetica, relative to the size of the font."""
 
 
 def step_of(low: float, high: float, count: int) -> float:

@@ -45,6 +45,11 @@ def test_the_formula_is_that_of_wcag() -> None:
     )  # the known grey just below 4.5
 
 
+def test_reports_have_the_dark_tokens_of_the_workbench() -> None:
+    folder = Path(sfumato.release.report.__file__).parent / "style"
+    assert tokens((folder / "dark.css").read_text("utf-8")) == tokens(DARK)
+
+
 @pytest.mark.parametrize("text", [LIGHT, DARK], ids=["light", "dark"])
 def test_words_can_be_read_and_marks_be_seen(text: str) -> None:
     colours = tokens(text)

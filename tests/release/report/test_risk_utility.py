@@ -15,7 +15,7 @@ from sfumato.release.report.risk_utility import (
     chart_candidates,
     comparison_page,
 )
-from tests.release.report.test_column_charts import HOSTILE
+from tests.core.test_chart_drawing import HOSTILE
 from tests.release.report.test_pages import Page
 
 

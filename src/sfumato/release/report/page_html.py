@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import io
 import json
+import re
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
@@ -15,6 +16,7 @@ from sfumato.core.block_html import inline, render_html
 from sfumato.core.blocks import Block, Heading
 from sfumato.errors import printable
 
+STYLE_SHEETS = ("tokens.css", "style.css", "dark.css")
 FEWEST_SECTIONS = 4
 """A page with fewer sections needs no list of contents."""
 
@@ -68,14 +70,19 @@ def render_page(page: ReportPage) -> str:
 @functools.cache
 def _style() -> str:
     folder = Path(__file__).parent / "style"
-    return "".join((folder / name).read_text("utf-8") for name in ("tokens.css", "style.css"))
+    return "".join((folder / name).read_text("utf-8") for name in STYLE_SHEETS)
 
 
 def as_shown(document: Mapping[str, Any]) -> dict[str, Any]:
     """The document as its file would hold it, so that a page can be made again from the file alone;
     control signs spelled out.
     """
-    plain: dict[str, Any] = json.loads(json.dumps(document), object_pairs_hook=_spell_out)
+    text = json.dumps(document, ensure_ascii=False)
+    # Most documents hold no control signs: then nothing need be spelled out.
+    if text.isprintable() and not re.search(r"\\[ubfnrt]", text):
+        plain: dict[str, Any] = json.loads(text)
+    else:
+        plain = json.loads(text, object_pairs_hook=_spell_out)
     return plain
 
 

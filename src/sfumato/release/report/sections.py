@@ -58,8 +58,9 @@ def verdict_blocks(
     blocks: list[Block] = [*headline(certificate).blocks()]
     for verdict in certificate["verdicts"]:
         holds = "holds" if verdict["holds"] else "does not hold"
-        sentence = f"{verdict['sentence']}. " if verdict["sentence"] else ""
-        sentence += f"Attained {number(verdict['attained'])}"
+        sentence = f"attained {number(verdict['attained'])}"
+        if verdict["sentence"]:
+            sentence = f"{verdict['sentence']}. {sentence.capitalize()}"
         if verdict["required"] is not None:
             sentence += f", required {number(verdict['required'])}"
         if verdict["failing_records"]:

@@ -238,7 +238,7 @@ def owner_page(made: ProtectedTable, created: str) -> str:
         (plain_name(rule.name), counts[rule.name], parameters_of(rule.said()))
         for rule in judged.rules
     ]
-    bounds = "Intervals are at least as wide as shown: the audit stops where a cell is proved safe."
+    bounds = "Intervals may be wider than shown: the audit stops where a cell is wide enough."
     if audit.exact:
         bounds = "Every interval is the tightest that an intruder can compute."
     blocks: list[Block] = [
