@@ -65,8 +65,8 @@ def render_html(
     """The blocks as elements; ``top_level`` is the rank of a heading of level 1, ``most_rows`` how
     much of a table is shown.
 
-    >>> render_html([VerdictBlock(True, "a < b")])
-    '<p class="verdict holds"><span class="mark">✓</span> <span><strong>a &lt; b</strong></span></p>'
+    >>> render_html([Paragraph("a < b", "quiet")])
+    '<p class="quiet">a &lt; b</p>'
     """
     html = ""
     for block in blocks:

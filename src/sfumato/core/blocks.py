@@ -268,7 +268,8 @@ def numeric_columns(table: TableBlock) -> list[bool]:
 def render_text(blocks: Iterable[Block]) -> str:
     """The blocks as plain text, as wide as their words need.
 
-    >>> print(render_text([Heading("visits.csv", 1), VerdictBlock(True, "2-anonymity", "no class is smaller")]))
+    >>> verdict = VerdictBlock(True, "2-anonymity", "no class is smaller")
+    >>> print(render_text([Heading("visits.csv", 1), verdict]))
     visits.csv
     ✓ 2-anonymity: no class is smaller
     >>> print(render_text([TableBlock(("column", "values"), (("age", 10), ("postcode", 1200)))]))

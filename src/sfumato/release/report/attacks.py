@@ -17,8 +17,8 @@ MOST_AT_ONCE = 6
 def attack_label(one: Mapping[str, Any]) -> str:
     """The attack of a finding, with its parameters as a recipe writes them.
 
-    >>> attack_label({"attack": "suda", "parameters": {"most": 3}}), attack_label({"attack": "suda"})
-    ('suda: {most: 3}', 'suda')
+    >>> attack_label({"attack": "suda", "parameters": {"most": 3}})
+    'suda: {most: 3}'
     """
     return label_of(one["attack"], one.get("parameters") or {})
 
@@ -52,7 +52,8 @@ def unknown_attacks(attacks: Mapping[str, Any] | None) -> list[dict[str, Any]]:
     """What could not be tried although it might succeed; whatever is not said to have nothing to
     attack is unknown.
 
-    >>> unknown_attacks({"skipped": [{"attack": "linkage"}, {"attack": "composition", "status": "does not apply"}]})
+    >>> inapplicable = {"attack": "composition", "status": "does not apply"}
+    >>> unknown_attacks({"skipped": [{"attack": "linkage"}, inapplicable]})
     [{'attack': 'linkage'}]
     """
     return [
@@ -64,7 +65,8 @@ def conclusion(attacks: Mapping[str, Any]) -> str:
     """How many of the attacks go too far, and how many are unknown: the one is never said without
     the other.
 
-    >>> conclusion({"tried": [{"exceeds": False, "limit": None, "threshold": 0.2}], "skipped": [{"attack": "linkage"}]})
+    >>> tried = [{"exceeds": False, "limit": None, "threshold": 0.2}]
+    >>> conclusion({"tried": tried, "skipped": [{"attack": "linkage"}]})
     'The only attack tried does not go beyond the usual 20 %; 1 attack is unknown.'
     """
     sentence = "; ".join(outcomes(attacks))
@@ -113,8 +115,10 @@ def exceeds_limit(tried: Mapping[str, Any]) -> bool:
 def beyond_what(tried: Mapping[str, Any]) -> str:
     """What an attack goes beyond, for a reader who may not know of limits.
 
-    >>> beyond_what({"limit": 0.1, "threshold": 0.2}), beyond_what({"limit": None, "threshold": 0.2})
-    ('More than the recipe allows', 'Beyond the usual 20 %')
+    >>> beyond_what({"limit": 0.1, "threshold": 0.2})
+    'More than the recipe allows'
+    >>> beyond_what({"limit": None, "threshold": 0.2})
+    'Beyond the usual 20 %'
     """
     if tried["limit"] is not None:
         return "More than the recipe allows"
@@ -134,8 +138,10 @@ def success_limit(tried: Mapping[str, Any]) -> float:
     """The rate of success up to which an attack is allowed: the recipe's limit, or what guessing
     and the threshold leave.
 
-    >>> success_limit({"limit": None, "threshold": 0.2, "baseline": 0.5}), success_limit({"limit": 0.1, "threshold": 0.2})
-    (0.6, 0.1)
+    >>> success_limit({"limit": 0.1, "threshold": 0.2})
+    0.1
+    >>> success_limit({"limit": None, "threshold": 0.2, "baseline": 0.5})
+    0.6
     """
     if tried["limit"] is not None:
         return float(tried["limit"])

@@ -41,8 +41,9 @@ def headline(record: Mapping[str, Any]) -> Headline:
     >>> headline({"verdicts": [{"holds": True}, {"holds": False}], "attacks": None}).text
     '1 of 2 promises does not hold; not attacked yet'
     >>> one = {"value": 0.9, "exceeds": True, "limit": None, "threshold": 0.2}
-    >>> headline({"verdicts": [{"holds": True}], "attacks": {"tried": [one, one], "skipped": [{}, {}, {}]}})
-    Headline(state='mixed', text='Every promise holds; 2 attacks go beyond the usual 20 %; 3 attacks are unknown')
+    >>> attacks = {"tried": [one, one], "skipped": [{}, {}, {}]}
+    >>> headline({"verdicts": [{"holds": True}], "attacks": attacks}).text
+    'Every promise holds; 2 attacks go beyond the usual 20 %; 3 attacks are unknown'
     """
     attacks = record.get("attacks")
     private = record.get("differential_privacy") or {}

@@ -113,7 +113,8 @@ def candidate_table(comparison: Mapping[str, Any]) -> TableBlock:
 def describe_front(comparison: Mapping[str, Any]) -> str:
     """Which candidates are on the front, in a sentence that names what is compared.
 
-    >>> describe_front({"axes": {"risk": "linkage", "utility": "loss"}, "front": ["k=5"], "candidates": [{"higher": []}] * 3})
+    >>> axes, candidates = {"risk": "linkage", "utility": "loss"}, [{"higher": []}] * 3
+    >>> describe_front({"axes": axes, "front": ["k=5"], "candidates": candidates})
     '1 of 3 candidates is on the front: no other candidate has less linkage and less loss (LM)'
     """
     candidates, utility = comparison["candidates"], comparison["axes"]["utility"]

@@ -76,7 +76,8 @@ def implied(document: Mapping[str, Any] | None) -> str | None:
     """Which relations between released columns and quasi-identifiers were looked for, and which
     were accepted; None: none.
 
-    >>> print(implied({"compared": 9, "unknown": 0, "accepted": [{"columns": ["a"], "implies": "q"}]}))
+    >>> accepted = [{"columns": ["a"], "implies": "q"}]
+    >>> print(implied({"compared": 9, "unknown": 0, "accepted": accepted}))
     Compared 9 pairs of a released column and a quasi-identifier, looking for pairs, lines and sums of up to three columns. Accepted: a reveals more of q than the released label.
     """
     if not document:
@@ -182,8 +183,10 @@ def set_apart(columns: Sequence[T], plain: Callable[[T], bool]) -> tuple[list[T]
 
     A few of them stay with the others, where they take no room.
 
-    >>> set_apart(["age", "a", "b", "c", "d"], lambda name: name != "age"), set_apart(["age", "a"], lambda name: name != "age")
-    ((['age'], ['a', 'b', 'c', 'd']), (['age', 'a'], []))
+    >>> set_apart(["age", "a", "b", "c", "d"], lambda name: name != "age")
+    (['age'], ['a', 'b', 'c', 'd'])
+    >>> set_apart(["age", "a"], lambda name: name != "age")
+    (['age', 'a'], [])
     """
     unchanged = [column for column in columns if plain(column)]
     if len(unchanged) < FEWEST_APART:
