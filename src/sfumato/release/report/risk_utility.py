@@ -141,8 +141,8 @@ def describe_risk_axis(comparison: Mapping[str, Any]) -> str:
         sentences.append(f"{name}: {line[:1].lower()}{line[1:]}.")
     if synthetic and risk != "linkage" and len(synthetic) < len(candidates):
         sentences.append(
-            f"Linkage is not an axis here: {count_of(len(synthetic), 'candidate')} are synthetic,"
-            f" so nobody can be linked to their records. {name} is measured for all candidates,"
+            f"Linkage is not an axis here: {count_of(len(synthetic), 'candidate')}"
+            f" {inflect(len(synthetic), 'is', 'are')} synthetic, so nobody can be linked to their records. {name} is measured for all candidates,"
             " each with a control: the same person without their own record, or, for synthetic"
             " data, people who were held out."
         )
