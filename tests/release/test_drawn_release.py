@@ -184,9 +184,9 @@ def test_a_written_release_says_that_its_records_are_nobodys(written):
     assert unknown == {"recognised_members"}
     for page in ("share/report.html", "owner/report.html"):
         text = (written / "out" / page).read_text()
-        assert "drawn anew and are nobody's" in text and "records left out" not in text
+        assert "These are synthetic records" in text and "records left out" not in text
         first, of_the_file = (
-            text.index("<h2>What intruders could do"),
+            text.index("<h2>Attacks"),
             text.index("so nobody is found by picking one"),
         )
         assert (

@@ -15,7 +15,7 @@ from sfumato.core.words import join_words
 from sfumato.methods.formulas.dependence_search import LOOKED_FOR
 from sfumato.release.certificate_words import promise_title, without_words
 from sfumato.release.documents import (
-    Told,
+    ReleaseSummary,
     commitment,
     data_certificate,
     measured_utility,
@@ -187,7 +187,7 @@ def _certificate_again(
     if shared.shape is Shape.TABLE:
         if not in_parts(certificate):
             release = as_it_stands(release, shared.released, certificate["data"])
-        summary = Told.for_certificate(release)
+        summary = ReleaseSummary.for_certificate(release)
         input_digest = original.data.input_digest()
         again = table_certificate(
             release, told=summary, data_file={}, salt=salt, input_digest=input_digest

@@ -23,7 +23,13 @@ from sfumato.release.evaluation import default_metrics, report_metrics
 from sfumato.release.intruders import BATTERY
 from sfumato.release.publish import drafted
 from sfumato.release.release import Release
-from sfumato.release.report.attacks import attack_words, beyond_what, conclusion, ranked, unknown
+from sfumato.release.report.attacks import (
+    attack_words,
+    beyond_what,
+    conclusion,
+    rank_attacks,
+    unknown_attacks,
+)
 from sfumato.release.report.measures import best_of, first_and_more, plain_words, title_of
 from sfumato.release.story import FEWEST, HIDDEN, card_of, maps_of
 
@@ -357,11 +363,11 @@ def look_attacks(bench: Bench, progress: Progress, *, of: int) -> dict[str, Any]
             "verdict": beyond_what(one) if one["exceeds"] else _within(one),
             "sentence": one["sentence"],
         }
-        for one in ranked(plain)
+        for one in rank_attacks(plain)
     ]
     blind = [
         {"intruder": one["intruder"], "attack": attack_words(one), "reason": one["reason"]}
-        for one in unknown(plain)
+        for one in unknown_attacks(plain)
     ]
     rest = [
         f"{one['intruder']}, {attack_words(one)}: {one['reason']}"
