@@ -285,12 +285,12 @@ class Joint:
     value: NDArray[np.int64]
     label: NDArray[np.int64]
     count: NDArray[np.int64]
-    codes: NDArray[Any]
-    pair_of_code: NDArray[Any] | None = None
+    codes: NDArray[np.integer]
+    pair_of_code: NDArray[np.integer] | None = None
     """The pair of every code, where ``codes`` are not the pairs themselves."""
 
     @functools.cached_property
-    def which(self) -> NDArray[Any]:
+    def which(self) -> NDArray[np.integer]:
         """The pair of every released row; sums over records do without it."""
         if self.pair_of_code is None:
             return self.codes

@@ -56,7 +56,7 @@ class Cells:
     all_leaves: float
 
     @property
-    def which(self) -> NDArray[Any]:
+    def which(self) -> NDArray[np.integer]:
         """The pair of every released row."""
         return self.joint.which
 
