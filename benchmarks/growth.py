@@ -1,11 +1,13 @@
 """How time and memory of whole commands grow with the rows, from 10⁵ to 10⁷.
 
-    make bench BENCH=growth                              10⁵, 10⁶ and 10⁷ rows: some ten minutes,
-    several GB make bench BENCH=growth ARGS='--rows 1e6'            up to another number of rows
+    make bench BENCH=growth                                   10⁵, 10⁶ and 10⁷ rows: ten minutes
+    make bench BENCH=growth ARGS='--rows 1e6'                 up to another number of rows
     make bench BENCH=growth ARGS='--commands profile check'
+    make bench BENCH=growth ARGS='--commands run --engine duckdb'
 
 `run`, `assess`, `check`, `verify` and `profile` on two tables of the speed guard (few distinct
-rows, nearly all distinct), each in a process of its own. From CPU seconds and peak memory those of
+rows, nearly all distinct), each in a process of its own. Beside each stands how many times the CPU
+seconds of a polars copy of the same file it takes, measured just before. From CPU seconds and peak memory those of
 the same command on 100 rows are subtracted, which is its start. The exponent is that of a power of
 the rows through the smallest and the largest table: n^1.00 grows in step with the rows. Where a
 small table hardly costs more than the start, growth is measured from the next larger one. Exponents
@@ -111,15 +113,19 @@ def make_tables(folder: Path, rows: int) -> None:
 
 
 def measure(
-    folder: Path, sizes: Sequence[int], wanted: Sequence[str]
+    folder: Path, sizes: Sequence[int], wanted: Sequence[str], engine: str
 ) -> dict[tuple[str, str], list[Cost]]:
-    """The costs of every command on every kind of table, the start first."""
+    """The costs of every command on every kind of table, the start first; ``engine`` is that of
+    ``run``.
+    """
     costs: dict[tuple[str, str], list[Cost]] = {}
     for rows in sizes:
         place = folder / str(rows)
         make_tables(place, rows)
         for data in sorted(place.glob("*.parquet")):
             out = place / f"{data.stem}-release"
+            copy = [sys.executable, "-c", guard.COPY, str(data), str(place / "copy")]
+            copy_cpu, _, _ = guard.timed(copy)
             for command, arguments in guard.commands(data, data.with_suffix(".yaml"), out).items():
                 needed = command in wanted or (
                     command == "run" and {"check", "verify"} & set(wanted)
@@ -128,13 +134,14 @@ def measure(
                     continue
                 if command in ("check", "verify") and not out.is_dir():
                     continue  # there is no release of this table
-                cost = measured(arguments, rows)
+                by_engine = ["--engine", engine] if command == "run" else []
+                cost = measured([*arguments, *by_engine], rows)
                 if cost is None:
                     continue
                 costs.setdefault((command, data.stem.replace("_", " ")), []).append(cost)
                 print(
                     f"{command:<8} {data.stem:<16} {rows:>11,} rows {cost.cpu:8.2f} CPU s"
-                    f" {cost.megabytes:>7,} MB",
+                    f" {cost.megabytes:>7,} MB {cost.cpu / copy_cpu:6.1f} × copy",
                     flush=True,
                 )
     return costs
@@ -147,12 +154,13 @@ def main() -> None:
     )
     parser.add_argument("--rows", type=float, default=1e7, help="rows of the largest table")
     parser.add_argument("--commands", nargs="+", default=list(COMMANDS), choices=COMMANDS)
+    parser.add_argument("--engine", default="auto", help="the engine of run")
     options = parser.parse_args()
     steps = itertools.takewhile(
         lambda rows: rows <= options.rows, (SMALLEST * 10**power for power in range(9))
     )
     with tempfile.TemporaryDirectory(prefix="sfumato-growth-") as folder:
-        costs = measure(Path(folder), [START, *steps], options.commands)
+        costs = measure(Path(folder), [START, *steps], options.commands, options.engine)
     print()
     for (command, table), (start, *larger) in costs.items():
         beyond = [cost.beyond(start) for cost in larger]

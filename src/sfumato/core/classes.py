@@ -599,9 +599,12 @@ def _sorted_classes(
         return None
     sought = line[several]
     line.sort()
-    begins = np.flatnonzero(np.concatenate([[True], line[1:] != line[:-1]]))
-    records = np.diff(begins, append=rows)
-    distinct = line if len(begins) == rows else line[begins]
+    repeats = np.flatnonzero(line[1:] == line[:-1]) + 1
+    distinct, records = line, np.ones(rows, dtype=np.int64)
+    if len(repeats):
+        begins = np.delete(np.arange(rows), repeats)
+        distinct = line[begins]
+        records = np.append(begins[1:], rows) - begins
     if copies is not None and len(several):
         np.add.at(records, np.searchsorted(distinct, sought), copies[several] - 1)
     return distinct.reshape(-1, 1), records

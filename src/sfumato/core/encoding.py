@@ -208,7 +208,7 @@ def encode(column: pl.Series) -> Encoded:
         raise SchemaError(
             f"column {column.name!r} holds lists or objects; give every cell one value"
         )
-    if column.dtype.is_float():
+    if column.dtype.is_float() and column.is_nan().any():
         column = column.fill_nan(None)
     if column.dtype.is_integer():
         direct = _encode_whole(column)

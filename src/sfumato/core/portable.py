@@ -44,9 +44,9 @@ WITHOUT_LOCKS = {errno.ENOSYS, errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, er
 
 LOCKED_BYTE = 1 << 40
 
-MMAP_THRESHOLD, TRIM_THRESHOLD = -3, -1
-"""Settings of mallopt: blocks of this size on are mapped one by one, and so much free memory is
-kept.
+MMAP_THRESHOLD, TRIM_THRESHOLD, ARENA_MAX = -3, -1, -8
+"""Settings of mallopt: blocks of this size on are mapped one by one, so much free memory is kept,
+and threads share so many heaps.
 """
 KEPT_BYTES = 1 << 30
 
@@ -287,8 +287,8 @@ def keep_memory() -> bool:
     processes of our own only.
 
     By default each large array is mapped from the system and given back, and the system clears
-    every page of the next one
-    anew: a third of the time of a run over ten million rows.
+    every page of the next one anew: a third of the time of a run over ten million rows. Threads
+    share one heap: a heap of their own holds no block beyond 64 MB, so they map every large array.
     """
     import ctypes
 
@@ -296,7 +296,8 @@ def keep_memory() -> bool:
         settle: Any = ctypes.CDLL(None).mallopt
     except (OSError, AttributeError, TypeError):  # Windows, macOS, musl
         return False
-    return all(bool(settle(setting, KEPT_BYTES)) for setting in (MMAP_THRESHOLD, TRIM_THRESHOLD))
+    settings = {MMAP_THRESHOLD: KEPT_BYTES, TRIM_THRESHOLD: KEPT_BYTES, ARENA_MAX: 1}
+    return all(bool(settle(setting, value)) for setting, value in settings.items())
 
 
 def return_free_memory() -> None:

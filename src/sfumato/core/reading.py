@@ -285,7 +285,16 @@ class Joint:
     value: NDArray[np.int64]
     label: NDArray[np.int64]
     count: NDArray[np.int64]
-    which: NDArray[Any]
+    codes: NDArray[np.integer]
+    pair_of_code: NDArray[np.integer] | None = None
+    """The pair of every code, where ``codes`` are not the pairs themselves."""
+
+    @functools.cached_property
+    def which(self) -> NDArray[np.integer]:
+        """The pair of every released row; sums over records do without it."""
+        if self.pair_of_code is None:
+            return self.codes
+        return kernels.keys.mapped(self.codes, self.pair_of_code)
 
     @classmethod
     def of(
@@ -311,7 +320,7 @@ class Joint:
         used = np.flatnonzero(amounts)
         place = np.zeros(size, dtype=np.min_scalar_type(max(1, len(used)) - 1))
         place[used] = np.arange(len(used))
-        return cls(*_parted(used, width), amounts[used], kernels.keys.mapped(codes, place))
+        return cls(*_parted(used, width), amounts[used], codes, place)
 
     @classmethod
     def _of_function(
@@ -325,7 +334,7 @@ class Joint:
         where one was released as several.
         """
         values = before.narrow.take(rows)
-        label = np.full(len(before.labels), -1, dtype=np.int64)
+        label = np.zeros(len(before.labels), dtype=after.narrow.dtype)
         label[values] = after.narrow
         if not (label[values] == after.narrow).all():
             return None
@@ -333,7 +342,7 @@ class Joint:
         used = np.flatnonzero(amounts)
         place = np.zeros(len(before.labels), dtype=np.min_scalar_type(max(1, len(used)) - 1))
         place[used] = np.arange(len(used))
-        return cls(used, label[used], amounts[used], kernels.keys.mapped(values, place))
+        return cls(used, label[used].astype(np.int64), amounts[used], values, place)
 
 
 def _parted(pairs: NDArray[Any], width: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

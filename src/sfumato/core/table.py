@@ -64,11 +64,12 @@ def _repeats(text: pl.Series) -> bool:
 @dataclasses.dataclass(frozen=True, eq=False)
 class Known:
     """What is known of columns by name: their encodings, and the classes that some of them make
-    (see ``core/classes.py``).
+    (see ``core/classes.py``); and the lattices that steps searched.
     """
 
     codes: dict[str, Encoded] = dataclasses.field(default_factory=dict)
     classes: dict[tuple[str, ...], list[Any]] = dataclasses.field(default_factory=dict)
+    lattices: list[Any] = dataclasses.field(default_factory=list)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -111,7 +112,9 @@ class Table(Described, Reportable):
     @property
     def records(self) -> int:
         """Number of records: the rows, or what they stand for together."""
-        return len(self) if self.copies is None else int(self.copies.sum())
+        if self.copies is None or is_one_record_each(self.copies):
+            return len(self)
+        return int(self.copies.sum())
 
     @classmethod
     def from_tables(

@@ -90,7 +90,8 @@ def test_tallies_are_those_of_a_tower(data, table, k, objective, cells):
             assert np.allclose(lost, expected_lost, atol=1e-9)
 
 
-def test_many_classes_are_counted_directly(monkeypatch):
+def nearly_distinct_people():
+    """People of whom hardly two have the same age and income."""
     import polars as pl
 
     import sfumato as sf
@@ -101,10 +102,39 @@ def test_many_classes_are_counted_directly(monkeypatch):
         {"age": rng.integers(18, 90, rows), "income": rng.integers(0, 50_000, rows)}
     )
     dataset = Table(frame).with_roles(quasi=["age", "income"])
-    dataset = dataset.with_hierarchies(
-        age=sf.intervals(5, 10, 20), income=sf.intervals(1_000, 10_000)
-    )
-    step, goal = GlobalRecoding(budget=0.05), Goal(models=(KAnonymity(5),))
+    return dataset.with_hierarchies(age=sf.intervals(5, 10, 20), income=sf.intervals(1_000, 10_000))
+
+
+STEP, GOAL = GlobalRecoding(budget=0.05), Goal(models=(KAnonymity(5),))
+
+
+def test_cells_that_lose_more_than_the_budget_are_not_sorted(monkeypatch):
+    lattice = STEP.lattice(nearly_distinct_people(), GOAL)
+    monkeypatch.setattr(node_counts, "MOST_CELLS", 0)
+    counts = node_counts.NodeCounts(lattice, 5, Prices.of_lattice(lattice))
+    # No sample rules a level out, and nobody sorts the cells of nearly as many incomes as people.
+    monkeypatch.setattr(counts, "_lowest_left", lambda groups, a: lattice.low[a])
+    monkeypatch.setattr(counts, "_tally_many", None)
+    whole, _ = counts.at((0,))
+    expected, _ = Peaks(lattice, 5, Prices.of_lattice(lattice)).at((0,))
+    assert whole[0][0] == lattice.budget + 1 < expected[0][0]
+    assert whole[-1] == expected[-1]
+
+
+def test_other_nodes_are_surveyed_in_the_lattice_that_was_searched(monkeypatch):
+    dataset, most = nearly_distinct_people(), {"most_nodes": 1_000, "most_effort": 1e9}
+    plan = STEP.plan(dataset, GOAL)
+    fresh = STEP.survey(nearly_distinct_people(), GOAL, plan, **most)
+    monkeypatch.setattr(GlobalRecoding, "lattice", None)
+    known = STEP.survey(dataset, GOAL, plan, **most)
+    assert np.array_equal(known.score, fresh.score)
+    assert np.array_equal(known.suppressed, fresh.suppressed)
+    with pytest.raises(TypeError):  # under another promise it is another lattice
+        STEP.survey(dataset, Goal(models=(KAnonymity(3),)), plan, **most)
+
+
+def test_many_classes_are_counted_directly(monkeypatch):
+    dataset, step, goal = nearly_distinct_people(), STEP, GOAL
     by_towers = step.plan(dataset, goal)
     monkeypatch.setattr(node_counts, "MANY_CLASSES", 1_000)
     monkeypatch.setattr(

@@ -17,6 +17,7 @@ from sfumato.core import registry
 from sfumato.core.attack import AT_LEAST, NothingToAttack, Scene
 from sfumato.core.pair import TablePair
 from sfumato.core.randomness import Seed
+from sfumato.core.reading import Reading
 from sfumato.errors import ParameterError
 from sfumato.methods.hierarchies import Tree
 from sfumato.release import attack_run
@@ -163,6 +164,36 @@ def test_a_clock_that_runs_out_leaves_an_attack_unknown_and_never_a_pass(monkeyp
     place = SCENES[name](started=0.0)
     monkeypatch.setattr("time.process_time", Clock(looks))
     assert told(attack.attack(place)) == whole
+
+
+def scene_with_numbers(secrets, work):
+    """People of whom some numbers are secret, nearly every one of them another."""
+    draw = np.random.default_rng(4)
+    columns = {c: draw.integers(0, 6, 300) for c in COLUMNS}
+    amounts = {f"amount {i}": draw.normal(0, 1, 300) for i in range(secrets)}
+    table = sf.read(pl.DataFrame(columns | amounts)).with_roles(
+        quasi=COLUMNS, sensitive=list(amounts)
+    )
+    pair = TablePair.of(table, table)
+    who = intruder_from(pair, COLUMNS, sample=10**6, seed=Seed(0))
+    return Scene(pair, who, seed=Seed(3), seconds=100.0, work=work)
+
+
+def test_guesses_of_every_secret_are_counted_as_work():
+    attack, work = attack_of("inference"), 2_000_000
+    one, eight = (attack.attack(scene_with_numbers(secrets, work)).trials for secrets in (1, 8))
+    assert AT_LEAST <= eight < one <= 300
+    assert one == pytest.approx(8 * eight, rel=0.5)
+
+
+def test_the_middles_of_all_labels_are_worked_out_once_for_a_secret(monkeypatch):
+    asked = []
+    middle = Reading.middle.fget
+    monkeypatch.setattr(
+        Reading, "middle", property(lambda self: asked.append(self.name) or middle(self))
+    )
+    attack_of("inference").attack(scene_with_numbers(secrets=2, work=10**9))
+    assert sorted(asked) == ["amount 0", "amount 1"]
 
 
 def test_special_uniques_are_unknown_before_the_search_is_through(monkeypatch):

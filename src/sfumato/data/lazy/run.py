@@ -118,7 +118,6 @@ def _run_in(
 ) -> LazyStepsResult:
     original, coarse = table.combinations, table.coarse
     seed, progress = context.seed, context.progress
-    return_free_memory()
     planning = Planning(table, original, recipe.steps, coarse)
     pipeline, planned = planning.planned(Goal(recipe.meet, seed, progress, context.population))
     return_free_memory()  # what the search took would lie idle beside the batches that are released
@@ -238,10 +237,11 @@ def _counted_pair(
     if beside is not None:
         found = beside.pair(original, written.releases, written.levels)
     else:
-        found = TablePair.of(
-            original, made_one(planned, FORMAT, spellings=False)[0], written.levels
-        )
-    return found if found is not None and found.kept == shared.records else None
+        released = made_one(planned, FORMAT, spellings=False)[0]
+        found = TablePair.of(original, released, written.levels)
+    if found is None or found.kept != shared.records:
+        return None
+    return found
 
 
 def _told(done: str, now: int, of: int, what: str) -> tuple[float, str]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from sfumato.core.encoding import encode_column, missing_in, positions_in
 from sfumato.core.hierarchy import Ladder, bind_column
-from sfumato.core.reading import Reading
+from sfumato.core.reading import Joint, Reading
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,7 +43,7 @@ class Cells:
     counts: NDArray[np.int64]
     value: NDArray[np.int64]
     label: NDArray[np.int64]
-    which: NDArray[Any]
+    joint: Joint
     rows: NDArray[np.int64]
     level: NDArray[np.int64]
     height: NDArray[np.float64]
@@ -54,6 +54,11 @@ class Cells:
     lost: NDArray[np.bool_]
     column_level: int | None
     all_leaves: float
+
+    @property
+    def which(self) -> NDArray[np.integer]:
+        """The pair of every released row."""
+        return self.joint.which
 
     def total(self, costs: NDArray[Any]) -> float:
         """The sum over released rows of a cost per pair."""
@@ -76,7 +81,7 @@ def _cells(pair: TablePair, name: str) -> Cells:
     counts = reading.before.counts
     ladder = bind_column(pair.original.schema[name].hierarchy, reading.before)
     joint = pair.joint(name)
-    value, label, which, rows = joint.value, joint.label, joint.which, joint.count
+    value, label, rows = joint.value, joint.label, joint.count
     leaf = ladder.codes_of(reading.values)[value]
     level, column_level = _levels(ladder, reading, leaf, label, pair.as_it_was(name))
     blank, missing = missing_in(reading.labels)[label], missing_in(reading.values)[value]
@@ -85,8 +90,8 @@ def _cells(pair: TablePair, name: str) -> Cells:
     placed = level >= 0
     leaves, records = meant.leaves[label], meant.records[label]
     loss = np.where(blank & missing, 0.0, reading.loss[label])
-    for rung in np.unique(level[placed]).tolist():
-        at = level == rung
+    for rung in np.unique(level[placed]).tolist() if column_level is None else [column_level]:
+        at = slice(None) if column_level is not None else level == rung
         node = ladder.climb(0, rung)[leaf[at]]
         loss[at] = ladder.loss[rung][node]
         leaves[at] = ladder.leaves[rung][node] + (meant.missing if rung == ladder.top > 0 else 0)
@@ -105,7 +110,7 @@ def _cells(pair: TablePair, name: str) -> Cells:
         counts,
         value,
         label,
-        which,
+        joint,
         rows,
         level,
         height,

@@ -275,6 +275,7 @@ class GlobalRecoding(Step):
             demands_of(goal.models, dataset.schema.quasi, None)
         goal.progress(0.0, "counting the classes")
         lattice = self.lattice(dataset, goal)
+        dataset.known.lattices[:] = [(self, goal, lattice)]
         outcome = choose(self.algorithm, effort=self.effort, seconds=self.seconds)(
             lattice, goal.progress
         )
@@ -349,9 +350,20 @@ class GlobalRecoding(Step):
         """What the other nodes of the lattice would keep, cost and risk; the neighbours only when
         it is too large.
         """
-        lattice = self.lattice(dataset, goal)
+        lattice = self._searched_lattice(dataset, goal)
         chosen = tuple(plan.levels[name] for name in lattice.columns)
         return survey(lattice, chosen, most_nodes=most_nodes, most_effort=most_effort)
+
+    def _searched_lattice(self, dataset: Table, goal: Goal) -> Lattice:
+        """The lattice that the plan was searched in, where the table remembers it: it knows the
+        cost of every value.
+        """
+        for step, past, lattice in dataset.known.lattices:
+            alike = past.models == goal.models and past.population is goal.population
+            if step == self and alike and lattice.schema is dataset.schema:
+                searched: Lattice = lattice
+                return searched
+        return self.lattice(dataset, goal)
 
     def dealer(self, plan: Recoding | RecodedCells) -> Learner | None:
         """Learns in the recoded table who parts ways where cells are suppressed."""

@@ -120,7 +120,8 @@ class NodeCounts:
             else:
                 counts = self._merged(counts, a, level)
             if counts is None:
-                self._tally_many(groups, a, level, *at_level)
+                if self._count_lost(groups, a, level) <= lattice.budget:
+                    self._tally_many(groups, a, level, *at_level)
                 continue
             size, cells = self._size(a, level), self.prices.cells[a][level]
             kernels.node_counts.tally_cells(counts, size, self.k, cells, groups.costs, *at_level)
@@ -158,6 +159,20 @@ class NodeCounts:
                     break
             lowest = level
         return lowest
+
+    def _count_lost(self, groups: _Groups, a: int, level: int) -> int:
+        """At least so many records are suppressed at a level, counted from all classes.
+
+        A sixteenth of the cells that holds just less than the budget says that sixteen times the
+        budget is lost, and proves nothing. To look at the other cells costs a tenth of sorting
+        them.
+        """
+        codes, climb, size = self._codes_of(a), self._climb(a, level), self._size(a, level)
+        slots = np.zeros(1 << len(codes).bit_length(), dtype=np.int32)
+        lost: int = kernels.node_counts.count_lost(
+            groups.ids, codes, self._records, climb, size, self.k, slots
+        )
+        return lost
 
     def _draw(
         self, ids: NDArray[np.uint32], codes: NDArray[Any], climb: NDArray[np.uint32], size: int
