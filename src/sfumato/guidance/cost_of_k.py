@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 USUAL_K = (3, 5, 10, 20)
 PUBLIC_RISK = 0.09
-"""What is taken for a release to everyone where nobody says otherwise; see ``PUBLISHED``
+"""What is taken for a release to everyone where nobody says otherwise; see ``published_thresholds``
 in :mod:`sfumato.methods.formulas.choice_of_k`.
 """
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from sfumato.core import registry
+from sfumato.core.data_files import read_data_file
 from sfumato.errors import SfumatoError, did_you_mean
 from sfumato.policy import VERBS
 
@@ -278,24 +279,6 @@ class Policy:
 
 # Privacy models as policies name them, and the models of ours they stand for.
 
-# plain name in policies → our name and the fields that the name itself settles
-NAMES: dict[str, tuple[str, dict[str, Any]]] = {
-    "kanonymity": ("k_anonymity", {}),
-    "ldiversity": ("l_diversity", {}),
-    "distinctldiversity": ("l_diversity", {"kind": "distinct"}),
-    "entropyldiversity": ("l_diversity", {"kind": "entropy"}),
-    "recursiveldiversity": ("l_diversity", {"kind": "recursive"}),
-    "recursivecldiversity": ("l_diversity", {"kind": "recursive"}),
-    "tcloseness": ("t_closeness", {}),
-    "betalikeness": ("beta_likeness", {}),
-    "basicbetalikeness": ("beta_likeness", {"kind": "basic"}),
-    "enhancedbetalikeness": ("beta_likeness", {"kind": "enhanced"}),
-    "deltadisclosure": ("delta_disclosure", {}),
-    "deltadisclosureprivacy": ("delta_disclosure", {}),
-    "psensitivity": ("p_sensitive", {}),
-    "psensitivekanonymity": ("p_sensitive", {}),
-    "alphakanonymity": ("alpha_k_anonymity", {}),
-}
 GREEK = {"ℓ": "l", "α": "alpha", "β": "beta", "δ": "delta", "ε": "epsilon"}
 DIFFERENTIAL = (
     "differentialprivacy",
@@ -352,7 +335,9 @@ def _our_name(said: str) -> tuple[str, dict[str, Any]]:
     ours: dict[str, tuple[str, dict[str, Any]]] = {
         name.replace("_", ""): (name, {}) for name in models
     }
-    meant: tuple[str, dict[str, Any]] | None = NAMES.get(plain) or ours.get(plain)
+    # plain name in policies → our name and the fields that the name itself settles
+    names = {**ours, **read_data_file(__package__, "model_names")}
+    meant: tuple[str, dict[str, Any]] | None = names.get(plain)
     if meant is None:
         raise UnknownPromise(f"{said!r} is not a model we know.{did_you_mean(said, models)}")
     return meant

@@ -4,70 +4,36 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from sfumato.core.data_files import read_data_file
 from sfumato.errors import ParameterError, did_you_mean
 
 if TYPE_CHECKING:
     from sfumato.core.table import Table
 
-SMALL_IN_2000 = frozenset(
-    [
-        "036",
-        "059",
-        "063",
-        "102",
-        "203",
-        "556",
-        "692",
-        "790",
-        "821",
-        "823",
-        "830",
-        "831",
-        "878",
-        "879",
-        "884",
-        "890",
-        "893",
-    ]
-)
-"""Areas with 20,000 people or fewer by the census of 2000, as the guidance of the Office for Civil
-Rights of 26 November 2012 lists them.
-"""
-SMALL_IN_2020 = frozenset(
-    [
-        "036",
-        "059",
-        "102",
-        "202",
-        "203",
-        "204",
-        "205",
-        "369",
-        "556",
-        "692",
-        "753",
-        "772",
-        "821",
-        "823",
-        "878",
-        "879",
-        "884",
-        "893",
-    ]
-)
-"""The same by the census of 2020, from a secondary source. The rule asks for current data, so both
-lists count.
-"""
 WITHOUT_RESIDENTS = frozenset(f"{area:03d}" for area in (*range(90, 99), 340, *range(962, 967)))
 """Military mail: no census counts people there. Areas of single offices are not listed and not
 recognised.
 """
-SMALL_AREAS = SMALL_IN_2000 | SMALL_IN_2020 | WITHOUT_RESIDENTS
+
+
+@functools.cache
+def small_areas() -> frozenset[str]:
+    """Areas whose three digits are not released: few people live there, or nobody is counted.
+
+    The rule asks for current census data. The lists of 2000 and of 2020 both count: the first is
+    what the guidance prints, the second is newer.
+    """
+    counted = (
+        area for entry in read_data_file(__package__, "small_areas") for area in entry["areas"]
+    )
+    return WITHOUT_RESIDENTS.union(counted)
+
 
 OLDEST = 89
 YEARS = re.compile(r"\D*\d{4}(\D+\d{4})?\D*")
@@ -222,7 +188,7 @@ def _zips(labels: Labels, year: int) -> list[tuple[int, str]]:
             width = ZIP_DIGITS if masked > AREA_DIGITS else masked
             lost = (width if match[2] else min(plain, AREA_DIGITS)) - len(match[0])
             digits = "0" * lost + match[1]
-            fine += labels[label] * (len(digits) > AREA_DIGITS or digits in SMALL_AREAS)
+            fine += labels[label] * (len(digits) > AREA_DIGITS or digits in small_areas())
     return [(fine, "keep more than three digits, or three of an area with 20,000 people or fewer")]
 
 

@@ -23,156 +23,8 @@ import unicodedata
 
 import polars as pl
 
+from sfumato.core.data_files import read_data_file
 from sfumato.core.source import ColumnNote
-
-# Column names that promise a code, not a quantity: digits that must stay text.
-
-ANYWHERE = frozenset(
-    [
-        "id",
-        "ids",
-        "uid",
-        "uuid",
-        "guid",
-        "pid",
-        "hid",
-        "idn",
-        "ident",
-        "identifier",
-        "identifiant",
-        "identificador",
-        "identificativo",
-        "identifikator",
-        "code",
-        "codes",
-        "kode",
-        "codigo",
-        "codice",
-        "kod",
-        "cod",
-        "zip",
-        "plz",
-        "cep",
-        "npa",
-        "postal",
-        "postcode",
-        "zipcode",
-        "postleitzahl",
-        "pincode",
-        "eircode",
-        "codepostal",
-        "postnummer",
-        "postnr",
-        "ssn",
-        "sin",
-        "nino",
-        "nhs",
-        "nhi",
-        "mrn",
-        "dni",
-        "nie",
-        "nif",
-        "cpf",
-        "cnpj",
-        "rut",
-        "curp",
-        "pesel",
-        "bsn",
-        "nir",
-        "siren",
-        "siret",
-        "insee",
-        "ahv",
-        "avs",
-        "svnr",
-        "iban",
-        "bic",
-        "swift",
-        "imei",
-        "isbn",
-        "issn",
-        "ean",
-        "gtin",
-        "upc",
-        "sku",
-        "barcode",
-        "vin",
-        "npi",
-        "ndc",
-        "icd",
-        "cpt",
-        "hcpcs",
-        "atc",
-        "loinc",
-        "snomed",
-        "fips",
-        "geoid",
-        "naics",
-        "nace",
-        "isco",
-        "isic",
-        "nuts",
-        "ags",
-        "lau",
-        "phone",
-        "telephone",
-        "telefon",
-        "telefono",
-        "telefone",
-        "tel",
-        "mobile",
-        "handy",
-        "cellphone",
-        "fax",
-        "matricola",
-        "matricule",
-        "matricula",
-        "matrikel",
-        "aktenzeichen",
-        "kennzeichen",
-        "kennziffer",
-        "passport",
-        "passeport",
-        "pasaporte",
-        "reisepass",
-    ]
-)
-"""Words that make a name a code wherever they stand in it."""
-
-AT_THE_END = frozenset(
-    [
-        "number",
-        "num",
-        "nr",
-        "numero",
-        "nummer",
-        "numer",
-        "numeri",
-        "nro",
-        "account",
-        "konto",
-        "compte",
-        "cuenta",
-        "conto",
-        "conta",
-        "rekening",
-        "ref",
-        "reference",
-        "referenz",
-        "token",
-        "license",
-        "licence",
-        "pin",
-    ]
-)
-"""Words that make a name a code only as its last word: ``phone_number``, not
-``number_of_children``.
-"""
-
-WHOLE_NAME = frozenset({"cap", "cp", "recid", "recno", "recnr"})
-"""Names that are codes only when nothing else stands beside them: ``cap``, not ``market_cap``;
-``recid``, not ``is_recid``.
-"""
 
 GLUED = re.compile(
     r"(?:patient|person|personal|customer|client|user|member|case|record|household|hh|subject|student|pupil|employee"
@@ -209,12 +61,18 @@ def is_identifier_name(name: str) -> bool:
     words = words_of(name)
     if not words:
         return False
-    last = (
-        words[-2] if words[-1].isdigit() and len(words) > 2 else words[-1]
-    )  # member_number_2, but not num1
+    last = words[-1]
+    if last.isdigit() and len(words) > 2:  # member_number_2, but not num1
+        last = words[-2]
     glued = "".join(words)
-    compounds = any(GLUED.search(word) for word in (*words, glued))  # case_no reads like caseno
-    return not ANYWHERE.isdisjoint(words) or last in AT_THE_END or glued in WHOLE_NAME or compounds
+    if any(GLUED.search(word) for word in (*words, glued)):  # case_no reads like caseno
+        return True
+    # Words of codes: some wherever they occur, some only at the end (`phone_number`, not
+    # `number_of_children`), some only without other words (`cap`, not `market_cap`).
+    codes = read_data_file(__package__, "code_names")
+    if any(word in codes["anywhere"] for word in words):
+        return True
+    return last in codes["at_the_end"] or glued in codes["whole_name"]
 
 
 SAMPLE = 1000

@@ -16,11 +16,7 @@ from sfumato.core.schema import Kind
 from sfumato.core.words import percent
 from sfumato.guidance.profiling.columns import Card, ProfiledColumn
 from sfumato.guidance.profiling.detection import Recognition
-from sfumato.guidance.profiling.lexicon_direct import (
-    BODY_OR_SURVEY_WEIGHT,
-    BODY_WORDS,
-    SHORT_WEIGHTS,
-)
+from sfumato.guidance.profiling.lexicon import word_lists
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -67,9 +63,9 @@ def is_bare_weight(column: ProfiledColumn) -> bool:
     if match is None or match.concept != "body weight" or not column.dtype.is_numeric():
         return False
     return (
-        match.words[match.start] in BODY_OR_SURVEY_WEIGHT
+        match.words[match.start] in word_lists().body_or_survey_weight
         and match.length == 1
-        and not set(match.others) & BODY_WORDS
+        and not set(match.others) & word_lists().body
     )
 
 
@@ -163,7 +159,7 @@ def may_weigh_records(column: ProfiledColumn, *, body: bool = False) -> bool:
     total = float(values.sum())
     if not _LEAST_MEAN * values.len() <= total <= _MOST_PEOPLE:
         return False
-    short = match.length == 1 and match.words[match.start] in SHORT_WEIGHTS
+    short = match.length == 1 and match.words[match.start] in word_lists().short_weight
     return not short or (not body and weighs_records(column))
 
 

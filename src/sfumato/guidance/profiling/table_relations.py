@@ -18,7 +18,7 @@ from sfumato.core.schema import Role
 from sfumato.core.source import Source
 from sfumato.core.words import percent
 from sfumato.errors import SchemaError
-from sfumato.guidance.profiling.lexicon_direct import OTHER_PEOPLE, PERSON_WORDS
+from sfumato.guidance.profiling.lexicon import word_lists
 from sfumato.guidance.profiling.proposal import ColumnProposal, Proposal, propose
 from sfumato.guidance.profiling.related_persons import PersonsDesign, design_of
 
@@ -190,14 +190,14 @@ def _stems(name: str) -> set[str]:
 
 
 def _means_people(name: str) -> bool:
-    return any(word in PERSON_WORDS or word == "person" for word in _stems(name))
+    return any(word in word_lists().person or word == "person" for word in _stems(name))
 
 
 def _means_whom_rows_are_about(column: str) -> bool:
     """Whether a column is called after people, and not after others than those whose rows these
     are, as doctors are.
     """
-    return _means_people(column) and not _stems(column) & OTHER_PEOPLE
+    return _means_people(column) and not _stems(column) & word_lists().other_people
 
 
 def _said(key: KeyGuess) -> bool:

@@ -1,7 +1,7 @@
 """From the context to what must hold: intruders, promises and limits, each with its reasoning and
 its source.
 
-Published thresholds are those of :data:`sfumato.methods.formulas.choice_of_k.PUBLISHED`, with how
+Published thresholds are those of :func:`sfumato.methods.formulas.choice_of_k.published_thresholds`, with how
 far each could be checked. Which of them belongs to which context is our reading, and is told as
 such. None makes a release lawful.
 """
@@ -16,7 +16,12 @@ from typing import Any
 from sfumato.core.schema import Schema
 from sfumato.errors import ParameterError
 from sfumato.guidance.recommendation.answers import ContextAnswers
-from sfumato.methods.formulas.choice_of_k import PUBLISHED, Published, choose_k, risk_of
+from sfumato.methods.formulas.choice_of_k import (
+    Published,
+    choose_k,
+    published_thresholds,
+    risk_of,
+)
 from sfumato.release.limit_checks import USUAL_LIMITS
 
 OPEN = "anybody"
@@ -299,7 +304,7 @@ def bars_for(k: int) -> tuple[PublishedBar, ...]:
     >>> [bar.met for bar in bars_for(11)][:2], bars_for(20)[0].sentence.split(" as of ")[0]
     ([True, True], 'classes of 20 meet the numeric part of EMA Policy 0070, Health Canada PRCI (classes of 11)')
     """
-    return tuple(_bar(one, k) for one in PUBLISHED if one.name in AS_OF)
+    return tuple(_bar(one, k) for one in published_thresholds() if one.name in AS_OF)
 
 
 def _bar(one: Published, k: int) -> PublishedBar:

@@ -13,6 +13,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from sfumato.core.data_files import read_data_file
 from sfumato.policy.dialects import Dialect
 from sfumato.policy.documents import Document, Findings, Place, PolicyError, Remark, as_json
 from sfumato.policy.policy import (
@@ -444,30 +445,6 @@ def _names(place: Place, name: str, single: str, *others: str) -> tuple[str, ...
 
 Texts = Sequence[tuple[str, str]]
 
-# dialect B: list of A → (its name in B, the name of one part)
-WRAPPED = {
-    "purposeList": ("purposeList", "purpose"),
-    "dataList": ("dataList", "data"),
-    "dataRecipientList": ("dataRecipientList", "dataRecipient"),
-    "privacyModelList": ("privacyModelList", "privacyModel"),
-    "pseudonymizationMethodList": ("pseudonymizationMethodList", "pseudonymizationMethod"),
-    "legalBasisList": ("legalBasisList", "legalBasis"),
-    "automatedDecisionMakingList": ("automatedDecisionMakingList", "automatedDecisionMaking"),
-    "dataCategoryList": ("dataCategoryList", "dataCategory"),
-    "dataGroupList": ("dataGroupList", "dataGroup"),
-    "safeguardList": ("safeguardList", "safeguard"),
-    "nameOfDataList": ("nameOfDataList", "nameOfData"),
-    "controllerList": ("controllerList", "controller"),
-    "dataProtectionOfficerList": ("dataProtectionOfficerList", "dataProtectionOfficer"),
-    "dataSubjectRightList": ("dataSubjectRightList", "dataSubjectRight"),
-    "purposeHierarchy": ("purposeHierarchyList", "purposeHierarchy"),
-    "head": ("headerList", "label"),
-    "desc": ("descriptionList", "label"),
-    "privacyModelAttributeList": ("attributeList", "privacyModelAttribute"),
-    "anonymizationMethodAttributeList": ("attributeList", "anonymizationMethodAttribute"),
-    "pseudonymizationMethodAttributeList": ("attributeList", "pseudonymizationMethodAttribute"),
-}
-
 
 def to_dialect_a(policy: Policy) -> dict[str, Any]:
     """The tree of a policy with arrays; what the language cannot say is refused, not dropped."""
@@ -638,6 +615,8 @@ def _wrapped(tree: Any) -> Any:
     if not isinstance(tree, dict):
         return tree
     wrapped: dict[str, Any] = {}
+    # list of dialect A → its name in dialect B, and the name of one part
+    list_names = read_data_file(__package__, "lpl_lists")
     for key, value in tree.items():
         if key == "hierarchyEntityList":
             wrapped["hierarchy"] = {
@@ -645,8 +624,8 @@ def _wrapped(tree: Any) -> Any:
             }
         elif key == "retention":
             wrapped[key] = _older_retention(value)
-        elif key in WRAPPED and isinstance(value, list):
-            name, single = WRAPPED[key]
+        elif key in list_names and isinstance(value, list):
+            name, single = list_names[key]
             wrapped[name] = {single: _wrapped(value)}
         else:
             wrapped[key] = _wrapped(value)

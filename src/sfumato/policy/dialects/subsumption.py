@@ -15,6 +15,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
+from sfumato.core.data_files import read_data_file
 from sfumato.errors import ParameterError
 from sfumato.policy.dialects.special import (
     Between,
@@ -52,90 +53,6 @@ THING_NAMES = frozenset(
         "spl:AnyLocation",
     }
 )
-
-# class: classes right above it
-TABLE = """
-dpv:AcademicResearch: dpv:ResearchAndDevelopment
-dpv:CommercialResearch: dpv:ResearchAndDevelopment
-dpv:NonCommercialResearch: dpv:ResearchAndDevelopment
-dpv:ScientificResearch: dpv:ResearchAndDevelopment
-dpv:ResearchAndDevelopment: dpv:Purpose
-dpv:Advertising: dpv:Marketing
-dpv:DirectMarketing: dpv:Marketing
-dpv:PersonalisedAdvertising: dpv:Advertising
-dpv:TargetedAdvertising: dpv:PersonalisedAdvertising
-dpv:Marketing: dpv:Purpose
-dpv:ServiceProvision: dpv:Purpose
-dpv:ServiceOptimisation: dpv:ServiceProvision
-dpv:LegalCompliance: dpv:Purpose
-dpv:PublicBenefit: dpv:Purpose
-dpv:HealthcareProvision: dpv:Purpose
-dpv:Statistics: dpv:Purpose
-dpv:Collect: dpv:Processing
-dpv:Use: dpv:Processing
-dpv:Analyse: dpv:Use
-dpv:Profiling: dpv:Analyse
-dpv:Store: dpv:Processing
-dpv:Transform: dpv:Processing
-dpv:Anonymise: dpv:Transform
-dpv:Pseudonymise: dpv:Transform
-dpv:Aggregate: dpv:Transform
-dpv:Disclose: dpv:Processing
-dpv:Share: dpv:Disclose
-dpv:Transfer: dpv:Disclose
-dpv:MakeAvailable: dpv:Disclose
-dpv:PersonalData: dpv:Data
-dpv:SensitivePersonalData: dpv:PersonalData
-dpv:SpecialCategoryPersonalData: dpv:SensitivePersonalData
-dpv:PseudonymisedData: dpv:PersonalData
-dpv:AnonymisedData: dpv:Data
-dpv:SyntheticData: dpv:Data
-pd:Identifying: dpv:PersonalData
-pd:Name: pd:Identifying
-pd:Contact: dpv:PersonalData
-pd:EmailAddress: pd:Contact
-pd:Demographic: dpv:PersonalData
-pd:Age: pd:Demographic
-pd:Gender: pd:Demographic
-pd:Income: pd:Demographic
-pd:Location: dpv:PersonalData
-pd:Health: dpv:SpecialCategoryPersonalData
-pd:MedicalHealth: pd:Health
-pd:HealthRecord: pd:MedicalHealth
-pd:Financial: dpv:PersonalData
-dpv:DataController: dpv:Recipient
-dpv:DataProcessor: dpv:Recipient
-dpv:ThirdParty: dpv:Recipient
-dpv:AcademicScientificOrganisation: dpv:Organisation
-dpv:NonProfitOrganisation: dpv:Organisation
-dpv:ForProfitOrganisation: dpv:Organisation
-dpv:PublicBody: dpv:Organisation
-dpv:Organisation: dpv:Recipient
-dpv:TechnicalMeasure: dpv:TechnicalOrganisationalMeasure
-dpv:Deidentification: dpv:TechnicalMeasure
-dpv:Anonymisation: dpv:Deidentification
-dpv:Pseudonymisation: dpv:Deidentification
-dpv:DeterministicPseudonymisation: dpv:Pseudonymisation
-dpv:DocumentRandomisedPseudonymisation: dpv:Pseudonymisation
-dpv:FullyRandomisedPseudonymisation: dpv:Pseudonymisation
-dpv:MonotonicCounterPseudonymisation: dpv:Pseudonymisation
-dpv:RNGPseudonymisation: dpv:Pseudonymisation
-dpv:CryptographicMethods: dpv:TechnicalMeasure
-dpv:DifferentialPrivacy: dpv:CryptographicMethods dpv:Deidentification
-dpv:SecureMultiPartyComputation: dpv:CryptographicMethods dpv:Deidentification
-dpv:HomomorphicEncryption: dpv:CryptographicMethods dpv:Deidentification
-sf:KAnonymity: dpv:Anonymisation kAnonymous
-kAnonymous: dpv:Anonymisation
-KAnonymous: kAnonymous
-spl:kAnonymous: kAnonymous
-sf:LDiversity: dpv:Anonymisation
-sf:TCloseness: dpv:Anonymisation
-sf:BetaLikeness: dpv:Anonymisation
-sf:DeltaDisclosure: dpv:Anonymisation
-sf:PSensitive: sf:KAnonymity
-sf:AlphaKAnonymity: sf:KAnonymity
-sf:OtherModel: dpv:Anonymisation
-"""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -182,13 +99,13 @@ class Vocabulary:
 
 
 def built_in() -> Vocabulary:
-    """The table of this module.
+    """The classes of the data file: a small table of ours, made for checking releases.
 
     >>> built_in().within(["dpv:DifferentialPrivacy"], "dpv:Deidentification")
     True
     """
-    rows = (line.split(": ") for line in TABLE.strip().splitlines())
-    return Vocabulary({name: frozenset(above.split()) for name, above in rows})
+    parents = read_data_file(__package__, "class_parents")
+    return Vocabulary({name: frozenset(above) for name, above in parents.items()})
 
 
 MAX_PIECES = 100_000
