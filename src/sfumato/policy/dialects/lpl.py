@@ -4,6 +4,11 @@ Three forms are in use. *A* (PriPoCoG) writes lists as arrays; *B* (the older vi
 (``purposeList.purpose[…]``); XML writes the parts of *A*'s lists as ``<item>``. One reader takes
 all three: a list may be an array or wrapped, keys are found whatever their case, and the groups
 have the names of both schools (QID = QI, SD = SA, NSD = NSA).
+
+Documents are not pydantic models: a model would need every name of every dialect in every case as
+an alias, and would stop at the first value of a wrong type. This reader reports all that is wrong
+at once, with lines, notes what it does not read, and takes what it cannot read as what protects
+most (an unknown group as an identifier).
 """
 
 from __future__ import annotations

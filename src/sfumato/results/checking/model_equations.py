@@ -1,5 +1,10 @@
 r"""Whether coefficients are those of a fit: they solve its
 equations, :math:`X^\top r = \lambda\beta`, where :math:`r` is what the fit leaves of every row.
+
+Models are not fitted again by statsmodels. The equations have one solution whichever library and
+method came to it (scikit-learn, lifelines and R among them), whereas a second fit would need the
+same options, may end elsewhere, and takes as long as the first. Nor is the method of an object that
+somebody handed in ever called. Where statsmodels is installed, tests check fits of it.
 """
 
 from __future__ import annotations
