@@ -89,11 +89,11 @@ def _described(policy: Policy, name: str) -> dict[str, Any]:
 def parts_of(policy: Policy) -> Iterator[tuple[str, str]]:
     """Every part of a policy in words, with a digest that changes when the part does."""
     for purpose in policy.purposes:
-        said = plain(purpose)
-        said.pop("name", None)
-        for datum in said.pop("data", []):
+        fields = plain(purpose)
+        fields.pop("name", None)
+        for datum in fields.pop("data", []):
             yield f"purpose {purpose.name}, datum {datum['name']}", _digest(datum)
-        for key, value in said.items():
+        for key, value in fields.items():
             yield f"purpose {purpose.name}, {key.replace('_', ' ')}", _digest(value)
         yield f"purpose {purpose.name}", _digest(True)
     rest = plain(policy)
@@ -228,8 +228,8 @@ def enforce(
         )
     table = policies.assigned(dataset, by) if policies.groups and by is not None else dataset
     compiled = compile_policies(policies, table, purpose=purpose, recipient=recipient, **options)
-    described = table.with_schema(compiled.recipe.schema)
+    typed = table.with_schema(compiled.recipe.schema)
     release = make_release(
-        described, compiled.recipe, Context(Seed.of(seed), shuffle=shuffle, progress=progress)
+        typed, compiled.recipe, Context(Seed.of(seed), shuffle=shuffle, progress=progress)
     )
     return Enforced(release, compiled, compliance_record(release, compiled, policies))

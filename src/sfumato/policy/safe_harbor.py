@@ -29,10 +29,10 @@ def small_areas() -> frozenset[str]:
     The rule asks for current census data. The lists of 2000 and of 2020 both count: the first is
     what the guidance prints, the second is newer.
     """
-    counted = (
+    areas = (
         area for entry in read_data_file(__package__, "small_areas") for area in entry["areas"]
     )
-    return WITHOUT_RESIDENTS.union(counted)
+    return WITHOUT_RESIDENTS.union(areas)
 
 
 OLDEST = 89
@@ -64,13 +64,13 @@ def check_numbers(
             f"{unknown[0]!r} is no kind of number that has a"
             f" rule.{did_you_mean(unknown[0], CHECKS)}"
         )
-    named = [(kind, column) for kind, names in columns.items() for column in names]
-    if not named:
+    named_columns = [(kind, column) for kind, names in columns.items() for column in names]
+    if not named_columns:
         return [
             "say which columns are ages, ZIP codes and dates; without that nothing can be checked"
         ]
     broken = []
-    for kind, column in named:
+    for kind, column in named_columns:
         if (
             column not in dataset.columns
         ):  # what is not released is not too fine, but a wrong name hides what is
@@ -210,10 +210,10 @@ def _dates(labels: Labels, year: int) -> list[tuple[int, str]]:
         for label, n in labels.items()
         if label not in fine and (span := span_of(label)) is not None and span[0] <= last
     }
-    shown = _apart(old, together=lambda span: span[0] == -math.inf and span[1] >= last)
+    apart = _apart(old, together=lambda span: span[0] == -math.inf and span[1] >= last)
     return [
         (sum(fine.values()), "say more of a date than its year"),
-        (shown, "show a year that tells an age over 89, apart from others over 89"),
+        (apart, "show a year that tells an age over 89, apart from others over 89"),
     ]
 
 

@@ -107,14 +107,14 @@ def _admissions(
 ) -> dict[str, Any]:
     """What they are called, and when, why, where and for how long they were in hospital."""
     rows = len(age)
-    given, family = people.given_names(draws, sex), people.family_names(draws, rows)
+    first_names, family = people.given_names(draws, sex), people.family_names(draws, rows)
     kind = people.diagnoses(draws, age, sex)
     days, cost = people.stays(draws, kind, age)
     diagnoses = hospital_words().diagnoses
     return {
-        "patient_name": given + " " + family,
+        "patient_name": first_names + " " + family,
         "insurance_number": people.insurance_numbers(draws, rows),
-        "email": np.array(people.emails(draws, given, family), dtype=object),
+        "email": np.array(people.emails(draws, first_names, family), dtype=object),
         "admission_date": np.datetime64(FIRST_DAY) + draws.whole(rows, 0, DAYS - 1),
         "diagnosis": people.words([diagnosis.name for diagnosis in diagnoses], kind),
         "cost": cost,
@@ -273,8 +273,8 @@ def _survey(rows: int = 4000, seed: int = 13) -> Example:
 
 def _households(draws: PhiloxDraws, rows: int) -> tuple[Whole, Whole]:
     """The household of each row, and the size of each household."""
-    drawn = 1 + draws.pick(rows, (39, 34, 13, 10, 3, 1))
-    home = np.repeat(np.arange(rows, dtype=np.int64), drawn)[:rows]
+    sizes = 1 + draws.pick(rows, (39, 34, 13, 10, 3, 1))
+    home = np.repeat(np.arange(rows, dtype=np.int64), sizes)[:rows]
     return home, np.bincount(home)
 
 

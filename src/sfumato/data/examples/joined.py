@@ -86,14 +86,14 @@ def clinic_tables(
         }
     )
     where = np.repeat(np.arange(len(who)), stream.poisson(prescriptions, len(who)))
-    given = pl.DataFrame(
+    drugs_given = pl.DataFrame(
         {
             "visit_id": stays["visit_id"].gather(where),
             "drug": _drawn(stream, DRUGS, len(where)),
             "days": stream.integers(1, 15, len(where)),
         }
     )
-    shuffled = {"people": patients, "visits": stays, "prescriptions": given}
+    shuffled = {"people": patients, "visits": stays, "prescriptions": drugs_given}
     return {name: table[stream.permutation(table.height)] for name, table in shuffled.items()}
 
 

@@ -112,10 +112,10 @@ def mobility_table(
 def _around(stream: np.random.Generator, count: int, spread: float) -> NDArray[np.int64]:
     """Squares near one of three centres, most near the first."""
     centres = np.array([[0, 0], [9, 4], [-6, 8]])[stream.choice(3, count, p=[0.6, 0.25, 0.15])]
-    drawn: NDArray[np.int64] = np.rint(centres + stream.normal(0, spread / 2, (count, 2))).astype(
+    points: NDArray[np.int64] = np.rint(centres + stream.normal(0, spread / 2, (count, 2))).astype(
         np.int64
     )
-    return np.clip(drawn, -16, 15)
+    return np.clip(points, -16, 15)
 
 
 def _rows(

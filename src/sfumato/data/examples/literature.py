@@ -82,24 +82,24 @@ def rungs(values: Iterable[str], *climb: Callable[[str], str]) -> list[tuple[str
     return [(value, *(step(value) for step in climb)) for value in values]
 
 
-def masked(kept: int) -> Callable[[str], str]:
+def masked(length: int) -> Callable[[str], str]:
     """Function that keeps the first characters of a code and stars the others."""
-    return lambda value: value[:kept] + "*" * (len(value) - kept)
+    return lambda value: value[:length] + "*" * (len(value) - length)
 
 
-def either(name: str, given: str, known: Iterable[str]) -> str:
+def either(name: str, option: str, choices: Iterable[str]) -> str:
     """The given option when it is known; otherwise an error that says what there is."""
-    options = tuple(known)
-    if given not in options:
-        raise ParameterError(f"{name} {given!r} is not known.{did_you_mean(given, options)}")
-    return given
+    options = tuple(choices)
+    if option not in options:
+        raise ParameterError(f"{name} {option!r} is not known.{did_you_mean(option, options)}")
+    return option
 
 
-def at_least(name: str, given: int, least: int) -> int:
+def at_least(name: str, number: int, least: int) -> int:
     """The given number when it is large enough."""
-    if given < least:
-        raise ParameterError(f"{name} must be at least {least}, not {given}")
-    return given
+    if number < least:
+        raise ParameterError(f"{name} must be at least {least}, not {number}")
+    return number
 
 
 def as_dataset(name: str, example: Example, *notes: str) -> Table:

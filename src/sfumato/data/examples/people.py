@@ -294,12 +294,12 @@ def _syllables(draws: PhiloxDraws, syllables: Sequence[str], size: int) -> Words
     return words(syllables, draws.whole(size, 0, len(syllables) - 1))
 
 
-def emails(draws: PhiloxDraws, given: Words, family: Words) -> list[str]:
+def emails(draws: PhiloxDraws, first_names: Words, family: Words) -> list[str]:
     """Addresses in the domains reserved for examples."""
-    size = len(given)
+    size = len(first_names)
     numbers = draws.whole(size, 1, 999).tolist()
     hosts = words(MAIL_DOMAINS, draws.whole(size, 0, len(MAIL_DOMAINS) - 1)).tolist()
-    names = zip(given.tolist(), family.tolist(), numbers, hosts, strict=True)
+    names = zip(first_names.tolist(), family.tolist(), numbers, hosts, strict=True)
     return [f"{first}.{last}{number}@{host}".lower() for first, last, number, host in names]
 
 

@@ -149,9 +149,9 @@ def valid_share(valid: Callable[[str], bool], texts: Sequence[str]) -> float:
     part = share(valid, texts, at_most=TRIED)
     if part < VALID_SHARE:
         return 0.0
-    tried = min(len(texts), TRIED)
+    sample_size = min(len(texts), TRIED)
     by_chance = max(_share_by_chance(valid, texts), 0.02)
-    if by_chance > CHANCE_SHARE or by_chance ** (part * tried) > CHANCE:
+    if by_chance > CHANCE_SHARE or by_chance ** (part * sample_size) > CHANCE:
         return 0.0
     return part
 

@@ -42,9 +42,11 @@ _LEAST_REPEATED = 1.02
 def find_weight(columns: Sequence[ProfiledColumn]) -> tuple[str, Recognition] | None:
     """The column that holds survey weights: named so, with a sum that a population may have."""
     body = _has_body_columns(columns)
-    named = [c for c in columns if _is("sampling weight", c) and may_weigh_records(c, body=body)]
-    if named:
-        return named[0].card.name, Recognition(
+    weight_columns = [
+        c for c in columns if _is("sampling weight", c) and may_weigh_records(c, body=body)
+    ]
+    if weight_columns:
+        return weight_columns[0].card.name, Recognition(
             "sampling weight", "the name says survey weight", 0.85
         )
     bare = [c for c in columns if is_bare_weight(c) and _is_positive(c)]
@@ -206,16 +208,18 @@ class Difference:
 
 
 def differences(
-    known: Sequence[ProfiledColumn], others: Sequence[ProfiledColumn]
+    numeric: Sequence[ProfiledColumn], others: Sequence[ProfiledColumn]
 ) -> tuple[Difference, ...]:
     """The first pair of known columns for each other column that is exactly their difference or
     sum.
     """
-    lines = {c.card.name: line for c in known[:MOST_KNOWN] if (line := _line(c)) is not None}
+    lines = {c.card.name: line for c in numeric[:MOST_KNOWN] if (line := _line(c)) is not None}
     if len(lines) < 2:
         return ()
-    wanted = ((c.card.name, _line(c)) for c in others[:MOST_OTHERS])
-    made_of = (next(_made_of(name, line, lines), None) for name, line in wanted if line is not None)
+    named_lines = ((c.card.name, _line(c)) for c in others[:MOST_OTHERS])
+    made_of = (
+        next(_made_of(name, line, lines), None) for name, line in named_lines if line is not None
+    )
     return tuple(one for one in made_of if one is not None)
 
 
@@ -243,8 +247,8 @@ def _made_of(
     first = np.flatnonzero(~np.isnan(line))[:SCREEN]
     table = np.stack([one[first] for one in lines.values()])
     for place, one in enumerate(names):
-        left = table[place] - line[first]  # one − other = name: what is left is the other
-        for minus, rest in ((True, left), (False, -left)):
+        difference = table[place] - line[first]  # one − other = name: what is left is the other
+        for minus, rest in ((True, difference), (False, -difference)):
             near = ((table == rest) | np.isnan(table) | np.isnan(rest)).all(axis=1)
             for other in (names[at] for at in np.flatnonzero(near).tolist() if names[at] != one):
                 if _equal(line, lines[one], lines[other], minus=minus):

@@ -137,7 +137,7 @@ def _person_names(sample: TextSample) -> Recognition | None:
     """One to four words, many of them different common given names."""
     if len(sample.texts) < 8 or share(_few_words, sample.texts) < 0.9:
         return None
-    hits = [given for text in sample.texts if (given := _given_name(text, given_names()))]
+    hits = [name for text in sample.texts if (name := _given_name(text, given_names()))]
     part = len(hits) / len(sample.texts)
     if part < 0.25 or len(set(hits)) < 8:
         return None
@@ -254,8 +254,8 @@ class _Facts:
 
     def have(self, test: str) -> float:
         """Share of values with a digit, or with a blank."""
-        wanted = str.isdigit if test == "digit" else str.isspace
-        return share(lambda text: any(map(wanted, text)), self.sample.texts, at_most=1000)
+        is_wanted = str.isdigit if test == "digit" else str.isspace
+        return share(lambda text: any(map(is_wanted, text)), self.sample.texts, at_most=1000)
 
 
 def _by_name(match: Match, facts: _Facts) -> Recognition | None:

@@ -247,8 +247,8 @@ def _from_numbers(sample: TextSample, match: Match | None, *, whole: bool) -> Ki
 
 
 def _eight_digit_dates(sample: TextSample, match: Match | None) -> bool:
-    named = match is not None and "date" in match.concept
-    return (named or len(sample.texts) >= 5) and date_form(sample.texts) is not None
+    name_says_date = match is not None and "date" in match.concept
+    return (name_says_date or len(sample.texts) >= 5) and date_form(sample.texts) is not None
 
 
 def _from_texts(sample: TextSample, match: Match | None) -> KindGuess:

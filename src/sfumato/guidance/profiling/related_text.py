@@ -50,10 +50,10 @@ def _designed(design: PersonsDesign | None) -> Iterator[str]:
 
 
 def _header(proposal: RelationsProposal) -> Iterator[str]:
-    told = ", ".join(
+    tables = ", ".join(
         f"{scalar(table.name)} ({table.proposal.rows:,} rows)" for table in proposal.tables
     )
-    yield f"# Proposed by sfumato profile for several tables: {told}."
+    yield f"# Proposed by sfumato profile for several tables: {tables}."
     yield "# Every line marked 'guess' is one. Before you use this recipe, check that"
     yield (
         f"#   1. {scalar(proposal.tables[0].name)} is the table of the people, and every other"
@@ -69,16 +69,16 @@ def _header(proposal: RelationsProposal) -> Iterator[str]:
         " 'meet' if you need one,"
     )
     yield "#   5. the hierarchies make sense to the readers of the data."
-    asked = [
+    open_columns = [
         f"{table.name}.{c.name}"
         for table in proposal.tables
         for c in table.columns
         if Role.ASK in c.roles
     ]
-    if asked:
+    if open_columns:
         yield (
-            f"# {len(asked)} column(s) wait for your decision (role: ask), and nothing runs before:"
-            f" {', '.join(map(scalar, asked[:10]))}."
+            f"# {len(open_columns)} column(s) wait for your decision (role: ask), and nothing runs before:"
+            f" {', '.join(map(scalar, open_columns[:10]))}."
         )
     for name, why in zip(proposal.apart, proposal.why, strict=True):
         yield f"# {scalar(name)} is left out: {why}."

@@ -199,15 +199,15 @@ class _Coded:
         )
 
 
-def _right_guesses(given: Codes, guessed: Codes) -> int:
+def _right_guesses(known_codes: Codes, guessed: Codes) -> int:
     """Records whose code in one column is the commonest among those with their code in the
     other.
     """
-    joint = Codes(given.of * guessed.many + guessed.of, given.many * guessed.many)
+    joint = Codes(known_codes.of * guessed.many + guessed.of, known_codes.many * guessed.many)
     if joint.compact:
-        return int(joint.counts().reshape(given.many, guessed.many).max(axis=1).sum())
+        return int(joint.counts().reshape(known_codes.many, guessed.many).max(axis=1).sum())
     pairs, counts = np.unique(joint.of, return_counts=True)
-    best = np.zeros(given.many, dtype=np.int64)
+    best = np.zeros(known_codes.many, dtype=np.int64)
     np.maximum.at(best, pairs // guessed.many, counts)
     return int(best.sum())
 
@@ -254,13 +254,11 @@ def _keep_one(
     pair = (telling.one, telling.other)
     if any(guesses[name].roles == (Role.DIRECT,) for name in pair):
         return  # one of them is gone already
-    kept = min(pair, key=lambda name: _precedence(columns[name], guesses[name]))
-    gone = pair[1] if kept == pair[0] else pair[0]
-    reason = (
-        f"tells the same as {kept}: dropped, for as it is it would undo the recoding of that column"
-    )
+    first_name = min(pair, key=lambda name: _precedence(columns[name], guesses[name]))
+    gone = pair[1] if first_name == pair[0] else pair[0]
+    reason = f"tells the same as {first_name}: dropped, for as it is it would undo the recoding of that column"
     guesses[gone] = dataclasses.replace(
-        guesses[gone], roles=(Role.DIRECT,), reason=reason, confidence=0.7, copy_of=kept
+        guesses[gone], roles=(Role.DIRECT,), reason=reason, confidence=0.7, copy_of=first_name
     )
 
 

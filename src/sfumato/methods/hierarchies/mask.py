@@ -138,11 +138,11 @@ def _ladder_of_many(
     if int(texts.str.len_chars().max()) > mask.length:  # type: ignore[arg-type]
         return None
     filled = texts if mask.pad is None else texts.str.pad_start(mask.length, mask.pad)
-    shown = filled.str.tail(-1) if left else filled.str.head(-1)
+    visible = filled.str.tail(-1) if left else filled.str.head(-1)
     lengths = filled.str.len_chars().cast(
         pl.String
     )  # codes of different length never meet below the top
-    nodes = (lengths + ":" + shown).rank("dense").to_numpy().astype(np.int64)
+    nodes = (lengths + ":" + visible).rank("dense").to_numpy().astype(np.int64)
     return ladder_by_nodes(mask, texts, nodes, [], missing=missing)
 
 

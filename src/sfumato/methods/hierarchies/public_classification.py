@@ -124,13 +124,13 @@ def _isco08(text: str) -> tuple[str, ...] | None:
 def _nace(text: str) -> tuple[str, ...] | None:
     if text in code_lists.nace_sections():
         return (text,)
-    written = _NACE_CLASS.fullmatch(text)
-    match = written or _NACE.fullmatch(text)
-    section = _section(match[2] if written else match[1]) if match else None
-    if section is None or (written and written[1] not in ("", section)):
+    class_match = _NACE_CLASS.fullmatch(text)
+    match = class_match or _NACE.fullmatch(text)
+    section = _section(match[2] if class_match else match[1]) if match else None
+    if section is None or (class_match and class_match[1] not in ("", section)):
         return None
-    if written:
-        return text, f"{written[2]}.{written[3]}", written[2], section
+    if class_match:
+        return text, f"{class_match[2]}.{class_match[3]}", class_match[2], section
     return (text, section) if len(text) == 2 else (text, text[:2], section)
 
 

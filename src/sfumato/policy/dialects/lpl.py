@@ -85,7 +85,7 @@ def _duration(place: Place) -> tuple[int | None, Literal["day", "month", "year"]
 
 
 def _date(place: Place) -> datetime.date:
-    said = place.text("pointInTime")
+    text = place.text("pointInTime")
     for form in (
         "%Y-%m-%d",
         "%d.%m.%Y",
@@ -94,7 +94,7 @@ def _date(place: Place) -> datetime.date:
         "%Y-%m-%dT%H:%M:%SZ",
     ):
         try:
-            return datetime.datetime.strptime(said, form).date()
+            return datetime.datetime.strptime(text, form).date()
         except ValueError:
             continue
     place.error("unreadable_date", "a fixed date must be written like 2030-12-31", "pointInTime")
@@ -284,8 +284,8 @@ def _datum(place: Place) -> Datum | None:
     )
     if not isinstance(place.value, dict):
         return None
-    said = place.text("privacyGroup").upper()
-    if said not in GROUPS:
+    group_name = place.text("privacyGroup").upper()
+    if group_name not in GROUPS:
         place.error(
             "unknown_privacy_group",
             f"the privacy group must be one of {', '.join(GROUPS)}",
@@ -301,7 +301,7 @@ def _datum(place: Place) -> Datum | None:
     method = place.at("anonymizationMethod")
     return Datum(
         name=place.name("datum"),
-        group=GROUPS.get(said, Group.EI),  # what cannot be read is protected most
+        group=GROUPS.get(group_name, Group.EI),  # what cannot be read is protected most
         type=kind,
         required=place.flag("required"),
         categories=_names(place, "dataCategoryList", "dataCategory", "dataCategory"),
@@ -442,7 +442,7 @@ def _entity(place: Place) -> Entity:
 
 def _names(place: Place, name: str, single: str, *others: str) -> tuple[str, ...]:
     return tuple(
-        named for item in place.items(name, single, *others) if (named := item.name(single))
+        part_name for item in place.items(name, single, *others) if (part_name := item.name(single))
     )
 
 
@@ -503,12 +503,12 @@ def _require_sayable(policy: Policy) -> None:
             )
         for datum in purpose.data:
             if datum.anonymization is not None and len(datum.anonymization.hierarchy) > 1:
-                said = (
+                expressible = (
                     "the language has one row of hierarchy entries per person; export to our own"
                     " form instead"
                 )
                 unsayable.append(
-                    Remark("not_sayable", "error", f"$.{purpose.name}.{datum.name}", said)
+                    Remark("not_sayable", "error", f"$.{purpose.name}.{datum.name}", expressible)
                 )
     if unsayable:
         raise PolicyError(unsayable, policy.name)
@@ -566,10 +566,10 @@ def _datum_document(datum: Datum) -> dict[str, Any]:
 
 def _anonymization_document(method: Anonymization) -> dict[str, Any]:
     levels = (("Minimum Level", method.minimum), ("Maximum Level", method.maximum))
-    given = [(key, str(value)) for key, value in levels if value is not None]
+    attributes = [(key, str(value)) for key, value in levels if value is not None]
     return {
         "name": method.method,
-        "anonymizationMethodAttributeList": _pairs([*given, *method.parameters]),
+        "anonymizationMethodAttributeList": _pairs([*attributes, *method.parameters]),
         "hierarchyEntityList": [{"value": value} for row in method.hierarchy for value in row],
     }
 
