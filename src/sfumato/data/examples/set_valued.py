@@ -84,7 +84,7 @@ def purchases(people: int = 1000, *, items: int = 400, seed: int = 7) -> Baskets
         home * PER_GROUP * PER_GROUP + draws.whole(len(owners), 0, PER_GROUP * PER_GROUP - 1),
         width - 1,
     )
-    shops = np.where(draws.chance(len(owners), 0.3), nearby, anywhere)
+    products = np.where(draws.chance(len(owners), 0.3), nearby, anywhere)
     age = np.clip(np.rint(46 + 17 * draws.bell(count)), 16, 95).astype(np.int64)
     region = np.array(["north", "east", "south", "west"], dtype=object)[
         draws.pick(count, [4, 2, 3, 1])
@@ -92,7 +92,7 @@ def purchases(people: int = 1000, *, items: int = 400, seed: int = 7) -> Baskets
     table = pl.DataFrame(
         {
             "customer": owners + 1,
-            "product": pl.Series(names, dtype=pl.String).gather(shops),
+            "product": pl.Series(names, dtype=pl.String).gather(products),
             "age": age[owners],
             "region": pl.Series(region[owners].tolist(), dtype=pl.String),
         }
